@@ -1,0 +1,1 @@
+//! Pure decisions: container allocators and the life-cycle machine.

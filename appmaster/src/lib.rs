@@ -1,0 +1,1 @@
+//! Keeps one job alive: registers, asks, starts containers, serves the launchers, finishes.

@@ -1,0 +1,1 @@
+//! The words that client, ApplicationMaster and launcher share.

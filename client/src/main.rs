@@ -1,0 +1,3 @@
+//! `gerbil-run`: an `mpiexec` for stock Hadoop YARN.
+
+fn main() {}

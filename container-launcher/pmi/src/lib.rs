@@ -1,0 +1,1 @@
+//! PMI-1 wire text, key-value space, barriers and process mapping; no sockets.

@@ -1,0 +1,1 @@
+//! Inside one container: start ranks, serve PMI, forward output and signals, report each end.

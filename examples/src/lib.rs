@@ -1,0 +1,1 @@
+//! Programs that README walks through.

@@ -1,0 +1,1 @@
+//! Hadoop's token and secret files (HDTS): a pure codec.

@@ -1,0 +1,1 @@
+//! A YARN client in pure Rust: Hadoop RPC, SASL, XML settings and typed clients.
