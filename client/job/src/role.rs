@@ -1,0 +1,51 @@
+//! One binary, four roles.
+//!
+//! The file that the user copied is client, ApplicationMaster, launcher and warden; which of them
+//! a process is, its first argument says.
+
+/// What a process of this binary is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Keeps one job alive; started by YARN.
+    Appmaster,
+    /// Runs the ranks of one container; started by YARN for the ApplicationMaster.
+    ContainerLauncher,
+    /// Sweeps a container's processes when its launcher dies; started by the launcher.
+    Warden,
+}
+
+impl Role {
+    /// The first argument that selects this role. Users never type it.
+    #[must_use]
+    pub const fn argument(self) -> &'static str {
+        match self {
+            Self::Appmaster => "--as=appmaster",
+            Self::ContainerLauncher => "--as=container-launcher",
+            Self::Warden => "--as=warden",
+        }
+    }
+
+    /// The role that a first argument selects; `None` is the client.
+    #[must_use]
+    pub fn from_argument(argument: &str) -> Option<Self> {
+        [Self::Appmaster, Self::ContainerLauncher, Self::Warden]
+            .into_iter()
+            .find(|role| role.argument() == argument)
+    }
+}
+
+/// Link name of this project's binary in the working directory of every container.
+pub const BINARY_LINK: &str = "gerbil-run";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_role_is_found_by_its_own_argument() {
+        for role in [Role::Appmaster, Role::ContainerLauncher, Role::Warden] {
+            assert_eq!(Role::from_argument(role.argument()), Some(role));
+        }
+        assert_eq!(Role::from_argument("./cpi"), None);
+    }
+}
