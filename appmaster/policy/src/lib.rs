@@ -1,1 +1,25 @@
-//! Pure decisions: container allocators and the life-cycle machine.
+//! Pure decisions: where the processes of a job go, and what the ApplicationMaster does next.
+//!
+//! A job passes through here twice. [`allocate`] turns a [`Demand`] and a [`ClusterView`] into a
+//! [`Placement`], or a [`Rejection`] that says how much was missing. [`lifecycle`] is the machine
+//! that takes the job from its first snapshot of the cluster to its verdict: the ApplicationMaster
+//! feeds it what happened and carries out what it answers; a simulator can do the same on virtual
+//! time.
+//!
+//! Invariants: no I/O, no clock, no environment, no chance; everything iterated has an order and
+//! every tie a written rule. The same input gives the same output, byte for byte. Nothing here can
+//! wait, so nothing here can hang.
+
+pub mod allocate;
+mod cluster;
+mod demand;
+mod end;
+pub mod lifecycle;
+mod placement;
+mod quantities;
+
+pub use cluster::{ClusterView, Counted, NodeView};
+pub use demand::Demand;
+pub use end::End;
+pub use placement::{NodeShare, Placement, Rejection};
+pub use quantities::{ContainerId, MiB, Millis, NodeId, Rank, Resources, Vcores};

@@ -1,0 +1,82 @@
+//! What a policy sees of the cluster: one snapshot, taken while the ApplicationMaster runs.
+
+use crate::{MiB, NodeId, Resources};
+
+/// A usable node at the time of the snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeView {
+    /// YARN's id of the node.
+    pub id: NodeId,
+    /// The host's name as the node registered it; requests name it so.
+    pub host: String,
+    /// Its rack, "/default-rack" where the cluster has no topology.
+    pub rack: String,
+    /// All that the node offers.
+    pub capability: Resources,
+    /// What containers hold now, the ApplicationMaster's own included.
+    pub used: Resources,
+}
+
+/// Which resources the scheduler counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// `DefaultResourceCalculator`, Hadoop's default: vcores are carried along, never compared.
+    Memory,
+    /// `DominantResourceCalculator`.
+    MemoryAndVcores,
+}
+
+/// Nodes and limits at the time of the snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterView {
+    /// Usable nodes, in any order: a policy orders them by its own rule.
+    pub nodes: Vec<NodeView>,
+    /// Largest container the scheduler gives this queue.
+    pub maximum: Resources,
+    /// Containers are rounded up to multiples of this memory, and of one vcore.
+    pub step: MiB,
+    /// Which resources the scheduler counts.
+    pub counted: Counted,
+}
+
+impl ClusterView {
+    /// The largest container that `node` could ever hold: whole allocation steps, since what is
+    /// asked for is rounded up to them.
+    #[must_use]
+    pub fn ceiling(&self, node: &NodeView) -> Resources {
+        self.whole_steps(node.capability.least(self.maximum))
+    }
+
+    /// The largest container that `node` could hold now, in whole allocation steps.
+    #[must_use]
+    pub fn room(&self, node: &NodeView) -> Resources {
+        self.whole_steps(node.capability.minus(node.used).least(self.maximum))
+    }
+
+    fn whole_steps(&self, amount: Resources) -> Resources {
+        let step = self.step.0.max(1);
+        Resources {
+            memory: MiB(amount.memory.0 / step * step),
+            ..amount
+        }
+    }
+
+    /// Whether `wanted` fits into `available`, in what the scheduler counts.
+    #[must_use]
+    pub fn fits(&self, wanted: Resources, available: Resources) -> bool {
+        wanted.memory <= available.memory
+            && (self.counted == Counted::Memory || wanted.vcores <= available.vcores)
+    }
+
+    /// How many whole units fit into `available`, in what the scheduler counts.
+    #[must_use]
+    pub fn units_in(&self, unit: Resources, available: Resources) -> u64 {
+        let by_memory = available.memory.0 / unit.memory.0.max(1);
+        match self.counted {
+            Counted::Memory => by_memory,
+            Counted::MemoryAndVcores => {
+                by_memory.min(u64::from(available.vcores.0 / unit.vcores.0.max(1)))
+            }
+        }
+    }
+}

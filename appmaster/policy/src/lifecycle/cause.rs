@@ -1,0 +1,198 @@
+//! Why a job did not succeed. The first cause stands; its consequences never overwrite it.
+
+use std::fmt;
+
+use super::words::KillReason;
+use crate::{ContainerId, End, Millis, Rank, Rejection};
+
+/// The root cause of a job's end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A rank returned something else than 0, or a signal killed it.
+    RankFailed {
+        /// Which.
+        rank: Rank,
+        /// Where.
+        host: String,
+        /// How.
+        end: End,
+    },
+    /// A rank called `MPI_Abort`.
+    Aborted {
+        /// Which.
+        rank: Rank,
+        /// Where.
+        host: String,
+        /// The code it gave.
+        code: i32,
+    },
+    /// A rank returned 0 between `MPI_Init` and `MPI_Finalize`.
+    LeftEarly {
+        /// Which.
+        rank: Rank,
+        /// Where.
+        host: String,
+    },
+    /// A rank returned 0 without `MPI_Init`, while others were in it.
+    NeverInitialized {
+        /// Which.
+        rank: Rank,
+        /// Where.
+        host: String,
+    },
+    /// A launcher could not start the program.
+    Refused {
+        /// Its sentence.
+        sentence: String,
+        /// The fitting exit code.
+        code: u8,
+    },
+    /// A NodeManager did not start the container.
+    StartFailed {
+        /// Where.
+        host: String,
+        /// What came back.
+        why: String,
+    },
+    /// Launchers did not dial in.
+    NotJoined {
+        /// Where.
+        hosts: Vec<String>,
+        /// How long they had.
+        waited: Millis,
+    },
+    /// YARN ended a container, or its process died.
+    ContainerEnded {
+        /// Which.
+        container: ContainerId,
+        /// Where.
+        host: String,
+        /// YARN's exit status.
+        status: i32,
+        /// YARN's words.
+        diagnostics: String,
+    },
+    /// The link to a launcher broke and YARN has not said why.
+    LinkLost {
+        /// Its container.
+        container: ContainerId,
+        /// Where.
+        host: String,
+    },
+    /// A launcher broke the rules of our own protocol.
+    Misbehaved {
+        /// Where.
+        host: String,
+        /// What it did.
+        what: String,
+    },
+    /// The cluster can never give what the job wants.
+    Impossible(Rejection),
+    /// Somebody ended it.
+    Killed(KillReason),
+    /// The ResourceManager is gone.
+    ResourceManagerLost {
+        /// The silence.
+        silent: Millis,
+    },
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::RankFailed { rank, host, end } => {
+                write!(f, "rank {rank} on {host} {}", end.predicate())
+            }
+            Self::Aborted { rank, host, code } => {
+                write!(f, "rank {rank} on {host} called MPI_Abort with code {code}")
+            }
+            Self::LeftEarly { rank, host } => write!(
+                f,
+                "rank {rank} on {host} exited with code 0 after MPI_Init but without MPI_Finalize"
+            ),
+            Self::NeverInitialized { rank, host } => write!(
+                f,
+                "rank {rank} on {host} exited with code 0 before MPI_Init, in which the other \
+                 ranks wait for it"
+            ),
+            Self::Refused { sentence, .. } => f.write_str(sentence),
+            Self::StartFailed { host, why } => write!(
+                f,
+                "the NodeManager of {host} did not start the job's container: {why}"
+            ),
+            Self::NotJoined { hosts, waited } => write!(
+                f,
+                "no word from the launcher on {} within {} s after its container was started; see \
+                 the container's log there, and whether a firewall keeps it from the \
+                 ApplicationMaster",
+                hosts.join(", "),
+                waited.0 / 1000
+            ),
+            Self::ContainerEnded {
+                container,
+                host,
+                status,
+                diagnostics,
+            } => {
+                write!(f, "container {container} on {host} {}", words(*status))?;
+                match diagnostics.trim() {
+                    "" => Ok(()),
+                    said => write!(f, "; YARN says: {}", one_line(said)),
+                }
+            }
+            Self::LinkLost { container, host } => write!(
+                f,
+                "the launcher in container {container} on {host} is gone, and YARN has not said \
+                 why: the node may be lost"
+            ),
+            Self::Misbehaved { host, what } => write!(f, "the launcher on {host} {what}"),
+            Self::Impossible(rejection) => rejection.fmt(f),
+            Self::Killed(KillReason::Interrupted) => f.write_str("interrupted by the user"),
+            Self::Killed(KillReason::ClientLost) => {
+                f.write_str("the client that followed the job is gone, so the job was ended")
+            }
+            Self::Killed(KillReason::Terminated) => {
+                f.write_str("the ApplicationMaster was told to end, by YARN or its node")
+            }
+            Self::ResourceManagerLost { silent } => write!(
+                f,
+                "no answer from the ResourceManager for {} s; the job was ended because YARN may \
+                 start another attempt of it",
+                silent.0 / 1000
+            ),
+        }
+    }
+}
+
+/// YARN's exit statuses (`ContainerExitStatus`, Hadoop 2.10 to 3.5) as predicates.
+fn words(status: i32) -> String {
+    match status {
+        -100 => "was taken back by YARN (released, or its node is lost)".into(),
+        -101 => "was lost because the node's disks failed or are full".into(),
+        -102 => "was preempted by the scheduler for another queue or application".into(),
+        -103 => "was killed for more virtual memory than the node allows; ask for more with \
+                 --mem-per-proc, or have yarn.nodemanager.vmem-check-enabled or \
+                 yarn.nodemanager.vmem-pmem-ratio changed"
+            .into(),
+        -104 => {
+            "was killed for more memory than it asked for; ask for more with --mem-per-proc".into()
+        }
+        -105 | -106 => "was killed by YARN on request".into(),
+        -107 => "was killed by YARN because the application had ended".into(),
+        -108 => "was killed by its node's scheduler".into(),
+        -1000 => "could not be started by its NodeManager".into(),
+        137 => "was killed by signal 9 (SIGKILL)".into(),
+        143 => "was killed by signal 15 (SIGTERM)".into(),
+        other => format!("ended with exit status {other}"),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    /// Longest excerpt of YARN's words, characters: stack traces follow the message.
+    const MOST: usize = 400;
+    let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match joined.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &joined[..end]),
+        None => joined,
+    }
+}

@@ -1,0 +1,159 @@
+//! Who of the job still runs, and what the end of one means for all.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::cause::Cause;
+use super::words::{Event, Phase, Seat, Stage};
+use crate::{ContainerId, End, Rank};
+
+/// The running job: its containers and which ranks are still there.
+#[derive(Debug)]
+pub(super) struct Ranks {
+    seats: Vec<Seat>,
+    /// Ranks that have neither ended nor been lost.
+    running: BTreeSet<Rank>,
+    total: usize,
+    /// Where each rank runs.
+    hosts: BTreeMap<Rank, String>,
+    /// Some rank is, or was, in `MPI_Init`.
+    pmi_seen: bool,
+    /// The first rank that returned 0 without ever calling `MPI_Init`.
+    silent: Option<Rank>,
+}
+
+impl Ranks {
+    pub(super) fn new(seats: Vec<Seat>) -> Self {
+        let of = |seat: &Seat| -> Vec<(Rank, String)> {
+            let ranks = seat.ranks.iter();
+            ranks.map(|rank| (*rank, seat.host.clone())).collect()
+        };
+        let hosts: BTreeMap<Rank, String> = seats.iter().flat_map(of).collect();
+        Self {
+            running: hosts.keys().copied().collect(),
+            total: hosts.len(),
+            hosts,
+            seats,
+            pmi_seen: false,
+            silent: None,
+        }
+    }
+
+    pub(super) fn seats(&self) -> &[Seat] {
+        &self.seats
+    }
+
+    pub(super) fn all_ended(&self) -> bool {
+        self.running.is_empty()
+    }
+
+    pub(super) fn phase(&self) -> Phase {
+        Phase::Running {
+            ended: self.total - self.running.len(),
+            ranks: self.total,
+        }
+    }
+
+    /// The ranks of `container` are gone with it.
+    pub(super) fn lose(&mut self, container: &ContainerId) {
+        if let Some(seat) = self.seats.iter().find(|s| s.container == *container) {
+            for rank in &seat.ranks {
+                self.running.remove(rank);
+            }
+        }
+    }
+
+    pub(super) fn lose_all(&mut self) {
+        self.running.clear();
+    }
+
+    /// Takes an event in; the cause it is of the job's end, if it is one.
+    pub(super) fn hear(&mut self, event: Event) -> Option<Cause> {
+        match event {
+            Event::RankEnded { rank, end, stage } => self.ended(rank, end, stage),
+            Event::Aborted { rank, code } => {
+                let host = self.hosts.get(&rank)?.clone();
+                Some(Cause::Aborted { rank, host, code })
+            }
+            Event::PmiSeen(_) => {
+                self.pmi_seen = true;
+                self.never_initialized()
+            }
+            Event::Refused {
+                container,
+                sentence,
+                code,
+            } => {
+                self.lose(&container);
+                Some(Cause::Refused { sentence, code })
+            }
+            Event::Misbehaved { container, what } => {
+                let host = host_of(&self.seats, &container)?;
+                Some(Cause::Misbehaved { host, what })
+            }
+            Event::LinkLost(container) => {
+                let host = host_of(&self.seats, &container)?;
+                let ran = self.still_runs(&container);
+                self.lose(&container);
+                ran.then_some(Cause::LinkLost { container, host })
+            }
+            Event::ContainerEnded {
+                container,
+                status,
+                diagnostics,
+            } => {
+                let host = host_of(&self.seats, &container)?;
+                let ran = self.still_runs(&container);
+                self.lose(&container);
+                ran.then_some(Cause::ContainerEnded {
+                    container,
+                    host,
+                    status,
+                    diagnostics,
+                })
+            }
+            Event::Registered
+            | Event::Snapshot(_)
+            | Event::Granted(_)
+            | Event::StartFailed { .. }
+            | Event::Joined(_)
+            | Event::KillRequested(_)
+            | Event::ResourceManagerLost { .. }
+            | Event::Tick => None,
+        }
+    }
+
+    fn ended(&mut self, rank: Rank, end: End, stage: Stage) -> Option<Cause> {
+        if !self.running.remove(&rank) {
+            return None;
+        }
+        let host = self.hosts.get(&rank)?.clone();
+        if !end.is_success() {
+            return Some(Cause::RankFailed { rank, host, end });
+        }
+        match stage {
+            Stage::Finalized => None,
+            Stage::Initialized => Some(Cause::LeftEarly { rank, host }),
+            Stage::Silent => {
+                self.silent.get_or_insert(rank);
+                self.never_initialized()
+            }
+        }
+    }
+
+    fn never_initialized(&self) -> Option<Cause> {
+        let rank = self.silent.filter(|_| self.pmi_seen)?;
+        let host = self.hosts.get(&rank)?.clone();
+        Some(Cause::NeverInitialized { rank, host })
+    }
+
+    fn still_runs(&self, container: &ContainerId) -> bool {
+        let seat = self.seats.iter().find(|s| s.container == *container);
+        seat.is_some_and(|seat| seat.ranks.iter().any(|rank| self.running.contains(rank)))
+    }
+}
+
+/// The host of `container`, if it is one of ours.
+pub(super) fn host_of(seats: &[Seat], container: &ContainerId) -> Option<String> {
+    let seat = seats.iter().find(|seat| seat.container == *container)?;
+    Some(seat.host.clone())
+}

@@ -1,0 +1,322 @@
+//! Lives of jobs, as lists of events.
+
+use std::num::NonZeroU32;
+
+use super::*;
+use crate::allocate::All;
+use crate::{Counted, End, MiB, NodeId, NodeView, Rank, Resources};
+
+fn cluster(nodes: usize, used_mib: u64) -> ClusterView {
+    let node = |i: usize| NodeView {
+        id: NodeId(format!("n{i}:1")),
+        host: format!("n{i}"),
+        rack: "/default-rack".into(),
+        capability: Resources::new(4096, 8),
+        used: Resources::new(used_mib, 0),
+    };
+    ClusterView {
+        nodes: (1..=nodes).map(node).collect(),
+        maximum: Resources::new(8192, 4),
+        step: MiB(1024),
+        counted: Counted::Memory,
+    }
+}
+
+fn job(processes: u32) -> Job {
+    let demand = Demand {
+        processes: NonZeroU32::new(processes).unwrap(),
+        unit: Resources::new(1024, 1),
+        memory_is_explicit: false,
+        oversubscribe: true,
+    };
+    Job::new(demand, Limits::default(), Box::new(All))
+}
+
+fn granted(node: usize, round: u32) -> Event {
+    Event::Granted(Grant {
+        container: ContainerId(format!("c{node}")),
+        node: NodeId(format!("n{node}:1")),
+        resources: Resources::new(2048, 1),
+        round,
+    })
+}
+
+fn ended(rank: u32, end: End, stage: Stage) -> Event {
+    Event::RankEnded {
+        rank: Rank(rank),
+        end,
+        stage,
+    }
+}
+
+/// Four ranks over two nodes, all running, at time 0.
+fn running() -> Job {
+    let mut job = job(4);
+    assert_eq!(
+        job.step(Millis(0), Event::Registered),
+        [Action::TakeSnapshot]
+    );
+    let asked = job.step(Millis(0), Event::Snapshot(cluster(2, 0)));
+    assert!(
+        matches!(&asked[0], Action::Ask { round: 1, placement } if placement.shares.len() == 2)
+    );
+    assert!(!starts(&job.step(Millis(0), granted(1, 1))));
+    assert!(starts(&job.step(Millis(0), granted(2, 1))));
+    let first = job.step(Millis(0), Event::Joined(ContainerId("c1".into())));
+    assert!(!first.iter().any(|a| matches!(a, Action::Begin(_))));
+    let second = job.step(Millis(0), Event::Joined(ContainerId("c2".into())));
+    let seats = second.iter().find_map(|action| match action {
+        Action::Begin(seats) => Some(seats),
+        _ => None,
+    });
+    let ranks: Vec<Vec<u32>> = seats
+        .unwrap()
+        .iter()
+        .map(|seat| seat.ranks.iter().map(|r| r.0).collect())
+        .collect();
+    assert_eq!(ranks, [[0, 1], [2, 3]]);
+    job
+}
+
+fn starts(actions: &[Action]) -> bool {
+    actions.iter().any(|a| matches!(a, Action::Start(_)))
+}
+
+fn verdict(actions: &[Action]) -> Option<String> {
+    actions.iter().find_map(|action| match action {
+        Action::Finish(verdict) => Some(match &verdict.cause {
+            None => "success".into(),
+            Some(cause) => cause.to_string(),
+        }),
+        _ => None,
+    })
+}
+
+/// Ends every rank that `already` does not name, and returns the verdict.
+fn reap(job: &mut Job, already: &[u32]) -> Option<String> {
+    let mut said = None;
+    for rank in (0..4).filter(|rank| !already.contains(rank)) {
+        said = verdict(&job.step(Millis(500), ended(rank, End::Signal(15), Stage::Silent)));
+    }
+    said
+}
+
+#[test]
+fn a_job_whose_ranks_all_return_0_succeeds() {
+    let mut job = running();
+    for rank in 0..3 {
+        assert_eq!(
+            verdict(&job.step(Millis(1), ended(rank, End::Code(0), Stage::Finalized))),
+            None
+        );
+    }
+    let last = job.step(Millis(1), ended(3, End::Code(0), Stage::Finalized));
+    assert_eq!(verdict(&last).as_deref(), Some("success"));
+    assert!(job.is_over());
+}
+
+#[test]
+fn the_first_failure_stands_and_the_others_are_stopped() {
+    let mut job = running();
+    let actions = job.step(Millis(10), ended(2, End::Code(7), Stage::Finalized));
+    assert!(matches!(actions[0], Action::Stop { .. }));
+    assert_eq!(
+        reap(&mut job, &[2]).as_deref(),
+        Some("rank 2 on n2 exited with code 7")
+    );
+}
+
+#[test]
+fn an_abort_is_named_before_the_code_it_ends_with() {
+    let mut job = running();
+    let abort = Event::Aborted {
+        rank: Rank(1),
+        code: 77,
+    };
+    assert!(matches!(
+        job.step(Millis(10), abort)[0],
+        Action::Stop { .. }
+    ));
+    assert_eq!(
+        reap(&mut job, &[]).as_deref(),
+        Some("rank 1 on n1 called MPI_Abort with code 77")
+    );
+}
+
+#[test]
+fn a_rank_that_leaves_before_mpi_init_does_not_leave_the_others_waiting() {
+    // In either order of the news.
+    for pmi_first in [true, false] {
+        let mut job = running();
+        let mut news = [
+            Event::PmiSeen(ContainerId("c1".into())),
+            ended(3, End::Code(0), Stage::Silent),
+        ];
+        if !pmi_first {
+            news.reverse();
+        }
+        let [first, second] = news;
+        assert!(job.step(Millis(1), first).is_empty());
+        assert!(matches!(
+            job.step(Millis(1), second)[0],
+            Action::Stop { .. }
+        ));
+        assert!(
+            reap(&mut job, &[3])
+                .unwrap()
+                .starts_with("rank 3 on n2 exited with code 0 before MPI_Init")
+        );
+    }
+}
+
+#[test]
+fn programs_without_mpi_are_no_failure() {
+    let mut job = running();
+    let last = (0..4).map(|rank| job.step(Millis(1), ended(rank, End::Code(0), Stage::Silent)));
+    let last = last.last().unwrap();
+    assert_eq!(verdict(&last).as_deref(), Some("success"));
+}
+
+#[test]
+fn a_broken_link_waits_for_yarn_to_name_the_reason() {
+    let mut job = running();
+    let lost = job.step(Millis(10), Event::LinkLost(ContainerId("c2".into())));
+    assert!(matches!(lost[0], Action::Stop { .. }));
+    // The other node's ranks end first; the verdict still waits.
+    for rank in 0..2 {
+        assert_eq!(
+            verdict(&job.step(Millis(20), ended(rank, End::Signal(15), Stage::Silent))),
+            None
+        );
+    }
+    let said = verdict(&job.step(
+        Millis(900),
+        Event::ContainerEnded {
+            container: ContainerId("c2".into()),
+            status: -104,
+            diagnostics: "2.1 GB of 2 GB physical memory used".into(),
+        },
+    ))
+    .unwrap();
+    assert!(
+        said.contains("c2 on n2 was killed for more memory"),
+        "{said}"
+    );
+    assert!(said.contains("2.1 GB of 2 GB"), "{said}");
+}
+
+#[test]
+fn a_broken_link_that_nobody_explains_still_ends_the_job() {
+    let mut job = running();
+    assert!(
+        !job.step(Millis(0), Event::LinkLost(ContainerId("c2".into())))
+            .is_empty()
+    );
+    assert_eq!(reap(&mut job, &[2, 3]), None);
+    let due = job.wakes_at().unwrap();
+    let said = verdict(&job.step(due, Event::Tick)).unwrap();
+    assert!(
+        said.contains("the launcher in container c2 on n2 is gone"),
+        "{said}"
+    );
+}
+
+#[test]
+fn ranks_that_never_report_are_taken_for_dead() {
+    let mut job = running();
+    assert!(
+        !job.step(Millis(0), Event::KillRequested(KillReason::Interrupted))
+            .is_empty()
+    );
+    let mut now = Millis(0);
+    let said = loop {
+        now = job.wakes_at().unwrap().max(now.plus(Millis(1)));
+        assert!(now < Millis(60_000));
+        if let Some(said) = verdict(&job.step(now, Event::Tick)) {
+            break said;
+        }
+    };
+    assert_eq!(said, "interrupted by the user");
+}
+
+#[test]
+fn a_gang_that_stays_incomplete_is_let_go_and_asked_for_again() {
+    let mut job = job(4);
+    assert_eq!(job.step(Millis(0), Event::Registered).len(), 1);
+    assert!(
+        !job.step(Millis(0), Event::Snapshot(cluster(2, 0)))
+            .is_empty()
+    );
+    assert!(!job.step(Millis(5), granted(1, 1)).is_empty());
+    let due = job.wakes_at().unwrap();
+    assert_eq!(due, Limits::default().gang);
+    let actions = job.step(due, Event::Tick);
+    assert_eq!(actions[0], Action::Release(vec![ContainerId("c1".into())]));
+    assert!(matches!(&actions[1], Action::Ask { placement, .. } if placement.shares.is_empty()));
+    // A grant of the old round that comes late goes back too.
+    assert_eq!(
+        job.step(due, granted(2, 1)),
+        [Action::Release(vec![ContainerId("c2".into())])]
+    );
+    let again = job.wakes_at().unwrap();
+    assert_eq!(job.step(again, Event::Tick), [Action::TakeSnapshot]);
+    let asked = job.step(again, Event::Snapshot(cluster(2, 0)));
+    assert!(matches!(asked[0], Action::Ask { round: 2, .. }));
+}
+
+#[test]
+fn surplus_containers_go_back() {
+    let mut job = job(1);
+    assert_eq!(job.step(Millis(0), Event::Registered).len(), 1);
+    assert!(
+        !job.step(Millis(0), Event::Snapshot(cluster(2, 0)))
+            .is_empty()
+    );
+    assert_eq!(
+        job.step(Millis(0), granted(2, 1)),
+        [Action::Release(vec![ContainerId("c2".into())])]
+    );
+}
+
+#[test]
+fn without_room_it_looks_again_and_an_impossible_job_ends_at_once() {
+    let mut waiting = job(2);
+    assert_eq!(waiting.step(Millis(0), Event::Registered).len(), 1);
+    let full = waiting.step(Millis(0), Event::Snapshot(cluster(2, 4096)));
+    assert!(matches!(&full[0], Action::Show(Phase::WaitingForRoom(_))));
+    let due = waiting.wakes_at().unwrap();
+    assert_eq!(waiting.step(due, Event::Tick), [Action::TakeSnapshot]);
+
+    let mut large = job(1);
+    large.demand.unit = Resources::new(100_000, 1);
+    assert_eq!(large.step(Millis(0), Event::Registered).len(), 1);
+    let said = verdict(&large.step(Millis(0), Event::Snapshot(cluster(2, 0)))).unwrap();
+    assert!(
+        said.contains("100000 MiB") && said.contains("4096 MiB"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_container_that_cannot_start_ends_the_job_and_frees_the_rest() {
+    let mut job = job(4);
+    assert_eq!(job.step(Millis(0), Event::Registered).len(), 1);
+    assert!(
+        !job.step(Millis(0), Event::Snapshot(cluster(2, 0)))
+            .is_empty()
+    );
+    assert!(!job.step(Millis(0), granted(1, 1)).is_empty());
+    assert!(starts(&job.step(Millis(0), granted(2, 1))));
+    let actions = job.step(
+        Millis(3),
+        Event::StartFailed {
+            container: ContainerId("c2".into()),
+            why: "connection refused".into(),
+        },
+    );
+    assert!(matches!(&actions[0], Action::Release(held) if held.len() == 2));
+    assert_eq!(
+        verdict(&actions).as_deref(),
+        Some("the NodeManager of n2 did not start the job's container: connection refused")
+    );
+}

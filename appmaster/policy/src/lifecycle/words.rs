@@ -1,0 +1,194 @@
+//! What the machine hears and what it says.
+
+use super::cause::Cause;
+use crate::{ClusterView, ContainerId, End, Millis, NodeId, Placement, Rank, Resources};
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// The ResourceManager took the registration.
+    Registered,
+    /// The cluster as it is now.
+    Snapshot(ClusterView),
+    /// A container was granted.
+    Granted(Grant),
+    /// A NodeManager did not take the order to start a container.
+    StartFailed {
+        /// The container.
+        container: ContainerId,
+        /// What came back, one line.
+        why: String,
+    },
+    /// The launcher of a container has dialled in.
+    Joined(ContainerId),
+    /// A launcher cannot start its share.
+    Refused {
+        /// Its container.
+        container: ContainerId,
+        /// Its own sentence.
+        sentence: String,
+        /// The exit code it found fitting.
+        code: u8,
+    },
+    /// Some rank of the container has called `MPI_Init`.
+    PmiSeen(ContainerId),
+    /// A rank is gone.
+    RankEnded {
+        /// Which.
+        rank: Rank,
+        /// How.
+        end: End,
+        /// How far it got with MPI.
+        stage: Stage,
+    },
+    /// A rank called `MPI_Abort`.
+    Aborted {
+        /// Which.
+        rank: Rank,
+        /// The code it gave.
+        code: i32,
+    },
+    /// The launcher of a container broke the rules of our own protocol.
+    Misbehaved {
+        /// Its container.
+        container: ContainerId,
+        /// What it did.
+        what: String,
+    },
+    /// The link to a launcher broke.
+    LinkLost(ContainerId),
+    /// YARN says that a container is over.
+    ContainerEnded {
+        /// Which.
+        container: ContainerId,
+        /// YARN's exit status: negative ones are YARN's own.
+        status: i32,
+        /// YARN's words.
+        diagnostics: String,
+    },
+    /// Somebody wants the job ended.
+    KillRequested(KillReason),
+    /// No answer from the ResourceManager for so long that another attempt may be starting.
+    ResourceManagerLost {
+        /// The silence.
+        silent: Millis,
+    },
+    /// Nothing happened, but time passed: see [`super::Job::wakes_at`].
+    Tick,
+}
+
+/// A granted container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// YARN's id of it.
+    pub container: ContainerId,
+    /// Where it is.
+    pub node: NodeId,
+    /// What it really holds; YARN rounds up.
+    pub resources: Resources,
+    /// The round of asking that it answers, as [`Action::Ask`] gave it.
+    pub round: u32,
+}
+
+/// How far a rank got with MPI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// It never called `MPI_Init`.
+    Silent,
+    /// Between `MPI_Init` and `MPI_Finalize`.
+    Initialized,
+    /// Past `MPI_Finalize`.
+    Finalized,
+}
+
+/// Who wants the job ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KillReason {
+    /// Ctrl-C, or another signal that ends the client in order.
+    Interrupted,
+    /// The client that follows the job is gone.
+    ClientLost,
+    /// YARN, or the operating system, ends the ApplicationMaster.
+    Terminated,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Read the nodes.
+    TakeSnapshot,
+    /// Ask for one container a share, all in one allocate call. Replaces what was asked before.
+    Ask {
+        /// Counts the askings of this job, from 1.
+        round: u32,
+        /// What to ask for.
+        placement: Placement,
+    },
+    /// Give containers back that are not used.
+    Release(Vec<ContainerId>),
+    /// Start the launchers, on all nodes at once.
+    Start(Vec<Seat>),
+    /// All launchers are there: hand out the ranks.
+    Begin(Vec<Seat>),
+    /// End all ranks: SIGTERM now, SIGKILL after the grace time.
+    Stop {
+        /// Time between the two.
+        grace: Millis,
+    },
+    /// The job is over: tell the launchers to leave, unregister with this verdict.
+    Finish(Verdict),
+    /// The phase changed; for whoever watches.
+    Show(Phase),
+}
+
+/// One container of the job and its ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seat {
+    /// The container.
+    pub container: ContainerId,
+    /// Its node.
+    pub node: NodeId,
+    /// The node's host name.
+    pub host: String,
+    /// Its ranks, ascending.
+    pub ranks: Vec<Rank>,
+    /// What it holds.
+    pub resources: Resources,
+}
+
+/// What the job is doing, for a progress line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// No node has room; why.
+    WaitingForRoom(String),
+    /// Asked; so many of so many granted.
+    WaitingForContainers {
+        /// Containers held.
+        granted: usize,
+        /// Containers wanted.
+        wanted: usize,
+    },
+    /// So many of so many launchers have dialled in.
+    StartingContainers {
+        /// Launchers there.
+        joined: usize,
+        /// Launchers wanted.
+        wanted: usize,
+    },
+    /// The program runs.
+    Running {
+        /// Ranks that have ended.
+        ended: usize,
+        /// Ranks of the job.
+        ranks: usize,
+    },
+    /// Ranks are being ended.
+    Ending,
+}
+
+/// How the job ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// The first cause; `None` when every rank returned 0.
+    pub cause: Option<Cause>,
+}

@@ -1,0 +1,121 @@
+//! Ids and quantities, each a type of its own so that none is taken for another.
+
+use std::fmt;
+
+/// Memory, in mebibytes: YARN's own unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MiB(pub u64);
+
+/// Virtual cores, as YARN counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Vcores(pub u32);
+
+/// A point in time or a span, in milliseconds; points count from whatever zero the caller chose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Millis(pub u64);
+
+/// Number of a process in its job, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rank(pub u32);
+
+/// A node as YARN names it, `host:port`. Opaque here; its text order breaks ties.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub String);
+
+/// A container as YARN names it. Opaque here.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ContainerId(pub String);
+
+/// An amount of memory and cores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Resources {
+    /// Memory.
+    pub memory: MiB,
+    /// Cores.
+    pub vcores: Vcores,
+}
+
+impl Resources {
+    /// Both amounts at once.
+    #[must_use]
+    pub const fn new(memory_mib: u64, vcores: u32) -> Self {
+        Self {
+            memory: MiB(memory_mib),
+            vcores: Vcores(vcores),
+        }
+    }
+
+    /// `count` times this; what overflows stays at the type's maximum, which no node has.
+    #[must_use]
+    pub const fn times(self, count: u32) -> Self {
+        Self {
+            memory: MiB(self.memory.0.saturating_mul(count as u64)),
+            vcores: Vcores(self.vcores.0.saturating_mul(count)),
+        }
+    }
+
+    /// What is left after taking `other`, not below zero.
+    #[must_use]
+    pub const fn minus(self, other: Self) -> Self {
+        Self {
+            memory: MiB(self.memory.0.saturating_sub(other.memory.0)),
+            vcores: Vcores(self.vcores.0.saturating_sub(other.vcores.0)),
+        }
+    }
+
+    /// The smaller of each amount.
+    #[must_use]
+    pub fn least(self, other: Self) -> Self {
+        Self {
+            memory: self.memory.min(other.memory),
+            vcores: self.vcores.min(other.vcores),
+        }
+    }
+}
+
+impl Millis {
+    /// This point, or span, and a span more.
+    #[must_use]
+    pub const fn plus(self, span: Self) -> Self {
+        Self(self.0.saturating_add(span.0))
+    }
+}
+
+impl fmt::Display for MiB {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} MiB", self.0)
+    }
+}
+
+impl fmt::Display for Vcores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            1 => write!(f, "1 vcore"),
+            many => write!(f, "{many} vcores"),
+        }
+    }
+}
+
+impl fmt::Display for Resources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} and {}", self.memory, self.vcores)
+    }
+}
+
+impl fmt::Display for Rank {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for ContainerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
