@@ -4,6 +4,7 @@
 //! sentence on standard error tells which.
 
 use crate::wire;
+pub use policy::End;
 
 /// `gerbil-run`'s own codes, after BSD's `sysexits.h` where it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,86 +54,33 @@ impl Exit {
     }
 }
 
-/// How a process ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// It returned or called `exit`, 0..=255.
-    Code(u8),
-    /// A signal killed it.
-    Signal(u8),
+/// A number on the wire that no process can end with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a process cannot end with {how:?}")]
+pub struct NoSuchEnd {
+    /// What the wire said.
+    pub how: wire::rank_ended::How,
 }
 
-impl End {
-    /// The code a shell gives: the program's own, or 128 + signal.
-    #[must_use]
-    pub const fn code(self) -> u8 {
-        match self {
-            Self::Code(code) => code,
-            Self::Signal(signal) => 128u8.saturating_add(signal),
-        }
-    }
-
-    /// Nothing to complain about.
-    #[must_use]
-    pub const fn is_success(self) -> bool {
-        matches!(self, Self::Code(0))
-    }
-
-    /// As a sentence's predicate: "exited with code 7", "was killed by signal 11 (SIGSEGV)".
-    #[must_use]
-    pub fn predicate(self) -> String {
-        match self {
-            Self::Code(code) => format!("exited with code {code}"),
-            Self::Signal(signal) => match signal_name(signal) {
-                Some(name) => format!("was killed by signal {signal} ({name})"),
-                None => format!("was killed by signal {signal}"),
-            },
-        }
-    }
-
-    /// Onto the wire.
-    #[must_use]
-    pub fn to_wire(self) -> wire::rank_ended::How {
-        match self {
-            Self::Code(code) => wire::rank_ended::How::ExitCode(i32::from(code)),
-            Self::Signal(signal) => wire::rank_ended::How::Signal(i32::from(signal)),
-        }
-    }
-
-    /// From the wire; `None` for numbers that no process can end with.
-    #[must_use]
-    pub fn from_wire(how: &wire::rank_ended::How) -> Option<Self> {
-        match *how {
-            wire::rank_ended::How::ExitCode(code) => u8::try_from(code).ok().map(Self::Code),
-            wire::rank_ended::How::Signal(signal) => u8::try_from(signal).ok().map(Self::Signal),
+impl From<End> for wire::rank_ended::How {
+    fn from(end: End) -> Self {
+        match end {
+            End::Code(code) => Self::ExitCode(i32::from(code)),
+            End::Signal(signal) => Self::Signal(i32::from(signal)),
         }
     }
 }
 
-/// Linux's names of the signals that end programs.
-#[must_use]
-pub const fn signal_name(signal: u8) -> Option<&'static str> {
-    Some(match signal {
-        1 => "SIGHUP",
-        2 => "SIGINT",
-        3 => "SIGQUIT",
-        4 => "SIGILL",
-        5 => "SIGTRAP",
-        6 => "SIGABRT",
-        7 => "SIGBUS",
-        8 => "SIGFPE",
-        9 => "SIGKILL",
-        10 => "SIGUSR1",
-        11 => "SIGSEGV",
-        12 => "SIGUSR2",
-        13 => "SIGPIPE",
-        14 => "SIGALRM",
-        15 => "SIGTERM",
-        24 => "SIGXCPU",
-        25 => "SIGXFSZ",
-        31 => "SIGSYS",
-        _ => return None,
-    })
+impl TryFrom<wire::rank_ended::How> for End {
+    type Error = NoSuchEnd;
+
+    fn try_from(how: wire::rank_ended::How) -> Result<Self, NoSuchEnd> {
+        let end = match how {
+            wire::rank_ended::How::ExitCode(code) => u8::try_from(code).map(Self::Code),
+            wire::rank_ended::How::Signal(signal) => u8::try_from(signal).map(Self::Signal),
+        };
+        end.map_err(|_out_of_range| NoSuchEnd { how })
+    }
 }
 
 #[cfg(test)]
@@ -140,22 +88,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ends_become_the_codes_and_words_a_shell_user_knows() {
-        assert_eq!(End::Code(7).code(), 7);
-        assert_eq!(End::Signal(11).code(), 139);
-        assert_eq!(
-            End::Signal(11).predicate(),
-            "was killed by signal 11 (SIGSEGV)"
-        );
-        assert!(End::Code(0).is_success());
-        assert!(!End::Signal(15).is_success());
-    }
-
-    #[test]
     fn ends_survive_the_wire() {
         for end in [End::Code(0), End::Code(255), End::Signal(9)] {
-            assert_eq!(End::from_wire(&end.to_wire()), Some(end));
+            assert_eq!(End::try_from(wire::rank_ended::How::from(end)), Ok(end));
         }
-        assert_eq!(End::from_wire(&wire::rank_ended::How::ExitCode(-1)), None);
+        assert!(End::try_from(wire::rank_ended::How::ExitCode(-1)).is_err());
     }
 }
