@@ -3,13 +3,14 @@
 //! A job travels so: the client writes a [`Description`] and the keys of a throw-away certificate
 //! authority into the credentials of the ApplicationMaster's container ([`secrets`]); the
 //! ApplicationMaster (AM) reads them there, and gives each launcher a [`Seat`] in the same way.
-//! From then on they speak [`wire`] to each other. How the job ended becomes an [`exit`] code.
+//! From then on they speak [`wire`] to each other over connections set up as [`link`] says. How the job ended becomes an [`exit`] code.
 //!
 //! Invariants: nothing secret is ever in an environment or on a command line; the three processes
 //! are one build ([`BUILD`]) and refuse another.
 
 pub mod description;
 pub mod exit;
+pub mod link;
 pub mod role;
 pub mod secrets;
 pub mod wire;
@@ -22,6 +23,6 @@ pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("GERBIL_WIR
 
 /// Longest piece of output or input in one message, bytes.
 ///
-/// A quarter of HTTP/2's default stream window: a few are under way at once, and a torn line is
+/// A quarter of [`link::STREAM_WINDOW`]: a few are under way at once, and a torn line is
 /// rare.
 pub const CHUNK_MAX: usize = 16 * 1024;
