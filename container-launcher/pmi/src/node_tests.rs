@@ -1,0 +1,398 @@
+use std::collections::{BTreeMap, VecDeque};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{Exchange, process_mapping};
+
+fn server(size: u32, ranks: &[u32]) -> NodeServer {
+    NodeServer::new(Job {
+        size,
+        ranks: ranks.to_vec(),
+        kvs_name: "kvs_1".to_owned(),
+        process_mapping: process_mapping(&[size]),
+    })
+    .unwrap()
+}
+
+fn said(rank: u32, line: &str) -> Effect {
+    Effect::Reply {
+        rank,
+        line: format!("{line}\n"),
+    }
+}
+
+#[test]
+fn the_opening_of_mpich_is_answered() {
+    let mut node = server(2, &[0, 1]);
+    assert_eq!(
+        node.on_line(1, b"cmd=init pmi_version=1 pmi_subversion=1"),
+        [
+            Effect::Stage {
+                rank: 1,
+                stage: Stage::Initialized
+            },
+            said(
+                1,
+                "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0"
+            ),
+        ]
+    );
+    assert_eq!(
+        node.on_line(1, b"cmd=get_maxes"),
+        [said(
+            1,
+            "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024 rc=0"
+        )]
+    );
+    assert_eq!(
+        node.on_line(1, b"cmd=get_appnum"),
+        [said(1, "cmd=appnum appnum=0 rc=0")]
+    );
+    assert_eq!(
+        node.on_line(1, b"cmd=get_my_kvsname"),
+        [said(1, "cmd=my_kvsname kvsname=kvs_1 rc=0")]
+    );
+    assert_eq!(
+        node.on_line(1, b"cmd=get_universe_size"),
+        [said(1, "cmd=universe_size size=2 rc=0")]
+    );
+    assert_eq!(
+        node.on_line(1, b"cmd=get kvsname=kvs_1 key=PMI_process_mapping"),
+        [said(
+            1,
+            "cmd=get_result rc=0 msg=success value=(vector,(0,1,2))"
+        )]
+    );
+    assert_eq!(
+        node.on_line(1, b"cmd=get kvsname=kvs_1 key=PMI_hwloc_xmlfile"),
+        [said(
+            1,
+            "cmd=get_result rc=-1 msg=key_not_found value=unknown"
+        )]
+    );
+    assert_eq!(
+        node.on_line(0, b"cmd=initack pmiid=0"),
+        [said(
+            0,
+            "cmd=initack rc=0\ncmd=set size=2\ncmd=set rank=0\ncmd=set debug=0"
+        )]
+    );
+    assert_eq!(
+        (node.stage(0), node.stage(1)),
+        (Stage::Silent, Stage::Initialized)
+    );
+    assert_eq!(
+        node.on_line(1, b"cmd=finalize").last(),
+        Some(&said(1, "cmd=finalize_ack rc=0"))
+    );
+    assert_eq!(node.stage(1), Stage::Finalized);
+}
+
+#[test]
+fn a_fence_goes_up_only_when_all_local_ranks_are_in() {
+    let mut node = server(4, &[2, 3]);
+    let ok = |rank| said(rank, "cmd=put_result rc=0 msg=success");
+    assert_eq!(
+        node.on_line(2, b"cmd=put kvsname=kvs_1 key=b value=2"),
+        [ok(2)]
+    );
+    assert_eq!(
+        node.on_line(3, b"cmd=put kvsname=kvs_1 key=a value=3"),
+        [ok(3)]
+    );
+    assert_eq!(node.on_line(2, b"cmd=barrier_in"), []);
+    assert_eq!(node.fence_done(vec![]), [], "nothing is open yet");
+    let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    assert_eq!(
+        node.on_line(3, b"cmd=barrier_in"),
+        [Effect::Fence {
+            puts: vec![pair("a", "3"), pair("b", "2")]
+        }]
+    );
+    assert_eq!(
+        node.fence_done(vec![pair("c", "0")]),
+        [
+            said(2, "cmd=barrier_out rc=0"),
+            said(3, "cmd=barrier_out rc=0")
+        ]
+    );
+    assert_eq!(
+        node.on_line(2, b"cmd=get kvsname=kvs_1 key=c"),
+        [said(2, "cmd=get_result rc=0 msg=success value=0")]
+    );
+    assert_eq!(node.on_line(2, b"cmd=barrier_in"), []);
+    assert_eq!(
+        node.on_line(3, b"cmd=barrier_in"),
+        [Effect::Fence { puts: vec![] }],
+        "values go up once"
+    );
+}
+
+#[test]
+fn limits_are_kept() {
+    let mut node = server(1, &[0]);
+    let long_key = format!("cmd=put key={} value=1", "k".repeat(KEY_MAX + 1));
+    assert_eq!(
+        node.on_line(0, long_key.as_bytes()),
+        [said(0, "cmd=put_result rc=-1 msg=key_longer_than_64_bytes")]
+    );
+    let long_value = format!("cmd=put key=k value={}", "v".repeat(VALUE_MAX + 1));
+    assert_eq!(
+        node.on_line(0, long_value.as_bytes()),
+        [said(
+            0,
+            "cmd=put_result rc=-1 msg=value_longer_than_1024_bytes"
+        )]
+    );
+    assert_eq!(
+        node.on_line(0, b"cmd=put kvsname=other key=k value=v"),
+        [said(0, "cmd=put_result rc=-1 msg=unknown_kvsname")]
+    );
+}
+
+#[test]
+fn what_is_not_offered_gets_an_answer() {
+    let mut node = server(1, &[0]);
+    for (line, answer) in [
+        ("cmd=publish_name service=a port=b", "publish_result"),
+        ("cmd=unpublish_name service=a", "unpublish_result"),
+        ("cmd=lookup_name service=a", "lookup_result"),
+        ("cmd=make_coffee", "make_coffee"),
+    ] {
+        let effects = node.on_line(0, line.as_bytes());
+        let [Effect::Reply { line, .. }] = effects.as_slice() else {
+            panic!("{effects:?}");
+        };
+        assert!(
+            line.starts_with(&format!("cmd={answer} rc=-1 msg=")),
+            "{line}"
+        );
+    }
+    let old = node.on_line(0, b"cmd=init pmi_version=2 pmi_subversion=0");
+    assert_eq!(
+        old,
+        [said(
+            0,
+            "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1 msg=only_PMI_1_is_offered"
+        )]
+    );
+    assert_eq!(node.stage(0), Stage::Silent);
+}
+
+#[test]
+fn a_spawn_is_answered_once_after_its_last_request() {
+    let mut node = server(1, &[0]);
+    for number in 1..=2 {
+        let request = format!(
+            "mcmd=spawn\nnprocs=1\nexecname=./child\ntotspawns=2\nspawnssofar={number}\nargcnt=0"
+        );
+        for line in request.lines() {
+            assert_eq!(node.on_line(0, line.as_bytes()), []);
+        }
+        let answer = node.on_line(0, b"endcmd");
+        if number == 1 {
+            assert_eq!(answer, []);
+        } else {
+            assert_eq!(
+                answer,
+                [said(
+                    0,
+                    "cmd=spawn_result rc=-1 msg=spawning_is_not_offered"
+                )]
+            );
+        }
+    }
+    assert_eq!(node.on_line(0, b"cmd=get_appnum").len(), 1);
+}
+
+#[test]
+fn an_abort_keeps_its_code_and_words() {
+    let mut node = server(2, &[1]);
+    assert_eq!(
+        node.on_line(1, b"cmd=abort exitcode=77"),
+        [Effect::Abort {
+            rank: 1,
+            exit_code: 77,
+            message: String::new()
+        }]
+    );
+    assert_eq!(
+        node.on_line(1, b"cmd=abort exitcode=-1 message=PMI_Init failed (1)"),
+        [Effect::Abort {
+            rank: 1,
+            exit_code: -1,
+            message: "PMI_Init failed (1)".to_owned()
+        }]
+    );
+}
+
+#[test]
+fn a_rank_that_speaks_nonsense_is_given_up_alone() {
+    let mut node = server(2, &[0, 1]);
+    assert_eq!(
+        node.on_line(0, b"GET / HTTP/1.1"),
+        [Effect::Broken {
+            rank: 0,
+            sentence: "PMI line without cmd= at its start: \"GET / HTTP/1.1\"".to_owned()
+        }]
+    );
+    assert_eq!(node.on_line(0, b"cmd=get_appnum"), []);
+    assert_eq!(node.on_line(1, b"cmd=get_appnum").len(), 1);
+    assert_eq!(node.on_line(1, b"cmd=barrier_in"), []);
+    assert!(matches!(
+        node.on_line(1, b"cmd=barrier_in").as_slice(),
+        [Effect::Broken { rank: 1, .. }]
+    ));
+}
+
+#[test]
+fn jobs_that_make_no_sense_are_refused() {
+    let job = |size, ranks: &[u32], name: &str| {
+        NodeServer::new(Job {
+            size,
+            ranks: ranks.to_vec(),
+            kvs_name: name.to_owned(),
+            process_mapping: String::new(),
+        })
+        .unwrap_err()
+    };
+    assert_eq!(job(2, &[2], "k"), JobError::Rank { rank: 2, size: 2 });
+    assert_eq!(job(2, &[1, 1], "k"), JobError::Rank { rank: 1, size: 2 });
+    assert_eq!(job(2, &[], "k"), JobError::NoRanks);
+    assert!(matches!(job(2, &[0], "a b"), JobError::KvsName { .. }));
+}
+
+/// What a rank of MPICH says on its own, as measured: it puts its address, meets the others, and
+/// asks for everybody's.
+fn script(rank: u32, size: u32) -> VecDeque<String> {
+    let mut lines: VecDeque<String> = [
+        "cmd=init pmi_version=1 pmi_subversion=1",
+        "cmd=get_maxes",
+        "cmd=get_appnum",
+        "cmd=get_my_kvsname",
+        "cmd=get kvsname=kvs_1 key=PMI_process_mapping",
+        "cmd=barrier_in",
+    ]
+    .map(str::to_owned)
+    .into();
+    lines.push_back(format!(
+        "cmd=put kvsname=kvs_1 key=-allgather-{rank} value=address{rank}"
+    ));
+    lines.push_back("cmd=barrier_in".to_owned());
+    for other in 0..size {
+        lines.push_back(format!("cmd=get kvsname=kvs_1 key=-allgather-{other}"));
+    }
+    lines.extend(["cmd=barrier_in", "cmd=finalize"].map(str::to_owned));
+    lines
+}
+
+/// Runs two nodes and the exchange between them, the ranks in the order that `order` draws.
+fn simulate(split: u32, size: u32, order: &[u8]) -> BTreeMap<u32, Vec<String>> {
+    let shares: [Vec<u32>; 2] = [(0..split).collect(), (split..size).collect()];
+    let mapping = process_mapping(&[split, size - split]);
+    let mut nodes = shares.clone().map(|ranks| {
+        NodeServer::new(Job {
+            size,
+            ranks,
+            kvs_name: "kvs_1".to_owned(),
+            process_mapping: mapping.clone(),
+        })
+        .unwrap()
+    });
+    let mut exchange = Exchange::new(2);
+    let mut scripts: BTreeMap<u32, VecDeque<String>> =
+        (0..size).map(|rank| (rank, script(rank, size))).collect();
+    let mut waiting: BTreeMap<u32, bool> = (0..size).map(|rank| (rank, false)).collect();
+    let mut heard: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+    let mut turn = 0;
+    while scripts.values().any(|script| !script.is_empty()) {
+        let ready: Vec<u32> = (0..size)
+            .filter(|rank| !waiting[rank] && !scripts[rank].is_empty())
+            .collect();
+        assert!(!ready.is_empty(), "all wait for ever");
+        let drawn = usize::from(order[turn % order.len()]);
+        turn += 1;
+        let rank = ready[drawn % ready.len()];
+        let index = usize::from(rank >= split);
+        let line = scripts.get_mut(&rank).unwrap().pop_front().unwrap();
+        waiting.insert(rank, true);
+        let mut effects: VecDeque<(usize, Effect)> = nodes[index]
+            .on_line(rank, line.as_bytes())
+            .into_iter()
+            .map(|effect| (index, effect))
+            .collect();
+        while let Some((index, effect)) = effects.pop_front() {
+            match effect {
+                Effect::Reply { rank, line } => {
+                    waiting.insert(rank, false);
+                    heard.entry(rank).or_default().push(line);
+                }
+                Effect::Fence { puts } => {
+                    if let Some(union) = exchange.on_fence(index, puts).unwrap() {
+                        for (index, node) in nodes.iter_mut().enumerate() {
+                            let done = node.fence_done(union.clone());
+                            effects.extend(done.into_iter().map(|effect| (index, effect)));
+                        }
+                    }
+                }
+                Effect::Stage { .. } => {}
+                other => panic!("{index}: {other:?}"),
+            }
+        }
+    }
+    assert_eq!(exchange.barriers(), 3);
+    heard
+}
+
+proptest! {
+    #[test]
+    fn two_nodes_agree_in_every_order(
+        size in 2u32..7,
+        split in 1u32..6,
+        order in prop::collection::vec(any::<u8>(), 1..60),
+    ) {
+        prop_assume!(split < size);
+        let heard = simulate(split, size, &order);
+        for rank in 0..size {
+            let gets: Vec<&String> = heard[&rank]
+                .iter()
+                .filter(|line| line.contains("value=address"))
+                .collect();
+            prop_assert_eq!(gets.len(), usize::try_from(size).unwrap());
+            for (other, line) in gets.iter().enumerate() {
+                prop_assert_eq!(
+                    line.as_str(),
+                    format!("cmd=get_result rc=0 msg=success value=address{other}\n")
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn random_lines_never_panic(
+        lines in prop::collection::vec((0u32..4, prop::collection::vec(any::<u8>(), 0..80)), 0..40),
+    ) {
+        let mut node = server(3, &[0, 2]);
+        for (rank, line) in lines {
+            drop(node.on_line(rank, &line));
+        }
+    }
+
+    #[test]
+    fn random_commands_never_panic(
+        lines in prop::collection::vec(
+            (0u32..3, "(cmd=|mcmd=)(init|put|get|getbyidx|barrier_in|abort|spawn|finalize|endcmd)( (key|value|idx|exitcode|group|pmi_version)=[a-z0-9-]{0,70}){0,3}"),
+            0..60,
+        ),
+        done in any::<bool>(),
+    ) {
+        let mut node = server(3, &[0, 1, 2]);
+        for (rank, line) in lines {
+            drop(node.on_line(rank, line.as_bytes()));
+            if done {
+                drop(node.fence_done(vec![(line, String::new())]));
+            }
+        }
+    }
+}
