@@ -1,3 +1,15 @@
 //! A YARN client in pure Rust: Hadoop RPC, SASL, XML settings and typed clients.
 
 pub mod conf;
+pub mod yarn;
+
+mod auth;
+mod id;
+mod rpc;
+mod wire;
+
+pub use auth::SaslError;
+pub use credentials;
+pub use id::{AppAttemptId, ApplicationId, ContainerId, IdError, NodeId};
+pub use rpc::{CallError, Disposition, Idempotence, Timing, disposition};
+pub use yarn::{ApplicationClient, ApplicationMasterClient, ContainerClient};

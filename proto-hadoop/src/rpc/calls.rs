@@ -1,0 +1,162 @@
+//! The calls that wait on one connection.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use tokio::sync::{oneshot, watch};
+use tokio::time::Instant;
+
+use super::connection::End;
+
+/// What a waiting call is told.
+pub(crate) type Answer = Result<Bytes, Failure>;
+
+/// Why a call got no result.
+#[derive(Debug, Clone)]
+pub(crate) enum Failure {
+    /// The server's exception for this call alone.
+    Exception {
+        class: String,
+        message: String,
+        stack: String,
+    },
+    /// The answer's header and body do not fit together.
+    Malformed { problem: String },
+    /// The connection is over.
+    End(End),
+}
+
+/// Matches answers to callers. Once closed it stays closed: whoever comes later learns the same
+/// reason as those who waited, and nobody waits on a dead connection.
+#[derive(Debug)]
+pub(crate) struct Calls {
+    table: Mutex<Table>,
+    closed: watch::Sender<bool>,
+}
+
+#[derive(Debug)]
+struct Table {
+    next: i32,
+    waiting: BTreeMap<i32, oneshot::Sender<Answer>>,
+    last_heard: Instant,
+    end: Option<End>,
+}
+
+impl Calls {
+    pub(crate) fn new() -> Self {
+        let table = Table {
+            next: 0,
+            waiting: BTreeMap::new(),
+            last_heard: Instant::now(),
+            end: None,
+        };
+        Self {
+            table: Mutex::new(table),
+            closed: watch::Sender::new(false),
+        }
+    }
+
+    /// No code panics while it holds the lock, and the table is whole between any two steps.
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes an id for a new call, or says how the connection ended.
+    pub(crate) fn begin(self: &Arc<Self>) -> Result<Waiting, End> {
+        let mut table = self.table();
+        if let Some(end) = &table.end {
+            return Err(end.clone());
+        }
+        let (sender, answer) = oneshot::channel();
+        let mut id = table.next;
+        while table.waiting.contains_key(&id) {
+            id = id.checked_add(1).unwrap_or(0);
+        }
+        // Negative ids mean other things than calls.
+        table.next = id.checked_add(1).unwrap_or(0);
+        table.waiting.insert(id, sender);
+        Ok(Waiting {
+            calls: Arc::clone(self),
+            id,
+            answer,
+            since: Instant::now(),
+        })
+    }
+
+    /// Hands an answer to its caller. Late and repeated answers find nobody.
+    pub(crate) fn answer(&self, id: i32, answer: Answer) {
+        let waiting = self.table().waiting.remove(&id);
+        match waiting.map(|sender| sender.send(answer)) {
+            Some(Ok(())) => {}
+            Some(Err(_)) | None => tracing::debug!(call = id, "an answer that nobody waits for"),
+        }
+    }
+
+    /// Notes that the peer is alive.
+    pub(crate) fn heard(&self) {
+        self.table().last_heard = Instant::now();
+    }
+
+    /// Ends all waiting calls for the same reason, and all that come later. The first reason stays.
+    pub(crate) fn close(&self, end: &End) {
+        let waiting = {
+            let mut table = self.table();
+            if table.end.is_none() {
+                table.end = Some(end.clone());
+            }
+            std::mem::take(&mut table.waiting)
+        };
+        for (id, sender) in waiting {
+            if sender.send(Err(Failure::End(end.clone()))).is_err() {
+                tracing::debug!(call = id, "the caller has gone");
+            }
+        }
+        self.closed.send_replace(true);
+    }
+
+    /// Returns once [`close`](Self::close) was called.
+    pub(crate) async fn closed(&self) {
+        let mut closed = self.closed.subscribe();
+        // The sender lives in self, so waiting cannot fail.
+        let _still_open = closed.wait_for(|&closed| closed).await.is_err();
+    }
+
+    /// How the connection ended, if it did.
+    pub(crate) fn end(&self) -> Option<End> {
+        self.table().end.clone()
+    }
+
+    pub(crate) fn any_waiting(&self) -> bool {
+        !self.table().waiting.is_empty()
+    }
+}
+
+/// One waiting call. Dropping it forgets the call; its answer, should it come, is thrown away.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    calls: Arc<Calls>,
+    pub(crate) id: i32,
+    answer: oneshot::Receiver<Answer>,
+    since: Instant,
+}
+
+impl Waiting {
+    pub(crate) async fn answer(&mut self) -> Answer {
+        match (&mut self.answer).await {
+            Ok(answer) => answer,
+            Err(_dropped) => Err(Failure::End(self.calls.end().unwrap_or(End::Dropped))),
+        }
+    }
+
+    /// Nothing at all has come from the peer since this call began: it is half open, or stuck.
+    pub(crate) fn peer_is_silent(&self) -> bool {
+        self.calls.table().last_heard < self.since
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.calls.table().waiting.remove(&self.id);
+    }
+}

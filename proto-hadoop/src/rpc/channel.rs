@@ -1,0 +1,386 @@
+//! Calls to one service at one of several addresses: connects, logs in, tries again, fails over.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use credentials::Token;
+use prost::Message;
+use tokio::net::{TcpSocket, TcpStream, lookup_host};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::wire::Incomplete;
+
+use super::calls::Failure;
+use super::connection::{Connection, End, Miss};
+use super::error::CallError;
+use super::frame::REQUEST_LIMIT;
+use super::handshake;
+use super::message::{ClientId, Request};
+use super::retry::{Disposition, Idempotence, disposition};
+use super::timing::Timing;
+
+/// Room for the two headers of a call; see `frame::REQUEST_LIMIT`.
+const HEADER_ROOM: usize = 4 << 10;
+
+/// Who calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Login {
+    /// A name that the server believes.
+    User(String),
+    /// A token that it checks.
+    Token(Token),
+}
+
+/// One service of Hadoop, by its protocol's Java name.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    protocol: &'static str,
+    addresses: Vec<String>,
+    login: Mutex<Login>,
+    client: ClientId,
+    timing: Timing,
+    /// Held while a connection is opened, so that callers share it.
+    seat: tokio::sync::Mutex<Seat>,
+}
+
+#[derive(Debug)]
+struct Seat {
+    /// Index of the address in use.
+    at: usize,
+    connection: Option<Arc<Connection>>,
+}
+
+impl Channel {
+    pub(crate) fn new(protocol: &'static str, addresses: Vec<String>, login: Login) -> Self {
+        Self {
+            protocol,
+            addresses,
+            login: Mutex::new(login),
+            client: ClientId(rand::random()),
+            timing: Timing::default(),
+            seat: tokio::sync::Mutex::new(Seat {
+                at: 0,
+                connection: None,
+            }),
+        }
+    }
+
+    pub(crate) fn with_timing(mut self, timing: Timing) -> Self {
+        self.timing = timing;
+        self
+    }
+
+    pub(crate) fn login(&self) -> Login {
+        self.login
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Logs in anew, with `login`, before the next call. Calls under way keep their connection.
+    pub(crate) async fn log_in_as(&self, login: Login) {
+        *self.login.lock().unwrap_or_else(PoisonError::into_inner) = login;
+        self.seat.lock().await.connection = None;
+    }
+
+    /// Calls `method` and makes a plain answer of it by `plain`, trying as long as the rules of
+    /// [`disposition`] and the patience of [`Timing`] allow.
+    pub(crate) async fn call<Q, W, T>(
+        &self,
+        method: &'static str,
+        idempotence: Idempotence,
+        parameter: &Q,
+        plain: impl FnOnce(W) -> Result<T, Incomplete>,
+    ) -> Result<T, CallError>
+    where
+        Q: Message,
+        W: Message + Default,
+    {
+        let (address, bytes) = self.call_bytes(method, idempotence, parameter).await?;
+        let malformed = |problem: String| CallError::Malformed {
+            method,
+            address: address.clone(),
+            problem,
+        };
+        let message = W::decode(bytes).map_err(|error| malformed(error.to_string()))?;
+        plain(message).map_err(|error| malformed(error.to_string()))
+    }
+
+    async fn call_bytes<Q: Message>(
+        &self,
+        method: &'static str,
+        idempotence: Idempotence,
+        parameter: &Q,
+    ) -> Result<(String, Bytes), CallError> {
+        let length = parameter.encoded_len();
+        let limit = REQUEST_LIMIT - HEADER_ROOM;
+        if length > limit {
+            let address = self.addresses.first().cloned().unwrap_or_default();
+            return Err(CallError::TooLong {
+                method,
+                address,
+                length,
+                limit,
+            });
+        }
+        let request = Request {
+            client: self.client,
+            protocol: self.protocol,
+            method,
+            parameter,
+        };
+        let start = Instant::now();
+        let mut round = Round::default();
+        loop {
+            let (at, error) = match self.attempt(&request, method).await {
+                Ok(answer) => return Ok(answer),
+                Err(failed) => failed,
+            };
+            let next = disposition(&error, idempotence);
+            tracing::debug!(method, ?next, %error, "call failed");
+            let wait = match next {
+                Disposition::Stop => return Err(error),
+                Disposition::Retry => round.retry(&error),
+                Disposition::Failover => {
+                    self.move_on(at).await;
+                    round.failover(self.addresses.len())
+                }
+            };
+            round.keep(at, error);
+            if wait {
+                if start.elapsed() + self.timing.pause > self.timing.patience {
+                    return Err(round.into_error(method));
+                }
+                sleep(self.timing.pause).await;
+                round.failed.clear();
+                round.tried = 0;
+            }
+        }
+    }
+
+    /// One try at the present address, whose index it returns with a failure.
+    async fn attempt<Q: Message>(
+        &self,
+        request: &Request<'_, Q>,
+        method: &'static str,
+    ) -> Result<(String, Bytes), (usize, CallError)> {
+        let (at, connection) = self.connection(method).await?;
+        let address = self.addresses.get(at).cloned().unwrap_or_default();
+        let deadline = Instant::now() + self.timing.call;
+        match connection.call(request, deadline).await {
+            Ok(bytes) => Ok((address, bytes)),
+            Err(miss) => Err((at, self.explain(miss, method, address))),
+        }
+    }
+
+    /// The connection in use, or a new one to the present address.
+    async fn connection(
+        &self,
+        method: &'static str,
+    ) -> Result<(usize, Arc<Connection>), (usize, CallError)> {
+        let mut seat = self.seat.lock().await;
+        let at = seat.at;
+        if let Some(connection) = seat.connection.as_ref().filter(|held| held.is_usable()) {
+            return Ok((at, Arc::clone(connection)));
+        }
+        seat.connection = None;
+        let address = self
+            .addresses
+            .get(at)
+            .ok_or((at, CallError::NoAddress { method }))?;
+        let opened = timeout(self.timing.connect, self.open(address)).await;
+        let connection = match opened {
+            Ok(opened) => opened,
+            Err(_elapsed) => Err(Unopened::Network(io::Error::new(
+                io::ErrorKind::TimedOut,
+                format!("no answer within {} s", self.timing.connect.as_secs_f32()),
+            ))),
+        };
+        let connection = connection.map_err(|unopened| match unopened {
+            Unopened::Network(source) => (at, connect_error(address, source)),
+            // Nothing was asked for yet, so nothing can have been done.
+            Unopened::Login(end) => (at, explain_end(end, method, address.clone(), false)),
+        })?;
+        let connection = Arc::new(connection);
+        seat.connection = Some(Arc::clone(&connection));
+        Ok((at, connection))
+    }
+
+    async fn open(&self, address: &str) -> Result<Connection, Unopened> {
+        let stream = connect(address).await.map_err(Unopened::Network)?;
+        let login = self.login();
+        let session = handshake::login(stream, self.protocol, &login, self.client).await;
+        let session = session.map_err(Unopened::Login)?;
+        Ok(Connection::start(session, self.client, self.timing))
+    }
+
+    /// Leaves the address `at` for the next, unless another caller has done so already.
+    async fn move_on(&self, at: usize) {
+        let mut seat = self.seat.lock().await;
+        if seat.at == at && !self.addresses.is_empty() {
+            seat.at = (at + 1) % self.addresses.len();
+            seat.connection = None;
+        }
+    }
+
+    fn explain(&self, miss: Miss, method: &'static str, address: String) -> CallError {
+        match miss {
+            Miss::Late => CallError::Deadline {
+                method,
+                address,
+                waited: self.timing.call,
+            },
+            Miss::NotSent(end) => explain_end(end, method, address, false),
+            Miss::Failed(Failure::End(end)) => explain_end(end, method, address, true),
+            Miss::Failed(Failure::Exception {
+                class,
+                message,
+                stack,
+            }) => CallError::Remote {
+                method,
+                address,
+                class,
+                message,
+                stack,
+            },
+            Miss::Failed(Failure::Malformed { problem }) => CallError::Malformed {
+                method,
+                address,
+                problem,
+            },
+        }
+    }
+}
+
+/// Why a connection could not be opened.
+enum Unopened {
+    Network(io::Error),
+    Login(End),
+}
+
+/// What was tried since the last pause.
+#[derive(Default)]
+struct Round {
+    tried: usize,
+    failed: Vec<(usize, CallError)>,
+}
+
+impl Round {
+    /// A connection that was found dead is opened again at once, but only once; true is a pause.
+    fn retry(&mut self, error: &CallError) -> bool {
+        let at_once = matches!(error, CallError::Lost { .. }) && self.failed.is_empty();
+        !at_once
+    }
+
+    /// True is a pause: all addresses had their turn.
+    fn failover(&mut self, addresses: usize) -> bool {
+        self.tried += 1;
+        self.tried >= addresses
+    }
+
+    /// Keeps the last failure of each address.
+    fn keep(&mut self, at: usize, error: CallError) {
+        self.failed.retain(|(index, _)| *index != at);
+        self.failed.push((at, error));
+    }
+
+    fn into_error(mut self, method: &'static str) -> CallError {
+        if self.failed.len() == 1
+            && let Some((_, error)) = self.failed.pop()
+        {
+            return error;
+        }
+        self.failed.sort_by_key(|(index, _)| *index);
+        CallError::NoneAnswered {
+            method,
+            tried: self.failed.into_iter().map(|(_, error)| error).collect(),
+        }
+    }
+}
+
+async fn connect(address: &str) -> io::Result<TcpStream> {
+    let mut last = None;
+    for address in lookup_host(address).await? {
+        let socket = if address.is_ipv4() {
+            TcpSocket::new_v4()
+        } else {
+            TcpSocket::new_v6()
+        };
+        let opened = match socket.and_then(|socket| socket.set_keepalive(true).map(|()| socket)) {
+            Ok(socket) => socket.connect(address).await,
+            Err(error) => Err(error),
+        };
+        match opened {
+            Ok(stream) => {
+                stream.set_nodelay(true)?;
+                return Ok(stream);
+            }
+            Err(error) => last = Some(error),
+        }
+    }
+    Err(last.unwrap_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the name has no address")))
+}
+
+fn connect_error(address: &str, source: io::Error) -> CallError {
+    let hint = match source.kind() {
+        io::ErrorKind::ConnectionRefused => {
+            "nothing listens there: is the daemon running, and is it the active one?"
+        }
+        io::ErrorKind::TimedOut => "is the host up, and does a firewall drop the port?",
+        io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
+            "is there a route to this network?"
+        }
+        io::ErrorKind::InvalidInput => "an address is host:port",
+        _ => "does the name resolve here, and is the address right?",
+    };
+    CallError::Connect {
+        address: address.to_owned(),
+        hint,
+        source: Arc::new(source),
+    }
+}
+
+/// Puts the end of a connection into the words of one call.
+fn explain_end(end: End, method: &'static str, address: String, sent: bool) -> CallError {
+    match end {
+        End::Fatal { class, message }
+            if class.ends_with("AccessControlException") && message.contains("KERBEROS") =>
+        {
+            // "SIMPLE authentication is not enabled.  Available:[TOKEN, KERBEROS]"
+            let offered = message
+                .split_once('[')
+                .and_then(|(_, rest)| rest.split_once(']'));
+            let offered = offered.map_or("KERBEROS", |(list, _)| list).to_owned();
+            CallError::KerberosWanted { address, offered }
+        }
+        End::Fatal { class, message } => CallError::Refused {
+            address,
+            class,
+            message,
+        },
+        End::Kerberos { offered } => CallError::KerberosWanted { address, offered },
+        End::Io(source) => CallError::Lost {
+            method,
+            address,
+            sent,
+            source,
+        },
+        End::Foreign { found } => CallError::NotHadoop { address, found },
+        End::Garbled { problem } => CallError::Malformed {
+            method,
+            address,
+            problem,
+        },
+        End::Sasl(source) => CallError::Login { address, source },
+        End::Dropped => {
+            let source = Arc::new(io::Error::from(io::ErrorKind::ConnectionAborted));
+            CallError::Lost {
+                method,
+                address,
+                sent,
+                source,
+            }
+        }
+    }
+}

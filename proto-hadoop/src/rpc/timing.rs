@@ -1,0 +1,34 @@
+//! How long to wait for what.
+
+use std::time::Duration;
+
+/// Deadlines of a client. Every wait has one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    /// From looking up the name to the end of the log-in, per address. Stock: 20 s for the TCP
+    /// connection alone.
+    pub connect: Duration,
+    /// From sending a call to its answer. Stock: 120 s from 3.4 on, unlimited before.
+    pub call: Duration,
+    /// While calls wait and nothing else is sent, a ping goes out so often. Stock: 60 s.
+    pub ping: Duration,
+    /// How long to go on trying all addresses, as long as trying again may help. Every address is
+    /// tried at least once. Stock: 900 s.
+    pub patience: Duration,
+    /// Pause between two rounds over all addresses. Stock: 30 s.
+    pub pause: Duration,
+}
+
+impl Default for Timing {
+    /// 10 s to connect, 30 s a call, ping every 15 s, one round over the addresses, half a second
+    /// between rounds.
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            call: Duration::from_secs(30),
+            ping: Duration::from_secs(15),
+            patience: Duration::ZERO,
+            pause: Duration::from_millis(500),
+        }
+    }
+}

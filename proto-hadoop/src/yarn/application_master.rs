@@ -1,0 +1,197 @@
+//! `ApplicationMasterProtocol`: an ApplicationMaster's talk with the scheduler (port 8030).
+
+use std::time::Duration;
+
+use credentials::Token;
+use tokio::sync::Mutex;
+use tokio::time::sleep;
+
+use crate::rpc::Idempotence::Idempotent;
+use crate::rpc::{CallError, Channel, Login, Timing};
+use crate::wire::{FromWire, yarn};
+
+use super::{AllocateRequest, AllocateResponse, FinalApplicationStatus, Registration};
+
+const PROTOCOL: &str = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB";
+
+/// Pause between two tries to end, as stock clients make.
+const FINISH_PAUSE: Duration = Duration::from_millis(100);
+
+/// Speaks for one application attempt to the scheduler.
+///
+/// Allocate calls never overlap, and none is lost: the number that orders them is kept here, and a
+/// call whose answer did not come is repeated, with the same number, before the next one. The
+/// ResourceManager answers a repeated number with the answer it gave before.
+///
+/// When the ResourceManager rolls its key, an answer brings a new token; the next call logs in
+/// with it.
+///
+/// All methods fail with [`CallError`]. Two failures have a meaning of their own:
+/// [`is_not_registered`](CallError::is_not_registered) (the ResourceManager was restarted:
+/// register again, then send the whole table of asks) and
+/// [`is_attempt_gone`](CallError::is_attempt_gone) (stop).
+#[derive(Debug)]
+pub struct ApplicationMasterClient {
+    channel: Channel,
+    stream: Mutex<Stream>,
+}
+
+/// The order of allocate calls.
+#[derive(Debug, Default)]
+struct Stream {
+    /// From the last answer; 0 after registering.
+    response_id: i32,
+    /// Sent with that number, the answer not seen.
+    unanswered: Option<AllocateRequest>,
+    /// Seen, but not yet handed to the caller.
+    undelivered: Option<AllocateResponse>,
+}
+
+impl ApplicationMasterClient {
+    /// A client that logs in with the attempt's `YARN_AM_RM_TOKEN`. Connects at the first call.
+    #[must_use]
+    pub fn new(addresses: Vec<String>, token: Token) -> Self {
+        let channel = Channel::new(PROTOCOL, addresses, Login::Token(token));
+        Self {
+            channel,
+            stream: Mutex::default(),
+        }
+    }
+
+    /// Sets the deadlines.
+    #[must_use]
+    pub fn with_timing(self, timing: Timing) -> Self {
+        Self {
+            channel: self.channel.with_timing(timing),
+            ..self
+        }
+    }
+
+    /// Announces the ApplicationMaster: where it listens (`None` for nowhere) and its web address
+    /// (may be empty). Once an attempt, and again after the ResourceManager was restarted.
+    pub async fn register(
+        &self,
+        host: &str,
+        port: Option<u16>,
+        tracking_url: &str,
+    ) -> Result<Registration, CallError> {
+        let mut stream = self.stream.lock().await;
+        let request = yarn::RegisterApplicationMasterRequestProto {
+            host: Some(host.to_owned()),
+            rpc_port: Some(port.map_or(-1, i32::from)),
+            tracking_url: Some(tracking_url.to_owned()),
+        };
+        let plain = Registration::from_wire;
+        let registration = self
+            .channel
+            .call("registerApplicationMaster", Idempotent, &request, plain)
+            .await?;
+        *stream = Stream {
+            undelivered: stream.undelivered.take(),
+            ..Stream::default()
+        };
+        Ok(registration)
+    }
+
+    /// One heartbeat: changes to the table of asks go out, news come in.
+    ///
+    /// May be cancelled and repeated: what was sent stays sent, and what was answered is handed
+    /// over by the next call.
+    pub async fn allocate(&self, request: AllocateRequest) -> Result<AllocateResponse, CallError> {
+        let mut stream = self.stream.lock().await;
+        if let Some(earlier) = stream.unanswered.clone() {
+            self.send(&mut stream, earlier).await?;
+        }
+        self.send(&mut stream, request).await?;
+        Ok(stream.undelivered.take().unwrap_or_default())
+    }
+
+    async fn send(&self, stream: &mut Stream, request: AllocateRequest) -> Result<(), CallError> {
+        let wire = request.to_wire(stream.response_id);
+        stream.unanswered = Some(request);
+        let plain = |answer: yarn::AllocateResponseProto| {
+            let token = answer
+                .am_rm_token
+                .clone()
+                .map(Token::from_wire)
+                .transpose()?;
+            Ok((
+                answer.response_id(),
+                token,
+                AllocateResponse::from_wire(answer)?,
+            ))
+        };
+        // Safe to repeat, by its number.
+        let outcome = self
+            .channel
+            .call("allocate", Idempotent, &wire, plain)
+            .await;
+        let (response_id, token, response) = match outcome {
+            Ok(answer) => answer,
+            Err(error) => {
+                // The server's own answer: this call is over, and repeating it would not help.
+                if error.class().is_some() {
+                    stream.unanswered = None;
+                }
+                return Err(error);
+            }
+        };
+        stream.unanswered = None;
+        stream.response_id = response_id;
+        stream.undelivered = Some(match stream.undelivered.take() {
+            Some(earlier) => earlier.followed_by(response),
+            None => response,
+        });
+        if let Some(token) = token {
+            self.roll_over(token).await;
+        }
+        Ok(())
+    }
+
+    /// Every answer to an old key's connection brings the new token until a new log-in.
+    async fn roll_over(&self, token: Token) {
+        let newer = Login::Token(token);
+        if self.channel.login() != newer {
+            tracing::info!("the ResourceManager has rolled its key; logging in with the new token");
+            self.channel.log_in_as(newer).await;
+        }
+    }
+
+    /// The token of the next log-in: the one given at first, or the newest from the scheduler.
+    #[must_use]
+    pub fn token(&self) -> Option<Token> {
+        match self.channel.login() {
+            Login::Token(token) => Some(token),
+            Login::User(_) => None,
+        }
+    }
+
+    /// Ends the application, and returns when the ResourceManager has noted it.
+    ///
+    /// Stop the containers first: YARN kills what is left. An ApplicationMaster that YARN started
+    /// must then exit, or is killed after its expiry time.
+    pub async fn finish(
+        &self,
+        status: FinalApplicationStatus,
+        diagnostics: &str,
+        tracking_url: &str,
+    ) -> Result<(), CallError> {
+        let request = yarn::FinishApplicationMasterRequestProto {
+            diagnostics: Some(diagnostics.to_owned()),
+            tracking_url: Some(tracking_url.to_owned()),
+            final_application_status: Some(status.number()),
+        };
+        let plain =
+            |answer: yarn::FinishApplicationMasterResponseProto| Ok(answer.is_unregistered());
+        // Repeating is how this call is meant to be used. The ResourceManager needs a write to its
+        // state store between the first call and the last.
+        while !self
+            .channel
+            .call("finishApplicationMaster", Idempotent, &request, plain)
+            .await?
+        {
+            sleep(FINISH_PAUSE).await;
+        }
+        Ok(())
+    }
+}

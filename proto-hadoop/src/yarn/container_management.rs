@@ -1,0 +1,142 @@
+//! `ContainerManagementProtocol`: starting, stopping and looking at containers on one node.
+
+use credentials::Token;
+
+use crate::rpc::Idempotence::{AtMostOnce, Idempotent};
+use crate::rpc::{CallError, Channel, Login, Timing};
+use crate::wire::{self, FromWire, Incomplete, all, required, yarn};
+use crate::{ContainerId, NodeId};
+
+use super::{Container, ContainerLaunch, ContainerStatus};
+
+const PROTOCOL: &str = "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB";
+
+/// Speaks to one NodeManager, with the node's token.
+///
+/// All methods fail with [`CallError`]; what fails for single containers is in their [`Outcome`].
+#[derive(Debug)]
+pub struct ContainerClient {
+    channel: Channel,
+}
+
+/// A granted container and what to start in it.
+#[derive(Debug, Clone, Copy)]
+pub struct ContainerStart<'a> {
+    /// As the scheduler granted it.
+    pub container: &'a Container,
+    /// What to run.
+    pub launch: &'a ContainerLaunch,
+}
+
+/// What a NodeManager said about several containers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome<T> {
+    /// Done, or known.
+    pub succeeded: Vec<T>,
+    /// Refused.
+    pub failed: Vec<ContainerFailure>,
+}
+
+/// Why a NodeManager refused one container.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{id}: {class}: {message}")]
+pub struct ContainerFailure {
+    /// The container.
+    pub id: ContainerId,
+    /// Java class of the exception.
+    pub class: String,
+    /// The NodeManager's words.
+    pub message: String,
+}
+
+impl FromWire<yarn::ContainerExceptionMapProto> for ContainerFailure {
+    fn from_wire(wire: yarn::ContainerExceptionMapProto) -> Result<Self, Incomplete> {
+        let exception = wire.exception.unwrap_or_default();
+        Ok(Self {
+            id: required(wire.container_id, "id of a refused container")?,
+            class: exception.class_name.unwrap_or_default(),
+            message: exception.message.unwrap_or_default(),
+        })
+    }
+}
+
+impl ContainerClient {
+    /// A client that logs in to `node` with its token. Connects at the first call.
+    ///
+    /// A connection stays logged in as it began: make a new client when the token changes.
+    #[must_use]
+    pub fn new(node: &NodeId, token: Token) -> Self {
+        let channel = Channel::new(PROTOCOL, vec![node.to_string()], Login::Token(token));
+        Self { channel }
+    }
+
+    /// Sets the deadlines.
+    #[must_use]
+    pub fn with_timing(self, timing: Timing) -> Self {
+        Self {
+            channel: self.channel.with_timing(timing),
+        }
+    }
+
+    /// Starts containers. Success means accepted: files are fetched and the process is started
+    /// after.
+    ///
+    /// A grant starts one container once, so this call is not repeated when its answer is lost;
+    /// [`statuses`](Self::statuses) tells whether it arrived.
+    pub async fn start(
+        &self,
+        starts: &[ContainerStart<'_>],
+    ) -> Result<Outcome<ContainerId>, CallError> {
+        let row = |start: &ContainerStart<'_>| yarn::StartContainerRequestProto {
+            container_launch_context: Some(start.launch.into()),
+            container_token: Some(wire::token(&start.container.token)),
+        };
+        let request = yarn::StartContainersRequestProto {
+            start_container_request: starts.iter().map(row).collect(),
+        };
+        let plain = |answer: yarn::StartContainersResponseProto| {
+            Ok(Outcome {
+                succeeded: all(answer.succeeded_requests)?,
+                failed: all(answer.failed_requests)?,
+            })
+        };
+        self.channel
+            .call("startContainers", AtMostOnce, &request, plain)
+            .await
+    }
+
+    /// Stops containers: SIGTERM, and SIGKILL a quarter of a second later.
+    pub async fn stop(&self, ids: &[ContainerId]) -> Result<Outcome<ContainerId>, CallError> {
+        let request = yarn::StopContainersRequestProto {
+            container_id: ids.iter().map(|&id| id.into()).collect(),
+        };
+        let plain = |answer: yarn::StopContainersResponseProto| {
+            Ok(Outcome {
+                succeeded: all(answer.succeeded_requests)?,
+                failed: all(answer.failed_requests)?,
+            })
+        };
+        self.channel
+            .call("stopContainers", Idempotent, &request, plain)
+            .await
+    }
+
+    /// How containers are.
+    pub async fn statuses(
+        &self,
+        ids: &[ContainerId],
+    ) -> Result<Outcome<ContainerStatus>, CallError> {
+        let request = yarn::GetContainerStatusesRequestProto {
+            container_id: ids.iter().map(|&id| id.into()).collect(),
+        };
+        let plain = |answer: yarn::GetContainerStatusesResponseProto| {
+            Ok(Outcome {
+                succeeded: all(answer.status)?,
+                failed: all(answer.failed_requests)?,
+            })
+        };
+        self.channel
+            .call("getContainerStatuses", Idempotent, &request, plain)
+            .await
+    }
+}

@@ -1,0 +1,110 @@
+//! What the ResourceManager says about its nodes.
+
+use crate::NodeId;
+use crate::wire::{FromWire, Incomplete, required, yarn};
+
+use super::Resource;
+
+/// A node's state, as `yarn node -list` names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum NodeState {
+    /// Registered, no heartbeat yet.
+    New,
+    /// Takes containers.
+    Running,
+    /// Its own health check failed.
+    Unhealthy,
+    /// Taken out by the administrator.
+    Decommissioned,
+    /// Silent for too long.
+    Lost,
+    /// Came back under a new start.
+    Rebooted,
+    /// Finishes what it has, takes nothing new.
+    Decommissioning,
+    /// Ended in order.
+    Shutdown,
+    /// A state that this crate does not know.
+    Unknown,
+}
+
+impl NodeState {
+    fn from_number(number: Option<i32>) -> Self {
+        use yarn::NodeStateProto as Wire;
+        match number.and_then(|number| Wire::try_from(number).ok()) {
+            Some(Wire::NsNew) => Self::New,
+            Some(Wire::NsRunning) => Self::Running,
+            Some(Wire::NsUnhealthy) => Self::Unhealthy,
+            Some(Wire::NsDecommissioned) => Self::Decommissioned,
+            Some(Wire::NsLost) => Self::Lost,
+            Some(Wire::NsRebooted) => Self::Rebooted,
+            Some(Wire::NsDecommissioning) => Self::Decommissioning,
+            Some(Wire::NsShutdown) => Self::Shutdown,
+            None => Self::Unknown,
+        }
+    }
+
+    /// `None` for [`NodeState::Unknown`], which cannot be asked for.
+    pub(crate) fn number(self) -> Option<i32> {
+        use yarn::NodeStateProto as Wire;
+        let wire = match self {
+            Self::New => Wire::NsNew,
+            Self::Running => Wire::NsRunning,
+            Self::Unhealthy => Wire::NsUnhealthy,
+            Self::Decommissioned => Wire::NsDecommissioned,
+            Self::Lost => Wire::NsLost,
+            Self::Rebooted => Wire::NsRebooted,
+            Self::Decommissioning => Wire::NsDecommissioning,
+            Self::Shutdown => Wire::NsShutdown,
+            Self::Unknown => return None,
+        };
+        Some(wire.into())
+    }
+}
+
+/// One node.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NodeReport {
+    /// Its container service; the host in it is the name to ask for.
+    pub id: NodeId,
+    /// `host:port` of its web pages.
+    pub http_address: String,
+    /// Rack path, `/default-rack` where the cluster has no topology.
+    pub rack: String,
+    /// State.
+    pub state: NodeState,
+    /// What its containers hold, reservations included.
+    pub used: Resource,
+    /// What it offers in all.
+    pub capability: Resource,
+    /// Running containers.
+    pub containers: u32,
+    /// What its health check said; often empty.
+    pub health_report: String,
+    /// When it last reported its health, in milliseconds since 1970.
+    pub last_health_report_ms: i64,
+    /// The node's partition, at most one; empty for the default partition.
+    pub labels: Vec<String>,
+}
+
+impl FromWire<yarn::NodeReportProto> for NodeReport {
+    fn from_wire(wire: yarn::NodeReportProto) -> Result<Self, Incomplete> {
+        Ok(Self {
+            state: NodeState::from_number(wire.node_state),
+            id: required(wire.node_id, "id of a node")?,
+            http_address: wire.http_address.unwrap_or_default(),
+            rack: wire.rack_name.unwrap_or_default(),
+            used: Resource::optional(wire.used),
+            capability: Resource::optional(wire.capability),
+            containers: wire.num_containers.unwrap_or(0).try_into().unwrap_or(0),
+            health_report: wire.health_report.unwrap_or_default(),
+            last_health_report_ms: wire.last_health_report_time.unwrap_or(0),
+            labels: wire
+                .node_labels
+                .into_iter()
+                .filter(|label| !label.is_empty())
+                .collect(),
+        })
+    }
+}
