@@ -1,5 +1,7 @@
 //! From a fresh TCP connection to one that takes calls.
 
+use std::io;
+
 use bytes::{BufMut, BytesMut};
 use credentials::Token;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
@@ -11,7 +13,7 @@ use crate::wire::common::rpc_sasl_proto::{SaslAuth, SaslState};
 
 use super::channel::Login;
 use super::connection::{End, Session, fatal};
-use super::frame::FrameReader;
+use super::frame::{FrameError, FrameReader};
 use super::message::{self, ClientId, Response};
 
 /// "hrpc", version 9, service class 0.
@@ -100,7 +102,14 @@ async fn receive<S: AsyncRead + AsyncWrite>(
     session: &mut Session<S>,
     wanted: SaslState,
 ) -> Result<RpcSaslProto, End> {
-    let mut response = Response::decode(session.frames.next().await?)?;
+    let body = match session.frames.next().await {
+        Err(FrameError::Io(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            let words = "the server closed the connection during the log-in, without a word";
+            return Err(io::Error::new(error.kind(), words).into());
+        }
+        other => other?,
+    };
+    let mut response = Response::decode(body)?;
     if response.header.status() != RpcStatusProto::Success {
         return Err(fatal(&response));
     }

@@ -172,6 +172,11 @@ impl Response {
     pub(crate) fn words(&self) -> (String, String, String) {
         let class = self.header.exception_class_name().to_owned();
         let text = self.header.error_msg();
+        // Hadoop 2.10 repeats the class.
+        let repeated = text
+            .strip_prefix(class.as_str())
+            .and_then(|text| text.strip_prefix(": "));
+        let text = repeated.unwrap_or(text);
         let (message, stack) = text.split_once('\n').unwrap_or((text, ""));
         (class, message.to_owned(), stack.to_owned())
     }

@@ -94,7 +94,8 @@ impl ApplicationClient {
             .await
     }
 
-    /// Asks for an application's end; true once it has ended, so repeat until then.
+    /// Asks for an application's end; true once that is in the books, so repeat until then. The
+    /// report may say so a moment later.
     pub async fn kill(&self, id: &ApplicationId, reason: Option<&str>) -> Result<bool, CallError> {
         let request = yarn::KillApplicationRequestProto {
             application_id: Some((*id).into()),

@@ -35,7 +35,8 @@ pub struct ApplicationSubmission {
     pub attempt_failures_validity: Option<Duration>,
     /// Containers outlive an attempt and are handed to the next.
     pub keep_containers: bool,
-    /// The ApplicationMaster runs outside the cluster.
+    /// The ApplicationMaster runs outside the cluster. `resource` counts against the queue's limit
+    /// for ApplicationMasters all the same, and beyond that limit it may register but gets nothing.
     pub unmanaged: bool,
     /// The partition of asks for `*` that name none.
     pub node_label: Option<String>,
