@@ -1,1 +1,120 @@
 //! Inside one container: start ranks, serve PMI, forward output and signals, report each end.
+//!
+//! The life of a launcher: YARN starts it beside a file of credentials, which name the
+//! ApplicationMaster (AM), the container and the keys ([`seat`]) → it starts its warden, dials the
+//! AM and says hello ([`dial`]) → the AM sends the container's share of the ranks, whose program is
+//! checked ([`program`]) → one thread forks them all ([`nursery`]) → their PMI lines are answered
+//! ([`pmi_socket`]), what they print goes up ([`output`]), standard input comes down ([`input`]),
+//! each end is reported → the AM says leave.
+//!
+//! Invariants:
+//! - No rank outlives its launcher. Ranks are killed by the kernel when the forking thread ends;
+//!   what they have started themselves is found by descent, because the launcher is a subreaper,
+//!   and by the container's mark in the environment, by the launcher when it leaves and by the
+//!   warden when the launcher was killed.
+//! - A launcher that has lost its AM ends its ranks at once.
+//! - Output that nobody takes stops the ranks that write it, and nothing else.
+//! - Whatever a rank does on its PMI socket, memory stays bounded and other ranks are served.
+//!
+//! Caveats: launcher and warden killed in the same instant leave those orphans behind that have
+//! left their rank, unless the container has a PID namespace or cgroup of its own. A process that
+//! clears its environment and leaves its session is found by descent alone, so not by the warden.
+
+mod dial;
+mod environment;
+mod input;
+mod life;
+mod node_facts;
+mod nursery;
+mod output;
+mod pmi_socket;
+mod program;
+mod ranks;
+mod seat;
+mod spawn;
+mod sweep;
+mod warden;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use job::exit::Exit;
+
+pub use warden::warden_main;
+
+/// Worker threads: one may encrypt output while another serves a barrier.
+const WORKERS: usize = 2;
+/// Stack of a thread, bytes. YARN counts address space.
+const STACK: usize = 512 * 1024;
+/// Threads for name look-ups, the only blocking calls of the runtime.
+const BLOCKING_THREADS: usize = 1;
+/// How long the runtime may take to drop what is left when the launcher leaves.
+const RUNTIME_LEAVE: Duration = Duration::from_millis(100);
+
+/// Runs the role of the launcher until the AM says leave, or is lost.
+///
+/// Errors go to standard error, which YARN keeps as the container's log.
+pub fn main() -> ExitCode {
+    match run() {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            say(&error.to_string());
+            ExitCode::from(error.exit().code())
+        }
+    }
+}
+
+/// What keeps a launcher from its work, or ends it early.
+#[derive(Debug, thiserror::Error)]
+enum LauncherError {
+    #[error(transparent)]
+    Seat(#[from] seat::SeatError),
+    #[error("cannot start: {what}: {source}")]
+    System {
+        what: &'static str,
+        source: std::io::Error,
+    },
+    #[error(transparent)]
+    Life(#[from] life::LifeError),
+}
+
+impl LauncherError {
+    const fn exit(&self) -> Exit {
+        match self {
+            Self::Seat(_) => Exit::Config,
+            Self::System { .. } => Exit::Lost,
+            Self::Life(error) => error.exit(),
+        }
+    }
+}
+
+fn run() -> Result<u8, LauncherError> {
+    let system = |what| move |source| LauncherError::System { what, source };
+    let place = seat::read()?;
+    nix::sys::prctl::set_child_subreaper(true)
+        .map_err(std::io::Error::from)
+        .map_err(system("becoming the reaper of orphans"))?;
+    let kin = sweep::Kin::of_this_process(&place.seat.container);
+    let warden = warden::Warden::start(&kin).map_err(system("starting the warden"))?;
+    let kin = kin.sparing(warden.pid());
+    let nursery = nursery::Nursery::start(kin).map_err(system("starting the forking thread"))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(WORKERS)
+        .max_blocking_threads(BLOCKING_THREADS)
+        .thread_stack_size(STACK)
+        .enable_all()
+        .build()
+        .map_err(system("starting the runtime"))?;
+    let outcome = runtime.block_on(life::live(place, &nursery));
+    // However it ended, nothing of this container stays.
+    nursery.close();
+    warden.dismiss();
+    runtime.shutdown_timeout(RUNTIME_LEAVE);
+    Ok(outcome?)
+}
+
+/// One line into the container's log. A log that cannot be written is no reason to stop.
+fn say(line: &str) {
+    drop(writeln!(std::io::stderr(), "gerbil launcher: {line}"));
+}

@@ -1,0 +1,36 @@
+//! Brings standard input to rank 0.
+
+use job::wire::InputRequest;
+use job::wire::launchers_client::LaunchersClient;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::unix::pipe;
+use tonic::transport::Channel;
+
+use crate::say;
+
+/// Asks for the input and writes it until its end, or until the rank does not read any more. The
+/// rank then reads the end of its input. A rank that reads slowly holds the stream back.
+pub(crate) async fn feed(mut client: LaunchersClient<Channel>, mut pipe: pipe::Sender) {
+    let mut chunks = match client.input(InputRequest {}).await {
+        Ok(answer) => answer.into_inner(),
+        Err(status) => {
+            say(&format!("no standard input: {}", status.message()));
+            return;
+        }
+    };
+    loop {
+        match chunks.message().await {
+            Ok(Some(chunk)) => {
+                // The rank closed its input, or is gone: nobody's fault.
+                if pipe.write_all(&chunk.data).await.is_err() {
+                    return;
+                }
+            }
+            Ok(None) => return,
+            Err(status) => {
+                say(&format!("standard input broke off: {}", status.message()));
+                return;
+            }
+        }
+    }
+}

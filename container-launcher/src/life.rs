@@ -1,0 +1,438 @@
+//! What a launcher does between hello and leave: one loop over everything that can happen.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use job::Seat;
+use job::exit::Exit;
+use job::wire::launcher_event::Event;
+use job::wire::launcher_order::Order;
+use job::wire::launchers_client::LaunchersClient;
+use job::wire::{
+    Abort, Fence, KeyValue, LauncherEvent, LauncherHello, LauncherOrder, PmiSeen, RanksStarted,
+    Refusal, Share, Stop,
+};
+use nix::sys::signal::Signal;
+use pmi::{Effect, Job, NodeServer, Stage};
+use thiserror::Error;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::transport::Channel;
+use tonic::{Status, Streaming};
+
+use crate::dial::{self, DialError};
+use crate::nursery::Nursery;
+use crate::pmi_socket::Heard;
+use crate::ranks::{self, Ranks};
+use crate::seat::Place;
+use crate::{node_facts, program};
+
+/// The AM answers hello at once.
+const HELLO_TIMEOUT: Duration = Duration::from_secs(30);
+/// PMI lines of all ranks that wait for an answer.
+const HEARD: usize = 64;
+/// Events handed to the connection; those that wait before it are bounded by the ranks: a fence, an
+/// abort and an end of each.
+const SENDING: usize = 8;
+/// What a rank ends the job with that does not speak PMI as it should.
+const BROKEN_CODE: i32 = 1;
+
+/// Why a launcher leaves without having been told to.
+#[derive(Debug, Error)]
+pub(crate) enum LifeError {
+    #[error(transparent)]
+    Dial(#[from] DialError),
+    #[error("cannot watch signals: {source}")]
+    Signals { source: std::io::Error },
+    #[error("the ApplicationMaster at {address} refuses this launcher: {cause}")]
+    Refused { address: String, cause: String },
+    #[error("the ApplicationMaster at {address} is lost ({cause}); its ranks here are killed")]
+    Lost { address: String, cause: String },
+    #[error("the ApplicationMaster at {address} sent an order that makes no sense: {what}")]
+    Confused { address: String, what: &'static str },
+    #[error("ended by a signal; the ranks here are killed")]
+    Terminated,
+}
+
+impl LifeError {
+    pub(crate) const fn exit(&self) -> Exit {
+        match self {
+            Self::Dial(_) => Exit::Unavailable,
+            Self::Terminated => Exit::Killed,
+            _ => Exit::Lost,
+        }
+    }
+}
+
+/// Signals that end a launcher; YARN sends the first and 250 ms later SIGKILL.
+struct Endings {
+    term: tokio::signal::unix::Signal,
+    interrupt: tokio::signal::unix::Signal,
+    hangup: tokio::signal::unix::Signal,
+}
+
+impl Endings {
+    fn watch() -> std::io::Result<Self> {
+        Ok(Self {
+            term: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.term.recv() => {}
+            _ = self.interrupt.recv() => {}
+            _ = self.hangup.recv() => {}
+        }
+    }
+}
+
+/// Lives until the AM says leave; the answer is the exit code. The caller kills what still runs.
+pub(crate) async fn live(place: Place, nursery: &Nursery) -> Result<u8, LifeError> {
+    let signals = |source| LifeError::Signals { source };
+    let mut endings = Endings::watch().map_err(signals)?;
+    let mut children = signal(SignalKind::child()).map_err(signals)?;
+    let joined = tokio::select! {
+        joined = join(&place) => joined?,
+        () = endings.next() => return Err(LifeError::Terminated),
+    };
+    let Joined {
+        client,
+        events,
+        mut orders,
+    } = joined;
+    let (heard_by, mut heard) = mpsc::channel(HEARD);
+    let mut life = Life {
+        seat: place.seat,
+        nursery,
+        client,
+        heard_by,
+        outbox: VecDeque::new(),
+        running: None,
+        stop_at: None,
+        stopping: false,
+        tasks: JoinSet::new(),
+    };
+    loop {
+        let report_at = life.running.as_ref().and_then(|r| r.ranks.next_report());
+        tokio::select! {
+            () = endings.next() => return Err(LifeError::Terminated),
+            order = orders.message() => match order {
+                Ok(Some(LauncherOrder { order: Some(Order::Leave(_)) })) => {
+                    return Ok(Exit::Success.code());
+                }
+                Ok(Some(LauncherOrder { order: Some(order) })) => life.on_order(order).await?,
+                // An order of no kind that this build knows cannot come from the same build.
+                Ok(Some(LauncherOrder { order: None })) => {
+                    return Err(life.confused("it is empty"));
+                }
+                Ok(None) => return Err(life.lost("it closed the link")),
+                Err(status) => return Err(life.lost(&words(&status))),
+            },
+            _ = children.recv() => {
+                let ended = nursery.reap().await;
+                life.on_ended(ended).await;
+            }
+            Some((rank, heard)) = heard.recv() => life.on_heard(rank, heard).await,
+            permit = events.reserve(), if !life.outbox.is_empty() => match permit {
+                Ok(permit) => {
+                    let event = life.outbox.pop_front();
+                    permit.send(LauncherEvent { event });
+                }
+                Err(_) => return Err(life.lost("it does not listen any more")),
+            },
+            () = until(life.stop_at) => life.sweep().await,
+            () = until(report_at) => life.report(),
+            Some(_) = life.tasks.join_next(), if !life.tasks.is_empty() => {}
+        }
+    }
+}
+
+struct Joined {
+    client: LaunchersClient<Channel>,
+    events: mpsc::Sender<LauncherEvent>,
+    orders: Streaming<LauncherOrder>,
+}
+
+/// Dials and says hello.
+async fn join(place: &Place) -> Result<Joined, LifeError> {
+    let mut client = dial::dial(place).await?;
+    let refused = |cause| LifeError::Refused {
+        address: place.seat.appmaster.clone(),
+        cause,
+    };
+    let (events, sending) = mpsc::channel(SENDING);
+    let hello = LauncherHello {
+        build: job::BUILD.to_owned(),
+        container: place.seat.container.clone(),
+        ticket: place.seat.ticket.clone(),
+        node: Some(node_facts::read()),
+    };
+    let hello = LauncherEvent {
+        event: Some(Event::Hello(hello)),
+    };
+    // The queue is new and has room.
+    drop(events.try_send(hello));
+    let join = client.join(ReceiverStream::new(sending));
+    let orders = match tokio::time::timeout(HELLO_TIMEOUT, join).await {
+        Ok(Ok(answer)) => answer.into_inner(),
+        Ok(Err(status)) => return Err(refused(words(&status))),
+        Err(_) => {
+            let seconds = HELLO_TIMEOUT.as_secs();
+            return Err(refused(format!("no answer to hello in {seconds} s")));
+        }
+    };
+    Ok(Joined {
+        client,
+        events,
+        orders,
+    })
+}
+
+struct Running {
+    node: NodeServer,
+    ranks: Ranks,
+    /// The ApplicationMaster has been told that ranks are in MPI_Init.
+    pmi_seen: bool,
+}
+
+struct Life<'a> {
+    seat: Seat,
+    nursery: &'a Nursery,
+    client: LaunchersClient<Channel>,
+    heard_by: mpsc::Sender<(u32, Heard)>,
+    outbox: VecDeque<Event>,
+    /// From the share on.
+    running: Option<Running>,
+    /// When patience with the ranks ends.
+    stop_at: Option<Instant>,
+    stopping: bool,
+    tasks: JoinSet<()>,
+}
+
+impl Life<'_> {
+    fn lost(&self, cause: &str) -> LifeError {
+        LifeError::Lost {
+            address: self.seat.appmaster.clone(),
+            cause: cause.to_owned(),
+        }
+    }
+
+    fn confused(&self, what: &'static str) -> LifeError {
+        LifeError::Confused {
+            address: self.seat.appmaster.clone(),
+            what,
+        }
+    }
+
+    async fn on_order(&mut self, order: Order) -> Result<(), LifeError> {
+        match order {
+            Order::Share(share) => {
+                if self.running.is_some() {
+                    return Err(self.confused("a second share"));
+                }
+                match self.start(share).await {
+                    Ok(running) => {
+                        self.running = Some(running);
+                        self.outbox.push_back(Event::Started(RanksStarted {
+                            at_us: microseconds_now(),
+                        }));
+                    }
+                    Err(refusal) => {
+                        // Those that were forked before the one that failed.
+                        self.nursery.sweep().await;
+                        self.outbox.push_back(Event::Refusal(refusal));
+                    }
+                }
+            }
+            Order::FenceDone(done) => {
+                let puts = done.puts.into_iter().map(|put| (put.key, put.value));
+                if let Some(running) = &mut self.running {
+                    let effects = running.node.fence_done(puts.collect());
+                    self.on_effects(effects).await;
+                }
+            }
+            Order::Signal(forwarded) => {
+                // A number that Linux does not have means nothing to a rank.
+                if let Ok(signal) = Signal::try_from(forwarded.signal) {
+                    self.nursery.signal(None, signal).await;
+                }
+            }
+            Order::Stop(Stop { grace_ms }) => {
+                let at = Instant::now() + Duration::from_millis(u64::from(grace_ms));
+                self.stop_at = Some(self.stop_at.map_or(at, |earlier| earlier.min(at)));
+                self.stopping = true;
+                self.nursery.signal(None, Signal::SIGTERM).await;
+                self.sweep_if_over().await;
+            }
+            // The loop itself leaves.
+            Order::Leave(_) => {}
+        }
+        Ok(())
+    }
+
+    async fn start(&mut self, share: Share) -> Result<Running, Refusal> {
+        let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+        program::check(&share, &folder)?;
+        let node = NodeServer::new(Job {
+            size: share.size,
+            ranks: share.ranks.clone(),
+            kvs_name: share.kvs_name.clone(),
+            process_mapping: share.process_mapping.clone(),
+        })
+        .map_err(|error| Refusal {
+            sentence: format!("{}: {error}", node_facts::hostname()),
+            exit_code: i32::from(Exit::Lost.code()),
+        })?;
+        let not_started = |error| program::not_started(&share.program, &error);
+        let ranks = ranks::fork(&share, &self.seat.container, &folder, self.nursery)
+            .await
+            .and_then(|forked| forked.attend(&self.client, &self.heard_by, &mut self.tasks))
+            .map_err(not_started)?;
+        Ok(Running {
+            node,
+            ranks,
+            pmi_seen: false,
+        })
+    }
+
+    async fn on_heard(&mut self, rank: u32, heard: Heard) {
+        let Some(running) = &mut self.running else {
+            return;
+        };
+        match heard {
+            Heard::Line(line) => {
+                let effects = running.node.on_line(rank, &line);
+                self.on_effects(effects).await;
+            }
+            Heard::TooLong => self.on_broken(rank, &pmi::LineTooLong.to_string()).await,
+            Heard::Closed => {
+                running.ranks.closed(rank);
+                self.report();
+            }
+        }
+    }
+
+    async fn on_effects(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            let Some(running) = &mut self.running else {
+                return;
+            };
+            match effect {
+                Effect::Reply { rank, line } => {
+                    if !running.ranks.reply(rank, line) {
+                        self.on_broken(rank, "it does not read the answers to its requests")
+                            .await;
+                    }
+                }
+                Effect::Fence { puts } => {
+                    let puts = puts.into_iter().map(|(key, value)| KeyValue { key, value });
+                    self.outbox.push_back(Event::Fence(Fence {
+                        puts: puts.collect(),
+                    }));
+                }
+                Effect::Abort {
+                    rank,
+                    exit_code,
+                    message,
+                } => {
+                    if running.ranks.abort(rank) {
+                        self.outbox.push_back(Event::Abort(Abort {
+                            rank,
+                            exit_code,
+                            message,
+                        }));
+                    }
+                }
+                Effect::Stage { stage, .. } => {
+                    // Each rank's stage is asked for when its end is reported.
+                    if stage == Stage::Initialized && !running.pmi_seen {
+                        running.pmi_seen = true;
+                        self.outbox.push_back(Event::PmiSeen(PmiSeen {}));
+                    }
+                }
+                Effect::Broken { rank, sentence } => self.on_broken(rank, &sentence).await,
+            }
+        }
+    }
+
+    /// Ends a rank that breaks the protocol. The others go on until the AM stops them.
+    async fn on_broken(&mut self, rank: u32, sentence: &str) {
+        let Some(running) = &mut self.running else {
+            return;
+        };
+        if running.ranks.abort(rank) {
+            self.outbox.push_back(Event::Abort(Abort {
+                rank,
+                exit_code: BROKEN_CODE,
+                message: format!(
+                    "rank {rank} was killed because it broke the process manager's protocol: \
+                     {sentence}"
+                ),
+            }));
+        }
+        self.nursery.signal(Some(rank), Signal::SIGKILL).await;
+    }
+
+    async fn on_ended(&mut self, ended: Vec<crate::nursery::Ended>) {
+        if let Some(running) = &mut self.running {
+            running.ranks.ended(ended);
+        }
+        self.report();
+        self.sweep_if_over().await;
+    }
+
+    fn report(&mut self) {
+        if let Some(running) = &mut self.running {
+            let reports = running.ranks.reports(&running.node);
+            self.outbox.extend(reports);
+        }
+    }
+
+    /// The job is to end and no rank is left: neither should be what they started.
+    async fn sweep_if_over(&mut self) {
+        let over = self.running.as_ref().is_none_or(|r| r.ranks.all_ended());
+        if self.stopping && over {
+            self.sweep().await;
+        }
+    }
+
+    async fn sweep(&mut self) {
+        self.stop_at = None;
+        self.stopping = false;
+        let ended = self.nursery.sweep().await;
+        if let Some(running) = &mut self.running {
+            running.ranks.ended(ended);
+        }
+        self.report();
+    }
+}
+
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// What a status says, or the transport's error beneath it.
+fn words(status: &Status) -> String {
+    match std::error::Error::source(status) {
+        Some(source) => format!("{}: {}", status.message(), dial::chain(source)),
+        None => status.message().to_owned(),
+    }
+}
+
+fn microseconds_now() -> i64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .ok()
+        .and_then(|since| i64::try_from(since.as_micros()).ok())
+        .unwrap_or(0)
+}

@@ -1,0 +1,61 @@
+//! What the AM is told about the node.
+
+use job::wire::NodeFacts;
+use nix::sched::{CpuSet, sched_getaffinity};
+use nix::unistd::{Pid, gethostname};
+
+/// Looks at the node this process runs on.
+pub(crate) fn read() -> NodeFacts {
+    NodeFacts {
+        glibc: glibc(),
+        cores: cores(),
+        hostname: hostname(),
+    }
+}
+
+/// The node's name, for messages too.
+pub(crate) fn hostname() -> String {
+    gethostname().map_or_else(
+        |_| "unknown host".to_owned(),
+        |name| name.to_string_lossy().into_owned(),
+    )
+}
+
+/// Cores of the affinity mask.
+fn cores() -> u32 {
+    let Ok(mask) = sched_getaffinity(Pid::from_raw(0)) else {
+        return 0;
+    };
+    let cores = (0..CpuSet::count()).filter(|&core| mask.is_set(core).unwrap_or(false));
+    u32::try_from(cores.count()).unwrap_or(u32::MAX)
+}
+
+/// Version of the C library, "2.36"; empty where it is not glibc.
+#[cfg(target_env = "gnu")]
+#[expect(unsafe_code, reason = "only the C library knows its version")]
+pub(crate) fn glibc() -> String {
+    // SAFETY: the function takes nothing and returns a NUL-terminated string that is never freed.
+    let version = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
+    version.to_string_lossy().into_owned()
+}
+
+/// As above.
+#[cfg(not(target_env = "gnu"))]
+pub(crate) fn glibc() -> String {
+    String::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_node_tells_something() {
+        let facts = read();
+        assert!(facts.cores > 0);
+        assert!(!facts.hostname.is_empty());
+        if cfg!(target_env = "gnu") {
+            assert!(facts.glibc.starts_with("2."), "{}", facts.glibc);
+        }
+    }
+}

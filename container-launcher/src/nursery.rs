@@ -1,0 +1,204 @@
+//! The one thread that forks, signals and reaps.
+//!
+//! The kernel kills a rank when the *thread* that forked it ends, so one thread forks them all and
+//! lives until the launcher leaves. It reaps them too: a pid is then never signalled after it was
+//! given back, and the standard library, which reaps a child that could not be executed, never
+//! finds it taken.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{JoinHandle, park_timeout};
+use std::time::{Duration, Instant};
+
+use job::exit::End;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use tokio::sync::oneshot;
+
+use crate::spawn::{self, Plan};
+use crate::sweep::Kin;
+
+/// Stack of the thread, bytes: it walks /proc and starts programs.
+const STACK: usize = 256 * 1024;
+/// The owner waits for each answer, so that more than one request is never there.
+const REQUESTS: usize = 2;
+/// Most that a sweep may take. A launcher that lost its AM is to be gone within a second.
+const SWEEP_MAX: Duration = Duration::from_millis(700);
+/// Between two looks at the process table.
+const SWEEP_PAUSE: Duration = Duration::from_millis(5);
+
+/// A rank that is gone and reaped.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ended {
+    pub(crate) rank: u32,
+    pub(crate) end: End,
+    /// Highest resident size, KiB. Never less than the launcher's own when it forked the rank.
+    pub(crate) max_rss_kib: u64,
+    /// User and system time, microseconds.
+    pub(crate) cpu_us: u64,
+}
+
+enum Request {
+    Spawn(Box<Plan>, oneshot::Sender<std::io::Result<()>>),
+    Reap(oneshot::Sender<Vec<Ended>>),
+    Signal(Option<u32>, Signal, oneshot::Sender<()>),
+    Sweep(oneshot::Sender<Vec<Ended>>),
+    Close,
+}
+
+/// The owner's hold on the thread.
+#[derive(Debug)]
+pub(crate) struct Nursery {
+    requests: SyncSender<Request>,
+    thread: JoinHandle<()>,
+}
+
+impl Nursery {
+    pub(crate) fn start(kin: Kin) -> std::io::Result<Self> {
+        let (requests, received) = sync_channel(REQUESTS);
+        let thread = std::thread::Builder::new()
+            .name("nursery".to_owned())
+            .stack_size(STACK)
+            .spawn(move || {
+                Thread {
+                    kin,
+                    alive: BTreeMap::new(),
+                }
+                .serve(&received);
+            })?;
+        Ok(Self { requests, thread })
+    }
+
+    /// Forks and executes a rank.
+    pub(crate) async fn spawn(&self, plan: Plan) -> std::io::Result<()> {
+        self.ask(|answer| Request::Spawn(Box::new(plan), answer))
+            .await
+            .unwrap_or_else(|| Err(std::io::Error::other("the forking thread is gone")))
+    }
+
+    /// Collects who has ended.
+    pub(crate) async fn reap(&self) -> Vec<Ended> {
+        self.ask(Request::Reap).await.unwrap_or_default()
+    }
+
+    /// Sends a signal to the process group of one rank that still runs, or of all.
+    pub(crate) async fn signal(&self, rank: Option<u32>, signal: Signal) {
+        self.ask(|answer| Request::Signal(rank, signal, answer))
+            .await;
+    }
+
+    /// Kills everything that belongs to the container, orphans included.
+    pub(crate) async fn sweep(&self) -> Vec<Ended> {
+        self.ask(Request::Sweep).await.unwrap_or_default()
+    }
+
+    /// Sweeps and ends the thread.
+    pub(crate) fn close(self) {
+        // Without the thread the kernel has killed the ranks already.
+        drop(self.requests.send(Request::Close));
+        drop(self.thread.join());
+    }
+
+    /// None: the thread is gone, and with it all ranks.
+    async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> Option<T> {
+        let (answer, answered) = oneshot::channel();
+        self.requests.try_send(request(answer)).ok()?;
+        answered.await.ok()
+    }
+}
+
+struct Thread {
+    kin: Kin,
+    /// Ranks that are not yet reaped. A rank leads its process group: the pid is the group's too.
+    alive: BTreeMap<i32, u32>,
+}
+
+impl Thread {
+    fn serve(mut self, requests: &Receiver<Request>) {
+        // An answer that nobody waits for any more is no loss.
+        while let Ok(request) = requests.recv() {
+            match request {
+                Request::Spawn(plan, answer) => drop(answer.send(self.spawn(*plan))),
+                Request::Reap(answer) => drop(answer.send(self.reap())),
+                Request::Signal(rank, signal, answer) => {
+                    self.signal(rank, signal);
+                    answer.send(()).ok();
+                }
+                Request::Sweep(answer) => drop(answer.send(self.sweep())),
+                Request::Close => break,
+            }
+        }
+        self.sweep();
+    }
+
+    fn spawn(&mut self, plan: Plan) -> std::io::Result<()> {
+        let rank = plan.rank;
+        let pid = spawn::spawn(plan)?;
+        self.alive.insert(pid.as_raw(), rank);
+        Ok(())
+    }
+
+    fn signal(&self, rank: Option<u32>, signal: Signal) {
+        for (&pid, &of) in &self.alive {
+            if rank.is_none_or(|rank| rank == of) {
+                // It may have ended in this moment.
+                killpg(Pid::from_raw(pid), signal).ok();
+            }
+        }
+    }
+
+    fn sweep(&mut self) -> Vec<Ended> {
+        let deadline = Instant::now() + SWEEP_MAX;
+        self.signal(None, Signal::SIGKILL);
+        let mut ended = self.reap();
+        while self.kin.kill_all() > 0 && Instant::now() < deadline {
+            park_timeout(SWEEP_PAUSE);
+            ended.extend(self.reap());
+        }
+        ended.extend(self.reap());
+        ended
+    }
+
+    /// Reaps every child that has ended, orphans that were handed to this process too.
+    fn reap(&mut self) -> Vec<Ended> {
+        let mut ended = Vec::new();
+        while let Some((pid, status, usage)) = wait_any() {
+            let Some(rank) = self.alive.remove(&pid) else {
+                continue;
+            };
+            ended.push(Ended {
+                rank,
+                end: end_of(status),
+                max_rss_kib: u64::try_from(usage.ru_maxrss).unwrap_or(0),
+                cpu_us: microseconds(usage.ru_utime).saturating_add(microseconds(usage.ru_stime)),
+            });
+        }
+        ended
+    }
+}
+
+/// One child that has ended; `None` when there is none at the moment.
+#[expect(unsafe_code, reason = "wait4 alone tells what a single child has used")]
+fn wait_any() -> Option<(i32, i32, libc::rusage)> {
+    let mut status = 0;
+    // SAFETY: all fields of rusage are numbers, for which zero is a value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: both pointers are to live variables of the types the call writes.
+    let pid = unsafe { libc::wait4(-1, &raw mut status, libc::WNOHANG, &raw mut usage) };
+    (pid > 0).then_some((pid, status, usage))
+}
+
+fn end_of(status: i32) -> End {
+    if libc::WIFSIGNALED(status) {
+        End::Signal(u8::try_from(libc::WTERMSIG(status)).unwrap_or(u8::MAX))
+    } else {
+        End::Code(u8::try_from(libc::WEXITSTATUS(status)).unwrap_or(u8::MAX))
+    }
+}
+
+fn microseconds(time: libc::timeval) -> u64 {
+    const PER_SECOND: u64 = 1_000_000;
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let rest = u64::try_from(time.tv_usec).unwrap_or(0);
+    seconds.saturating_mul(PER_SECOND).saturating_add(rest)
+}

@@ -1,0 +1,160 @@
+//! Carries what the ranks print to the ApplicationMaster.
+//!
+//! One task a pipe reads and cuts; one call sends. Between them is a short queue: when the AM does
+//! not take more, the tasks stop reading, the pipes fill, and the ranks that write wait.
+
+use std::io::ErrorKind;
+use std::time::Duration;
+
+use job::CHUNK_MAX;
+use job::wire::launchers_client::LaunchersClient;
+use job::wire::{OutputChunk, Stream};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::unix::pipe;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
+use tonic::transport::Channel;
+
+use crate::say;
+
+/// Chunks read but not yet sent, of all ranks together.
+pub(crate) const QUEUE: usize = 8;
+/// A line that stays unfinished for so long is shown as it is: a prompt, a row of dots.
+const UNFINISHED_MAX: Duration = Duration::from_millis(200);
+/// So long after a rank's end its pipes are read on, when a process that it left behind keeps them
+/// open.
+const ORPHAN_MAX: Duration = Duration::from_secs(2);
+/// Largest pipe that a user may have, bytes (`fs.pipe-max-size`): what a rank wrote before its end
+/// is not more.
+const PIPE_MAX: usize = 1024 * 1024;
+
+/// Reads one stream of one rank to its end.
+pub(crate) struct Pump {
+    pub(crate) rank: u32,
+    pub(crate) stream: Stream,
+    pub(crate) pipe: pipe::Receiver,
+    pub(crate) chunks: mpsc::Sender<OutputChunk>,
+    /// The rank is gone.
+    pub(crate) ended: CancellationToken,
+}
+
+impl Pump {
+    pub(crate) async fn run(mut self) {
+        let mut held = Vec::new();
+        let mut give_up = None;
+        loop {
+            tokio::select! {
+                read = read_some(&mut self.pipe, &mut held) => match read {
+                    Ok(1..) => {
+                        if let Some(chunk) = cut(&mut held) {
+                            self.send(chunk).await;
+                        }
+                    }
+                    // A pipe has no errors to wait out.
+                    Ok(0) | Err(_) => break,
+                },
+                () = tokio::time::sleep(UNFINISHED_MAX), if !held.is_empty() => {
+                    self.send(std::mem::take(&mut held)).await;
+                }
+                () = self.ended.cancelled(), if give_up.is_none() => {
+                    give_up = Some(Instant::now() + ORPHAN_MAX);
+                }
+                () = until(give_up) => {
+                    self.drain(&mut held).await;
+                    break;
+                }
+            }
+        }
+        if !held.is_empty() {
+            self.send(held).await;
+        }
+    }
+
+    /// Takes what lies in the pipe now and does not wait for more.
+    async fn drain(&mut self, held: &mut Vec<u8>) {
+        let mut left = PIPE_MAX;
+        while left > 0 {
+            let mut piece = vec![0; CHUNK_MAX.saturating_sub(held.len()).min(left)];
+            match self.pipe.try_read(&mut piece) {
+                Ok(read @ 1..) => {
+                    left = left.saturating_sub(read);
+                    held.extend_from_slice(piece.get(..read).unwrap_or_default());
+                    if let Some(chunk) = cut(held) {
+                        self.send(chunk).await;
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Ok(0) | Err(_) => return,
+            }
+        }
+    }
+
+    /// When nobody takes output any more it is read and dropped: the rank is not to wait for ever.
+    async fn send(&self, data: Vec<u8>) {
+        let chunk = OutputChunk {
+            rank: self.rank,
+            stream: self.stream.into(),
+            data,
+        };
+        drop(self.chunks.send(chunk).await);
+    }
+}
+
+/// Sends all chunks until the last pump is gone, and waits until they were taken over.
+pub(crate) async fn carry(
+    mut client: LaunchersClient<Channel>,
+    chunks: mpsc::Receiver<OutputChunk>,
+) {
+    if let Err(status) = client.output(ReceiverStream::new(chunks)).await {
+        say(&format!(
+            "the ApplicationMaster takes no more output: {}",
+            status.message()
+        ));
+    }
+}
+
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn read_some(pipe: &mut pipe::Receiver, held: &mut Vec<u8>) -> std::io::Result<usize> {
+    // Memory is taken only when there is something to read: most streams are silent.
+    pipe.readable().await?;
+    let room = CHUNK_MAX.saturating_sub(held.len());
+    held.reserve_exact(room);
+    let limit = u64::try_from(room).unwrap_or(u64::MAX);
+    pipe.take(limit).read_buf(held).await
+}
+
+/// Takes what can be sent off the front: all whole lines, or a full chunk of one line.
+fn cut(held: &mut Vec<u8>) -> Option<Vec<u8>> {
+    match held.iter().rposition(|&byte| byte == b'\n') {
+        Some(last) => {
+            let rest = held.split_off(last.saturating_add(1));
+            Some(std::mem::replace(held, rest))
+        }
+        None if held.len() >= CHUNK_MAX => Some(std::mem::take(held)),
+        None => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_end_at_the_last_newline() {
+        let mut held = b"one\ntwo\nthr".to_vec();
+        assert_eq!(cut(&mut held).as_deref(), Some(&b"one\ntwo\n"[..]));
+        assert_eq!(held, b"thr");
+        assert_eq!(cut(&mut held), None);
+        held = vec![b'x'; CHUNK_MAX];
+        assert_eq!(cut(&mut held).map(|chunk| chunk.len()), Some(CHUNK_MAX));
+        assert!(held.is_empty());
+    }
+}

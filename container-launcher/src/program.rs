@@ -1,0 +1,217 @@
+//! Can the program run here? Asked before anything is forked, so that the answer is one sentence
+//! and not as many as there are ranks.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use job::exit::Exit;
+use job::wire::{Refusal, Share};
+use nix::unistd::{AccessFlags, access};
+
+use crate::node_facts;
+
+/// Where the machine field of an ELF header ends, bytes.
+const ELF_HEAD: usize = 20;
+/// `e_machine` of the processors that Hadoop is run on, and the names users know them by.
+const MACHINES: [(u16, &str, &str); 6] = [
+    (62, "x86_64", "x86-64"),
+    (183, "aarch64", "aarch64"),
+    (3, "x86", "32-bit x86"),
+    (21, "powerpc64", "ppc64"),
+    (22, "s390x", "s390x"),
+    (243, "riscv64", "RISC-V"),
+];
+
+/// Checks program and libraries of a share in the working directory `folder`.
+///
+/// # Errors
+///
+/// The refusal to send: one sentence with host, file, value and what to do.
+pub(crate) fn check(share: &Share, folder: &Path) -> Result<(), Refusal> {
+    let host = node_facts::hostname();
+    let name = &share.program;
+    let path = folder.join(name);
+    let refuse = |exit: Exit, sentence: String| Refusal {
+        sentence: format!("{host}: {sentence}"),
+        exit_code: i32::from(exit.code()),
+    };
+    let metadata = match std::fs::metadata(&path) {
+        Ok(metadata) => metadata,
+        Err(error) => {
+            let sentence = format!(
+                "{name} is not in the container's working directory {} ({error}); name a file that \
+                 gerbil-run can stage",
+                folder.display()
+            );
+            return Err(refuse(Exit::NotFound, sentence));
+        }
+    };
+    if !metadata.is_file() {
+        let sentence = format!("{name} is not a file and cannot be run; name the program itself");
+        return Err(refuse(Exit::NotExecutable, sentence));
+    }
+    if access(&path, AccessFlags::X_OK).is_err() {
+        let sentence =
+            format!("{name} is not executable; set its mode with chmod +x and run again");
+        return Err(refuse(Exit::NotExecutable, sentence));
+    }
+    if let Some(machine) = foreign_machine(&path) {
+        let here = std::env::consts::ARCH;
+        let sentence = format!(
+            "{name} is a program for {machine}, but this node is {here}; build it for the nodes"
+        );
+        return Err(refuse(Exit::NotExecutable, sentence));
+    }
+    let library_folder = &share.library_folder;
+    if !library_folder.is_empty() && !folder.join(library_folder).is_dir() {
+        let sentence = format!(
+            "the libraries of {name} are not in {library_folder} of the container's working \
+             directory; --no-ship-libs uses those of the nodes"
+        );
+        return Err(refuse(Exit::Lost, sentence));
+    }
+    let glibc = node_facts::glibc();
+    if is_older(&glibc, &share.glibc_needed) {
+        let sentence = format!(
+            "{} needs glibc {}, but this node has {glibc}; build it on a system as old as the \
+             nodes",
+            share.glibc_needed_by, share.glibc_needed
+        );
+        return Err(refuse(Exit::NotExecutable, sentence));
+    }
+    Ok(())
+}
+
+/// The refusal for a program that the kernel would not execute.
+pub(crate) fn not_started(program: &str, error: &std::io::Error) -> Refusal {
+    let host = node_facts::hostname();
+    let (exit, hint) = match error.raw_os_error() {
+        Some(libc::ENOENT) => (
+            Exit::NotFound,
+            "the interpreter or loader that it names is not on this node",
+        ),
+        Some(libc::EACCES | libc::EPERM) => (
+            Exit::NotExecutable,
+            "the file system may be mounted noexec, or its mode forbids it",
+        ),
+        Some(libc::EAGAIN | libc::ENOMEM) => (
+            Exit::Lost,
+            "the node allows this user no further processes, or has no memory left",
+        ),
+        Some(libc::EMFILE | libc::ENFILE) => (
+            Exit::Lost,
+            "the node allows too few open files for so many ranks in one container",
+        ),
+        _ => (Exit::NotExecutable, "the kernel refused it"),
+    };
+    Refusal {
+        sentence: format!("{host}: {program} could not be started: {error}; {hint}"),
+        exit_code: i32::from(exit.code()),
+    }
+}
+
+/// The machine an ELF program is for, when it is not this one. Scripts and what cannot be read are
+/// left to the kernel.
+fn foreign_machine(path: &Path) -> Option<String> {
+    let mut head = [0; ELF_HEAD];
+    File::open(path).ok()?.read_exact(&mut head).ok()?;
+    let [0x7f, b'E', b'L', b'F', _, order, .., low, high] = head else {
+        return None;
+    };
+    let machine = if order == 2 {
+        u16::from_be_bytes([low, high])
+    } else {
+        u16::from_le_bytes([low, high])
+    };
+    let known = MACHINES.iter().find(|(number, ..)| *number == machine);
+    let runs_here = match known {
+        Some((_, "x86", _)) => cfg!(target_arch = "x86_64") || cfg!(target_arch = "x86"),
+        Some((_, arch, _)) => *arch == std::env::consts::ARCH,
+        None => false,
+    };
+    if runs_here {
+        return None;
+    }
+    Some(known.map_or_else(
+        || format!("ELF machine {machine}"),
+        |(_, _, name)| (*name).to_owned(),
+    ))
+}
+
+/// Versions like "2.34", by number. What is unknown is not older.
+fn is_older(have: &str, needed: &str) -> bool {
+    let numbers = |version: &str| -> Option<Vec<u32>> {
+        version.split('.').map(|part| part.parse().ok()).collect()
+    };
+    match (numbers(have), numbers(needed)) {
+        (Some(have), Some(needed)) => have < needed,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn share(program: &str) -> Share {
+        Share {
+            program: program.to_owned(),
+            ..Share::default()
+        }
+    }
+
+    fn write(folder: &Path, name: &str, bytes: &[u8], mode: u32) {
+        let path = folder.join(name);
+        std::fs::write(&path, bytes).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn each_reason_has_its_sentence_and_code() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        write(folder, "plain", b"#!/bin/sh\n", 0o644);
+        write(folder, "script", b"#!/bin/sh\n", 0o755);
+        let mut elf = [0_u8; 64];
+        elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        elf[18] = 243;
+        write(folder, "riscv", &elf, 0o755);
+        let refused = |program: &str| check(&share(program), folder).unwrap_err();
+        assert_eq!(refused("nothing").exit_code, 127);
+        assert!(refused("nothing").sentence.contains("nothing is not in"));
+        assert_eq!(refused("plain").exit_code, 126);
+        assert!(refused("plain").sentence.contains("chmod +x"));
+        assert_eq!(refused(".").exit_code, 126);
+        assert!(refused("riscv").sentence.contains("program for RISC-V"));
+        assert_eq!(check(&share("script"), folder), Ok(()));
+        let itself = std::env::current_exe().unwrap();
+        assert_eq!(check(&share(itself.to_str().unwrap()), folder), Ok(()));
+    }
+
+    #[test]
+    fn an_old_node_is_told_which_file_needs_what() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "script", b"#!/bin/sh\n", 0o755);
+        let mut share = share("script");
+        share.glibc_needed = "2.999".to_owned();
+        share.glibc_needed_by = "libmpi.so.12".to_owned();
+        let refusal = check(&share, folder.path()).unwrap_err();
+        assert!(
+            refusal.sentence.contains("libmpi.so.12 needs glibc 2.999"),
+            "{}",
+            refusal.sentence
+        );
+    }
+
+    #[test]
+    fn versions_compare_by_number() {
+        assert!(is_older("2.9", "2.17"));
+        assert!(!is_older("2.36", "2.36"));
+        assert!(is_older("2.36", "2.36.1"));
+        assert!(!is_older("", "2.34"));
+        assert!(!is_older("2.36", ""));
+    }
+}

@@ -1,0 +1,248 @@
+//! The ranks of this container, from their start to the report of their end.
+
+use std::collections::BTreeMap;
+use std::io::{PipeReader, PipeWriter};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use job::wire::launcher_event::Event;
+use job::wire::launchers_client::LaunchersClient;
+use job::wire::{PmiStage, RankEnded, Share, Stream};
+use pmi::{NodeServer, Stage};
+use tokio::net::unix::pipe;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tonic::transport::Channel;
+
+use crate::environment;
+use crate::input;
+use crate::nursery::{Ended, Nursery};
+use crate::output::{self, Pump};
+use crate::pmi_socket::{self, Heard};
+use crate::spawn::Plan;
+
+/// After a rank's end its last PMI lines are waited for, so that an abort is told before the end;
+/// not longer, because a process it left behind may hold the socket open.
+const LAST_WORDS_MAX: Duration = Duration::from_millis(500);
+
+/// The launcher's ends of a rank's pipes and socket.
+struct Ends {
+    rank: u32,
+    stdin: Option<PipeWriter>,
+    stdout: PipeReader,
+    stderr: PipeReader,
+    pmi: UnixStream,
+}
+
+/// What is known of one rank.
+struct Rank {
+    replies: mpsc::Sender<String>,
+    /// Tells the output tasks that it is gone.
+    gone: CancellationToken,
+    pmi_closed: bool,
+    ended: Option<(Ended, Instant)>,
+    reported: bool,
+    aborted: bool,
+}
+
+/// All ranks of the share.
+pub(crate) struct Ranks {
+    ranks: BTreeMap<u32, Rank>,
+}
+
+/// Forks all ranks of the share.
+///
+/// # Errors
+///
+/// The first that could not be started; those before it may run.
+pub(crate) async fn fork(
+    share: &Share,
+    container: &str,
+    folder: &Path,
+    nursery: &Nursery,
+) -> std::io::Result<Forked> {
+    let environment = Arc::new(environment::common(
+        std::env::vars_os(),
+        share,
+        container,
+        folder,
+    ));
+    let args: Arc<[String]> = share.args.clone().into();
+    let mut ends = Vec::new();
+    for (local_rank, &rank) in share.ranks.iter().enumerate() {
+        let (rank_stdin, stdin) = if rank == 0 && share.input {
+            let (reader, writer) = std::io::pipe()?;
+            (Some(reader), Some(writer))
+        } else {
+            (None, None)
+        };
+        let (stdout, rank_stdout) = std::io::pipe()?;
+        let (stderr, rank_stderr) = std::io::pipe()?;
+        let (pmi, rank_pmi) = UnixStream::pair()?;
+        let plan = Plan {
+            rank,
+            local_rank,
+            program: share.program.clone(),
+            args: Arc::clone(&args),
+            environment: Arc::clone(&environment),
+            stdin: rank_stdin,
+            stdout: rank_stdout,
+            stderr: rank_stderr,
+            pmi: rank_pmi,
+        };
+        nursery.spawn(plan).await?;
+        ends.push(Ends {
+            rank,
+            stdin,
+            stdout,
+            stderr,
+            pmi,
+        });
+    }
+    Ok(Forked { ends })
+}
+
+/// Ranks that run but are not yet listened to.
+pub(crate) struct Forked {
+    ends: Vec<Ends>,
+}
+
+impl Forked {
+    /// Starts the tasks that serve them.
+    ///
+    /// # Errors
+    ///
+    /// When the descriptors cannot be watched.
+    pub(crate) fn attend(
+        self,
+        client: &LaunchersClient<Channel>,
+        heard: &mpsc::Sender<(u32, Heard)>,
+        tasks: &mut JoinSet<()>,
+    ) -> std::io::Result<Ranks> {
+        let (chunks, queued) = mpsc::channel(output::QUEUE);
+        tasks.spawn(output::carry(client.clone(), queued));
+        let mut ranks = BTreeMap::new();
+        for ends in self.ends {
+            let rank = ends.rank;
+            let gone = CancellationToken::new();
+            for (stream, pipe) in [
+                (Stream::Stdout, OwnedFd::from(ends.stdout)),
+                (Stream::Stderr, OwnedFd::from(ends.stderr)),
+            ] {
+                let pump = Pump {
+                    rank,
+                    stream,
+                    pipe: pipe::Receiver::from_owned_fd(pipe)?,
+                    chunks: chunks.clone(),
+                    ended: gone.clone(),
+                };
+                tasks.spawn(pump.run());
+            }
+            if let Some(stdin) = ends.stdin {
+                let pipe = pipe::Sender::from_owned_fd(stdin.into())?;
+                tasks.spawn(input::feed(client.clone(), pipe));
+            }
+            ends.pmi.set_nonblocking(true)?;
+            let (from, to) = tokio::net::UnixStream::from_std(ends.pmi)?.into_split();
+            let (replies, queued) = mpsc::channel(pmi_socket::QUEUE);
+            tasks.spawn(pmi_socket::listen(rank, from, heard.clone()));
+            tasks.spawn(pmi_socket::answer(to, queued));
+            ranks.insert(
+                rank,
+                Rank {
+                    replies,
+                    gone,
+                    pmi_closed: false,
+                    ended: None,
+                    reported: false,
+                    aborted: false,
+                },
+            );
+        }
+        Ok(Ranks { ranks })
+    }
+}
+
+impl Ranks {
+    /// Queues an answer. False: the rank does not read its answers.
+    pub(crate) fn reply(&self, rank: u32, line: String) -> bool {
+        match self.ranks.get(&rank) {
+            Some(state) => !matches!(
+                state.replies.try_send(line),
+                Err(mpsc::error::TrySendError::Full(_))
+            ),
+            None => true,
+        }
+    }
+
+    /// Notes that a rank asked to end the job. False: it did so before.
+    pub(crate) fn abort(&mut self, rank: u32) -> bool {
+        self.ranks
+            .get_mut(&rank)
+            .is_some_and(|state| !std::mem::replace(&mut state.aborted, true))
+    }
+
+    /// Nothing more will be heard of a rank.
+    pub(crate) fn closed(&mut self, rank: u32) {
+        if let Some(state) = self.ranks.get_mut(&rank) {
+            state.pmi_closed = true;
+        }
+    }
+
+    /// Notes who was reaped.
+    pub(crate) fn ended(&mut self, ended: Vec<Ended>) {
+        for end in ended {
+            if let Some(state) = self.ranks.get_mut(&end.rank) {
+                state.gone.cancel();
+                state.ended = Some((end, Instant::now() + LAST_WORDS_MAX));
+            }
+        }
+    }
+
+    /// All are gone and reaped.
+    pub(crate) fn all_ended(&self) -> bool {
+        self.ranks.values().all(|state| state.ended.is_some())
+    }
+
+    /// When the next end is to be reported even if its last words are missing.
+    pub(crate) fn next_report(&self) -> Option<Instant> {
+        self.ranks
+            .values()
+            .filter(|state| !state.reported)
+            .filter_map(|state| state.ended.as_ref().map(|(_, at)| *at))
+            .min()
+    }
+
+    /// The reports that are due.
+    pub(crate) fn reports(&mut self, node: &NodeServer) -> Vec<Event> {
+        let now = Instant::now();
+        let mut reports = Vec::new();
+        for (&rank, state) in &mut self.ranks {
+            let Some((ended, at)) = state.ended else {
+                continue;
+            };
+            if state.reported || !(state.pmi_closed || now >= at) {
+                continue;
+            }
+            state.reported = true;
+            let stage = match node.stage(rank) {
+                Stage::Silent => PmiStage::Silent,
+                Stage::Initialized => PmiStage::Initialized,
+                Stage::Finalized => PmiStage::Finalized,
+            };
+            reports.push(Event::Ended(RankEnded {
+                rank,
+                how: Some(ended.end.into()),
+                pmi: stage.into(),
+                max_rss_kib: ended.max_rss_kib,
+                cpu_us: ended.cpu_us,
+            }));
+        }
+        reports
+    }
+}

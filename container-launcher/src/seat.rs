@@ -1,0 +1,86 @@
+//! The launcher's place in the job, from the credentials that YARN put beside it.
+
+use std::path::PathBuf;
+
+use credentials::{Credentials, CredentialsError};
+use job::{Seat, secrets};
+use thiserror::Error;
+
+/// YARN's name for the path of the credentials file.
+pub(crate) const FILE_VARIABLE: &str = "HADOOP_TOKEN_FILE_LOCATION";
+/// Larger files are none of ours, bytes: the seat and three PEM texts need some ten thousand.
+const FILE_MAX: u64 = 16 * 1024 * 1024;
+
+/// The credentials do not tell who this launcher is.
+#[derive(Debug, Error)]
+pub(crate) enum SeatError {
+    #[error(
+        "{FILE_VARIABLE} is not set: this process is started by YARN for a job, not by hand \
+         (users start gerbil-run without --as)"
+    )]
+    NoFile,
+    #[error("cannot read the credentials at {path}: {source}")]
+    Unreadable {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("the credentials at {path} have {length} bytes; at most {FILE_MAX} make sense")]
+    TooLarge { path: PathBuf, length: u64 },
+    #[error("the credentials at {path} are not such a file: {source}")]
+    Malformed {
+        path: PathBuf,
+        source: CredentialsError,
+    },
+    #[error("the credentials at {path} lack the secret {alias}")]
+    Missing { path: PathBuf, alias: &'static str },
+    #[error("the secret {} makes no sense: {source}", secrets::SEAT)]
+    Seat { source: serde_json::Error },
+    #[error(
+        "the job is run by build {theirs}, this is build {}: one build runs one job",
+        job::BUILD
+    )]
+    Build { theirs: String },
+}
+
+/// Who this launcher is, and how it proves it. The keys are not printable.
+pub(crate) struct Place {
+    pub(crate) seat: Seat,
+    pub(crate) authority: Vec<u8>,
+    pub(crate) certificate: Vec<u8>,
+    pub(crate) key: Vec<u8>,
+}
+
+/// Reads the file that the environment names.
+pub(crate) fn read() -> Result<Place, SeatError> {
+    let path = PathBuf::from(std::env::var_os(FILE_VARIABLE).ok_or(SeatError::NoFile)?);
+    let unreadable = |source| SeatError::Unreadable {
+        path: path.clone(),
+        source,
+    };
+    let length = std::fs::metadata(&path).map_err(unreadable)?.len();
+    if length > FILE_MAX {
+        return Err(SeatError::TooLarge { path, length });
+    }
+    let bytes = std::fs::read(&path).map_err(unreadable)?;
+    let credentials = Credentials::read(&bytes).map_err(|source| SeatError::Malformed {
+        path: path.clone(),
+        source,
+    })?;
+    let secret = |alias| {
+        credentials.secret(alias).ok_or_else(|| SeatError::Missing {
+            path: path.clone(),
+            alias,
+        })
+    };
+    let seat: Seat = serde_json::from_slice(secret(secrets::SEAT)?)
+        .map_err(|source| SeatError::Seat { source })?;
+    if seat.build != job::BUILD {
+        return Err(SeatError::Build { theirs: seat.build });
+    }
+    Ok(Place {
+        seat,
+        authority: secret(secrets::AUTHORITY)?.to_vec(),
+        certificate: secret(secrets::CERTIFICATE)?.to_vec(),
+        key: secret(secrets::KEY)?.to_vec(),
+    })
+}

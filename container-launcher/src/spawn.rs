@@ -1,0 +1,89 @@
+//! Forks and executes one rank.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{PipeReader, PipeWriter};
+use std::os::fd::{AsRawFd as _, RawFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
+use nix::unistd::{Pid, getppid};
+
+/// Highest signal number of Linux.
+const SIGNAL_MAX: i32 = 64;
+
+/// Everything that a rank is started with.
+pub(crate) struct Plan {
+    pub(crate) rank: u32,
+    /// Its place among the ranks of this container.
+    pub(crate) local_rank: usize,
+    /// Relative to the working directory.
+    pub(crate) program: String,
+    pub(crate) args: Arc<[String]>,
+    /// What all ranks have in common.
+    pub(crate) environment: Arc<BTreeMap<OsString, OsString>>,
+    /// None: `/dev/null`.
+    pub(crate) stdin: Option<PipeReader>,
+    pub(crate) stdout: PipeWriter,
+    pub(crate) stderr: PipeWriter,
+    pub(crate) pmi: UnixStream,
+}
+
+/// Starts it, in a process group of its own, from the thread whose end is to kill it.
+///
+/// # Errors
+///
+/// What fork or execve said.
+pub(crate) fn spawn(plan: Plan) -> std::io::Result<Pid> {
+    let pmi_fd = plan.pmi.as_raw_fd();
+    let mut command = Command::new(format!("./{}", plan.program));
+    command
+        .args(plan.args.iter())
+        .env_clear()
+        .envs(plan.environment.iter())
+        .env("PMI_FD", pmi_fd.to_string())
+        .env("PMI_RANK", plan.rank.to_string())
+        .env("MPI_LOCALRANKID", plan.local_rank.to_string())
+        .stdin(plan.stdin.map_or_else(Stdio::null, Stdio::from))
+        .stdout(plan.stdout)
+        .stderr(plan.stderr)
+        .process_group(0);
+    before_exec(&mut command, pmi_fd, Pid::this());
+    // The rank's end of the socket stays open here until the rank has its own.
+    let child = command.spawn()?;
+    drop(plan.pmi);
+    Ok(Pid::from_raw(child.id().cast_signed()))
+}
+
+#[expect(
+    unsafe_code,
+    reason = "what a rank inherits is set between fork and exec"
+)]
+fn before_exec(command: &mut Command, pmi_fd: RawFd, launcher: Pid) {
+    // SAFETY: the closure runs in the forked child, where only async-signal-safe calls are allowed:
+    // it makes system calls alone and allocates nothing. `pmi_fd` is open: `spawn` holds it until
+    // after the exec, and the child has a copy of every descriptor.
+    unsafe {
+        command.pre_exec(move || {
+            set_pdeathsig(Signal::SIGKILL)?;
+            // A launcher that died before the line above leaves the child without that signal.
+            if getppid() != launcher {
+                return Err(Errno::ESRCH.into());
+            }
+            // Caught signals are reset by exec, ignored ones are not: YARN's daemons may have
+            // been started with some ignored. Numbers that cannot be set do not matter.
+            for number in 1..=SIGNAL_MAX {
+                libc::signal(number, libc::SIG_DFL);
+            }
+            let descriptor = std::os::fd::BorrowedFd::borrow_raw(pmi_fd);
+            fcntl(descriptor, FcntlArg::F_SETFD(FdFlag::empty()))?;
+            Ok(())
+        });
+    }
+}

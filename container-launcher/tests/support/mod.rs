@@ -1,0 +1,465 @@
+//! An ApplicationMaster that does what a test says, and real launchers that dial it.
+
+#![allow(dead_code, reason = "each test file uses its part of this")]
+
+use std::collections::BTreeMap;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use credentials::Credentials;
+use job::wire::launcher_event::Event;
+use job::wire::launcher_order::Order;
+use job::wire::launchers_server::{Launchers, LaunchersServer};
+use job::wire::{
+    InputChunk, InputRequest, LauncherEvent, LauncherHello, LauncherOrder, Leave, OutputChunk,
+    OutputTaken, RankEnded, Share, Stop,
+};
+use job::{Role, Seat, link, secrets};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use tempfile::TempDir;
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
+use tonic::transport::{Certificate, Identity, Server, ServerTlsConfig};
+use tonic::{Request, Response, Status, Streaming};
+
+/// Longer than anything takes that works, keepalive aside.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+struct Keys {
+    authority: String,
+    appmaster: (String, String),
+    launcher: (String, String),
+}
+
+impl Keys {
+    fn new() -> Self {
+        let mut params = CertificateParams::new([]).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+        let signed = |name: &str| {
+            let key = KeyPair::generate().unwrap();
+            let params = CertificateParams::new([name.to_owned()]).unwrap();
+            let certificate = params.signed_by(&key, &authority).unwrap();
+            (certificate.pem(), key.serialize_pem())
+        };
+        Self {
+            appmaster: signed(secrets::APPMASTER_NAME),
+            launcher: signed("launcher.gerbil"),
+            authority: authority.pem(),
+        }
+    }
+}
+
+/// What was printed, by rank and stream number.
+pub type Printed = BTreeMap<(u32, i32), Vec<u8>>;
+
+struct Service {
+    links: mpsc::Sender<Link>,
+    printed: Arc<Mutex<Printed>>,
+    largest: Arc<Mutex<usize>>,
+    reading: watch::Receiver<bool>,
+    finished: mpsc::Sender<()>,
+    input: Mutex<Option<mpsc::Receiver<Result<InputChunk, Status>>>>,
+}
+
+#[tonic::async_trait]
+impl Launchers for Service {
+    type JoinStream = ReceiverStream<Result<LauncherOrder, Status>>;
+    type InputStream = ReceiverStream<Result<InputChunk, Status>>;
+
+    async fn join(
+        &self,
+        request: Request<Streaming<LauncherEvent>>,
+    ) -> Result<Response<Self::JoinStream>, Status> {
+        let mut events = request.into_inner();
+        let Some(Event::Hello(hello)) = events.message().await?.and_then(|event| event.event)
+        else {
+            return Err(Status::invalid_argument("hello comes first"));
+        };
+        if hello.build == "refused" || hello.ticket != b"ticket" {
+            return Err(Status::permission_denied("wrong ticket"));
+        }
+        let (orders, stream) = mpsc::channel(16);
+        let link = Link {
+            hello,
+            events,
+            orders,
+        };
+        self.links.send(link).await.unwrap();
+        Ok(Response::new(ReceiverStream::new(stream)))
+    }
+
+    async fn output(
+        &self,
+        request: Request<Streaming<OutputChunk>>,
+    ) -> Result<Response<OutputTaken>, Status> {
+        let mut chunks = request.into_inner();
+        let mut reading = self.reading.clone();
+        loop {
+            reading.wait_for(|&reading| reading).await.unwrap();
+            let Some(chunk) = chunks.message().await? else {
+                break;
+            };
+            let mut largest = self.largest.lock().unwrap();
+            *largest = chunk.data.len().max(*largest);
+            let mut printed = self.printed.lock().unwrap();
+            let place = printed.entry((chunk.rank, chunk.stream)).or_default();
+            place.extend(chunk.data);
+        }
+        self.finished.send(()).await.unwrap();
+        Ok(Response::new(OutputTaken {}))
+    }
+
+    async fn input(&self, _: Request<InputRequest>) -> Result<Response<Self::InputStream>, Status> {
+        let input = self.input.lock().unwrap().take();
+        let input = input.ok_or_else(|| Status::failed_precondition("no input in this job"))?;
+        Ok(Response::new(ReceiverStream::new(input)))
+    }
+}
+
+/// The scripted ApplicationMaster. It listens behind a relay that can be frozen or cut.
+pub struct Appmaster {
+    address: String,
+    keys: Keys,
+    links: mpsc::Receiver<Link>,
+    pub printed: Arc<Mutex<Printed>>,
+    pub largest: Arc<Mutex<usize>>,
+    pub reading: watch::Sender<bool>,
+    /// One word for each launcher whose output has ended.
+    pub finished: mpsc::Receiver<()>,
+    pub input: mpsc::Sender<Result<InputChunk, Status>>,
+    relay: watch::Sender<Relay>,
+    tasks: JoinSet<()>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Relay {
+    Open,
+    /// The other side is silent, but the connection stands.
+    Frozen,
+    Cut,
+}
+
+impl Appmaster {
+    pub async fn start() -> Self {
+        let keys = Keys::new();
+        let (links_to, links) = mpsc::channel(16);
+        let (finished_to, finished) = mpsc::channel(16);
+        let (reading, is_reading) = watch::channel(true);
+        let (input, input_from) = mpsc::channel(4);
+        let (relay, state) = watch::channel(Relay::Open);
+        let printed = Arc::<Mutex<Printed>>::default();
+        let largest = Arc::default();
+        let service = Service {
+            links: links_to,
+            printed: Arc::clone(&printed),
+            largest: Arc::clone(&largest),
+            reading: is_reading,
+            finished: finished_to,
+            input: Mutex::new(Some(input_from)),
+        };
+        let tls = ServerTlsConfig::new()
+            .identity(Identity::from_pem(&keys.appmaster.0, &keys.appmaster.1))
+            .client_ca_root(Certificate::from_pem(&keys.authority));
+        let inner = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let inner_address = inner.local_addr().unwrap();
+        let outer = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = outer.local_addr().unwrap().to_string();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async move {
+            Server::builder()
+                .tls_config(tls)
+                .unwrap()
+                .initial_stream_window_size(link::STREAM_WINDOW)
+                .initial_connection_window_size(link::CONNECTION_WINDOW)
+                .serve_with_incoming(
+                    LaunchersServer::new(service).max_decoding_message_size(link::MESSAGE_MAX),
+                    TcpListenerStream::new(inner),
+                )
+                .await
+                .unwrap();
+        });
+        tasks.spawn(async move {
+            let mut connections = JoinSet::new();
+            loop {
+                let (mut from, _) = outer.accept().await.unwrap();
+                let mut state = state.clone();
+                connections.spawn(async move {
+                    let mut to = TcpStream::connect(inner_address).await.unwrap();
+                    tokio::select! {
+                        _ = copy_bidirectional(&mut from, &mut to) => {}
+                        _ = state.wait_for(|&state| state != Relay::Open) => {}
+                    }
+                    state.wait_for(|&state| state != Relay::Frozen).await.ok();
+                });
+            }
+        });
+        Self {
+            address,
+            keys,
+            links,
+            printed,
+            largest,
+            reading,
+            finished,
+            input,
+            relay,
+            tasks,
+        }
+    }
+
+    pub fn relay(&self, state: Relay) {
+        self.relay.send(state).unwrap();
+    }
+
+    /// Starts a launcher with these files in its working directory.
+    pub fn launcher(&self, files: &[(&str, &str)]) -> Launcher {
+        self.launcher_with_ticket(files, b"ticket")
+    }
+
+    pub fn launcher_with_ticket(&self, files: &[(&str, &str)], ticket: &[u8]) -> Launcher {
+        static NUMBER: AtomicU32 = AtomicU32::new(1);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let container = format!("container_{}_0001_01_{number:06}", std::process::id());
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+        }
+        let seat = Seat {
+            build: job::BUILD.to_owned(),
+            appmaster: self.address.clone(),
+            container: container.clone(),
+            ticket: ticket.to_vec(),
+        };
+        let mut credentials = Credentials::default();
+        for (alias, value) in [
+            (secrets::SEAT, serde_json::to_string(&seat).unwrap()),
+            (secrets::AUTHORITY, self.keys.authority.clone()),
+            (secrets::CERTIFICATE, self.keys.launcher.0.clone()),
+            (secrets::KEY, self.keys.launcher.1.clone()),
+        ] {
+            credentials.secrets.insert(alias.to_owned(), value.into());
+        }
+        let tokens = folder.path().join("container_tokens");
+        std::fs::write(&tokens, credentials.write()).unwrap();
+        let child = Command::new(binary())
+            .arg(Role::ContainerLauncher.argument())
+            .current_dir(folder.path())
+            .env("CONTAINER_ID", &container)
+            .env("HADOOP_TOKEN_FILE_LOCATION", tokens)
+            .env("MALLOC_ARENA_MAX", "2")
+            .stdin(Stdio::null())
+            .stderr(std::fs::File::create(folder.path().join("stderr")).unwrap())
+            .spawn()
+            .unwrap();
+        Launcher {
+            child,
+            container,
+            folder,
+        }
+    }
+
+    /// The next launcher that says hello.
+    pub async fn link(&mut self) -> Link {
+        within(self.links.recv()).await.unwrap()
+    }
+
+    /// What a rank printed on standard output, once all output is there.
+    pub async fn stdout(&mut self, rank: u32) -> String {
+        self.all_output().await;
+        self.so_far(rank, 0)
+    }
+
+    pub async fn all_output(&mut self) {
+        within(self.finished.recv()).await.unwrap();
+    }
+
+    pub fn so_far(&self, rank: u32, stream: i32) -> String {
+        let printed = self.printed.lock().unwrap();
+        let bytes = printed.get(&(rank, stream)).cloned().unwrap_or_default();
+        String::from_utf8(bytes).unwrap()
+    }
+}
+
+/// The control link of one launcher.
+pub struct Link {
+    pub hello: LauncherHello,
+    events: Streaming<LauncherEvent>,
+    orders: mpsc::Sender<Result<LauncherOrder, Status>>,
+}
+
+impl Link {
+    pub async fn order(&self, order: Order) {
+        let order = LauncherOrder { order: Some(order) };
+        self.orders.send(Ok(order)).await.unwrap();
+    }
+
+    /// None: the launcher is gone.
+    pub async fn try_event(&mut self) -> Option<Event> {
+        within(self.events.message()).await.ok()??.event
+    }
+
+    pub async fn event(&mut self) -> Event {
+        self.try_event().await.expect("the launcher is gone")
+    }
+
+    /// Orders the share and waits until it runs.
+    pub async fn run(&mut self, share: Share) {
+        self.order(Order::Share(share)).await;
+        match self.event().await {
+            Event::Started(started) => assert!(started.at_us > 0),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The next event, which is the end of a rank.
+    pub async fn ended(&mut self) -> RankEnded {
+        match self.event().await {
+            Event::Ended(ended) => ended,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub async fn stop(&self, grace_ms: u32) {
+        self.order(Order::Stop(Stop { grace_ms })).await;
+    }
+
+    pub async fn leave(&self) {
+        self.order(Order::Leave(Leave {})).await;
+    }
+}
+
+/// A launcher process; killed when dropped.
+pub struct Launcher {
+    pub child: Child,
+    pub container: String,
+    pub folder: TempDir,
+}
+
+impl Launcher {
+    pub fn pid(&self) -> i32 {
+        i32::try_from(self.child.id()).unwrap()
+    }
+
+    pub async fn exit(&mut self) -> ExitStatus {
+        within(async {
+            loop {
+                if let Some(status) = self.child.try_wait().unwrap() {
+                    return status;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await
+    }
+
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("stderr")).unwrap()
+    }
+
+    /// Waits until a file appears in the working directory and returns what is in it.
+    pub async fn file(&self, name: &str) -> String {
+        let path = self.folder.path().join(name);
+        within(async {
+            loop {
+                match std::fs::read_to_string(&path) {
+                    Ok(text) if text.ends_with('\n') => return text.trim().to_owned(),
+                    _ => tokio::time::sleep(Duration::from_millis(5)).await,
+                }
+            }
+        })
+        .await
+    }
+
+    /// Waits until no process of the container is left, the launcher aside.
+    pub async fn nothing_left(&self) {
+        within(async {
+            while !self.processes().is_empty() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await;
+    }
+
+    /// Live processes that carry the container's mark, the launcher aside.
+    pub fn processes(&self) -> Vec<i32> {
+        let mark = format!("CONTAINER_ID={}", self.container);
+        std::fs::read_dir("/proc")
+            .unwrap()
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+            .filter(|&pid: &i32| pid != self.pid())
+            .filter(|pid| {
+                let environment = std::fs::read(format!("/proc/{pid}/environ"));
+                environment
+                    .unwrap_or_default()
+                    .split(|&byte| byte == 0)
+                    .any(|entry| entry == mark.as_bytes())
+            })
+            .collect()
+    }
+
+    /// A line of /proc/PID/status, KiB.
+    pub fn status_kib(&self, line: &str) -> u64 {
+        status_kib(self.pid(), line)
+    }
+}
+
+impl Drop for Launcher {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+pub fn status_kib(pid: i32, line: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|found| found.strip_prefix(line));
+    let number = line.unwrap().trim_matches(|c: char| !c.is_ascii_digit());
+    number.parse().unwrap()
+}
+
+/// Alive, and no zombie.
+pub fn is_alive(pid: i32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| !stat.rsplit_once(')').unwrap().1.starts_with(" Z"))
+}
+
+/// A share of `ranks` of a job of `size`, running `program`.
+pub fn share(size: u32, ranks: &[u32], program: &str) -> Share {
+    static NUMBER: AtomicU32 = AtomicU32::new(1);
+    Share {
+        size,
+        ranks: ranks.to_vec(),
+        program: program.to_owned(),
+        process_mapping: pmi::process_mapping(&[size]),
+        kvs_name: format!(
+            "kvs_{}_{}",
+            std::process::id(),
+            NUMBER.fetch_add(1, Ordering::Relaxed)
+        ),
+        ..Share::default()
+    }
+}
+
+pub async fn within<T>(what: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, what)
+        .await
+        .expect("nothing happened for too long")
+}
+
+/// Cargo builds examples beside the tests.
+fn binary() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let folder = test.parent().and_then(Path::parent).unwrap();
+    folder.join("examples/launcher")
+}
