@@ -1,1 +1,50 @@
-//! Guards of real Hadoop clusters, and the tests and benchmarks that run on them.
+//! Guards of real Hadoop clusters and MPI libraries, and the tests and benchmarks that run on them.
+//!
+//! # The life of one cluster
+//!
+//! [`Cluster::builder`] takes the Hadoop release, the nodes and their sizes. `start` brings the
+//! release's jars from Maven Central into the cache ([`hadoop`]) unless they are there, claims a
+//! loopback network of its own ([`loopback`]), writes one configuration folder for clients and one
+//! per daemon ([`settings`]), formats the NameNode and starts ResourceManager, NameNode, DataNode and
+//! NodeManagers as plain children ([`process`]), none of them as root unless the caller is root. It
+//! returns when the ResourceManager counts every node and the NameNode has left safe mode, or fails
+//! with the ends of the daemons' logs. Dropping the [`Cluster`] ends the daemons, then every process
+//! that their containers left ([`sweep`]), then removes the folder.
+//!
+//! # Invariants
+//!
+//! - A daemon never outlives the process that started it: it is killed by the kernel when that
+//!   process ends ([`process`]). The containers of a NodeManager are no children of ours; a small
+//!   shell process, the [`warden`], sees our end and sweeps them, so a test killed with `-9` leaves
+//!   nothing either.
+//! - What the cache shows is whole: a release or library is made beside its place and renamed.
+//! - The settings are Hadoop's defaults except for addresses, folders and what the builder was asked
+//!   for: virtual memory check on, heartbeats of a second, CapacityScheduler, 1024 MiB minimum.
+//! - Nothing is skipped in silence: what is missing is an error that says how to get it.
+//!
+//! # Caveats
+//!
+//! All nodes share one host name, one process table and one `/dev/shm`. Containers run under
+//! DefaultContainerExecutor, without cgroups. A container process that changes its folder, clears its
+//! environment and hides its command line is not found by the sweep. If the test process and the
+//! warden are killed together, the daemons end and their containers stay.
+
+pub mod cache;
+pub mod cluster;
+pub mod command;
+pub mod daemon;
+pub mod hadoop;
+pub mod hdfs;
+pub mod java;
+pub mod loopback;
+pub mod process;
+pub mod resource_manager;
+pub mod settings;
+pub mod sweep;
+pub mod wait;
+pub mod warden;
+
+pub use cluster::{Builder, Cluster, Node};
+pub use command::{Finished, Run};
+pub use daemon::Daemon;
+pub use hadoop::Version;

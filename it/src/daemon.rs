@@ -1,0 +1,49 @@
+//! The daemons of a cluster.
+
+use std::fmt;
+
+/// One daemon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Daemon {
+    /// YARN's master.
+    ResourceManager,
+    /// HDFS's master.
+    NameNode,
+    /// The one that stores HDFS's blocks.
+    DataNode,
+    /// The NodeManager of a node, counted from 0.
+    NodeManager(usize),
+}
+
+impl Daemon {
+    /// The class that Java starts.
+    #[must_use]
+    pub fn class(self) -> &'static str {
+        match self {
+            Self::ResourceManager => {
+                "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"
+            }
+            Self::NameNode => "org.apache.hadoop.hdfs.server.namenode.NameNode",
+            Self::DataNode => "org.apache.hadoop.hdfs.server.datanode.DataNode",
+            Self::NodeManager(_) => "org.apache.hadoop.yarn.server.nodemanager.NodeManager",
+        }
+    }
+
+    /// Whether it belongs to HDFS.
+    #[must_use]
+    pub fn is_hdfs(self) -> bool {
+        matches!(self, Self::NameNode | Self::DataNode)
+    }
+}
+
+/// `rm`, `nn`, `dn`, `nm1`, `nm2`, …: also the name of its folder.
+impl fmt::Display for Daemon {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ResourceManager => formatter.write_str("rm"),
+            Self::NameNode => formatter.write_str("nn"),
+            Self::DataNode => formatter.write_str("dn"),
+            Self::NodeManager(index) => write!(formatter, "nm{}", index + 1),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! What tests do to the cluster's HDFS, as its superuser, over the NameNode's own REST interface.
+
+use std::net::Ipv4Addr;
+
+use anyhow::{Context as _, Result, bail};
+use serde::Deserialize;
+use serde_json::Value;
+use ureq::http::Method;
+
+use crate::resource_manager::{http, json};
+
+/// The HDFS of one cluster.
+#[derive(Debug, Clone)]
+pub struct Hdfs {
+    address: Ipv4Addr,
+    superuser: String,
+}
+
+/// A file or folder.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileStatus {
+    /// Its name in its folder.
+    pub path_suffix: String,
+    /// `FILE` or `DIRECTORY`
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Bytes.
+    pub length: u64,
+    /// Its owner.
+    pub owner: String,
+    /// Octal.
+    pub permission: String,
+    /// Milliseconds since 1970.
+    pub modification_time: u64,
+}
+
+impl Hdfs {
+    pub(crate) fn at(address: Ipv4Addr, superuser: &str) -> Self {
+        Self {
+            address,
+            superuser: superuser.to_owned(),
+        }
+    }
+
+    fn url(&self, path: &str, operation: &str) -> String {
+        format!(
+            "http://{}:9870/webhdfs/v1{path}?user.name={}&op={operation}",
+            self.address, self.superuser
+        )
+    }
+
+    fn change(&self, method: Method, path: &str, operation: &str) -> Result<()> {
+        let (status, text) = http(method, &self.url(path, operation))?;
+        if status != 200 {
+            bail!("{operation} of {path}: {status}: {text}");
+        }
+        Ok(())
+    }
+
+    /// Makes a folder and those above it, with `permission` in octal.
+    ///
+    /// # Errors
+    ///
+    /// The NameNode does not answer or refuses; so for all methods here.
+    pub fn make_folder(&self, path: &str, permission: &str) -> Result<()> {
+        self.change(
+            Method::PUT,
+            path,
+            &format!("MKDIRS&permission={permission}"),
+        )
+    }
+
+    /// Gives `path` to `owner`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hdfs::make_folder`].
+    pub fn give(&self, path: &str, owner: &str) -> Result<()> {
+        self.change(Method::PUT, path, &format!("SETOWNER&owner={owner}"))
+    }
+
+    /// Sets the permission of `path`, in octal.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hdfs::make_folder`].
+    pub fn permit(&self, path: &str, permission: &str) -> Result<()> {
+        self.change(
+            Method::PUT,
+            path,
+            &format!("SETPERMISSION&permission={permission}"),
+        )
+    }
+
+    /// Makes the home folder of `user`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hdfs::make_folder`].
+    pub fn make_home(&self, user: &str) -> Result<()> {
+        let home = format!("/user/{user}");
+        self.make_folder(&home, "755")?;
+        self.give(&home, user)
+    }
+
+    /// Removes `path` and what is below it. One that is not there is fine.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hdfs::make_folder`].
+    pub fn remove(&self, path: &str) -> Result<()> {
+        self.change(Method::DELETE, path, "DELETE&recursive=true")
+    }
+
+    /// What lies in a folder; nothing if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hdfs::make_folder`].
+    pub fn list(&self, path: &str) -> Result<Vec<FileStatus>> {
+        let (status, text) = http(Method::GET, &self.url(path, "LISTSTATUS"))?;
+        match status {
+            200 => {
+                let answer: Value = serde_json::from_str(&text)
+                    .with_context(|| format!("listing {path}: {text}"))?;
+                let all = answer
+                    .pointer("/FileStatuses/FileStatus")
+                    .cloned()
+                    .unwrap_or_default();
+                serde_json::from_value(all).with_context(|| format!("listing {path}: {text}"))
+            }
+            404 => Ok(Vec::new()),
+            _ => bail!("listing {path}: {status}: {text}"),
+        }
+    }
+
+    /// The users' staging folders' files below `folder` (`jobs` or `cache`), with full paths.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hdfs::make_folder`].
+    pub fn staged(&self, folder: &str) -> Result<Vec<String>> {
+        let mut paths = Vec::new();
+        for home in self.list("/user")? {
+            let staging = format!("/user/{}/.gerbil/{folder}", home.path_suffix);
+            for found in self.list(&staging)? {
+                paths.push(format!("{staging}/{}", found.path_suffix));
+            }
+        }
+        Ok(paths)
+    }
+
+    /// Whether the NameNode takes writes and has a DataNode to put them on.
+    ///
+    /// # Errors
+    ///
+    /// It does not answer.
+    pub fn is_ready(&self) -> Result<bool> {
+        let url = format!(
+            "http://{}:9870/jmx?qry=Hadoop:service=NameNode,name=FSNamesystemState",
+            self.address
+        );
+        let state = json(&url)?;
+        let bean = state.pointer("/beans/0").cloned().unwrap_or_default();
+        Ok(bean["FSState"] == "Operational" && bean["NumLiveDataNodes"] == 1)
+    }
+}

@@ -1,0 +1,164 @@
+//! Children that do not outlive the process that asked for them.
+//!
+//! Each child is started through `setpriv --pdeathsig KILL`, so the kernel kills it when its parent
+//! ends, however it ends. The kernel means the parent *thread*, so all children are started by one
+//! thread that lives as long as the process. Each child leads a process group of its own.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::mpsc::{SyncSender, sync_channel};
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::unistd::Pid;
+
+/// Where a child's three streams go.
+#[derive(Debug)]
+pub struct Streams {
+    /// What the child reads.
+    pub stdin: Stdio,
+    /// Where its output goes.
+    pub stdout: Stdio,
+    /// Where its messages go.
+    pub stderr: Stdio,
+}
+
+struct Order {
+    command: Command,
+    answer: SyncSender<std::io::Result<Child>>,
+}
+
+/// Starts `command` (its program, arguments, environment changes and folder) as a guarded child.
+///
+/// # Errors
+///
+/// The program or `setpriv` (of util-linux) is not there, or the process cannot be started.
+pub fn spawn(command: &Command, streams: Streams) -> Result<Child> {
+    use std::os::unix::process::CommandExt as _;
+
+    let program = find(command.get_program())?;
+    let mut guarded = Command::new(find(OsStr::new("setpriv"))?);
+    guarded
+        .args(["--pdeathsig", "KILL", "--"])
+        .arg(&program)
+        .args(command.get_args());
+    for (key, value) in command.get_envs() {
+        match value {
+            Some(value) => guarded.env(key, value),
+            None => guarded.env_remove(key),
+        };
+    }
+    if let Some(folder) = command.get_current_dir() {
+        guarded.current_dir(folder);
+    }
+    guarded
+        .stdin(streams.stdin)
+        .stdout(streams.stdout)
+        .stderr(streams.stderr)
+        .process_group(0);
+
+    let (answer, answered) = sync_channel(1);
+    keeper()
+        .send(Order {
+            command: guarded,
+            answer,
+        })
+        .map_err(|_gone| anyhow!("the thread that starts children has ended"))?;
+    answered
+        .recv()
+        .context("the thread that starts children has ended")?
+        .with_context(|| format!("starting {}", program.display()))
+}
+
+/// The thread that is every child's parent.
+fn keeper() -> &'static SyncSender<Order> {
+    static KEEPER: OnceLock<SyncSender<Order>> = OnceLock::new();
+    KEEPER.get_or_init(|| {
+        let (orders, taken) = sync_channel::<Order>(8);
+        std::thread::spawn(move || {
+            for mut order in taken {
+                // Who asked has gone: its child is of no use, and ends when the pipe closes.
+                if let Err(unwanted) = order.answer.send(order.command.spawn())
+                    && let Ok(mut child) = unwanted.0
+                {
+                    drop(child.kill());
+                    drop(child.wait());
+                }
+            }
+        });
+        orders
+    })
+}
+
+/// The file that `program` means, by `PATH` unless it names a folder.
+///
+/// # Errors
+///
+/// There is no such executable file.
+pub fn find(program: &OsStr) -> Result<PathBuf> {
+    let given = Path::new(program);
+    if given.components().count() > 1 {
+        if is_executable(given) {
+            return Ok(given.to_owned());
+        }
+        bail!("{}: no such executable file", given.display());
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    match std::env::split_paths(&path)
+        .map(|folder| folder.join(given))
+        .find(|file| is_executable(file))
+    {
+        Some(file) => Ok(file),
+        None => bail!(
+            "{}: not on PATH; it/setup installs what the tests need",
+            given.display()
+        ),
+    }
+}
+
+fn is_executable(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    file.metadata()
+        .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+/// The process id of a child, as the kernel's calls want it.
+#[must_use]
+pub fn pid(child: &Child) -> Pid {
+    // A Linux process id is at most 2^22.
+    Pid::from_raw(i32::try_from(child.id()).unwrap_or(i32::MAX))
+}
+
+/// Sends `signal` to one child. One that has ended already is fine.
+///
+/// # Errors
+///
+/// The kernel refused.
+pub fn signal(child: &Child, signal: Signal) -> Result<()> {
+    ignore_gone(kill(pid(child), signal))
+        .with_context(|| format!("sending {signal} to {}", child.id()))
+}
+
+/// Kills a child and the group it leads, and collects it.
+///
+/// # Errors
+///
+/// The kernel refused.
+pub fn destroy(child: &mut Child) -> Result<()> {
+    ignore_gone(killpg(pid(child), Signal::SIGKILL))?;
+    ignore_gone(kill(pid(child), Signal::SIGKILL))?;
+    child
+        .wait()
+        .with_context(|| format!("waiting for {}", child.id()))?;
+    Ok(())
+}
+
+fn ignore_gone(answer: nix::Result<()>) -> nix::Result<()> {
+    match answer {
+        Err(nix::errno::Errno::ESRCH) => Ok(()),
+        other => other,
+    }
+}
