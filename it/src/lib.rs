@@ -11,6 +11,8 @@
 //! with the ends of the daemons' logs. Dropping the [`Cluster`] ends the daemons, then every process
 //! that their containers left ([`sweep`]), then removes the folder.
 //!
+//! Test programs are C files, compiled at test time against a stock MPICH ([`mpi`]).
+//!
 //! # Invariants
 //!
 //! - A daemon never outlives the process that started it: it is killed by the kernel when that
@@ -37,6 +39,7 @@ pub mod hadoop;
 pub mod hdfs;
 pub mod java;
 pub mod loopback;
+pub mod mpi;
 pub mod process;
 pub mod resource_manager;
 pub mod settings;
@@ -48,3 +51,4 @@ pub use cluster::{Builder, Cluster, Node};
 pub use command::{Finished, Run};
 pub use daemon::Daemon;
 pub use hadoop::Version;
+pub use mpi::Mpich;

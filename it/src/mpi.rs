@@ -1,0 +1,142 @@
+//! MPI libraries that test programs are compiled with: stock ones, never built here.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::cache::Cache;
+use crate::command::Run;
+use crate::process;
+
+/// The release of MPICH 5 that PyPI carries with compiler wrapper, Hydra and network libraries.
+const RELEASE: &str = "5.0.2";
+/// 20 MB over a slow line.
+const INSTALL_DEADLINE: Duration = Duration::from_secs(600);
+/// One small C file.
+const COMPILE_DEADLINE: Duration = Duration::from_secs(60);
+
+/// An MPICH with its compiler wrapper and launcher.
+#[derive(Debug, Clone)]
+pub struct Mpich {
+    mpicc: PathBuf,
+    mpiexec: PathBuf,
+}
+
+impl Mpich {
+    /// MPICH 5 from PyPI, in a folder of the cache that nothing else of the machine knows.
+    ///
+    /// # Errors
+    ///
+    /// Python with `venv` is missing, or pip failed; its output is in the message.
+    pub fn install() -> Result<Self> {
+        let folder = Cache::find().entry(&format!("mpich-{RELEASE}"), |half| {
+            let mut venv = Command::new("python3");
+            venv.args(["-m", "venv"]).arg(half);
+            let what = "python3 -m venv (run it/setup, or install python3-venv)";
+            Run::new(venv)
+                .deadline(INSTALL_DEADLINE)
+                .finish()?
+                .success(what)?;
+            let mut pip = Command::new(half.join("bin/python"));
+            pip.args([
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                &format!("mpich=={RELEASE}"),
+            ]);
+            Run::new(pip)
+                .deadline(INSTALL_DEADLINE)
+                .finish()?
+                .success("pip install mpich")?;
+            // The wrapper finds its library beside itself, wherever the folder is moved.
+            if half.join("bin/mpicc").is_file() {
+                Ok(())
+            } else {
+                bail!("pip succeeded, but there is no mpicc")
+            }
+        })?;
+        Ok(Self {
+            mpicc: folder.join("bin/mpicc"),
+            mpiexec: folder.join("bin/mpiexec.hydra"),
+        })
+    }
+
+    /// Debian's MPICH 4. Other MPI libraries may own the plain names of its commands.
+    ///
+    /// # Errors
+    ///
+    /// It is not installed.
+    pub fn debian() -> Result<Self> {
+        let find = |name: &str| {
+            process::find(name.as_ref()).context("Debian's MPICH: apt-get install mpich")
+        };
+        Ok(Self {
+            mpicc: find("mpicc.mpich")?,
+            mpiexec: find("mpiexec.hydra")?,
+        })
+    }
+
+    /// The compiler wrapper.
+    #[must_use]
+    pub fn mpicc(&self) -> &Path {
+        &self.mpicc
+    }
+
+    /// The library's own launcher.
+    #[must_use]
+    pub fn mpiexec(&self) -> &Path {
+        &self.mpiexec
+    }
+
+    /// Compiles `it/programs/NAME.c` into `folder`.
+    ///
+    /// # Errors
+    ///
+    /// The compiler failed; what it said is in the message.
+    pub fn program(&self, name: &str, folder: &Path) -> Result<PathBuf> {
+        self.compile(
+            &Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("programs/{name}.c")),
+            folder,
+        )
+    }
+
+    /// Compiles `examples/NAME.c` into `folder`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Mpich::program`].
+    pub fn example(&self, name: &str, folder: &Path) -> Result<PathBuf> {
+        self.compile(
+            &Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../examples/{name}.c")),
+            folder,
+        )
+    }
+
+    /// Compiles one C file into an executable of the same name in `folder`; a warning is an error.
+    ///
+    /// # Errors
+    ///
+    /// As [`Mpich::program`].
+    pub fn compile(&self, source: &Path, folder: &Path) -> Result<PathBuf> {
+        let name = source
+            .file_stem()
+            .with_context(|| format!("{} has no name", source.display()))?;
+        let program = folder.join(name);
+        let mut mpicc = Command::new(&self.mpicc);
+        mpicc
+            .args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"])
+            .arg(source)
+            .arg("-o")
+            .arg(&program)
+            .arg("-lm");
+        let what = format!("compiling {}", source.display());
+        Run::new(mpicc)
+            .deadline(COMPILE_DEADLINE)
+            .finish()?
+            .success(&what)?;
+        Ok(program)
+    }
+}
