@@ -11,7 +11,8 @@
 //! with the ends of the daemons' logs. Dropping the [`Cluster`] ends the daemons, then every process
 //! that their containers left ([`sweep`]), then removes the folder.
 //!
-//! Test programs are C files, compiled at test time against a stock MPICH ([`mpi`]).
+//! Test programs are C files, compiled at test time against a stock MPICH ([`mpi`]); the binary under
+//! test is found by [`gerbil`], run with a deadline by [`command`].
 //!
 //! # Invariants
 //!
@@ -35,6 +36,7 @@ pub mod cache;
 pub mod cluster;
 pub mod command;
 pub mod daemon;
+pub mod gerbil;
 pub mod hadoop;
 pub mod hdfs;
 pub mod java;
@@ -43,6 +45,7 @@ pub mod mpi;
 pub mod process;
 pub mod resource_manager;
 pub mod settings;
+pub mod shared;
 pub mod sweep;
 pub mod wait;
 pub mod warden;
@@ -52,3 +55,4 @@ pub use command::{Finished, Run};
 pub use daemon::Daemon;
 pub use hadoop::Version;
 pub use mpi::Mpich;
+pub use shared::Shared;

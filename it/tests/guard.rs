@@ -1,0 +1,203 @@
+//! The guard itself, on a real cluster: what it promises about readiness, control and clean-up.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use it::cluster::Size;
+use it::{Cluster, Daemon, Run, Version, sweep, wait};
+use nix::sys::signal::Signal;
+
+/// DistributedShell running `script` in `containers`, as a stock client would.
+fn distributed_shell(cluster: &Cluster, script: &str, containers: usize) -> Command {
+    let jar = cluster.distribution().distributed_shell_jar();
+    cluster.tool(
+        "org.apache.hadoop.yarn.applications.distributedshell.Client",
+        &[
+            "-jar",
+            &jar.display().to_string(),
+            "-shell_command",
+            script,
+            "-num_containers",
+            &containers.to_string(),
+            "-container_memory",
+            "512",
+        ],
+    )
+}
+
+#[test]
+fn a_cluster_serves_stock_clients_and_leaves_nothing() {
+    let sizes = [
+        Size {
+            memory_mib: 4096,
+            vcores: 4,
+        },
+        Size::default(),
+    ];
+    let cluster = Cluster::builder()
+        .version(Version::V3_4_2)
+        .sizes(&sizes)
+        .queue("small", 25)
+        .start()
+        .unwrap();
+    assert_eq!(cluster.version().unwrap(), "3.4.2");
+    let mut memory: Vec<_> = cluster
+        .resource_manager()
+        .nodes()
+        .unwrap()
+        .iter()
+        .map(|node| node.avail_memory_mb)
+        .collect();
+    memory.sort_unstable();
+    assert_eq!(memory, [4096, 8192]);
+
+    // What a container leaves running is seen while the cluster lives.
+    // The second lets `setsid` leave the process group that the NodeManager kills at the end.
+    let finished = Run::new(distributed_shell(
+        &cluster,
+        "setsid sleep 4711 & sleep 1",
+        2,
+    ))
+    .finish()
+    .unwrap();
+    assert_eq!(finished.code(), 0, "{}", finished.stderr_text());
+    let left = cluster.container_processes().unwrap();
+    let escaped = |found: &&sweep::Found| found.arguments == ["sleep", "4711"];
+    assert_eq!(left.iter().filter(escaped).count(), 2, "{left:?}");
+    assert!(
+        left.iter()
+            .filter(escaped)
+            .all(|found| found.container.is_some()),
+        "{left:?}"
+    );
+    assert!(!cluster.leftovers().unwrap().is_empty());
+    let reports = cluster.resource_manager().applications().unwrap();
+    assert_eq!(
+        (reports.len(), reports[0].final_status.as_str()),
+        (1, "SUCCEEDED")
+    );
+
+    // HDFS as tests use it.
+    let hdfs = cluster.hdfs();
+    hdfs.make_home("alice").unwrap();
+    hdfs.make_folder("/user/alice/.gerbil/jobs/application_1_0001", "700")
+        .unwrap();
+    assert_eq!(
+        hdfs.staged("jobs").unwrap(),
+        ["/user/alice/.gerbil/jobs/application_1_0001"]
+    );
+    cluster.safe_mode(true).unwrap();
+    assert!(format!("{:#}", hdfs.make_folder("/tmp/x", "755").unwrap_err()).contains("safe mode"));
+    cluster.safe_mode(false).unwrap();
+    hdfs.remove("/user/alice/.gerbil").unwrap();
+    assert!(hdfs.staged("jobs").unwrap().is_empty());
+
+    // One daemon after the other, and back.
+    cluster.kill(Daemon::NameNode).unwrap();
+    hdfs.list("/").unwrap_err();
+    cluster.start(Daemon::NameNode).unwrap();
+    cluster.wait_for_hdfs().unwrap();
+    cluster.stop(Daemon::NodeManager(0)).unwrap();
+    cluster.wait_for_nodes(1).unwrap();
+    cluster.start(Daemon::NodeManager(0)).unwrap();
+    cluster.wait_for_nodes(2).unwrap();
+
+    let folder = cluster.folder().to_owned();
+    drop(cluster);
+    assert_gone(&folder);
+}
+
+/// A process that dies by `-9` cannot clean up; its warden does.
+#[test]
+fn a_killed_owner_leaves_nothing() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cluster"));
+    command.args(["up", "--nodes", "1", "--without-hdfs"]);
+    let mut owner = Run::new(command)
+        .deadline(Duration::from_secs(180))
+        .start()
+        .unwrap();
+    owner.wait_for_stdout("export HADOOP_CONF_DIR=").unwrap();
+    let text = owner.stdout_so_far();
+    let conf = PathBuf::from(
+        text.lines()
+            .find_map(|line| line.strip_prefix("export HADOOP_CONF_DIR="))
+            .unwrap(),
+    );
+    let folder = conf.parent().unwrap().to_owned();
+    // Stands for a container that has escaped its NodeManager.
+    let mut escaped = Command::new("sleep")
+        .arg("4712")
+        .env("LOG_DIRS", folder.join("nodes/nm1/logs"))
+        .spawn()
+        .unwrap();
+    assert_eq!(sweep::find(&folder.join("nodes/")).unwrap().len(), 1);
+    owner.signal(Signal::SIGKILL).unwrap();
+    wait::until("the warden to sweep", Duration::from_secs(30), || {
+        Ok((!folder.exists()).then_some(()))
+    })
+    .unwrap();
+    assert!(!escaped.wait().unwrap().success());
+    assert_gone(&folder);
+}
+
+/// A panic unwinds through the guard.
+#[test]
+fn a_panicking_test_leaves_nothing() {
+    let caught = std::panic::catch_unwind(|| {
+        let cluster = Cluster::builder().nodes(1).without_hdfs().start().unwrap();
+        std::panic::panic_any(cluster.folder().to_owned());
+    });
+    let folder = *caught.unwrap_err().downcast::<PathBuf>().unwrap();
+    assert_gone(&folder);
+}
+
+#[test]
+fn a_daemon_that_cannot_start_is_reported_with_its_log() {
+    let error = Cluster::builder()
+        .nodes(1)
+        .without_hdfs()
+        .set(
+            it::settings::File::Yarn,
+            "yarn.scheduler.minimum-allocation-mb",
+            "-5",
+        )
+        .start()
+        .unwrap_err();
+    let text = format!("{error:#}");
+    assert!(text.contains("rm ended with"), "{text}");
+    assert!(
+        text.contains("yarn.scheduler.minimum-allocation-mb"),
+        "{text}"
+    );
+}
+
+/// No folder, and no process that mentions it.
+fn assert_gone(folder: &Path) {
+    assert!(!folder.exists(), "{} is left", folder.display());
+    let alive: Vec<_> = fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| {
+            entry
+                .file_name()
+                .to_string_lossy()
+                .parse::<u32>()
+                .is_ok_and(|pid| pid != std::process::id())
+        })
+        .filter(|entry| {
+            let shown = |file: &str| fs::read(entry.path().join(file)).unwrap_or_default();
+            [shown("cmdline"), shown("environ")]
+                .iter()
+                .any(|text| String::from_utf8_lossy(text).contains(&*folder.to_string_lossy()))
+        })
+        .map(|entry| entry.path())
+        .collect();
+    assert!(
+        alive.is_empty(),
+        "{alive:?} are left of {}",
+        folder.display()
+    );
+}
