@@ -1,0 +1,273 @@
+//! Why something could not be staged.
+
+use std::io;
+use std::path::PathBuf;
+
+use job::exit::Exit;
+
+/// Why a program, its libraries or this binary could not be brought to where the nodes fetch them.
+///
+/// Each message names the offending value and what to change. What a server said is shortened to
+/// its first line: a NameNode sends its whole stack trace.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StageError {
+    /// No file has the program's name.
+    #[error("program {program} was not found; looked {looked}")]
+    ProgramNotFound {
+        /// As given by the user.
+        program: String,
+        /// "in PATH (…)" or "at /path".
+        looked: String,
+    },
+    /// The program's name is a folder's.
+    #[error("{} is a folder, not a program", path.display())]
+    ProgramIsFolder {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The execute permission is missing.
+    #[error("{} is not executable (its mode is {mode:04o}); try: chmod +x {}", path.display(), path.display())]
+    NotExecutable {
+        /// The file.
+        path: PathBuf,
+        /// Permission bits.
+        mode: u32,
+    },
+    /// The kernel would not start it.
+    #[error("{} cannot be executed: it is {what}", path.display())]
+    NotAProgram {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead.
+        what: String,
+    },
+    /// Built for another processor.
+    #[error(
+        "{} is built for {found}, but the cluster is taken to be {wanted}, which this gerbil-run is \
+         built for; build the program for {wanted}",
+        path.display()
+    )]
+    WrongArchitecture {
+        /// The program.
+        path: PathBuf,
+        /// Its machine.
+        found: String,
+        /// This binary's machine.
+        wanted: String,
+    },
+    /// The program would not start here either.
+    #[error(
+        "library {library}, which {} needs, was not found; looked in {looked}; put its folder into \
+         LD_LIBRARY_PATH, or use --no-ship-libs if the nodes have it",
+        wanted_by.display()
+    )]
+    LibraryMissing {
+        /// Name as the file that needs it gives it.
+        library: String,
+        /// Which file needs it.
+        wanted_by: PathBuf,
+        /// Folders, in the order of the search.
+        looked: String,
+    },
+    /// A local file could not be read.
+    #[error("{doing} {}: {source}", path.display())]
+    Local {
+        /// "reading", …
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A local file is not what it was a moment before.
+    #[error("{} changed while it was being staged; start again when it is finished", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A thread of this process ended early.
+    #[error("{doing} was broken off")]
+    BrokenOff {
+        /// What it did.
+        doing: &'static str,
+    },
+    /// Nothing says where the nodes could fetch files from.
+    #[error(
+        "there is no file system that the nodes share: fs.defaultFS is {value}; set it in the \
+         core-site.xml of {conf}, or give --staging hdfs://HOST:PORT/FOLDER or, for a folder that \
+         is mounted on every node, --staging file:/FOLDER"
+    )]
+    NoSharedFileSystem {
+        /// "not set" or the value.
+        value: String,
+        /// The folder of the Hadoop settings.
+        conf: String,
+    },
+    /// The staging root cannot be used as given.
+    #[error("the staging folder {root} cannot be used: {why}")]
+    BadRoot {
+        /// As given or configured.
+        root: String,
+        /// The reason, and what to give instead.
+        why: String,
+    },
+    /// Nobody answers for HDFS.
+    #[error(
+        "HDFS at {address} cannot be reached ({doing}): {said}; is the NameNode running, and is the \
+         address right?"
+    )]
+    Down {
+        /// The NameNode or nameservice.
+        address: String,
+        /// What was tried, with its path.
+        doing: String,
+        /// What happened.
+        said: String,
+    },
+    /// HDFS accepts no changes for now.
+    #[error(
+        "HDFS at {address} is in safe mode and takes no files ({doing}): {said}; wait until enough \
+         DataNodes have reported (hdfs dfsadmin -safemode get), then start again"
+    )]
+    SafeMode {
+        /// The NameNode or nameservice.
+        address: String,
+        /// What was tried, with its path.
+        doing: String,
+        /// The server's words.
+        said: String,
+    },
+    /// The user may not log in.
+    #[error(
+        "HDFS at {address} does not accept user {user} ({doing}): {said}; a cluster with Kerberos \
+         wants a ticket (kinit) and hadoop.security.authentication set to kerberos"
+    )]
+    Authentication {
+        /// The NameNode or nameservice.
+        address: String,
+        /// Who tried.
+        user: String,
+        /// What was tried, with its path.
+        doing: String,
+        /// The server's words.
+        said: String,
+    },
+    /// The home folder is missing and may not be made.
+    #[error(
+        "user {user} has no home folder {home} on HDFS and may not make it: {said}; ask an \
+         administrator for: hdfs dfs -mkdir -p {home} && hdfs dfs -chown {user} {home}; or give \
+         --staging a folder that {user} may write to"
+    )]
+    NoHome {
+        /// Who wants one.
+        user: String,
+        /// Where it would be.
+        home: String,
+        /// The server's words.
+        said: String,
+    },
+    /// A quota stands in the way.
+    #[error(
+        "{doing}: the quota is used up: {said}; delete files there (hdfs dfs -count -q shows the \
+         quota), or give --staging another folder"
+    )]
+    Quota {
+        /// What was tried, with its path.
+        doing: String,
+        /// The server's words.
+        said: String,
+    },
+    /// Not allowed.
+    #[error(
+        "{doing}: permission denied for user {user}: {said}; give --staging a folder that {user} may \
+         write to"
+    )]
+    Permission {
+        /// Who tried.
+        user: String,
+        /// What was tried, with its path.
+        doing: String,
+        /// The server's words.
+        said: String,
+    },
+    /// No room.
+    #[error(
+        "{doing}: there is no room: {said}; free some space, check that DataNodes run and are \
+         reachable from here, or give --staging another folder"
+    )]
+    Full {
+        /// What was tried, with its path.
+        doing: String,
+        /// The server's words.
+        said: String,
+    },
+    /// The NodeManager's user could not read what is staged.
+    #[error(
+        "{} has mode {mode:04o}: other users, such as the one that runs the NodeManagers, may not \
+         enter it, so they could not read what is staged in {root}; try: chmod o+x {}; or give \
+         --staging another folder",
+        folder.display(),
+        folder.display()
+    )]
+    NotReadableByNodes {
+        /// The closed folder: the staging root or one above it.
+        folder: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+        /// The staging root.
+        root: String,
+    },
+    /// A file of the right name has the wrong length.
+    #[error(
+        "{url} should have {expected} bytes and has {found}: it was cut off or tampered with; delete \
+         it and start again"
+    )]
+    Damaged {
+        /// Where it lies.
+        url: String,
+        /// Bytes it should have.
+        expected: u64,
+        /// Bytes it has.
+        found: u64,
+    },
+    /// Any other answer of HDFS.
+    #[error("{doing}: HDFS at {address} said: {said}")]
+    Hdfs {
+        /// The NameNode or nameservice.
+        address: String,
+        /// What was tried, with its path.
+        doing: String,
+        /// The server's words.
+        said: String,
+    },
+}
+
+impl StageError {
+    /// What `gerbil-run` returns.
+    #[must_use]
+    pub const fn exit(&self) -> Exit {
+        match self {
+            Self::ProgramNotFound { .. } => Exit::NotFound,
+            Self::ProgramIsFolder { .. }
+            | Self::NotExecutable { .. }
+            | Self::NotAProgram { .. }
+            | Self::WrongArchitecture { .. }
+            | Self::LibraryMissing { .. } => Exit::NotExecutable,
+            Self::NoSharedFileSystem { .. }
+            | Self::BadRoot { .. }
+            | Self::Authentication { .. } => Exit::Config,
+            Self::Down { .. } | Self::SafeMode { .. } => Exit::Unavailable,
+            Self::Local { .. }
+            | Self::Changed { .. }
+            | Self::BrokenOff { .. }
+            | Self::NoHome { .. }
+            | Self::Quota { .. }
+            | Self::Permission { .. }
+            | Self::Full { .. }
+            | Self::NotReadableByNodes { .. }
+            | Self::Damaged { .. }
+            | Self::Hdfs { .. } => Exit::Staging,
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Brings this binary, the program and its libraries to where the nodes fetch them.
+
+#[cfg(test)]
+mod crafted;
+pub mod elf;
+pub mod error;
+pub mod libraries;
+pub mod program;
+pub mod rules;
+pub mod search;
