@@ -1,8 +1,11 @@
 //! `gerbil-run`: an `mpiexec` for stock Hadoop YARN.
 
-#[expect(
-    dead_code,
-    reason = "the command line that stages is the next part of the client"
+#[cfg_attr(
+    not(test),
+    expect(
+        dead_code,
+        reason = "the command line that stages is the next part of the client"
+    )
 )]
 mod stage;
 

@@ -1,12 +1,237 @@
 //! Brings this binary, the program and its libraries to where the nodes fetch them.
+//!
+//! # The life of one request
+//!
+//! [`stage`] finds the root ([`root`]): the folder that the user gave, or `.gerbil` in the home
+//! folder of HDFS. While the first question travels to the NameNode, a thread finds and reads the
+//! program ([`program`], [`elf`]), follows the libraries it needs ([`libraries`], [`search`],
+//! [`rules`]) and hashes all of them ([`digest`]). Each of the three files, this binary, the program
+//! and one archive of libraries ([`archive`]), has its SHA-256 as its name in `ROOT/cache`. What is
+//! there is used as it is; what is not is uploaded under a temporary name and renamed ([`upload`]),
+//! all at once. A run that uploaded something also removes what was unused for a month
+//! ([`collect`]).
+//!
+//! # Invariants
+//!
+//! - A name in the cache stands for whole and fitting contents, and its modification time never
+//!   changes: YARN compares it, and running jobs know it.
+//! - The second run of a program reads no more than headers and asks HDFS one question a file.
+//! - Every question to a file system ends within a stated time ([`filesystem`]).
+//!
+//! # Caveats
+//!
+//! Libraries that a program opens by itself while it runs are not seen, except those that
+//! [`rules::providers`] knows. Whether a `file:` folder is mounted on the nodes cannot be seen from
+//! here. Uploads broken off by a signal leave a file that is removed a day later.
 
 pub mod archive;
+pub mod collect;
 #[cfg(test)]
 mod crafted;
 pub mod digest;
 pub mod elf;
 pub mod error;
+pub mod filesystem;
 pub mod libraries;
+mod link;
+mod plan;
 pub mod program;
+pub mod root;
 pub mod rules;
 pub mod search;
+pub mod upload;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use job::Staged;
+use tokio::task::JoinSet;
+
+pub use error::StageError;
+
+use filesystem::{FileSystem, Hdfs, Shared};
+use plan::Item;
+use root::Root;
+use upload::Cached;
+
+/// Link name of the unpacked library archive in a container's working directory.
+pub const LIBRARY_LINK: &str = "gerbil-lib";
+
+/// What is to be staged.
+pub struct Request<'a> {
+    /// The file that runs now.
+    pub own_binary: PathBuf,
+    /// The user's program: a path, or a bare name to be searched in `PATH`.
+    pub program: PathBuf,
+    /// Take along the libraries that the program needs.
+    pub ship_libraries: bool,
+    /// The staging folder, as `--staging` gives it.
+    pub root: Option<String>,
+    /// Looks up a Hadoop setting, variables replaced.
+    pub hadoop: &'a (dyn Fn(&str) -> Option<String> + Sync),
+    /// Looks up an environment variable: `PATH`, `LD_LIBRARY_PATH`, `XDG_CACHE_HOME`, `HOME`.
+    pub environment: &'a (dyn Fn(&str) -> Option<OsString> + Sync),
+    /// Hadoop user that owns what is staged.
+    pub user: String,
+    /// Folder of the Hadoop settings.
+    pub conf_dir: Option<PathBuf>,
+}
+
+/// What was staged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// This binary, the program, and the libraries if there are any.
+    pub staged: Vec<Staged>,
+    /// Name of the program in the working directory.
+    pub program_link: String,
+    /// Name of the folder of libraries in the working directory: [`LIBRARY_LINK`], if there are any.
+    pub library_folder: Option<String>,
+    /// Newest C library version that the program and its libraries want, such as `2.34`, and the
+    /// file that wants it.
+    pub glibc_needed: Option<(String, String)>,
+    /// Libraries that the nodes must have or that the job does without.
+    pub left: Vec<libraries::Left>,
+    /// Bytes that had to be written; 0 when all was there.
+    pub uploaded_bytes: u64,
+    /// The staging folder, as YARN would name it.
+    pub root_url: String,
+}
+
+/// Stages what a job needs. Cancelled by dropping it.
+///
+/// # Errors
+///
+/// One sentence with the cause, the value and what to change; its [`StageError::exit`] is the exit
+/// code.
+pub async fn stage(request: Request<'_>) -> Result<Outcome, StageError> {
+    let conf_dir = request
+        .conf_dir
+        .as_ref()
+        .map(|folder| folder.display().to_string());
+    let root = root::resolve(
+        request.root.as_deref(),
+        &request.user,
+        request.hadoop,
+        conf_dir.as_deref(),
+    )?;
+    match root {
+        Root::Hdfs(root) => {
+            let hdfs = Hdfs::new(&root, &request.user, conf_dir.as_deref())?;
+            stage_on(hdfs, &root.path, &request).await
+        }
+        Root::Shared(path) => {
+            let shared = Shared::open(&path, &request.user)?;
+            stage_on(shared, &path, &request).await
+        }
+    }
+}
+
+async fn stage_on<F: FileSystem>(
+    filesystem: F,
+    root: &str,
+    request: &Request<'_>,
+) -> Result<Outcome, StageError> {
+    let cache = format!("{root}/cache");
+    let local = plan::Local::of(request);
+    let mut planning = JoinSet::new();
+    planning.spawn_blocking(move || plan::plan(&local));
+    let planned = async {
+        match planning.join_next().await {
+            Some(Ok(plan)) => plan,
+            Some(Err(_)) | None => Err(StageError::BrokenOff {
+                doing: "reading local files",
+            }),
+        }
+    };
+    // The first question opens the connection while the files are read. Its answer is not needed.
+    let (plan, _folder) = tokio::try_join!(planned, filesystem.stat(&cache))?;
+    let filesystem = Arc::new(filesystem);
+    let cached = place(&filesystem, &cache, &plan.items).await?;
+    let staged = plan.items.iter().filter_map(|item| {
+        cached.get(&item.wanted.name).map(|cached| Staged {
+            link: item.link.clone(),
+            url: cached.url.clone(),
+            size: cached.size,
+            modified_ms: cached.modified_ms,
+            kind: item.kind,
+        })
+    });
+    let uploaded_bytes = cached.values().map(|cached| cached.uploaded).sum();
+    Ok(Outcome {
+        staged: staged.collect(),
+        program_link: plan.program_link,
+        library_folder: plan.library_folder,
+        glibc_needed: plan.glibc_needed,
+        left: plan.left,
+        uploaded_bytes,
+        root_url: filesystem.url(root),
+    })
+}
+
+/// Sees to it that the cache has every item: looks for all at once, then uploads what is missing, all
+/// at once. Files are known by their names in the cache; two items may be one file.
+async fn place<F: FileSystem>(
+    filesystem: &Arc<F>,
+    cache: &str,
+    items: &[Item],
+) -> Result<BTreeMap<String, Cached>, StageError> {
+    let now_ms = now_ms();
+    let mut wanted: BTreeMap<_, _> = BTreeMap::new();
+    for item in items {
+        wanted.insert(item.wanted.name.clone(), item.wanted.clone());
+    }
+    let mut looking = JoinSet::new();
+    for wanted in wanted.values() {
+        let (filesystem, cache) = (Arc::clone(filesystem), cache.to_owned());
+        let (name, size) = (wanted.name.clone(), wanted.size);
+        looking.spawn(async move {
+            let found = upload::look(&*filesystem, &cache, &name, size, now_ms).await;
+            (name, found)
+        });
+    }
+    let mut cached = BTreeMap::new();
+    while let Some(looked) = looking.join_next().await {
+        let (name, found) = looked.map_err(|_panicked| LOOKING)?;
+        if let Some(found) = found? {
+            wanted.remove(&name);
+            cached.insert(name, found);
+        }
+    }
+    if wanted.is_empty() {
+        return Ok(cached);
+    }
+    filesystem.ensure_folder(cache).await?;
+    let mut uploading = JoinSet::new();
+    for (name, wanted) in wanted {
+        let (filesystem, cache) = (Arc::clone(filesystem), cache.to_owned());
+        uploading.spawn(async move {
+            let brought = upload::bring(&*filesystem, &cache, wanted, now_ms).await;
+            (name, brought)
+        });
+    }
+    // Ends with the uploads at the latest: dropping the set stops it between two removals.
+    let mut collecting = JoinSet::new();
+    let (shared, folder) = (Arc::clone(filesystem), cache.to_owned());
+    collecting.spawn(async move { collect::collect(&*shared, &folder, now_ms).await });
+    while let Some(uploaded) = uploading.join_next().await {
+        let (name, brought) = uploaded.map_err(|_panicked| UPLOADING)?;
+        cached.insert(name, brought?);
+    }
+    Ok(cached)
+}
+
+const LOOKING: StageError = StageError::BrokenOff {
+    doing: "looking for staged files",
+};
+const UPLOADING: StageError = StageError::BrokenOff { doing: "uploading" };
+
+fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    i64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! Removes what nobody uses any more from the cache.
+//!
+//! Use is what clients note ([`FileSystem::mark_used`]): once when a file is published and then once
+//! a day. A file without such a note is never removed, for then nothing is known about its use (HDFS
+//! with `dfs.namenode.accesstime.precision` 0). The limit is far longer than a job's life; a job that
+//! is older and starts on a node that never had the file would fail there.
+
+use super::filesystem::{FileSystem, Status};
+use super::upload::TEMPORARY;
+
+/// A day, ms.
+const DAY_MS: i64 = 24 * 3_600_000;
+/// Unused for so long: gone.
+const UNUSED_MS: i64 = 30 * DAY_MS;
+/// An upload that did not end in this time never will.
+const UNFINISHED_MS: i64 = DAY_MS;
+/// Removals of one run; the next run goes on.
+const AT_ONCE: usize = 50;
+
+/// Removes old, unused files of ours. Failures are left for another run.
+pub async fn collect<F: FileSystem>(filesystem: &F, cache: &str, now_ms: i64) {
+    let Ok(entries) = filesystem.list(cache).await else {
+        return;
+    };
+    let old = entries.iter().filter(|entry| is_unused(entry, now_ms));
+    for entry in old.take(AT_ONCE) {
+        let path = format!("{cache}/{}", entry.name);
+        if filesystem.delete(&path).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Only names that this program makes are looked at.
+fn is_unused(entry: &Status, now_ms: i64) -> bool {
+    let age = |since: i64| now_ms.saturating_sub(since);
+    if entry.is_folder {
+        return false;
+    }
+    if entry.name.starts_with(TEMPORARY) {
+        return age(entry.modified_ms) > UNFINISHED_MS;
+    }
+    let digest = entry.name.strip_suffix(".tar").unwrap_or(&entry.name);
+    let ours = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+    ours && entry.used_ms.is_some_and(|used| age(used) > UNUSED_MS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_files_known_to_be_unused_go() {
+        let now = 100 * DAY_MS;
+        let entry = |name: &str, modified_ms: i64, used_ms: Option<i64>| Status {
+            name: name.into(),
+            size: 1,
+            modified_ms,
+            used_ms,
+            is_folder: false,
+        };
+        let ours = "0a".repeat(32);
+        let gone = |entry: &Status| is_unused(entry, now);
+        assert!(gone(&entry(&ours, DAY_MS, Some(69 * DAY_MS))));
+        assert!(gone(&entry(
+            &format!("{ours}.tar"),
+            DAY_MS,
+            Some(69 * DAY_MS)
+        )));
+        assert!(!gone(&entry(&ours, DAY_MS, Some(71 * DAY_MS))));
+        assert!(!gone(&entry(&ours, DAY_MS, None)));
+        assert!(!gone(&entry("notes.txt", DAY_MS, Some(2 * DAY_MS))));
+        assert!(gone(&entry(".uploading-x", 98 * DAY_MS, None)));
+        assert!(!gone(&entry(".uploading-x", 100 * DAY_MS - 1, None)));
+        let folder = Status {
+            is_folder: true,
+            ..entry(&ours, DAY_MS, Some(2 * DAY_MS))
+        };
+        assert!(!gone(&folder));
+    }
+}

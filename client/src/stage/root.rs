@@ -1,0 +1,316 @@
+//! Which folder of which file system things are staged in.
+
+use super::error::StageError;
+
+/// Port of a NameNode whose address has none.
+const NAMENODE_PORT: u16 = 8020;
+/// Rounds over all NameNodes before the answer is that none can be reached; with hdfs-native's waits
+/// between them (about 1 and 2 s) a NameNode that is gone is told within 4 s.
+const ROUNDS: usize = 2;
+
+/// Where things are staged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Root {
+    /// A folder of HDFS.
+    Hdfs(HdfsRoot),
+    /// A folder mounted on every node; absolute.
+    Shared(String),
+}
+
+/// A folder of HDFS and what hdfs-native must know to reach it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HdfsRoot {
+    /// Absolute path of the folder.
+    pub path: String,
+    /// What URLs for the nodes begin with: `hdfs://host:port` or `hdfs://nameservice`.
+    pub origin: String,
+    /// What hdfs-native connects to; differs from `origin` for a nameservice with one NameNode.
+    pub connect: String,
+    /// The user's home folder.
+    pub home: String,
+    /// Settings with their variables replaced; they win over what hdfs-native reads itself.
+    pub settings: Vec<(String, String)>,
+}
+
+/// Finds the root: `staging` as the user gave it, or `.gerbil` in the home folder of the default
+/// file system. `hadoop` looks up one Hadoop setting; `conf_dir` is named in errors.
+///
+/// # Errors
+///
+/// [`StageError::NoSharedFileSystem`], [`StageError::BadRoot`].
+pub fn resolve(
+    staging: Option<&str>,
+    user: &str,
+    hadoop: &dyn Fn(&str) -> Option<String>,
+    conf_dir: Option<&str>,
+) -> Result<Root, StageError> {
+    let default = hadoop("fs.defaultFS").or_else(|| hadoop("fs.default.name"));
+    let prefix = hadoop("dfs.user.home.dir.prefix");
+    let prefix = prefix.as_deref().unwrap_or("/user").trim_end_matches('/');
+    let home = format!("{prefix}/{user}");
+    let default_authority = || {
+        let text = default.as_deref().unwrap_or("not set");
+        match split(text) {
+            (Some(scheme @ ("hdfs" | "viewfs")), Some(authority), _) if !authority.is_empty() => {
+                Ok((scheme.to_owned(), authority.to_owned()))
+            }
+            (Some("file"), ..) | (None, ..) => Err(StageError::NoSharedFileSystem {
+                value: text.into(),
+                conf: conf_dir.unwrap_or("HADOOP_CONF_DIR").into(),
+            }),
+            _ => Err(bad(
+                text,
+                "gerbil-run can write to hdfs://, viewfs:// and file: alone; \
+                                give --staging one of those",
+            )),
+        }
+    };
+    let Some(given) = staging else {
+        let (scheme, authority) = default_authority()?;
+        let path = format!("{home}/.gerbil");
+        return Ok(Root::Hdfs(hdfs(&scheme, &authority, path, home, hadoop)));
+    };
+    let path = |text: &str| folder(given, text);
+    match split(given) {
+        (Some("file"), None | Some("" | "localhost"), rest) => Ok(Root::Shared(path(rest)?)),
+        (Some("file"), Some(host), _) => Err(bad(
+            given,
+            &format!("a file: path has no host ({host}); write file:/FOLDER"),
+        )),
+        (Some(scheme @ ("hdfs" | "viewfs")), Some(authority), rest) if !authority.is_empty() => Ok(
+            Root::Hdfs(hdfs(scheme, authority, path(rest)?, home, hadoop)),
+        ),
+        (Some("hdfs" | "viewfs") | None, _, rest) => {
+            let path = path(rest)?;
+            let (scheme, authority) = default_authority()?;
+            Ok(Root::Hdfs(hdfs(&scheme, &authority, path, home, hadoop)))
+        }
+        (Some(scheme), ..) => Err(bad(
+            given,
+            &format!("gerbil-run cannot write to {scheme}:, only to hdfs://, viewfs:// and file:"),
+        )),
+    }
+}
+
+fn bad(root: &str, why: &str) -> StageError {
+    StageError::BadRoot {
+        root: root.into(),
+        why: why.into(),
+    }
+}
+
+/// Scheme, authority and path of a URL, or of a path alone.
+fn split(url: &str) -> (Option<&str>, Option<&str>, &str) {
+    let (scheme, rest) = match url.split_once(':') {
+        Some((scheme, rest)) if !scheme.contains('/') => (Some(scheme), rest),
+        _ => (None, url),
+    };
+    match rest.strip_prefix("//") {
+        Some(rest) if scheme.is_some() => {
+            let end = rest.find('/').unwrap_or(rest.len());
+            (scheme, Some(&rest[..end]), &rest[end..])
+        }
+        _ => (scheme, None, rest),
+    }
+}
+
+/// An absolute path without empty parts. What Hadoop's own paths cannot say is refused.
+fn folder(root: &str, path: &str) -> Result<String, StageError> {
+    if !path.starts_with('/') {
+        return Err(bad(root, "its path must be absolute and begin with /"));
+    }
+    let mut clean = String::new();
+    for part in path.split('/').filter(|part| !part.is_empty()) {
+        if part == "." || part == ".." || part.contains([':', '%', '#', '?', '\\']) {
+            return Err(bad(
+                root,
+                &format!("folder name {part:?} cannot stand in a Hadoop path"),
+            ));
+        }
+        clean.push('/');
+        clean.push_str(part);
+    }
+    if clean.is_empty() {
+        return Err(bad(
+            root,
+            "the top folder itself is not for staging; name one below it",
+        ));
+    }
+    Ok(clean)
+}
+
+fn hdfs(
+    scheme: &str,
+    authority: &str,
+    path: String,
+    home: String,
+    hadoop: &dyn Fn(&str) -> Option<String>,
+) -> HdfsRoot {
+    let mut settings: Vec<(String, String)> = Vec::new();
+    let mut copy = |key: String| {
+        let value = hadoop(&key);
+        if let Some(value) = &value {
+            settings.push((key, value.clone()));
+        }
+        value
+    };
+    for key in [
+        "dfs.block.access.token.enable",
+        "dfs.client.block.write.replace-datanode-on-failure.best-effort",
+        "dfs.client.block.write.replace-datanode-on-failure.enable",
+        "dfs.client.block.write.replace-datanode-on-failure.policy",
+        "dfs.client.use.datanode.hostname",
+        "dfs.data.transfer.protection",
+        "dfs.encrypt.data.transfer",
+        "hadoop.security.authentication",
+    ] {
+        copy(key.into());
+    }
+    let mut connect = format!("{scheme}://{authority}");
+    let mut origin = connect.clone();
+    let mut namenodes = 1;
+    if scheme == "hdfs" && !authority.contains(':') {
+        if let Some(ids) = copy(format!("dfs.ha.namenodes.{authority}")) {
+            namenodes = 0;
+            for id in ids.split(',').map(str::trim) {
+                copy(format!("dfs.namenode.rpc-address.{authority}.{id}"));
+                namenodes += 1;
+            }
+            for key in ["failover.resolve-needed", "failover.resolver.useFQDN"] {
+                copy(format!("dfs.client.{key}.{authority}"));
+            }
+            copy(format!("dfs.client.failover.random.order.{authority}"));
+            copy(format!("dfs.client.failover.proxy.provider.{authority}"));
+        } else if let Some(address) = hadoop(&format!("dfs.namenode.rpc-address.{authority}")) {
+            connect = format!("hdfs://{address}");
+        } else {
+            origin = format!("hdfs://{authority}:{NAMENODE_PORT}");
+            connect.clone_from(&origin);
+        }
+    }
+    let attempts = (namenodes * ROUNDS).to_string();
+    settings.push(("dfs.client.failover.max.attempts".into(), attempts));
+    settings.push(("dfs.client.failover.sleep.base.millis".into(), "500".into()));
+    // A DataNode that does not answer is left out sooner than a piece of an upload may last.
+    settings.push(("dfs.client.socket-timeout".into(), "10000".into()));
+    HdfsRoot {
+        path,
+        origin,
+        connect,
+        home,
+        settings,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(settings: &[(&str, &str)], staging: Option<&str>) -> Result<Root, StageError> {
+        let lookup = |key: &str| {
+            let found = settings.iter().find(|(name, _)| *name == key);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        resolve(staging, "alice", &lookup, Some("/etc/hadoop"))
+    }
+
+    fn on_hdfs(settings: &[(&str, &str)], staging: Option<&str>) -> HdfsRoot {
+        match with(settings, staging).unwrap() {
+            Root::Hdfs(root) => root,
+            Root::Shared(path) => panic!("{path}"),
+        }
+    }
+
+    const HEAD: (&str, &str) = ("fs.defaultFS", "hdfs://head:9000/");
+
+    #[test]
+    fn the_default_is_the_home_folder_of_the_default_file_system() {
+        let root = on_hdfs(&[HEAD], None);
+        assert_eq!(root.path, "/user/alice/.gerbil");
+        assert_eq!(
+            (root.origin.as_str(), root.connect.as_str()),
+            ("hdfs://head:9000", "hdfs://head:9000")
+        );
+        let root = on_hdfs(&[HEAD, ("dfs.user.home.dir.prefix", "/home/")], None);
+        assert_eq!(
+            (root.path.as_str(), root.home.as_str()),
+            ("/home/alice/.gerbil", "/home/alice")
+        );
+        let root = on_hdfs(&[("fs.defaultFS", "hdfs://head")], None);
+        assert_eq!(root.origin, "hdfs://head:8020");
+    }
+
+    #[test]
+    fn a_nameservice_keeps_its_name_in_urls() {
+        let settings = [
+            ("fs.defaultFS", "hdfs://ns"),
+            ("dfs.ha.namenodes.ns", "a, b"),
+            ("dfs.namenode.rpc-address.ns.a", "h1:8020"),
+            ("dfs.namenode.rpc-address.ns.b", "h2:8020"),
+        ];
+        let root = on_hdfs(&settings, None);
+        assert_eq!(
+            (root.origin.as_str(), root.connect.as_str()),
+            ("hdfs://ns", "hdfs://ns")
+        );
+        for (key, value) in &settings[1..] {
+            assert!(
+                root.settings.contains(&((*key).into(), (*value).into())),
+                "{key}"
+            );
+        }
+        let attempts = ("dfs.client.failover.max.attempts".into(), "4".into());
+        assert!(root.settings.contains(&attempts));
+        let one = [settings[0], ("dfs.namenode.rpc-address.ns", "h3:8020")];
+        let root = on_hdfs(&one, None);
+        assert_eq!(
+            (root.origin.as_str(), root.connect.as_str()),
+            ("hdfs://ns", "hdfs://h3:8020")
+        );
+    }
+
+    #[test]
+    fn staging_wins_in_all_its_forms() {
+        for text in [
+            "file:/shared//g/",
+            "file:///shared/g",
+            "file://localhost/shared/g",
+        ] {
+            assert_eq!(
+                with(&[], Some(text)).unwrap(),
+                Root::Shared("/shared/g".into())
+            );
+        }
+        let root = on_hdfs(&[HEAD], Some("hdfs://other:8020/s"));
+        assert_eq!(
+            (root.path.as_str(), root.origin.as_str()),
+            ("/s", "hdfs://other:8020")
+        );
+        for text in ["/s", "hdfs:///s", "hdfs:/s"] {
+            let root = on_hdfs(&[HEAD], Some(text));
+            assert_eq!(
+                (root.path.as_str(), root.origin.as_str()),
+                ("/s", "hdfs://head:9000")
+            );
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_refused_with_its_reason() {
+        let words = |settings: &[(&str, &str)], staging| {
+            let refused = with(settings, staging).unwrap_err();
+            assert_eq!(refused.exit(), job::exit::Exit::Config);
+            refused.to_string()
+        };
+        assert!(words(&[], None).contains("not set"));
+        assert!(words(&[], None).contains("/etc/hadoop"));
+        assert!(words(&[("fs.defaultFS", "file:///")], None).contains("file:///"));
+        assert!(words(&[("fs.defaultFS", "s3a://bucket")], None).contains("s3a://bucket"));
+        assert!(words(&[HEAD], Some("s3a://bucket/x")).contains("s3a:"));
+        assert!(words(&[HEAD], Some("shared")).contains("absolute"));
+        assert!(words(&[HEAD], Some("file:shared")).contains("absolute"));
+        assert!(words(&[HEAD], Some("file:/a/../b")).contains(".."));
+        assert!(words(&[HEAD], Some("file:/")).contains("top folder"));
+        assert!(words(&[HEAD], Some("file://host/b")).contains("no host"));
+    }
+}

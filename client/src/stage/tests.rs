@@ -1,0 +1,245 @@
+//! Staging on a temporary `file:` root.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use job::exit::Exit;
+use job::{StagedKind, role::BINARY_LINK};
+
+use super::*;
+
+const OWN: &str = "/bin/cat";
+
+/// A folder that others may enter, as a shared one must be; temporary folders are closed.
+fn open_folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+    folder
+}
+
+fn request(root: &Path, program: &Path) -> Request<'static> {
+    Request {
+        // Any program of this machine; the test's own is large.
+        own_binary: OWN.into(),
+        program: program.into(),
+        ship_libraries: true,
+        root: Some(format!("file:{}", root.display())),
+        hadoop: &|_| None,
+        environment: &|_| None,
+        user: "alice".into(),
+        conf_dir: None,
+    }
+}
+
+fn script(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let path = folder.join(name);
+    fs::write(&path, text).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+fn path_of(staged: &Staged) -> PathBuf {
+    staged.url.strip_prefix("file:").unwrap().into()
+}
+
+#[tokio::test]
+async fn the_second_run_uploads_nothing_and_changes_no_time() {
+    let root = open_folder();
+    let program = Path::new("/bin/ls");
+    let first = stage(request(&root.path().join("a/b"), program))
+        .await
+        .unwrap();
+    assert_eq!(first.program_link, "ls");
+    assert_eq!(
+        first.root_url,
+        format!("file:{}/a/b", root.path().display())
+    );
+    assert_eq!(first.library_folder.as_deref(), Some(LIBRARY_LINK));
+    let links: Vec<&str> = first
+        .staged
+        .iter()
+        .map(|staged| staged.link.as_str())
+        .collect();
+    assert_eq!(links, [BINARY_LINK, "ls", LIBRARY_LINK]);
+    let sizes: u64 = first.staged.iter().map(|staged| staged.size).sum();
+    assert_eq!(first.uploaded_bytes, sizes);
+    for staged in &first.staged {
+        let metadata = fs::metadata(path_of(staged)).unwrap();
+        assert_eq!(metadata.len(), staged.size);
+        assert_eq!(
+            metadata.mtime() * 1000,
+            staged.modified_ms,
+            "a whole second"
+        );
+        assert_eq!(metadata.mtime_nsec(), 0);
+        assert_eq!(metadata.mode() & 0o777, 0o755);
+    }
+    assert_eq!(
+        fs::read(path_of(&first.staged[1])).unwrap(),
+        fs::read(program).unwrap()
+    );
+    let archive = &first.staged[2];
+    assert_eq!(archive.kind, StagedKind::Archive);
+    assert!(archive.url.ends_with(".tar"));
+    let tar = fs::File::open(path_of(archive)).unwrap();
+    let mut names = tar::Archive::new(tar);
+    let names = names
+        .entries()
+        .unwrap()
+        .map(|entry| entry.unwrap().path().unwrap().into_owned());
+    let names: Vec<PathBuf> = names.collect();
+    assert!(names.contains(&"libselinux.so.1".into()), "{names:?}");
+    assert!(
+        !names.iter().any(|name| name.starts_with("libc.so.6")),
+        "{names:?}"
+    );
+
+    let second = stage(request(&root.path().join("a/b"), program))
+        .await
+        .unwrap();
+    assert_eq!(second.uploaded_bytes, 0);
+    assert_eq!(second.staged, first.staged);
+    let left = fs::read_dir(root.path().join("a/b/cache")).unwrap().count();
+    assert_eq!(left, 3, "no temporary file stays");
+}
+
+#[tokio::test]
+async fn runs_at_the_same_time_agree() {
+    let (root, files) = (open_folder(), open_folder());
+    let program = script(files.path(), "job", "#!/bin/sh\nexit 7\n");
+    let runs = (0..8).map(|_| stage(request(root.path(), &program)));
+    let mut outcomes = Vec::new();
+    let mut runs: JoinSet<_> = runs.collect();
+    while let Some(outcome) = runs.join_next().await {
+        outcomes.push(outcome.unwrap().unwrap());
+    }
+    for outcome in &outcomes {
+        assert_eq!(outcome.staged, outcomes[0].staged);
+        assert_eq!((outcome.staged.len(), &outcome.library_folder), (2, &None));
+    }
+    assert_eq!(fs::read_dir(root.path().join("cache")).unwrap().count(), 2);
+}
+
+#[tokio::test]
+async fn a_program_with_our_name_gets_another_link() {
+    let (root, files) = (open_folder(), open_folder());
+    let program = script(files.path(), BINARY_LINK, "#!/bin/sh\n");
+    let outcome = stage(request(root.path(), &program)).await.unwrap();
+    assert_eq!(outcome.program_link, "program-gerbil-run");
+    assert_ne!(outcome.staged[0].url, outcome.staged[1].url);
+}
+
+#[tokio::test]
+async fn this_binary_as_the_program_is_uploaded_once() {
+    let root = open_folder();
+    let outcome = stage(request(root.path(), Path::new(OWN))).await.unwrap();
+    assert_eq!(outcome.staged[0].url, outcome.staged[1].url);
+    assert_ne!(outcome.staged[0].link, outcome.staged[1].link);
+    let archive = outcome.staged.get(2).map_or(0, |archive| archive.size);
+    assert_eq!(outcome.uploaded_bytes, outcome.staged[0].size + archive);
+}
+
+#[tokio::test]
+async fn a_folder_closed_to_the_nodes_is_refused_with_its_mode() {
+    let root = open_folder();
+    let closed = root.path().join("closed");
+    fs::create_dir(&closed).unwrap();
+    fs::set_permissions(&closed, Permissions::from_mode(0o750)).unwrap();
+    let refused = stage(request(&closed.join("deep"), Path::new("/bin/ls")))
+        .await
+        .unwrap_err();
+    let said = refused.to_string();
+    assert!(
+        said.contains(&format!("{} has mode 0750", closed.display())),
+        "{said}"
+    );
+    assert!(said.contains("chmod o+x"), "{said}");
+    assert_eq!(refused.exit(), Exit::Staging);
+    assert!(!closed.join("deep").exists());
+}
+
+#[tokio::test]
+async fn a_file_of_the_wrong_length_is_never_used() {
+    let (root, files) = (open_folder(), open_folder());
+    let program = script(files.path(), "job", "#!/bin/sh\n");
+    let outcome = stage(request(root.path(), &program)).await.unwrap();
+    fs::write(path_of(&outcome.staged[1]), "#!").unwrap();
+    let refused = stage(request(root.path(), &program)).await.unwrap_err();
+    let said = refused.to_string();
+    assert!(said.contains("should have 10 bytes and has 2"), "{said}");
+}
+
+#[tokio::test]
+async fn a_missing_program_is_not_found_before_anything_is_written() {
+    let root = open_folder();
+    let folder = root.path().join("staging");
+    let lost = stage(request(&folder, Path::new("/no/such/program")))
+        .await
+        .unwrap_err();
+    assert_eq!(lost.exit(), Exit::NotFound);
+    assert!(!folder.exists());
+}
+
+#[tokio::test]
+async fn a_root_that_is_no_folder_is_refused() {
+    let root = Path::new("/dev/null");
+    let refused = stage(request(root, Path::new("/bin/ls")))
+        .await
+        .unwrap_err();
+    assert!(
+        refused.to_string().contains("/dev/null is not a folder"),
+        "{refused}"
+    );
+}
+
+/// Sets a file's times back by days.
+fn age(path: &Path, modified: u64, used: u64) {
+    let back = |days: u64| SystemTime::now() - Duration::from_secs(days * 86_400);
+    let times = fs::FileTimes::new()
+        .set_modified(back(modified))
+        .set_accessed(back(used));
+    let file = fs::File::options().write(true).open(path).unwrap();
+    file.set_times(times).unwrap();
+}
+
+#[tokio::test]
+async fn use_is_noted_without_touching_the_time_that_yarn_compares() {
+    let (root, files) = (open_folder(), open_folder());
+    let program = script(files.path(), "job", "#!/bin/sh\n");
+    let outcome = stage(request(root.path(), &program)).await.unwrap();
+    let path = path_of(&outcome.staged[1]);
+    age(&path, 60, 50);
+    let before = fs::metadata(&path).unwrap();
+    let again = stage(request(root.path(), &program)).await.unwrap();
+    let after = fs::metadata(&path).unwrap();
+    assert_eq!(after.modified().unwrap(), before.modified().unwrap());
+    assert_eq!(
+        again.staged[1].modified_ms,
+        before.mtime() * 1000 + before.mtime_nsec() / 1_000_000
+    );
+    assert!(after.accessed().unwrap() > before.accessed().unwrap() + Duration::from_secs(86_400));
+}
+
+#[tokio::test]
+async fn what_was_unused_for_long_is_removed() {
+    let root = open_folder();
+    let cache = root.path().join("cache");
+    fs::create_dir(&cache).unwrap();
+    let file = |name: &str, modified: u64, used: u64| {
+        let path = cache.join(name);
+        fs::write(&path, "old").unwrap();
+        age(&path, modified, used);
+        path
+    };
+    let unused = file(&"0".repeat(64), 50, 40);
+    let used = file(&"1".repeat(64), 50, 20);
+    let unknown = file(&"2".repeat(64), 50, 50);
+    let foreign = file("notes", 50, 40);
+    let broken_off = file(".uploading-3", 2, 2);
+    let shared = Shared::open(root.path().to_str().unwrap(), "alice").unwrap();
+    collect::collect(&shared, cache.to_str().unwrap(), now_ms()).await;
+    assert!(!unused.exists() && !broken_off.exists());
+    assert!(used.exists() && unknown.exists() && foreign.exists());
+}

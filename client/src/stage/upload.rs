@@ -1,0 +1,260 @@
+//! Brings one file to its place in the cache, unless it lies there.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use sha2::{Digest as _, Sha256};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::task::JoinSet;
+
+use super::archive::Archive;
+use super::digest::Digest;
+use super::error::StageError;
+use super::filesystem::{FileSystem, Published, Status};
+
+/// Bytes that travel in one piece.
+const PIECE: usize = 1 << 20;
+/// Pieces that wait between the disk and the network.
+const AHEAD: usize = 4;
+/// A use is noted again after this time, ms: once a day.
+const MARK_AGAIN_MS: i64 = 24 * 3_600_000;
+/// Start of the name of a file that is not whole yet.
+pub const TEMPORARY: &str = ".uploading-";
+
+/// Where the bytes of a cached file come from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A file as it is, with the digest that it must still have.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// SHA-256 of its contents.
+        digest: Digest,
+    },
+    /// The libraries, packed on their way.
+    Archive(Archive),
+}
+
+/// A file that the cache shall have.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Name in the cache; says what is in it.
+    pub name: String,
+    /// Length, bytes.
+    pub size: u64,
+    /// Its contents.
+    pub source: Source,
+}
+
+/// A file that lies in the cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cached {
+    /// As YARN names it.
+    pub url: String,
+    /// Length, bytes.
+    pub size: u64,
+    /// Modification time, ms since 1970.
+    pub modified_ms: i64,
+    /// Bytes that had to be written.
+    pub uploaded: u64,
+}
+
+/// The file of that name, if the cache has it. It is taken as it is, and its time is never changed,
+/// because running jobs know it.
+///
+/// # Errors
+///
+/// What the file system says; [`StageError::Damaged`] for a file that is too short or too long.
+pub async fn look<F: FileSystem>(
+    filesystem: &F,
+    cache: &str,
+    name: &str,
+    size: u64,
+    now_ms: i64,
+) -> Result<Option<Cached>, StageError> {
+    let path = format!("{cache}/{name}");
+    let Some(status) = filesystem.stat(&path).await? else {
+        return Ok(None);
+    };
+    let cached = accept(filesystem, &path, size, &status, 0)?;
+    let known_use = status.used_ms.unwrap_or(status.modified_ms);
+    if now_ms.saturating_sub(known_use) > MARK_AGAIN_MS {
+        filesystem.mark_used(&path, now_ms).await;
+    }
+    Ok(Some(cached))
+}
+
+/// Uploads under a temporary name and renames. Where the name exists by then, that file wins.
+///
+/// # Errors
+///
+/// What the file system says; [`StageError::Damaged`] if what lies there in the end has another
+/// length; [`StageError::Changed`] for a local file that is being written to.
+pub async fn bring<F: FileSystem>(
+    filesystem: &F,
+    cache: &str,
+    wanted: Wanted,
+    now_ms: i64,
+) -> Result<Cached, StageError> {
+    let path = format!("{cache}/{}", wanted.name);
+    let size = wanted.size;
+    let temporary = format!(
+        "{cache}/{TEMPORARY}{}-{:016x}",
+        wanted.name,
+        rand::random::<u64>()
+    );
+    let published = async {
+        let written = send(filesystem, &temporary, wanted.source).await?;
+        if written != size {
+            return Err(StageError::Damaged {
+                url: filesystem.url(&temporary),
+                expected: size,
+                found: written,
+            });
+        }
+        filesystem.publish(&temporary, &path).await
+    };
+    let published = published.await;
+    if !matches!(published, Ok(Published::Renamed)) {
+        // What stays behind here is collected later. The first failure is the one to report.
+        let _first = filesystem.delete(&temporary).await;
+    }
+    published?;
+    let Some(status) = filesystem.stat(&path).await? else {
+        return Err(StageError::Damaged {
+            url: filesystem.url(&path),
+            expected: size,
+            found: 0,
+        });
+    };
+    // From here on the file is known to be used, so it can be known to be unused one day.
+    let at_ms = now_ms.max(status.modified_ms.saturating_add(1));
+    filesystem.mark_used(&path, at_ms).await;
+    accept(filesystem, &path, size, &status, size)
+}
+
+fn accept<F: FileSystem>(
+    filesystem: &F,
+    path: &str,
+    expected: u64,
+    status: &Status,
+    uploaded: u64,
+) -> Result<Cached, StageError> {
+    let url = filesystem.url(path);
+    if status.size != expected || status.is_folder {
+        return Err(StageError::Damaged {
+            url,
+            expected,
+            found: status.size,
+        });
+    }
+    Ok(Cached {
+        url,
+        size: status.size,
+        modified_ms: status.modified_ms,
+        uploaded,
+    })
+}
+
+/// Reads on a thread and writes here, a bounded number of pieces apart.
+async fn send<F: FileSystem>(
+    filesystem: &F,
+    path: &str,
+    source: Source,
+) -> Result<u64, StageError> {
+    let (sender, receiver): (_, Receiver<Result<Bytes, StageError>>) = channel(AHEAD);
+    let mut reading = JoinSet::new();
+    reading.spawn_blocking(move || {
+        let mut pieces = Pieces {
+            sender,
+            piece: Vec::with_capacity(PIECE),
+        };
+        let ended = match &source {
+            Source::File { path, digest } => copy(path, *digest, &mut pieces),
+            Source::Archive(archive) => archive.write(&mut pieces),
+        };
+        pieces.end(ended);
+    });
+    let written = filesystem.upload(path, receiver).await;
+    // The receiver is gone, so the thread ends at its next piece.
+    while let Some(ended) = reading.join_next().await {
+        if ended.is_err() {
+            return Err(StageError::BrokenOff {
+                doing: "reading local files",
+            });
+        }
+    }
+    written
+}
+
+fn copy(path: &PathBuf, digest: Digest, pieces: &mut Pieces) -> Result<(), StageError> {
+    let local = |source| StageError::Local {
+        doing: "reading",
+        path: path.clone(),
+        source,
+    };
+    let mut file = File::open(path).map_err(local)?;
+    let mut hash = Sha256::new();
+    let mut block = vec![0; PIECE];
+    loop {
+        let count = match file.read(&mut block) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(local(error)),
+        };
+        let bytes = block.get(..count).unwrap_or_default();
+        hash.update(bytes);
+        if pieces.write_all(bytes).is_err() {
+            // The upload ended, and says itself why.
+            return Ok(());
+        }
+    }
+    if Digest(hash.finalize().into()) == digest {
+        Ok(())
+    } else {
+        Err(StageError::Changed { path: path.clone() })
+    }
+}
+
+/// Cuts what is written into pieces.
+struct Pieces {
+    sender: Sender<Result<Bytes, StageError>>,
+    piece: Vec<u8>,
+}
+
+impl Pieces {
+    fn send(&mut self) -> io::Result<()> {
+        let piece = std::mem::replace(&mut self.piece, Vec::with_capacity(PIECE));
+        let sent = self.sender.blocking_send(Ok(piece.into()));
+        sent.map_err(|_closed| io::ErrorKind::BrokenPipe.into())
+    }
+
+    /// Sends the last piece, or why there is none.
+    fn end(mut self, ended: Result<(), StageError>) {
+        match ended {
+            Ok(()) if self.piece.is_empty() => (),
+            Ok(()) => drop(self.send()),
+            Err(error) => drop(self.sender.blocking_send(Err(error))),
+        }
+    }
+}
+
+impl Write for Pieces {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = PIECE - self.piece.len();
+        let count = bytes.len().min(room);
+        self.piece
+            .extend_from_slice(bytes.get(..count).unwrap_or_default());
+        if self.piece.len() == PIECE {
+            self.send()?;
+        }
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
