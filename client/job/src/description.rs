@@ -21,7 +21,9 @@ pub struct Description {
     pub memory_is_explicit: bool,
     /// Cores of one process.
     pub vcores_per_process: u32,
-    /// The RM rounds containers up to multiples of this, MiB.
+    /// What was asked for the AM's own container, MiB.
+    pub am_memory_mib: u64,
+    /// By the client's settings, the RM rounds containers up to multiples of this, MiB.
     pub allocation_step_mib: u64,
     /// Link name of the program in the working directory.
     pub program: String,

@@ -54,6 +54,24 @@ impl Exit {
     }
 }
 
+/// What YARN is told of a job's end: the sentence, and the code for a client that hears it from
+/// YARN alone.
+#[must_use]
+pub fn diagnostics(sentence: &str, code: u8) -> String {
+    match code {
+        0 => sentence.to_owned(),
+        code => format!("{sentence} (exit code {code})"),
+    }
+}
+
+/// The code that [`diagnostics`] put into a text that YARN may have wrapped in its own words.
+#[must_use]
+pub fn code_in_diagnostics(text: &str) -> Option<u8> {
+    let (_, after) = text.rsplit_once("(exit code ")?;
+    let (code, _) = after.split_once(')')?;
+    code.parse().ok()
+}
+
 /// A number on the wire that no process can end with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a process cannot end with {how:?}")]
@@ -86,6 +104,13 @@ impl TryFrom<wire::rank_ended::How> for End {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_code_survives_yarn() {
+        let told = diagnostics("rank 3 on n2 exited with code 7", 7);
+        assert_eq!(code_in_diagnostics(&format!("YARN: {told}. ")), Some(7));
+        assert_eq!(code_in_diagnostics("AM Container exited"), None);
+    }
 
     #[test]
     fn ends_survive_the_wire() {
