@@ -1,1 +1,62 @@
-//! Keeps one job alive: registers, asks, starts containers, serves the launchers, finishes.
+//! The ApplicationMaster (AM): keeps one job alive.
+//!
+//! The life of a job in here: [`seat`] reads the job description and the keys from the container's
+//! credentials; the AM listens ([`address`]), registers with the ResourceManager and reads the nodes
+//! ([`nodes`]); the machine in `policy` places the processes; [`requests`] turns the placement into
+//! one allocate call's rows; when every container is there, [`containers`] starts the launchers on
+//! all nodes at once; they dial in ([`launchers`]) and get their ranks; their output passes through
+//! [`console`] to the client ([`clients`]) that follows the job; [`verdict`] puts the end into words
+//! and numbers, and the AM unregisters with it.
+//!
+//! Invariants: one task ([`resource_manager`]) owns the allocate stream. One loop ([`follow`]) owns
+//! the machine and all state ([`act`] carries out what the machine answers); everything else sends it news over a bounded channel. Every task belongs
+//! to one set that is ended with the process. What a slow terminal does not take is not read from
+//! the ranks either: nothing grows.
+//!
+//! Caveats: one attempt; a job whose AM dies is lost. On clusters that run every user's containers
+//! as one OS user, co-tenants can read the credentials file.
+
+mod act;
+mod address;
+mod clients;
+mod console;
+mod containers;
+mod finish;
+mod follow;
+mod launchers;
+mod news;
+mod nodes;
+mod peers;
+mod requests;
+mod resource_manager;
+mod run;
+mod seat;
+mod serve;
+mod verdict;
+
+use std::process::ExitCode;
+
+/// Exit code of an AM that could not even begin; YARN shows it with its log.
+const BROKEN: u8 = 70;
+
+/// Runs the AM of the job whose description is in this container's credentials.
+#[must_use]
+pub fn main() -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        // YARN counts address space: each worker costs a stack and an allocation arena.
+        .worker_threads(2)
+        .max_blocking_threads(4)
+        .thread_stack_size(1 << 20)
+        .enable_all()
+        .build();
+    let outcome = runtime
+        .map_err(anyhow::Error::from)
+        .and_then(|runtime| runtime.block_on(run::run()));
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tracing::error!("the ApplicationMaster cannot go on: {error:#}");
+            ExitCode::from(BROKEN)
+        }
+    }
+}

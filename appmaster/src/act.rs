@@ -1,0 +1,219 @@
+//! Carries out what the machine answers.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use job::wire;
+use job::wire::launcher_order::Order as ToLauncher;
+use pmi::Exchange;
+use policy::lifecycle::{Action, Event, Phase, Seat as JobSeat, Verdict};
+use proto_hadoop::yarn::NodeState;
+use tokio::time::timeout;
+
+use crate::console::write_to_log;
+use crate::follow::{ATTACH_DEADLINE, Appmaster, Client};
+use crate::news::Orders;
+use crate::nodes;
+use crate::resource_manager::Order;
+use crate::run::now_us;
+
+/// How long the loop waits for the ResourceManager's answer to a read of the nodes.
+const SNAPSHOT_DEADLINE: Duration = Duration::from_secs(30);
+
+impl Appmaster {
+    /// Carries actions out in order; the verdict, if it is among them.
+    pub(crate) async fn carry_out(&mut self, actions: Vec<Action>) -> Option<Verdict> {
+        let mut todo = VecDeque::from(actions);
+        while let Some(action) = todo.pop_front() {
+            match action {
+                Action::TakeSnapshot => match self.snapshot().await {
+                    Ok(view) => todo.extend(self.step(Event::Snapshot(view))),
+                    Err(error) => {
+                        tracing::warn!("cannot read the nodes: {error:#}");
+                        // An empty cluster has no room: the machine looks again later.
+                        let blind = nodes::view(self.limits, &[]);
+                        todo.extend(self.step(Event::Snapshot(blind)));
+                    }
+                },
+                Action::Ask { round, placement } => {
+                    if !placement.shares.is_empty() {
+                        self.timing.asked_us = now_us();
+                    }
+                    self.order_rm(Order::Ask { round, placement }).await;
+                }
+                Action::Release(containers) => {
+                    let released = containers.iter().filter_map(|id| self.grants.remove(id));
+                    let ids = released.map(|granted| granted.container.id).collect();
+                    self.order_rm(Order::Release(ids)).await;
+                }
+                Action::Start(seats) => {
+                    self.timing.granted_us = now_us();
+                    todo.extend(self.start(&seats));
+                }
+                Action::Begin(seats) => {
+                    self.timing.joined_us = now_us();
+                    self.begin(seats).await;
+                }
+                Action::Stop { grace } => {
+                    self.order_rm(Order::Hurry).await;
+                    let grace_ms = u32::try_from(grace.0).unwrap_or(u32::MAX);
+                    self.order_all(&ToLauncher::Stop(wire::Stop { grace_ms }))
+                        .await;
+                }
+                Action::Show(phase) => self.show(phase),
+                Action::Finish(verdict) => return Some(verdict),
+            }
+        }
+        None
+    }
+
+    async fn snapshot(&self) -> Result<policy::ClusterView> {
+        let reports = timeout(SNAPSHOT_DEADLINE, self.cluster.nodes(&[NodeState::Running]));
+        let reports = reports.await.context("no answer in time")??;
+        Ok(nodes::view(self.limits, &reports))
+    }
+
+    fn start(&mut self, seats: &[JobSeat]) -> Vec<Action> {
+        for seat in seats {
+            let Some(granted) = self.grants.get(&seat.container) else {
+                continue;
+            };
+            let ticket = ticket();
+            self.tickets.issue(seat.container.clone(), ticket.clone());
+            let started = self.launch.start(
+                &granted.container,
+                granted.nm_token.clone(),
+                &ticket,
+                &self.news,
+                &self.tasks,
+            );
+            if let Err(error) = started {
+                return self.step(Event::StartFailed {
+                    container: seat.container.clone(),
+                    why: format!("{error:#}"),
+                });
+            }
+        }
+        Vec::new()
+    }
+
+    /// Hands the ranks out.
+    async fn begin(&mut self, seats: Vec<JobSeat>) {
+        let description = &self.seat.description;
+        self.exchange = Some(Exchange::new(seats.len()));
+        let per_node: Vec<u32> = seats
+            .iter()
+            .map(|seat| u32::try_from(seat.ranks.len()).unwrap_or(u32::MAX))
+            .collect();
+        let mapping = pmi::process_mapping(&per_node);
+        let environment = description.environment.iter();
+        let (glibc_needed, glibc_needed_by) = description.glibc_needed.clone().unwrap_or_default();
+        let template = wire::Share {
+            size: description.processes,
+            ranks: Vec::new(),
+            program: description.program.clone(),
+            args: description.args.clone(),
+            environment: environment
+                .map(|(key, value)| wire::KeyValue {
+                    key: key.clone(),
+                    value: value.clone(),
+                })
+                .collect(),
+            library_folder: description.library_folder.clone().unwrap_or_default(),
+            process_mapping: mapping,
+            kvs_name: format!("kvs_{}", self.seat.container),
+            glibc_needed,
+            glibc_needed_by,
+            input: description.input,
+        };
+        for seat in &seats {
+            let share = wire::Share {
+                ranks: seat.ranks.iter().map(|rank| rank.0).collect(),
+                ..template.clone()
+            };
+            if let Some(link) = self.links.get(&seat.container) {
+                send(&link.orders, ToLauncher::Share(share)).await;
+            }
+        }
+        self.seats = seats;
+    }
+
+    pub(crate) async fn order_all(&self, order: &ToLauncher) {
+        for link in self.links.values() {
+            send(&link.orders, order.clone()).await;
+        }
+    }
+
+    pub(crate) async fn order_rm(&self, order: Order) {
+        // The task ends only by an order of ours, or after it has told that the attempt is over.
+        let _heard = self.rm.send(order).await.is_ok();
+    }
+
+    fn show(&self, phase: Phase) {
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let (kind, done, wanted, note) = match phase {
+            Phase::WaitingForRoom(why) => (wire::phase::Kind::WaitingForRoom, 0, 0, why),
+            Phase::WaitingForContainers { granted, wanted } => (
+                wire::phase::Kind::WaitingForContainers,
+                granted,
+                wanted,
+                String::new(),
+            ),
+            Phase::StartingContainers { joined, wanted } => (
+                wire::phase::Kind::StartingContainers,
+                joined,
+                wanted,
+                String::new(),
+            ),
+            Phase::Running { ended, ranks } => {
+                (wire::phase::Kind::Running, ended, ranks, String::new())
+            }
+            Phase::Ending => (wire::phase::Kind::Ending, 0, 0, String::new()),
+        };
+        let phase = wire::Phase {
+            kind: kind.into(),
+            done: count(done),
+            wanted: count(wanted),
+            note,
+        };
+        if let Client::Attached(events) = &self.client {
+            let event = wire::job_event::Event::Phase(phase);
+            // Progress only: a client that does not keep up misses some.
+            let _shown = events
+                .try_send(Ok(wire::JobEvent { event: Some(event) }))
+                .is_ok();
+        }
+    }
+
+    /// No client has come in time; it may be unable to reach this node. The job goes on, and its
+    /// output goes to this container's log.
+    pub(crate) fn go_on_alone(&mut self) {
+        self.client = Client::Absent;
+        if let Some(output) = self.console.take_output() {
+            tracing::warn!(
+                "no client has attached within {} s: the output goes here",
+                ATTACH_DEADLINE.as_secs()
+            );
+            self.tasks.spawn(write_to_log(output));
+        }
+    }
+}
+
+/// A launcher reads its orders at once; one that does not is lost, and the keep-alive will say so.
+async fn send(orders: &Orders, order: ToLauncher) {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    let order = wire::LauncherOrder { order: Some(order) };
+    match timeout(PATIENCE, orders.send(Ok(order))).await {
+        Ok(Ok(())) => {}
+        Ok(Err(_closed)) => tracing::debug!("a launcher left before its order"),
+        Err(_late) => tracing::warn!("a launcher does not take its orders"),
+    }
+}
+
+/// Sixteen random bytes, from the kernel.
+fn ticket() -> Vec<u8> {
+    let mut ticket = vec![0u8; 16];
+    rand::fill(&mut ticket[..]);
+    ticket
+}

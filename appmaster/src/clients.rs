@@ -1,0 +1,123 @@
+//! The service that the client calls: it follows the job, takes its output, gives it input.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use job::wire;
+use job::wire::clients_server::Clients;
+use policy::lifecycle::KillReason;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tokio_stream::StreamExt;
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::task::TaskTracker;
+use tonic::{Request, Response, Status, Streaming};
+
+use crate::console::Console;
+use crate::news::{News, NewsSender};
+use crate::peers::{Admitted, same_build};
+
+/// A peer that has connected must say who it is within this time.
+const HELLO_DEADLINE: Duration = Duration::from_secs(10);
+/// Events that may wait for the client. Phases are dropped when it is full, the verdict never.
+const EVENT_QUEUE: usize = 64;
+
+/// The service.
+#[derive(Debug)]
+pub(crate) struct ClientService {
+    pub admitted: Admitted,
+    pub news: NewsSender,
+    pub console: Arc<Console>,
+    pub tasks: TaskTracker,
+}
+
+#[tonic::async_trait]
+impl Clients for ClientService {
+    type AttachStream = ReceiverStream<Result<wire::JobEvent, Status>>;
+    type OutputStream = ReceiverStream<Result<wire::OutputChunk, Status>>;
+
+    async fn attach(
+        &self,
+        request: Request<Streaming<wire::ClientOrder>>,
+    ) -> Result<Response<Self::AttachStream>, Status> {
+        self.admitted.check(&request)?;
+        let mut orders = request.into_inner();
+        let hello = match timeout(HELLO_DEADLINE, orders.message()).await {
+            Ok(Ok(Some(first))) => first.order,
+            Ok(Ok(None)) => None,
+            Ok(Err(status)) => return Err(status),
+            Err(_late) => return Err(Status::deadline_exceeded("no hello within 10 s")),
+        };
+        let Some(wire::client_order::Order::Hello(hello)) = hello else {
+            return Err(Status::invalid_argument(
+                "the first message must be a hello",
+            ));
+        };
+        same_build(&hello.build)?;
+        let (events, outgoing) = mpsc::channel(EVENT_QUEUE);
+        tell(&self.news, News::ClientAttached(events)).await?;
+        self.tasks.spawn(listen(orders, self.news.clone()));
+        Ok(Response::new(ReceiverStream::new(outgoing)))
+    }
+
+    async fn output(
+        &self,
+        request: Request<wire::OutputRequest>,
+    ) -> Result<Response<Self::OutputStream>, Status> {
+        self.admitted.check(&request)?;
+        let Some(mut chunks) = self.console.take_output() else {
+            return Err(Status::failed_precondition(
+                "another client takes the output",
+            ));
+        };
+        let (to_client, outgoing) = mpsc::channel(1);
+        self.tasks.spawn(async move {
+            while let Some(chunk) = chunks.recv().await {
+                if to_client.send(Ok(chunk)).await.is_err() {
+                    break;
+                }
+            }
+        });
+        Ok(Response::new(ReceiverStream::new(outgoing)))
+    }
+
+    async fn input(
+        &self,
+        request: Request<Streaming<wire::InputChunk>>,
+    ) -> Result<Response<wire::InputTaken>, Status> {
+        self.admitted.check(&request)?;
+        let Some(to_rank) = self.console.input() else {
+            return Err(Status::failed_precondition(
+                "another client gives the input",
+            ));
+        };
+        let mut chunks = request.into_inner();
+        while let Some(chunk) = chunks.message().await? {
+            // Rank 0 has closed its standard input, or is gone: the rest has no reader.
+            if to_rank.send(chunk).await.is_err() {
+                break;
+            }
+        }
+        Ok(Response::new(wire::InputTaken {}))
+    }
+}
+
+/// Reads the client's control link until it ends.
+async fn listen(mut orders: Streaming<wire::ClientOrder>, news: NewsSender) {
+    while let Some(Ok(order)) = orders.next().await {
+        let said = match order.order {
+            Some(wire::client_order::Order::Signal(signal)) => News::ClientSignal(signal.signal),
+            Some(wire::client_order::Order::Kill(_)) => News::ClientKill(KillReason::Interrupted),
+            Some(wire::client_order::Order::Hello(_)) | None => continue,
+        };
+        if news.send(said).await.is_err() {
+            return;
+        }
+    }
+    let _heard = news.send(News::ClientLeft).await.is_ok();
+}
+
+async fn tell(news: &NewsSender, what: News) -> Result<(), Status> {
+    let sent = news.send(what).await;
+    sent.map_err(|_closed| Status::unavailable("the ApplicationMaster is leaving"))
+}

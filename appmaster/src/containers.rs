@@ -1,0 +1,142 @@
+//! Starts the launchers' containers, on all nodes at once.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use credentials::{Credentials, Token};
+use job::role::BINARY_LINK;
+use job::{Role, StagedKind, secrets};
+use policy::lifecycle::Event;
+use proto_hadoop::yarn::{
+    Container, ContainerLaunch, ContainerStart, LocalResource, LocalResourceKind, Visibility,
+};
+use proto_hadoop::{ContainerClient, NodeId};
+use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
+
+use crate::news::{News, NewsSender};
+use crate::seat::Seat;
+
+/// A NodeManager that has not answered by then counts as refusing.
+const START_DEADLINE: Duration = Duration::from_secs(20);
+
+/// What every launcher's container has in common.
+#[derive(Debug)]
+pub(crate) struct LaunchTemplate {
+    resources: BTreeMap<String, LocalResource>,
+    environment: BTreeMap<String, String>,
+    command: String,
+    secrets: BTreeMap<String, Vec<u8>>,
+    tokens: BTreeMap<String, Token>,
+    appmaster: String,
+}
+
+impl LaunchTemplate {
+    /// `appmaster` is the `host:port` at which launchers find us.
+    pub(crate) fn new(seat: &Seat, appmaster: String) -> anyhow::Result<Self> {
+        let mut resources = BTreeMap::new();
+        for staged in &seat.description.staged {
+            let resource = LocalResource {
+                url: staged.url.parse()?,
+                size: staged.size,
+                timestamp_ms: staged.modified_ms,
+                kind: match staged.kind {
+                    StagedKind::File => LocalResourceKind::File,
+                    StagedKind::Archive => LocalResourceKind::Archive,
+                },
+                visibility: Visibility::Private,
+            };
+            resources.insert(staged.link.clone(), resource);
+        }
+        let keys = &seat.keys;
+        let secrets = [
+            (secrets::AUTHORITY, &keys.authority),
+            (secrets::CERTIFICATE, &keys.launcher_certificate),
+            (secrets::KEY, &keys.launcher_key),
+        ];
+        Ok(Self {
+            resources,
+            environment: BTreeMap::from([("MALLOC_ARENA_MAX".into(), "2".into())]),
+            command: format!(
+                "./{BINARY_LINK} {} 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr",
+                Role::ContainerLauncher.argument()
+            ),
+            secrets: secrets
+                .into_iter()
+                .map(|(alias, pem)| (alias.to_owned(), pem.clone()))
+                .collect(),
+            tokens: seat.tokens_for_launchers().tokens,
+            appmaster,
+        })
+    }
+
+    fn launch(&self, container: &Container, ticket: &[u8]) -> anyhow::Result<ContainerLaunch> {
+        let seat = job::Seat {
+            build: job::BUILD.into(),
+            appmaster: self.appmaster.clone(),
+            container: container.id.to_string(),
+            ticket: ticket.to_vec(),
+        };
+        let mut secrets = self.secrets.clone();
+        secrets.insert(secrets::SEAT.into(), serde_json::to_vec(&seat)?);
+        Ok(ContainerLaunch {
+            resources: self.resources.clone(),
+            environment: self.environment.clone(),
+            commands: vec![self.command.clone()],
+            tokens: Credentials {
+                tokens: self.tokens.clone(),
+                secrets,
+            },
+        })
+    }
+
+    /// Starts one container in a task of its own; only a failure is news.
+    pub(crate) fn start(
+        &self,
+        container: &Container,
+        nm_token: Option<Token>,
+        ticket: &[u8],
+        news: &NewsSender,
+        tasks: &TaskTracker,
+    ) -> anyhow::Result<()> {
+        let launch = self.launch(container, ticket)?;
+        let container = container.clone();
+        let news = news.clone();
+        tasks.spawn(async move {
+            let started = match nm_token {
+                Some(token) => start(&container, launch, token).await,
+                None => Err("the ResourceManager gave no token for this node".into()),
+            };
+            if let Err(why) = started {
+                let failed = Event::StartFailed {
+                    container: policy::ContainerId(container.id.to_string()),
+                    why,
+                };
+                let _heard = news.send(News::Machine(failed)).await.is_ok();
+            }
+        });
+        Ok(())
+    }
+}
+
+async fn start(container: &Container, launch: ContainerLaunch, token: Token) -> Result<(), String> {
+    let node: &NodeId = &container.node;
+    let client = ContainerClient::new(node, token);
+    let order = ContainerStart {
+        container,
+        launch: &launch,
+    };
+    let answer = match timeout(START_DEADLINE, client.start(&[order])).await {
+        Ok(answer) => answer.map_err(|error| error.to_string())?,
+        Err(_late) => {
+            return Err(format!(
+                "{node} did not answer within {} s",
+                START_DEADLINE.as_secs()
+            ));
+        }
+    };
+    match answer.failed.into_iter().next() {
+        None => Ok(()),
+        Some(refusal) => Err(refusal.to_string()),
+    }
+}

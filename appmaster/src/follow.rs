@@ -1,0 +1,246 @@
+//! The one loop: hears news and steps the machine until the verdict is out.
+
+use std::collections::BTreeMap;
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use job::wire;
+use job::wire::launcher_order::Order as ToLauncher;
+use pmi::Exchange;
+use policy::lifecycle::{Action, Event, Grant, Job, KillReason, Seat as JobSeat, Stage};
+use policy::{ContainerId, End, Millis, NodeId, Rank};
+use proto_hadoop::ApplicationClient;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::task::TaskTracker;
+
+use crate::console::Console;
+use crate::containers::LaunchTemplate;
+use crate::launchers::Tickets;
+use crate::news::{JobEvents, News, NewsSender, Orders};
+use crate::nodes;
+use crate::resource_manager::{Granted, Order};
+use crate::seat::Seat;
+
+/// A job that no client has attached to by then writes its output to the container's log.
+pub(crate) const ATTACH_DEADLINE: Duration = Duration::from_secs(60);
+
+/// Whether a client follows.
+pub(crate) enum Client {
+    /// None has come yet.
+    Awaited,
+    /// One is there.
+    Attached(JobEvents),
+    /// None will: the output goes to the log.
+    Absent,
+    /// It was there and left.
+    Gone,
+}
+
+pub(crate) struct Link {
+    pub(crate) orders: Orders,
+    /// Place among the launchers, for the exchange.
+    pub(crate) index: usize,
+}
+
+/// The job and everybody who has a part in it.
+pub(crate) struct Appmaster {
+    pub(crate) seat: Seat,
+    pub(crate) launch: LaunchTemplate,
+    pub(crate) limits: nodes::Limits,
+    pub(crate) cluster: ApplicationClient,
+    pub(crate) job: Job,
+    /// Zero of the machine's clock.
+    pub(crate) began: Instant,
+    pub(crate) tickets: Tickets,
+    pub(crate) tasks: TaskTracker,
+    pub(crate) news: NewsSender,
+    pub(crate) rm: mpsc::Sender<Order>,
+    pub(crate) console: Arc<Console>,
+    pub(crate) grants: BTreeMap<ContainerId, Granted>,
+    pub(crate) links: BTreeMap<ContainerId, Link>,
+    pub(crate) seats: Vec<JobSeat>,
+    pub(crate) exchange: Option<Exchange>,
+    pub(crate) client: Client,
+    /// Launchers that have started ranks: each opens one output stream.
+    pub(crate) outputs_due: usize,
+    /// Output streams opened so far.
+    pub(crate) outputs_opened: usize,
+    pub(crate) reports: BTreeMap<Rank, wire::RankEnded>,
+    pub(crate) timing: wire::Timing,
+}
+
+impl Appmaster {
+    /// Until the verdict is out and everybody knows it.
+    pub(crate) async fn follow(&mut self, mut inbox: mpsc::Receiver<News>) -> Result<()> {
+        let mut terminate = signal(SignalKind::terminate())?;
+        let attach_by = Instant::now() + ATTACH_DEADLINE;
+        let mut todo = self.step(Event::Registered);
+        loop {
+            if let Some(verdict) = self.carry_out(todo).await {
+                return self.finish(verdict, &mut inbox).await;
+            }
+            let wake = self.job.wakes_at();
+            let wake = wake.map(|at| self.began + Duration::from_millis(at.0));
+            let awaited = matches!(self.client, Client::Awaited);
+            todo = tokio::select! {
+                news = inbox.recv() => match news {
+                    Some(news) => self.hear(news).await,
+                    None => Vec::new(),
+                },
+                () = until(wake) => self.step(Event::Tick),
+                () = sleep_until(attach_by), if awaited => {
+                    self.go_on_alone();
+                    Vec::new()
+                }
+                _ = terminate.recv() => self.step(Event::KillRequested(KillReason::Terminated)),
+            };
+        }
+    }
+
+    pub(crate) fn step(&mut self, event: Event) -> Vec<Action> {
+        let elapsed = self.began.elapsed().as_millis();
+        let now = Millis(u64::try_from(elapsed).unwrap_or(u64::MAX));
+        self.job.step(now, event)
+    }
+
+    /// One piece of news; what the machine wants done about it.
+    async fn hear(&mut self, news: News) -> Vec<Action> {
+        match news {
+            News::Machine(event) => self.step(event),
+            News::Granted(granted) => {
+                let container = ContainerId(granted.container.id.to_string());
+                let grant = Grant {
+                    container: container.clone(),
+                    node: NodeId(granted.container.node.to_string()),
+                    resources: nodes::amount(&granted.container.resource),
+                    round: granted.round,
+                };
+                self.grants.insert(container, granted);
+                self.step(Event::Granted(grant))
+            }
+            News::LauncherJoined {
+                container,
+                orders,
+                node,
+            } => {
+                tracing::info!(
+                    glibc = node.glibc,
+                    cores = node.cores,
+                    "{container} has joined"
+                );
+                let index = self.links.len();
+                self.links.insert(container.clone(), Link { orders, index });
+                self.step(Event::Joined(container))
+            }
+            News::LauncherSaid { container, event } => self.launcher_said(container, event).await,
+            News::LauncherLeft(container) => {
+                self.links.remove(&container);
+                self.step(Event::LinkLost(container))
+            }
+            News::OutputOpened => {
+                self.outputs_opened += 1;
+                Vec::new()
+            }
+            News::OutputTaken => Vec::new(),
+            News::ClientAttached(events) => {
+                self.client = Client::Attached(events);
+                Vec::new()
+            }
+            News::ClientSignal(signal) => {
+                self.order_all(&ToLauncher::Signal(wire::Signal { signal }))
+                    .await;
+                Vec::new()
+            }
+            News::ClientKill(reason) => self.step(Event::KillRequested(reason)),
+            News::ClientLeft => {
+                self.client = Client::Gone;
+                self.step(Event::KillRequested(KillReason::ClientLost))
+            }
+        }
+    }
+
+    async fn launcher_said(
+        &mut self,
+        container: ContainerId,
+        event: wire::launcher_event::Event,
+    ) -> Vec<Action> {
+        use wire::launcher_event::Event as Said;
+        match event {
+            Said::Hello(_) => self.step(Event::Misbehaved {
+                container,
+                what: "said hello twice".into(),
+            }),
+            Said::Started(started) => {
+                self.outputs_due += 1;
+                self.timing.started_us = self.timing.started_us.max(started.at_us);
+                Vec::new()
+            }
+            Said::Fence(fence) => self.fence(container, fence).await,
+            Said::PmiSeen(_) => self.step(Event::PmiSeen(container)),
+            Said::Abort(abort) => {
+                tracing::info!(rank = abort.rank, "MPI_Abort: {}", abort.message);
+                self.step(Event::Aborted {
+                    rank: Rank(abort.rank),
+                    code: abort.exit_code,
+                })
+            }
+            Said::Refusal(refusal) => self.step(Event::Refused {
+                container,
+                sentence: refusal.sentence,
+                code: u8::try_from(refusal.exit_code).unwrap_or(u8::MAX),
+            }),
+            Said::Ended(ended) => {
+                let rank = Rank(ended.rank);
+                let stage = match ended.pmi() {
+                    wire::PmiStage::Silent => Stage::Silent,
+                    wire::PmiStage::Initialized => Stage::Initialized,
+                    wire::PmiStage::Finalized => Stage::Finalized,
+                };
+                let end = ended.how.map(End::try_from);
+                self.reports.insert(rank, ended);
+                match end {
+                    Some(Ok(end)) => self.step(Event::RankEnded { rank, end, stage }),
+                    Some(Err(_)) | None => self.step(Event::Misbehaved {
+                        container,
+                        what: format!("reported an end of rank {rank} that no process can have"),
+                    }),
+                }
+            }
+        }
+    }
+
+    /// Every rank of one container is in the barrier.
+    async fn fence(&mut self, container: ContainerId, fence: wire::Fence) -> Vec<Action> {
+        let (Some(link), Some(exchange)) = (self.links.get(&container), &mut self.exchange) else {
+            return Vec::new();
+        };
+        let puts = fence.puts.into_iter().map(|put| (put.key, put.value));
+        match exchange.on_fence(link.index, puts.collect()) {
+            Ok(None) => Vec::new(),
+            Ok(Some(all)) => {
+                let puts = all
+                    .into_iter()
+                    .map(|(key, value)| wire::KeyValue { key, value })
+                    .collect();
+                self.order_all(&ToLauncher::FenceDone(wire::FenceDone { puts }))
+                    .await;
+                Vec::new()
+            }
+            Err(error) => self.step(Event::Misbehaved {
+                container,
+                what: format!("broke the exchange of the ranks' addresses: {error}"),
+            }),
+        }
+    }
+}
+
+async fn until(wake: Option<Instant>) {
+    match wake {
+        Some(at) => sleep_until(at).await,
+        None => pending().await,
+    }
+}

@@ -1,0 +1,53 @@
+//! What the tasks of the AM tell its one loop.
+
+use job::wire;
+use policy::ContainerId;
+use policy::lifecycle::{Event, KillReason};
+use tokio::sync::mpsc;
+use tonic::Status;
+
+use crate::resource_manager::Granted;
+
+/// Orders to one launcher.
+pub(crate) type Orders = mpsc::Sender<Result<wire::LauncherOrder, Status>>;
+/// Events for the client.
+pub(crate) type JobEvents = mpsc::Sender<Result<wire::JobEvent, Status>>;
+
+/// One piece of news.
+pub(crate) enum News {
+    /// For the machine as it is.
+    Machine(Event),
+    /// The ResourceManager has granted a container.
+    Granted(Granted),
+    /// A launcher has dialled in.
+    LauncherJoined {
+        container: ContainerId,
+        orders: Orders,
+        node: wire::NodeFacts,
+    },
+    /// It said something.
+    LauncherSaid {
+        container: ContainerId,
+        event: wire::launcher_event::Event,
+    },
+    /// Its link broke or ended.
+    LauncherLeft(ContainerId),
+    /// A launcher has begun to hand over the output of its ranks.
+    OutputOpened,
+    /// A launcher has handed over all of it.
+    OutputTaken,
+    /// The client has attached.
+    ClientAttached(JobEvents),
+    /// It sent a signal for the ranks.
+    ClientSignal(i32),
+    /// It wants the job ended.
+    ClientKill(KillReason),
+    /// Its link broke or ended.
+    ClientLeft,
+}
+
+/// The loop's end of the channel. Bounded: whoever has news waits until it is heard.
+pub(crate) type NewsSender = mpsc::Sender<News>;
+
+/// News that may wait unheard.
+pub(crate) const NEWS_QUEUE: usize = 1024;

@@ -1,0 +1,249 @@
+//! The one task that owns the allocate stream.
+//!
+//! It asks, gives back and finishes as the loop orders, and tells it what came: containers with
+//! their tokens, ends of containers, silence.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use policy::Placement;
+use policy::lifecycle::{Event, KillReason};
+use policy::{ContainerId, Millis};
+use proto_hadoop::yarn::{
+    AllocateRequest, AllocateResponse, AmCommand, Container, FinalApplicationStatus, NmTokens,
+    ResourceRequest,
+};
+use proto_hadoop::{ApplicationMasterClient, CallError};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{sleep, timeout};
+
+use crate::news::{News, NewsSender};
+use crate::requests::RequestTable;
+
+/// Between two calls while containers are waited for, or something has just broken.
+const BUSY: Duration = Duration::from_millis(100);
+/// Between two calls otherwise. YARN expects one within ten minutes.
+const IDLE: Duration = Duration::from_secs(1);
+/// How long to unregister; after that the ResourceManager judges by our exit.
+const FINISH_DEADLINE: Duration = Duration::from_secs(15);
+/// Between two asks whether we are unregistered.
+const FINISH_PAUSE: Duration = Duration::from_millis(20);
+
+/// What the loop orders.
+pub(crate) enum Order {
+    /// Replace everything that is asked for.
+    Ask { round: u32, placement: Placement },
+    /// Give these back.
+    Release(Vec<proto_hadoop::ContainerId>),
+    /// Look more often from now on.
+    Hurry,
+    /// Unregister, and say so.
+    Finish {
+        status: FinalApplicationStatus,
+        diagnostics: String,
+        done: oneshot::Sender<Counts>,
+    },
+}
+
+/// How often was called.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    /// Allocate calls.
+    pub allocates: u32,
+    /// Those that carried requests for containers.
+    pub asking: u32,
+}
+
+/// A granted container with all that is needed to start it.
+#[derive(Clone, Debug)]
+pub(crate) struct Granted {
+    pub container: Container,
+    pub nm_token: Option<credentials::Token>,
+    pub round: u32,
+}
+
+/// The task.
+pub(crate) struct ResourceManager {
+    client: ApplicationMasterClient,
+    /// Where we listen, as registered.
+    host: String,
+    port: u16,
+    table: RequestTable,
+    nm_tokens: NmTokens,
+    releases: Vec<proto_hadoop::ContainerId>,
+    /// Rows that the ResourceManager has not heard of yet.
+    unsent: Vec<ResourceRequest>,
+    /// Rack of each host asked for, to count rows down.
+    racks: BTreeMap<String, String>,
+    counts: Counts,
+    hurry: bool,
+    /// YARN takes us for dead after twice this.
+    patience: Duration,
+    news: NewsSender,
+}
+
+impl ResourceManager {
+    /// Over a client that has registered `host` and `port`. `expiry` is the silence after which
+    /// YARN takes us for dead.
+    pub(crate) fn new(
+        client: ApplicationMasterClient,
+        host: String,
+        port: u16,
+        expiry: Duration,
+        news: NewsSender,
+    ) -> Self {
+        Self {
+            client,
+            host,
+            port,
+            table: RequestTable::default(),
+            nm_tokens: NmTokens::default(),
+            releases: Vec::new(),
+            unsent: Vec::new(),
+            racks: BTreeMap::new(),
+            counts: Counts::default(),
+            hurry: false,
+            patience: expiry / 2,
+            news,
+        }
+    }
+
+    /// Heartbeats until it has finished, or nobody gives orders any more.
+    pub(crate) async fn run(mut self, mut orders: mpsc::Receiver<Order>) {
+        let mut heard = Instant::now();
+        loop {
+            match self.allocate().await {
+                Ok(()) => heard = Instant::now(),
+                Err(error) if error.is_attempt_gone() => {
+                    tracing::error!("this attempt is over: {error}");
+                    let over = Event::KillRequested(KillReason::Terminated);
+                    let _heard = self.news.send(News::Machine(over)).await.is_ok();
+                    return;
+                }
+                Err(error) if error.is_not_registered() => {
+                    tracing::warn!("the ResourceManager has restarted: registering again");
+                    self.register_again().await;
+                }
+                Err(error) => {
+                    tracing::warn!("allocate: {error}");
+                    if heard.elapsed() > self.patience {
+                        let silent = millis(heard.elapsed());
+                        let lost = Event::ResourceManagerLost { silent };
+                        let _heard = self.news.send(News::Machine(lost)).await.is_ok();
+                        heard = Instant::now();
+                    }
+                }
+            }
+            let pause = if self.hurry || !self.table.is_empty() {
+                BUSY
+            } else {
+                IDLE
+            };
+            let order = tokio::select! {
+                order = orders.recv() => order,
+                () = sleep(pause) => continue,
+            };
+            match order {
+                None => return,
+                Some(Order::Ask { round, placement }) => self.ask(round, &placement),
+                Some(Order::Release(containers)) => self.releases.extend(containers),
+                Some(Order::Hurry) => self.hurry = true,
+                Some(Order::Finish {
+                    status,
+                    diagnostics,
+                    done,
+                }) => {
+                    match timeout(FINISH_DEADLINE, self.finish(status, &diagnostics)).await {
+                        Ok(()) => {}
+                        Err(_late) => tracing::error!("could not unregister in time"),
+                    }
+                    let _awaited = done.send(self.counts).is_ok();
+                    return;
+                }
+            }
+        }
+    }
+
+    fn ask(&mut self, round: u32, placement: &Placement) {
+        let shares = placement.shares.iter();
+        self.racks = shares
+            .map(|share| (share.host.clone(), share.rack.clone()))
+            .collect();
+        let rows = self.table.replace(round, placement);
+        self.unsent.extend(rows);
+    }
+
+    async fn allocate(&mut self) -> Result<(), CallError> {
+        self.counts.allocates += 1;
+        if self.unsent.iter().any(|row| row.containers > 0) {
+            self.counts.asking += 1;
+        }
+        let request = AllocateRequest {
+            asks: std::mem::take(&mut self.unsent),
+            releases: std::mem::take(&mut self.releases),
+            ..AllocateRequest::default()
+        };
+        let answer = match self.client.allocate(request.clone()).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                // Rows and releases are absolute: saying them again changes nothing.
+                self.unsent = request.asks;
+                self.releases = request.releases;
+                return Err(error);
+            }
+        };
+        self.take_in(answer).await;
+        Ok(())
+    }
+
+    /// A ResourceManager that has restarted knows the attempt but none of its requests.
+    async fn register_again(&mut self) {
+        match self.client.register(&self.host, Some(self.port), "").await {
+            Ok(_registration) => self.unsent = self.table.all(),
+            Err(error) => tracing::warn!("registerApplicationMaster: {error}"),
+        }
+    }
+
+    async fn take_in(&mut self, answer: AllocateResponse) {
+        let _changed = self.nm_tokens.keep(answer.nm_tokens);
+        for container in answer.allocated {
+            let host = &container.node.host;
+            let rack = self.racks.get(host).cloned().unwrap_or_default();
+            let round = self
+                .table
+                .served(container.allocation_request_id, host, &rack);
+            let granted = Granted {
+                nm_token: self.nm_tokens.of(&container.node).cloned(),
+                round: round.unwrap_or_default(),
+                container,
+            };
+            let _heard = self.news.send(News::Granted(granted)).await.is_ok();
+        }
+        for status in answer.completed {
+            let ended = Event::ContainerEnded {
+                container: ContainerId(status.id.to_string()),
+                status: status.exit_status,
+                diagnostics: status.diagnostics,
+            };
+            let _heard = self.news.send(News::Machine(ended)).await.is_ok();
+        }
+        if answer.command == Some(AmCommand::Shutdown) {
+            let over = Event::KillRequested(KillReason::Terminated);
+            let _heard = self.news.send(News::Machine(over)).await.is_ok();
+        }
+    }
+
+    async fn finish(&mut self, status: FinalApplicationStatus, diagnostics: &str) {
+        loop {
+            match self.client.finish(status, diagnostics, "").await {
+                Ok(()) => return,
+                Err(error) => tracing::warn!("finishApplicationMaster: {error}"),
+            }
+            sleep(FINISH_PAUSE).await;
+        }
+    }
+}
+
+fn millis(span: Duration) -> Millis {
+    Millis(u64::try_from(span.as_millis()).unwrap_or(u64::MAX))
+}

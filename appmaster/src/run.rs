@@ -1,0 +1,155 @@
+//! Sets the AM up: its port, its registration, the task that talks to the ResourceManager.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result};
+use job::wire;
+use policy::allocate::All;
+use policy::lifecycle::{Job, Limits};
+use policy::{Demand, MiB, Resources, Vcores};
+use proto_hadoop::{ApplicationClient, ApplicationMasterClient, ContainerId};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::console::Console;
+use crate::containers::LaunchTemplate;
+use crate::follow::{Appmaster, Client};
+use crate::launchers::Tickets;
+use crate::news::NEWS_QUEUE;
+use crate::resource_manager::ResourceManager;
+use crate::seat::Seat;
+use crate::serve::{self, Doors};
+use crate::{address, nodes};
+
+/// Orders that may wait for the task that talks to the ResourceManager.
+const ORDER_QUEUE: usize = 64;
+
+/// Runs the job whose seat this container's environment describes.
+pub(crate) async fn run() -> Result<()> {
+    let born = now_us();
+    let seat = Seat::read()?;
+    let description = seat.description.clone();
+    let (listener, port) = address::listen(description.am_ports).await?;
+    let host = address::host(description.interface.as_deref(), &seat.node_host)?;
+
+    let (news, inbox) = mpsc::channel(NEWS_QUEUE);
+    let tasks = TaskTracker::new();
+    let leaving = CancellationToken::new();
+    let console = Arc::new(Console::new());
+    let tickets = Tickets::default();
+    serve::start(
+        listener,
+        &seat.keys,
+        &Doors {
+            news: news.clone(),
+            console: Arc::clone(&console),
+            tickets: tickets.clone(),
+            tasks: tasks.clone(),
+            leaving: leaving.clone(),
+        },
+    )?;
+
+    let rm =
+        ApplicationMasterClient::new(description.rm_scheduler.clone(), seat.amrm_token.clone());
+    let registration = rm
+        .register(&host, Some(port), "")
+        .await
+        .context("cannot register with the ResourceManager")?;
+    let registered = now_us();
+    let appmaster = format!("{host}:{port}");
+    tracing::info!(
+        container = seat.container,
+        "registered, listening on {appmaster}"
+    );
+
+    let cluster = ApplicationClient::new(description.rm_client.clone(), &description.user);
+    let step = step(&cluster, &seat).await;
+
+    let (rm_orders, rm_inbox) = mpsc::channel(ORDER_QUEUE);
+    let expiry = Duration::from_millis(description.am_expiry_ms);
+    let rm = ResourceManager::new(rm, host, port, expiry, news.clone());
+    tasks.spawn(rm.run(rm_inbox));
+
+    let mut appmaster = Appmaster {
+        launch: LaunchTemplate::new(&seat, appmaster)?,
+        limits: nodes::Limits::new(&registration, step),
+        cluster,
+        job: Job::new(demand(&seat, step)?, Limits::default(), Box::new(All)),
+        began: Instant::now(),
+        tickets,
+        tasks: tasks.clone(),
+        news,
+        rm: rm_orders,
+        console,
+        grants: BTreeMap::new(),
+        links: BTreeMap::new(),
+        seats: Vec::new(),
+        exchange: None,
+        client: Client::Awaited,
+        outputs_due: 0,
+        outputs_opened: 0,
+        reports: BTreeMap::new(),
+        timing: wire::Timing {
+            appmaster_started_us: born,
+            registered_us: registered,
+            ..wire::Timing::default()
+        },
+        seat,
+    };
+    let outcome = appmaster.follow(inbox).await;
+    leaving.cancel();
+    tasks.close();
+    // What is still under way has nobody to serve any more.
+    let _ended = timeout(Duration::from_secs(1), tasks.wait()).await.is_ok();
+    outcome
+}
+
+/// To multiples of what the ResourceManager rounds containers up: what the client's settings say,
+/// unless this AM's own container proves them wrong.
+async fn step(cluster: &ApplicationClient, seat: &Seat) -> MiB {
+    let said = MiB(seat.description.allocation_step_mib.max(1));
+    let asked = seat.description.am_memory_mib;
+    let report = match seat.container.parse::<ContainerId>() {
+        Ok(container) => cluster.report(&container.attempt.application).await.ok(),
+        Err(_unreadable) => None,
+    };
+    match report.map(|report| report.usage.used.memory_mib) {
+        None | Some(0) => said,
+        Some(got) if asked.div_ceil(said.0) * said.0 == got => said,
+        Some(got) => {
+            tracing::warn!("the cluster rounds to {got} MiB, the client's settings say {said}");
+            MiB(got)
+        }
+    }
+}
+
+fn demand(seat: &Seat, step: MiB) -> Result<Demand> {
+    let description = &seat.description;
+    Ok(Demand {
+        processes: description
+            .processes
+            .try_into()
+            .context("the job description asks for no process")?,
+        unit: Resources {
+            memory: match description.memory_is_explicit {
+                true => MiB(description.memory_per_process_mib),
+                false => step,
+            },
+            vcores: Vcores(description.vcores_per_process),
+        },
+        memory_is_explicit: description.memory_is_explicit,
+        oversubscribe: true,
+    })
+}
+
+/// Microseconds since 1970, on this node's clock.
+pub(crate) fn now_us() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
+    })
+}

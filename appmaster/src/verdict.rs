@@ -1,0 +1,111 @@
+//! The end of a job in words and numbers: exit code, final state, memory.
+
+use job::exit::Exit;
+use job::wire;
+use policy::lifecycle::{Cause, KillReason, Verdict};
+use proto_hadoop::yarn::FinalApplicationStatus;
+
+/// What the client exits with.
+pub(crate) fn exit_code(verdict: &Verdict) -> u8 {
+    let Some(cause) = &verdict.cause else {
+        return Exit::Success.code();
+    };
+    match cause {
+        Cause::RankFailed { end, .. } => end.code(),
+        // As the shell would see it; an abort is never a success.
+        Cause::Aborted { code, .. } => match code.to_le_bytes()[0] {
+            0 => 1,
+            low => low,
+        },
+        Cause::LeftEarly { .. } | Cause::NeverInitialized { .. } => 1,
+        Cause::Refused { code, .. } => *code,
+        Cause::StartFailed { .. }
+        | Cause::NotJoined { .. }
+        | Cause::ContainerEnded { .. }
+        | Cause::LinkLost { .. }
+        | Cause::Misbehaved { .. }
+        | Cause::ResourceManagerLost { .. } => Exit::Lost.code(),
+        Cause::Impossible(_) => Exit::Impossible.code(),
+        Cause::Killed(KillReason::Interrupted) => Exit::Interrupted.code(),
+        Cause::Killed(KillReason::ClientLost | KillReason::Terminated) => Exit::Killed.code(),
+    }
+}
+
+/// The state on the wire to the client.
+pub(crate) fn final_state(verdict: &Verdict) -> wire::FinalState {
+    match &verdict.cause {
+        None => wire::FinalState::Succeeded,
+        Some(Cause::Killed(_)) => wire::FinalState::Killed,
+        Some(_) => wire::FinalState::Failed,
+    }
+}
+
+/// The state that YARN is told.
+pub(crate) fn final_status(verdict: &Verdict) -> FinalApplicationStatus {
+    match final_state(verdict) {
+        wire::FinalState::Succeeded => FinalApplicationStatus::Succeeded,
+        wire::FinalState::Failed => FinalApplicationStatus::Failed,
+        wire::FinalState::Killed => FinalApplicationStatus::Killed,
+    }
+}
+
+/// One sentence with the cause; empty for a success.
+pub(crate) fn sentence(verdict: &Verdict) -> String {
+    let cause = verdict.cause.as_ref();
+    cause.map(ToString::to_string).unwrap_or_default()
+}
+
+/// Resident and virtual memory of this process, from `/proc/self/status`.
+pub(crate) fn memory() -> wire::Memory {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let kib = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        let number = line.and_then(|line| line.trim().strip_suffix(" kB"));
+        number.and_then(|n| n.trim().parse().ok()).unwrap_or(0)
+    };
+    wire::Memory {
+        resident_kib: kib("VmRSS:"),
+        virtual_kib: kib("VmSize:"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use policy::{End, Rank};
+
+    use super::*;
+
+    fn failed(cause: Cause) -> Verdict {
+        Verdict { cause: Some(cause) }
+    }
+
+    #[test]
+    fn the_code_is_that_of_the_program_where_there_is_one() {
+        let rank = |end| Cause::RankFailed {
+            rank: Rank(0),
+            host: "n".into(),
+            end,
+        };
+        let abort = |code| Cause::Aborted {
+            rank: Rank(0),
+            host: "n".into(),
+            code,
+        };
+        assert_eq!(exit_code(&Verdict { cause: None }), 0);
+        assert_eq!(exit_code(&failed(rank(End::Code(7)))), 7);
+        assert_eq!(exit_code(&failed(rank(End::Signal(11)))), 139);
+        assert_eq!(exit_code(&failed(abort(77))), 77);
+        assert_eq!(exit_code(&failed(abort(0))), 1);
+        assert_eq!(exit_code(&failed(abort(256))), 1);
+        assert_eq!(
+            exit_code(&failed(Cause::Killed(KillReason::Interrupted))),
+            130
+        );
+    }
+
+    #[test]
+    fn memory_is_what_the_kernel_says() {
+        let memory = memory();
+        assert!(memory.resident_kib > 100 && memory.virtual_kib > memory.resident_kib);
+    }
+}
