@@ -1,12 +1,54 @@
 //! `gerbil-run`: an `mpiexec` for stock Hadoop YARN.
+//!
+//! One run: the command line ([`arguments`]) and Hadoop's own settings become a job that is fully
+//! [`resolve`]d; [`preflight`] proves that the cluster can give what it wants, while [`stage`] puts
+//! the program where YARN finds it; [`submit`] hands the application over, with the [`keys`] of
+//! this one job; [`follow`] waits for its ApplicationMaster, attaches, mirrors output ([`streams`]),
+//! input and signals, and ends with the program's own exit code.
+//!
+//! The same file is also ApplicationMaster, launcher and warden: YARN starts it so, with a first
+//! argument that no user types.
 
-#[cfg_attr(
-    not(test),
-    expect(
-        dead_code,
-        reason = "the command line that stages is the next part of the client"
-    )
-)]
+mod arguments;
+mod environment;
+mod failure;
+mod follow;
+mod interrupt;
+mod keys;
+mod kill;
+mod link;
+mod preflight;
+mod progress;
+mod resolve;
+mod run;
 mod stage;
+mod streams;
+mod submit;
+mod timing;
+mod words;
 
-fn main() {}
+use std::process::ExitCode;
+
+use job::Role;
+use tracing_subscriber::EnvFilter;
+
+fn main() -> ExitCode {
+    let role = std::env::args()
+        .nth(1)
+        .and_then(|first| Role::from_argument(&first));
+    // On a node the log is the container's own; at the user's terminal only what went wrong.
+    let level = if role.is_some() { "info" } else { "error" };
+    let filter =
+        EnvFilter::try_from_env("GERBIL_LOG").unwrap_or_else(|_unset| EnvFilter::new(level));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .init();
+    match role {
+        Some(Role::Appmaster) => appmaster::main(),
+        Some(Role::ContainerLauncher) => container_launcher::main(),
+        Some(Role::Warden) => container_launcher::warden_main(std::env::args_os().skip(2)),
+        None => run::main(),
+    }
+}

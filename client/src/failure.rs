@@ -1,0 +1,35 @@
+//! What ends a run early: one sentence and an exit code.
+
+use std::fmt;
+
+use job::exit::Exit;
+
+/// Why the run cannot go on.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub exit: Exit,
+    pub sentence: String,
+}
+
+impl Failure {
+    pub(crate) fn new(exit: Exit, sentence: impl fmt::Display) -> Self {
+        Self {
+            exit,
+            sentence: sentence.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// One line on standard error, marked as ours: everything else there is the program's.
+#[expect(clippy::print_stderr, reason = "this is where our own words go")]
+pub(crate) fn say(sentence: impl fmt::Display) {
+    eprintln!("gerbil-run: {sentence}");
+}

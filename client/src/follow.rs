@@ -1,0 +1,346 @@
+//! From submit to the last word: waits for the ApplicationMaster, attaches to it, mirrors the job.
+
+use std::time::Duration;
+
+use job::exit::{self, Exit};
+use job::wire;
+use job::wire::client_order::Order;
+use job::wire::clients_client::ClientsClient;
+use job::wire::job_event::Event;
+use proto_hadoop::yarn::{ApplicationReport, FinalApplicationStatus, YarnApplicationState};
+use proto_hadoop::{ApplicationClient, ApplicationId, CallError};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::transport::Channel;
+
+use crate::failure::{Failure, say};
+use crate::interrupt::Interrupts;
+use crate::keys::Keys;
+use crate::kill::kill;
+use crate::link::dial;
+use crate::preflight::unavailable;
+use crate::progress::Progress;
+use crate::streams::{self, OutputEnd};
+
+/// Between two looks at the application: soon after the submit, and when it lasts.
+const SOON: Duration = Duration::from_millis(50);
+const LATER: Duration = Duration::from_millis(500);
+/// When "soon" is over.
+const SOON_ENDS: Duration = Duration::from_secs(10);
+/// A ResourceManager that has not answered for so long is given up.
+const RM_PATIENCE: Duration = Duration::from_secs(120);
+/// How long YARN may take to notice that an ApplicationMaster is gone. A NodeManager that still
+/// lives tells at once; a lost node takes YARN's own ten minutes.
+const GONE_PATIENCE: Duration = Duration::from_secs(30);
+/// After the last event and the last byte, for the thread that writes.
+const OUTPUT_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How the job ended, for the exit of the command.
+pub(crate) struct Ended {
+    pub code: u8,
+    /// Empty for a success.
+    pub sentence: String,
+    /// The ApplicationMaster's own words; absent when it could not be heard.
+    pub verdict: Option<wire::Verdict>,
+}
+
+/// One job that has been submitted.
+pub(crate) struct Follower<'a> {
+    pub rm: &'a ApplicationClient,
+    pub id: ApplicationId,
+    pub keys: &'a Keys,
+    pub progress: Progress,
+    pub interrupts: Interrupts,
+}
+
+/// What a look at the application showed.
+enum Seen {
+    Waiting,
+    Running(String),
+    Over(Box<ApplicationReport>),
+}
+
+impl Follower<'_> {
+    /// Until the job is over and gone.
+    pub(crate) async fn follow(mut self) -> Result<Ended, Failure> {
+        self.progress.show(format!("{}: submitted", self.id));
+        let address = loop {
+            let seen = tokio::select! {
+                seen = look(self.rm, self.id, &mut self.progress) => seen?,
+                signal = self.interrupts.next() => return self.interrupted(signal).await,
+            };
+            match seen {
+                Seen::Waiting => {}
+                Seen::Running(address) => break address,
+                Seen::Over(report) => return Ok(judge(&report)),
+            }
+        };
+        match dial(&address, self.keys).await {
+            Ok(client) => self.attached(client).await,
+            Err(error) => {
+                say(format!(
+                    "cannot reach the ApplicationMaster of {} at {address}: {}; is a firewall \
+                     between here and that port? --am-ports holds it in a range. The job goes on; \
+                     its output goes to the ApplicationMaster's log",
+                    self.id,
+                    chain(&error)
+                ));
+                self.unattached().await
+            }
+        }
+    }
+
+    /// Follows a job whose ApplicationMaster cannot be reached, through the ResourceManager.
+    async fn unattached(mut self) -> Result<Ended, Failure> {
+        loop {
+            let seen = tokio::select! {
+                seen = look(self.rm, self.id, &mut self.progress) => seen?,
+                signal = self.interrupts.next() => return self.interrupted(signal).await,
+            };
+            match seen {
+                Seen::Waiting => {}
+                Seen::Running(_) => sleep(LATER).await,
+                Seen::Over(report) => return Ok(judge(&report)),
+            }
+        }
+    }
+
+    /// Kills the job through the ResourceManager.
+    async fn interrupted(mut self, signal: u8) -> Result<Ended, Failure> {
+        self.progress.clear();
+        let report = kill(self.rm, &self.id, "interrupted by the user").await?;
+        Ok(Ended {
+            code: match report.final_status {
+                FinalApplicationStatus::Succeeded => Exit::Success.code(),
+                _ => 128u8.saturating_add(signal),
+            },
+            sentence: format!("{} was interrupted", self.id),
+            verdict: None,
+        })
+    }
+
+    async fn attached(mut self, mut client: ClientsClient<Channel>) -> Result<Ended, Failure> {
+        let (orders, outgoing) = mpsc::channel(16);
+        order(
+            &orders,
+            Order::Hello(wire::ClientHello {
+                build: job::BUILD.into(),
+            }),
+        )
+        .await;
+        let attached = async {
+            let events = client.attach(ReceiverStream::new(outgoing)).await?;
+            let output = client.output(wire::OutputRequest {}).await?;
+            Ok::<_, tonic::Status>((events.into_inner(), output.into_inner()))
+        };
+        let (mut events, output) = match attached.await {
+            Ok(streams) => streams,
+            Err(status) => return self.lost(status.message()).await,
+        };
+        let mut tasks = JoinSet::new();
+        tasks.spawn(streams::output(output));
+        let mut input = JoinSet::new();
+        input.spawn(streams::input(client));
+
+        let mut verdict: Option<wire::Verdict> = None;
+        let mut signalled: Option<u8> = None;
+        let mut output_end = None;
+        let broken = loop {
+            tokio::select! {
+                event = events.message() => match event {
+                    Ok(Some(wire::JobEvent { event: Some(Event::Phase(phase)) })) => {
+                        self.progress.phase(&phase);
+                    }
+                    Ok(Some(wire::JobEvent { event: Some(Event::Verdict(last)) })) => {
+                        self.progress.clear();
+                        verdict = Some(last);
+                    }
+                    Ok(Some(wire::JobEvent { event: Some(Event::Unregistered(_)) })) => break None,
+                    Ok(Some(wire::JobEvent { event: None })) => {}
+                    Ok(None) => break Some("it closed the connection".to_owned()),
+                    Err(status) => break Some(status.message().to_owned()),
+                },
+                Some(Ok(end)) = tasks.join_next() => {
+                    // The reader of our output has gone, as in `gerbil-run … | head`: the job ends
+                    // as a local program would.
+                    if end == OutputEnd::NoReader && signalled.is_none() {
+                        signalled = Some(SIGPIPE);
+                        order(&orders, Order::Kill(wire::Kill { reason: "nobody reads the output".into() })).await;
+                    }
+                    output_end = Some(end);
+                }
+                signal = self.interrupts.next() => {
+                    self.progress.clear();
+                    if signalled.is_some() {
+                        return self.interrupted(signal).await;
+                    }
+                    signalled = Some(signal);
+                    say("ending the job; once more to end it at once");
+                    order(&orders, Order::Kill(wire::Kill { reason: "interrupted by the user".into() })).await;
+                }
+            }
+        };
+        input.abort_all();
+        // The last bytes may still be on their way to the terminal.
+        if output_end.is_none() && broken.is_none() {
+            let last = timeout(OUTPUT_PATIENCE, tasks.join_next()).await;
+            output_end = last.ok().flatten().and_then(Result::ok);
+        }
+        match (verdict, broken) {
+            (Some(verdict), _) => {
+                self.progress.clear();
+                if output_end == Some(OutputEnd::Broken) {
+                    say("the connection broke while output was on its way: some of it is missing");
+                }
+                Ok(conclude(verdict, signalled))
+            }
+            (None, why) => {
+                let why = why.unwrap_or_else(|| "it left without a verdict".into());
+                self.lost(&why).await
+            }
+        }
+    }
+
+    /// The link broke without a verdict: the ResourceManager knows what became of the job.
+    async fn lost(mut self, why: &str) -> Result<Ended, Failure> {
+        let deadline = Instant::now() + GONE_PATIENCE;
+        self.progress
+            .show(format!("lost the ApplicationMaster ({why}), asking YARN"));
+        while Instant::now() < deadline {
+            let report = self
+                .rm
+                .report(&self.id)
+                .await
+                .map_err(|e| unavailable(&e))?;
+            if report.state.is_final() {
+                let mut ended = judge(&report);
+                if ended.code == 0 || ended.sentence.is_empty() {
+                    return Ok(ended);
+                }
+                ended.sentence = format!(
+                    "lost the ApplicationMaster of {}: {}",
+                    self.id, ended.sentence
+                );
+                return Ok(ended);
+            }
+            sleep(LATER).await;
+        }
+        // It may be cut off from us alone; what nobody follows must not stay.
+        let _report = kill(self.rm, &self.id, "the client lost the ApplicationMaster").await?;
+        Ok(Ended {
+            code: Exit::Lost.code(),
+            sentence: format!(
+                "lost the ApplicationMaster of {}: {why}; YARN still took it for alive after {} s, \
+                 so the job was killed",
+                self.id,
+                GONE_PATIENCE.as_secs()
+            ),
+            verdict: None,
+        })
+    }
+}
+
+/// The exit of a local program whose reader has gone.
+const SIGPIPE: u8 = 13;
+
+/// One look at the application, after a pause that grows with its age.
+async fn look(
+    rm: &ApplicationClient,
+    id: ApplicationId,
+    progress: &mut Progress,
+) -> Result<Seen, Failure> {
+    let report = patiently(rm, &id).await?;
+    let seen = match report.state {
+        state if state.is_final() => return Ok(Seen::Over(Box::new(report))),
+        YarnApplicationState::Running => match report.rpc_port {
+            Some(port) => return Ok(Seen::Running(format!("{}:{port}", report.host))),
+            None => Seen::Waiting,
+        },
+        _ => Seen::Waiting,
+    };
+    let reason = report.diagnostics.trim();
+    if !reason.is_empty() && reason != "N/A" {
+        progress.wait(&reason.split_whitespace().collect::<Vec<_>>().join(" "));
+    }
+    let young = progress.age() < SOON_ENDS;
+    sleep(if young { SOON } else { LATER }).await;
+    Ok(seen)
+}
+
+/// A ResourceManager may restart or fail over while a job waits or runs.
+async fn patiently(
+    rm: &ApplicationClient,
+    id: &ApplicationId,
+) -> Result<ApplicationReport, Failure> {
+    let deadline = Instant::now() + RM_PATIENCE;
+    loop {
+        match rm.report(id).await {
+            Ok(report) => return Ok(report),
+            Err(error @ CallError::Remote { .. }) => return Err(unavailable(&error)),
+            Err(error) if Instant::now() > deadline => return Err(unavailable(&error)),
+            Err(_passing) => sleep(LATER).await,
+        }
+    }
+}
+
+async fn order(orders: &mpsc::Sender<wire::ClientOrder>, order: Order) {
+    let order = wire::ClientOrder { order: Some(order) };
+    // A link that is gone has its own report.
+    let _sent = orders.send(order).await.is_ok();
+}
+
+/// What the ApplicationMaster says decides.
+fn conclude(verdict: wire::Verdict, signalled: Option<u8>) -> Ended {
+    let killed = verdict.state() == wire::FinalState::Killed;
+    let code = match signalled {
+        Some(signal) if killed => 128u8.saturating_add(signal),
+        _ => u8::try_from(verdict.exit_code).unwrap_or(Exit::Lost.code()),
+    };
+    Ended {
+        code,
+        sentence: if signalled == Some(SIGPIPE) {
+            String::new()
+        } else {
+            verdict.sentence.clone()
+        },
+        verdict: Some(verdict),
+    }
+}
+
+/// What YARN says decides, where the ApplicationMaster cannot be heard.
+fn judge(report: &ApplicationReport) -> Ended {
+    let said = report.diagnostics.trim();
+    let said = if said.is_empty() || said == "N/A" {
+        format!(
+            "YARN gives no reason; see yarn logs -applicationId {}",
+            report.id
+        )
+    } else {
+        said.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let (code, sentence) = match (report.state, report.final_status) {
+        (_, FinalApplicationStatus::Succeeded) => (Exit::Success.code(), String::new()),
+        (YarnApplicationState::Killed, _) => (
+            Exit::Killed.code(),
+            format!("{} was killed through YARN: {said}", report.id),
+        ),
+        _ => (
+            exit::code_in_diagnostics(said.as_str()).unwrap_or(Exit::Lost.code()),
+            format!("{} failed: {said}", report.id),
+        ),
+    };
+    Ended {
+        code,
+        sentence,
+        verdict: None,
+    }
+}
+
+/// An error with its causes, on one line.
+fn chain(error: &anyhow::Error) -> String {
+    let mut parts: Vec<String> = error.chain().map(ToString::to_string).collect();
+    parts.dedup();
+    parts.join(": ")
+}

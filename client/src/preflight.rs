@@ -1,0 +1,110 @@
+//! Proof, before anything is submitted, that the cluster can give what the job wants.
+
+use job::exit::Exit;
+use policy::allocate::{All, Allocator};
+use policy::{ClusterView, Counted, Demand, MiB, NodeId, NodeView, Resources, Vcores};
+use proto_hadoop::yarn::{NewApplication, NodeReport, NodeState, QueueInfo, QueueState, Resource};
+use proto_hadoop::{ApplicationClient, CallError};
+
+use crate::failure::Failure;
+use crate::resolve::Resolved;
+
+/// Asks the ResourceManager, checks, and returns the id of the new application.
+pub(crate) async fn check(
+    rm: &ApplicationClient,
+    resolved: &Resolved,
+) -> Result<NewApplication, Failure> {
+    let (nodes, queue, application) = tokio::try_join!(
+        rm.nodes(&[NodeState::Running]),
+        queue(rm, &resolved.queue),
+        rm.new_application(),
+    )
+    .map_err(|error| unavailable(&error))?;
+    check_queue(&resolved.queue, queue.as_ref())?;
+    check_room(resolved, &nodes, &application.maximum)?;
+    Ok(application)
+}
+
+/// The ResourceManager does not answer, or answers nonsense.
+pub(crate) fn unavailable(error: &CallError) -> Failure {
+    Failure::new(Exit::Unavailable, format!("the ResourceManager: {error}"))
+}
+
+/// A queue that does not exist is an exception on some Hadoop lines, an empty answer on others.
+async fn queue(rm: &ApplicationClient, name: &str) -> Result<Option<QueueInfo>, CallError> {
+    match rm.queue_info(name).await {
+        Err(CallError::Remote { .. }) => Ok(None),
+        other => other,
+    }
+}
+
+fn check_queue(name: &str, queue: Option<&QueueInfo>) -> Result<(), Failure> {
+    let refuse = |sentence: String| Err(Failure::new(Exit::Impossible, sentence));
+    match queue {
+        None => refuse(format!(
+            "there is no queue {name} on this cluster; choose another one with --queue (yarn queue \
+             -list, or the scheduler page of the ResourceManager, shows them)"
+        )),
+        Some(queue) if queue.state == QueueState::Stopped => refuse(format!(
+            "the queue {name} is stopped; choose another one with --queue"
+        )),
+        Some(queue) if !queue.children.is_empty() => {
+            let children: Vec<&str> = queue.children.iter().map(|q| q.name.as_str()).collect();
+            refuse(format!(
+                "the queue {name} only holds other queues: submit to one of them with --queue ({})",
+                children.join(", ")
+            ))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// Whether the job fits the cluster when nothing else runs there.
+fn check_room(
+    resolved: &Resolved,
+    nodes: &[NodeReport],
+    maximum: &Resource,
+) -> Result<(), Failure> {
+    let empty = |report: &NodeReport| NodeView {
+        id: NodeId(report.id.to_string()),
+        host: report.id.host.clone(),
+        rack: report.rack.clone(),
+        capability: Resources::new(report.capability.memory_mib, report.capability.vcores),
+        used: Resources::default(),
+    };
+    let view = ClusterView {
+        nodes: nodes
+            .iter()
+            .filter(|n| n.labels.is_empty())
+            .map(empty)
+            .collect(),
+        maximum: Resources::new(maximum.memory_mib, maximum.vcores),
+        step: MiB(resolved.allocation_step_mib),
+        // What the scheduler counts is known only to a registered ApplicationMaster.
+        counted: Counted::Memory,
+    };
+    let Ok(processes) = resolved.processes.try_into() else {
+        return Err(Failure::new(Exit::Usage, "a job has at least one process"));
+    };
+    let demand = Demand {
+        processes,
+        unit: Resources::new(resolved.memory_mib, resolved.vcores),
+        memory_is_explicit: resolved.memory_is_explicit,
+        oversubscribe: true,
+    };
+    if demand.unit.vcores > view.maximum.vcores {
+        return Err(Failure::new(
+            Exit::Impossible,
+            format!(
+                "one process wants {}, but this cluster gives a container at most {}; ask for less \
+                 with --vcores-per-proc",
+                demand.unit.vcores,
+                Vcores(maximum.vcores)
+            ),
+        ));
+    }
+    match All.place(&demand, &view) {
+        Ok(_) => Ok(()),
+        Err(rejection) => Err(Failure::new(Exit::Impossible, rejection)),
+    }
+}

@@ -1,0 +1,86 @@
+//! What the user sees while the job is on its way: a line that changes on a terminal, nothing in a
+//! pipe except a wait that lasts.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use job::wire;
+
+use crate::failure::say;
+
+/// In a pipe a wait is mentioned after this, and again when its reason changes.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The line.
+pub(crate) struct Progress {
+    bar: Option<ProgressBar>,
+    began: Instant,
+    said: String,
+}
+
+impl Progress {
+    pub(crate) fn new() -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::new_spinner();
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
+                bar.set_style(style);
+            }
+            bar.enable_steady_tick(Duration::from_millis(120));
+            bar
+        });
+        Self {
+            bar,
+            began: Instant::now(),
+            said: String::new(),
+        }
+    }
+
+    /// Since the command began to report.
+    pub(crate) fn age(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// What is being done now.
+    pub(crate) fn show(&mut self, what: impl Into<String>) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(what.into());
+        }
+    }
+
+    /// What the job waits for, in the cluster's own words.
+    pub(crate) fn wait(&mut self, reason: &str) {
+        match &self.bar {
+            Some(bar) => bar.set_message(format!("waiting: {reason}")),
+            None if self.began.elapsed() > PATIENCE && self.said != reason => {
+                say(format!("waiting: {reason}"));
+                reason.clone_into(&mut self.said);
+            }
+            None => {}
+        }
+    }
+
+    /// What the ApplicationMaster reports.
+    pub(crate) fn phase(&mut self, phase: &wire::Phase) {
+        let (done, wanted) = (phase.done, phase.wanted);
+        match phase.kind() {
+            wire::phase::Kind::WaitingForRoom => self.wait(&phase.note),
+            wire::phase::Kind::WaitingForContainers => {
+                self.show(format!("{done} of {wanted} containers granted"));
+            }
+            wire::phase::Kind::StartingContainers => {
+                self.show(format!("{done} of {wanted} nodes ready"));
+            }
+            // From here on the terminal is the program's.
+            wire::phase::Kind::Running | wire::phase::Kind::Ending => self.clear(),
+        }
+    }
+
+    /// Takes the line away.
+    pub(crate) fn clear(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}

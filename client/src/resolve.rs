@@ -1,0 +1,137 @@
+//! From what was typed and what Hadoop's settings say to a job with nothing left open.
+
+use std::path::PathBuf;
+
+use job::exit::Exit;
+use proto_hadoop::conf::{Configuration, ResourceManagers};
+
+use crate::arguments::Arguments;
+use crate::environment;
+use crate::failure::Failure;
+
+/// The cluster, as Hadoop's settings on this machine describe it.
+pub(crate) struct Cluster {
+    pub configuration: Configuration,
+    pub resource_managers: ResourceManagers,
+    /// YARN user.
+    pub user: String,
+}
+
+/// A job with nothing left open.
+pub(crate) struct Resolved {
+    pub processes: u32,
+    pub program: PathBuf,
+    pub args: Vec<String>,
+    pub name: String,
+    pub queue: String,
+    pub priority: Option<i32>,
+    /// MiB of one process, and whether the user said so.
+    pub memory_mib: u64,
+    pub memory_is_explicit: bool,
+    pub vcores: u32,
+    pub am_ports: Option<(u16, u16)>,
+    pub interface: Option<String>,
+    pub environment: Vec<(String, String)>,
+    pub ship_libraries: bool,
+    pub staging: Option<String>,
+    pub timing: bool,
+    /// The RM rounds containers up to multiples of this, MiB.
+    pub allocation_step_mib: u64,
+    /// The RM takes an AM for dead after this silence, ms.
+    pub am_expiry_ms: u64,
+}
+
+impl Cluster {
+    /// Reads the settings.
+    pub(crate) fn find() -> Result<Self, Failure> {
+        let variable = |name: &str| std::env::var(name).ok();
+        let configuration =
+            Configuration::load(&variable).map_err(|e| Failure::new(Exit::Config, e))?;
+        let resource_managers = configuration
+            .resource_managers()
+            .map_err(|e| Failure::new(Exit::Config, e))?;
+        Ok(Self {
+            resource_managers,
+            configuration,
+            user: user(&variable)?,
+        })
+    }
+
+    /// A number among the settings.
+    fn number(&self, key: &str, default: u64) -> Result<u64, Failure> {
+        let value = self.configuration.get(key);
+        match value.map_err(|e| Failure::new(Exit::Config, e))? {
+            None => Ok(default),
+            Some(text) => text.trim().parse().map_err(|_not_a_number| {
+                Failure::new(
+                    Exit::Config,
+                    format!("the setting {key} is {text}, which is no number"),
+                )
+            }),
+        }
+    }
+}
+
+/// As Hadoop's own client decides it on a cluster without Kerberos.
+fn user(variable: &dyn Fn(&str) -> Option<String>) -> Result<String, Failure> {
+    if let Some(user) = variable("HADOOP_USER_NAME").filter(|user| !user.is_empty()) {
+        return Ok(user);
+    }
+    match nix::unistd::User::from_uid(nix::unistd::geteuid()) {
+        Ok(Some(user)) => Ok(user.name),
+        Ok(None) | Err(_) => Err(Failure::new(
+            Exit::Config,
+            "this user id has no name here; say who you are on the cluster with HADOOP_USER_NAME",
+        )),
+    }
+}
+
+/// Hadoop's default of `yarn.scheduler.minimum-allocation-mb`.
+const MINIMUM_ALLOCATION_MIB: u64 = 1024;
+/// Hadoop's default of `yarn.am.liveness-monitor.expiry-interval-ms` up to 3.3; 3.4 has 900,000.
+/// The smaller one is the safe one.
+const AM_EXPIRY_MS: u64 = 600_000;
+
+impl Resolved {
+    /// Decides everything.
+    pub(crate) fn new(mut given: Arguments, cluster: &Cluster) -> Result<Self, Failure> {
+        let usage = |sentence: String| Failure::new(Exit::Usage, sentence);
+        if given.processes == 0 {
+            return Err(usage("-n 0: a job has at least one process".into()));
+        }
+        let (program, args) = given.program().map_err(usage)?;
+        let program = PathBuf::from(program);
+        let short = program.file_name().unwrap_or(program.as_os_str());
+        let name = given
+            .name
+            .unwrap_or_else(|| short.to_string_lossy().into_owned());
+        let mut environment = environment::travelling(std::env::vars_os());
+        if let Some(interface) = &given.iface {
+            environment::for_interface(interface, &mut environment);
+        }
+        let step = cluster.number(
+            "yarn.scheduler.minimum-allocation-mb",
+            MINIMUM_ALLOCATION_MIB,
+        )?;
+        Ok(Self {
+            processes: given.processes,
+            program,
+            args,
+            name,
+            queue: given.queue,
+            priority: given.priority,
+            memory_mib: given.mem_per_proc.unwrap_or(step),
+            memory_is_explicit: given.mem_per_proc.is_some(),
+            vcores: given.vcores_per_proc,
+            am_ports: given.am_ports,
+            interface: given.iface,
+            environment,
+            ship_libraries: !given.no_ship_libs,
+            staging: given.staging,
+            timing: given.timing,
+            allocation_step_mib: step,
+            am_expiry_ms: cluster
+                .number("yarn.am.liveness-monitor.expiry-interval-ms", AM_EXPIRY_MS)?,
+        })
+    }
+}

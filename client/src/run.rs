@@ -1,0 +1,153 @@
+//! One run of the command.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use job::exit::Exit;
+use proto_hadoop::{ApplicationClient, ApplicationId};
+
+use crate::arguments::Arguments;
+use crate::failure::{Failure, say};
+use crate::follow::{Ended, Follower};
+use crate::interrupt::Interrupts;
+use crate::keys::Keys;
+use crate::progress::Progress;
+use crate::resolve::{Cluster, Resolved};
+use crate::stage::{self, stage};
+use crate::submit::submit;
+use crate::timing::{self, Stamps};
+use crate::{kill, preflight};
+
+/// From the command line to the exit code.
+pub(crate) fn main() -> ExitCode {
+    let started_us = timing::now_us();
+    let given = match Arguments::try_parse() {
+        Ok(given) => given,
+        Err(error) => return usage(&error),
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build();
+    let outcome = match runtime {
+        Ok(runtime) => {
+            let outcome = runtime.block_on(run(given, started_us));
+            // A thread may still wait at the terminal.
+            runtime.shutdown_background();
+            outcome
+        }
+        Err(error) => Err(Failure::new(
+            Exit::Lost,
+            format!("cannot start threads: {error}"),
+        )),
+    };
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            say(&failure);
+            ExitCode::from(failure.exit.code())
+        }
+    }
+}
+
+/// Clap's own words, with our exit code.
+fn usage(error: &clap::Error) -> ExitCode {
+    // Nothing better can be done when even this cannot be printed.
+    let _printed = error.print().is_ok();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => ExitCode::SUCCESS,
+        _ => ExitCode::from(Exit::Usage.code()),
+    }
+}
+
+async fn run(given: Arguments, started_us: i64) -> Result<u8, Failure> {
+    let interrupts = Interrupts::listen();
+    let mut interrupts = interrupts
+        .map_err(|error| Failure::new(Exit::Lost, format!("cannot listen to signals: {error}")))?;
+    let cluster = Cluster::find()?;
+    let rm = ApplicationClient::new(cluster.resource_managers.client.clone(), &cluster.user);
+    if let Some(id) = &given.kill {
+        return end(&rm, id).await;
+    }
+    let resolved = Resolved::new(given, &cluster)?;
+    let mut progress = Progress::new();
+    progress.show("staging the program");
+    let ready = async {
+        // Both ask other servers: the ResourceManager, the file system.
+        tokio::try_join!(
+            preflight::check(&rm, &resolved),
+            staged(&resolved, &cluster)
+        )
+    };
+    let (application, staged) = tokio::select! {
+        ready = ready => ready?,
+        signal = interrupts.next() => {
+            progress.clear();
+            say("interrupted before anything was submitted");
+            return Ok(128u8.saturating_add(signal));
+        }
+    };
+    let keys = Keys::generate()?;
+    submit(&rm, application.id, &resolved, &cluster, &staged, &keys).await?;
+    let mut stamps = Stamps {
+        started_us,
+        submitted_us: timing::now_us(),
+        uploaded_bytes: staged.uploaded_bytes,
+        ..Stamps::default()
+    };
+    let follower = Follower {
+        rm: &rm,
+        id: application.id,
+        keys: &keys,
+        progress,
+        interrupts,
+    };
+    let ended: Ended = follower.follow().await?;
+    stamps.finished_us = timing::now_us();
+    if !ended.sentence.is_empty() {
+        say(&ended.sentence);
+    }
+    if let (true, Some(verdict)) = (resolved.timing, &ended.verdict) {
+        for line in timing::table(&stamps, verdict).lines() {
+            say(line);
+        }
+    }
+    Ok(ended.code)
+}
+
+/// Brings the program to where the nodes find it.
+async fn staged(resolved: &Resolved, cluster: &Cluster) -> Result<stage::Outcome, Failure> {
+    let own_binary = std::env::current_exe().map_err(|error| {
+        Failure::new(Exit::Staging, format!("cannot find my own file: {error}"))
+    })?;
+    let files = cluster.configuration.files().first();
+    let request = stage::Request {
+        own_binary,
+        program: resolved.program.clone(),
+        ship_libraries: resolved.ship_libraries,
+        root: resolved.staging.clone(),
+        hadoop: &|key| cluster.configuration.get(key).ok().flatten(),
+        environment: &|name| std::env::var_os(name),
+        user: cluster.user.clone(),
+        conf_dir: files.and_then(|file| file.parent()).map(Into::into),
+    };
+    let outcome = stage(request).await;
+    outcome.map_err(|error| Failure::new(error.exit(), error))
+}
+
+/// `-k`.
+async fn end(rm: &ApplicationClient, id: &str) -> Result<u8, Failure> {
+    let id: ApplicationId = id.parse().map_err(|_unreadable| {
+        Failure::new(
+            Exit::Usage,
+            format!("{id} is no application id; one looks like application_1700000000000_0042"),
+        )
+    })?;
+    let report = kill::kill(rm, &id, "killed with gerbil-run -k").await?;
+    say(format!(
+        "{id} is {}",
+        format!("{:?}", report.state).to_uppercase()
+    ));
+    Ok(Exit::Success.code())
+}

@@ -1,0 +1,106 @@
+//! The program's output on its way to our own, and our input on its way to rank 0.
+//!
+//! Both ends block in threads of their own, behind short queues: a terminal that stands still
+//! stops the reading from the ApplicationMaster, and in the end the rank that writes.
+
+use std::io::{ErrorKind, Read, Write};
+use std::thread;
+
+use job::wire;
+use job::wire::clients_client::ClientsClient;
+use tokio::sync::{mpsc, oneshot};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::Streaming;
+use tonic::transport::Channel;
+
+/// Chunks between the network and the thread that writes.
+const OUTPUT_QUEUE: usize = 16;
+/// Chunks between the thread that reads and the network.
+const INPUT_QUEUE: usize = 2;
+
+/// How the output ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum OutputEnd {
+    /// Every byte is written.
+    Complete,
+    /// Our own standard output or error is closed: nobody reads any more.
+    NoReader,
+    /// The connection broke: bytes may be missing.
+    Broken,
+}
+
+/// Copies output until its end.
+pub(crate) async fn output(mut chunks: Streaming<wire::OutputChunk>) -> OutputEnd {
+    let (sender, receiver) = mpsc::channel(OUTPUT_QUEUE);
+    let (done, written) = oneshot::channel();
+    let writer = thread::Builder::new().name("output".into()).spawn(move || {
+        let _awaited = done.send(write(receiver)).is_ok();
+    });
+    if writer.is_err() {
+        return OutputEnd::Broken;
+    }
+    let broken = loop {
+        match chunks.message().await {
+            Ok(Some(chunk)) => {
+                if sender.send(chunk).await.is_err() {
+                    break false;
+                }
+            }
+            Ok(None) => break false,
+            Err(_status) => break true,
+        }
+    };
+    drop(sender);
+    match written.await {
+        Ok(true) if !broken => OutputEnd::Complete,
+        Ok(true) => OutputEnd::Broken,
+        Ok(false) | Err(_) => OutputEnd::NoReader,
+    }
+}
+
+/// The writing thread: true when everything was written.
+fn write(mut chunks: mpsc::Receiver<wire::OutputChunk>) -> bool {
+    let mut stdout = std::io::stdout().lock();
+    while let Some(chunk) = chunks.blocking_recv() {
+        let written = match chunk.stream() {
+            // Flushed at once, so that the two streams keep their order on a terminal.
+            wire::Stream::Stdout => stdout.write_all(&chunk.data).and_then(|()| stdout.flush()),
+            wire::Stream::Stderr => std::io::stderr().write_all(&chunk.data),
+        };
+        if written.is_err() {
+            return false;
+        }
+    }
+    true
+}
+
+/// Copies our standard input to rank 0 until its end, or until the job has no use for it.
+///
+/// The thread that reads is not waited for: a read from a terminal ends only with the process.
+pub(crate) async fn input(mut client: ClientsClient<Channel>) {
+    let (sender, receiver) = mpsc::channel(INPUT_QUEUE);
+    let reader = thread::Builder::new()
+        .name("input".into())
+        .spawn(move || read(&sender));
+    if reader.is_ok() {
+        // Refused or broken: the job has no use for input, and its own link says what is wrong.
+        let _taken = client.input(ReceiverStream::new(receiver)).await.is_ok();
+    }
+}
+
+fn read(sender: &mpsc::Sender<wire::InputChunk>) {
+    let mut stdin = std::io::stdin().lock();
+    let mut buffer = vec![0; job::CHUNK_MAX];
+    loop {
+        let length = match stdin.read(&mut buffer) {
+            Ok(0) => return,
+            Ok(length) => length,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(_unreadable) => return,
+        };
+        let data = buffer[..length].to_vec();
+        if sender.blocking_send(wire::InputChunk { data }).is_err() {
+            return;
+        }
+    }
+}

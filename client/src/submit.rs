@@ -1,0 +1,160 @@
+//! Hands the application over to the ResourceManager.
+
+use std::collections::BTreeMap;
+
+use credentials::Credentials;
+use job::exit::Exit;
+use job::role::BINARY_LINK;
+use job::{Description, Role, Staged, StagedKind, secrets};
+use proto_hadoop::yarn::{
+    ApplicationSubmission, ContainerLaunch, LocalResource, LocalResourceKind, Resource, Visibility,
+};
+use proto_hadoop::{ApplicationClient, ApplicationId};
+
+use crate::failure::Failure;
+use crate::keys::Keys;
+use crate::resolve::{Cluster, Resolved};
+use crate::stage::Outcome;
+
+/// What the AM's container is asked to hold, MiB. It needs a tenth; the cluster rounds it up to
+/// its own smallest container.
+const AM_MEMORY_MIB: u64 = 256;
+/// Application type in YARN's lists.
+const APPLICATION_TYPE: &str = "GERBIL";
+/// One: the job's output has already gone to the terminal when an attempt dies.
+const ATTEMPTS: u32 = 1;
+/// A ResourceManager keeps a submission in its state store, which refuses large ones: ZooKeeper's
+/// limit is 1 MiB for all of it.
+const DESCRIPTION_MAX: usize = 512 * 1024;
+
+/// Submits the application `id`.
+pub(crate) async fn submit(
+    rm: &ApplicationClient,
+    id: ApplicationId,
+    resolved: &Resolved,
+    cluster: &Cluster,
+    staged: &Outcome,
+    keys: &Keys,
+) -> Result<(), Failure> {
+    let launch = launch(resolved, cluster, staged, keys)?;
+    let resource = Resource {
+        memory_mib: AM_MEMORY_MIB,
+        vcores: 1,
+        ..Resource::default()
+    };
+    let submission = ApplicationSubmission {
+        name: resolved.name.clone(),
+        queue: resolved.queue.clone(),
+        priority: resolved.priority,
+        application_type: APPLICATION_TYPE.into(),
+        max_attempts: ATTEMPTS,
+        ..ApplicationSubmission::new(id, launch, resource)
+    };
+    rm.submit(&submission).await.map_err(|error| {
+        Failure::new(
+            Exit::Impossible,
+            format!("the ResourceManager did not take the application: {error}"),
+        )
+    })
+}
+
+fn launch(
+    resolved: &Resolved,
+    cluster: &Cluster,
+    staged: &Outcome,
+    keys: &Keys,
+) -> Result<ContainerLaunch, Failure> {
+    let description = serde_json::to_vec(&describe(resolved, cluster, staged));
+    let description = description.map_err(|e| Failure::new(Exit::Lost, e))?;
+    if description.len() > DESCRIPTION_MAX {
+        return Err(Failure::new(
+            Exit::Usage,
+            format!(
+                "arguments and environment together have {} bytes, at most {DESCRIPTION_MAX} can be \
+                 handed over; put what is large into a file",
+                description.len()
+            ),
+        ));
+    }
+    let secrets = [
+        (secrets::DESCRIPTION, description),
+        (secrets::AUTHORITY, keys.authority.clone().into_bytes()),
+        (
+            secrets::CERTIFICATE,
+            keys.appmaster.certificate.clone().into_bytes(),
+        ),
+        (secrets::KEY, keys.appmaster.key.clone().into_bytes()),
+        (
+            secrets::LAUNCHER_CERTIFICATE,
+            keys.launcher.certificate.clone().into_bytes(),
+        ),
+        (
+            secrets::LAUNCHER_KEY,
+            keys.launcher.key.clone().into_bytes(),
+        ),
+        (
+            secrets::CLIENT_CERTIFICATE,
+            keys.client.certificate.clone().into_bytes(),
+        ),
+    ];
+    // The AM itself needs nothing but this binary.
+    let binary = staged.staged.iter().filter(|file| file.link == BINARY_LINK);
+    Ok(ContainerLaunch {
+        resources: binary
+            .map(|file| Ok((file.link.clone(), resource(file)?)))
+            .collect::<Result<_, Failure>>()?,
+        environment: BTreeMap::from([("MALLOC_ARENA_MAX".into(), "2".into())]),
+        commands: vec![format!(
+            "./{BINARY_LINK} {} 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr",
+            Role::Appmaster.argument()
+        )],
+        tokens: Credentials {
+            secrets: secrets
+                .into_iter()
+                .map(|(alias, value)| (alias.to_owned(), value))
+                .collect(),
+            ..Credentials::default()
+        },
+    })
+}
+
+fn describe(resolved: &Resolved, cluster: &Cluster, staged: &Outcome) -> Description {
+    Description {
+        build: job::BUILD.into(),
+        user: cluster.user.clone(),
+        rm_client: cluster.resource_managers.client.clone(),
+        rm_scheduler: cluster.resource_managers.scheduler.clone(),
+        processes: resolved.processes,
+        memory_per_process_mib: resolved.memory_mib,
+        memory_is_explicit: resolved.memory_is_explicit,
+        vcores_per_process: resolved.vcores,
+        am_memory_mib: AM_MEMORY_MIB,
+        allocation_step_mib: resolved.allocation_step_mib,
+        program: staged.program_link.clone(),
+        args: resolved.args.clone(),
+        environment: resolved.environment.clone(),
+        library_folder: staged.library_folder.clone(),
+        glibc_needed: staged.glibc_needed.clone(),
+        staged: staged.staged.clone(),
+        am_ports: resolved.am_ports,
+        interface: resolved.interface.clone(),
+        input: true,
+        am_expiry_ms: resolved.am_expiry_ms,
+    }
+}
+
+fn resource(file: &Staged) -> Result<LocalResource, Failure> {
+    Ok(LocalResource {
+        url: file
+            .url
+            .parse()
+            .map_err(|e| Failure::new(Exit::Staging, e))?,
+        size: file.size,
+        timestamp_ms: file.modified_ms,
+        kind: match file.kind {
+            StagedKind::File => LocalResourceKind::File,
+            StagedKind::Archive => LocalResourceKind::Archive,
+        },
+        visibility: Visibility::Private,
+    })
+}
