@@ -41,7 +41,7 @@ impl Exchange {
         Self::with_nonce(challenge, token, uri, &STANDARD.encode(bytes))
     }
 
-    fn with_nonce(
+    pub(crate) fn with_nonce(
         challenge: &Challenge,
         token: &Token,
         uri: &str,
@@ -96,6 +96,18 @@ impl Exchange {
 
     pub(crate) fn response(&self) -> Vec<u8> {
         self.response.clone()
+    }
+
+    /// What a server that knows the token proves itself with.
+    #[cfg(test)]
+    pub(crate) fn server_proof(&self) -> &[u8] {
+        self.server_proof.as_bytes()
+    }
+
+    /// The protection as the server has it.
+    #[cfg(test)]
+    pub(crate) fn server_side(&self) -> (Option<super::Sealer>, Option<super::Opener>) {
+        super::seal::server_side(self.qop, self.session)
     }
 
     /// Checks the server's proof; what is left is the protection of the connection.

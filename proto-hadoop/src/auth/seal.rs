@@ -48,6 +48,21 @@ impl Protection {
     }
 }
 
+/// The other end of [`Protection::new`].
+#[cfg(test)]
+pub(crate) fn server_side(qop: Qop, session: [u8; 16]) -> (Option<Sealer>, Option<Opener>) {
+    if qop == Qop::Auth {
+        return (None, None);
+    }
+    let encrypted = qop == Qop::AuthConf;
+    let outgoing = Keys::derive(session, "server-to-client");
+    let incoming = Keys::derive(session, "client-to-server");
+    (
+        Some(Sealer::new(&outgoing, encrypted)),
+        Some(Opener::new(&incoming, encrypted)),
+    )
+}
+
 /// Keys of one direction.
 struct Keys {
     signing: [u8; 16],

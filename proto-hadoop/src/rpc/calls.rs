@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use tokio::sync::{oneshot, watch};
-use tokio::time::Instant;
 
 use super::connection::End;
 
@@ -39,7 +38,8 @@ pub(crate) struct Calls {
 struct Table {
     next: i32,
     waiting: BTreeMap<i32, oneshot::Sender<Answer>>,
-    last_heard: Instant,
+    /// Messages from the peer so far.
+    heard: u64,
     end: Option<End>,
 }
 
@@ -48,7 +48,7 @@ impl Calls {
         let table = Table {
             next: 0,
             waiting: BTreeMap::new(),
-            last_heard: Instant::now(),
+            heard: 0,
             end: None,
         };
         Self {
@@ -76,11 +76,12 @@ impl Calls {
         // Negative ids mean other things than calls.
         table.next = id.checked_add(1).unwrap_or(0);
         table.waiting.insert(id, sender);
+        let heard_before = table.heard;
         Ok(Waiting {
             calls: Arc::clone(self),
             id,
             answer,
-            since: Instant::now(),
+            heard_before,
         })
     }
 
@@ -95,7 +96,7 @@ impl Calls {
 
     /// Notes that the peer is alive.
     pub(crate) fn heard(&self) {
-        self.table().last_heard = Instant::now();
+        self.table().heard += 1;
     }
 
     /// Ends all waiting calls for the same reason, and all that come later. The first reason stays.
@@ -138,7 +139,8 @@ pub(crate) struct Waiting {
     calls: Arc<Calls>,
     pub(crate) id: i32,
     answer: oneshot::Receiver<Answer>,
-    since: Instant,
+    /// Messages that had come when the call began.
+    heard_before: u64,
 }
 
 impl Waiting {
@@ -151,7 +153,7 @@ impl Waiting {
 
     /// Nothing at all has come from the peer since this call began: it is half open, or stuck.
     pub(crate) fn peer_is_silent(&self) -> bool {
-        self.calls.table().last_heard < self.since
+        self.calls.table().heard == self.heard_before
     }
 }
 

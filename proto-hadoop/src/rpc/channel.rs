@@ -71,6 +71,11 @@ impl Channel {
         self
     }
 
+    /// All addresses, for messages.
+    pub(crate) fn addresses(&self) -> String {
+        self.addresses.join(", ")
+    }
+
     pub(crate) fn login(&self) -> Login {
         self.login
             .lock()

@@ -19,6 +19,13 @@ mod message;
 mod retry;
 mod timing;
 
+#[cfg(test)]
+mod golden;
+#[cfg(test)]
+pub(crate) mod peers;
+#[cfg(test)]
+mod tests;
+
 pub(crate) use channel::{Channel, Login};
 pub use error::CallError;
 pub use retry::{Disposition, Idempotence, disposition};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use credentials::Token;
 use tokio::sync::Mutex;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::rpc::Idempotence::Idempotent;
 use crate::rpc::{CallError, Channel, Login, Timing};
@@ -16,6 +16,9 @@ const PROTOCOL: &str = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB";
 
 /// Pause between two tries to end, as stock clients make.
 const FINISH_PAUSE: Duration = Duration::from_millis(100);
+
+/// After this a state store that has not taken the end is taken to be stuck.
+const FINISH_LIMIT: Duration = Duration::from_secs(60);
 
 /// Speaks for one application attempt to the scheduler.
 ///
@@ -183,15 +186,28 @@ impl ApplicationMasterClient {
         };
         let plain =
             |answer: yarn::FinishApplicationMasterResponseProto| Ok(answer.is_unregistered());
-        // Repeating is how this call is meant to be used. The ResourceManager needs a write to its
+        // Repeating is how this call is meant to be used: the ResourceManager needs a write to its
         // state store between the first call and the last.
-        while !self
-            .channel
-            .call("finishApplicationMaster", Idempotent, &request, plain)
-            .await?
-        {
+        let start = Instant::now();
+        loop {
+            let method = "finishApplicationMaster";
+            if self
+                .channel
+                .call(method, Idempotent, &request, plain)
+                .await?
+            {
+                return Ok(());
+            }
+            let waited = start.elapsed();
+            if waited > FINISH_LIMIT {
+                let address = self.channel.addresses();
+                return Err(CallError::Deadline {
+                    method,
+                    address,
+                    waited,
+                });
+            }
             sleep(FINISH_PAUSE).await;
         }
-        Ok(())
     }
 }

@@ -35,3 +35,6 @@ pub use nm_tokens::NmTokens;
 pub use node::{NodeReport, NodeState};
 pub use resource::{Resource, ResourceType};
 pub use submission::ApplicationSubmission;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,256 @@
+//! The typed clients against scripted servers.
+
+use std::time::Duration;
+
+use credentials::Token;
+use prost::Message;
+
+use crate::rpc::Timing;
+use crate::rpc::peers::{Peer, accept, listen};
+use crate::wire::{self, yarn};
+use crate::{ApplicationMasterClient, CallError};
+
+use super::{AllocateRequest, FinalApplicationStatus, Resource, ResourceRequest};
+
+fn token(byte: u8) -> Token {
+    Token {
+        identifier: vec![byte],
+        password: vec![byte],
+        ..Token::default()
+    }
+}
+
+fn timing() -> Timing {
+    let call = Duration::from_secs(5);
+    Timing {
+        connect: call,
+        call,
+        pause: Duration::from_millis(10),
+        ..Timing::default()
+    }
+}
+
+fn asking(containers: u32) -> AllocateRequest {
+    let row = ResourceRequest {
+        priority: 1,
+        resource_name: "*".into(),
+        capability: Resource::new(1024, 1),
+        containers,
+        relax_locality: true,
+        node_label: None,
+        allocation_request_id: 1,
+    };
+    AllocateRequest {
+        asks: vec![row],
+        ..AllocateRequest::default()
+    }
+}
+
+/// What an allocate call said: its number, and the containers of its first row.
+async fn heard<S>(peer: &mut Peer<S>) -> (i32, (i32, i32))
+where
+    S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
+{
+    let received = peer.call().await.unwrap();
+    assert_eq!(received.method, "allocate");
+    let request = yarn::AllocateRequestProto::decode(received.parameter).unwrap();
+    let containers = request.ask.first().map_or(-1, |row| row.num_containers());
+    (received.id, (request.response_id(), containers))
+}
+
+fn answer(response_id: i32, nodes: i32) -> yarn::AllocateResponseProto {
+    yarn::AllocateResponseProto {
+        response_id: Some(response_id),
+        num_cluster_nodes: Some(nodes),
+        ..Default::default()
+    }
+}
+
+#[tokio::test]
+async fn an_allocate_call_whose_answer_was_lost_is_repeated_before_the_next() {
+    let (listener, address) = listen().await;
+    let master = ApplicationMasterClient::new(vec![address], token(1)).with_timing(timing());
+    let calls = async {
+        master.allocate(asking(1)).await.unwrap();
+        let lost = master.allocate(asking(2)).await.unwrap_err();
+        assert!(matches!(lost, CallError::Lost { .. }), "{lost}");
+        let merged = master.allocate(asking(3)).await.unwrap();
+        // The repeated call's container and the next call's number of nodes.
+        assert_eq!((merged.completed.len(), merged.cluster_nodes), (1, 9));
+        // Nothing is left over.
+        assert_eq!(master.allocate(asking(4)).await.unwrap().completed.len(), 0);
+    };
+    let serve = async {
+        let mut peer = accept(&listener).await;
+        peer.log_in(&token(1), "auth").await;
+        peer.context().await;
+        let (id, said) = heard(&mut peer).await;
+        assert_eq!(said, (0, 1));
+        peer.answer(id, &answer(1, 5)).await;
+        assert_eq!(heard(&mut peer).await.1, (1, 2));
+        drop(peer);
+        // The client tries once more by itself; the answer is lost again.
+        let mut peer = accept(&listener).await;
+        peer.log_in(&token(1), "auth").await;
+        peer.context().await;
+        assert_eq!(heard(&mut peer).await.1, (1, 2));
+        drop(peer);
+        let mut peer = accept(&listener).await;
+        peer.log_in(&token(1), "auth").await;
+        peer.context().await;
+        let (id, said) = heard(&mut peer).await;
+        assert_eq!(said, (1, 2));
+        let mut repeated = answer(2, 5);
+        let attempt = yarn::ApplicationAttemptIdProto {
+            application_id: Some(yarn::ApplicationIdProto {
+                id: Some(1),
+                cluster_timestamp: Some(1),
+            }),
+            attempt_id: Some(1),
+        };
+        repeated
+            .completed_container_statuses
+            .push(yarn::ContainerStatusProto {
+                container_id: Some(yarn::ContainerIdProto {
+                    app_id: None,
+                    app_attempt_id: Some(attempt),
+                    id: Some(3),
+                }),
+                ..Default::default()
+            });
+        peer.answer(id, &repeated).await;
+        let (id, said) = heard(&mut peer).await;
+        assert_eq!(said, (2, 3));
+        peer.answer(id, &answer(3, 9)).await;
+        let (id, said) = heard(&mut peer).await;
+        assert_eq!(said, (3, 4));
+        peer.answer(id, &answer(4, 9)).await;
+    };
+    tokio::join!(calls, serve);
+}
+
+#[tokio::test]
+async fn a_new_key_of_the_resource_manager_means_a_new_log_in() {
+    let (listener, address) = listen().await;
+    let master = ApplicationMasterClient::new(vec![address], token(1)).with_timing(timing());
+    let calls = async {
+        for _ in 0..3 {
+            master.allocate(AllocateRequest::default()).await.unwrap();
+        }
+        assert_eq!(master.token(), Some(token(2)));
+    };
+    let serve = async {
+        let mut peer = accept(&listener).await;
+        peer.log_in(&token(1), "auth").await;
+        peer.context().await;
+        let (id, _) = heard(&mut peer).await;
+        let rolled = Some(wire::token(&token(2)));
+        let with_token = yarn::AllocateResponseProto {
+            am_rm_token: rolled,
+            ..answer(1, 1)
+        };
+        peer.answer(id, &with_token).await;
+        let mut newer = accept(&listener).await;
+        newer.log_in(&token(2), "auth").await;
+        newer.context().await;
+        let (id, said) = heard(&mut newer).await;
+        assert_eq!(said.0, 1);
+        // The same token again, as an old connection would bring it, changes nothing.
+        let again = yarn::AllocateResponseProto {
+            response_id: Some(2),
+            ..with_token
+        };
+        newer.answer(id, &again).await;
+        let (id, said) = heard(&mut newer).await;
+        assert_eq!(said.0, 2);
+        newer.answer(id, &answer(3, 1)).await;
+    };
+    tokio::join!(calls, serve);
+}
+
+#[tokio::test]
+async fn a_restarted_resource_manager_is_recognised_and_numbers_begin_anew() {
+    let (listener, address) = listen().await;
+    let master = ApplicationMasterClient::new(vec![address], token(1)).with_timing(timing());
+    let calls = async {
+        master.allocate(asking(1)).await.unwrap();
+        let error = master.allocate(asking(2)).await.unwrap_err();
+        assert!(
+            error.is_not_registered() && !error.is_attempt_gone(),
+            "{error}"
+        );
+        master.register("h", None, "").await.unwrap();
+        master.allocate(asking(3)).await.unwrap();
+        master
+            .finish(FinalApplicationStatus::Failed, "rank 3", "")
+            .await
+            .unwrap();
+    };
+    let serve = async {
+        let mut peer = accept(&listener).await;
+        peer.log_in(&token(1), "auth-conf").await;
+        peer.context().await;
+        let (id, _) = heard(&mut peer).await;
+        peer.answer(id, &answer(7, 1)).await;
+        let (id, said) = heard(&mut peer).await;
+        assert_eq!(said, (7, 2));
+        let class = "org.apache.hadoop.yarn.exceptions.ApplicationMasterNotRegisteredException";
+        peer.error(id, class, "AM is not registered").await;
+        let received = peer.call().await.unwrap();
+        assert_eq!(received.method, "registerApplicationMaster");
+        let empty = yarn::RegisterApplicationMasterResponseProto::default();
+        peer.answer(received.id, &empty).await;
+        let (id, said) = heard(&mut peer).await;
+        assert_eq!(said, (0, 3));
+        peer.answer(id, &answer(1, 1)).await;
+        for unregistered in [false, true] {
+            let received = peer.call().await.unwrap();
+            assert_eq!(received.method, "finishApplicationMaster");
+            let request =
+                yarn::FinishApplicationMasterRequestProto::decode(received.parameter).unwrap();
+            assert_eq!(request.diagnostics(), "rank 3");
+            let done = yarn::FinishApplicationMasterResponseProto {
+                is_unregistered: Some(unregistered),
+            };
+            peer.answer(received.id, &done).await;
+        }
+    };
+    tokio::join!(calls, serve);
+}
+
+mod random_answers {
+    use super::super::*;
+    use crate::wire::{FromWire, all, yarn as wire};
+    use proptest::prelude::*;
+    use prost::Message;
+
+    proptest! {
+        #[test]
+        fn never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            if let Ok(answer) = wire::AllocateResponseProto::decode(&bytes[..]) {
+                let _outcome = AllocateResponse::from_wire(answer);
+            }
+            if let Ok(answer) = wire::RegisterApplicationMasterResponseProto::decode(&bytes[..]) {
+                let _outcome = Registration::from_wire(answer);
+            }
+            if let Ok(answer) = wire::GetApplicationsResponseProto::decode(&bytes[..]) {
+                let _outcome: Result<Vec<ApplicationReport>, _> = all(answer.applications);
+            }
+            if let Ok(answer) = wire::GetClusterNodesResponseProto::decode(&bytes[..]) {
+                let _outcome: Result<Vec<NodeReport>, _> = all(answer.node_reports);
+            }
+        }
+
+        #[test]
+        fn resources_round_trip(
+            memory in 0..1u64 << 50,
+            vcores in 0..1u32 << 30,
+            others in proptest::collection::btree_map("[a-z]{1,5}/[a-z]{1,5}", 0..1u64 << 60, 0..4),
+        ) {
+            let resource = Resource { memory_mib: memory, vcores, others };
+            let bytes = wire::ResourceProto::from(&resource).encode_to_vec();
+            let back = wire::ResourceProto::decode(&bytes[..]).unwrap();
+            prop_assert_eq!(Resource::optional(Some(back)), resource);
+        }
+    }
+}
