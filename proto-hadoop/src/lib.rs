@@ -1,4 +1,4 @@
-//! A YARN client in pure Rust: Hadoop RPC, SASL, XML settings and typed clients.
+#![doc = include_str!("../README.md")]
 
 pub mod conf;
 pub mod yarn;

@@ -4,7 +4,7 @@
 //! "HDTS" 00 | count | count x (alias, identifier, password, kind, service)
 //!           | count | count x (alias, secret)
 //! ```
-//! Counts and lengths are [`varint`](crate::varint)s; every field is its length and its bytes.
+//! Counts and lengths are [`varint`]s; every field is its length and its bytes.
 
 use std::collections::BTreeMap;
 
