@@ -171,8 +171,10 @@ impl Builder {
             folder: Some(folder),
         };
         self.write_settings(&cluster)?;
-        cluster.bring_up().with_context(|| cluster.log_tails())?;
-        Ok(cluster)
+        match cluster.bring_up() {
+            Ok(()) => Ok(cluster),
+            Err(error) => bail!("{error:#}\n{}", cluster.log_tails()),
+        }
     }
 
     fn write_settings(&self, cluster: &Cluster) -> Result<()> {

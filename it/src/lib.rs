@@ -36,6 +36,7 @@ pub mod cache;
 pub mod cluster;
 pub mod command;
 pub mod daemon;
+pub mod expect;
 pub mod gerbil;
 pub mod hadoop;
 pub mod hdfs;

@@ -115,28 +115,47 @@ impl Mpich {
         )
     }
 
-    /// Compiles one C file into an executable of the same name in `folder`; a warning is an error.
+    /// Compiles one C file into an executable of the same name in `folder`.
     ///
     /// # Errors
     ///
     /// As [`Mpich::program`].
     pub fn compile(&self, source: &Path, folder: &Path) -> Result<PathBuf> {
-        let name = source
-            .file_stem()
-            .with_context(|| format!("{} has no name", source.display()))?;
-        let program = folder.join(name);
-        let mut mpicc = Command::new(&self.mpicc);
-        mpicc
-            .args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"])
-            .arg(source)
-            .arg("-o")
-            .arg(&program)
-            .arg("-lm");
-        let what = format!("compiling {}", source.display());
-        Run::new(mpicc)
-            .deadline(COMPILE_DEADLINE)
-            .finish()?
-            .success(&what)?;
-        Ok(program)
+        compile(&self.mpicc, source, folder, &[])
     }
+}
+
+/// Compiles `it/programs/NAME.c`, which uses no MPI, into `folder`.
+///
+/// # Errors
+///
+/// As [`Mpich::program`].
+pub fn plain_program(name: &str, folder: &Path) -> Result<PathBuf> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("programs/{name}.c"));
+    compile(&process::find("cc".as_ref())?, &source, folder, &[])
+}
+
+/// Compiles one C file with `compiler` and `more` of its arguments; a warning is an error.
+///
+/// # Errors
+///
+/// As [`Mpich::program`].
+pub fn compile(compiler: &Path, source: &Path, folder: &Path, more: &[&str]) -> Result<PathBuf> {
+    let name = source
+        .file_stem()
+        .with_context(|| format!("{} has no name", source.display()))?;
+    let program = folder.join(name);
+    let mut command = Command::new(compiler);
+    command
+        .args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"])
+        .arg(source)
+        .arg("-o")
+        .arg(&program);
+    command.args(more).arg("-lm");
+    let what = format!("compiling {}", source.display());
+    Run::new(command)
+        .deadline(COMPILE_DEADLINE)
+        .finish()?
+        .success(&what)?;
+    Ok(program)
 }

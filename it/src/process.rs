@@ -142,6 +142,16 @@ pub fn signal(child: &Child, signal: Signal) -> Result<()> {
         .with_context(|| format!("sending {signal} to {}", child.id()))
 }
 
+/// Sends `signal` to any process, by id. One that has ended already is fine.
+///
+/// # Errors
+///
+/// The kernel refused.
+pub fn signal_by_id(pid: i32, signal: Signal) -> Result<()> {
+    ignore_gone(kill(Pid::from_raw(pid), signal))
+        .with_context(|| format!("sending {signal} to {pid}"))
+}
+
 /// Kills a child and the group it leads, and collects it.
 ///
 /// # Errors

@@ -52,6 +52,7 @@ log4j.appender.A=org.apache.log4j.ConsoleAppender
 log4j.appender.A.target=System.err
 log4j.appender.A.layout=org.apache.log4j.PatternLayout
 log4j.appender.A.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
+log4j.logger.http.requests=WARN
 ";
 
 /// One configuration folder.

@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
-/// Time between two looks. Short beside a daemon's start, long beside the cost of a look.
-const PAUSE: Duration = Duration::from_millis(50);
+/// Time between two looks: a two-hundredth of the time waited so far, so that what is measured by
+/// waiting is off by half a percent, within these bounds.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
 
 /// Looks with `probe` until it returns a value, and returns that value.
 ///
@@ -25,7 +26,7 @@ pub fn until<T>(
         if begin.elapsed() >= deadline {
             bail!("{what}: not so after {deadline:?}");
         }
-        pause(PAUSE);
+        pause((begin.elapsed() / 200).clamp(PAUSE.0, PAUSE.1));
     }
 }
 
