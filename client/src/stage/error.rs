@@ -125,6 +125,19 @@ pub enum StageError {
         /// What happened.
         said: String,
     },
+    /// The NameNode answers, but nobody takes the data.
+    #[error(
+        "{doing}: no DataNode of HDFS at {address} takes the data: {said}; are its DataNodes running, \
+         and can they be reached from here (dfs.client.use.datanode.hostname decides by which address)?"
+    )]
+    DataNodes {
+        /// The NameNode or nameservice.
+        address: String,
+        /// What was tried, with its path.
+        doing: String,
+        /// What happened.
+        said: String,
+    },
     /// HDFS accepts no changes for now.
     #[error(
         "HDFS at {address} is in safe mode and takes no files ({doing}): {said}; wait until enough \
@@ -193,8 +206,8 @@ pub enum StageError {
     },
     /// No room.
     #[error(
-        "{doing}: there is no room: {said}; free some space, check that DataNodes run and are \
-         reachable from here, or give --staging another folder"
+        "{doing}: there is no room: {said}; free some space (on HDFS, also check that DataNodes run and are \
+         reachable from here), or give --staging another folder"
     )]
     Full {
         /// What was tried, with its path.
@@ -257,7 +270,7 @@ impl StageError {
             Self::NoSharedFileSystem { .. }
             | Self::BadRoot { .. }
             | Self::Authentication { .. } => Exit::Config,
-            Self::Down { .. } | Self::SafeMode { .. } => Exit::Unavailable,
+            Self::Down { .. } | Self::DataNodes { .. } | Self::SafeMode { .. } => Exit::Unavailable,
             Self::Local { .. }
             | Self::Changed { .. }
             | Self::BrokenOff { .. }

@@ -22,7 +22,9 @@
 //!
 //! Libraries that a program opens by itself while it runs are not seen, except those that
 //! [`rules::providers`] knows. Whether a `file:` folder is mounted on the nodes cannot be seen from
-//! here. Uploads broken off by a signal leave a file that is removed a day later.
+//! here. Uploads broken off by a signal leave a file that is removed a day later. Names are looked up,
+//! and `file:` folders used, on threads that a deadline leaves behind but cannot end: a process that
+//! must end at once shuts its runtime down without waiting for them.
 
 pub mod archive;
 pub mod collect;
@@ -45,10 +47,11 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use job::Staged;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 pub use error::StageError;
 
@@ -59,6 +62,9 @@ use upload::Cached;
 
 /// Link name of the unpacked library archive in a container's working directory.
 pub const LIBRARY_LINK: &str = "gerbil-lib";
+
+/// Time to remove what a failure left.
+const CLEAN_UP: Duration = Duration::from_secs(3);
 
 /// What is to be staged.
 pub struct Request<'a> {
@@ -205,10 +211,13 @@ async fn place<F: FileSystem>(
     }
     filesystem.ensure_folder(cache).await?;
     let mut uploading = JoinSet::new();
+    let mut temporaries = Vec::new();
     for (name, wanted) in wanted {
         let (filesystem, cache) = (Arc::clone(filesystem), cache.to_owned());
+        let temporary = upload::temporary(&cache, &name);
+        temporaries.push(temporary.clone());
         uploading.spawn(async move {
-            let brought = upload::bring(&*filesystem, &cache, wanted, now_ms).await;
+            let brought = upload::bring(&*filesystem, &cache, &temporary, wanted, now_ms).await;
             (name, brought)
         });
     }
@@ -217,10 +226,31 @@ async fn place<F: FileSystem>(
     let (shared, folder) = (Arc::clone(filesystem), cache.to_owned());
     collecting.spawn(async move { collect::collect(&*shared, &folder, now_ms).await });
     while let Some(uploaded) = uploading.join_next().await {
-        let (name, brought) = uploaded.map_err(|_panicked| UPLOADING)?;
-        cached.insert(name, brought?);
+        let failed = match uploaded {
+            Ok((name, Ok(brought))) => {
+                cached.insert(name, brought);
+                continue;
+            }
+            Ok((_, Err(failed))) => failed,
+            Err(_panicked) => UPLOADING,
+        };
+        uploading.shutdown().await;
+        remove(filesystem, temporaries).await;
+        return Err(failed);
     }
     Ok(cached)
+}
+
+/// Removes what broken-off uploads left: it would count against a quota until it is collected.
+async fn remove<F: FileSystem>(filesystem: &Arc<F>, paths: Vec<String>) {
+    let mut removing = JoinSet::new();
+    for path in paths {
+        let filesystem = Arc::clone(filesystem);
+        removing.spawn(async move { filesystem.delete(&path).await });
+    }
+    // The failure itself is what the user waits for. What stays is collected a day later.
+    let all = async { while removing.join_next().await.is_some() {} };
+    let _late = timeout(CLEAN_UP, all).await;
 }
 
 const LOOKING: StageError = StageError::BrokenOff {

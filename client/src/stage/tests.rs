@@ -1,13 +1,18 @@
-//! Staging on a temporary `file:` root.
+//! Staging on a temporary `file:` root, and on a file system that refuses by script.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
+use bytes::Bytes;
 use job::exit::Exit;
 use job::{StagedKind, role::BINARY_LINK};
+use tokio::sync::mpsc::Receiver;
 
+use super::filesystem::{Published, Status};
 use super::*;
 
 const OWN: &str = "/bin/cat";
@@ -242,4 +247,157 @@ async fn what_was_unused_for_long_is_removed() {
     collect::collect(&shared, cache.to_str().unwrap(), now_ms()).await;
     assert!(!unused.exists() && !broken_off.exists());
     assert!(used.exists() && unknown.exists() && foreign.exists());
+}
+
+/// A file system in memory that refuses what it is told to.
+#[derive(Default)]
+struct Scripted {
+    files: Mutex<BTreeMap<String, Vec<u8>>>,
+    /// Uploads that no DataNode takes.
+    without_datanodes: AtomicU32,
+    /// Uploads of this length or more are over the quota; shorter ones never end.
+    quota: Option<u64>,
+    /// Somebody else publishes this first.
+    rival: Option<Vec<u8>>,
+}
+
+impl FileSystem for Scripted {
+    fn url(&self, path: &str) -> String {
+        format!("scripted:{path}")
+    }
+
+    async fn stat(&self, path: &str) -> Result<Option<Status>, StageError> {
+        let files = self.files.lock().unwrap();
+        Ok(files.get(path).map(|contents| Status {
+            name: path.into(),
+            size: contents.len() as u64,
+            modified_ms: 1,
+            used_ms: None,
+            is_folder: false,
+        }))
+    }
+
+    async fn ensure_folder(&self, _path: &str) -> Result<(), StageError> {
+        Ok(())
+    }
+
+    async fn upload(
+        &self,
+        path: &str,
+        size: u64,
+        mut pieces: Receiver<Result<Bytes, StageError>>,
+    ) -> Result<u64, StageError> {
+        self.files.lock().unwrap().insert(path.into(), Vec::new());
+        let mut contents = Vec::new();
+        while let Some(piece) = pieces.recv().await {
+            contents.extend_from_slice(&piece?);
+        }
+        let refuse = self.without_datanodes.load(Ordering::SeqCst);
+        if refuse > 0 {
+            self.without_datanodes.store(refuse - 1, Ordering::SeqCst);
+            return Err(StageError::DataNodes {
+                address: "here".into(),
+                doing: "writing".into(),
+                said: "refused".into(),
+            });
+        }
+        if let Some(quota) = self.quota {
+            if size < quota {
+                return std::future::pending().await;
+            }
+            return Err(StageError::Quota {
+                doing: "writing".into(),
+                said: "too much".into(),
+            });
+        }
+        let length = contents.len() as u64;
+        self.files.lock().unwrap().insert(path.into(), contents);
+        Ok(length)
+    }
+
+    async fn publish(&self, temporary: &str, name: &str) -> Result<Published, StageError> {
+        let mut files = self.files.lock().unwrap();
+        if let Some(rival) = &self.rival {
+            files.insert(name.into(), rival.clone());
+            return Ok(Published::Existed);
+        }
+        let contents = files.remove(temporary).unwrap();
+        files.insert(name.into(), contents);
+        Ok(Published::Renamed)
+    }
+
+    async fn mark_used(&self, _path: &str, _at_ms: i64) {}
+
+    async fn delete(&self, path: &str) -> Result<(), StageError> {
+        self.files.lock().unwrap().remove(path);
+        Ok(())
+    }
+
+    async fn list(&self, _path: &str) -> Result<Vec<Status>, StageError> {
+        Ok(Vec::new())
+    }
+}
+
+async fn place_scripted(
+    scripted: Scripted,
+    contents: &[&str],
+) -> (Result<BTreeMap<String, Cached>, StageError>, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let items: Vec<Item> = contents
+        .iter()
+        .map(|text| {
+            let path = folder.path().join(text);
+            fs::write(&path, text).unwrap();
+            let (digest, size) = digest::of(&mut text.as_bytes()).unwrap();
+            let source = upload::Source::File { path, digest };
+            let name = digest.to_string();
+            Item {
+                link: (*text).into(),
+                kind: StagedKind::File,
+                wanted: upload::Wanted { name, size, source },
+            }
+        })
+        .collect();
+    let scripted = Arc::new(scripted);
+    let placed = place(&scripted, "/cache", &items).await;
+    let names = scripted.files.lock().unwrap().keys().cloned().collect();
+    (placed, names)
+}
+
+#[tokio::test]
+async fn datanodes_that_refuse_are_tried_again_a_few_times() {
+    let scripted = |refusals| Scripted {
+        without_datanodes: AtomicU32::new(refusals),
+        ..Scripted::default()
+    };
+    let (placed, names) = place_scripted(scripted(2), &["one"]).await;
+    assert_eq!(placed.unwrap().values().next().unwrap().uploaded, 3);
+    assert_eq!(names.len(), 1);
+    let (placed, names) = place_scripted(scripted(3), &["one"]).await;
+    assert!(matches!(placed, Err(StageError::DataNodes { .. })));
+    assert!(names.is_empty(), "{names:?}");
+}
+
+#[tokio::test]
+async fn a_failure_ends_the_other_uploads_and_leaves_nothing() {
+    let scripted = Scripted {
+        quota: Some(4),
+        ..Scripted::default()
+    };
+    let (placed, names) = place_scripted(scripted, &["one", "two", "three"]).await;
+    assert!(matches!(placed, Err(StageError::Quota { .. })));
+    assert!(names.is_empty(), "{names:?}");
+}
+
+#[tokio::test]
+async fn a_name_that_appears_meanwhile_wins() {
+    let scripted = |contents: &str| Scripted {
+        rival: Some(contents.into()),
+        ..Scripted::default()
+    };
+    let (placed, names) = place_scripted(scripted("one"), &["one"]).await;
+    assert_eq!(placed.unwrap().len(), 1);
+    assert_eq!(names.len(), 1, "{names:?}");
+    let (placed, _) = place_scripted(scripted("on"), &["one"]).await;
+    assert!(matches!(placed, Err(StageError::Damaged { found: 2, .. })));
 }

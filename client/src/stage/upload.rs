@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
@@ -20,6 +21,10 @@ const PIECE: usize = 1 << 20;
 const AHEAD: usize = 4;
 /// A use is noted again after this time, ms: once a day.
 const MARK_AGAIN_MS: i64 = 24 * 3_600_000;
+/// Uploads that are begun before DataNodes are given up.
+const ATTEMPTS: u32 = 3;
+/// No attempt begins after this time.
+const TRY_AGAIN: Duration = Duration::from_secs(30);
 /// Start of the name of a file that is not whole yet.
 pub const TEMPORARY: &str = ".uploading-";
 
@@ -86,7 +91,15 @@ pub async fn look<F: FileSystem>(
     Ok(Some(cached))
 }
 
-/// Uploads under a temporary name and renames. Where the name exists by then, that file wins.
+/// A temporary name for an upload of a file, in the cache.
+#[must_use]
+pub fn temporary(cache: &str, name: &str) -> String {
+    let start = name.get(..16).unwrap_or(name);
+    format!("{cache}/{TEMPORARY}{start}-{:016x}", rand::random::<u64>())
+}
+
+/// Uploads under a temporary name and renames. Where the name exists by then, that file wins. After
+/// a failure the caller removes what lies under the temporary name.
 ///
 /// # Errors
 ///
@@ -95,33 +108,36 @@ pub async fn look<F: FileSystem>(
 pub async fn bring<F: FileSystem>(
     filesystem: &F,
     cache: &str,
+    temporary: &str,
     wanted: Wanted,
     now_ms: i64,
 ) -> Result<Cached, StageError> {
     let path = format!("{cache}/{}", wanted.name);
     let size = wanted.size;
-    let temporary = format!(
-        "{cache}/{TEMPORARY}{}-{:016x}",
-        wanted.name,
-        rand::random::<u64>()
-    );
-    let published = async {
-        let written = send(filesystem, &temporary, wanted.source).await?;
-        if written != size {
-            return Err(StageError::Damaged {
-                url: filesystem.url(&temporary),
-                expected: size,
-                found: written,
-            });
+    let begin = Instant::now();
+    let mut attempt = 1;
+    let written = loop {
+        match send(filesystem, temporary, size, wanted.source.clone()).await {
+            // The NameNode names DataNodes by chance, and one that is gone for some minutes yet.
+            Err(StageError::DataNodes { .. })
+                if attempt < ATTEMPTS && begin.elapsed() < TRY_AGAIN =>
+            {
+                filesystem.delete(temporary).await?;
+                attempt += 1;
+            }
+            other => break other?,
         }
-        filesystem.publish(&temporary, &path).await
     };
-    let published = published.await;
-    if !matches!(published, Ok(Published::Renamed)) {
-        // What stays behind here is collected later. The first failure is the one to report.
-        let _first = filesystem.delete(&temporary).await;
+    if written != size {
+        return Err(StageError::Damaged {
+            url: filesystem.url(temporary),
+            expected: size,
+            found: written,
+        });
     }
-    published?;
+    if filesystem.publish(temporary, &path).await? == Published::Existed {
+        filesystem.delete(temporary).await?;
+    }
     let Some(status) = filesystem.stat(&path).await? else {
         return Err(StageError::Damaged {
             url: filesystem.url(&path),
@@ -129,10 +145,11 @@ pub async fn bring<F: FileSystem>(
             found: 0,
         });
     };
+    let cached = accept(filesystem, &path, size, &status, size)?;
     // From here on the file is known to be used, so it can be known to be unused one day.
     let at_ms = now_ms.max(status.modified_ms.saturating_add(1));
     filesystem.mark_used(&path, at_ms).await;
-    accept(filesystem, &path, size, &status, size)
+    Ok(cached)
 }
 
 fn accept<F: FileSystem>(
@@ -162,6 +179,7 @@ fn accept<F: FileSystem>(
 async fn send<F: FileSystem>(
     filesystem: &F,
     path: &str,
+    size: u64,
     source: Source,
 ) -> Result<u64, StageError> {
     let (sender, receiver): (_, Receiver<Result<Bytes, StageError>>) = channel(AHEAD);
@@ -177,7 +195,7 @@ async fn send<F: FileSystem>(
         };
         pieces.end(ended);
     });
-    let written = filesystem.upload(path, receiver).await;
+    let written = filesystem.upload(path, size, receiver).await;
     // The receiver is gone, so the thread ends at its next piece.
     while let Some(ended) = reading.join_next().await {
         if ended.is_err() {

@@ -20,8 +20,16 @@ use crate::stage::root::HdfsRoot;
 const FOLDER_MODE: u32 = 0o700;
 /// See [`FOLDER_MODE`].
 const FILE_MODE: u32 = 0o600;
+/// A file that is being written counts against a space quota with a whole block, 128 MiB by default.
+/// Files up to this length, bytes, get one block that just holds them.
+const SMALL: u64 = 128 << 20;
+/// Smallest block that NameNodes take by default (`dfs.namenode.fs-limits.min-block-size`), bytes.
+const BLOCK_STEP: u64 = 1 << 20;
 /// What a server said is cut to this many characters.
 const SAID_MAX: usize = 300;
+
+/// What an upload does, in errors.
+const WRITING: &str = "writing";
 
 /// A client of one NameNode or nameservice.
 #[derive(Debug)]
@@ -78,6 +86,26 @@ impl Hdfs {
         }
     }
 
+    /// As [`Self::within`], for calls that speak to DataNodes too.
+    async fn writing<T>(
+        &self,
+        path: &str,
+        call: impl Future<Output = hdfs_native::Result<T>>,
+    ) -> Result<T, StageError> {
+        let said = match timeout(PIECE, call).await {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(HdfsError::IOError(error))) => short(&error.to_string()),
+            Ok(Err(HdfsError::DataTransferError(said))) => short(&said),
+            Ok(Err(error)) => return Err(self.refused(&error, WRITING, path)),
+            Err(_elapsed) => format!("a piece was not taken within {} s", PIECE.as_secs()),
+        };
+        Err(StageError::DataNodes {
+            address: self.origin.clone(),
+            doing: format!("{WRITING} {path}"),
+            said,
+        })
+    }
+
     fn refused(&self, error: &HdfsError, doing: &str, path: &str) -> StageError {
         let address = self.origin.clone();
         let user = self.user.clone();
@@ -87,6 +115,7 @@ impl Hdfs {
                 class.rsplit(['.', '$']).next().unwrap_or(class),
                 short(said),
             ),
+            HdfsError::IOError(error) => ("", short(&error.to_string())),
             other => ("", short(&other.to_string())),
         };
         // Retriable exceptions carry the true one in their words.
@@ -97,7 +126,7 @@ impl Hdfs {
                 said,
             };
         }
-        if said.contains("could only be") && said.contains("replication") {
+        if said.contains("could only be") && said.contains("minReplication") {
             return StageError::Full { doing, said };
         }
         let authentication = said.contains("authentication is not enabled")
@@ -128,11 +157,15 @@ impl Hdfs {
                 doing,
                 said: format!("none of its NameNodes is active: {said}"),
             },
-            _ if matches!(error, HdfsError::InvalidRPCResponse(_)) => StageError::Down {
-                address,
-                doing,
-                said: format!("what answers there is not a NameNode: {said}"),
-            },
+            _ if class == "RpcNoSuchProtocolException"
+                || matches!(error, HdfsError::InvalidRPCResponse(_)) =>
+            {
+                StageError::Down {
+                    address,
+                    doing,
+                    said: format!("what answers there is not a NameNode: {said}"),
+                }
+            }
             _ if matches!(error, HdfsError::IOError(_)) => StageError::Down {
                 address,
                 doing,
@@ -155,6 +188,7 @@ impl Hdfs {
 /// The first line; the others are the server's stack trace.
 fn short(said: &str) -> String {
     let line = said.lines().next().unwrap_or("nothing").trim();
+    let line = line.trim_end_matches('.');
     line.chars().take(SAID_MAX).collect()
 }
 
@@ -210,23 +244,25 @@ impl FileSystem for Hdfs {
     async fn upload(
         &self,
         path: &str,
+        size: u64,
         mut pieces: Receiver<Result<Bytes, StageError>>,
     ) -> Result<u64, StageError> {
-        const DOING: &str = "writing";
-        let options = WriteOptions::default()
+        let mut options = WriteOptions::default()
             .permission(FILE_MODE)
             .create_parent(false);
+        if size <= SMALL {
+            options = options.block_size(size.div_ceil(BLOCK_STEP).max(1) * BLOCK_STEP);
+        }
         let call = self.client.create(path, options);
-        let mut writer = self.within(ANSWER, DOING, path, call).await?;
+        let mut writer = self.within(ANSWER, WRITING, path, call).await?;
         let mut length = 0;
         while let Some(piece) = pieces.recv().await {
             let piece = piece?;
             length += piece.len() as u64;
-            self.within(PIECE, DOING, path, Box::pin(writer.write_bytes(piece)))
+            self.writing(path, Box::pin(writer.write_bytes(piece)))
                 .await?;
         }
-        self.within(PIECE, DOING, path, Box::pin(writer.close()))
-            .await?;
+        self.writing(path, Box::pin(writer.close())).await?;
         Ok(length)
     }
 
@@ -260,5 +296,88 @@ impl FileSystem for Hdfs {
         let call = self.client.list_status(path, false);
         let found = self.within(ANSWER, "listing", path, call).await?;
         Ok(found.iter().map(status).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(class: &str, said: &str) -> StageError {
+        let root = HdfsRoot {
+            path: "/user/alice/.gerbil".into(),
+            origin: "hdfs://head:8020".into(),
+            connect: "hdfs://head:8020".into(),
+            home: "/user/alice".into(),
+            settings: Vec::new(),
+        };
+        let hdfs = Hdfs::new(&root, "alice", Some("/nonexistent")).unwrap();
+        let error = HdfsError::RPCError(class.into(), said.into());
+        hdfs.refused(&error, "writing", "/user/alice/x")
+    }
+
+    /// Classes and words as NameNodes 2.10 and 3.4 send them.
+    #[tokio::test]
+    async fn each_refusal_has_its_own_kind() {
+        let hadoop = "org.apache.hadoop";
+        let told = refusal(
+            &format!("{hadoop}.hdfs.server.namenode.SafeModeException"),
+            "Cannot create file /x. Name node is in safe mode.\nThe reported blocks 0\n\tat a.b.C",
+        );
+        assert!(matches!(told, StageError::SafeMode { .. }), "{told}");
+        assert!(!told.to_string().contains("reported blocks"), "{told}");
+        let told = refusal(
+            &format!("{hadoop}.ipc.RetriableException"),
+            "org.apache.hadoop.hdfs.server.namenode.SafeModeException: Name node is in safe mode.",
+        );
+        assert!(matches!(told, StageError::SafeMode { .. }), "{told}");
+        for said in [
+            "File /x could only be replicated to 0 nodes instead of minReplication (=1).",
+            "File /x could only be written to 0 of the 1 minReplication nodes.",
+        ] {
+            let told = refusal("java.io.IOException", said);
+            assert!(matches!(told, StageError::Full { .. }), "{told}");
+        }
+        for class in ["DSQuotaExceededException", "NSQuotaExceededException"] {
+            let told = refusal(&format!("{hadoop}.hdfs.protocol.{class}"), "The quota");
+            assert!(matches!(told, StageError::Quota { .. }), "{told}");
+        }
+        let denied = format!("{hadoop}.security.AccessControlException");
+        let told = refusal(&denied, "Permission denied: user=alice, access=WRITE");
+        assert!(matches!(told, StageError::Permission { .. }), "{told}");
+        let told = refusal(
+            &denied,
+            "SIMPLE authentication is not enabled.  Available:[TOKEN, KERBEROS]",
+        );
+        assert!(matches!(told, StageError::Authentication { .. }), "{told}");
+        assert!(told.to_string().contains("kinit"), "{told}");
+        let told = refusal(
+            &format!("{hadoop}.ipc.RpcNoSuchProtocolException"),
+            "Unknown protocol",
+        );
+        assert!(matches!(told, StageError::Down { .. }), "{told}");
+        let told = refusal("java.io.IOException", "something else");
+        assert!(
+            told.to_string().ends_with("IOException: something else"),
+            "{told}"
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_namenode_that_never_answers_is_given_up() {
+        // Listens, and takes no connection from its queue.
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("hdfs://{}", silent.local_addr().unwrap());
+        let root = HdfsRoot {
+            path: "/x".into(),
+            origin: address.clone(),
+            connect: address,
+            home: "/user/alice".into(),
+            settings: Vec::new(),
+        };
+        let hdfs = Hdfs::new(&root, "alice", Some("/nonexistent")).unwrap();
+        let told = hdfs.stat("/x").await.unwrap_err();
+        assert!(told.to_string().contains("no answer within 15 s"), "{told}");
+        assert_eq!(told.exit(), job::exit::Exit::Unavailable);
     }
 }

@@ -49,10 +49,12 @@ pub trait FileSystem: Send + Sync + 'static {
     /// Makes a folder and those above it, as closed as the nodes' reading allows.
     fn ensure_folder(&self, path: &str) -> impl Future<Output = Result<(), StageError>> + Send;
 
-    /// Writes a new file from pieces; an error among them ends it. Returns its length, bytes.
+    /// Writes a new file of `size` bytes from pieces; an error among them ends it. Returns the
+    /// length that was written, bytes.
     fn upload(
         &self,
         path: &str,
+        size: u64,
         pieces: Receiver<Result<Bytes, StageError>>,
     ) -> impl Future<Output = Result<u64, StageError>> + Send;
 

@@ -166,6 +166,7 @@ impl FileSystem for Shared {
     async fn upload(
         &self,
         path: &str,
+        _size: u64,
         mut pieces: Receiver<Result<Bytes, StageError>>,
     ) -> Result<u64, StageError> {
         const DOING: &str = "writing";
