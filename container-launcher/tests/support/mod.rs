@@ -26,12 +26,13 @@ use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
-use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Certificate, Identity, Server, ServerTlsConfig};
 use tonic::{Request, Response, Status, Streaming};
 
 /// Longer than anything takes that works, keepalive aside.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Keys {
     authority: String,
@@ -182,7 +183,7 @@ impl Appmaster {
                 .initial_connection_window_size(link::CONNECTION_WINDOW)
                 .serve_with_incoming(
                     LaunchersServer::new(service).max_decoding_message_size(link::MESSAGE_MAX),
-                    TcpListenerStream::new(inner),
+                    TcpIncoming::from(inner).with_nodelay(Some(true)),
                 )
                 .await
                 .unwrap();
@@ -191,9 +192,11 @@ impl Appmaster {
             let mut connections = JoinSet::new();
             loop {
                 let (mut from, _) = outer.accept().await.unwrap();
+                from.set_nodelay(true).unwrap();
                 let mut state = state.clone();
                 connections.spawn(async move {
                     let mut to = TcpStream::connect(inner_address).await.unwrap();
+                    to.set_nodelay(true).unwrap();
                     tokio::select! {
                         _ = copy_bidirectional(&mut from, &mut to) => {}
                         _ = state.wait_for(|&state| state != Relay::Open) => {}
