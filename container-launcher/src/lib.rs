@@ -13,6 +13,7 @@
 //!   and by the container's mark in the environment, by the launcher when it leaves and by the
 //!   warden when the launcher was killed.
 //! - A launcher that has lost its AM ends its ranks at once.
+//! - Shared memory that MPICH did not remove itself is removed ([`leftovers`]).
 //! - Output that nobody takes stops the ranks that write it, and nothing else.
 //! - Whatever a rank does on its PMI socket, memory stays bounded and other ranks are served.
 //!
@@ -23,6 +24,7 @@
 mod dial;
 mod environment;
 mod input;
+mod leftovers;
 mod life;
 mod node_facts;
 mod nursery;
@@ -106,7 +108,7 @@ fn run() -> Result<u8, LauncherError> {
         .enable_all()
         .build()
         .map_err(system("starting the runtime"))?;
-    let outcome = runtime.block_on(life::live(place, &nursery));
+    let outcome = runtime.block_on(life::live(place, &nursery, &warden));
     // However it ended, nothing of this container stays.
     nursery.close();
     warden.dismiss();

@@ -29,6 +29,7 @@ use crate::nursery::Nursery;
 use crate::pmi_socket::Heard;
 use crate::ranks::{self, Ranks};
 use crate::seat::Place;
+use crate::warden::Warden;
 use crate::{node_facts, program};
 
 /// The AM answers hello at once.
@@ -94,7 +95,11 @@ impl Endings {
 }
 
 /// Lives until the AM says leave; the answer is the exit code. The caller kills what still runs.
-pub(crate) async fn live(place: Place, nursery: &Nursery) -> Result<u8, LifeError> {
+pub(crate) async fn live(
+    place: Place,
+    nursery: &Nursery,
+    warden: &Warden,
+) -> Result<u8, LifeError> {
     let signals = |source| LifeError::Signals { source };
     let mut endings = Endings::watch().map_err(signals)?;
     let mut children = signal(SignalKind::child()).map_err(signals)?;
@@ -111,6 +116,7 @@ pub(crate) async fn live(place: Place, nursery: &Nursery) -> Result<u8, LifeErro
     let mut life = Life {
         seat: place.seat,
         nursery,
+        warden,
         client,
         heard_by,
         outbox: VecDeque::new(),
@@ -205,6 +211,7 @@ struct Running {
 struct Life<'a> {
     seat: Seat,
     nursery: &'a Nursery,
+    warden: &'a Warden,
     client: LaunchersClient<Channel>,
     heard_by: mpsc::Sender<(u32, Heard)>,
     outbox: VecDeque<Event>,
@@ -290,6 +297,7 @@ impl Life<'_> {
             sentence: format!("{}: {error}", node_facts::hostname()),
             exit_code: i32::from(Exit::Lost.code()),
         })?;
+        self.warden.note_space(&share.kvs_name);
         let not_started = |error| program::not_started(&share.program, &error);
         let ranks = ranks::fork(&share, &self.seat.container, &folder, self.nursery)
             .await

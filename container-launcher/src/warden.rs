@@ -1,12 +1,13 @@
 //! A small process beside the launcher that cleans up when the launcher is killed.
 //!
 //! It has a session of its own, so that a signal to the container's process group does not reach
-//! it, and waits on a pipe from the launcher. A byte says that the launcher leaves in order; the
-//! end of the pipe without one says that it is dead, and then everything that carries the
-//! container's mark is killed.
+//! it, and reads a pipe from the launcher: lines with the names of key-value spaces, whose shared
+//! memory is to be removed when the job is over, and at last an empty line, with which the launcher
+//! leaves in order. The end of the pipe without it says that the launcher is dead, and then
+//! everything that carries the container's mark is killed first.
 
 use std::ffi::OsString;
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread::park_timeout;
@@ -16,13 +17,19 @@ use job::Role;
 use nix::sys::signal::{SigHandler, Signal, signal};
 use nix::unistd::{Pid, setsid};
 
-use crate::say;
 use crate::sweep::Kin;
+use crate::{leftovers, say};
 
 /// Most that a sweep may take. Only processes stuck in the kernel need more than a moment.
 const SWEEP_MAX: Duration = Duration::from_secs(10);
 /// Between two looks at the process table.
 const SWEEP_PAUSE: Duration = Duration::from_millis(20);
+/// How long a launcher that leaves waits for its warden.
+const DISMISS_MAX: Duration = Duration::from_millis(200);
+/// Between two looks at it.
+const DISMISS_PAUSE: Duration = Duration::from_millis(2);
+/// Names that are read, bytes together. A launcher sends one.
+const NAMES_MAX: u64 = 64 * 1024;
 /// Looks without a find until all is taken for gone: a process may fork between two of them.
 const QUIET_LOOKS: u32 = 2;
 
@@ -52,11 +59,26 @@ impl Warden {
         Pid::from_raw(self.child.id().cast_signed())
     }
 
-    /// Nothing is left to sweep. The warden ends by itself.
+    /// Names a key-value space that ranks are about to use.
+    pub(crate) fn note_space(&self, kvs_name: &str) {
+        self.write(&format!("{kvs_name}\n"));
+    }
+
+    /// All processes are gone; the warden removes their shared memory and ends. Returns when it
+    /// has, or after a moment.
     pub(crate) fn dismiss(mut self) {
-        if let Some(mut pipe) = self.child.stdin.take() {
-            // A warden that is gone already needs no word.
-            drop(pipe.write_all(b"."));
+        self.write("\n");
+        drop(self.child.stdin.take());
+        let deadline = Instant::now() + DISMISS_MAX;
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
+            park_timeout(DISMISS_PAUSE);
+        }
+    }
+
+    fn write(&self, line: &str) {
+        if let Some(mut pipe) = self.child.stdin.as_ref() {
+            // A warden that was killed is missed only if the launcher is killed too.
+            drop(pipe.write_all(line.as_bytes()));
         }
     }
 }
@@ -83,11 +105,27 @@ pub fn warden_main(args: impl Iterator<Item = OsString>) -> ExitCode {
     };
     let kin = Kin::named(container, args.filter_map(|pid| pid.parse().ok()));
     ignore_signals();
-    let mut word = [0];
-    match std::io::stdin().read(&mut word) {
-        Ok(1..) => ExitCode::SUCCESS,
-        Ok(0) | Err(_) => sweep(&kin),
+    let mut spaces = Vec::new();
+    let mut in_order = false;
+    for line in std::io::stdin().lock().take(NAMES_MAX).lines() {
+        match line {
+            Ok(line) if line.is_empty() => {
+                in_order = true;
+                break;
+            }
+            Ok(name) => spaces.push(name),
+            Err(_) => break,
+        }
     }
+    let code = if in_order {
+        ExitCode::SUCCESS
+    } else {
+        sweep(&kin)
+    };
+    for name in spaces {
+        leftovers::remove(&name);
+    }
+    code
 }
 
 fn sweep(kin: &Kin) -> ExitCode {
