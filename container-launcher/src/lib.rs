@@ -1,10 +1,10 @@
 //! Inside one container: start ranks, serve PMI, forward output and signals, report each end.
 //!
 //! The life of a launcher: YARN starts it beside a file of credentials, which name the
-//! ApplicationMaster (AM), the container and the keys ([`seat`]) → it starts its warden, dials the
-//! AM and says hello ([`dial`]) → the AM sends the container's share of the ranks, whose program is
-//! checked ([`program`]) → one thread forks them all ([`nursery`]) → their PMI lines are answered
-//! ([`pmi_socket`]), what they print goes up ([`output`]), standard input comes down ([`input`]),
+//! ApplicationMaster (AM), the container and the keys (`seat`) → it starts its warden, dials the
+//! AM and says hello (`dial`) → the AM sends the container's share of the ranks, whose program is
+//! checked (`program`) → one thread forks them all (`nursery`) → their PMI lines are answered
+//! (`pmi_socket`), what they print goes up (`output`), standard input comes down (`input`),
 //! each end is reported → the AM says leave.
 //!
 //! Invariants:
@@ -13,7 +13,7 @@
 //!   and by the container's mark in the environment, by the launcher when it leaves and by the
 //!   warden when the launcher was killed.
 //! - A launcher that has lost its AM ends its ranks at once.
-//! - Shared memory that MPICH did not remove itself is removed ([`leftovers`]).
+//! - Shared memory that MPICH did not remove itself is removed (`leftovers`).
 //! - Output that nobody takes stops the ranks that write it, and nothing else.
 //! - Whatever a rank does on its PMI socket, memory stays bounded and other ranks are served.
 //!

@@ -182,3 +182,28 @@ async fn an_abort_ends_both_nodes() {
     assert!(matches!(end.how, Some(How::ExitCode(77) | How::Signal(15))));
     assert_eq!(end.pmi(), PmiStage::Initialized);
 }
+
+#[tokio::test]
+#[ignore = "needs an MPICH: GERBIL_MPICC=/path/to/mpicc"]
+async fn a_killed_launcher_leaves_neither_ranks_nor_shared_memory() {
+    let mut am = Appmaster::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let program = compile(folder.path());
+    let before = shared_memory();
+    let mut launcher = am.launcher(&[]);
+    std::fs::copy(&program, launcher.folder.path().join("ring")).unwrap();
+    let mut link = am.link().await;
+    link.run(Share {
+        process_mapping: process_mapping(&[2, 2]),
+        ..share(4, &[0, 1], "ring")
+    })
+    .await;
+    // The other two ranks never come.
+    assert!(matches!(link.event().await, Event::Fence(_)));
+    launcher.child.kill().unwrap();
+    launcher.exit().await;
+    launcher.nothing_left().await;
+    let mut left = shared_memory();
+    left.retain(|name| !before.contains(name));
+    assert_eq!(left, [] as [String; 0]);
+}
