@@ -183,6 +183,8 @@ async fn runs_containers_on_every_node() {
 
     let master = ApplicationMasterClient::new(scheduler(&settings), token);
     let registration = master.register("", None, "").await.unwrap();
+    let wanted = settings.trimmed("hadoop.rpc.protection").unwrap();
+    assert_eq!(master.protection().await, wanted.as_deref());
     println!("registered after {:?}: {registration:?}", start.elapsed());
 
     let size = Resource::new(1024, 1);
@@ -244,6 +246,7 @@ async fn runs_containers_on_every_node() {
             (outcome.succeeded.len(), outcome.failed.len()),
             (here.len(), 0)
         );
+        assert_eq!(manager.protection().await, wanted.as_deref());
         let ids: Vec<_> = here.iter().map(|container| container.id).collect();
         let statuses = manager.statuses(&ids).await.unwrap();
         assert!(

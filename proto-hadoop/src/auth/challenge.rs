@@ -22,6 +22,15 @@ impl Qop {
         }
     }
 
+    /// The same in the words of `hadoop.rpc.protection`.
+    pub(crate) fn hadoop_name(self) -> &'static str {
+        match self {
+            Self::Auth => "authentication",
+            Self::AuthInt => "integrity",
+            Self::AuthConf => "privacy",
+        }
+    }
+
     fn named(name: &str) -> Option<Self> {
         [Self::Auth, Self::AuthInt, Self::AuthConf]
             .into_iter()

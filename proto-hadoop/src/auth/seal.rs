@@ -26,6 +26,7 @@ const BLOCK_BYTES: usize = 8;
 /// What was agreed on: nothing where frames go as they are.
 #[derive(Debug)]
 pub(crate) struct Protection {
+    pub(crate) qop: Qop,
     pub(crate) sealer: Option<Sealer>,
     pub(crate) opener: Option<Opener>,
 }
@@ -34,6 +35,7 @@ impl Protection {
     pub(crate) fn new(qop: Qop, session: [u8; 16]) -> Self {
         if qop == Qop::Auth {
             return Self {
+                qop,
                 sealer: None,
                 opener: None,
             };
@@ -42,6 +44,7 @@ impl Protection {
         let outgoing = Keys::derive(session, "client-to-server");
         let incoming = Keys::derive(session, "server-to-client");
         Self {
+            qop,
             sealer: Some(Sealer::new(&outgoing, encrypted)),
             opener: Some(Opener::new(&incoming, encrypted)),
         }

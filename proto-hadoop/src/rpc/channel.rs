@@ -9,6 +9,7 @@ use prost::Message;
 use tokio::net::{TcpSocket, TcpStream, lookup_host};
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::auth::Qop;
 use crate::wire::Incomplete;
 
 use super::calls::Failure;
@@ -74,6 +75,16 @@ impl Channel {
     /// All addresses, for messages.
     pub(crate) fn addresses(&self) -> String {
         self.addresses.join(", ")
+    }
+
+    /// The protection of the open connection, in the words of `hadoop.rpc.protection`.
+    pub(crate) async fn protection(&self) -> Option<&'static str> {
+        let seat = self.seat.lock().await;
+        let qop = seat
+            .connection
+            .as_ref()
+            .and_then(|connection| connection.qop);
+        qop.map(Qop::hadoop_name)
     }
 
     pub(crate) fn login(&self) -> Login {

@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::auth::{Opener, SaslError, Sealer};
+use crate::auth::{Opener, Qop, SaslError, Sealer};
 use crate::wire::common::RpcSaslProto;
 use crate::wire::common::rpc_response_header_proto::RpcStatusProto;
 use crate::wire::common::rpc_sasl_proto::SaslState;
@@ -95,6 +95,8 @@ pub(crate) struct Session<S> {
     pub(crate) writer: WriteHalf<S>,
     /// Goes out before the first call, in the same write.
     pub(crate) preface: BytesMut,
+    /// What was agreed on; nothing where no token was used.
+    pub(crate) qop: Option<Qop>,
     /// Wraps and unwraps what follows, where the server asked for it.
     pub(crate) sealer: Option<Sealer>,
     pub(crate) opener: Option<Opener>,
@@ -107,6 +109,8 @@ pub(crate) struct Connection {
     frames: mpsc::Sender<Bytes>,
     /// Set when the peer looks dead: no new call begins here.
     retired: AtomicBool,
+    /// What the log-in agreed on.
+    pub(crate) qop: Option<Qop>,
     /// Both tasks; dropping the connection ends them.
     _tasks: JoinSet<()>,
 }
@@ -122,6 +126,7 @@ impl Connection {
             frames,
             writer,
             preface,
+            qop,
             sealer,
             opener,
         } = session;
@@ -148,6 +153,7 @@ impl Connection {
             calls,
             frames: sender,
             retired: AtomicBool::new(false),
+            qop,
             _tasks: tasks,
         }
     }

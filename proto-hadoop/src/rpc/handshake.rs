@@ -36,6 +36,7 @@ pub(crate) async fn login<S: AsyncRead + AsyncWrite>(
         frames,
         writer,
         preface: BytesMut::new(),
+        qop: None,
         sealer: None,
         opener: None,
     };
@@ -47,6 +48,7 @@ pub(crate) async fn login<S: AsyncRead + AsyncWrite>(
         }
         Login::Token(token) => {
             let protection = exchange(&mut session, token).await?;
+            session.qop = Some(protection.qop);
             session.sealer = protection.sealer;
             session.opener = protection.opener;
             // The token says who calls; naming a user as well would be refused.

@@ -246,6 +246,8 @@ async fn protected_frames_may_span_and_share_blobs() {
             peer.log_in(&secret, qop)
         );
         let connection = Connection::start(session.unwrap(), CLIENT, Timing::default());
+        let agreed = connection.qop.map(crate::auth::Qop::name);
+        assert_eq!(agreed, qop.split(',').next());
         for step in [7, 1000] {
             let (one, two, ()) = tokio::join!(
                 call(&connection, "one", LONG),

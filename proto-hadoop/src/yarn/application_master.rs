@@ -169,6 +169,12 @@ impl ApplicationMasterClient {
         }
     }
 
+    /// How the ResourceManager protects the open connection: `authentication`, `integrity` or
+    /// `privacy`, as its `hadoop.rpc.protection` says. `None` where no connection is open.
+    pub async fn protection(&self) -> Option<&'static str> {
+        self.channel.protection().await
+    }
+
     /// Ends the application, and returns when the ResourceManager has noted it.
     ///
     /// Stop the containers first: YARN kills what is left. An ApplicationMaster that YARN started
