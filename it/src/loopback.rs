@@ -1,15 +1,14 @@
 //! A loopback network of one cluster's own, so that every daemon keeps its default port.
 //!
 //! Linux answers on all of 127.0.0.0/8. A cluster owns `127.K.0.*`: the masters on `.1`, the
-//! NodeManagers on `.11`, `.12`, … A file locked under the temporary folder says that K is taken, and
-//! the kernel frees it when the process ends.
+//! NodeManagers on `.11`, `.12`, … A socket in the kernel's abstract name space says that K is taken: it
+//! is a name without a file, seen by all users, and gone with the process.
 
-use std::fs::{File, OpenOptions};
-use std::io::ErrorKind;
 use std::net::{Ipv4Addr, TcpListener};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixListener};
 
-use anyhow::{Context as _, Result, bail};
-use nix::fcntl::{Flock, FlockArg};
+use anyhow::{Result, bail};
 
 /// NodeManagers of one cluster: `.11` to `.250`.
 pub const NODES_MAX: usize = 240;
@@ -18,7 +17,7 @@ pub const NODES_MAX: usize = 240;
 #[derive(Debug)]
 pub struct Loopback {
     network: u8,
-    _claim: Flock<File>,
+    _claim: UnixListener,
 }
 
 impl Loopback {
@@ -27,14 +26,14 @@ impl Loopback {
     ///
     /// # Errors
     ///
-    /// All are taken, or the temporary folder cannot be written.
+    /// All are taken.
     pub fn claim() -> Result<Self> {
         // 127.0.* is left to the machine's own services, 127.255.* is broadcast.
         let first = std::process::id() % 250;
         for step in 0..250 {
             let network = u8::try_from(1 + (first + step) % 250)?;
-            let Some(file) = open(network)? else { continue };
-            let Ok(claim) = Flock::lock(file, FlockArg::LockExclusiveNonblock) else {
+            let name = SocketAddr::from_abstract_name(format!("gerbil-it-127.{network}"))?;
+            let Ok(claim) = UnixListener::bind_addr(&name) else {
                 continue;
             };
             let free = Self {
@@ -63,24 +62,6 @@ impl Loopback {
     pub fn node(&self, index: usize) -> Ipv4Addr {
         let last = u8::try_from(11 + index.min(NODES_MAX - 1)).unwrap_or(u8::MAX);
         Ipv4Addr::new(127, self.network, 0, last)
-    }
-}
-
-/// The claim's file. None if another user owns it in a way that we cannot open.
-fn open(network: u8) -> Result<Option<File>> {
-    let path = std::env::temp_dir().join(format!("gerbil-it-127.{network}.lock"));
-    // Opened for reading first: in a sticky folder the kernel refuses O_CREAT on another user's file.
-    match File::open(&path) {
-        Ok(file) => return Ok(Some(file)),
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => return Ok(None),
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => return Err(error).with_context(|| format!("opening {}", path.display())),
-    }
-    match OpenOptions::new().write(true).create_new(true).open(&path) {
-        Ok(file) => Ok(Some(file)),
-        // Made by another process in between: it is about to lock it.
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("making {}", path.display())),
     }
 }
 
