@@ -24,7 +24,6 @@ const START_DEADLINE: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub(crate) struct LaunchTemplate {
     resources: BTreeMap<String, LocalResource>,
-    environment: BTreeMap<String, String>,
     command: String,
     secrets: BTreeMap<String, Vec<u8>>,
     tokens: BTreeMap<String, Token>,
@@ -56,7 +55,6 @@ impl LaunchTemplate {
         ];
         Ok(Self {
             resources,
-            environment: BTreeMap::from([("MALLOC_ARENA_MAX".into(), "2".into())]),
             command: format!(
                 "./{BINARY_LINK} {} 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr",
                 Role::ContainerLauncher.argument()
@@ -81,12 +79,12 @@ impl LaunchTemplate {
         secrets.insert(secrets::SEAT.into(), serde_json::to_vec(&seat)?);
         Ok(ContainerLaunch {
             resources: self.resources.clone(),
-            environment: self.environment.clone(),
             commands: vec![self.command.clone()],
             tokens: Credentials {
                 tokens: self.tokens.clone(),
                 secrets,
             },
+            ..ContainerLaunch::default()
         })
     }
 

@@ -1,7 +1,5 @@
 //! Hands the application over to the ResourceManager.
 
-use std::collections::BTreeMap;
-
 use credentials::Credentials;
 use job::exit::Exit;
 use job::role::BINARY_LINK;
@@ -103,7 +101,6 @@ fn launch(
         resources: binary
             .map(|file| Ok((file.link.clone(), resource(file)?)))
             .collect::<Result<_, Failure>>()?,
-        environment: BTreeMap::from([("MALLOC_ARENA_MAX".into(), "2".into())]),
         commands: vec![format!(
             "./{BINARY_LINK} {} 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr",
             Role::Appmaster.argument()
@@ -115,6 +112,7 @@ fn launch(
                 .collect(),
             ..Credentials::default()
         },
+        ..ContainerLaunch::default()
     })
 }
 

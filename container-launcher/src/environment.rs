@@ -9,9 +9,6 @@ use job::wire::Share;
 use crate::seat::FILE_VARIABLE;
 use crate::sweep::MARK_VARIABLE;
 
-/// Ours alone: the credentials hold the keys of the job, and the allocator's setting is for small
-/// processes that must not look large.
-const NOT_FOR_RANKS: [&str; 2] = [FILE_VARIABLE, "MALLOC_ARENA_MAX"];
 /// Another process manager's variables would lead MPI astray.
 const OTHER_MANAGERS: [&str; 2] = ["PMI_", "PMIX_"];
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
@@ -26,8 +23,8 @@ pub(crate) fn common(
     let mut environment: BTreeMap<OsString, OsString> = inherited
         .filter(|(name, _)| {
             let name = name.to_string_lossy();
-            !NOT_FOR_RANKS.contains(&name.as_ref())
-                && !OTHER_MANAGERS.iter().any(|other| name.starts_with(other))
+            // The credentials hold the keys of the job.
+            name != FILE_VARIABLE && !OTHER_MANAGERS.iter().any(|other| name.starts_with(other))
         })
         .collect();
     for pair in &share.environment {
@@ -75,7 +72,6 @@ mod tests {
         };
         let inherited = [
             ("HADOOP_TOKEN_FILE_LOCATION", "/secret"),
-            ("MALLOC_ARENA_MAX", "2"),
             ("PMIX_RANK", "0"),
             ("LD_LIBRARY_PATH", "/usr/lib/native"),
             ("PATH", "/bin"),

@@ -3,11 +3,13 @@
 //! A job travels so: the client writes a [`Description`] and the keys of a throw-away certificate
 //! authority into the credentials of the ApplicationMaster's container ([`secrets`]); the
 //! ApplicationMaster (AM) reads them there, and gives each launcher a [`Seat`] in the same way.
-//! From then on they speak [`wire`] to each other over connections set up as [`link`] says. How the job ended becomes an [`exit`] code.
+//! From then on they speak [`wire`] to each other over connections set up as [`link`] says. How the
+//! job ended becomes an [`exit`] code.
 //!
 //! Invariants: nothing secret is ever in an environment or on a command line; the three processes
 //! are one build ([`BUILD`]) and refuse another.
 
+pub mod arenas;
 pub mod description;
 pub mod exit;
 pub mod link;

@@ -260,7 +260,6 @@ impl Appmaster {
             .current_dir(folder.path())
             .env("CONTAINER_ID", &container)
             .env("HADOOP_TOKEN_FILE_LOCATION", tokens)
-            .env("MALLOC_ARENA_MAX", "2")
             .stdin(Stdio::null())
             .stderr(std::fs::File::create(folder.path().join("stderr")).unwrap())
             .spawn()
