@@ -109,6 +109,12 @@ impl Arguments {
                 let Some(program) = command.next() else {
                     return Err("no program given; write for example: gerbil-run -n 4 ./cpi".into());
                 };
+                if let Some(option) = program.to_str().filter(|word| word.starts_with('-')) {
+                    return Err(format!(
+                        "there is no option {option} (gerbil-run --help lists all); a program of that \
+                         name is written ./{option}"
+                    ));
+                }
                 let text = |arg: OsString| {
                     arg.into_string()
                         .map_err(|arg| format!("the argument {} is no UTF-8", arg.display()))
@@ -180,6 +186,8 @@ mod tests {
         assert!(parse("-a ./cpi ./other").is_err());
         assert!(parse("-i x ./cpi").unwrap().program().is_err());
         assert!(parse("-n 2").unwrap().program().is_err());
+        let unknown = parse("-n 2 --no-such 5 ./cpi").unwrap().program();
+        assert!(unknown.unwrap_err().contains("--no-such"));
     }
 
     #[test]

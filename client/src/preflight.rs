@@ -20,7 +20,7 @@ pub(crate) async fn check(
         rm.new_application(),
     )
     .map_err(|error| unavailable(&error))?;
-    check_queue(&resolved.queue, queue.as_ref())?;
+    check_queue(rm, &resolved.queue, queue.as_ref()).await?;
     check_room(resolved, &nodes, &application.maximum)?;
     Ok(application)
 }
@@ -38,24 +38,39 @@ async fn queue(rm: &ApplicationClient, name: &str) -> Result<Option<QueueInfo>, 
     }
 }
 
-fn check_queue(name: &str, queue: Option<&QueueInfo>) -> Result<(), Failure> {
-    let refuse = |sentence: String| Err(Failure::new(Exit::Impossible, sentence));
-    match queue {
-        None => refuse(format!(
-            "there is no queue {name} on this cluster; choose another one with --queue (yarn queue \
-             -list, or the scheduler page of the ResourceManager, shows them)"
-        )),
-        Some(queue) if queue.state == QueueState::Stopped => refuse(format!(
-            "the queue {name} is stopped; choose another one with --queue"
-        )),
-        Some(queue) if !queue.children.is_empty() => {
-            let children: Vec<&str> = queue.children.iter().map(|q| q.name.as_str()).collect();
-            refuse(format!(
-                "the queue {name} only holds other queues: submit to one of them with --queue ({})",
-                children.join(", ")
-            ))
-        }
-        Some(_) => Ok(()),
+async fn check_queue(
+    rm: &ApplicationClient,
+    name: &str,
+    queue: Option<&QueueInfo>,
+) -> Result<(), Failure> {
+    let trouble = match queue {
+        None => "does not exist on this cluster",
+        Some(queue) if queue.state == QueueState::Stopped => "is stopped",
+        Some(queue) if !queue.children.is_empty() => "only holds other queues",
+        Some(_) => return Ok(()),
+    };
+    // For the hint alone: a scheduler without a queue of this name just gets a shorter sentence.
+    let root = rm.queue_info("root").await.ok().flatten();
+    let mut leaves = Vec::new();
+    root.iter()
+        .for_each(|root| collect_leaves(root, &mut leaves));
+    let hint = match leaves.is_empty() {
+        true => String::new(),
+        false => format!(" (there are {})", leaves.join(", ")),
+    };
+    Err(Failure::new(
+        Exit::Impossible,
+        format!("the queue {name} {trouble}; choose another one with --queue{hint}"),
+    ))
+}
+
+/// The queues that take applications.
+fn collect_leaves(queue: &QueueInfo, leaves: &mut Vec<String>) {
+    if queue.children.is_empty() {
+        leaves.push(queue.path.clone().unwrap_or_else(|| queue.name.clone()));
+    }
+    for child in &queue.children {
+        collect_leaves(child, leaves);
     }
 }
 

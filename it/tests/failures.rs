@@ -528,7 +528,7 @@ fn safe_mode(given: &Given) -> Result<()> {
     given.cluster.safe_mode(true)?;
     let finished = given.run(&["-n", "2", &program, "0"]);
     given.cluster.safe_mode(false)?;
-    expect::failure(&given.cluster, &finished?, 74, &["safe mode"])
+    expect::failure(&given.cluster, &finished?, 69, &["safe mode"])
 }
 
 fn client_killed(given: &Given) -> Result<()> {
