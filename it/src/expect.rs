@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Result, bail, ensure};
 
 use crate::cluster::Cluster;
-use crate::command::Finished;
+use crate::command::{Finished, Run};
 
 /// How `gerbil-run`'s own lines on stderr begin.
 pub const OWN: &str = "gerbil-run: ";
@@ -24,19 +24,31 @@ pub fn own_lines(finished: &Finished) -> Vec<String> {
         .collect()
 }
 
-/// The program ran and returned 0, and nothing is left of it.
+/// Runs a job that returns 0 as one YARN application that succeeds, and leaves nothing.
 ///
 /// # Errors
 ///
 /// It is not so; everything that was written is in the message.
-pub fn success(cluster: &Cluster, finished: &Finished) -> Result<()> {
+pub fn job(cluster: &Cluster, run: Run) -> Result<Finished> {
+    let before = cluster.resource_manager().applications()?.len();
+    let finished = run.finish()?;
     ensure!(
         finished.code() == 0,
         "exit code {} instead of 0\n{}",
         finished.code(),
-        written(finished)
+        written(&finished)
     );
-    cluster.wait_until_clean(CLEAN)
+    cluster.wait_until_clean(CLEAN)?;
+    let applications = cluster.resource_manager().applications()?;
+    let new = applications.len().saturating_sub(before);
+    ensure!(new == 1, "{new} applications for one job");
+    if let Some(report) = applications.last() {
+        ensure!(
+            report.state == "FINISHED" && report.final_status == "SUCCEEDED",
+            "{report:?}"
+        );
+    }
+    Ok(finished)
 }
 
 /// It failed with `code`, one of its own lines holds all `words` in any case of letters, no trace of a

@@ -143,6 +143,13 @@ impl Given {
             .finish()
     }
 
+    fn succeeds(&self, arguments: &[&str]) -> Result<Finished> {
+        expect::job(
+            &self.cluster,
+            gerbil::run(&self.cluster, arguments)?.deadline(DEADLINE),
+        )
+    }
+
     /// Runs and expects `code` and a sentence with `words`, and nothing left.
     fn fails(&self, arguments: &[&str], code: i32, words: &[&str]) -> Result<Finished> {
         let finished = self.run(arguments)?;
@@ -433,11 +440,11 @@ fn flood(given: &Given) -> Result<()> {
     let path = given.programs.join("flood.out");
     let output = File::create(&path)?;
     let arguments = ["-n".to_owned(), RANKS.to_string(), program, MIB.to_string()];
-    let finished = gerbil::run(&given.cluster, arguments)?
-        .stdout_to(output)
-        .deadline(Duration::from_secs(400))
-        .finish()?;
-    expect::success(&given.cluster, &finished)?;
+    let run = gerbil::run(&given.cluster, arguments)?;
+    expect::job(
+        &given.cluster,
+        run.stdout_to(output).deadline(Duration::from_secs(400)),
+    )?;
     let mut next = [0_u64; RANKS];
     for line in BufReader::new(File::open(&path)?).lines() {
         let line = line?;
@@ -467,8 +474,7 @@ fn flood(given: &Given) -> Result<()> {
 
 fn no_newline(given: &Given) -> Result<()> {
     let program = given.program("no_newline")?;
-    let finished = given.run(&["-n", "4", &program])?;
-    expect::success(&given.cluster, &finished)?;
+    let finished = given.succeeds(&["-n", "4", &program])?;
     let stdout = finished.stdout_text();
     for rank in 0..4 {
         let count = stdout.matches(&format!("<rank {rank} ends here>")).count();
@@ -495,8 +501,8 @@ fn stubborn(given: &Given) -> Result<()> {
 
 fn escape(given: &Given) -> Result<()> {
     let program = given.program("escape")?;
-    let finished = given.run(&["-n", "2", &program])?;
-    expect::success(&given.cluster, &finished)
+    given.succeeds(&["-n", "2", &program])?;
+    Ok(())
 }
 
 fn no_home(given: &Given) -> Result<()> {

@@ -38,7 +38,10 @@ const CASES: [(&str, Case); 7] = [
         "ranks spread over all nodes and load the shipped library",
         shipped_library,
     ),
-    ("a token goes round across the nodes", ring),
+    (
+        "hello from each rank, and a token goes round",
+        hello_and_ring,
+    ),
     ("input reaches rank 0", input),
     ("arguments arrive as they are", arguments),
 ];
@@ -101,19 +104,7 @@ impl Given {
     }
 
     fn succeed(&self, run: Run) -> Result<Finished> {
-        let resource_manager = self.cluster.resource_manager();
-        let before = resource_manager.applications()?.len();
-        let finished = run.deadline(DEADLINE).finish()?;
-        expect::success(&self.cluster, &finished)?;
-        let applications = resource_manager.applications()?;
-        let new = applications.len() - before;
-        ensure!(new == 1, "{new} applications for one job");
-        let report = applications.last().context("no application")?;
-        ensure!(
-            report.state == "FINISHED" && report.final_status == "SUCCEEDED",
-            "{report:?}"
-        );
-        Ok(finished)
+        expect::job(&self.cluster, run.deadline(DEADLINE))
     }
 
     /// A program under it/programs, compiled with MPICH 5.
@@ -242,7 +233,15 @@ fn shipped_library(given: &Given) -> Result<()> {
     Ok(())
 }
 
-fn ring(given: &Given) -> Result<()> {
+fn hello_and_ring(given: &Given) -> Result<()> {
+    let hello = text(&Mpich::install()?.example("hello", &given.programs)?)?;
+    let stdout = given.run(&["-n", "4", &hello])?;
+    for rank in 0..4 {
+        ensure!(
+            stdout.contains(&format!("hello from rank {rank} of 4 on ")),
+            "{stdout}"
+        );
+    }
     let ring = text(&Mpich::install()?.example("ring", &given.programs)?)?;
     let stdout = given.run(&["-n", "8", &ring])?;
     ensure!(

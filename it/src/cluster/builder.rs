@@ -1,0 +1,283 @@
+//! What a cluster shall be, and its settings.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+
+use super::Cluster;
+use crate::daemon::Daemon;
+use crate::hadoop::{Distribution, Version};
+use crate::java::Java;
+use crate::loopback::{Loopback, NODES_MAX};
+use crate::settings::{Configuration, File, capacity_scheduler};
+use crate::warden::Warden;
+
+/// Four NodeManagers are there after 11 s on two idle cores; the rest is for a busy machine.
+const READY: Duration = Duration::from_secs(180);
+
+/// Memory and cores of one NodeManager, as it announces them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// `yarn.nodemanager.resource.memory-mb`
+    pub memory_mib: u64,
+    /// `yarn.nodemanager.resource.cpu-vcores`
+    pub vcores: u32,
+}
+
+/// Hadoop's own defaults.
+impl Default for Size {
+    fn default() -> Self {
+        Self {
+            memory_mib: 8192,
+            vcores: 8,
+        }
+    }
+}
+
+/// What a cluster shall be.
+#[derive(Debug, Clone)]
+pub struct Builder {
+    version: Version,
+    nodes: Vec<Size>,
+    settings: Configuration,
+    node_settings: BTreeMap<usize, Configuration>,
+    queues: Vec<(String, u32)>,
+    hdfs: bool,
+    deadline: Duration,
+}
+
+/// Four nodes of Hadoop 3.4.2 with HDFS.
+impl Default for Builder {
+    fn default() -> Self {
+        Self {
+            version: Version::V3_4_2,
+            nodes: vec![Size::default(); 4],
+            settings: Configuration::default(),
+            node_settings: BTreeMap::new(),
+            queues: Vec::new(),
+            hdfs: true,
+            deadline: READY,
+        }
+    }
+}
+
+impl Builder {
+    /// The Hadoop release; 3.4.2 unless said.
+    #[must_use]
+    pub fn version(mut self, version: Version) -> Self {
+        self.version = version;
+        self
+    }
+
+    /// The number of NodeManagers, each of 8192 MiB and 8 cores; 4 unless said.
+    #[must_use]
+    pub fn nodes(mut self, count: usize) -> Self {
+        self.nodes = vec![Size::default(); count];
+        self
+    }
+
+    /// NodeManagers of these sizes.
+    #[must_use]
+    pub fn sizes(mut self, sizes: &[Size]) -> Self {
+        self.nodes = sizes.to_vec();
+        self
+    }
+
+    /// Sets one value for every daemon and client.
+    #[must_use]
+    pub fn set(mut self, file: File, name: &str, value: impl Into<String>) -> Self {
+        self.settings.set(file, name, value);
+        self
+    }
+
+    /// Sets one value for one NodeManager, counted from 0.
+    #[must_use]
+    pub fn set_on_node(
+        mut self,
+        node: usize,
+        file: File,
+        name: &str,
+        value: impl Into<String>,
+    ) -> Self {
+        self.node_settings
+            .entry(node)
+            .or_default()
+            .set(file, name, value);
+        self
+    }
+
+    /// A further queue below the root that owns `percent` of the cluster, taken from `default`.
+    #[must_use]
+    pub fn queue(mut self, name: &str, percent: u32) -> Self {
+        self.queues.push((name.to_owned(), percent));
+        self
+    }
+
+    /// No NameNode and no DataNode: the default file system is this machine's own.
+    #[must_use]
+    pub fn without_hdfs(mut self) -> Self {
+        self.hdfs = false;
+        self
+    }
+
+    /// How long the start may take; three minutes unless said.
+    #[must_use]
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
+    /// Brings the release, starts the daemons and waits until all are ready.
+    ///
+    /// # Errors
+    ///
+    /// Something needed is missing (the message says how to get it), or a daemon ended or was not ready
+    /// in time (the ends of the logs are in the message). Nothing keeps running then.
+    pub fn start(self) -> Result<Cluster> {
+        if self.nodes.len() > NODES_MAX {
+            bail!("{} nodes: at most {NODES_MAX}", self.nodes.len());
+        }
+        let java = Java::find()?;
+        let distribution = Distribution::fetch(self.version)?;
+        let loopback = Loopback::claim()?;
+        let folder = tempfile::Builder::new()
+            .prefix("gerbil-it-")
+            .tempdir()
+            .context("making the cluster's folder")?;
+        // Containers of other users, and clients run as them, pass through it.
+        open_to_all(folder.path())?;
+        let user = nix::unistd::User::from_uid(nix::unistd::geteuid())
+            .ok()
+            .flatten()
+            .map_or_else(|| nix::unistd::geteuid().to_string(), |user| user.name);
+        let warden = Warden::start(folder.path())?;
+        let cluster = Cluster {
+            deadline: self.deadline,
+            has_hdfs: self.hdfs,
+            nodes: self.nodes.len(),
+            daemons: Mutex::default(),
+            user,
+            java,
+            distribution,
+            loopback,
+            warden: Mutex::new(warden),
+            folder: Some(folder),
+        };
+        self.write_settings(&cluster)?;
+        match cluster.bring_up() {
+            Ok(()) => Ok(cluster),
+            Err(error) => bail!("{error:#}\n{}", cluster.log_tails()),
+        }
+    }
+
+    fn write_settings(&self, cluster: &Cluster) -> Result<()> {
+        let master = cluster.loopback.master();
+        let folder = cluster.folder();
+        let mut shared = Configuration::default();
+        let mut set = |file, name: &str, value: String| shared.set(file, name, value);
+        set(
+            File::Core,
+            "hadoop.tmp.dir",
+            folder.join("tmp").display().to_string(),
+        );
+        if self.hdfs {
+            set(File::Core, "fs.defaultFS", format!("hdfs://{master}:8020"));
+            let storage =
+                |kind: &str| format!("file://{}", folder.join("storage").join(kind).display());
+            set(File::Hdfs, "dfs.namenode.name.dir", storage("name"));
+            set(File::Hdfs, "dfs.datanode.data.dir", storage("data"));
+            set(
+                File::Hdfs,
+                "dfs.namenode.http-address",
+                format!("{master}:9870"),
+            );
+            // The NameNode takes the address that a DataNode calls from for the DataNode's own, and the
+            // kernel calls every 127.* from 127.0.0.1. So the ports must be free ones.
+            for address in [
+                "dfs.datanode.address",
+                "dfs.datanode.http.address",
+                "dfs.datanode.ipc.address",
+            ] {
+                set(File::Hdfs, address, "127.0.0.1:0".into());
+            }
+            // One DataNode holds one copy, and a restarted NameNode need not wait for more reports.
+            set(File::Hdfs, "dfs.replication", "1".into());
+            set(File::Hdfs, "dfs.namenode.safemode.extension", "0".into());
+        } else {
+            set(File::Core, "fs.defaultFS", "file:///".into());
+        }
+        set(
+            File::Yarn,
+            "yarn.resourcemanager.hostname",
+            master.to_string(),
+        );
+        let class_path = cluster.class_path(&cluster.conf_dir());
+        set(
+            File::Yarn,
+            "yarn.application.classpath",
+            class_path.join(","),
+        );
+        set(File::Mapred, "mapreduce.framework.name", "yarn".into());
+        set(
+            File::Mapred,
+            "mapreduce.application.classpath",
+            class_path.join(","),
+        );
+        shared.merge(&capacity_scheduler(&self.queues));
+        shared.merge(&self.settings);
+        shared.write(&cluster.conf_dir())?;
+
+        // The web pages of HDFS are in no jar; without the folders its daemons do not start.
+        for pages in ["hdfs", "datanode", "static"] {
+            let folder = folder.join("web/webapps").join(pages).join("WEB-INF");
+            fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
+            fs::write(folder.join("web.xml"), "<web-app/>")?;
+        }
+        for daemon in cluster.all_daemons() {
+            let mut own = shared.clone();
+            if let Daemon::NodeManager(index) = daemon {
+                let size = self.nodes[index];
+                let files = folder.join("nodes").join(daemon.to_string());
+                fs::create_dir_all(&files)
+                    .with_context(|| format!("making {}", files.display()))?;
+                let mut set = |name: &str, value: String| own.set(File::Yarn, name, value);
+                set(
+                    "yarn.nodemanager.hostname",
+                    cluster.loopback.node(index).to_string(),
+                );
+                set(
+                    "yarn.nodemanager.local-dirs",
+                    files.join("local").display().to_string(),
+                );
+                set(
+                    "yarn.nodemanager.log-dirs",
+                    files.join("logs").display().to_string(),
+                );
+                set(
+                    "yarn.nodemanager.resource.memory-mb",
+                    size.memory_mib.to_string(),
+                );
+                set(
+                    "yarn.nodemanager.resource.cpu-vcores",
+                    size.vcores.to_string(),
+                );
+                if let Some(asked) = self.node_settings.get(&index) {
+                    own.merge(asked);
+                }
+            }
+            own.write(&cluster.daemon_folder(daemon).join("conf"))?;
+        }
+        Ok(())
+    }
+}
+
+fn open_to_all(folder: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o755))
+        .with_context(|| format!("opening {}", folder.display()))
+}

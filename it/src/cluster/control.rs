@@ -1,0 +1,187 @@
+//! Daemons started, stopped, killed and frozen one by one, and waited for.
+
+use std::fs::File;
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use nix::sys::signal::Signal;
+
+use super::Cluster;
+use crate::command::Run;
+use crate::daemon::Daemon;
+use crate::process::{self, Streams};
+use crate::wait;
+
+/// A daemon that was told to end.
+const ENDS: Duration = Duration::from_secs(30);
+
+impl Cluster {
+    /// Starts one daemon that does not run. It is not waited for.
+    ///
+    /// # Errors
+    ///
+    /// It runs already, or Java cannot be started.
+    pub fn start(&self, daemon: Daemon) -> Result<()> {
+        let mut daemons = self.lock();
+        if let Some(child) = daemons.get_mut(&daemon)
+            && child.try_wait()?.is_none()
+        {
+            bail!("{daemon} runs already");
+        }
+        let folder = self.daemon_folder(daemon);
+        let command =
+            self.java_command(&folder.join("conf"), daemon.class(), &[], daemon.is_hdfs());
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(folder.join("log"))?;
+        let streams = Streams {
+            stdin: Stdio::null(),
+            stdout: log.try_clone()?.into(),
+            stderr: log.into(),
+        };
+        let child =
+            process::spawn(&command, streams).with_context(|| format!("starting {daemon}"))?;
+        daemons.insert(daemon, child);
+        Ok(())
+    }
+
+    /// Tells one daemon to end, as an administrator would, and waits until it has.
+    ///
+    /// # Errors
+    ///
+    /// It does not run or does not end.
+    pub fn stop(&self, daemon: Daemon) -> Result<()> {
+        self.signal(daemon, Signal::SIGTERM)?;
+        self.wait_for_end(daemon)
+    }
+
+    /// Kills one daemon with `-9` and waits until it is gone. Containers of a NodeManager stay.
+    ///
+    /// # Errors
+    ///
+    /// It does not run.
+    pub fn kill(&self, daemon: Daemon) -> Result<()> {
+        self.signal(daemon, Signal::SIGKILL)?;
+        self.wait_for_end(daemon)
+    }
+
+    /// Freezes one daemon: it keeps its connections and answers nothing.
+    ///
+    /// # Errors
+    ///
+    /// It does not run.
+    pub fn freeze(&self, daemon: Daemon) -> Result<()> {
+        self.signal(daemon, Signal::SIGSTOP)
+    }
+
+    /// Lets a frozen daemon go on.
+    ///
+    /// # Errors
+    ///
+    /// It does not run.
+    pub fn thaw(&self, daemon: Daemon) -> Result<()> {
+        self.signal(daemon, Signal::SIGCONT)
+    }
+
+    fn signal(&self, daemon: Daemon, signal: Signal) -> Result<()> {
+        match self.lock().get(&daemon) {
+            Some(child) => process::signal(child, signal),
+            None => bail!("{daemon} was never started"),
+        }
+    }
+
+    fn wait_for_end(&self, daemon: Daemon) -> Result<()> {
+        wait::until(&format!("the end of {daemon}"), ENDS, || {
+            match self.lock().get_mut(&daemon) {
+                Some(child) => Ok(child.try_wait()?),
+                None => bail!("{daemon} was never started"),
+            }
+        })?;
+        Ok(())
+    }
+
+    /// Waits until HDFS takes writes.
+    ///
+    /// # Errors
+    ///
+    /// It does not in time, or a daemon has ended.
+    pub fn wait_for_hdfs(&self) -> Result<()> {
+        let ready = || {
+            self.check_alive()?;
+            // Not listening yet is no error.
+            Ok(self.hdfs().is_ready().unwrap_or(false).then_some(()))
+        };
+        wait::until(
+            "HDFS out of safe mode with a live DataNode",
+            self.deadline,
+            ready,
+        )
+    }
+
+    /// Waits until the ResourceManager counts `count` running nodes.
+    ///
+    /// # Errors
+    ///
+    /// It does not in time, or a daemon has ended.
+    pub fn wait_for_nodes(&self, count: usize) -> Result<()> {
+        let ready = || {
+            self.check_alive()?;
+            let nodes = self.resource_manager().nodes().unwrap_or_default();
+            Ok(
+                (nodes.iter().filter(|node| node.state == "RUNNING").count() == count)
+                    .then_some(()),
+            )
+        };
+        wait::until(&format!("{count} running nodes"), self.deadline, ready)
+            .with_context(|| self.log_tails())
+    }
+
+    pub(super) fn bring_up(&self) -> Result<()> {
+        for daemon in self
+            .all_daemons()
+            .into_iter()
+            .filter(|daemon| !daemon.is_hdfs())
+        {
+            self.start(daemon)?;
+        }
+        if self.has_hdfs {
+            let conf = self.daemon_folder(Daemon::NameNode).join("conf");
+            let format = self.java_command(
+                &conf,
+                Daemon::NameNode.class(),
+                &["-format", "-nonInteractive"],
+                true,
+            );
+            Run::new(format)
+                .deadline(self.deadline)
+                .finish()?
+                .success("formatting the NameNode")?;
+            self.start(Daemon::NameNode)?;
+            self.start(Daemon::DataNode)?;
+        }
+        self.wait_for_nodes(self.nodes)?;
+        if self.has_hdfs {
+            self.wait_for_hdfs()?;
+            self.hdfs().make_folder("/tmp", "1777")?;
+            self.hdfs().make_home(&self.user)?;
+        }
+        Ok(())
+    }
+
+    /// An error if a daemon that was started has ended by itself.
+    fn check_alive(&self) -> Result<()> {
+        for (daemon, child) in self.lock().iter_mut() {
+            use std::os::unix::process::ExitStatusExt as _;
+
+            if let Some(status) = child.try_wait()?
+                // Killed or stopped by a test.
+                && !matches!(status.signal(), Some(9 | 15)) && status.code() != Some(143)
+            {
+                bail!("{daemon} ended with {status}");
+            }
+        }
+        Ok(())
+    }
+}

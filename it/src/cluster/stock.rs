@@ -1,0 +1,93 @@
+//! Hadoop's own command-line classes, run as clients of the cluster.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::Cluster;
+use crate::command::{Finished, Run};
+use crate::java;
+use crate::warden::CLUSTER_VARIABLE;
+
+/// A Java start and a few calls.
+const TOOL: Duration = Duration::from_secs(90);
+
+impl Cluster {
+    /// A stock command-line class run as a client of the cluster, for instance
+    /// `org.apache.hadoop.hdfs.tools.DFSAdmin`; add a `HADOOP_USER_NAME` to be another user.
+    #[must_use]
+    pub fn tool(&self, class: &str, arguments: &[&str]) -> Command {
+        self.java_command(&self.conf_dir(), class, arguments, false)
+    }
+
+    fn run_tool(&self, class: &str, arguments: &[&str]) -> Result<Finished> {
+        let what = format!("{class} {}", arguments.join(" "));
+        Run::new(self.tool(class, arguments))
+            .deadline(TOOL)
+            .finish()?
+            .success(&what)
+    }
+
+    /// `hdfs dfs ARGUMENTS`
+    ///
+    /// # Errors
+    ///
+    /// It failed; its output is in the message. So for the other stock commands here.
+    pub fn dfs(&self, arguments: &[&str]) -> Result<Finished> {
+        self.run_tool("org.apache.hadoop.fs.FsShell", arguments)
+    }
+
+    /// `hdfs dfsadmin ARGUMENTS`: quotas and safe mode.
+    ///
+    /// # Errors
+    ///
+    /// As [`Cluster::dfs`].
+    pub fn dfs_admin(&self, arguments: &[&str]) -> Result<Finished> {
+        self.run_tool("org.apache.hadoop.hdfs.tools.DFSAdmin", arguments)
+    }
+
+    /// Forbids or allows changes to HDFS.
+    ///
+    /// # Errors
+    ///
+    /// As [`Cluster::dfs`].
+    pub fn safe_mode(&self, on: bool) -> Result<()> {
+        self.dfs_admin(&["-safemode", if on { "enter" } else { "leave" }])?;
+        Ok(())
+    }
+
+    pub(super) fn java_command(
+        &self,
+        conf: &Path,
+        class: &str,
+        arguments: &[&str],
+        web_pages: bool,
+    ) -> Command {
+        let mut class_path = self.class_path(conf);
+        if web_pages {
+            class_path.push(self.folder().join("web").display().to_string());
+        }
+        let mut command = Command::new(self.java.command());
+        command
+            .args(java::FLAGS)
+            .args(["-cp", &class_path.join(":"), class])
+            .args(arguments)
+            .current_dir(self.folder())
+            .env("JAVA_HOME", self.java.home())
+            .env("HADOOP_CONF_DIR", conf)
+            .env("YARN_CONF_DIR", conf)
+            .env("LANG", "C.UTF-8")
+            .env(CLUSTER_VARIABLE, self.folder())
+            .env_remove("HADOOP_USER_NAME")
+            .env_remove("CLASSPATH");
+        command
+    }
+
+    pub(super) fn class_path(&self, conf: &Path) -> Vec<String> {
+        let mut all = vec![conf.display().to_string()];
+        all.extend(self.distribution.class_path());
+        all
+    }
+}
