@@ -19,8 +19,9 @@ use crate::words;
                   126 and 127 (program not executable, not found), 130 (Ctrl-C)."
 )]
 pub(crate) struct Arguments {
-    /// Number of processes
-    #[arg(short = 'n', long = "processes", value_name = "N", default_value = "1")]
+    /// Number of processes, at most a million
+    #[arg(short = 'n', long = "processes", value_name = "N", default_value = "1",
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub processes: u32,
 
     /// Priority of the application in its queue; higher is sooner
@@ -186,6 +187,8 @@ mod tests {
         assert!(parse("-a ./cpi ./other").is_err());
         assert!(parse("-i x ./cpi").unwrap().program().is_err());
         assert!(parse("-n 2").unwrap().program().is_err());
+        assert!(parse("-n 0 ./cpi").is_err());
+        assert!(parse("-n 1000000000 ./cpi").is_err());
         let unknown = parse("-n 2 --no-such 5 ./cpi").unwrap().program();
         assert!(unknown.unwrap_err().contains("--no-such"));
     }

@@ -96,9 +96,6 @@ impl Resolved {
     /// Decides everything.
     pub(crate) fn new(mut given: Arguments, cluster: &Cluster) -> Result<Self, Failure> {
         let usage = |sentence: String| Failure::new(Exit::Usage, sentence);
-        if given.processes == 0 {
-            return Err(usage("-n 0: a job has at least one process".into()));
-        }
         let (program, args) = given.program().map_err(usage)?;
         let program = PathBuf::from(program);
         let short = program.file_name().unwrap_or(program.as_os_str());
