@@ -12,6 +12,8 @@ use crate::preflight::unavailable;
 
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(100);
+/// Between two tries of a ResourceManager that does not answer.
+const AWAY_PAUSE: Duration = Duration::from_secs(1);
 /// YARN kills within seconds; longer means that it cannot.
 const DEADLINE: Duration = Duration::from_secs(60);
 
@@ -22,13 +24,22 @@ pub(crate) async fn kill(
     reason: &str,
 ) -> Result<ApplicationReport, Failure> {
     let deadline = Instant::now() + DEADLINE;
-    let mut ordered = false;
+    let mut taken = false;
     loop {
-        let report = rm.report(id).await.map_err(|error| refused(id, &error))?;
+        let late = Instant::now() > deadline;
+        let report = match rm.report(id).await {
+            Ok(report) => report,
+            // One that is away for a moment must not leave the job running.
+            Err(error) if !late && !matches!(error, CallError::Remote { .. }) => {
+                sleep(AWAY_PAUSE).await;
+                continue;
+            }
+            Err(error) => return Err(refused(id, &error)),
+        };
         if report.state.is_final() {
             return Ok(report);
         }
-        if Instant::now() > deadline {
+        if late {
             return Err(Failure::new(
                 Exit::Unavailable,
                 format!(
@@ -39,12 +50,13 @@ pub(crate) async fn kill(
                 ),
             ));
         }
-        if !ordered {
-            let _complete = rm
-                .kill(id, Some(reason))
-                .await
-                .map_err(|error| refused(id, &error))?;
-            ordered = true;
+        if !taken {
+            match rm.kill(id, Some(reason)).await {
+                // False until the ResourceManager has taken the order for good.
+                Ok(complete) => taken = complete,
+                Err(error @ CallError::Remote { .. }) => return Err(refused(id, &error)),
+                Err(_passing) => {}
+            }
         }
         sleep(PAUSE).await;
     }
@@ -55,8 +67,8 @@ fn refused(id: &ApplicationId, error: &CallError) -> Failure {
         return Failure::new(
             Exit::Impossible,
             format!(
-                "this cluster knows no {id}; gerbil-run prints the id of each job it starts, \
-                     and yarn application -list shows those that run"
+                "this cluster knows no {id}; yarn application -list, or the page of the \
+                 ResourceManager, shows the ids of those that run"
             ),
         );
     }

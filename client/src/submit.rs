@@ -7,10 +7,11 @@ use job::{Description, Role, Staged, StagedKind, secrets};
 use proto_hadoop::yarn::{
     ApplicationSubmission, ContainerLaunch, LocalResource, LocalResourceKind, Resource, Visibility,
 };
-use proto_hadoop::{ApplicationClient, ApplicationId};
+use proto_hadoop::{ApplicationClient, ApplicationId, CallError};
 
 use crate::failure::Failure;
 use crate::keys::Keys;
+use crate::preflight::unavailable;
 use crate::resolve::{Cluster, Resolved};
 use crate::stage::Outcome;
 
@@ -48,12 +49,22 @@ pub(crate) async fn submit(
         max_attempts: ATTEMPTS,
         ..ApplicationSubmission::new(id, launch, resource)
     };
-    rm.submit(&submission).await.map_err(|error| {
-        Failure::new(
+    let error = match rm.submit(&submission).await {
+        Ok(()) => return Ok(()),
+        Err(error) => error,
+    };
+    if let CallError::Remote { .. } | CallError::TooLong { .. } = error {
+        return Err(Failure::new(
             Exit::Impossible,
             format!("the ResourceManager did not take the application: {error}"),
-        )
-    })
+        ));
+    }
+    // The answer was lost, not the order perhaps: what nobody follows must not run.
+    let _killed = rm
+        .kill(&id, Some("the client had no answer to its submission"))
+        .await
+        .is_ok();
+    Err(unavailable(&error))
 }
 
 fn launch(
