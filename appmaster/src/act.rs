@@ -1,9 +1,9 @@
 //! Carries out what the machine answers.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
 use job::wire;
 use job::wire::launcher_order::Order as ToLauncher;
 use pmi::Exchange;
@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::console::write_to_log;
 use crate::follow::{ATTACH_DEADLINE, Appmaster, Client};
-use crate::news::Orders;
+use crate::news::{News, Orders};
 use crate::nodes;
 use crate::resource_manager::Order;
 use crate::run::now_us;
@@ -27,15 +27,7 @@ impl Appmaster {
         let mut todo = VecDeque::from(actions);
         while let Some(action) = todo.pop_front() {
             match action {
-                Action::TakeSnapshot => match self.snapshot().await {
-                    Ok(view) => todo.extend(self.step(Event::Snapshot(view))),
-                    Err(error) => {
-                        tracing::warn!("cannot read the nodes: {error:#}");
-                        // An empty cluster has no room: the machine looks again later.
-                        let blind = nodes::view(self.limits, &[]);
-                        todo.extend(self.step(Event::Snapshot(blind)));
-                    }
-                },
+                Action::TakeSnapshot => self.take_snapshot(),
                 Action::Ask { round, placement } => {
                     if !placement.shares.is_empty() {
                         self.timing.asked_us = now_us();
@@ -68,10 +60,18 @@ impl Appmaster {
         None
     }
 
-    async fn snapshot(&self) -> Result<policy::ClusterView> {
-        let reports = timeout(SNAPSHOT_DEADLINE, self.cluster.nodes(&[NodeState::Running]));
-        let reports = reports.await.context("no answer in time")??;
-        Ok(nodes::view(self.limits, &reports))
+    /// Reads the nodes in a task of its own: the loop goes on hearing.
+    fn take_snapshot(&self) {
+        let (cluster, limits, news) = (Arc::clone(&self.cluster), self.limits, self.news.clone());
+        self.tasks.spawn(async move {
+            let reading = timeout(SNAPSHOT_DEADLINE, cluster.nodes(&[NodeState::Running]));
+            let event = match reading.await {
+                Ok(Ok(reports)) => Event::Snapshot(nodes::view(limits, &reports)),
+                Ok(Err(error)) => Event::SnapshotFailed(error.to_string()),
+                Err(_late) => Event::SnapshotFailed("no answer in time".into()),
+            };
+            let _heard = news.send(News::Machine(event)).await.is_ok();
+        });
     }
 
     fn start(&mut self, seats: &[JobSeat]) -> Vec<Action> {
@@ -150,7 +150,7 @@ impl Appmaster {
         let _heard = self.rm.send(order).await.is_ok();
     }
 
-    fn show(&self, phase: Phase) {
+    fn show(&mut self, phase: Phase) {
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let (kind, done, wanted, note) = match phase {
             Phase::WaitingForRoom(why) => (wire::phase::Kind::WaitingForRoom, 0, 0, why),
@@ -177,9 +177,15 @@ impl Appmaster {
             wanted: count(wanted),
             note,
         };
+        self.phase = phase;
+        self.show_phase();
+    }
+
+    /// The newest phase, for the client that is there. Progress only: one that does not keep up
+    /// misses some.
+    pub(crate) fn show_phase(&self) {
         if let Client::Attached(events) = &self.client {
-            let event = wire::job_event::Event::Phase(phase);
-            // Progress only: a client that does not keep up misses some.
+            let event = wire::job_event::Event::Phase(self.phase.clone());
             let _shown = events
                 .try_send(Ok(wire::JobEvent { event: Some(event) }))
                 .is_ok();
@@ -190,12 +196,15 @@ impl Appmaster {
     /// output goes to this container's log.
     pub(crate) fn go_on_alone(&mut self) {
         self.client = Client::Absent;
+        // Nobody will give input: its reader sees the end of it.
+        drop(self.console.input());
         if let Some(output) = self.console.take_output() {
             tracing::warn!(
                 "no client has attached within {} s: the output goes here",
                 ATTACH_DEADLINE.as_secs()
             );
-            self.tasks.spawn(write_to_log(output));
+            self.tasks
+                .spawn(write_to_log(output, Arc::clone(&self.console)));
         }
     }
 }

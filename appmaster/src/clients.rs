@@ -14,7 +14,7 @@ use tokio_util::task::TaskTracker;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::console::Console;
-use crate::news::{News, NewsSender};
+use crate::news::{News, NewsSender, tell};
 use crate::peers::{Admitted, same_build};
 
 /// A peer that has connected must say who it is within this time.
@@ -71,12 +71,15 @@ impl Clients for ClientService {
             ));
         };
         let (to_client, outgoing) = mpsc::channel(1);
+        let (console, news) = (Arc::clone(&self.console), self.news.clone());
         self.tasks.spawn(async move {
             while let Some(chunk) = chunks.recv().await {
                 if to_client.send(Ok(chunk)).await.is_err() {
                     break;
                 }
             }
+            console.handed_over();
+            let _heard = news.send(News::OutputHandedOver).await.is_ok();
         });
         Ok(Response::new(ReceiverStream::new(outgoing)))
     }
@@ -107,7 +110,10 @@ async fn listen(mut orders: Streaming<wire::ClientOrder>, news: NewsSender) {
     while let Some(Ok(order)) = orders.next().await {
         let said = match order.order {
             Some(wire::client_order::Order::Signal(signal)) => News::ClientSignal(signal.signal),
-            Some(wire::client_order::Order::Kill(_)) => News::ClientKill(KillReason::Interrupted),
+            Some(wire::client_order::Order::Kill(kill)) => News::ClientKill(match kill.reason() {
+                wire::kill::Reason::Interrupted => KillReason::Interrupted,
+                wire::kill::Reason::NoReader => KillReason::NoReader,
+            }),
             Some(wire::client_order::Order::Hello(_)) | None => continue,
         };
         if news.send(said).await.is_err() {
@@ -115,9 +121,4 @@ async fn listen(mut orders: Streaming<wire::ClientOrder>, news: NewsSender) {
         }
     }
     let _heard = news.send(News::ClientLeft).await.is_ok();
-}
-
-async fn tell(news: &NewsSender, what: News) -> Result<(), Status> {
-    let sent = news.send(what).await;
-    sent.map_err(|_closed| Status::unavailable("the ApplicationMaster is leaving"))
 }

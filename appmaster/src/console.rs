@@ -4,7 +4,8 @@
 //! stand still, and so do the ranks that write: nothing is lost and nothing grows.
 
 use std::io::Write;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use job::wire;
 use tokio::sync::mpsc;
@@ -22,6 +23,7 @@ pub(crate) struct Console {
     output: Mutex<Option<mpsc::Sender<wire::OutputChunk>>>,
     /// Tells whether any stream still holds one.
     streams: mpsc::WeakSender<wire::OutputChunk>,
+    handed_over: AtomicBool,
     output_taker: Mutex<Option<mpsc::Receiver<wire::OutputChunk>>>,
     input: Mutex<Option<mpsc::Sender<wire::InputChunk>>>,
     input_taker: Mutex<Option<mpsc::Receiver<wire::InputChunk>>>,
@@ -33,6 +35,7 @@ impl Console {
         let (input, input_taker) = mpsc::channel(INPUT_QUEUE);
         Self {
             streams: output.downgrade(),
+            handed_over: AtomicBool::new(false),
             output: Mutex::new(Some(output)),
             output_taker: Mutex::new(Some(output_taker)),
             input: Mutex::new(Some(input)),
@@ -51,8 +54,24 @@ impl Console {
     }
 
     /// Whether, after [`Console::close`], every stream has brought its last byte.
-    pub(crate) fn is_drained(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.streams.upgrade().is_none()
+    }
+
+    /// Whether output waits for its taker.
+    pub(crate) fn is_backed_up(&self) -> bool {
+        let streams = self.streams.upgrade();
+        streams.is_some_and(|queue| queue.capacity() < queue.max_capacity())
+    }
+
+    /// Noted by whoever took the output, when it has handed on the last of it.
+    pub(crate) fn handed_over(&self) {
+        self.handed_over.store(true, Ordering::Release);
+    }
+
+    /// Whether the last byte has left this process, or will never.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.is_closed() && self.handed_over.load(Ordering::Acquire)
     }
 
     /// The reading end, for the first who asks.
@@ -77,7 +96,10 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// Writes output into this container's own log files, for a job that no client could reach.
-pub(crate) async fn write_to_log(mut output: mpsc::Receiver<wire::OutputChunk>) {
+pub(crate) async fn write_to_log(
+    mut output: mpsc::Receiver<wire::OutputChunk>,
+    console: Arc<Console>,
+) {
     while let Some(chunk) = output.recv().await {
         let written = match chunk.stream() {
             wire::Stream::Stdout => std::io::stdout().write_all(&chunk.data),
@@ -90,4 +112,5 @@ pub(crate) async fn write_to_log(mut output: mpsc::Receiver<wire::OutputChunk>) 
             );
         }
     }
+    console.handed_over();
 }

@@ -8,19 +8,19 @@ use job::wire;
 use job::wire::launcher_order::Order as ToLauncher;
 use policy::lifecycle::Verdict;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::follow::{ATTACH_DEADLINE, Appmaster, Client};
 use crate::news::News;
-use crate::resource_manager::{Counts, Order};
+use crate::resource_manager::{Finished, Order};
 use crate::run::now_us;
 use crate::verdict;
 
-/// How long the client may take to say good-bye after the last event.
-const GOODBYE_DEADLINE: Duration = Duration::from_secs(5);
 /// How long launchers may take to hand over what their ranks have printed when no client hinders
 /// them.
 const DRAIN_DEADLINE: Duration = Duration::from_secs(10);
+/// Between two looks at who hinders whom.
+const DRAIN_LOOK: Duration = Duration::from_millis(500);
 
 impl Appmaster {
     /// The verdict is out: everybody is told, in this order: the client, the launchers (once all
@@ -44,37 +44,41 @@ impl Appmaster {
         self.drain(inbox).await;
         self.order_all(&ToLauncher::Leave(wire::Leave {})).await;
 
-        let (done, counts) = oneshot::channel();
+        let (done, mut finished) = oneshot::channel();
         self.order_rm(Order::Finish {
             status: verdict::final_status(&verdict),
             diagnostics: diagnostics(&sentence, verdict::exit_code(&verdict)),
             done,
         })
         .await;
-        let counts: Counts = counts.await.unwrap_or_default();
+        // The task that finishes may itself have news to get rid of first.
+        let finished: Finished = loop {
+            tokio::select! {
+                finished = &mut finished => break finished.unwrap_or_default(),
+                news = inbox.recv() => self.hear_late(news).await,
+            }
+        };
         let last = wire::Verdict {
             exit_code: i32::from(verdict::exit_code(&verdict)),
             state: verdict::final_state(&verdict).into(),
             sentence,
             ranks: self.rank_reports(),
             timing: Some(self.timing),
-            asking_allocates: counts.asking,
-            allocates: counts.allocates,
+            asking_allocates: finished.asking,
+            allocates: finished.allocates,
             appmaster_memory: Some(verdict::memory()),
         };
         self.tell_client(wire::job_event::Event::Verdict(last))
             .await;
-        self.tell_client(wire::job_event::Event::Unregistered(wire::Unregistered {}))
-            .await;
-        let goodbye = async {
-            while matches!(self.client, Client::Attached(_)) {
-                match inbox.recv().await {
-                    Some(News::ClientLeft) | None => self.client = Client::Gone,
-                    Some(_) => {}
-                }
-            }
-        };
-        let _left = timeout(GOODBYE_DEADLINE, goodbye).await.is_ok();
+        if finished.unregistered {
+            self.tell_client(wire::job_event::Event::Unregistered(wire::Unregistered {}))
+                .await;
+        }
+        // It leaves when its terminal has taken the last byte; a dead one the keep-alive ends.
+        while matches!(self.client, Client::Attached(_)) {
+            let news = inbox.recv().await;
+            self.hear_late(news).await;
+        }
         Ok(())
     }
 
@@ -83,44 +87,48 @@ impl Appmaster {
         let by = self.began + ATTACH_DEADLINE;
         while matches!(self.client, Client::Awaited) {
             tokio::select! {
-                news = inbox.recv() => self.hear_late(news),
+                news = inbox.recv() => self.hear_late(news).await,
                 () = sleep_until(by) => self.go_on_alone(),
             }
         }
     }
 
-    /// Waits until every launcher that is still there has handed over its output. As long as a
-    /// client takes it, however slowly, this may last.
+    /// Waits until every launcher has handed over its output, and the client has been handed it. As
+    /// long as a client takes it, however slowly, this may last; a launcher that brings nothing more
+    /// and does not end its stream is not waited for.
     async fn drain(&mut self, inbox: &mut mpsc::Receiver<News>) {
         let mut by = Instant::now() + DRAIN_DEADLINE;
         // A rank's end can be known before the stream of its output is.
         while self.outputs_opened < self.outputs_due.min(self.links.len()) {
             tokio::select! {
-                news = inbox.recv() => self.hear_late(news),
+                news = inbox.recv() => self.hear_late(news).await,
                 () = sleep_until(by) => break,
             }
         }
         self.console.close();
-        while !self.console.is_drained() {
-            if matches!(self.client, Client::Attached(_)) {
+        while !self.console.is_drained() && !self.hasty {
+            let followed = matches!(self.client, Client::Attached(_) | Client::Absent);
+            if followed && (self.console.is_closed() || self.console.is_backed_up()) {
                 by = Instant::now() + DRAIN_DEADLINE;
+            } else if !followed || Instant::now() > by {
+                return;
             }
             tokio::select! {
-                news = inbox.recv() => self.hear_late(news),
-                () = sleep_until(by) => {
-                    if !matches!(self.client, Client::Attached(_)) {
-                        return;
-                    }
-                }
+                news = inbox.recv() => self.hear_late(news).await,
+                () = sleep(DRAIN_LOOK) => {}
             }
         }
     }
 
     /// News after the verdict.
-    fn hear_late(&mut self, news: Option<News>) {
+    async fn hear_late(&mut self, news: Option<News>) {
         match news {
-            Some(News::ClientAttached(events)) => self.client = Client::Attached(events),
-            Some(News::ClientLeft) | None => self.client = Client::Gone,
+            Some(News::ClientAttached(events)) => self.attach(events).await,
+            Some(News::ClientKill(_)) => self.hasty = true,
+            Some(News::ClientLeft) if matches!(self.client, Client::Attached(_)) => {
+                self.client = Client::Gone;
+            }
+            None => self.client = Client::Gone,
             Some(News::OutputOpened) => self.outputs_opened += 1,
             Some(News::LauncherLeft(container)) => {
                 self.links.remove(&container);

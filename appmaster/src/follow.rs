@@ -16,6 +16,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::task::TaskTracker;
+use tonic::Status;
 
 use crate::console::Console;
 use crate::containers::LaunchTemplate;
@@ -51,7 +52,7 @@ pub(crate) struct Appmaster {
     pub(crate) seat: Seat,
     pub(crate) launch: LaunchTemplate,
     pub(crate) limits: nodes::Limits,
-    pub(crate) cluster: ApplicationClient,
+    pub(crate) cluster: Arc<ApplicationClient>,
     pub(crate) job: Job,
     /// Zero of the machine's clock.
     pub(crate) began: Instant,
@@ -65,6 +66,10 @@ pub(crate) struct Appmaster {
     pub(crate) seats: Vec<JobSeat>,
     pub(crate) exchange: Option<Exchange>,
     pub(crate) client: Client,
+    /// The client would rather lose output than wait.
+    pub(crate) hasty: bool,
+    /// The newest, for a client that attaches later.
+    pub(crate) phase: wire::Phase,
     /// Launchers that have started ranks: each opens one output stream.
     pub(crate) outputs_due: usize,
     /// Output streams opened so far.
@@ -145,9 +150,9 @@ impl Appmaster {
                 self.outputs_opened += 1;
                 Vec::new()
             }
-            News::OutputTaken => Vec::new(),
+            News::OutputTaken | News::OutputHandedOver => Vec::new(),
             News::ClientAttached(events) => {
-                self.client = Client::Attached(events);
+                self.attach(events).await;
                 Vec::new()
             }
             News::ClientSignal(signal) => {
@@ -156,11 +161,27 @@ impl Appmaster {
                 Vec::new()
             }
             News::ClientKill(reason) => self.step(Event::KillRequested(reason)),
-            News::ClientLeft => {
+            News::ClientLeft if matches!(self.client, Client::Attached(_)) => {
                 self.client = Client::Gone;
                 self.step(Event::KillRequested(KillReason::ClientLost))
             }
+            // One that was refused.
+            News::ClientLeft => Vec::new(),
         }
+    }
+
+    /// The first client to come, in time, follows the job.
+    pub(crate) async fn attach(&mut self, events: JobEvents) {
+        if matches!(self.client, Client::Awaited) {
+            self.client = Client::Attached(events);
+            self.show_phase();
+            return;
+        }
+        let taken = Status::failed_precondition(match self.client {
+            Client::Attached(_) => "another client follows this job",
+            _ => "no client came in time, so the job's output goes to this ApplicationMaster's log",
+        });
+        let _told = events.send(Err(taken)).await.is_ok();
     }
 
     async fn launcher_said(
@@ -188,6 +209,10 @@ impl Appmaster {
                     code: abort.exit_code,
                 })
             }
+            Said::Broke(broke) => self.step(Event::Broke {
+                rank: Rank(broke.rank),
+                what: broke.sentence,
+            }),
             Said::Refusal(refusal) => self.step(Event::Refused {
                 container,
                 sentence: refusal.sentence,
@@ -195,6 +220,13 @@ impl Appmaster {
             }),
             Said::Ended(ended) => {
                 let rank = Rank(ended.rank);
+                let mut seats = self.seats.iter();
+                if !seats.any(|seat| seat.container == container && seat.ranks.contains(&rank)) {
+                    return self.step(Event::Misbehaved {
+                        container,
+                        what: format!("reported the end of rank {rank}, which is not its own"),
+                    });
+                }
                 let stage = match ended.pmi() {
                     wire::PmiStage::Silent => Stage::Silent,
                     wire::PmiStage::Initialized => Stage::Initialized,

@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::console::Console;
-use crate::news::{News, NewsSender};
+use crate::news::{News, NewsSender, tell};
 use crate::peers::{Admitted, same_build};
 
 /// A peer that has connected must say who it is within this time.
@@ -111,6 +111,9 @@ impl Launchers for LauncherService {
         let mut chunks = request.into_inner();
         let result = loop {
             match chunks.message().await {
+                Ok(Some(chunk)) if chunk.data.len() > job::CHUNK_MAX => {
+                    break Err(Status::invalid_argument("a piece of output is too long"));
+                }
                 Ok(Some(chunk)) => {
                     // The taker is gone: read on, so that the ranks can end.
                     let _taken = console.send(chunk).await.is_ok();
@@ -172,9 +175,4 @@ async fn listen(
         }
     }
     let _heard = news.send(News::LauncherLeft(container)).await.is_ok();
-}
-
-async fn tell(news: &NewsSender, what: News) -> Result<(), Status> {
-    let sent = news.send(what).await;
-    sent.map_err(|_closed| Status::unavailable("the ApplicationMaster is leaving"))
 }

@@ -36,6 +36,8 @@ pub(crate) enum News {
     OutputOpened,
     /// A launcher has handed over all of it.
     OutputTaken,
+    /// The client has been handed the last of it.
+    OutputHandedOver,
     /// The client has attached.
     ClientAttached(JobEvents),
     /// It sent a signal for the ranks.
@@ -51,3 +53,12 @@ pub(crate) type NewsSender = mpsc::Sender<News>;
 
 /// News that may wait unheard.
 pub(crate) const NEWS_QUEUE: usize = 1024;
+
+/// Sends news from a call that a peer made.
+///
+/// # Errors
+/// `Unavailable` when the loop hears nothing any more.
+pub(crate) async fn tell(news: &NewsSender, what: News) -> Result<(), Status> {
+    let sent = news.send(what).await;
+    sent.map_err(|_closed| Status::unavailable("the ApplicationMaster is leaving"))
+}

@@ -24,10 +24,8 @@ use crate::requests::RequestTable;
 const BUSY: Duration = Duration::from_millis(100);
 /// Between two calls otherwise. YARN expects one within ten minutes.
 const IDLE: Duration = Duration::from_secs(1);
-/// How long to unregister; after that the ResourceManager judges by our exit.
-const FINISH_DEADLINE: Duration = Duration::from_secs(15);
-/// Between two asks whether we are unregistered.
-const FINISH_PAUSE: Duration = Duration::from_millis(20);
+/// Between two tries to unregister, when one failed.
+const FINISH_PAUSE: Duration = Duration::from_millis(200);
 
 /// What the loop orders.
 pub(crate) enum Order {
@@ -41,14 +39,16 @@ pub(crate) enum Order {
     Finish {
         status: FinalApplicationStatus,
         diagnostics: String,
-        done: oneshot::Sender<Counts>,
+        done: oneshot::Sender<Finished>,
     },
 }
 
-/// How often was called.
+/// What became of the application's registration.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counts {
-    /// Allocate calls.
+pub(crate) struct Finished {
+    /// The ResourceManager has taken the verdict.
+    pub unregistered: bool,
+    /// Allocate calls made.
     pub allocates: u32,
     /// Those that carried requests for containers.
     pub asking: u32,
@@ -75,7 +75,9 @@ pub(crate) struct ResourceManager {
     unsent: Vec<ResourceRequest>,
     /// Rack of each host asked for, to count rows down.
     racks: BTreeMap<String, String>,
-    counts: Counts,
+    counts: Finished,
+    /// The client keeps a call whose answer was lost, and repeats it before the next one.
+    in_doubt: bool,
     hurry: bool,
     /// YARN takes us for dead after twice this.
     patience: Duration,
@@ -101,7 +103,8 @@ impl ResourceManager {
             releases: Vec::new(),
             unsent: Vec::new(),
             racks: BTreeMap::new(),
-            counts: Counts::default(),
+            counts: Finished::default(),
+            in_doubt: false,
             hurry: false,
             patience: expiry / 2,
             news,
@@ -153,9 +156,11 @@ impl ResourceManager {
                     diagnostics,
                     done,
                 }) => {
-                    match timeout(FINISH_DEADLINE, self.finish(status, &diagnostics)).await {
-                        Ok(()) => {}
-                        Err(_late) => tracing::error!("could not unregister in time"),
+                    // As long as the ResourceManager would wait for us, and it may be restarting.
+                    let finish = timeout(self.patience, self.finish(status, &diagnostics));
+                    self.counts.unregistered = finish.await.unwrap_or(false);
+                    if !self.counts.unregistered {
+                        tracing::error!("could not unregister: YARN will judge by our exit");
                     }
                     let _awaited = done.send(self.counts).is_ok();
                     return;
@@ -175,23 +180,32 @@ impl ResourceManager {
 
     async fn allocate(&mut self) -> Result<(), CallError> {
         self.counts.allocates += 1;
-        if self.unsent.iter().any(|row| row.containers > 0) {
-            self.counts.asking += 1;
-        }
-        let request = AllocateRequest {
-            asks: std::mem::take(&mut self.unsent),
-            releases: std::mem::take(&mut self.releases),
-            ..AllocateRequest::default()
+        let request = if self.in_doubt {
+            AllocateRequest::default()
+        } else {
+            if self.unsent.iter().any(|row| row.containers > 0) {
+                self.counts.asking += 1;
+            }
+            AllocateRequest {
+                asks: std::mem::take(&mut self.unsent),
+                releases: std::mem::take(&mut self.releases),
+                ..AllocateRequest::default()
+            }
         };
         let answer = match self.client.allocate(request.clone()).await {
             Ok(answer) => answer,
             Err(error) => {
-                // Rows and releases are absolute: saying them again changes nothing.
-                self.unsent = request.asks;
-                self.releases = request.releases;
+                if error.class().is_some() {
+                    // Refused as a whole: nothing of it was taken.
+                    self.unsent.splice(..0, request.asks);
+                    self.releases.extend(request.releases);
+                } else {
+                    self.in_doubt = true;
+                }
                 return Err(error);
             }
         };
+        self.in_doubt = false;
         self.take_in(answer).await;
         Ok(())
     }
@@ -233,10 +247,13 @@ impl ResourceManager {
         }
     }
 
-    async fn finish(&mut self, status: FinalApplicationStatus, diagnostics: &str) {
+    /// True when the ResourceManager has taken it; false when it will not.
+    async fn finish(&mut self, status: FinalApplicationStatus, diagnostics: &str) -> bool {
         loop {
             match self.client.finish(status, diagnostics, "").await {
-                Ok(()) => return,
+                Ok(()) => return true,
+                Err(error) if error.is_attempt_gone() => return false,
+                Err(error) if error.is_not_registered() => self.register_again().await,
                 Err(error) => tracing::warn!("finishApplicationMaster: {error}"),
             }
             sleep(FINISH_PAUSE).await;

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
-use job::wire;
+use job::{Description, wire};
 use policy::allocate::All;
 use policy::lifecycle::{Job, Limits};
 use policy::{Demand, MiB, Resources, Vcores};
+use proto_hadoop::yarn::Registration;
 use proto_hadoop::{ApplicationClient, ApplicationMasterClient, ContainerId};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -25,6 +26,8 @@ use crate::seat::Seat;
 use crate::serve::{self, Doors};
 use crate::{address, nodes};
 
+/// Between two tries to register.
+const REGISTER_PAUSE: Duration = Duration::from_secs(1);
 /// Orders that may wait for the task that talks to the ResourceManager.
 const ORDER_QUEUE: usize = 64;
 
@@ -55,10 +58,7 @@ pub(crate) async fn run() -> Result<()> {
 
     let rm =
         ApplicationMasterClient::new(description.rm_scheduler.clone(), seat.amrm_token.clone());
-    let registration = rm
-        .register(&host, Some(port), "")
-        .await
-        .context("cannot register with the ResourceManager")?;
+    let registration = register(&rm, &host, port, &description).await?;
     let registered = now_us();
     let appmaster = format!("{host}:{port}");
     tracing::info!(
@@ -67,6 +67,7 @@ pub(crate) async fn run() -> Result<()> {
     );
 
     let cluster = ApplicationClient::new(description.rm_client.clone(), &description.user);
+    let cluster = Arc::new(cluster);
     let step = step(&cluster, &seat).await;
 
     let (rm_orders, rm_inbox) = mpsc::channel(ORDER_QUEUE);
@@ -90,6 +91,8 @@ pub(crate) async fn run() -> Result<()> {
         seats: Vec::new(),
         exchange: None,
         client: Client::Awaited,
+        hasty: false,
+        phase: wire::Phase::default(),
         outputs_due: 0,
         outputs_opened: 0,
         reports: BTreeMap::new(),
@@ -106,6 +109,26 @@ pub(crate) async fn run() -> Result<()> {
     // What is still under way has nobody to serve any more.
     let _ended = timeout(Duration::from_secs(1), tasks.wait()).await.is_ok();
     outcome
+}
+
+/// Registers, also with a ResourceManager that is just restarting or failing over.
+async fn register(
+    rm: &ApplicationMasterClient,
+    host: &str,
+    port: u16,
+    description: &Description,
+) -> Result<Registration> {
+    let give_up = Instant::now() + Duration::from_millis(description.am_expiry_ms / 2);
+    loop {
+        match rm.register(host, Some(port), "").await {
+            Ok(registration) => return Ok(registration),
+            Err(error) if error.class().is_some() || Instant::now() > give_up => {
+                return Err(error).context("cannot register with the ResourceManager");
+            }
+            Err(error) => tracing::warn!("registerApplicationMaster: {error}"),
+        }
+        sleep(REGISTER_PAUSE).await;
+    }
 }
 
 /// To multiples of what the ResourceManager rounds containers up: what the client's settings say,

@@ -1,6 +1,7 @@
 //! The AM's one port: both services, over mutual TLS.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use job::link;
@@ -19,6 +20,9 @@ use crate::news::NewsSender;
 use crate::peers::Admitted;
 use crate::seat::Keys;
 
+/// A peer that connects and says nothing is dropped after this.
+const HANDSHAKE_DEADLINE: Duration = Duration::from_secs(10);
+
 /// What the services lead to.
 pub(crate) struct Doors {
     pub news: NewsSender,
@@ -34,7 +38,8 @@ pub(crate) struct Doors {
 pub(crate) fn start(listener: TcpListener, keys: &Keys, doors: &Doors) -> Result<()> {
     let tls = ServerTlsConfig::new()
         .identity(Identity::from_pem(&keys.certificate, &keys.key))
-        .client_ca_root(Certificate::from_pem(&keys.authority));
+        .client_ca_root(Certificate::from_pem(&keys.authority))
+        .timeout(HANDSHAKE_DEADLINE);
     let launchers = LaunchersServer::new(LauncherService {
         admitted: Admitted::new(&keys.launcher_certificate, "launchers")?,
         tickets: doors.tickets.clone(),

@@ -17,7 +17,7 @@ pub(crate) fn exit_code(verdict: &Verdict) -> u8 {
             0 => 1,
             low => low,
         },
-        Cause::LeftEarly { .. } | Cause::NeverInitialized { .. } => 1,
+        Cause::Broke { .. } | Cause::LeftEarly { .. } | Cause::NeverInitialized { .. } => 1,
         Cause::Refused { code, .. } => *code,
         Cause::StartFailed { .. }
         | Cause::NotJoined { .. }
@@ -27,6 +27,8 @@ pub(crate) fn exit_code(verdict: &Verdict) -> u8 {
         | Cause::ResourceManagerLost { .. } => Exit::Lost.code(),
         Cause::Impossible(_) => Exit::Impossible.code(),
         Cause::Killed(KillReason::Interrupted) => Exit::Interrupted.code(),
+        // As the shell says of a program that writes into a closed pipe.
+        Cause::Killed(KillReason::NoReader) => 128 + 13,
         Cause::Killed(KillReason::ClientLost | KillReason::Terminated) => Exit::Killed.code(),
     }
 }

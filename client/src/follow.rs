@@ -13,10 +13,11 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_stream::wrappers::ReceiverStream;
+use tonic::Streaming;
 use tonic::transport::Channel;
 
 use crate::failure::{Failure, say};
-use crate::interrupt::Interrupts;
+use crate::interrupt::{Asked, Signals};
 use crate::keys::Keys;
 use crate::kill::kill;
 use crate::link::dial;
@@ -34,8 +35,12 @@ const RM_PATIENCE: Duration = Duration::from_secs(120);
 /// How long YARN may take to notice that an ApplicationMaster is gone. A NodeManager that still
 /// lives tells at once; a lost node takes YARN's own ten minutes.
 const GONE_PATIENCE: Duration = Duration::from_secs(30);
-/// After the last event and the last byte, for the thread that writes.
+/// For the thread that writes, when the connection has broken.
 const OUTPUT_PATIENCE: Duration = Duration::from_secs(10);
+/// For the ResourceManager to take the verdict from the ApplicationMaster.
+const LAST_EVENT: Duration = Duration::from_secs(30);
+/// For an ApplicationMaster that is reached to take us as its client.
+const ATTACH_DEADLINE: Duration = Duration::from_secs(15);
 
 /// How the job ended, for the exit of the command.
 pub(crate) struct Ended {
@@ -52,7 +57,7 @@ pub(crate) struct Follower<'a> {
     pub id: ApplicationId,
     pub keys: &'a Keys,
     pub progress: Progress,
-    pub interrupts: Interrupts,
+    pub signals: Signals,
 }
 
 /// What a look at the application showed.
@@ -69,7 +74,7 @@ impl Follower<'_> {
         let address = loop {
             let seen = tokio::select! {
                 seen = look(self.rm, self.id, &mut self.progress) => seen?,
-                signal = self.interrupts.next() => return self.interrupted(signal).await,
+                signal = self.signals.ending() => return self.interrupted(signal).await,
             };
             match seen {
                 Seen::Waiting => {}
@@ -77,11 +82,15 @@ impl Follower<'_> {
                 Seen::Over(report) => return Ok(judge(&report)),
             }
         };
-        match dial(&address, self.keys).await {
-            Ok(client) => self.attached(client).await,
+        let attached = tokio::select! {
+            attached = attach(&address, self.keys) => attached,
+            signal = self.signals.ending() => return self.interrupted(signal).await,
+        };
+        match attached {
+            Ok(attached) => self.attached(attached).await,
             Err(error) => {
                 say(format!(
-                    "cannot reach the ApplicationMaster of {} at {address}: {}; is a firewall \
+                    "cannot attach to the ApplicationMaster of {} at {address}: {}; is a firewall \
                      between here and that port? --am-ports holds it in a range. The job goes on; \
                      its output goes to the ApplicationMaster's log",
                     self.id,
@@ -97,7 +106,7 @@ impl Follower<'_> {
         loop {
             let seen = tokio::select! {
                 seen = look(self.rm, self.id, &mut self.progress) => seen?,
-                signal = self.interrupts.next() => return self.interrupted(signal).await,
+                signal = self.signals.ending() => return self.interrupted(signal).await,
             };
             match seen {
                 Seen::Waiting => {}
@@ -121,80 +130,95 @@ impl Follower<'_> {
         })
     }
 
-    async fn attached(mut self, mut client: ClientsClient<Channel>) -> Result<Ended, Failure> {
-        let (orders, outgoing) = mpsc::channel(16);
-        order(
-            &orders,
-            Order::Hello(wire::ClientHello {
-                build: job::BUILD.into(),
-            }),
-        )
-        .await;
-        let attached = async {
-            let events = client.attach(ReceiverStream::new(outgoing)).await?;
-            let output = client.output(wire::OutputRequest {}).await?;
-            Ok::<_, tonic::Status>((events.into_inner(), output.into_inner()))
-        };
-        let (mut events, output) = match attached.await {
-            Ok(streams) => streams,
-            Err(status) => return self.lost(status.message()).await,
-        };
-        let mut tasks = JoinSet::new();
-        tasks.spawn(streams::output(output));
-        let mut input = JoinSet::new();
-        input.spawn(streams::input(client));
+    async fn attached(mut self, attached: Attached) -> Result<Ended, Failure> {
+        let Attached {
+            client,
+            orders,
+            mut events,
+            output,
+        } = attached;
+        let mut output_task = JoinSet::new();
+        output_task.spawn(streams::output(output));
+        let mut input_task = JoinSet::new();
+        input_task.spawn(streams::input(client));
 
         let mut verdict: Option<wire::Verdict> = None;
         let mut signalled: Option<u8> = None;
         let mut output_end = None;
         let broken = loop {
+            // Until the last word is said and the last byte is written, however slow the reader.
             tokio::select! {
-                event = events.message() => match event {
+                event = events.message(), if verdict.is_none() => match event {
                     Ok(Some(wire::JobEvent { event: Some(Event::Phase(phase)) })) => {
                         self.progress.phase(&phase);
                     }
                     Ok(Some(wire::JobEvent { event: Some(Event::Verdict(last)) })) => {
                         self.progress.clear();
                         verdict = Some(last);
+                        if output_end.is_some() {
+                            break None;
+                        }
                     }
-                    Ok(Some(wire::JobEvent { event: Some(Event::Unregistered(_)) })) => break None,
-                    Ok(Some(wire::JobEvent { event: None })) => {}
+                    // The one after the verdict, and none that this build knows.
+                    Ok(Some(wire::JobEvent { event: Some(Event::Unregistered(_)) | None })) => {}
                     Ok(None) => break Some("it closed the connection".to_owned()),
                     Err(status) => break Some(status.message().to_owned()),
                 },
-                Some(Ok(end)) = tasks.join_next() => {
-                    // The reader of our output has gone, as in `gerbil-run … | head`: the job ends
-                    // as a local program would.
-                    if end == OutputEnd::NoReader && signalled.is_none() {
+                Some(Ok(end)) = output_task.join_next() => {
+                    if !matches!(end, OutputEnd::Complete | OutputEnd::Broken) && signalled.is_none() {
+                        // The job ends as a local program would whose output is refused.
                         signalled = Some(SIGPIPE);
-                        order(&orders, Order::Kill(wire::Kill { reason: "nobody reads the output".into() })).await;
+                        kill_order(&orders, wire::kill::Reason::NoReader).await;
                     }
                     output_end = Some(end);
-                }
-                signal = self.interrupts.next() => {
-                    self.progress.clear();
-                    if signalled.is_some() {
-                        return self.interrupted(signal).await;
+                    if verdict.is_some() {
+                        break None;
                     }
-                    signalled = Some(signal);
-                    say("ending the job; once more to end it at once");
-                    order(&orders, Order::Kill(wire::Kill { reason: "interrupted by the user".into() })).await;
+                }
+                asked = self.signals.next() => match asked {
+                    Asked::Forward(number) => {
+                        let signal = wire::Signal { signal: i32::from(number) };
+                        order(&orders, Order::Signal(signal)).await;
+                    }
+                    Asked::End(number) if signalled.is_some() || verdict.is_some() => {
+                        return self.interrupted(number).await;
+                    }
+                    Asked::End(number) => {
+                        self.progress.clear();
+                        signalled = Some(number);
+                        say("ending the job; once more to end it at once");
+                        kill_order(&orders, wire::kill::Reason::Interrupted).await;
+                    }
                 }
             }
         };
-        input.abort_all();
-        // The last bytes may still be on their way to the terminal.
-        if output_end.is_none() && broken.is_none() {
-            let last = timeout(OUTPUT_PATIENCE, tasks.join_next()).await;
-            output_end = last.ok().flatten().and_then(Result::ok);
+        input_task.abort_all();
+        if verdict.is_none() {
+            // What has arrived is still shown before YARN is asked.
+            let last = timeout(OUTPUT_PATIENCE, output_task.join_next()).await;
+            output_end = output_end.or_else(|| last.ok().flatten().and_then(Result::ok));
         }
+        self.progress.clear();
+        let unwritable = match output_end {
+            Some(OutputEnd::Unwritable(error)) => {
+                say(format!("cannot write the program's output: {error}"));
+                true
+            }
+            Some(OutputEnd::Complete | OutputEnd::NoReader) => false,
+            Some(OutputEnd::Broken) | None => {
+                say("the connection broke while output was on its way: some of it is missing");
+                false
+            }
+        };
         match (verdict, broken) {
             (Some(verdict), _) => {
-                self.progress.clear();
-                if output_end == Some(OutputEnd::Broken) {
-                    say("the connection broke while output was on its way: some of it is missing");
+                // The last event follows at once, or never: the verdict is said.
+                let _unregistered = timeout(LAST_EVENT, events.message()).await.is_ok();
+                let mut ended = conclude(verdict, signalled);
+                if unwritable {
+                    ended.code = Exit::Staging.code();
                 }
-                Ok(conclude(verdict, signalled))
+                Ok(ended)
             }
             (None, why) => {
                 let why = why.unwrap_or_else(|| "it left without a verdict".into());
@@ -225,7 +249,10 @@ impl Follower<'_> {
                 );
                 return Ok(ended);
             }
-            sleep(LATER).await;
+            tokio::select! {
+                () = sleep(LATER) => {}
+                signal = self.signals.ending() => return self.interrupted(signal).await,
+            }
         }
         // It may be cut off from us alone; what nobody follows must not stay.
         let _report = kill(self.rm, &self.id, "the client lost the ApplicationMaster").await?;
@@ -283,6 +310,45 @@ async fn patiently(
             Err(_passing) => sleep(LATER).await,
         }
     }
+}
+
+/// The streams of one client.
+struct Attached {
+    client: ClientsClient<Channel>,
+    orders: mpsc::Sender<wire::ClientOrder>,
+    events: Streaming<wire::JobEvent>,
+    output: Streaming<wire::OutputChunk>,
+}
+
+async fn attach(address: &str, keys: &Keys) -> anyhow::Result<Attached> {
+    let mut client = dial(address, keys).await?;
+    let (orders, outgoing) = mpsc::channel(16);
+    let hello = wire::ClientHello {
+        build: job::BUILD.into(),
+    };
+    order(&orders, Order::Hello(hello)).await;
+    let streams = async {
+        let events = client.attach(ReceiverStream::new(outgoing)).await?;
+        let output = client.output(wire::OutputRequest {}).await?;
+        Ok::<_, tonic::Status>((events.into_inner(), output.into_inner()))
+    };
+    let (events, output) = timeout(ATTACH_DEADLINE, streams)
+        .await
+        .map_err(|_late| anyhow::anyhow!("no answer within {} s", ATTACH_DEADLINE.as_secs()))?
+        .map_err(|status| anyhow::anyhow!("{}", status.message()))?;
+    Ok(Attached {
+        client,
+        orders,
+        events,
+        output,
+    })
+}
+
+async fn kill_order(orders: &mpsc::Sender<wire::ClientOrder>, reason: wire::kill::Reason) {
+    let kill = wire::Kill {
+        reason: reason.into(),
+    };
+    order(orders, Order::Kill(kill)).await;
 }
 
 async fn order(orders: &mpsc::Sender<wire::ClientOrder>, order: Order) {

@@ -10,8 +10,9 @@ use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity
 
 use crate::keys::Keys;
 
-/// For the TCP connection and the TLS handshake.
+/// For the TCP connection, and for the TLS handshake after it.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
+const HANDSHAKE_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Dials `host:port`.
 pub(crate) async fn dial(address: &str, keys: &Keys) -> Result<ClientsClient<Channel>> {
@@ -21,7 +22,8 @@ pub(crate) async fn dial(address: &str, keys: &Keys) -> Result<ClientsClient<Cha
             &keys.client.certificate,
             &keys.client.key,
         ))
-        .domain_name(APPMASTER_NAME);
+        .domain_name(APPMASTER_NAME)
+        .timeout(HANDSHAKE_DEADLINE);
     let endpoint = Endpoint::from_shared(format!("https://{address}"))
         .with_context(|| format!("{address} is no address"))?
         .tls_config(tls)?

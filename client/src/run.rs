@@ -10,7 +10,7 @@ use proto_hadoop::{ApplicationClient, ApplicationId};
 use crate::arguments::Arguments;
 use crate::failure::{Failure, say};
 use crate::follow::{Ended, Follower};
-use crate::interrupt::Interrupts;
+use crate::interrupt::Signals;
 use crate::keys::Keys;
 use crate::progress::Progress;
 use crate::resolve::{Cluster, Resolved};
@@ -62,8 +62,8 @@ fn usage(error: &clap::Error) -> ExitCode {
 }
 
 async fn run(given: Arguments, started_us: i64) -> Result<u8, Failure> {
-    let interrupts = Interrupts::listen();
-    let mut interrupts = interrupts
+    let signals = Signals::listen();
+    let mut signals = signals
         .map_err(|error| Failure::new(Exit::Lost, format!("cannot listen to signals: {error}")))?;
     let cluster = Cluster::find()?;
     let rm = ApplicationClient::new(cluster.resource_managers.client.clone(), &cluster.user);
@@ -82,7 +82,7 @@ async fn run(given: Arguments, started_us: i64) -> Result<u8, Failure> {
     };
     let (application, staged) = tokio::select! {
         ready = ready => ready?,
-        signal = interrupts.next() => {
+        signal = signals.ending() => {
             progress.clear();
             say("interrupted before anything was submitted");
             return Ok(128u8.saturating_add(signal));
@@ -101,7 +101,7 @@ async fn run(given: Arguments, started_us: i64) -> Result<u8, Failure> {
         id: application.id,
         keys: &keys,
         progress,
-        interrupts,
+        signals,
     };
     let ended: Ended = follower.follow().await?;
     stamps.finished_us = timing::now_us();

@@ -5,6 +5,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::thread;
+use std::time::Duration;
 
 use job::wire;
 use job::wire::clients_client::ClientsClient;
@@ -19,12 +20,14 @@ const OUTPUT_QUEUE: usize = 16;
 const INPUT_QUEUE: usize = 2;
 
 /// How the output ended.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum OutputEnd {
     /// Every byte is written.
     Complete,
-    /// Our own standard output or error is closed: nobody reads any more.
+    /// Nobody reads our standard output or error any more, as in `gerbil-run … | head`.
     NoReader,
+    /// Our standard output or error takes no more, for this reason.
+    Unwritable(std::io::Error),
     /// The connection broke: bytes may be missing.
     Broken,
 }
@@ -36,8 +39,8 @@ pub(crate) async fn output(mut chunks: Streaming<wire::OutputChunk>) -> OutputEn
     let writer = thread::Builder::new().name("output".into()).spawn(move || {
         let _awaited = done.send(write(receiver)).is_ok();
     });
-    if writer.is_err() {
-        return OutputEnd::Broken;
+    if let Err(error) = writer {
+        return OutputEnd::Unwritable(error);
     }
     let broken = loop {
         match chunks.message().await {
@@ -52,26 +55,44 @@ pub(crate) async fn output(mut chunks: Streaming<wire::OutputChunk>) -> OutputEn
     };
     drop(sender);
     match written.await {
-        Ok(true) if !broken => OutputEnd::Complete,
-        Ok(true) => OutputEnd::Broken,
-        Ok(false) | Err(_) => OutputEnd::NoReader,
+        Ok(Err(error)) if error.kind() == ErrorKind::BrokenPipe => OutputEnd::NoReader,
+        Ok(Err(error)) => OutputEnd::Unwritable(error),
+        Ok(Ok(())) if !broken => OutputEnd::Complete,
+        Ok(Ok(())) | Err(_) => OutputEnd::Broken,
     }
 }
 
-/// The writing thread: true when everything was written.
-fn write(mut chunks: mpsc::Receiver<wire::OutputChunk>) -> bool {
+/// The writing thread.
+fn write(mut chunks: mpsc::Receiver<wire::OutputChunk>) -> std::io::Result<()> {
     let mut stdout = std::io::stdout().lock();
+    let mut stderr = std::io::stderr();
     while let Some(chunk) = chunks.blocking_recv() {
-        let written = match chunk.stream() {
-            // Flushed at once, so that the two streams keep their order on a terminal.
-            wire::Stream::Stdout => stdout.write_all(&chunk.data).and_then(|()| stdout.flush()),
-            wire::Stream::Stderr => std::io::stderr().write_all(&chunk.data),
-        };
-        if written.is_err() {
-            return false;
+        match chunk.stream() {
+            wire::Stream::Stdout => {
+                write_whole(&mut stdout, &chunk.data)?;
+                // At once, so that the two streams keep their order on a terminal.
+                stdout.flush()?;
+            }
+            wire::Stream::Stderr => write_whole(&mut stderr, &chunk.data)?,
         }
     }
-    true
+    Ok(())
+}
+
+/// As `write_all`, also where whoever shares our terminal or pipe has made it non-blocking.
+fn write_whole(to: &mut impl Write, mut data: &[u8]) -> std::io::Result<()> {
+    /// A pause of this thread alone, until the other side may have read.
+    const FULL: Duration = Duration::from_millis(10);
+    while !data.is_empty() {
+        match to.write(data) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(length) => data = &data[length..],
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => thread::park_timeout(FULL),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// Copies our standard input to rank 0 until its end, or until the job has no use for it.

@@ -10,8 +10,8 @@ use job::wire::launcher_event::Event;
 use job::wire::launcher_order::Order;
 use job::wire::launchers_client::LaunchersClient;
 use job::wire::{
-    Abort, Fence, KeyValue, LauncherEvent, LauncherHello, LauncherOrder, PmiSeen, RanksStarted,
-    Refusal, Share, Stop,
+    Abort, Fence, KeyValue, LauncherEvent, LauncherHello, LauncherOrder, PmiSeen, RankBroke,
+    RanksStarted, Refusal, Share, Stop,
 };
 use nix::sys::signal::Signal;
 use pmi::{Effect, Job, NodeServer, Stage};
@@ -39,8 +39,6 @@ const HEARD: usize = 64;
 /// Events handed to the connection; those that wait before it are bounded by the ranks: a fence, an
 /// abort and an end of each.
 const SENDING: usize = 8;
-/// What a rank ends the job with that does not speak PMI as it should.
-const BROKEN_CODE: i32 = 1;
 
 /// Why a launcher leaves without having been told to.
 #[derive(Debug, Error)]
@@ -376,13 +374,9 @@ impl Life<'_> {
             return;
         };
         if running.ranks.abort(rank) {
-            self.outbox.push_back(Event::Abort(Abort {
+            self.outbox.push_back(Event::Broke(RankBroke {
                 rank,
-                exit_code: BROKEN_CODE,
-                message: format!(
-                    "rank {rank} was killed because it broke the process manager's protocol: \
-                     {sentence}"
-                ),
+                sentence: sentence.to_owned(),
             }));
         }
         self.nursery.signal(Some(rank), Signal::SIGKILL).await;

@@ -144,10 +144,10 @@ async fn broken(script: &str) -> String {
     let mut link = am.link().await;
     let idle = launcher.status_kib("VmRSS:");
     link.run(share(2, &[0, 1], "bad")).await;
-    let Event::Abort(abort) = link.event().await else {
-        panic!("no abort");
+    let Event::Broke(broke) = link.event().await else {
+        panic!("no word of it");
     };
-    assert_eq!((abort.rank, abort.exit_code), (0, 1));
+    assert_eq!(broke.rank, 0);
     let ended = link.ended().await;
     assert_eq!((ended.rank, ended.how), (0, Some(How::Signal(9))));
     let grown = launcher.status_kib("VmHWM:").saturating_sub(idle);
@@ -161,7 +161,7 @@ async fn broken(script: &str) -> String {
     .await;
     link.stop(0).await;
     assert_eq!(link.ended().await.rank, 1);
-    abort.message
+    broke.sentence
 }
 
 #[tokio::test]

@@ -26,6 +26,15 @@ pub enum Cause {
         /// The code it gave.
         code: i32,
     },
+    /// A rank did not speak PMI as it should.
+    Broke {
+        /// Which.
+        rank: Rank,
+        /// Where.
+        host: String,
+        /// What it did.
+        what: String,
+    },
     /// A rank returned 0 between `MPI_Init` and `MPI_Finalize`.
     LeftEarly {
         /// Which.
@@ -106,6 +115,11 @@ impl fmt::Display for Cause {
             Self::Aborted { rank, host, code } => {
                 write!(f, "rank {rank} on {host} called MPI_Abort with code {code}")
             }
+            Self::Broke { rank, host, what } => write!(
+                f,
+                "rank {rank} on {host} was killed because it broke the process manager's protocol: \
+                 {what}"
+            ),
             Self::LeftEarly { rank, host } => write!(
                 f,
                 "rank {rank} on {host} exited with code 0 after MPI_Init but without MPI_Finalize"
@@ -148,6 +162,9 @@ impl fmt::Display for Cause {
             Self::Misbehaved { host, what } => write!(f, "the launcher on {host} {what}"),
             Self::Impossible(rejection) => rejection.fmt(f),
             Self::Killed(KillReason::Interrupted) => f.write_str("interrupted by the user"),
+            Self::Killed(KillReason::NoReader) => {
+                f.write_str("nobody reads the output any more, so the job was ended")
+            }
             Self::Killed(KillReason::ClientLost) => {
                 f.write_str("the client that followed the job is gone, so the job was ended")
             }

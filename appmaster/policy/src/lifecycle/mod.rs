@@ -93,8 +93,8 @@ enum State {
         cause: Cause,
         /// When whoever is still silent is taken for dead.
         until: Millis,
-        /// Until when a lost link waits for its reason.
-        settle: Millis,
+        /// Until when a lost link waits for its reason; `None` once there is nothing to wait for.
+        settle: Option<Millis>,
     },
     /// The verdict is out.
     Over,
@@ -146,7 +146,7 @@ impl Job {
             State::Waiting { until }
             | State::Gathering { until, .. }
             | State::Starting { until, .. } => Some(*until),
-            State::Ending { until, settle, .. } => Some(*until.min(settle)),
+            State::Ending { until, settle, .. } => Some(settle.map_or(*until, |at| at.min(*until))),
         }
     }
 
@@ -173,6 +173,9 @@ impl Job {
             },
             State::Looking => match event {
                 Event::Snapshot(view) => self.place(now, &view),
+                Event::SnapshotFailed(why) => {
+                    self.wait_for_room(now, format!("the nodes cannot be read: {why}"))
+                }
                 other => surplus(other),
             },
             State::Waiting { until } => match event {
@@ -210,13 +213,17 @@ impl Job {
                 ]
             }
             Err(rejection) if rejection.may_pass() => {
-                self.state = State::Waiting {
-                    until: now.plus(self.limits.look_again),
-                };
-                vec![Action::Show(Phase::WaitingForRoom(rejection.to_string()))]
+                self.wait_for_room(now, rejection.to_string())
             }
             Err(rejection) => self.fail(now, Cause::Impossible(rejection)),
         }
+    }
+
+    fn wait_for_room(&mut self, now: Millis, why: String) -> Vec<Action> {
+        self.state = State::Waiting {
+            until: now.plus(self.limits.look_again),
+        };
+        vec![Action::Show(Phase::WaitingForRoom(why))]
     }
 
     fn gather(&mut self, now: Millis, event: Event) -> Vec<Action> {
@@ -404,7 +411,7 @@ impl Job {
                         status,
                         diagnostics,
                     };
-                    *settle = now;
+                    *settle = None;
                 }
             }
             other => {
@@ -412,8 +419,10 @@ impl Job {
                 let _consequence = ranks.hear(other);
             }
         }
-        let settled = now >= *settle || !matches!(cause, Cause::LinkLost { .. });
-        if (ranks.all_ended() && settled) || now >= *until {
+        if settle.is_some_and(|at| now >= at) {
+            *settle = None;
+        }
+        if (ranks.all_ended() && settle.is_none()) || now >= *until {
             let cause = cause.clone();
             self.state = State::Over;
             return vec![Action::Finish(Verdict { cause: Some(cause) })];
@@ -449,9 +458,10 @@ impl Job {
         if !held.is_empty() {
             actions.push(Action::Release(held));
         }
+        let settle = matches!(cause, Cause::LinkLost { .. }).then(|| now.plus(self.limits.settle));
         let waits = ranks
             .as_ref()
-            .is_some_and(|ranks| !ranks.all_ended() || matches!(cause, Cause::LinkLost { .. }));
+            .is_some_and(|ranks| !ranks.all_ended() || settle.is_some());
         match ranks {
             Some(ranks) if waits => {
                 actions.push(Action::Stop {
@@ -462,7 +472,7 @@ impl Job {
                     ranks,
                     cause,
                     until: now.plus(self.limits.grace).plus(self.limits.reap),
-                    settle: now.plus(self.limits.settle),
+                    settle,
                 };
             }
             _ => actions.push(Action::Finish(Verdict { cause: Some(cause) })),

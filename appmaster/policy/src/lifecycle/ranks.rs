@@ -74,6 +74,10 @@ impl Ranks {
                 let host = self.hosts.get(&rank)?.clone();
                 Some(Cause::Aborted { rank, host, code })
             }
+            Event::Broke { rank, what } => {
+                let host = self.hosts.get(&rank)?.clone();
+                Some(Cause::Broke { rank, host, what })
+            }
             Event::PmiSeen(_) => {
                 self.pmi_seen = true;
                 self.never_initialized()
@@ -113,6 +117,7 @@ impl Ranks {
             }
             Event::Registered
             | Event::Snapshot(_)
+            | Event::SnapshotFailed(_)
             | Event::Granted(_)
             | Event::StartFailed { .. }
             | Event::Joined(_)

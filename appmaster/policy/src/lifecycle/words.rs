@@ -10,6 +10,8 @@ pub enum Event {
     Registered,
     /// The cluster as it is now.
     Snapshot(ClusterView),
+    /// The cluster could not be read, for this reason.
+    SnapshotFailed(String),
     /// A container was granted.
     Granted(Grant),
     /// A NodeManager did not take the order to start a container.
@@ -47,6 +49,13 @@ pub enum Event {
         rank: Rank,
         /// The code it gave.
         code: i32,
+    },
+    /// A rank did not speak PMI as it should, and is killed.
+    Broke {
+        /// Which.
+        rank: Rank,
+        /// What it did.
+        what: String,
     },
     /// The launcher of a container broke the rules of our own protocol.
     Misbehaved {
@@ -106,6 +115,8 @@ pub enum Stage {
 pub enum KillReason {
     /// Ctrl-C, or another signal that ends the client in order.
     Interrupted,
+    /// What reads the client's output takes no more.
+    NoReader,
     /// The client that follows the job is gone.
     ClientLost,
     /// YARN, or the operating system, ends the ApplicationMaster.
