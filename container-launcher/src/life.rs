@@ -425,9 +425,14 @@ async fn until(deadline: Option<Instant>) {
 
 /// What a status says, or the transport's error beneath it.
 fn words(status: &Status) -> String {
-    match std::error::Error::source(status) {
+    let said = match std::error::Error::source(status) {
         Some(source) => format!("{}: {}", status.message(), dial::chain(source)),
         None => status.message().to_owned(),
+    };
+    // What TLS calls a process that died; its own words are a lecture.
+    match said.contains("close_notify") {
+        true => "the connection ended without a farewell".to_owned(),
+        false => said,
     }
 }
 

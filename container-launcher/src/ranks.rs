@@ -71,6 +71,7 @@ pub(crate) async fn fork(
         share,
         container,
         folder,
+        environment::may_read_across_processes(),
     ));
     let args: Arc<[String]> = share.args.clone().into();
     let mut ends = Vec::new();
