@@ -35,6 +35,8 @@ const RM_PATIENCE: Duration = Duration::from_secs(120);
 /// How long YARN may take to notice that an ApplicationMaster is gone. A NodeManager that still
 /// lives tells at once; a lost node takes YARN's own ten minutes.
 const GONE_PATIENCE: Duration = Duration::from_secs(30);
+/// Between two thoughts of how long something has lasted.
+const REMIND: Duration = Duration::from_secs(1);
 /// For the thread that writes, when the connection has broken.
 const OUTPUT_PATIENCE: Duration = Duration::from_secs(10);
 /// For the ResourceManager to take the verdict from the ApplicationMaster.
@@ -175,6 +177,7 @@ impl Follower<'_> {
                         break None;
                     }
                 }
+                () = sleep(REMIND) => self.progress.remind(),
                 asked = self.signals.next() => match asked {
                     Asked::Forward(number) => {
                         let signal = wire::Signal { signal: i32::from(number) };

@@ -16,6 +16,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
     began: Instant,
+    /// What is waited for; empty: nothing.
+    waiting: String,
+    /// What was last said of it.
     said: String,
 }
 
@@ -33,6 +36,7 @@ impl Progress {
         Self {
             bar,
             began: Instant::now(),
+            waiting: String::new(),
             said: String::new(),
         }
     }
@@ -53,11 +57,18 @@ impl Progress {
     pub(crate) fn wait(&mut self, reason: &str) {
         match &self.bar {
             Some(bar) => bar.set_message(format!("waiting: {reason}")),
-            None if self.began.elapsed() > PATIENCE && self.said != reason => {
-                say(format!("waiting: {reason}"));
-                reason.clone_into(&mut self.said);
+            None => {
+                reason.clone_into(&mut self.waiting);
+                self.remind();
             }
-            None => {}
+        }
+    }
+
+    /// In a pipe: says what is waited for, once it has lasted. To be called now and then.
+    pub(crate) fn remind(&mut self) {
+        if self.began.elapsed() > PATIENCE && self.said != self.waiting {
+            say(format!("waiting: {}", self.waiting));
+            self.waiting.clone_into(&mut self.said);
         }
     }
 
@@ -67,10 +78,10 @@ impl Progress {
         match phase.kind() {
             wire::phase::Kind::WaitingForRoom => self.wait(&phase.note),
             wire::phase::Kind::WaitingForContainers => {
-                self.show(format!("{done} of {wanted} containers granted"));
+                self.wait(&format!("{done} of {wanted} containers granted"));
             }
             wire::phase::Kind::StartingContainers => {
-                self.show(format!("{done} of {wanted} nodes ready"));
+                self.wait(&format!("{done} of {wanted} nodes ready"));
             }
             // From here on the terminal is the program's.
             wire::phase::Kind::Running | wire::phase::Kind::Ending => self.clear(),
@@ -79,6 +90,7 @@ impl Progress {
 
     /// Takes the line away.
     pub(crate) fn clear(&mut self) {
+        self.waiting.clone_from(&self.said);
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
