@@ -168,13 +168,26 @@ impl Running {
     ///
     /// The command ended or its deadline passed before.
     pub fn wait_for_stdout(&mut self, text: &str) -> Result<()> {
+        self.wait_for(text, "stdout", &self.stdout.clone())
+    }
+
+    /// Waits until stderr holds `text`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Running::wait_for_stdout`].
+    pub fn wait_for_stderr(&mut self, text: &str) -> Result<()> {
+        self.wait_for(text, "stderr", &self.stderr.clone())
+    }
+
+    fn wait_for(&mut self, text: &str, name: &str, stream: &Stream) -> Result<()> {
         let left = self.deadline.saturating_sub(self.begin.elapsed());
         wait::until(
-            &format!("{text:?} on stdout of {}", self.label),
+            &format!("{text:?} on {name} of {}", self.label),
             left,
             || {
                 let ended = self.child.try_wait()?;
-                if self.stdout.text().contains(text) {
+                if stream.text().contains(text) {
                     return Ok(Some(()));
                 }
                 if let Some(status) = ended {

@@ -71,11 +71,18 @@ pub fn command<A: AsRef<OsStr>>(
     arguments: impl IntoIterator<Item = A>,
 ) -> Result<Command> {
     let mut command = Command::new(binary()?);
+    command.args(arguments);
+    Ok(with_settings(command, conf))
+}
+
+/// Any command, such as a shell that runs the [`binary`], with the settings in `conf` and nothing else
+/// of Hadoop in the environment.
+#[must_use]
+pub fn with_settings(mut command: Command, conf: &Path) -> Command {
     command
-        .args(arguments)
         .env("HADOOP_CONF_DIR", conf)
         .env_remove("YARN_CONF_DIR")
         .env_remove("HADOOP_HOME")
         .env_remove("HADOOP_USER_NAME");
-    Ok(command)
+    command
 }

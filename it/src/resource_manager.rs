@@ -64,6 +64,8 @@ pub struct NodeReport {
     /// Memory free, in MiB.
     #[serde(rename = "availMemoryMB")]
     pub avail_memory_mb: u64,
+    /// Cores in use, as far as the scheduler counts them.
+    pub used_virtual_cores: u32,
 }
 
 /// An application as the ResourceManager sees it.
@@ -78,6 +80,15 @@ pub struct ApplicationReport {
     pub user: String,
     /// Its queue.
     pub queue: String,
+    /// `YARN` unless the client said otherwise.
+    #[serde(default)]
+    pub application_type: String,
+    /// In its queue; higher is sooner.
+    #[serde(default)]
+    pub priority: i32,
+    /// Where its master takes calls, `host:port`, while it runs. Hadoop 2.10 does not say.
+    #[serde(default, rename = "amRPCAddress")]
+    pub master_address: Option<String>,
     /// `ACCEPTED`, `RUNNING`, `FINISHED`, `FAILED`, `KILLED`, …
     pub state: String,
     /// `UNDEFINED`, `SUCCEEDED`, `FAILED`, `KILLED`
