@@ -127,6 +127,7 @@ async fn two_nodes(am: &mut Appmaster, args: &[&str]) -> Outcome {
                 }
             }
             Event::Ended(ended) => outcome.ends.push(ended),
+            Event::PmiSeen(_) => {}
             other => panic!("{other:?}"),
         }
     }
@@ -199,6 +200,7 @@ async fn a_killed_launcher_leaves_neither_ranks_nor_shared_memory() {
     })
     .await;
     // The other two ranks never come.
+    assert!(matches!(link.event().await, Event::PmiSeen(_)));
     assert!(matches!(link.event().await, Event::Fence(_)));
     launcher.child.kill().unwrap();
     launcher.exit().await;
