@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
+use job::exit::{Exit, diagnostics};
 use job::{Description, wire};
 use policy::allocate::All;
 use policy::lifecycle::{Job, Limits};
 use policy::{Demand, MiB, Resources, Vcores};
-use proto_hadoop::yarn::Registration;
+use proto_hadoop::yarn::{FinalApplicationStatus, Registration};
 use proto_hadoop::{ApplicationClient, ApplicationMasterClient, ContainerId};
+use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -36,8 +38,10 @@ pub(crate) async fn run() -> Result<()> {
     let born = now_us();
     let seat = Seat::read()?;
     let description = seat.description.clone();
-    let (listener, port) = address::listen(description.am_ports).await?;
-    let host = address::host(description.interface.as_deref(), &seat.node_host)?;
+    let (listener, port, host) = match place(&seat).await {
+        Ok(place) => place,
+        Err(error) => return refuse(&seat, &error).await,
+    };
 
     let (news, inbox) = mpsc::channel(NEWS_QUEUE);
     let tasks = TaskTracker::new();
@@ -58,7 +62,7 @@ pub(crate) async fn run() -> Result<()> {
 
     let rm =
         ApplicationMasterClient::new(description.rm_scheduler.clone(), seat.amrm_token.clone());
-    let registration = register(&rm, &host, port, &description).await?;
+    let registration = register(&rm, &host, Some(port), &description).await?;
     let registered = now_us();
     let appmaster = format!("{host}:{port}");
     tracing::info!(
@@ -111,16 +115,38 @@ pub(crate) async fn run() -> Result<()> {
     outcome
 }
 
+/// Where launchers and client are to find us.
+async fn place(seat: &Seat) -> Result<(TcpListener, u16, String)> {
+    let description = &seat.description;
+    let (listener, port) = address::listen(description.am_ports).await?;
+    let host = address::host(description.interface.as_deref(), &seat.node_host)?;
+    Ok((listener, port, host))
+}
+
+/// The job cannot be run from here: YARN is told so in one sentence, and through it the client.
+async fn refuse(seat: &Seat, error: &anyhow::Error) -> Result<()> {
+    let sentence = format!("{error:#}");
+    tracing::error!("{sentence}");
+    let description = &seat.description;
+    let rm =
+        ApplicationMasterClient::new(description.rm_scheduler.clone(), seat.amrm_token.clone());
+    register(&rm, &seat.node_host, None, description).await?;
+    let told = diagnostics(&sentence, Exit::Impossible.code());
+    rm.finish(FinalApplicationStatus::Failed, &told, "")
+        .await
+        .context("cannot unregister")
+}
+
 /// Registers, also with a ResourceManager that is just restarting or failing over.
 async fn register(
     rm: &ApplicationMasterClient,
     host: &str,
-    port: u16,
+    port: Option<u16>,
     description: &Description,
 ) -> Result<Registration> {
     let give_up = Instant::now() + Duration::from_millis(description.am_expiry_ms / 2);
     loop {
-        match rm.register(host, Some(port), "").await {
+        match rm.register(host, port, "").await {
             Ok(registration) => return Ok(registration),
             Err(error) if error.class().is_some() || Instant::now() > give_up => {
                 return Err(error).context("cannot register with the ResourceManager");

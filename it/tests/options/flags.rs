@@ -78,7 +78,7 @@ fn am_ports_taken(given: &Given) -> Result<()> {
     let port = taken.local_addr()?.port().to_string();
     given.fails(
         &["--am-ports", &port, "-n", "1", "true"],
-        70,
+        65,
         &[&port, "--am-ports"],
     )?;
     Ok(())
@@ -102,7 +102,7 @@ fn interface(given: &Given) -> Result<()> {
 fn no_such_interface(given: &Given) -> Result<()> {
     given.fails(
         &["--iface", "nosuch0", "-n", "1", "true"],
-        70,
+        65,
         &["nosuch0", "lo", "--iface"],
     )?;
     Ok(())
