@@ -218,6 +218,13 @@ impl Follower<'_> {
                 // The last event follows at once, or never: the verdict is said.
                 let _unregistered = timeout(LAST_EVENT, events.message()).await.is_ok();
                 let mut ended = conclude(verdict, signalled);
+                if ended.code == Exit::Killed.code() && signalled.is_none() {
+                    // By whom and why, YARN alone knows.
+                    let report = patiently(self.rm, &self.id).await?;
+                    if report.state == YarnApplicationState::Killed {
+                        ended.sentence = judge(&report).sentence;
+                    }
+                }
                 if unwritable {
                     ended.code = Exit::Staging.code();
                 }

@@ -16,8 +16,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
     began: Instant,
-    /// What is waited for; empty: nothing.
+    /// What is waited for, and since when; empty: nothing.
     waiting: String,
+    since: Instant,
     /// What was last said of it.
     said: String,
 }
@@ -37,6 +38,7 @@ impl Progress {
             bar,
             began: Instant::now(),
             waiting: String::new(),
+            since: Instant::now(),
             said: String::new(),
         }
     }
@@ -55,18 +57,21 @@ impl Progress {
 
     /// What the job waits for, in the cluster's own words.
     pub(crate) fn wait(&mut self, reason: &str) {
-        match &self.bar {
-            Some(bar) => bar.set_message(format!("waiting: {reason}")),
-            None => {
-                reason.clone_into(&mut self.waiting);
-                self.remind();
+        let reason = essence(reason);
+        if let Some(bar) = &self.bar {
+            bar.set_message(format!("waiting: {reason}"));
+        } else {
+            if self.waiting != reason {
+                self.waiting = reason;
+                self.since = Instant::now();
             }
+            self.remind();
         }
     }
 
     /// In a pipe: says what is waited for, once it has lasted. To be called now and then.
     pub(crate) fn remind(&mut self) {
-        if self.began.elapsed() > PATIENCE && self.said != self.waiting {
+        if self.since.elapsed() > PATIENCE && self.said != self.waiting {
             say(format!("waiting: {}", self.waiting));
             self.waiting.clone_into(&mut self.said);
         }
@@ -94,5 +99,44 @@ impl Progress {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// The ResourceManager's reason without its time stamp and its figures, which change while the reason
+/// stays: `[DATE] Application is … resource limit exceeded. Details : AM Partition = …`.
+fn essence(reason: &str) -> String {
+    let text = match reason
+        .trim()
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once(']'))
+    {
+        Some((_date, rest)) => rest,
+        None => reason,
+    };
+    let (text, _figures) = text.split_once("Details :").unwrap_or((text, ""));
+    text.trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_stays_the_same_while_its_figures_change() {
+        let at = |date: &str, used: u32| {
+            format!(
+                "[{date}] Application is added to the scheduler and is not yet activated. Queue's AM \
+                 resource limit exceeded.  Details : AM Partition = <DEFAULT_PARTITION>; used {used}"
+            )
+        };
+        assert_eq!(
+            essence(&at("Sat Nov 21 02:33:13 +0000 2026", 1)),
+            essence(&at("Sun", 2))
+        );
+        assert!(essence(&at("Sat", 1)).ends_with("resource limit exceeded."));
+        assert_eq!(
+            essence("2 of 3 containers granted"),
+            "2 of 3 containers granted"
+        );
     }
 }

@@ -26,7 +26,7 @@ fn kill_by_id(given: &Given) -> Result<()> {
     // It heard of it from YARN, or from the ApplicationMaster that was ended.
     let lines = said(&finished);
     ensure!(
-        lines.len() == 1 && (lines[0].contains("killed") || lines[0].contains("told to end")),
+        lines.len() == 1 && lines[0].contains("was killed through YARN"),
         "{lines:?}"
     );
     let report = given.newest()?;
