@@ -21,7 +21,6 @@ use crate::seat::Seat;
 const START_DEADLINE: Duration = Duration::from_secs(20);
 
 /// What every launcher's container has in common.
-#[derive(Debug)]
 pub(crate) struct LaunchTemplate {
     resources: BTreeMap<String, LocalResource>,
     command: String,

@@ -21,9 +21,9 @@ use tonic::Status;
 use crate::console::Console;
 use crate::containers::LaunchTemplate;
 use crate::launchers::Tickets;
-use crate::news::{JobEvents, News, NewsSender, Orders};
+use crate::news::{Granted, JobEvents, News, NewsSender, Orders};
 use crate::nodes;
-use crate::resource_manager::{Granted, Order};
+use crate::resource_manager::Order;
 use crate::seat::Seat;
 
 /// A job that no client has attached to by then writes its output to the container's log.

@@ -1,17 +1,25 @@
 //! What the tasks of the AM tell its one loop.
 
+use credentials::Token;
 use job::wire;
 use policy::ContainerId;
 use policy::lifecycle::{Event, KillReason};
+use proto_hadoop::yarn::Container;
 use tokio::sync::mpsc;
 use tonic::Status;
-
-use crate::resource_manager::Granted;
 
 /// Orders to one launcher.
 pub(crate) type Orders = mpsc::Sender<Result<wire::LauncherOrder, Status>>;
 /// Events for the client.
 pub(crate) type JobEvents = mpsc::Sender<Result<wire::JobEvent, Status>>;
+
+/// A granted container with all that is needed to start it.
+#[derive(Clone, Debug)]
+pub(crate) struct Granted {
+    pub container: Container,
+    pub nm_token: Option<Token>,
+    pub round: u32,
+}
 
 /// One piece of news.
 pub(crate) enum News {

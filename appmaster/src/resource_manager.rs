@@ -10,14 +10,13 @@ use policy::Placement;
 use policy::lifecycle::{Event, KillReason};
 use policy::{ContainerId, Millis};
 use proto_hadoop::yarn::{
-    AllocateRequest, AllocateResponse, AmCommand, Container, FinalApplicationStatus, NmTokens,
-    ResourceRequest,
+    AllocateRequest, AllocateResponse, AmCommand, FinalApplicationStatus, NmTokens, ResourceRequest,
 };
 use proto_hadoop::{ApplicationMasterClient, CallError};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
-use crate::news::{News, NewsSender};
+use crate::news::{Granted, News, NewsSender};
 use crate::requests::RequestTable;
 
 /// Between two calls while containers are waited for, or something has just broken.
@@ -52,14 +51,6 @@ pub(crate) struct Finished {
     pub allocates: u32,
     /// Those that carried requests for containers.
     pub asking: u32,
-}
-
-/// A granted container with all that is needed to start it.
-#[derive(Clone, Debug)]
-pub(crate) struct Granted {
-    pub container: Container,
-    pub nm_token: Option<credentials::Token>,
-    pub round: u32,
 }
 
 /// The task.

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use super::words::KillReason;
 use crate::{ContainerId, End, Millis, Rank, Rejection};
 
 /// The root cause of a job's end.
@@ -104,6 +103,19 @@ pub enum Cause {
         /// The silence.
         silent: Millis,
     },
+}
+
+/// Who wants the job ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KillReason {
+    /// Ctrl-C, or another signal that ends the client in order.
+    Interrupted,
+    /// What reads the client's output takes no more.
+    NoReader,
+    /// The client that follows the job is gone.
+    ClientLost,
+    /// YARN, or the operating system, ends the ApplicationMaster.
+    Terminated,
 }
 
 impl fmt::Display for Cause {

@@ -18,8 +18,8 @@ mod words;
 use std::collections::BTreeSet;
 use std::fmt;
 
-pub use cause::Cause;
-pub use words::{Action, Event, Grant, KillReason, Phase, Seat, Stage, Verdict};
+pub use cause::{Cause, KillReason};
+pub use words::{Action, Event, Grant, Phase, Seat, Stage, Verdict};
 
 use self::gang::Gang;
 use self::ranks::Ranks;

@@ -1,6 +1,6 @@
 //! What the machine hears and what it says.
 
-use super::cause::Cause;
+use super::cause::{Cause, KillReason};
 use crate::{ClusterView, ContainerId, End, Millis, NodeId, Placement, Rank, Resources};
 
 /// Something that happened.
@@ -108,19 +108,6 @@ pub enum Stage {
     Initialized,
     /// Past `MPI_Finalize`.
     Finalized,
-}
-
-/// Who wants the job ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KillReason {
-    /// Ctrl-C, or another signal that ends the client in order.
-    Interrupted,
-    /// What reads the client's output takes no more.
-    NoReader,
-    /// The client that follows the job is gone.
-    ClientLost,
-    /// YARN, or the operating system, ends the ApplicationMaster.
-    Terminated,
 }
 
 /// What is to be done.
