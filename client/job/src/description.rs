@@ -1,5 +1,7 @@
 //! What a job is: written by the client, read by the ApplicationMaster.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// One MPI job, ready to be placed. Travels as JSON in the AM's credentials.
@@ -72,7 +74,7 @@ pub enum StagedKind {
 }
 
 /// A launcher's place in the job. Travels as JSON in its container's credentials.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seat {
     /// [`crate::BUILD`] of the AM.
     pub build: String,
@@ -82,4 +84,15 @@ pub struct Seat {
     pub container: String,
     /// Shown to the AM as proof of being that container. Never logged.
     pub ticket: Vec<u8>,
+}
+
+impl fmt::Debug for Seat {
+    /// Without the ticket: it is a secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Seat")
+            .field("build", &self.build)
+            .field("appmaster", &self.appmaster)
+            .field("container", &self.container)
+            .finish_non_exhaustive()
+    }
 }
