@@ -180,6 +180,13 @@ mod tests {
                 .spawn()
                 .unwrap();
             let pid = i32::try_from(child.id()).unwrap();
+            // The kernel lets the parent go on a moment before the environment can be read.
+            while std::fs::read(format!("/proc/{pid}/environ"))
+                .unwrap()
+                .is_empty()
+            {
+                std::thread::yield_now();
+            }
             let found = Kin::named(container.to_owned(), []).is_marked(pid);
             child.kill().unwrap();
             child.wait().unwrap();
