@@ -19,8 +19,12 @@ use tokio::time::{sleep, timeout};
 use crate::news::{Granted, News, NewsSender};
 use crate::requests::RequestTable;
 
-/// Between two calls while containers are waited for, or something has just broken.
-const BUSY: Duration = Duration::from_millis(100);
+/// Between two calls while containers are waited for, or something has just broken: every
+/// NodeManager's heartbeat, one a second, may bring what is waited for.
+const BUSY: Duration = Duration::from_millis(50);
+/// The same when it lasts, and how long that is: two rounds of heartbeats.
+const BUSY_LONG: Duration = Duration::from_millis(250);
+const BUSY_ENDS: Duration = Duration::from_secs(2);
 /// Between two calls otherwise. YARN expects one within ten minutes.
 const IDLE: Duration = Duration::from_secs(1);
 /// Between two tries to unregister, when one failed.
@@ -105,6 +109,7 @@ impl ResourceManager {
     /// Heartbeats until it has finished, or nobody gives orders any more.
     pub(crate) async fn run(mut self, mut orders: mpsc::Receiver<Order>) {
         let mut heard = Instant::now();
+        let mut ordered = Instant::now();
         loop {
             match self.allocate().await {
                 Ok(()) => heard = Instant::now(),
@@ -128,15 +133,16 @@ impl ResourceManager {
                     }
                 }
             }
-            let pause = if self.hurry || !self.table.is_empty() {
-                BUSY
-            } else {
-                IDLE
+            let pause = match self.hurry || !self.table.is_empty() {
+                true if ordered.elapsed() < BUSY_ENDS => BUSY,
+                true => BUSY_LONG,
+                false => IDLE,
             };
             let order = tokio::select! {
                 order = orders.recv() => order,
                 () = sleep(pause) => continue,
             };
+            ordered = Instant::now();
             match order {
                 None => return,
                 Some(Order::Ask { round, placement }) => self.ask(round, &placement),

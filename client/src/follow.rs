@@ -26,10 +26,10 @@ use crate::progress::Progress;
 use crate::streams::{self, OutputEnd};
 
 /// Between two looks at the application: soon after the submit, and when it lasts.
-const SOON: Duration = Duration::from_millis(50);
-const LATER: Duration = Duration::from_millis(500);
+const SOON: Duration = Duration::from_millis(25);
+const LATER: Duration = Duration::from_millis(250);
 /// When "soon" is over.
-const SOON_ENDS: Duration = Duration::from_secs(10);
+const SOON_ENDS: Duration = Duration::from_secs(3);
 /// A ResourceManager that has not answered for so long is given up.
 const RM_PATIENCE: Duration = Duration::from_secs(120);
 /// How long YARN may take to notice that an ApplicationMaster is gone. A NodeManager that still
