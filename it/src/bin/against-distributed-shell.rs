@@ -20,6 +20,11 @@ const USAGE: &str = "usage: against-distributed-shell [PAIRS] [--nodes N] [--ver
 const DEADLINE: Duration = Duration::from_secs(120);
 /// The daemons finish their own work after a job.
 const SETTLE: Duration = Duration::from_secs(2);
+/// A container's end makes its NodeManager heartbeat at once, so after a job all of them beat in step
+/// with its end. Users start their commands at any time: the pairs begin at points spread over the
+/// second between two beats, by the golden ratio, both of a pair at the same one.
+const BEAT_MS: u64 = 1000;
+const STEP_MS: u64 = 618;
 
 /// One run, seconds since the start of the command.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -324,7 +329,8 @@ impl Bench {
         wait::until("every container to end", DEADLINE, || {
             Ok(self.cluster.container_processes()?.is_empty().then_some(()))
         })?;
-        wait::pause(SETTLE);
+        let pair = u64::from(self.runs / 2);
+        wait::pause(SETTLE + Duration::from_millis(pair * STEP_MS % BEAT_MS));
         Ok(())
     }
 }
