@@ -108,12 +108,12 @@ mod tests {
                 .map(|(name, value)| (name.into(), value.into())),
             &share,
             "container_1_0001_01_000002",
-            Path::new("/work"),
+            Path::new("/container"),
             true,
         );
         let expected: BTreeMap<OsString, OsString> = [
             ("CONTAINER_ID", "container_1_0001_01_000002"),
-            ("LD_LIBRARY_PATH", "/work/libs:/usr/lib/native"),
+            ("LD_LIBRARY_PATH", "/container/libs:/usr/lib/native"),
             ("MPI_LOCALNRANKS", "2"),
             ("OMP_NUM_THREADS", "2"),
             ("PATH", "/bin"),
