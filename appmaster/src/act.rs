@@ -126,6 +126,7 @@ impl Appmaster {
             glibc_needed,
             glibc_needed_by,
             input: description.input,
+            yielding: wire::Yielding::from(description.yielding).into(),
         };
         for seat in &seats {
             let share = wire::Share {

@@ -67,6 +67,7 @@ impl Appmaster {
             asking_allocates: finished.asking,
             allocates: finished.allocates,
             appmaster_memory: Some(verdict::memory()),
+            report: String::new(),
         };
         self.tell_client(wire::job_event::Event::Verdict(last))
             .await;
@@ -144,7 +145,7 @@ impl Appmaster {
                 seat.ranks.iter().map(|rank| wire::RankReport {
                     rank: rank.0,
                     host: seat.host.clone(),
-                    end: self.reports.get(rank).copied(),
+                    end: self.reports.get(rank).cloned(),
                 })
             })
             .collect();

@@ -201,6 +201,7 @@ impl Appmaster {
                 Vec::new()
             }
             Said::Fence(fence) => self.fence(container, fence).await,
+            Said::Usages(_) => Vec::new(),
             Said::PmiSeen(_) => self.step(Event::PmiSeen(container)),
             Said::Abort(abort) => {
                 tracing::info!(rank = abort.rank, "MPI_Abort: {}", abort.message);

@@ -7,9 +7,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use job::exit::{Exit, diagnostics};
 use job::{Description, wire};
-use policy::allocate::All;
 use policy::lifecycle::{Job, Limits};
-use policy::{Demand, MiB, Resources, Vcores};
+use policy::{Demand, Listed, MiB, Resources, Vcores};
 use proto_hadoop::yarn::{FinalApplicationStatus, Registration};
 use proto_hadoop::{ApplicationClient, ApplicationMasterClient, ContainerId};
 use tokio::net::TcpListener;
@@ -83,7 +82,7 @@ pub(crate) async fn run() -> Result<()> {
         launch: LaunchTemplate::new(&seat, appmaster)?,
         limits: nodes::Limits::new(&registration, step),
         cluster,
-        job: Job::new(demand(&seat, step)?, Limits::default(), Box::new(All)),
+        job: Job::new(demand(&seat, step)?, Limits::default()),
         began: Instant::now(),
         tickets,
         tasks: tasks.clone(),
@@ -178,6 +177,8 @@ async fn step(cluster: &ApplicationClient, seat: &Seat) -> MiB {
 
 fn demand(seat: &Seat, step: MiB) -> Result<Demand> {
     let description = &seat.description;
+    let nodes = description.nodes.map(TryInto::try_into).transpose();
+    let listed = description.listed.iter();
     Ok(Demand {
         processes: description
             .processes
@@ -191,7 +192,18 @@ fn demand(seat: &Seat, step: MiB) -> Result<Demand> {
             vcores: Vcores(description.vcores_per_process),
         },
         memory_is_explicit: description.memory_is_explicit,
-        oversubscribe: true,
+        oversubscribe: description.oversubscribe,
+        mode: description.mode.parse()?,
+        listed: listed
+            .map(|(host, processes)| Listed {
+                host: host.clone(),
+                processes: *processes,
+            })
+            .collect(),
+        nodes: nodes.context("the job description asks for no node")?,
+        pack: description.pack,
+        same_rack: description.same_rack,
+        sort_nodes: description.sort_nodes,
     })
 }
 

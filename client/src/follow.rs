@@ -161,8 +161,10 @@ impl Follower<'_> {
                             break None;
                         }
                     }
-                    // The one after the verdict, and none that this build knows.
-                    Ok(Some(wire::JobEvent { event: Some(Event::Unregistered(_)) | None })) => {}
+                    // The one after the verdict, what nobody asked for, and none that this build knows.
+                    Ok(Some(wire::JobEvent {
+                        event: Some(Event::Unregistered(_) | Event::Explained(_) | Event::Notice(_)) | None,
+                    })) => {}
                     Ok(None) => break Some("it closed the connection".to_owned()),
                     Err(status) => break Some(status.message().to_owned()),
                 },

@@ -1,7 +1,7 @@
 //! Proof, before anything is submitted, that the cluster can give what the job wants.
 
 use job::exit::Exit;
-use policy::allocate::{All, Allocator};
+use policy::allocate::place;
 use policy::{ClusterView, Counted, Demand, MiB, NodeId, NodeView, Resources, Vcores};
 use proto_hadoop::yarn::{NewApplication, NodeReport, NodeState, QueueInfo, QueueState, Resource};
 use proto_hadoop::{ApplicationClient, CallError};
@@ -102,10 +102,11 @@ fn check_room(
         return Err(Failure::new(Exit::Usage, "a job has at least one process"));
     };
     let demand = Demand {
-        processes,
-        unit: Resources::new(resolved.memory_mib, resolved.vcores),
         memory_is_explicit: resolved.memory_is_explicit,
-        oversubscribe: true,
+        ..Demand::anywhere(
+            processes,
+            Resources::new(resolved.memory_mib, resolved.vcores),
+        )
     };
     if demand.unit.vcores > view.maximum.vcores {
         return Err(Failure::new(
@@ -118,7 +119,7 @@ fn check_room(
             ),
         ));
     }
-    match All.place(&demand, &view) {
+    match place(&demand, &view, &[]) {
         Ok(_) => Ok(()),
         Err(rejection) => Err(Failure::new(Exit::Impossible, rejection)),
     }

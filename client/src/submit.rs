@@ -3,7 +3,8 @@
 use credentials::Credentials;
 use job::exit::Exit;
 use job::role::BINARY_LINK;
-use job::{Description, Role, Staged, StagedKind, secrets};
+use job::{Description, Role, Staged, StagedKind, Yielding, secrets};
+use policy::Mode;
 use proto_hadoop::yarn::{
     ApplicationSubmission, ContainerLaunch, LocalResource, LocalResourceKind, Resource, Visibility,
 };
@@ -137,6 +138,20 @@ fn describe(resolved: &Resolved, cluster: &Cluster, staged: &Outcome) -> Descrip
         memory_per_process_mib: resolved.memory_mib,
         memory_is_explicit: resolved.memory_is_explicit,
         vcores_per_process: resolved.vcores,
+        oversubscribe: true,
+        mode: Mode::All.to_string(),
+        listed: Vec::new(),
+        nodes: None,
+        pack: false,
+        same_rack: false,
+        sort_nodes: true,
+        exclude: Vec::new(),
+        node_label: None,
+        reissue_after_ms: None,
+        gang_timeout_ms: None,
+        wait_timeout_ms: None,
+        explain: false,
+        yielding: Yielding::Auto,
         am_memory_mib: AM_MEMORY_MIB,
         allocation_step_mib: resolved.allocation_step_mib,
         program: staged.program_link.clone(),

@@ -242,6 +242,7 @@ impl Ranks {
                 pmi: stage.into(),
                 max_rss_kib: ended.max_rss_kib,
                 cpu_us: ended.cpu_us,
+                waiting_share: None,
             }));
         }
         reports

@@ -2,10 +2,10 @@
 
 use std::num::NonZeroU32;
 
-use crate::Resources;
+use crate::{Mode, Resources};
 
-/// So many processes, each of one unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// So many processes, each of one unit, and the rules by which they may be placed.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Demand {
     /// Number of processes.
     pub processes: NonZeroU32,
@@ -15,4 +15,46 @@ pub struct Demand {
     pub memory_is_explicit: bool,
     /// More processes than the room holds may share it, rather than wait.
     pub oversubscribe: bool,
+    /// What of the list may be relaxed.
+    pub mode: Mode,
+    /// The nodes that the user listed, in order of first mention, each at most once; their processes
+    /// add up to `processes`. Empty in mode `all`, and in `loc+dist` where `nodes` stands for it.
+    pub listed: Vec<Listed>,
+    /// How many nodes to use, in mode `loc+dist` without a list.
+    pub nodes: Option<NonZeroU32>,
+    /// Fill nodes one after the other instead of spreading.
+    pub pack: bool,
+    /// Prefer one rack that can hold the whole job, where the nodes are not given.
+    pub same_rack: bool,
+    /// Freest node first; otherwise in order of node id, as the ResourceManager lists them.
+    pub sort_nodes: bool,
+}
+
+/// One entry of the user's list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// The host, exactly as its node registered it; `None` for "some node", which only the modes
+    /// that relax the location take.
+    pub host: Option<String>,
+    /// Processes on it, at least 1.
+    pub processes: u32,
+}
+
+impl Demand {
+    /// `processes` anywhere (mode `all`), sharing room where there is too little.
+    #[must_use]
+    pub const fn anywhere(processes: NonZeroU32, unit: Resources) -> Self {
+        Self {
+            processes,
+            unit,
+            memory_is_explicit: false,
+            oversubscribe: true,
+            mode: Mode::All,
+            listed: Vec::new(),
+            nodes: None,
+            pack: false,
+            same_rack: false,
+            sort_nodes: true,
+        }
+    }
 }

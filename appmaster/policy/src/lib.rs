@@ -15,11 +15,13 @@ mod cluster;
 mod demand;
 mod end;
 pub mod lifecycle;
+mod mode;
 mod placement;
 mod quantities;
 
 pub use cluster::{ClusterView, Counted, NodeView};
-pub use demand::Demand;
+pub use demand::{Demand, Listed};
 pub use end::End;
+pub use mode::{Mode, UnknownMode};
 pub use placement::{NodeShare, Placement, Rejection};
 pub use quantities::{ContainerId, MiB, Millis, NodeId, Rank, Resources, Vcores};

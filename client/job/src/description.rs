@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::wire;
+
 /// One MPI job, ready to be placed. Travels as JSON in the AM's credentials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Description {
@@ -23,6 +25,35 @@ pub struct Description {
     pub memory_is_explicit: bool,
     /// Cores of one process.
     pub vcores_per_process: u32,
+    /// More processes than the room holds may share it.
+    pub oversubscribe: bool,
+    /// The mode, as `policy::Mode` names it.
+    pub mode: String,
+    /// The listed hosts, as their nodes registered them, and the processes on each; no host: any.
+    pub listed: Vec<(Option<String>, u32)>,
+    /// How many nodes to use, in mode `loc+dist` without a list.
+    pub nodes: Option<u32>,
+    /// Fill nodes one after the other instead of spreading.
+    pub pack: bool,
+    /// Prefer one rack that can hold the job.
+    pub same_rack: bool,
+    /// Freest node first, not in order of node id.
+    pub sort_nodes: bool,
+    /// Hosts that are no candidates, as their nodes registered them.
+    pub exclude: Vec<String>,
+    /// Node label whose nodes are the candidates; `None`: nodes without a label.
+    pub node_label: Option<String>,
+    /// Requests that have not been served for so long are placed again, ms; `None`: three
+    /// heartbeats of a NodeManager.
+    pub reissue_after_ms: Option<u64>,
+    /// The gang's deadline, ms; `None`: the default.
+    pub gang_timeout_ms: Option<u64>,
+    /// The job is given up when it has not started by then, ms after registration; `None`: never.
+    pub wait_timeout_ms: Option<u64>,
+    /// The client wants to be told every decision.
+    pub explain: bool,
+    /// Whether ranks give up their core while they wait for messages.
+    pub yielding: Yielding,
     /// What was asked for the AM's own container, MiB.
     pub am_memory_mib: u64,
     /// By the client's settings, the RM rounds containers up to multiples of this, MiB.
@@ -47,6 +78,28 @@ pub struct Description {
     pub input: bool,
     /// The RM takes an AM for dead after this silence, ms.
     pub am_expiry_ms: u64,
+}
+
+/// Whether ranks give up their core while they wait for messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Yielding {
+    /// On nodes where there are more ranks than cores.
+    #[default]
+    Auto,
+    /// Everywhere.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+impl From<Yielding> for wire::Yielding {
+    fn from(yielding: Yielding) -> Self {
+        match yielding {
+            Yielding::Auto => Self::Auto,
+            Yielding::Always => Self::Always,
+            Yielding::Never => Self::Never,
+        }
+    }
 }
 
 /// A file that YARN puts into a container's working directory.

@@ -12,12 +12,14 @@
 pub mod arenas;
 pub mod description;
 pub mod exit;
+pub mod explain;
 pub mod link;
+pub mod report;
 pub mod role;
 pub mod secrets;
 pub mod wire;
 
-pub use description::{Description, Seat, Staged, StagedKind};
+pub use description::{Description, Seat, Staged, StagedKind, Yielding};
 pub use role::Role;
 
 /// Names this build: the version and a digest of the wire schema.

@@ -17,98 +17,67 @@
 //!
 //! Cost: O((nodes + processes) · log nodes).
 
-use super::{Allocator, round_robin, size};
+use super::{round_robin, size};
 use crate::{ClusterView, Demand, MiB, NodeShare, NodeView, Placement, Rejection};
 
-/// The allocator of mode `all`.
-///
-/// ```
-/// use policy::allocate::{All, Allocator};
-/// use policy::{ClusterView, Counted, Demand, MiB, NodeId, NodeView, Resources};
-///
-/// let node = |id: &str, gib: u64| NodeView {
-///     id: NodeId(format!("{id}:8041")),
-///     host: id.into(),
-///     rack: "/default-rack".into(),
-///     capability: Resources::new(gib * 1024, 8),
-///     used: Resources::default(),
-/// };
-/// let cluster = ClusterView {
-///     nodes: vec![node("a", 64), node("b", 8), node("c", 8), node("d", 8)],
-///     maximum: Resources::new(8192, 4),
-///     step: MiB(1024),
-///     counted: Counted::Memory,
-/// };
-/// let demand = Demand {
-///     processes: 20.try_into()?,
-///     unit: Resources::new(1024, 1),
-///     memory_is_explicit: false,
-///     oversubscribe: true,
-/// };
-/// // The queue gives at most 8 GiB a container, so the large node counts like the others.
-/// let placement = All.place(&demand, &cluster)?;
-/// assert!(placement.shares.iter().all(|share| share.processes == 5));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default)]
-pub struct All;
-
-impl Allocator for All {
-    fn place(&self, demand: &Demand, cluster: &ClusterView) -> Result<Placement, Rejection> {
-        if cluster.nodes.is_empty() {
-            return Err(Rejection::NoNodes);
-        }
-        let holds_a_unit = |node: &NodeView| cluster.fits(demand.unit, cluster.ceiling(node));
-        if !cluster.nodes.iter().any(holds_a_unit) {
-            return Err(Rejection::UnitTooLarge {
-                unit: demand.unit,
-                largest: largest_ceiling(cluster),
-            });
-        }
-        let slots = round_robin::slots(demand.unit, cluster, cluster.nodes.iter());
-        let must_be_whole = demand.memory_is_explicit || !demand.oversubscribe;
-        if must_be_whole && slots < u64::from(demand.processes.get()) {
-            return Err(Rejection::TooFewSlots {
-                wanted: demand.processes.get(),
-                unit: demand.unit,
-                slots,
-                nodes: cluster.nodes.len(),
-            });
-        }
-
-        let mut candidates: Vec<&NodeView> =
-            cluster.nodes.iter().filter(|n| holds_a_unit(n)).collect();
-        if demand.oversubscribe {
-            let free: Vec<&NodeView> = candidates
-                .iter()
-                .copied()
-                .filter(|node| cluster.fits(demand.unit, cluster.room(node)))
-                .collect();
-            if free.is_empty() {
-                return Err(Rejection::NoRoomNow {
-                    unit: demand.unit,
-                    freest: freest(&candidates, cluster),
-                });
-            }
-            // Explicit memory cannot share a node's room, so it may need the full nodes too.
-            let enough = round_robin::slots(demand.unit, cluster, free.iter().copied())
-                >= u64::from(demand.processes.get());
-            if !demand.memory_is_explicit || enough {
-                candidates = free;
-            }
-        }
-        let shares = round_robin::deal(demand, cluster, candidates)
-            .into_iter()
-            .map(|dealt| NodeShare {
-                node: dealt.node.id.clone(),
-                host: dealt.node.host.clone(),
-                rack: dealt.node.rack.clone(),
-                processes: dealt.processes,
-                ask: size::container(demand, cluster, dealt.node, dealt.processes),
-            })
-            .collect();
-        Ok(Placement { shares })
+/// Places `demand` in mode `all`.
+pub(super) fn place(
+    demand: &Demand,
+    cluster: &ClusterView,
+    _held: &[NodeShare],
+) -> Result<Placement, Rejection> {
+    if cluster.nodes.is_empty() {
+        return Err(Rejection::NoNodes);
     }
+    let holds_a_unit = |node: &NodeView| cluster.fits(demand.unit, cluster.ceiling(node));
+    if !cluster.nodes.iter().any(holds_a_unit) {
+        return Err(Rejection::UnitTooLarge {
+            unit: demand.unit,
+            largest: largest_ceiling(cluster),
+        });
+    }
+    let slots = round_robin::slots(demand.unit, cluster, cluster.nodes.iter());
+    let must_be_whole = demand.memory_is_explicit || !demand.oversubscribe;
+    if must_be_whole && slots < u64::from(demand.processes.get()) {
+        return Err(Rejection::TooFewSlots {
+            wanted: demand.processes.get(),
+            unit: demand.unit,
+            slots,
+            nodes: cluster.nodes.len(),
+        });
+    }
+
+    let mut candidates: Vec<&NodeView> = cluster.nodes.iter().filter(|n| holds_a_unit(n)).collect();
+    if demand.oversubscribe {
+        let free: Vec<&NodeView> = candidates
+            .iter()
+            .copied()
+            .filter(|node| cluster.fits(demand.unit, cluster.room(node)))
+            .collect();
+        if free.is_empty() {
+            return Err(Rejection::NoRoomNow {
+                unit: demand.unit,
+                freest: freest(&candidates, cluster),
+            });
+        }
+        // Explicit memory cannot share a node's room, so it may need the full nodes too.
+        let enough = round_robin::slots(demand.unit, cluster, free.iter().copied())
+            >= u64::from(demand.processes.get());
+        if !demand.memory_is_explicit || enough {
+            candidates = free;
+        }
+    }
+    let shares = round_robin::deal(demand, cluster, candidates)
+        .into_iter()
+        .map(|dealt| NodeShare {
+            node: dealt.node.id.clone(),
+            host: dealt.node.host.clone(),
+            rack: dealt.node.rack.clone(),
+            processes: dealt.processes,
+            ask: size::container(demand, cluster, dealt.node, dealt.processes),
+        })
+        .collect();
+    Ok(Placement { shares })
 }
 
 fn largest_ceiling(cluster: &ClusterView) -> crate::Resources {
@@ -152,12 +121,15 @@ mod tests {
     }
 
     fn demand(processes: u32, oversubscribe: bool) -> Demand {
+        let processes = NonZeroU32::new(processes).unwrap();
         Demand {
-            processes: NonZeroU32::new(processes).unwrap(),
-            unit: Resources::new(1024, 1),
-            memory_is_explicit: false,
             oversubscribe,
+            ..Demand::anywhere(processes, Resources::new(1024, 1))
         }
+    }
+
+    fn at(demand: &Demand, cluster: &ClusterView) -> Result<Placement, Rejection> {
+        place(demand, cluster, &[])
     }
 
     fn counts(placement: &Placement) -> Vec<(&str, u32, u64)> {
@@ -179,7 +151,7 @@ mod tests {
             node("c3", 4096, 0),
             node("c4", 4096, 2048),
         ]);
-        let placement = All.place(&demand(16, true), &cluster(nodes, 8192)).unwrap();
+        let placement = at(&demand(16, true), &cluster(nodes, 8192)).unwrap();
         assert_eq!(
             counts(&placement),
             [
@@ -195,16 +167,14 @@ mod tests {
     #[test]
     fn without_oversubscription_it_waits_for_a_full_node_rather_than_overload() {
         let nodes = vec![node("a", 4096, 0), node("b", 16384, 16384)];
-        let placement = All
-            .place(&demand(10, false), &cluster(nodes, 16384))
-            .unwrap();
+        let placement = at(&demand(10, false), &cluster(nodes, 16384)).unwrap();
         assert_eq!(counts(&placement), [("a", 4, 4096), ("b", 6, 6144)]);
     }
 
     #[test]
     fn beyond_every_ceiling_the_overload_spreads_evenly() {
         let nodes = vec![node("a", 2048, 0), node("b", 2048, 0)];
-        let placement = All.place(&demand(8, true), &cluster(nodes, 8192)).unwrap();
+        let placement = at(&demand(8, true), &cluster(nodes, 8192)).unwrap();
         assert_eq!(counts(&placement), [("a", 4, 2048), ("b", 4, 2048)]);
     }
 
@@ -212,14 +182,14 @@ mod tests {
     fn says_by_how_much_it_does_not_fit() {
         let full = cluster(vec![node("a", 4096, 4096)], 8192);
         assert_eq!(
-            All.place(&demand(1, true), &full),
+            at(&demand(1, true), &full),
             Err(Rejection::NoRoomNow {
                 unit: Resources::new(1024, 1),
                 freest: MiB(0)
             })
         );
         assert_eq!(
-            All.place(&demand(5, false), &full),
+            at(&demand(5, false), &full),
             Err(Rejection::TooFewSlots {
                 wanted: 5,
                 unit: Resources::new(1024, 1),
@@ -230,14 +200,14 @@ mod tests {
         let mut large = demand(1, true);
         large.unit = Resources::new(5000, 1);
         assert_eq!(
-            All.place(&large, &full),
+            at(&large, &full),
             Err(Rejection::UnitTooLarge {
                 unit: Resources::new(5000, 1),
                 largest: Resources::new(4096, 64)
             })
         );
         assert_eq!(
-            All.place(&demand(1, true), &cluster(vec![], 8192)),
+            at(&demand(1, true), &cluster(vec![], 8192)),
             Err(Rejection::NoNodes)
         );
     }
@@ -247,7 +217,7 @@ mod tests {
         let mut explicit = demand(4, true);
         explicit.memory_is_explicit = true;
         let view = cluster(vec![node("a", 4096, 2048)], 8192);
-        let placement = All.place(&explicit, &view).unwrap();
+        let placement = at(&explicit, &view).unwrap();
         assert_eq!(counts(&placement), [("a", 4, 4096)]);
     }
 
@@ -255,7 +225,7 @@ mod tests {
     fn vcores_are_capped_where_the_scheduler_only_carries_them() {
         let mut view = cluster(vec![node("a", 8192, 0)], 8192);
         view.maximum = Resources::new(8192, 4);
-        let placement = All.place(&demand(8, true), &view).unwrap();
+        let placement = at(&demand(8, true), &view).unwrap();
         assert_eq!(placement.shares[0].ask, Resources::new(8192, 4));
     }
 
@@ -278,7 +248,7 @@ mod tests {
         fn every_process_is_placed_and_no_ask_exceeds_its_ceiling(
             view in any_cluster(), processes in 1u32..200, oversubscribe: bool,
         ) {
-            let Ok(placement) = All.place(&demand(processes, oversubscribe), &view) else {
+            let Ok(placement) = at(&demand(processes, oversubscribe), &view) else {
                 return Ok(());
             };
             let placed: u32 = placement.shares.iter().map(|s| s.processes).sum();
@@ -297,7 +267,7 @@ mod tests {
             let mut reversed = view.clone();
             reversed.nodes.reverse();
             let demand = demand(processes, oversubscribe);
-            prop_assert_eq!(All.place(&demand, &view), All.place(&demand, &reversed));
+            prop_assert_eq!(at(&demand, &view), at(&demand, &reversed));
         }
 
         #[test]
@@ -305,12 +275,12 @@ mod tests {
             view in any_cluster(), processes in 1u32..100, oversubscribe: bool,
         ) {
             let demand = demand(processes, oversubscribe);
-            if All.place(&demand, &view).is_ok() {
+            if at(&demand, &view).is_ok() {
                 let mut freer = view;
                 for node in &mut freer.nodes {
                     node.used = Resources::default();
                 }
-                prop_assert!(All.place(&demand, &freer).is_ok());
+                prop_assert!(at(&demand, &freer).is_ok());
             }
         }
     }

@@ -23,8 +23,7 @@ pub use words::{Action, Event, Grant, Phase, Seat, Stage, Verdict};
 
 use self::gang::Gang;
 use self::ranks::Ranks;
-use crate::allocate::Allocator;
-use crate::{ClusterView, ContainerId, Demand, Millis};
+use crate::{ClusterView, ContainerId, Demand, Millis, allocate};
 
 /// The spans of a job's life.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +63,6 @@ impl Default for Limits {
 pub struct Job {
     demand: Demand,
     limits: Limits,
-    allocator: Box<dyn Allocator + Send>,
     /// Askings so far.
     round: u32,
     state: State,
@@ -128,11 +126,10 @@ impl State {
 impl Job {
     /// A job that has not begun.
     #[must_use]
-    pub fn new(demand: Demand, limits: Limits, allocator: Box<dyn Allocator + Send>) -> Self {
+    pub fn new(demand: Demand, limits: Limits) -> Self {
         Self {
             demand,
             limits,
-            allocator,
             round: 0,
             state: State::New,
         }
@@ -196,7 +193,7 @@ impl Job {
     }
 
     fn place(&mut self, now: Millis, view: &ClusterView) -> Vec<Action> {
-        match self.allocator.place(&self.demand, view) {
+        match allocate::place(&self.demand, view, &[]) {
             Ok(placement) => {
                 self.round = self.round.saturating_add(1);
                 let wanted = placement.shares.len();

@@ -3,7 +3,6 @@
 use std::num::NonZeroU32;
 
 use super::*;
-use crate::allocate::All;
 use crate::{Counted, End, MiB, NodeId, NodeView, Rank, Resources};
 
 fn cluster(nodes: usize, used_mib: u64) -> ClusterView {
@@ -23,13 +22,9 @@ fn cluster(nodes: usize, used_mib: u64) -> ClusterView {
 }
 
 fn job(processes: u32) -> Job {
-    let demand = Demand {
-        processes: NonZeroU32::new(processes).unwrap(),
-        unit: Resources::new(1024, 1),
-        memory_is_explicit: false,
-        oversubscribe: true,
-    };
-    Job::new(demand, Limits::default(), Box::new(All))
+    let processes = NonZeroU32::new(processes).unwrap();
+    let demand = Demand::anywhere(processes, Resources::new(1024, 1));
+    Job::new(demand, Limits::default())
 }
 
 fn granted(node: usize, round: u32) -> Event {

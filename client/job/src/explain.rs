@@ -1,0 +1,307 @@
+//! What `--dry-run` prints and `--explain` follows: one JSON object a line, each with an `event`.
+//!
+//! The ApplicationMaster and the client make these from the same policy's answers; `--json` prints
+//! them as they are, otherwise the client puts them into words. Amounts of memory are MiB, times ms
+//! since the ApplicationMaster began (0 in a dry run). Fields may be added; none changes its meaning.
+
+use std::collections::BTreeSet;
+
+use policy::allocate::reasons;
+use policy::{ClusterView, Counted, Demand, Millis, NodeId, Placement, Rejection, Resources};
+use serde::{Deserialize, Serialize};
+
+/// One thing that was decided or seen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Explained {
+    /// The cluster as the policy saw it.
+    Snapshot(Snapshot),
+    /// Where the processes go, and why.
+    Placed(Placed),
+    /// There is no placement now; why.
+    NotPlaced(NotPlaced),
+    /// The requests went out, in one allocate call.
+    Asked(Asked),
+    /// A container came.
+    Granted(Granted),
+    /// Something has not come yet.
+    Missing(Missing),
+    /// Containers were given back.
+    Released(Released),
+}
+
+/// Memory and cores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Amount {
+    /// MiB.
+    pub memory_mib: u64,
+    /// Cores.
+    pub vcores: u32,
+}
+
+/// The cluster at one time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// When, ms.
+    pub at_ms: u64,
+    /// Largest container the scheduler gives this queue.
+    pub maximum: Amount,
+    /// Containers are rounded up to multiples of this, MiB.
+    pub step_mib: u64,
+    /// Whether the scheduler counts cores beside memory.
+    pub counts_vcores: bool,
+    /// What the queue, the user's limit in it included, still gives this application; absent in a
+    /// dry run.
+    pub headroom: Option<Amount>,
+    /// The usable nodes, by id.
+    pub nodes: Vec<Node>,
+}
+
+/// One usable node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Node {
+    /// `host:port`.
+    pub id: String,
+    /// Name of the host.
+    pub host: String,
+    /// Its rack.
+    pub rack: String,
+    /// All that it offers.
+    pub capability: Amount,
+    /// What containers hold.
+    pub used: Amount,
+    /// The largest container that fits now.
+    pub room: Amount,
+    /// The largest container that could ever fit.
+    pub ceiling: Amount,
+}
+
+/// A placement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Placed {
+    /// When, ms.
+    pub at_ms: u64,
+    /// Counts the askings of this job, from 1.
+    pub round: u32,
+    /// The mode, as `-r` takes it.
+    pub mode: String,
+    /// Processes of the job.
+    pub processes: u32,
+    /// What one process wants.
+    pub unit: Amount,
+    /// Whether processes may share too little room.
+    pub oversubscribe: bool,
+    /// The nodes used, in order of ranks.
+    pub nodes: Vec<PlacedNode>,
+    /// The nodes not used, by id.
+    pub passed_over: Vec<PassedOver>,
+}
+
+/// One node's part.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlacedNode {
+    /// `host:port`.
+    pub id: String,
+    /// Name of the host.
+    pub host: String,
+    /// Lowest rank on it.
+    pub first_rank: u32,
+    /// Processes on it.
+    pub processes: u32,
+    /// The container that is asked for.
+    pub ask: Amount,
+    /// Why this node, this number and this size, in words.
+    pub reason: String,
+    /// Whether its container is there already.
+    pub held: bool,
+}
+
+/// A node that got nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PassedOver {
+    /// `host:port`.
+    pub id: String,
+    /// Why, in words.
+    pub reason: String,
+}
+
+/// Nothing can be placed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NotPlaced {
+    /// When, ms.
+    pub at_ms: u64,
+    /// Why, in one sentence.
+    pub reason: String,
+    /// Whether waiting can help.
+    pub may_pass: bool,
+}
+
+/// One allocate call with requests in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Asked {
+    /// When, ms.
+    pub at_ms: u64,
+    /// The round of asking.
+    pub round: u32,
+    /// New containers asked for.
+    pub containers: u32,
+    /// Rows of the call, old ones that it clears included.
+    pub rows: u32,
+}
+
+/// One container that came.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Granted {
+    /// When, ms.
+    pub at_ms: u64,
+    /// YARN's id of it.
+    pub container: String,
+    /// Its host.
+    pub host: String,
+    /// What was asked for.
+    pub asked: Amount,
+    /// What it holds.
+    pub granted: Amount,
+    /// Processes it is for; 0 when nobody waits for it and it goes back.
+    pub processes: u32,
+}
+
+/// What is still waited for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Missing {
+    /// When, ms.
+    pub at_ms: u64,
+    /// What the queue still gives this application.
+    pub headroom: Option<Amount>,
+    /// Each container that has not come.
+    pub nodes: Vec<MissingNode>,
+}
+
+/// A container that has not come.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MissingNode {
+    /// `host:port` of the node it is asked of.
+    pub id: String,
+    /// Name of the host.
+    pub host: String,
+    /// What is asked for.
+    pub ask: Amount,
+    /// The largest container that fits there now; absent when the node has gone.
+    pub room: Option<Amount>,
+    /// Who holds the node, as far as this user may see.
+    pub holders: Vec<Holder>,
+}
+
+/// An application with containers on a node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Holder {
+    /// Its id.
+    pub application: String,
+    /// Its name.
+    pub name: String,
+    /// Whose it is.
+    pub user: String,
+    /// Its queue.
+    pub queue: String,
+    /// Its containers on the node.
+    pub containers: u32,
+    /// What they hold together.
+    pub holds: Amount,
+}
+
+/// Containers that were given back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Released {
+    /// When, ms.
+    pub at_ms: u64,
+    /// YARN's ids of them.
+    pub containers: Vec<String>,
+    /// Why, in words.
+    pub reason: String,
+}
+
+impl From<Resources> for Amount {
+    fn from(resources: Resources) -> Self {
+        Self {
+            memory_mib: resources.memory.0,
+            vcores: resources.vcores.0,
+        }
+    }
+}
+
+impl Explained {
+    /// The cluster as the policy sees it at `at`.
+    #[must_use]
+    pub fn snapshot(at: Millis, cluster: &ClusterView, headroom: Option<Resources>) -> Self {
+        let mut nodes: Vec<Node> = cluster
+            .nodes
+            .iter()
+            .map(|node| Node {
+                id: node.id.0.clone(),
+                host: node.host.clone(),
+                rack: node.rack.clone(),
+                capability: node.capability.into(),
+                used: node.used.into(),
+                room: cluster.room(node).into(),
+                ceiling: cluster.ceiling(node).into(),
+            })
+            .collect();
+        nodes.sort_by(|a, b| a.id.cmp(&b.id));
+        Self::Snapshot(Snapshot {
+            at_ms: at.0,
+            maximum: cluster.maximum.into(),
+            step_mib: cluster.step.0,
+            counts_vcores: cluster.counted == Counted::MemoryAndVcores,
+            headroom: headroom.map(Amount::from),
+            nodes,
+        })
+    }
+
+    /// The `round`th answer of the policy at `at`; the containers of the nodes `held` are there.
+    #[must_use]
+    pub fn placed(
+        at: Millis,
+        round: u32,
+        demand: &Demand,
+        cluster: &ClusterView,
+        placement: &Placement,
+        held: &BTreeSet<NodeId>,
+    ) -> Self {
+        let reasons = reasons(demand, cluster, placement);
+        let shares = placement.ranks().zip(reasons.used);
+        Self::Placed(Placed {
+            at_ms: at.0,
+            round,
+            mode: demand.mode.to_string(),
+            processes: demand.processes.get(),
+            unit: demand.unit.into(),
+            oversubscribe: demand.oversubscribe,
+            nodes: shares
+                .map(|((share, ranks), reason)| PlacedNode {
+                    id: share.node.0.clone(),
+                    host: share.host.clone(),
+                    first_rank: ranks.first().map_or(0, |rank| rank.0),
+                    processes: share.processes,
+                    ask: share.ask.into(),
+                    reason,
+                    held: held.contains(&share.node),
+                })
+                .collect(),
+            passed_over: reasons
+                .passed_over
+                .into_iter()
+                .map(|(node, reason)| PassedOver { id: node.0, reason })
+                .collect(),
+        })
+    }
+
+    /// The policy's refusal at `at`.
+    #[must_use]
+    pub fn not_placed(at: Millis, rejection: &Rejection) -> Self {
+        Self::NotPlaced(NotPlaced {
+            at_ms: at.0,
+            reason: rejection.to_string(),
+            may_pass: rejection.may_pass(),
+        })
+    }
+}
