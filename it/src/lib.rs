@@ -32,6 +32,7 @@
 //! environment and hides its command line is not found by the sweep. If the test process and the
 //! warden are killed together, the daemons end and their containers stay.
 
+pub mod bed;
 pub mod cache;
 pub mod cluster;
 pub mod command;
@@ -47,6 +48,7 @@ pub mod process;
 pub mod resource_manager;
 pub mod settings;
 pub mod shared;
+pub mod suite;
 pub mod sweep;
 pub mod wait;
 pub mod warden;

@@ -4,8 +4,8 @@ use anyhow::{Result, ensure};
 use it::expect;
 use nix::sys::signal::Signal;
 
-use crate::bed::{Case, Given, said};
 use crate::sizes::ranks;
+use it::bed::{Case, Given, said};
 
 pub const CASES: &[(&str, Case)] = &[
     ("kill by id: -k", kill_by_id),

@@ -5,7 +5,7 @@ use std::fs;
 use anyhow::{Context as _, Result, ensure};
 use it::{expect, mpi, process};
 
-use crate::bed::{Case, Given, said, text_of};
+use it::bed::{Case, Given, said, text_of};
 
 pub const CASES: &[(&str, Case)] = &[
     ("the own form, -a PROGRAM -i ARGS", own_form),

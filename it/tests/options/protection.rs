@@ -3,7 +3,7 @@
 
 use anyhow::{Result, ensure};
 
-use crate::bed::{Case, Given};
+use it::bed::{Case, Given};
 
 pub const INTEGRITY: &[(&str, Case)] = &[(
     "the main job with hadoop.rpc.protection = integrity",

@@ -7,8 +7,8 @@ use std::time::SystemTime;
 
 use anyhow::{Result, ensure};
 
-use crate::bed::{Case, Given, text_of};
 use crate::protection::cpi;
+use it::bed::{Case, Given, text_of};
 
 pub const CASES: &[(&str, Case)] = &[
     ("staging in a folder: --staging file:", shared_folder),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, ensure};
 
-use crate::bed::{Case, Given};
+use it::bed::{Case, Given};
 
 pub const CASES: &[(&str, Case)] = &[
     ("sizes: --mem-per-proc, --vcores-per-proc", sizes),

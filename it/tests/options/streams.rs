@@ -6,7 +6,7 @@ use std::io::Read as _;
 use anyhow::{Context as _, Result, ensure};
 use it::{Finished, expect, gerbil};
 
-use crate::bed::{Case, Given, said, text_of};
+use it::bed::{Case, Given, said, text_of};
 
 pub const CASES: &[(&str, Case)] = &[
     ("bytes of any kind go in and out", bytes),

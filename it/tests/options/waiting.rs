@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use it::expect;
 
-use crate::bed::{Case, Given};
+use it::bed::{Case, Given};
 
 /// A queue with room for one ApplicationMaster.
 pub const NARROW: &str = "narrow";

@@ -7,10 +7,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::command::Running;
+use crate::resource_manager::ApplicationReport;
+use crate::{Cluster, Finished, Mpich, Run, expect, gerbil, sweep};
 use anyhow::{Context as _, Result, anyhow, ensure};
-use it::command::Running;
-use it::resource_manager::ApplicationReport;
-use it::{Cluster, Finished, Mpich, Run, expect, gerbil, sweep};
 use tempfile::TempDir;
 
 /// Long enough for a busy machine.
@@ -22,6 +22,7 @@ const CLEAN: Duration = Duration::from_secs(30);
 pub type Case = fn(&Given) -> Result<()>;
 
 /// A running cluster and a folder that all cases share.
+#[derive(Debug)]
 pub struct Given {
     /// Without any job of another case.
     pub cluster: Arc<Cluster>,
@@ -142,6 +143,7 @@ impl Given {
 }
 
 /// A job that lasts until it is let go.
+#[derive(Debug)]
 pub struct Held {
     name: String,
     gate: PathBuf,

@@ -1,0 +1,72 @@
+//! Named cases on real clusters, one cluster after the other: the `main` of a test that brings its own.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+use crate::bed::{self, Case, Given};
+use crate::{Builder, Shared, Version};
+
+/// A cluster and what is tried on it.
+#[derive(Debug)]
+pub struct Group {
+    shared: Shared,
+    cases: Vec<(&'static str, Case)>,
+}
+
+impl Group {
+    /// `cases`, on the cluster that `builder` makes.
+    #[must_use]
+    pub fn new(builder: Builder, cases: &[&[(&'static str, Case)]]) -> Self {
+        Self {
+            shared: Shared::new(builder),
+            cases: cases.concat(),
+        }
+    }
+}
+
+/// Runs what the command line selects of all cases, on Hadoop 3.4.2. Clusters are started when first
+/// needed, at most one is up at a time, and none is left.
+#[must_use]
+pub fn run(groups: Vec<Group>) -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    // The cases share clusters, and each looks whether anything is left on it.
+    arguments.test_threads = Some(1);
+    let Ok(folder) = bed::folder() else {
+        return ExitCode::FAILURE;
+    };
+    let groups = Arc::new(groups);
+    let mut trials = Vec::new();
+    for (number, group) in groups.iter().enumerate() {
+        for (name, case) in &group.cases {
+            let (groups, folder, case) = (Arc::clone(&groups), folder.path().to_owned(), *case);
+            trials.push(Trial::test(*name, move || {
+                run_one(&groups, number, &folder, case)
+            }));
+        }
+    }
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    match groups.iter().try_for_each(|group| group.shared.end()) {
+        Ok(()) => conclusion.exit_code(),
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn run_one(groups: &[Group], number: usize, folder: &Path, case: Case) -> Result<(), Failed> {
+    let tried = || {
+        // At most one cluster holds memory.
+        for (other, group) in groups.iter().enumerate() {
+            if other != number {
+                group.shared.end()?;
+            }
+        }
+        let given = Given {
+            cluster: groups[number].shared.cluster(Version::V3_4_2)?,
+            folder: folder.to_owned(),
+        };
+        given.run(case)
+    };
+    tried().map_err(|error: anyhow::Error| format!("{error:?}").into())
+}
