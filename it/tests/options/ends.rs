@@ -5,7 +5,7 @@ use it::expect;
 use nix::sys::signal::Signal;
 
 use crate::sizes::ranks;
-use it::bed::{Case, Given, said};
+use it::bed::{Case, DEADLINE, Given, said};
 
 pub const CASES: &[(&str, Case)] = &[
     ("kill by id: -k", kill_by_id),
@@ -13,6 +13,8 @@ pub const CASES: &[(&str, Case)] = &[
     ("kill what is no application", kill_nonsense),
     ("SIGTERM ends the job", terminated),
     ("SIGHUP ends the job", hung_up),
+    ("a job under nohup outlives SIGHUP", nohup),
+    ("SIGUSR1 reaches every rank", user_signal),
     ("several ranks fail", several_fail),
     ("64 ranks on 4 nodes", sixty_four),
 ];
@@ -78,6 +80,38 @@ fn terminated(given: &Given) -> Result<()> {
 
 fn hung_up(given: &Given) -> Result<()> {
     signalled(given, Signal::SIGHUP, 129)
+}
+
+fn nohup(given: &Given) -> Result<()> {
+    let script = given.script("short", "echo ready; sleep 3; echo done")?;
+    let run = given.shell("trap '' HUP; exec \"$@\"", &["-n", "2", &script])?;
+    let mut running = run.start()?;
+    running.wait_for_stdout("ready")?;
+    running.signal(Signal::SIGHUP)?;
+    let finished = running.finish()?.success("the job under nohup")?;
+    ensure!(
+        finished.stdout_text().matches("done").count() == 2,
+        "{finished:?}"
+    );
+    given.is_clean()
+}
+
+fn user_signal(given: &Given) -> Result<()> {
+    let script = given.script(
+        "heed",
+        "trap 'echo heard by $PMI_RANK; exit 0' USR1; echo ready; while :; do sleep 0.1; done",
+    )?;
+    let running = given.gerbil(&["-n", "4", &script])?.start()?;
+    it::wait::until("four ranks that are ready", DEADLINE, || {
+        Ok((running.stdout_so_far().matches("ready").count() == 4).then_some(()))
+    })?;
+    running.signal(Signal::SIGUSR1)?;
+    let finished = running.finish()?.success("the job that was signalled")?;
+    for rank in 0..4 {
+        let line = format!("heard by {rank}\n");
+        ensure!(finished.stdout_text().contains(&line), "{finished:?}");
+    }
+    given.is_clean()
 }
 
 /// The first one's code counts, and the others do not wait for those that would go on.

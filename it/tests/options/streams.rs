@@ -14,6 +14,10 @@ pub const CASES: &[(&str, Case)] = &[
     ("input that is closed", closed_input),
     ("input that nobody reads and that never ends", open_input),
     ("a reader that leaves", reader_leaves),
+    (
+        "a reader that stands still loses nothing",
+        reader_stands_still,
+    ),
     ("on a terminal", terminal),
     ("a failure on a terminal", failure_on_terminal),
 ];
@@ -69,6 +73,20 @@ fn reader_leaves(given: &Given) -> Result<()> {
     // As a local program that SIGPIPE ends.
     ensure!(finished.code() == 141, "{finished:?}");
     ensure!(said(&finished).is_empty(), "{finished:?}");
+    given.is_clean()
+}
+
+/// More than all pipes and windows on the way hold together.
+fn reader_stands_still(given: &Given) -> Result<()> {
+    let script = given.script("count", "seq -f \"$PMI_RANK %.0f\" 1 200000")?;
+    let finished = given
+        .shell(
+            "\"$@\" | { sleep 8; sort -u | wc -l; }",
+            &["-n", "2", &script],
+        )?
+        .finish()?;
+    ensure!(finished.code() == 0, "{finished:?}");
+    ensure!(finished.stdout_text().trim() == "400000", "{finished:?}");
     given.is_clean()
 }
 
