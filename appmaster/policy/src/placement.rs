@@ -1,6 +1,8 @@
 //! The answer of a policy: a placement, or how much was missing.
 
-use crate::{MiB, NodeId, Rank, Resources};
+use std::collections::BTreeMap;
+
+use crate::{Demand, MiB, Mode, NodeId, Rank, Resources};
 
 /// Which node runs how many processes, and how large its container is to be.
 ///
@@ -37,6 +39,23 @@ impl Placement {
             (share, (first..next).map(Rank).collect())
         })
     }
+
+    /// The same shares in the order of the user's list, where `demand`'s mode keeps the listed hosts:
+    /// containers that came early stand first in [`crate::allocate::place`]'s answer, which is not
+    /// the order in which the user wants the ranks. Unchanged in the other modes.
+    #[must_use]
+    pub fn in_order_of_list(mut self, demand: &Demand) -> Self {
+        if matches!(demand.mode, Mode::None | Mode::Dist) {
+            let hosts = demand.listed.iter().enumerate();
+            let place: BTreeMap<&str, usize> = hosts
+                .filter_map(|(place, entry)| Some((entry.host.as_deref()?, place)))
+                .collect();
+            let last = demand.listed.len();
+            self.shares
+                .sort_by_key(|share| place.get(share.host.as_str()).copied().unwrap_or(last));
+        }
+        self
+    }
 }
 
 /// Why there is no placement.
@@ -57,20 +76,142 @@ pub enum Rejection {
         /// The largest ceiling of all nodes.
         largest: Resources,
     },
-    /// All ceilings together hold fewer processes than wanted, and sharing is not allowed.
+    /// The ceilings of the nodes that may be used hold fewer processes than wanted, and what they want
+    /// must not be shared.
     #[error(
-        "{wanted} processes of {unit} do not fit: all {nodes} nodes together hold {slots} when \
-         empty; ask for fewer processes or less memory for each"
+        "{} of {unit} do not fit: all {nodes} nodes that may be used together hold \
+         {slots} when empty; ask for fewer processes (-n), for less for each (--mem-per-proc, \
+         --vcores-per-proc), for more nodes (--nodes), or let processes share the room there is \
+         (-o true, without --mem-per-proc)",
+        number(*wanted)
     )]
     TooFewSlots {
         /// Processes wanted.
         wanted: u32,
         /// What one of them wants.
         unit: Resources,
-        /// How many fit into the ceilings of all nodes.
+        /// How many fit into the ceilings of these nodes.
         slots: u64,
+        /// Nodes that may be used.
+        nodes: usize,
+    },
+    /// The mode wants a list, and there is none.
+    #[error(
+        "mode {mode} keeps to a list of hosts and there is none; give one with -f, or the number of \
+         nodes with --nodes and -r loc+dist, or leave -r away"
+    )]
+    NoList {
+        /// The mode.
+        mode: Mode,
+    },
+    /// The mode wants hosts, and an entry names none.
+    #[error(
+        "mode {mode} wants a host in every entry of the list, but entry {entry} names none; name it, \
+         or relax the location with -r loc or -r loc+dist"
+    )]
+    HostNotGiven {
+        /// The mode.
+        mode: Mode,
+        /// Number of the entry, from 1.
+        entry: usize,
+    },
+    /// A listed host has no node in the cluster.
+    #[error(
+        "{host} is listed, but none of the {nodes} running nodes that this queue may use is on a \
+         host of that name; correct the list, or relax the location with -r loc or -r loc+dist"
+    )]
+    HostAbsent {
+        /// The host, as listed.
+        host: String,
         /// Usable nodes.
         nodes: usize,
+    },
+    /// The numbers of the list do not add up to the processes wanted.
+    #[error(
+        "the list has {listed} processes where {processes} are wanted; make -n and the counts of \
+         the list agree"
+    )]
+    ListDiffers {
+        /// Sum of the entries that are still to be placed.
+        listed: u64,
+        /// Processes that are still to be placed.
+        processes: u32,
+    },
+    /// A listed node can never hold its processes.
+    #[error(
+        "{host} can never hold {} of {unit}: its largest container is {ceiling}; put fewer processes there, ask for less with --mem-per-proc or \
+         --vcores-per-proc, let processes share the room there is (-o true, without \
+         --mem-per-proc), or have {key} raised",
+        number(*processes)
+    )]
+    NodeTooSmall {
+        /// The node's host.
+        host: String,
+        /// Processes that have to go there, without sharing.
+        processes: u32,
+        /// What one of them wants.
+        unit: Resources,
+        /// The largest container that the node can ever give.
+        ceiling: Resources,
+        /// The Hadoop setting that makes it so.
+        key: &'static str,
+    },
+    /// Too few nodes can hold a listed number of processes.
+    #[error(
+        "{wanted} entries of the list have {processes} or more processes of {unit}, but only \
+         {usable} nodes can ever hold so many (the largest container is {largest}); list smaller \
+         numbers, ask for less with --mem-per-proc or --vcores-per-proc, let processes share the \
+         room there is (-o true, without --mem-per-proc), or have \
+         yarn.scheduler.maximum-allocation-mb or yarn.nodemanager.resource.memory-mb raised"
+    )]
+    TooFewLargeNodes {
+        /// Processes on one node.
+        processes: u32,
+        /// What one of them wants.
+        unit: Resources,
+        /// Entries with so many processes or more.
+        wanted: usize,
+        /// Nodes that can hold so many when empty.
+        usable: usize,
+        /// The largest container that any node can ever give.
+        largest: Resources,
+    },
+    /// There are fewer nodes than the mode must use.
+    #[error(
+        "mode {mode} wants {wanted} nodes, but only {usable} can ever hold a process of {unit}; ask \
+         for fewer nodes (--nodes, or a shorter list), or relax their number with -r all"
+    )]
+    TooFewNodes {
+        /// The mode.
+        mode: Mode,
+        /// Nodes that it must use.
+        wanted: usize,
+        /// Nodes that could ever hold a process.
+        usable: usize,
+        /// What one process wants.
+        unit: Resources,
+    },
+    /// There are fewer processes than nodes that the mode must use.
+    #[error(
+        "mode {mode} uses every one of {nodes} nodes, but there is only work for {}; ask for more \
+         processes (-n) or fewer nodes, or relax their number with -r all",
+        number(*processes)
+    )]
+    TooFewProcesses {
+        /// The mode.
+        mode: Mode,
+        /// Processes.
+        processes: u32,
+        /// Nodes, each of which has to get one.
+        nodes: usize,
+    },
+    /// What is held already leaves no place for the rest; it may once that is let go.
+    #[error("beside the {held} containers that are held the rest has no place: {why}")]
+    BesideHeld {
+        /// Containers held.
+        held: usize,
+        /// Why the rest cannot be placed beside them.
+        why: Box<Rejection>,
     },
     /// It would fit an emptier cluster: wait and look again.
     #[error("no node has room for one process of {unit} now (the freest has {freest} left)")]
@@ -82,10 +223,21 @@ pub enum Rejection {
     },
 }
 
+/// So many processes, in words.
+pub(crate) fn number(processes: u32) -> String {
+    match processes {
+        1 => "1 process".into(),
+        many => format!("{many} processes"),
+    }
+}
+
 impl Rejection {
     /// Whether waiting can help.
     #[must_use]
     pub const fn may_pass(&self) -> bool {
-        matches!(self, Self::NoRoomNow { .. } | Self::NoNodes)
+        matches!(
+            self,
+            Self::NoRoomNow { .. } | Self::NoNodes | Self::BesideHeld { .. }
+        )
     }
 }

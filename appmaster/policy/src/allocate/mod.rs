@@ -1,14 +1,41 @@
 //! GERBIL's container allocators.
 //!
 //! Source: L. Xu, M. Li, A. R. Butt, "GERBIL: MPI+YARN", CCGrid 2015, §III.
+//!
+//! | mode       | nodes                       | processes a node     | number of nodes   |
+//! |------------|-----------------------------|----------------------|-------------------|
+//! | `none`     | as listed                   | as listed            | as listed         |
+//! | `loc`      | freest, largest count first | as listed            | as listed         |
+//! | `dist`     | as listed                   | most room left first | as listed         |
+//! | `loc+dist` | freest                      | most room left first | as listed, or `N` |
+//! | `all`      | any                         | most room left first | any               |
+//!
+//! The differences from the paper stand at the head of each mode's file. They are: (1) `loc` goes by
+//! size instead of the order of the list; (2) where the number of nodes is kept, each first gets one
+//! process; (3) rooms and ceilings bound the one container of a node; (4) a full node is asked for
+//! the whole size; (5) the ApplicationMaster waits, not the client before it starts; (6) degraded is
+//! a fact of the grant.
+//!
+//! Every answer is within what the cluster can ever give, and a process is never placed where not
+//! even one fits when empty. More room never turns a job that can be placed into one that cannot.
 
 mod all;
+mod dist;
+mod listed;
+mod loc;
+mod loc_dist;
+mod none;
+mod rack;
 mod reasons;
+mod rest;
 mod round_robin;
 mod size;
+#[cfg(test)]
+mod tests;
 
 pub use reasons::{Reasons, reasons};
 
+use self::rest::Rest;
 use crate::{ClusterView, Demand, Mode, NodeShare, Placement, Rejection};
 
 /// A placement of every process of `demand` on `cluster`, one container a node.
@@ -17,6 +44,9 @@ use crate::{ClusterView, Demand, Mode, NodeShare, Placement, Rejection};
 /// first in the answer, unchanged, their nodes get nothing more, and only the rest is placed. Their
 /// containers count as used in `cluster`.
 ///
+/// Shares stand in order of the list in the modes `none`, `loc` and `dist`, freest node first in
+/// `loc+dist`, and in order of first use in `all`.
+///
 /// # Errors
 /// A [`Rejection`] with the numbers; [`Rejection::may_pass`] tells whether to look again.
 pub fn place(
@@ -24,8 +54,36 @@ pub fn place(
     cluster: &ClusterView,
     held: &[NodeShare],
 ) -> Result<Placement, Rejection> {
-    match demand.mode {
-        Mode::All => all::place(demand, cluster, held),
-        Mode::None | Mode::Loc | Mode::Dist | Mode::LocDist => Err(Rejection::NoNodes),
+    match beside(demand, cluster, held) {
+        // The containers that are held may be what stands in the way: then it helps to let them go.
+        Err(why) if !held.is_empty() && !why.may_pass() => match beside(demand, cluster, &[]) {
+            Err(without) if !without.may_pass() => Err(why),
+            _ => Err(Rejection::BesideHeld {
+                held: held.len(),
+                why: Box::new(why),
+            }),
+        },
+        answer => answer,
     }
+}
+
+fn beside(
+    demand: &Demand,
+    cluster: &ClusterView,
+    held: &[NodeShare],
+) -> Result<Placement, Rejection> {
+    let held_processes = held.iter().map(|share| share.processes);
+    let processes = held_processes.fold(demand.processes.get(), u32::saturating_sub);
+    let mut shares = held.to_vec();
+    if processes > 0 {
+        let rest = Rest::new(demand, cluster, held, processes)?;
+        shares.extend(match demand.mode {
+            Mode::None => none::place(&rest)?,
+            Mode::Loc => loc::place(&rest)?,
+            Mode::Dist => dist::place(&rest)?,
+            Mode::LocDist => loc_dist::place(&rest)?,
+            Mode::All => all::place(&rest)?,
+        });
+    }
+    Ok(Placement { shares })
 }

@@ -1,81 +1,128 @@
 //! Deals processes to nodes, one at a time.
 //!
-//! Each goes to the node with the most room left, where room counts on below zero so that an
-//! overload spreads evenly; never beyond a node's ceiling while another candidate is below its
-//! own. Most room: most memory, then most vcores, then the smaller node id.
+//! Source: Xu, Li, Butt, "GERBIL: MPI+YARN", CCGrid 2015, §III-D3, Algorithm 1, `round_robin` and
+//! `combine_containers`: the processes of one node share one container.
+//!
+//! | paper                     | here                        | unit        |
+//! |---------------------------|-----------------------------|-------------|
+//! | list                      | `candidates`, in list order | nodes       |
+//! | np                        | `processes`                 | processes   |
+//! | {m, v}                    | `unit`                      | MiB, vcores |
+//! | node_size, after requests | [`Preference`]              | MiB, vcores |
+//!
+//! Each process goes to the node with the most room left: one whose room still holds a whole unit
+//! before one whose room does not, then most memory, then most vcores, then the smaller node id.
+//! Room counts on below zero, so that an overload spreads evenly.
+//!
+//! Differences from the paper: no node goes beyond its ceiling while another candidate is below its
+//! own, since such a container would never be granted; where a list has to keep its node count every
+//! node first gets one process; packing fills a node's room before it touches the next node, and
+//! only the rest is dealt as above.
 //!
 //! Cost: O((nodes + processes) · log nodes).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
-use crate::{ClusterView, Demand, NodeView, Resources};
+use super::rest::Candidate;
+use crate::Resources;
 
-/// How many processes one candidate gets.
-#[derive(Debug)]
-pub(super) struct Dealt<'a> {
-    pub node: &'a NodeView,
-    pub processes: u32,
+/// What comes before the dealing by room left.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rule {
+    /// Every node gets one process, in list order, because all of them have to be used.
+    pub one_each_first: bool,
+    /// Each room is filled, in list order.
+    pub pack: bool,
 }
 
-/// Order in the heap: below its ceiling first, then memory left, then vcores left, then the
-/// candidate's place in the list that is sorted by node id.
-type Preference = (bool, i128, i128, Reverse<usize>);
+/// Order in the heap: the greatest gets the next process.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Preference {
+    fits_room: bool,
+    fits_ceiling: bool,
+    /// MiB, negative when overloaded.
+    memory_left: i64,
+    vcores_left: i64,
+    by_id: Reverse<usize>,
+    index: usize,
+}
 
-/// Deals all processes of `demand` to `candidates`, in order of first use. Without candidates
-/// nothing is dealt.
-pub(super) fn deal<'a>(
-    demand: &Demand,
-    cluster: &ClusterView,
-    mut candidates: Vec<&'a NodeView>,
-) -> Vec<Dealt<'a>> {
-    candidates.sort_by(|a, b| a.id.cmp(&b.id));
-    let preference = |index: usize, dealt: u32| -> Preference {
-        let node = candidates[index];
-        let left = |room: u64, unit: u64| i128::from(room) - i128::from(unit) * i128::from(dealt);
-        let room = cluster.room(node);
-        (
-            cluster.fits(
-                demand.unit.times(dealt.saturating_add(1)),
-                cluster.ceiling(node),
-            ),
-            left(room.memory.0, demand.unit.memory.0),
-            left(u64::from(room.vcores.0), u64::from(demand.unit.vcores.0)),
-            Reverse(index),
-        )
-    };
+impl Preference {
+    fn new(candidate: &Candidate<'_>, index: usize, unit: Resources, dealt: u32) -> Self {
+        let whole = unit.times(dealt);
+        let left = |room: u64, dealt: u64| signed(room).saturating_sub(signed(dealt));
+        Self {
+            fits_room: u64::from(dealt) < candidate.now,
+            fits_ceiling: u64::from(dealt) < candidate.ever,
+            memory_left: left(candidate.room.memory.0, whole.memory.0),
+            vcores_left: left(candidate.room.vcores.0.into(), whole.vcores.0.into()),
+            by_id: Reverse(candidate.by_id),
+            index,
+        }
+    }
+}
 
+/// No amount of memory comes near the bound.
+fn signed(amount: u64) -> i64 {
+    i64::try_from(amount).unwrap_or(i64::MAX)
+}
+
+/// Deals `processes` to `candidates`: pairs of index and number, in order of first use. What is
+/// beyond every candidate's `most` is not dealt.
+pub(super) fn deal(
+    candidates: &[Candidate<'_>],
+    unit: Resources,
+    processes: u32,
+    rule: Rule,
+) -> Vec<(usize, u32)> {
     let mut counts = vec![0u32; candidates.len()];
     let mut first_use = Vec::new();
-    let mut heap: BinaryHeap<Preference> = (0..candidates.len())
-        .map(|index| preference(index, 0))
-        .collect();
-    for _ in 0..demand.processes.get() {
-        let Some((_, _, _, Reverse(index))) = heap.pop() else {
-            break;
-        };
-        if counts[index] == 0 {
+    let mut left = processes;
+    let mut give = |counts: &mut [u32], index: usize, number: u32| {
+        if counts[index] == 0 && number > 0 {
             first_use.push(index);
         }
-        counts[index] += 1;
-        heap.push(preference(index, counts[index]));
+        counts[index] += number;
+    };
+
+    if rule.one_each_first {
+        for index in 0..candidates.len() {
+            let one = left.min(1);
+            give(&mut counts, index, one);
+            left -= one;
+        }
+    }
+    if rule.pack {
+        for (index, candidate) in candidates.iter().enumerate() {
+            let space = candidate.now.saturating_sub(counts[index].into());
+            let number = u32::try_from(space).unwrap_or(u32::MAX).min(left);
+            give(&mut counts, index, number);
+            left -= number;
+        }
+    }
+    let mut heap: BinaryHeap<Preference> = candidates
+        .iter()
+        .enumerate()
+        .filter(|(index, candidate)| u64::from(counts[*index]) < candidate.most)
+        .map(|(index, candidate)| Preference::new(candidate, index, unit, counts[index]))
+        .collect();
+    while left > 0 {
+        let Some(mut top) = heap.peek_mut() else {
+            break;
+        };
+        let index = top.index;
+        give(&mut counts, index, 1);
+        left -= 1;
+        if u64::from(counts[index]) < candidates[index].most {
+            *top = Preference::new(&candidates[index], index, unit, counts[index]);
+        } else {
+            PeekMut::pop(top);
+        }
     }
     first_use
         .into_iter()
-        .map(|index| Dealt {
-            node: candidates[index],
-            processes: counts[index],
-        })
+        .map(|index| (index, counts[index]))
         .collect()
-}
-
-/// How many whole processes the ceilings of `nodes` hold together.
-pub(super) fn slots<'a>(
-    unit: Resources,
-    cluster: &ClusterView,
-    nodes: impl Iterator<Item = &'a NodeView>,
-) -> u64 {
-    nodes
-        .map(|node| cluster.units_in(unit, cluster.ceiling(node)))
-        .fold(0, u64::saturating_add)
 }

@@ -1,0 +1,223 @@
+//! What of a job has no container yet, and the nodes that it may still go to.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use super::round_robin::{self, Rule};
+use super::size;
+use crate::{ClusterView, Counted, Demand, MiB, NodeShare, NodeView, Rejection, Resources};
+
+/// A node without a container of the job, with its numbers worked out once.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate<'a> {
+    pub node: &'a NodeView,
+    /// Place in the order by node id, which breaks ties.
+    pub by_id: usize,
+    /// [`ClusterView::room`].
+    pub room: Resources,
+    /// [`ClusterView::ceiling`].
+    pub ceiling: Resources,
+    /// Whole units that the room holds, in what the scheduler counts.
+    pub now: u64,
+    /// Whole units that the ceiling holds, in what the scheduler counts.
+    pub ever: u64,
+    /// Most processes that it may be given: as many as its ceiling holds of what must not be shared,
+    /// any number where everything may be.
+    pub most: u64,
+}
+
+/// The part of a job that is still to be placed.
+#[derive(Debug)]
+pub(super) struct Rest<'a> {
+    pub demand: &'a Demand,
+    pub cluster: &'a ClusterView,
+    /// Shares whose containers are there.
+    pub held: &'a [NodeShare],
+    /// Processes that are in none of them, at least 1.
+    pub processes: u32,
+    /// Every node that is not held, by id.
+    pub candidates: Vec<Candidate<'a>>,
+}
+
+impl<'a> Rest<'a> {
+    /// `processes` of `demand` beside what is `held`.
+    ///
+    /// # Errors
+    /// There is no node, or none could ever hold one process.
+    pub(super) fn new(
+        demand: &'a Demand,
+        cluster: &'a ClusterView,
+        held: &'a [NodeShare],
+        processes: u32,
+    ) -> Result<Self, Rejection> {
+        if cluster.nodes.is_empty() {
+            return Err(Rejection::NoNodes);
+        }
+        let ceilings = || cluster.nodes.iter().map(|node| cluster.ceiling(node));
+        if !ceilings().any(|ceiling| cluster.fits(demand.unit, ceiling)) {
+            let largest = ceilings().max_by_key(|ceiling| (ceiling.memory, ceiling.vcores));
+            return Err(Rejection::UnitTooLarge {
+                unit: demand.unit,
+                largest: largest.unwrap_or_default(),
+            });
+        }
+        let taken: BTreeSet<_> = held.iter().map(|share| &share.node).collect();
+        let free = cluster.nodes.iter().filter(|n| !taken.contains(&n.id));
+        let mut nodes: Vec<&NodeView> = free.collect();
+        nodes.sort_by(|a, b| a.id.cmp(&b.id));
+        let numbered = nodes.into_iter().enumerate();
+        Ok(Self {
+            demand,
+            cluster,
+            held,
+            processes,
+            candidates: numbered
+                .map(|(by_id, node)| Candidate::new(demand, cluster, node, by_id))
+                .collect(),
+        })
+    }
+
+    /// Candidates whose ceiling holds at least one process, in the order of the cluster list: those
+    /// with room for one now, then most room in memory, in vcores, then node id; by node id alone if
+    /// the user does not want them sorted.
+    ///
+    /// (Where memory alone is counted the first rule follows from the second.)
+    pub(super) fn cluster_list(&self) -> Vec<Candidate<'a>> {
+        let usable = self.candidates.iter().filter(|c| c.ever > 0);
+        let mut list: Vec<Candidate<'a>> = usable.copied().collect();
+        list.sort_by_key(|candidate| self.list_key(candidate));
+        list
+    }
+
+    /// Key of the order of the cluster list.
+    pub(super) fn list_key(&self, candidate: &Candidate<'_>) -> impl Ord + use<> {
+        let freest = (
+            Reverse(candidate.now > 0),
+            Reverse((candidate.room.memory, candidate.room.vcores)),
+        );
+        (self.demand.sort_nodes.then_some(freest), candidate.by_id)
+    }
+
+    /// Whether something of a process must not be shared, so that no node may be overloaded.
+    pub(super) const fn is_whole(&self) -> bool {
+        !self.demand.oversubscribe || self.demand.memory_is_explicit
+    }
+
+    /// Deals the processes to `candidates`, which stand in list order.
+    pub(super) fn deal(
+        &self,
+        candidates: &[Candidate<'a>],
+        one_each_first: bool,
+    ) -> Vec<NodeShare> {
+        let rule = Rule {
+            one_each_first,
+            pack: self.demand.pack,
+        };
+        round_robin::deal(candidates, self.demand.unit, self.processes, rule)
+            .into_iter()
+            .map(|(index, processes)| self.share(&candidates[index], processes))
+            .collect()
+    }
+
+    /// The share of a node that is given `processes`.
+    pub(super) fn share(&self, candidate: &Candidate<'_>, processes: u32) -> NodeShare {
+        NodeShare {
+            node: candidate.node.id.clone(),
+            host: candidate.node.host.clone(),
+            rack: candidate.node.rack.clone(),
+            processes,
+            ask: size::container(self.demand, self.cluster, candidate, processes),
+        }
+    }
+
+    /// The rejection for fewer `slots` than processes on `nodes` nodes.
+    pub(super) const fn too_few_slots(&self, slots: u64, nodes: usize) -> Rejection {
+        Rejection::TooFewSlots {
+            wanted: self.processes,
+            unit: self.demand.unit,
+            slots,
+            nodes,
+        }
+    }
+
+    /// The rejection for fewer nodes than the mode must use.
+    pub(super) const fn too_few_nodes(&self, wanted: usize, usable: usize) -> Rejection {
+        Rejection::TooFewNodes {
+            mode: self.demand.mode,
+            wanted,
+            usable,
+            unit: self.demand.unit,
+        }
+    }
+}
+
+impl<'a> Candidate<'a> {
+    fn new(demand: &Demand, cluster: &ClusterView, node: &'a NodeView, by_id: usize) -> Self {
+        let (room, ceiling) = (cluster.room(node), cluster.ceiling(node));
+        let ever = cluster.units_in(demand.unit, ceiling);
+        let most = if !demand.oversubscribe {
+            ever
+        } else if demand.memory_is_explicit {
+            // Cores may still be shared.
+            ceiling.memory.0 / demand.unit.memory.0.max(1)
+        } else {
+            u64::MAX
+        };
+        Self {
+            node,
+            by_id,
+            room,
+            ceiling,
+            now: cluster.units_in(demand.unit, room),
+            ever,
+            most,
+        }
+    }
+
+    /// The rejection when the ceiling cannot hold `processes`.
+    pub(super) fn too_small(&self, rest: &Rest<'_>, processes: u32) -> Rejection {
+        let wanted = rest.demand.unit.times(processes);
+        Rejection::NodeTooSmall {
+            host: self.node.host.clone(),
+            processes,
+            unit: rest.demand.unit,
+            ceiling: self.ceiling,
+            key: self.limiting_key(rest.cluster, wanted),
+        }
+    }
+
+    /// The Hadoop key that keeps `wanted` from fitting the ceiling.
+    fn limiting_key(&self, cluster: &ClusterView, wanted: Resources) -> &'static str {
+        let maximum = cluster.maximum;
+        let own = self.node.capability;
+        let short_of_memory = wanted.memory > self.ceiling.memory;
+        match cluster.counted {
+            Counted::MemoryAndVcores if !short_of_memory => {
+                if maximum.vcores <= own.vcores {
+                    "yarn.scheduler.maximum-allocation-vcores"
+                } else {
+                    "yarn.nodemanager.resource.cpu-vcores"
+                }
+            }
+            Counted::Memory | Counted::MemoryAndVcores => {
+                if maximum.memory <= own.memory {
+                    "yarn.scheduler.maximum-allocation-mb"
+                } else {
+                    "yarn.nodemanager.resource.memory-mb"
+                }
+            }
+        }
+    }
+}
+
+/// How many processes `candidates` may be given together.
+pub(super) fn slots(candidates: &[Candidate<'_>]) -> u64 {
+    let most = candidates.iter().map(|candidate| candidate.most);
+    most.fold(0, u64::saturating_add)
+}
+
+/// Memory left on the freest of `candidates`.
+pub(super) fn freest(candidates: &[Candidate<'_>]) -> MiB {
+    let rooms = candidates.iter().map(|candidate| candidate.room.memory);
+    rooms.max().unwrap_or_default()
+}
