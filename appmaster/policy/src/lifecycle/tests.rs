@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use super::*;
-use crate::{Counted, End, MiB, NodeId, NodeView, Rank, Resources};
+use crate::{ClusterView, Counted, End, MiB, NodeId, NodeView, Rank, Resources};
 
 fn cluster(nodes: usize, used_mib: u64) -> ClusterView {
     let node = |i: usize| NodeView {

@@ -1,0 +1,73 @@
+//! From the order to start to the last launcher's call.
+
+use super::ranks::{self, Ranks};
+use super::{Action, Cause, Event, Job, Phase, State};
+use crate::{ContainerId, Millis};
+
+impl Job {
+    pub(super) fn start(&mut self, now: Millis, event: Event) -> Vec<Action> {
+        let State::Starting {
+            seats,
+            joined,
+            until,
+        } = &mut self.state
+        else {
+            return Vec::new();
+        };
+        let host = |id: &ContainerId| ranks::host_of(seats, id);
+        match event {
+            Event::Joined(container) => {
+                if host(&container).is_none() {
+                    return Vec::new();
+                }
+                joined.insert(container);
+                let (there, wanted) = (joined.len(), seats.len());
+                let mut actions = vec![Action::Show(Phase::StartingContainers {
+                    joined: there,
+                    wanted,
+                })];
+                if there == wanted {
+                    let ranks = Ranks::new(std::mem::take(seats));
+                    actions.push(Action::Begin(ranks.seats().to_vec()));
+                    actions.push(Action::Show(ranks.phase()));
+                    self.state = State::Running { ranks };
+                }
+                actions
+            }
+            Event::StartFailed { container, why } => match host(&container) {
+                Some(host) => self.fail(now, Cause::StartFailed { host, why }),
+                None => Vec::new(),
+            },
+            Event::ContainerEnded {
+                container,
+                status,
+                diagnostics,
+            } => match host(&container) {
+                Some(host) => self.fail(
+                    now,
+                    Cause::ContainerEnded {
+                        container,
+                        host,
+                        status,
+                        diagnostics,
+                    },
+                ),
+                None => Vec::new(),
+            },
+            Event::LinkLost(container) => match host(&container) {
+                Some(host) => self.fail(now, Cause::LinkLost { container, host }),
+                None => Vec::new(),
+            },
+            Event::Tick if now >= *until => {
+                let silent = seats
+                    .iter()
+                    .filter(|seat| !joined.contains(&seat.container));
+                let hosts = silent.map(|seat| seat.host.clone()).collect();
+                let waited = self.limits.join;
+                self.fail(now, Cause::NotJoined { hosts, waited })
+            }
+            Event::Granted(grant) => vec![Action::Release(vec![grant.container])],
+            _ => Vec::new(),
+        }
+    }
+}
