@@ -52,6 +52,7 @@ pub(crate) struct Appmaster {
     pub(crate) seat: Seat,
     pub(crate) launch: LaunchTemplate,
     pub(crate) limits: nodes::Limits,
+    pub(crate) candidates: Arc<nodes::Candidates>,
     pub(crate) cluster: Arc<ApplicationClient>,
     pub(crate) job: Job,
     /// Zero of the machine's clock.

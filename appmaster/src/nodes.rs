@@ -1,7 +1,8 @@
 //! The cluster as the policy sees it, read from the ResourceManager.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use job::Description;
 use policy::{ClusterView, Counted, MiB, NodeId, NodeView, Resources};
 use proto_hadoop::yarn::{self, NodeReport, Registration};
 
@@ -26,13 +27,37 @@ impl Limits {
     }
 }
 
-/// The snapshot. Nodes with labels are partitions of their own, which a request without a label
-/// does not reach: they are no candidates. Of a host that is listed twice, the entry heard of last
-/// counts: a NodeManager that was restarted leaves its old entry behind for ten minutes, and a
-/// request names the host alone.
-pub(crate) fn view(limits: Limits, reports: &[NodeReport]) -> ClusterView {
+/// Which nodes the job may use at all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Candidates {
+    exclude: BTreeSet<String>,
+    label: Option<String>,
+}
+
+impl Candidates {
+    pub(crate) fn new(description: &Description) -> Self {
+        Self {
+            exclude: description.exclude.iter().cloned().collect(),
+            label: description.node_label.clone(),
+        }
+    }
+
+    /// Nodes with a label are a partition of their own, which a request without that label does not
+    /// reach; those without one are another.
+    fn include(&self, report: &NodeReport) -> bool {
+        let partition = match &self.label {
+            Some(label) => report.labels.contains(label),
+            None => report.labels.is_empty(),
+        };
+        partition && !self.exclude.contains(&report.id.host)
+    }
+}
+
+/// The snapshot. Of a host that is listed twice, the entry heard of last counts: a NodeManager that
+/// was restarted leaves its old entry behind for ten minutes, and a request names the host alone.
+pub(crate) fn view(limits: Limits, candidates: &Candidates, reports: &[NodeReport]) -> ClusterView {
     let mut newest: BTreeMap<&str, &NodeReport> = BTreeMap::new();
-    for report in reports.iter().filter(|report| report.labels.is_empty()) {
+    for report in reports.iter().filter(|report| candidates.include(report)) {
         let entry = newest.entry(&report.id.host).or_insert(report);
         if report.last_health_report_ms > entry.last_health_report_ms {
             *entry = report;
@@ -66,10 +91,16 @@ mod tests {
 
     use super::*;
 
-    fn report(port: u16, heard_ms: i64, labels: &[&str]) -> NodeReport {
+    const LIMITS: Limits = Limits {
+        maximum: Resources::new(8192, 4),
+        counted: Counted::Memory,
+        step: MiB(1024),
+    };
+
+    fn report(host: &str, port: u16, heard_ms: i64, labels: &[&str]) -> NodeReport {
         NodeReport {
             id: proto_hadoop::NodeId {
-                host: "n1".into(),
+                host: host.into(),
                 port,
             },
             http_address: String::new(),
@@ -84,20 +115,33 @@ mod tests {
         }
     }
 
+    fn ids(candidates: &Candidates, reports: &[NodeReport]) -> Vec<String> {
+        let nodes = view(LIMITS, candidates, reports).nodes;
+        nodes.into_iter().map(|node| node.id.0).collect()
+    }
+
     #[test]
-    fn a_restarted_node_manager_counts_once_and_partitions_do_not_count() {
-        let limits = Limits {
-            maximum: Resources::new(8192, 4),
-            counted: Counted::Memory,
-            step: MiB(1024),
-        };
+    fn a_restarted_node_manager_counts_once() {
+        let reports = [report("n1", 1, 5, &[]), report("n1", 2, 9, &[])];
+        assert_eq!(ids(&Candidates::default(), &reports), ["n1:2"]);
+    }
+
+    #[test]
+    fn a_job_stays_in_its_partition_and_off_excluded_hosts() {
         let reports = [
-            report(1, 5, &[]),
-            report(2, 9, &[]),
-            report(3, 99, &["gpu"]),
+            report("n1", 1, 5, &[]),
+            report("n2", 1, 5, &["gpu"]),
+            report("n3", 1, 5, &["gpu"]),
+            report("n4", 1, 5, &["fpga"]),
+            report("n5", 1, 5, &[]),
         ];
-        let nodes = view(limits, &reports).nodes;
-        let ids: Vec<&str> = nodes.iter().map(|node| node.id.0.as_str()).collect();
-        assert_eq!(ids, ["n1:2"]);
+        let excluding = |hosts: &[&str], label: Option<&str>| Candidates {
+            exclude: hosts.iter().map(ToString::to_string).collect(),
+            label: label.map(str::to_owned),
+        };
+        assert_eq!(ids(&excluding(&[], None), &reports), ["n1:1", "n5:1"]);
+        assert_eq!(ids(&excluding(&["n5"], None), &reports), ["n1:1"]);
+        assert_eq!(ids(&excluding(&["n2"], Some("gpu")), &reports), ["n3:1"]);
+        assert!(ids(&excluding(&[], Some("ssd")), &reports).is_empty());
     }
 }

@@ -23,9 +23,24 @@ pub(crate) struct RequestTable {
     next_id: i64,
     /// The round of asking that each id belongs to.
     rounds: BTreeMap<i64, u32>,
+    /// The partition, on `*` rows; see [`RequestTable::new`].
+    label: String,
 }
 
 impl RequestTable {
+    /// For the nodes of partition `label`, or for those without one.
+    ///
+    /// The ResourceManager (`SchedulerUtils.validateResourceRequest`) refuses a label on a host or
+    /// rack row; those take over that of their `*` row. A `*` row without any would be given the
+    /// queue's default label, so the default partition is named too: by the empty label, which is
+    /// taken even where node labels are off.
+    pub(crate) fn new(label: Option<String>) -> Self {
+        Self {
+            label: label.unwrap_or_default(),
+            ..Self::default()
+        }
+    }
+
     /// The rows that replace everything outstanding by `placement`, in one call: old rows with a
     /// count of 0, new rows under new ids.
     pub(crate) fn replace(&mut self, round: u32, placement: &Placement) -> Vec<ResourceRequest> {
@@ -70,7 +85,7 @@ impl RequestTable {
                 },
                 containers: 1,
                 relax_locality,
-                node_label: None,
+                node_label: (name == ANY).then(|| self.label.clone()),
                 allocation_request_id: id,
             });
     }
@@ -156,6 +171,19 @@ mod tests {
                 (2, "b", 2048, 1, true),
             ]
         );
+    }
+
+    #[test]
+    fn the_label_stands_on_the_any_row_alone() {
+        let placement = Placement {
+            shares: vec![share("a", "/r", 1024)],
+        };
+        for (label, expected) in [(Some("gpu"), "gpu"), (None, "")] {
+            let mut table = RequestTable::new(label.map(str::to_owned));
+            let rows = table.replace(1, &placement);
+            let labels: Vec<_> = rows.iter().map(|row| row.node_label.as_deref()).collect();
+            assert_eq!(labels, [Some(expected), None, None]);
+        }
     }
 
     #[test]

@@ -81,19 +81,20 @@ pub(crate) struct ResourceManager {
 
 impl ResourceManager {
     /// Over a client that has registered `host` and `port`. `expiry` is the silence after which
-    /// YARN takes us for dead.
+    /// YARN takes us for dead; `label` the partition that containers are asked of.
     pub(crate) fn new(
         client: ApplicationMasterClient,
         host: String,
         port: u16,
         expiry: Duration,
+        label: Option<String>,
         news: NewsSender,
     ) -> Self {
         Self {
             client,
             host,
             port,
-            table: RequestTable::default(),
+            table: RequestTable::new(label),
             nm_tokens: NmTokens::default(),
             releases: Vec::new(),
             unsent: Vec::new(),

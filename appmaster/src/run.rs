@@ -75,12 +75,14 @@ pub(crate) async fn run() -> Result<()> {
 
     let (rm_orders, rm_inbox) = mpsc::channel(ORDER_QUEUE);
     let expiry = Duration::from_millis(description.am_expiry_ms);
-    let rm = ResourceManager::new(rm, host, port, expiry, news.clone());
+    let label = description.node_label.clone();
+    let rm = ResourceManager::new(rm, host, port, expiry, label, news.clone());
     tasks.spawn(rm.run(rm_inbox));
 
     let mut appmaster = Appmaster {
         launch: LaunchTemplate::new(&seat, appmaster)?,
         limits: nodes::Limits::new(&registration, step),
+        candidates: Arc::new(nodes::Candidates::new(&description)),
         cluster,
         job: Job::new(demand(&seat, step)?, Limits::default()),
         began: Instant::now(),
