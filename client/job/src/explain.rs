@@ -5,6 +5,7 @@
 //! since the ApplicationMaster began (0 in a dry run). Fields may be added; none changes its meaning.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use policy::allocate::reasons;
 use policy::{ClusterView, Counted, Demand, Millis, NodeId, Placement, Rejection, Resources};
@@ -55,6 +56,9 @@ pub struct Snapshot {
     pub headroom: Option<Amount>,
     /// The usable nodes, by id.
     pub nodes: Vec<Node>,
+    /// Usable nodes that are not in `nodes`, because there are too many.
+    #[serde(default)]
+    pub left_out: u32,
 }
 
 /// One usable node.
@@ -95,6 +99,9 @@ pub struct Placed {
     pub nodes: Vec<PlacedNode>,
     /// The nodes not used, by id.
     pub passed_over: Vec<PassedOver>,
+    /// Nodes that are in neither list, because there are too many.
+    #[serde(default)]
+    pub left_out: u32,
 }
 
 /// One node's part.
@@ -173,8 +180,14 @@ pub struct Missing {
     pub at_ms: u64,
     /// What the queue still gives this application.
     pub headroom: Option<Amount>,
-    /// Each container that has not come.
+    /// Each container that has not come; while there is no placement, the freest nodes.
     pub nodes: Vec<MissingNode>,
+    /// Such nodes that are not in `nodes`, because there are too many.
+    #[serde(default)]
+    pub left_out: u32,
+    /// Applications that may hold something, but whose containers this user may not see.
+    #[serde(default)]
+    pub hidden: u32,
 }
 
 /// A container that has not come.
@@ -188,8 +201,12 @@ pub struct MissingNode {
     pub ask: Amount,
     /// The largest container that fits there now; absent when the node has gone.
     pub room: Option<Amount>,
-    /// Who holds the node, as far as this user may see.
+    /// Who holds the node, as far as this user may see; the largest first.
     pub holders: Vec<Holder>,
+    /// What is used there beyond what `holders` hold: by applications that this user may not see,
+    /// or reserved by the scheduler for one.
+    #[serde(default)]
+    pub unseen: Amount,
 }
 
 /// An application with containers on a node.
@@ -229,6 +246,76 @@ impl From<Resources> for Amount {
     }
 }
 
+impl From<Amount> for Resources {
+    fn from(amount: Amount) -> Self {
+        Self::new(amount.memory_mib, amount.vcores)
+    }
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Resources::from(*self).fmt(f)
+    }
+}
+
+impl fmt::Display for Holder {
+    /// `application_1_0007 (pi, of bob in default) holds 2048 MiB and 2 vcores in 2 containers`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} ({}, of {} in {}) holds {} in {} container{}",
+            self.application,
+            self.name,
+            self.user,
+            self.queue,
+            self.holds,
+            self.containers,
+            if self.containers == 1 { "" } else { "s" },
+        )
+    }
+}
+
+impl fmt::Display for MissingNode {
+    /// `n2: asked for 4096 MiB and 4 vcores, has room for 1024 MiB and 1 vcore; application_1_0007
+    /// (pi, of bob in default) holds 2048 MiB and 2 vcores in 2 containers; 1024 MiB and 1 vcore are
+    /// held by applications that you may not see`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: asked for {}, ", self.host, self.ask)?;
+        match self.room {
+            None => f.write_str("the node is gone")?,
+            Some(Amount { memory_mib: 0, .. }) => f.write_str("has no room")?,
+            Some(room) => write!(f, "has room for {room}")?,
+        }
+        for holder in &self.holders {
+            write!(f, "; {holder}")?;
+        }
+        match self.unseen.memory_mib {
+            0 => Ok(()),
+            _ => write!(
+                f,
+                "; {} are held by applications that you may not see",
+                self.unseen
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Missing {
+    /// The nodes, one after the other, and what the queue still gives.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, node) in self.nodes.iter().enumerate() {
+            write!(f, "{}{node}", if index == 0 { "" } else { "; " })?;
+        }
+        if self.left_out > 0 {
+            write!(f, "; and {} more nodes", self.left_out)?;
+        }
+        match self.headroom {
+            Some(headroom) => write!(f, "; the queue still gives this job {headroom}"),
+            None => Ok(()),
+        }
+    }
+}
+
 impl Explained {
     /// The cluster as the policy sees it at `at`.
     #[must_use]
@@ -254,6 +341,7 @@ impl Explained {
             counts_vcores: cluster.counted == Counted::MemoryAndVcores,
             headroom: headroom.map(Amount::from),
             nodes,
+            left_out: 0,
         })
     }
 
@@ -292,6 +380,7 @@ impl Explained {
                 .into_iter()
                 .map(|(node, reason)| PassedOver { id: node.0, reason })
                 .collect(),
+            left_out: 0,
         })
     }
 
@@ -303,5 +392,74 @@ impl Explained {
             reason: rejection.to_string(),
             may_pass: rejection.may_pass(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn amount(memory_mib: u64, vcores: u32) -> Amount {
+        Amount { memory_mib, vcores }
+    }
+
+    fn missing() -> Missing {
+        Missing {
+            at_ms: 2_000,
+            headroom: Some(amount(8192, 8)),
+            nodes: vec![
+                MissingNode {
+                    id: "n2:1".into(),
+                    host: "n2".into(),
+                    ask: amount(4096, 4),
+                    room: Some(amount(1024, 1)),
+                    holders: vec![Holder {
+                        application: "application_1_0007".into(),
+                        name: "pi".into(),
+                        user: "bob".into(),
+                        queue: "default".into(),
+                        containers: 2,
+                        holds: amount(2048, 2),
+                    }],
+                    unseen: amount(1024, 1),
+                },
+                MissingNode {
+                    id: "n3:1".into(),
+                    host: "n3".into(),
+                    ask: amount(4096, 4),
+                    room: None,
+                    holders: Vec::new(),
+                    unseen: Amount::default(),
+                },
+            ],
+            left_out: 3,
+            hidden: 1,
+        }
+    }
+
+    #[test]
+    fn what_is_missing_names_nodes_rooms_holders_and_headroom() {
+        assert_eq!(
+            missing().to_string(),
+            "n2: asked for 4096 MiB and 4 vcores, has room for 1024 MiB and 1 vcore; \
+             application_1_0007 (pi, of bob in default) holds 2048 MiB and 2 vcores in 2 \
+             containers; 1024 MiB and 1 vcore are held by applications that you may not see; n3: \
+             asked for 4096 MiB and 4 vcores, the node is gone; and 3 more nodes; the queue still \
+             gives this job 8192 MiB and 8 vcores"
+        );
+    }
+
+    #[test]
+    fn a_line_says_what_it_is_and_comes_back() {
+        let line = serde_json::to_string(&Explained::Missing(missing())).unwrap();
+        assert!(
+            line.starts_with(r#"{"event":"missing","at_ms":2000"#),
+            "{line}"
+        );
+        let back: Explained = serde_json::from_str(&line).unwrap();
+        assert_eq!(back, Explained::Missing(missing()));
+        // A field that came later may be absent.
+        let old = r#"{"event":"missing","at_ms":1,"headroom":null,"nodes":[]}"#;
+        assert!(serde_json::from_str::<Explained>(old).is_ok());
     }
 }
