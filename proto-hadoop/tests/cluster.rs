@@ -212,6 +212,23 @@ async fn runs_containers_on_every_node() {
     }
     assert!(by_host.len() == nodes.len() && by_host.values().all(|&count| count == 2));
 
+    // Anybody who may see the application finds its containers by node.
+    let running = ApplicationFilter {
+        states: vec![YarnApplicationState::Running],
+        limit: Some(1000),
+        ..ApplicationFilter::default()
+    };
+    let found = client.applications(&running).await.unwrap();
+    let found = found.iter().find(|report| report.id == id).unwrap();
+    let attempt = found.current_attempt.unwrap();
+    let mut held_by_host = BTreeMap::new();
+    for report in client.containers(&attempt).await.unwrap() {
+        assert_eq!(report.resource.memory_mib, 1024, "{report:?}");
+        assert_ne!(report.state, ContainerState::Complete, "{report:?}");
+        *held_by_host.entry(report.node.unwrap().host).or_insert(0) += 1;
+    }
+    assert_eq!(held_by_host, by_host);
+
     // Each container proves that its secret and its environment arrived, and ends with a code of
     // its own: the number of its place in the list of its node.
     let mut secrets = Credentials::default();

@@ -8,9 +8,12 @@ use prost::Message;
 use crate::rpc::Timing;
 use crate::rpc::peers::{Peer, accept, listen};
 use crate::wire::{self, yarn};
-use crate::{ApplicationMasterClient, CallError};
+use crate::{AppAttemptId, ApplicationClient, ApplicationId, ApplicationMasterClient, CallError};
 
-use super::{AllocateRequest, FinalApplicationStatus, Resource, ResourceRequest};
+use super::{
+    AllocateRequest, ApplicationFilter, ContainerState, FinalApplicationStatus, Resource,
+    ResourceRequest, YarnApplicationState,
+};
 
 fn token(byte: u8) -> Token {
     Token {
@@ -214,6 +217,88 @@ async fn a_restarted_resource_manager_is_recognised_and_numbers_begin_anew() {
             };
             peer.answer(received.id, &done).await;
         }
+    };
+    tokio::join!(calls, serve);
+}
+
+/// Application 7 of a ResourceManager that started at 1, and its first attempt.
+const APPLICATION: &[u8] = b"\x08\x07\x10\x01";
+const ATTEMPT: &[u8] = b"\x0a\x04\x08\x07\x10\x01\x10\x01";
+
+/// A field that holds a message.
+fn field(tag: u8, message: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(message.len()).unwrap();
+    [&[tag << 3 | 2, length], message].concat()
+}
+
+#[tokio::test]
+async fn who_holds_what_byte_by_byte() {
+    let (listener, address) = listen().await;
+    let client = ApplicationClient::new(vec![address], "alice").with_timing(timing());
+    let application = ApplicationId {
+        cluster_timestamp: 1,
+        id: 7,
+    };
+    let attempt = AppAttemptId {
+        application,
+        attempt: 1,
+    };
+    let calls = async {
+        let running = ApplicationFilter {
+            states: vec![
+                YarnApplicationState::Running,
+                YarnApplicationState::Accepted,
+            ],
+            limit: Some(50),
+            ..ApplicationFilter::default()
+        };
+        let found = client.applications(&running).await.unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].id, found[0].name.as_str()), (application, "pi"));
+        assert_eq!(found[0].current_attempt, Some(attempt));
+
+        let held = client.containers(&attempt).await.unwrap();
+        assert_eq!(held.len(), 1);
+        assert_eq!(held[0].id.to_string(), "container_1_0007_01_000002");
+        let node = held[0].node.as_ref().map(ToString::to_string);
+        assert_eq!(node.as_deref(), Some("n1:45454"));
+        assert_eq!(held[0].resource, Resource::new(2048, 2));
+        assert_eq!(held[0].state, ContainerState::Running);
+
+        let refused = client.containers(&attempt).await.unwrap_err();
+        assert!(refused.is("YarnException"), "{refused}");
+    };
+    let serve = async {
+        let mut peer = accept(&listener).await;
+        let received = peer.first_call().await;
+        assert_eq!(received.method, "getApplications");
+        assert_eq!(&received.parameter[..], b"\x10\x05\x10\x04\x28\x32");
+        let report = [
+            field(1, APPLICATION),
+            field(4, b"pi"),
+            b"\x40\x05".to_vec(),
+            [&[0x82, 0x01, 8], ATTEMPT].concat(),
+        ];
+        let answer = yarn::GetApplicationsResponseProto::decode(&field(1, &report.concat())[..]);
+        peer.answer(received.id, &answer.unwrap()).await;
+
+        let received = peer.call().await.unwrap();
+        assert_eq!(received.method, "getContainers");
+        assert_eq!(&received.parameter[..], field(1, ATTEMPT));
+        let container = [field(2, ATTEMPT), b"\x18\x02".to_vec()].concat();
+        let report = [
+            field(1, &container),
+            field(2, b"\x08\x80\x10\x10\x02"),
+            field(3, b"\x0a\x02n1\x10\x8e\xe3\x02"),
+            b"\x50\x02".to_vec(),
+        ];
+        let answer = yarn::GetContainersResponseProto::decode(&field(1, &report.concat())[..]);
+        peer.answer(received.id, &answer.unwrap()).await;
+
+        let received = peer.call().await.unwrap();
+        let words = "User alice does not have privilege to see this application";
+        let class = "org.apache.hadoop.yarn.exceptions.YarnException";
+        peer.error(received.id, class, words).await;
     };
     tokio::join!(calls, serve);
 }
