@@ -13,6 +13,7 @@ mod arguments;
 mod environment;
 mod failure;
 mod follow;
+mod hostfile;
 mod interrupt;
 mod keys;
 mod kill;

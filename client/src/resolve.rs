@@ -111,7 +111,7 @@ impl Resolved {
             MINIMUM_ALLOCATION_MIB,
         )?;
         Ok(Self {
-            processes: given.processes,
+            processes: given.placement.processes.unwrap_or(1),
             program,
             args,
             name,

@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
 use job::exit::Exit;
 use proto_hadoop::{ApplicationClient, ApplicationId};
@@ -22,7 +21,7 @@ use crate::{kill, preflight};
 /// From the command line to the exit code.
 pub(crate) fn main() -> ExitCode {
     let started_us = timing::now_us();
-    let given = match Arguments::try_parse() {
+    let given = match Arguments::read(std::env::args_os()) {
         Ok(given) => given,
         Err(error) => return usage(&error),
     };

@@ -1,10 +1,20 @@
 //! The command line as the user typed it.
+//!
+//! [`lexer`] brings mpiexec's single-dash words into one form, clap reads that; each group of flags
+//! has a file of its own. What the flags mean together is not decided here.
 
-use std::ffi::OsString;
+mod lexer;
+mod placement;
+mod values;
 
-use clap::Parser;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt as _;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory as _, Parser};
 
 use crate::words;
+pub(crate) use placement::{PROCESSES_MAX, Placement};
 
 /// Runs MPI programs on a Hadoop YARN cluster, as mpiexec does on its own hosts.
 #[derive(Debug, Parser)]
@@ -19,10 +29,8 @@ use crate::words;
                   126 and 127 (program not executable, not found), 130 (Ctrl-C)."
 )]
 pub(crate) struct Arguments {
-    /// Number of processes, at most a million
-    #[arg(short = 'n', long = "processes", value_name = "N", default_value = "1",
-        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub processes: u32,
+    #[command(flatten)]
+    pub placement: Placement,
 
     /// Priority of the application in its queue; higher is sooner
     #[arg(short = 'p', long, value_name = "P", allow_negative_numbers = true)]
@@ -55,7 +63,7 @@ pub(crate) struct Arguments {
 
     /// Memory of one process: MiB, or with a unit as in 512m or 4g [default: the cluster's smallest
     /// container]
-    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    #[arg(long, value_name = "SIZE", value_parser = values::memory)]
     pub mem_per_proc: Option<u64>,
 
     /// Cores of one process
@@ -63,7 +71,7 @@ pub(crate) struct Arguments {
     pub vcores_per_proc: u32,
 
     /// Ports the ApplicationMaster may listen on, for firewalls
-    #[arg(long, value_name = "FIRST-LAST", value_parser = ports)]
+    #[arg(long, value_name = "FIRST-LAST", value_parser = values::ports)]
     pub am_ports: Option<(u16, u16)>,
 
     /// Network interface of the nodes over which the job talks
@@ -83,6 +91,15 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub timing: bool,
 
+    /// Begin every line of output with the rank that wrote it; also -l before the program, and
+    /// -prepend-rank
+    #[arg(long, visible_alias = "prepend-rank")]
+    pub label: bool,
+
+    /// What was understood of the command line without having an effect, a sentence each.
+    #[arg(skip)]
+    pub notes: Vec<String>,
+
     /// The program and its arguments
     #[arg(
         trailing_var_arg = true,
@@ -93,6 +110,24 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    /// Reads a command line, the command's own name first.
+    ///
+    /// # Errors
+    /// What clap would print, also for `--help`.
+    pub(crate) fn read(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let mut words = words.into_iter();
+        let own_name = words.next().unwrap_or_else(|| "gerbil-run".into());
+        let lexed = lexer::lex(words, &known(), &is_list)
+            .map_err(|sentence| clap::Error::raw(ErrorKind::UnknownArgument, sentence + "\n"))?;
+        let mut given = Self::try_parse_from(std::iter::once(own_name).chain(lexed.words))?;
+        given.notes = lexed.notes;
+        let list = given.placement.list();
+        given
+            .notes
+            .extend(list.into_iter().flat_map(|list| list.notes.iter().cloned()));
+        Ok(given)
+    }
+
     /// The program and its arguments, from whichever form was used.
     ///
     /// # Errors
@@ -110,12 +145,6 @@ impl Arguments {
                 let Some(program) = command.next() else {
                     return Err("no program given; write for example: gerbil-run -n 4 ./cpi".into());
                 };
-                if let Some(option) = program.to_str().filter(|word| word.starts_with('-')) {
-                    return Err(format!(
-                        "there is no option {option} (gerbil-run --help lists all); a program of that \
-                         name is written ./{option}"
-                    ));
-                }
                 let text = |arg: OsString| {
                     arg.into_string()
                         .map_err(|arg| format!("the argument {} is no UTF-8", arg.display()))
@@ -126,37 +155,31 @@ impl Arguments {
     }
 }
 
-/// `512`, `512m`, `4g`, `1t`, also `4GiB` and `4GB`, as MiB.
-fn memory(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = text[digits.len()..].to_ascii_lowercase();
-    let number: u64 = digits.parse().map_err(|_not_a_number| {
-        format!("{text} is no amount of memory; write for example 512m or 4g")
-    })?;
-    let scale = match unit.trim_end_matches("ib").trim_end_matches('b') {
-        "" | "m" => 1,
-        "g" => 1024,
-        "t" => 1024 * 1024,
-        _ => return Err(format!("{unit} is no unit of memory; write m, g or t")),
-    };
-    match number.checked_mul(scale) {
-        Some(0) | None => Err(format!("{text} is out of range")),
-        Some(mib) => Ok(mib),
-    }
+/// All options, as the lexer needs them.
+fn known() -> Vec<lexer::Known> {
+    let mut command = Arguments::command();
+    command.build();
+    let known = command.get_arguments().filter_map(|argument| {
+        Some(lexer::Known {
+            long: argument.get_long()?.to_owned(),
+            aliases: argument
+                .get_all_aliases()
+                .unwrap_or_default()
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
+            short: argument.get_short(),
+            takes_value: argument.get_action().takes_values(),
+        })
+    });
+    known.collect()
 }
 
-/// `50100-50200`, or one port.
-fn ports(text: &str) -> Result<(u16, u16), String> {
-    let (first, last) = text.split_once('-').unwrap_or((text, text));
-    let port = |text: &str| match text.trim().parse::<u16>() {
-        Ok(port) if port > 0 => Ok(port),
-        Ok(_) | Err(_) => Err(format!("{text} is no port; write for example 50100-50200")),
-    };
-    let (first, last) = (port(first)?, port(last)?);
-    if first > last {
-        return Err(format!("the range {text} is empty"));
-    }
-    Ok((first, last))
+/// Whether the word behind `-l` is GERBIL's list of jobs, not the program: a program is executable,
+/// or found on the search path only.
+fn is_list(word: &OsStr) -> bool {
+    std::fs::metadata(word)
+        .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 == 0)
 }
 
 #[cfg(test)]
@@ -164,13 +187,14 @@ mod tests {
     use super::*;
 
     fn parse(line: &str) -> Result<Arguments, clap::Error> {
-        Arguments::try_parse_from(std::iter::once("gerbil-run").chain(line.split_whitespace()))
+        let words = std::iter::once("gerbil-run").chain(line.split_whitespace());
+        Arguments::read(words.map(OsString::from))
     }
 
     #[test]
     fn everything_after_the_program_belongs_to_the_program() {
         let given = parse("-n 8 --queue q ./cpi -n 3 --queue x --help").unwrap();
-        assert_eq!(given.processes, 8);
+        assert_eq!(given.placement.processes, Some(8));
         assert_eq!(given.queue, "q");
         assert_eq!(
             given.command,
@@ -189,28 +213,8 @@ mod tests {
         assert!(parse("-n 2").unwrap().program().is_err());
         assert!(parse("-n 0 ./cpi").is_err());
         assert!(parse("-n 1000000000 ./cpi").is_err());
-        let unknown = parse("-n 2 --no-such 5 ./cpi").unwrap().program();
-        assert!(unknown.unwrap_err().contains("--no-such"));
-    }
-
-    #[test]
-    fn amounts_of_memory_have_units() {
-        assert_eq!(memory("512"), Ok(512));
-        assert_eq!(memory("4g"), Ok(4096));
-        assert_eq!(memory("4GiB"), Ok(4096));
-        assert_eq!(memory("1tb"), Ok(1024 * 1024));
-        for bad in ["", "g", "0", "12x", "99999999999999999t", "-1"] {
-            assert!(memory(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn port_ranges_are_ranges() {
-        assert_eq!(ports("50100-50200"), Ok((50100, 50200)));
-        assert_eq!(ports("50100"), Ok((50100, 50100)));
-        for bad in ["", "0-5", "9-8", "1-70000", "a-b"] {
-            assert!(ports(bad).is_err(), "{bad}");
-        }
+        let unknown = parse("-n 2 --no-such 5 ./cpi").unwrap_err();
+        assert!(unknown.to_string().contains("--no-such"));
     }
 
     #[test]

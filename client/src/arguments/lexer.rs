@@ -1,0 +1,386 @@
+//! mpiexec's single-dash words, put into one form before anything else looks at them.
+//!
+//! `-np 4`, `-np=4`, `-n4`, `--np 4` and `-processes 4` all become `--processes=4`. Every long option
+//! may be written with one dash. Reading stops at the first word that is neither an option nor the
+//! value of one: the program. What stands behind it is never touched.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
+
+/// What a word of mpiexec's, mpirun's or srun's is here.
+pub(super) struct Word {
+    /// Without its dash.
+    pub word: &'static str,
+    pub meaning: Meaning,
+}
+
+/// See [`Word`].
+pub(super) enum Meaning {
+    /// The same as this long option.
+    Is(&'static str),
+    /// Understood, but of no effect: so many values follow it, and why it has none.
+    NoEffect {
+        values: usize,
+        because: &'static str,
+    },
+    /// Not taken, and what to write instead.
+    Refused(&'static str),
+    /// Hydra's switch for labels, or GERBIL's list of jobs.
+    LabelOrList,
+}
+
+use Meaning::{Is, LabelOrList, NoEffect, Refused};
+
+const STARTED_BY_YARN: &str = "YARN starts the processes, nothing logs in anywhere";
+
+/// The words that are not simply one of our own options with one dash.
+pub(super) const WORDS: &[Word] = &[
+    word("np", Is("processes")),
+    word("machinefile", Is("hostfile")),
+    word("host", Is("hosts")),
+    word("perhost", Is("processes-per-node")),
+    word("prepend-rank", Is("label")),
+    word("tag-output", Is("label")),
+    word("l", LabelOrList),
+    word(
+        "N",
+        Refused(
+            "-N means processes per node to Open MPI and nodes to Slurm; write -ppn for the one, \
+             --nodes for the other",
+        ),
+    ),
+    word(
+        "c",
+        Refused(
+            "-c means processes to Open MPI and cores of a process to Slurm; write -n for the one, \
+             --vcores-per-proc for the other",
+        ),
+    ),
+    word("launcher", nothing(1, STARTED_BY_YARN)),
+    word("launcher-exec", nothing(1, STARTED_BY_YARN)),
+    word("bootstrap", nothing(1, STARTED_BY_YARN)),
+    word("bootstrap-exec", nothing(1, STARTED_BY_YARN)),
+    word("rmk", nothing(1, "the resource manager is YARN")),
+];
+
+const fn word(word: &'static str, meaning: Meaning) -> Word {
+    Word { word, meaning }
+}
+
+const fn nothing(values: usize, because: &'static str) -> Meaning {
+    NoEffect { values, because }
+}
+
+/// An option as the parser behind this one knows it.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub long: String,
+    /// Other spellings, without dashes.
+    pub aliases: Vec<String>,
+    pub short: Option<char>,
+    pub takes_value: bool,
+}
+
+/// The command line in canonical form.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Lexed {
+    /// `--option`, `--option=value`, then `--` and the program with its arguments, untouched.
+    pub words: Vec<OsString>,
+    /// What was understood without having an effect, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Puts the words behind the command's own name into canonical form.
+///
+/// `is_list` tells whether a word that may be a program or a list of jobs is such a list.
+///
+/// # Errors
+/// One sentence for the user.
+pub(super) fn lex(
+    words: impl IntoIterator<Item = OsString>,
+    known: &[Known],
+    is_list: &dyn Fn(&OsStr) -> bool,
+) -> Result<Lexed, String> {
+    let mut lexed = Lexed::default();
+    let mut words = words.into_iter().peekable();
+    while let Some(word) = words.next() {
+        if word.as_bytes() == b"--" {
+            program(&mut lexed, words);
+            return Ok(lexed);
+        }
+        let Some(option) = Given::new(&word)? else {
+            program(&mut lexed, std::iter::once(word).chain(words));
+            return Ok(lexed);
+        };
+        let table = WORDS.iter().find(|entry| entry.word == option.name);
+        let long = match table.map(|entry| &entry.meaning) {
+            Some(Refused(instead)) => return Err((*instead).to_owned()),
+            Some(NoEffect { values, because }) => {
+                let inline = usize::from(option.value.is_some());
+                for _ in inline..*values {
+                    if words.next().is_none() {
+                        return Err(format!("{} wants a value", option.written));
+                    }
+                }
+                let note = format!("{} has no effect here: {because}", option.written);
+                lexed.notes.push(note);
+                continue;
+            }
+            Some(LabelOrList) if option.value.is_some() => "list",
+            Some(LabelOrList) => match words.peek() {
+                Some(next) if !next.as_bytes().starts_with(b"-") && is_list(next) => "list",
+                Some(_) | None => "label",
+            },
+            Some(Is(long)) => long,
+            None => option.name,
+        };
+        let (found, value) = match find(known, long) {
+            Some(found) => (found, option.value),
+            None => match option.attached(known) {
+                Some((found, value)) => (found, Some(value)),
+                None => return Err(option.unknown(known)),
+            },
+        };
+        let mut canonical = OsString::from(format!("--{}", found.long));
+        match (found.takes_value, value) {
+            (false, None) => {}
+            (false, Some(value)) => {
+                return Err(format!(
+                    "{} takes no value, but {} was given",
+                    option.written,
+                    value.display()
+                ));
+            }
+            (true, value) => {
+                let Some(value) = value.map(OsStr::to_owned).or_else(|| words.next()) else {
+                    return Err(format!("{} wants a value", option.written));
+                };
+                canonical.push("=");
+                canonical.push(value);
+            }
+        }
+        lexed.words.push(canonical);
+    }
+    Ok(lexed)
+}
+
+fn program(lexed: &mut Lexed, words: impl Iterator<Item = OsString>) {
+    lexed.words.push("--".into());
+    lexed.words.extend(words);
+}
+
+/// One option as it was written.
+struct Given<'a> {
+    /// With its dashes, without its value.
+    written: &'a str,
+    name: &'a str,
+    /// What stands behind `=`.
+    value: Option<&'a OsStr>,
+}
+
+impl<'a> Given<'a> {
+    /// `None` for a word that is no option; a single dash is none.
+    fn new(word: &'a OsStr) -> Result<Option<Self>, String> {
+        let bytes = word.as_bytes();
+        if !bytes.starts_with(b"-") || bytes == b"-" {
+            return Ok(None);
+        }
+        let end = bytes.iter().position(|byte| *byte == b'=');
+        let (written, value) = match end {
+            Some(end) => (&bytes[..end], Some(OsStr::from_bytes(&bytes[end + 1..]))),
+            None => (bytes, None),
+        };
+        let written = str::from_utf8(written)
+            .map_err(|_no_text| format!("the option {} is no UTF-8", word.display()))?;
+        let name = written.strip_prefix("--").or(written.strip_prefix('-'));
+        Ok(Some(Self {
+            written,
+            name: name.unwrap_or_default(),
+            value,
+        }))
+    }
+
+    /// `-n4`, `-fhosts.txt`, `-a./cpi`: an option of one letter with its value behind it. Where the
+    /// rest is nothing but letters, it is rather a word that was misspelt.
+    fn attached<'k>(&self, known: &'k [Known]) -> Option<(&'k Known, &'a OsStr)> {
+        if self.written.starts_with("--") || self.value.is_some() {
+            return None;
+        }
+        let letter = self.name.chars().next()?;
+        let rest = &self.name[letter.len_utf8()..];
+        if rest.chars().all(|c| c.is_ascii_alphabetic() || c == '-') {
+            return None;
+        }
+        let mut candidates = known.iter();
+        let found = candidates.find(|known| known.short == Some(letter) && known.takes_value)?;
+        Some((found, OsStr::new(rest)))
+    }
+
+    fn unknown(&self, known: &[Known]) -> String {
+        let names = known
+            .iter()
+            .flat_map(|known| std::iter::once(&known.long).chain(&known.aliases))
+            .map(String::as_str)
+            .chain(WORDS.iter().map(|entry| entry.word));
+        let hint = match nearest(self.name, names) {
+            Some(near) if self.written.starts_with("--") => format!("did you mean --{near}?"),
+            Some(near) => format!("did you mean -{near}?"),
+            None => "gerbil-run --help lists all".to_owned(),
+        };
+        format!("there is no option {}; {hint}", self.written)
+    }
+}
+
+/// By long name, other spelling, or letter.
+fn find<'k>(known: &'k [Known], name: &str) -> Option<&'k Known> {
+    let mut letters = name.chars();
+    let letter = letters.next().filter(|_| letters.next().is_none());
+    known.iter().find(|known| {
+        known.long == name
+            || known.aliases.iter().any(|alias| alias == name)
+            || (letter.is_some() && known.short == letter)
+    })
+}
+
+/// The name that looks most like `word`, if one does: up to a third of the letters may differ.
+pub(crate) fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let allowed = (word.chars().count() / 3).max(1);
+    names
+        .filter(|name| name.chars().count() > 1)
+        .map(|name| (strsim::damerau_levenshtein(word, name), name))
+        .filter(|(distance, _)| *distance <= allowed)
+        .min()
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known() -> Vec<Known> {
+        let option = |long: &str, aliases: &[&str], short, takes_value| Known {
+            long: long.to_owned(),
+            aliases: aliases.iter().map(|alias| (*alias).to_owned()).collect(),
+            short,
+            takes_value,
+        };
+        vec![
+            option("processes", &["np"], Some('n'), true),
+            option("hostfile", &["machinefile"], Some('f'), true),
+            option("hosts", &["host"], Some('H'), true),
+            option("processes-per-node", &["ppn"], None, true),
+            option("priority", &[], Some('p'), true),
+            option("label", &[], None, false),
+            option("list", &[], None, true),
+            option("queue", &[], None, true),
+            option("help", &[], Some('h'), false),
+        ]
+    }
+
+    fn lexed(line: &str) -> Result<Lexed, String> {
+        let words = line.split_whitespace().map(OsString::from);
+        lex(words, &known(), &|word| word == "jobs.txt")
+    }
+
+    fn words(line: &str) -> String {
+        let lexed = lexed(line).unwrap();
+        let words: Vec<_> = lexed.words.iter().map(|w| w.to_str().unwrap()).collect();
+        words.join(" ")
+    }
+
+    #[test]
+    fn every_spelling_becomes_one() {
+        for spelling in [
+            "-n 4",
+            "-n=4",
+            "-n4",
+            "-np 4",
+            "-np=4",
+            "--np 4",
+            "--np=4",
+            "--processes 4",
+            "-processes=4",
+            "--n 4",
+        ] {
+            assert_eq!(words(spelling), "--processes=4", "{spelling}");
+        }
+        assert_eq!(words("-machinefile hosts"), "--hostfile=hosts");
+        assert_eq!(words("-f./hosts"), "--hostfile=./hosts");
+        assert_eq!(words("-host a:2,b"), "--hosts=a:2,b");
+        assert_eq!(words("-H a"), "--hosts=a");
+        assert_eq!(
+            words("-ppn 2 -perhost=2"),
+            "--processes-per-node=2 --processes-per-node=2"
+        );
+        assert_eq!(words("-p -3"), "--priority=-3");
+        assert_eq!(words("-p-3"), "--priority=-3");
+        assert_eq!(words("-queue= -help"), "--queue= --help");
+    }
+
+    #[test]
+    fn what_is_behind_the_program_is_never_touched() {
+        assert_eq!(
+            words("-np 2 ./cpi -np 3 --queue=x -- -N -l"),
+            "--processes=2 -- ./cpi -np 3 --queue=x -- -N -l"
+        );
+        assert_eq!(words("-n 2 -- -odd -n 3"), "--processes=2 -- -odd -n 3");
+        assert_eq!(words("- -n 3"), "-- - -n 3");
+        assert_eq!(words(""), "");
+    }
+
+    #[test]
+    fn the_letter_l_is_hydras_switch_or_gerbils_list() {
+        assert_eq!(words("-l -n 2 ./cpi"), "--label --processes=2 -- ./cpi");
+        assert_eq!(words("-n 2 -l ./cpi 3"), "--processes=2 --label -- ./cpi 3");
+        assert_eq!(words("-n 2 -l"), "--processes=2 --label");
+        assert_eq!(words("-l jobs.txt -n 2"), "--list=jobs.txt --processes=2");
+        assert_eq!(words("-l=other.txt"), "--list=other.txt");
+        assert_eq!(words("-prepend-rank ./cpi"), "--label -- ./cpi");
+    }
+
+    #[test]
+    fn an_unknown_word_gets_one_sentence_with_the_nearest() {
+        for (line, wanted) in [
+            ("-npp 4 ./cpi", "there is no option -npp; did you mean -np?"),
+            (
+                "-hostfle h",
+                "there is no option -hostfle; did you mean -hostfile?",
+            ),
+            (
+                "--quue q",
+                "there is no option --quue; did you mean --queue?",
+            ),
+            (
+                "-zzz",
+                "there is no option -zzz; gerbil-run --help lists all",
+            ),
+            ("-n", "-n wants a value"),
+            ("--label=3", "--label takes no value, but 3 was given"),
+        ] {
+            assert_eq!(lexed(line).unwrap_err(), wanted, "{line}");
+        }
+        assert!(lexed("-N 4").unwrap_err().contains("-ppn"));
+        assert!(lexed("-c 4").unwrap_err().contains("--vcores-per-proc"));
+    }
+
+    #[test]
+    fn what_has_no_effect_is_said_and_takes_its_value_along() {
+        let lexed = lexed("-launcher ssh -rmk=slurm -n 2 ./cpi").unwrap();
+        assert_eq!(lexed.notes.len(), 2);
+        assert!(lexed.notes[0].starts_with("-launcher has no effect"));
+        assert_eq!(lexed.words, ["--processes=2", "--", "./cpi"]);
+    }
+
+    #[test]
+    fn values_need_not_be_text() {
+        let odd = OsStr::from_bytes(b"h\xff").to_owned();
+        let lexed = lex(["-f".into(), odd.clone()], &known(), &|_| false).unwrap();
+        assert_eq!(lexed.words[0].as_bytes(), b"--hostfile=h\xff");
+        assert!(
+            lex([OsStr::from_bytes(b"-\xff").to_owned()], &known(), &|_| {
+                false
+            })
+            .is_err()
+        );
+    }
+}

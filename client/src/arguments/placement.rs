@@ -1,0 +1,143 @@
+//! Where the processes may go: GERBIL's modes and all that narrows them.
+
+use std::num::NonZeroU32;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::Args;
+use clap::builder::{PathBufValueParser, TypedValueParser as _};
+use job::Yielding;
+use policy::{Mode, UnknownMode};
+
+use super::values::{gang_span, span, yes_or_no};
+use crate::hostfile::{self, HostList};
+
+/// Processes of one job, at most.
+pub(crate) const PROCESSES_MAX: u32 = 1_000_000;
+
+const PLACEMENT: &str = "Placement";
+
+/// What of the list of hosts may be relaxed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Relax {
+    /// By this mode.
+    To(Mode),
+    /// By the mode that looks best when the job is submitted.
+    Auto,
+}
+
+impl FromStr for Relax {
+    type Err = UnknownMode;
+
+    fn from_str(text: &str) -> Result<Self, UnknownMode> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            other => other.parse().map(Self::To),
+        }
+    }
+}
+
+/// The flags of placement.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = PLACEMENT)]
+pub(crate) struct Placement {
+    /// Number of processes, at most a million; also -np [default: as many as the list of hosts or
+    /// -ppn with --nodes says, otherwise 1]
+    #[arg(short = 'n', long = "processes", visible_alias = "np", value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(PROCESSES_MAX)))]
+    pub processes: Option<u32>,
+
+    /// File that lists the hosts, one a line: "host", "host:4", "host slots=4" or "host 4", the
+    /// number being how many processes the host takes (1 where there is none). A host that stands
+    /// there again gets the sum; # begins a comment. Also -machinefile
+    ///
+    /// With -n smaller than the sum the first N places are used, with -n larger the list is dealt
+    /// from its top again.
+    #[arg(short = 'f', long, visible_alias = "machinefile", value_name = "FILE", conflicts_with = "hosts",
+        value_parser = PathBufValueParser::new().try_map(|path| hostfile::read(&path)))]
+    pub hostfile: Option<HostList>,
+
+    /// The hosts themselves: a:2,b:2 is one with two processes, and another one
+    #[arg(short = 'H', long, visible_alias = "host", value_name = "HOST[:N],...", value_parser = hostfile::inline)]
+    pub hosts: Option<HostList>,
+
+    /// What may be relaxed for an earlier start:
+    /// none (nothing: the listed hosts, each with its number), loc (other nodes than the listed,
+    /// with the listed numbers), dist (the listed hosts, processes spread by their room), loc+dist
+    /// (as many nodes as listed or as --nodes says, any of them, processes spread), all (any
+    /// nodes), or auto, which chooses and says why [default: none with a list of hosts, loc with
+    /// -ppn, loc+dist with --nodes, otherwise all]
+    #[arg(short = 'r', long, value_name = "MODE")]
+    pub relax: Option<Relax>,
+
+    /// Whether processes may share less memory and fewer cores than they asked for, rather than
+    /// wait for room [default: true]
+    #[arg(short = 'o', long, value_name = "BOOL", value_parser = yes_or_no)]
+    pub oversubscribe: Option<bool>,
+
+    /// Processes on each node, whatever the list says; without a list, on nodes of any name. Also
+    /// -perhost
+    #[arg(long, visible_aliases = ["ppn", "perhost"], value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(PROCESSES_MAX)))]
+    pub processes_per_node: Option<u32>,
+
+    /// Number of nodes to use, instead of a list
+    #[arg(long, value_name = "N")]
+    pub nodes: Option<NonZeroU32>,
+
+    /// Hosts that are not to be used
+    #[arg(long, value_name = "HOST,...", value_delimiter = ',')]
+    pub exclude: Vec<String>,
+
+    /// Prefer one rack that holds the whole job (loc, loc+dist and all)
+    #[arg(long)]
+    pub same_rack: bool,
+
+    /// Use the nodes with this label alone [default: the queue's own label, or nodes without one]
+    #[arg(long, value_name = "LABEL")]
+    pub node_label: Option<String>,
+
+    /// Fill one node after the other instead of spreading (dist, loc+dist and all)
+    #[arg(long)]
+    pub pack: bool,
+
+    /// Whether the freest nodes come first; otherwise nodes are taken in the order of their ids
+    /// (loc, loc+dist and all) [default: true]
+    #[arg(long, value_name = "BOOL", value_parser = yes_or_no)]
+    pub sort_nodes: Option<bool>,
+
+    /// When containers have not come for so long, ask for them elsewhere (loc, loc+dist and all);
+    /// spans are 500ms, 30 or 30s, 5m, 1h [default: three heartbeats of a NodeManager]
+    #[arg(long, value_name = "SPAN", value_parser = span)]
+    pub reissue_after: Option<Duration>,
+
+    /// When not all containers have come for so long, let go of those that have, and ask again after
+    /// a pause; at most 9m [default: 5m]
+    #[arg(long, value_name = "SPAN", value_parser = gang_span)]
+    pub gang_timeout: Option<Duration>,
+
+    /// Give the job up when it has not started after so long [default: wait for ever]
+    #[arg(long, value_name = "SPAN", value_parser = span)]
+    pub wait_timeout: Option<Duration>,
+
+    /// Whether processes give up their core while they wait for messages: auto (where there are more
+    /// of them than cores), always or never
+    #[arg(long = "yield", value_name = "WHEN", default_value = "auto", value_parser = yielding)]
+    pub yielding: Yielding,
+}
+
+impl Placement {
+    /// The list of hosts, from whichever form was used.
+    pub(crate) fn list(&self) -> Option<&HostList> {
+        self.hostfile.as_ref().or(self.hosts.as_ref())
+    }
+}
+
+fn yielding(text: &str) -> Result<Yielding, String> {
+    match text {
+        "auto" => Ok(Yielding::Auto),
+        "always" => Ok(Yielding::Always),
+        "never" => Ok(Yielding::Never),
+        _ => Err(format!("{text} is none of auto, always and never")),
+    }
+}

@@ -1,0 +1,144 @@
+//! How amounts, spans, ranges and yes or no are written on the command line.
+
+use std::time::Duration;
+
+/// `512`, `512m`, `4g`, `1t`, also `4GiB` and `4GB`, as MiB.
+pub(super) fn memory(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = text[digits.len()..].to_ascii_lowercase();
+    let number: u64 = digits.parse().map_err(|_not_a_number| {
+        format!("{text} is no amount of memory; write for example 512m or 4g")
+    })?;
+    let scale = match unit.trim_end_matches("ib").trim_end_matches('b') {
+        "" | "m" => 1,
+        "g" => 1024,
+        "t" => 1024 * 1024,
+        _ => return Err(format!("{unit} is no unit of memory; write m, g or t")),
+    };
+    match number.checked_mul(scale) {
+        Some(0) | None => Err(format!("{text} is out of range")),
+        Some(mib) => Ok(mib),
+    }
+}
+
+/// `50100-50200`, or one port.
+pub(super) fn ports(text: &str) -> Result<(u16, u16), String> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let port = |text: &str| match text.trim().parse::<u16>() {
+        Ok(port) if port > 0 => Ok(port),
+        Ok(_) | Err(_) => Err(format!("{text} is no port; write for example 50100-50200")),
+    };
+    let (first, last) = (port(first)?, port(last)?);
+    if first > last {
+        return Err(format!("the range {text} is empty"));
+    }
+    Ok((first, last))
+}
+
+/// Longest span that is taken: a year. Longer ones are slips of the hand.
+const SPAN_MAX_MS: u64 = 366 * 24 * 3600 * 1000;
+
+/// `30` and `30s` are seconds; also `500ms`, `5m`, `1h`, `2d`.
+pub(super) fn span(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let number: u64 = digits.parse().map_err(|_not_a_number| {
+        format!("{text} is no span of time; write for example 30s or 5m")
+    })?;
+    let scale = match &text[digits.len()..] {
+        "ms" => 1,
+        "" | "s" => 1000,
+        "m" | "min" => 60 * 1000,
+        "h" => 3600 * 1000,
+        "d" => 24 * 3600 * 1000,
+        unit => {
+            return Err(format!("{unit} is no unit of time; write ms, s, m, h or d"));
+        }
+    };
+    match number.checked_mul(scale) {
+        Some(ms @ 1..=SPAN_MAX_MS) => Ok(Duration::from_millis(ms)),
+        Some(_) | None => Err(format!("{text} is out of range; 1ms to 366d are possible")),
+    }
+}
+
+/// The span for which a gang may stay incomplete. YARN takes a granted container back that has not
+/// been started for ten minutes; what was granted first must be started before.
+pub(super) fn gang_span(text: &str) -> Result<Duration, String> {
+    const LONGEST: Duration = Duration::from_secs(540);
+    match span(text)? {
+        span if span > LONGEST => Err(format!(
+            "{text} is too long: YARN takes a container back that is not used within ten minutes; at \
+             most 9m is possible"
+        )),
+        span => Ok(span),
+    }
+}
+
+/// `true`, `yes`, `on`, `1`, and their opposites.
+pub(super) fn yes_or_no(text: &str) -> Result<bool, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "yes" | "on" | "1" => Ok(true),
+        "false" | "no" | "off" | "0" => Ok(false),
+        _ => Err(format!("{text} is neither true nor false")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_of_memory_have_units() {
+        assert_eq!(memory("512"), Ok(512));
+        assert_eq!(memory("4g"), Ok(4096));
+        assert_eq!(memory("4GiB"), Ok(4096));
+        assert_eq!(memory("1tb"), Ok(1024 * 1024));
+        for bad in ["", "g", "0", "12x", "99999999999999999t", "-1"] {
+            assert!(memory(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn port_ranges_are_ranges() {
+        assert_eq!(ports("50100-50200"), Ok((50100, 50200)));
+        assert_eq!(ports("50100"), Ok((50100, 50100)));
+        for bad in ["", "0-5", "9-8", "1-70000", "a-b"] {
+            assert!(ports(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn spans_have_units_and_ends() {
+        let seconds = |s| Ok(Duration::from_secs(s));
+        assert_eq!(span("30"), seconds(30));
+        assert_eq!(span("30s"), seconds(30));
+        assert_eq!(span("5m"), seconds(300));
+        assert_eq!(span("1h"), seconds(3600));
+        assert_eq!(span("1d"), seconds(86_400));
+        assert_eq!(span("500ms"), Ok(Duration::from_millis(500)));
+        for bad in [
+            "",
+            "s",
+            "0",
+            "-1",
+            "1.5s",
+            "5w",
+            "367d",
+            "99999999999999999999h",
+        ] {
+            assert!(span(bad).is_err(), "{bad}");
+        }
+        assert_eq!(gang_span("9m"), seconds(540));
+        assert!(gang_span("10m").unwrap_err().contains("9m"));
+    }
+
+    #[test]
+    fn yes_and_no_in_many_words() {
+        for yes in ["true", "yes", "on", "1", "TRUE"] {
+            assert_eq!(yes_or_no(yes), Ok(true));
+        }
+        for no in ["false", "no", "off", "0", "No"] {
+            assert_eq!(yes_or_no(no), Ok(false));
+        }
+        assert!(yes_or_no("maybe").is_err());
+    }
+}

@@ -1,0 +1,41 @@
+//! Lists of hosts, as mpiexec and mpirun write them in a file or on the command line.
+//!
+//! A list is read once, when the command line is: [`read`] for a file, [`inline`] for a word. Where
+//! a host is mentioned again, its places are added to those of its first mention, which fixes its
+//! position; what [`HostList::deal`] makes of a list and a number of processes is fixed by the list
+//! alone.
+
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the flags of placement are not yet acted on")
+)]
+mod deal;
+mod error;
+mod line;
+mod read;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use error::HostListError;
+pub(crate) use read::{inline, read};
+
+/// Hosts in order of first mention.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HostList {
+    /// Where it comes from, as the user named it.
+    pub source: String,
+    /// At least one, each name once.
+    pub hosts: Vec<Host>,
+    /// What was read without having an effect, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// One host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Host {
+    /// As the user wrote it, without brackets.
+    pub name: String,
+    /// Processes that it takes, at least 1: the sum over its mentions, 1 for a mention without a
+    /// number.
+    pub places: u32,
+}
