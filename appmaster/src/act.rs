@@ -123,7 +123,7 @@ impl Appmaster {
                 .collect(),
             library_folder: description.library_folder.clone().unwrap_or_default(),
             process_mapping: mapping,
-            kvs_name: format!("kvs_{}", self.seat.container),
+            kvs_name: format!("kvs_{}", self.seat.attempt),
             glibc_needed,
             glibc_needed_by,
             input: description.input,

@@ -5,8 +5,44 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use anyhow::{Context, Result, bail};
 use tokio::net::TcpListener;
 
+/// A port that is open, and the address that launchers and client are told.
+#[derive(Debug)]
+pub struct Place {
+    pub(crate) listener: TcpListener,
+    pub(crate) host: String,
+    pub(crate) port: u16,
+}
+
+impl Place {
+    /// Listens on a free port of `ports` (inclusive; any, if `None`). `host` is the name or address
+    /// of this machine that the nodes know; an `interface` means its address instead.
+    ///
+    /// # Errors
+    /// No port of the range is free, or there is no such interface; the message names the option
+    /// that chose it.
+    pub async fn take(
+        ports: Option<(u16, u16)>,
+        interface: Option<&str>,
+        host: &str,
+    ) -> Result<Self> {
+        let (listener, port) = listen(ports).await?;
+        let host = advertised(interface, host)?;
+        Ok(Self {
+            listener,
+            host,
+            port,
+        })
+    }
+
+    /// `host:port`, where this AM is to be found.
+    #[must_use]
+    pub fn address(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+}
+
 /// Opens the port: any, or the first free one of `ports` (inclusive), on all addresses.
-pub(crate) async fn listen(ports: Option<(u16, u16)>) -> Result<(TcpListener, u16)> {
+async fn listen(ports: Option<(u16, u16)>) -> Result<(TcpListener, u16)> {
     let (first, last) = ports.unwrap_or((0, 0));
     let mut refused = None;
     for port in first..=last {
@@ -27,9 +63,8 @@ pub(crate) async fn listen(ports: Option<(u16, u16)>) -> Result<(TcpListener, u1
     }
 }
 
-/// The host to advertise: the first IPv4 address of `interface`, or the name under which the node
-/// registered with the cluster.
-pub(crate) fn host(interface: Option<&str>, node_host: &str) -> Result<String> {
+/// The host to advertise: the first IPv4 address of `interface`, or `node_host`.
+fn advertised(interface: Option<&str>, node_host: &str) -> Result<String> {
     let Some(interface) = interface else {
         return Ok(node_host.to_owned());
     };
@@ -68,9 +103,9 @@ mod tests {
 
     #[test]
     fn an_unknown_interface_is_answered_with_the_known_ones() {
-        assert_eq!(host(None, "n1").unwrap(), "n1");
-        assert_eq!(host(Some("lo"), "n1").unwrap(), "127.0.0.1");
-        let error = host(Some("nope0"), "n1").unwrap_err().to_string();
+        assert_eq!(advertised(None, "n1").unwrap(), "n1");
+        assert_eq!(advertised(Some("lo"), "n1").unwrap(), "127.0.0.1");
+        let error = advertised(Some("nope0"), "n1").unwrap_err().to_string();
         assert!(error.contains("nope0") && error.contains("lo"), "{error}");
     }
 }

@@ -12,7 +12,6 @@ use pmi::Exchange;
 use policy::lifecycle::{Action, Event, Grant, Job, KillReason, Seat as JobSeat, Stage};
 use policy::{ContainerId, End, Millis, NodeId, Rank};
 use proto_hadoop::ApplicationClient;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::task::TaskTracker;
@@ -82,7 +81,6 @@ pub(crate) struct Appmaster {
 impl Appmaster {
     /// Until the verdict is out and everybody knows it.
     pub(crate) async fn follow(&mut self, mut inbox: mpsc::Receiver<News>) -> Result<()> {
-        let mut terminate = signal(SignalKind::terminate())?;
         let attach_by = Instant::now() + ATTACH_DEADLINE;
         let mut todo = self.step(Event::Registered);
         loop {
@@ -102,7 +100,6 @@ impl Appmaster {
                     self.go_on_alone();
                     Vec::new()
                 }
-                _ = terminate.recv() => self.step(Event::KillRequested(KillReason::Terminated)),
             };
         }
     }

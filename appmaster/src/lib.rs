@@ -1,7 +1,9 @@
 //! The ApplicationMaster (AM): keeps one job alive.
 //!
-//! The life of a job in here: [`seat`] reads the job description and the keys from the container's
-//! credentials; the AM listens ([`address`]), registers with the ResourceManager and reads the nodes
+//! It runs in a container of its own ([`contained`] reads job description and keys from the
+//! container's credentials), or inside the client, which hands [`serve`] the same seat.
+//!
+//! The life of a job in here: the AM takes its [`seat`] and listens ([`address`]), registers with the ResourceManager and reads the nodes
 //! ([`nodes`]); the machine in `policy` places the processes; [`requests`] turns the placement into
 //! one allocate call's rows; when every container is there, [`containers`] starts the launchers on
 //! all nodes at once; they dial in ([`launchers`]) and get their ranks; their output passes through
@@ -20,6 +22,7 @@ mod act;
 mod address;
 mod clients;
 mod console;
+mod contained;
 mod containers;
 mod finish;
 mod follow;
@@ -35,6 +38,10 @@ mod serve;
 mod verdict;
 
 use std::process::ExitCode;
+
+pub use address::Place;
+pub use run::serve;
+pub use seat::{Keys, Seat};
 
 /// Exit code of an AM that could not even begin; YARN shows it with its log.
 const BROKEN: u8 = 70;
@@ -52,7 +59,7 @@ pub fn main() -> ExitCode {
         .build();
     let outcome = runtime
         .map_err(anyhow::Error::from)
-        .and_then(|runtime| runtime.block_on(run::run()));
+        .and_then(|runtime| runtime.block_on(contained::run()));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

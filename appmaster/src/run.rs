@@ -1,50 +1,58 @@
-//! Sets the AM up: its port, its registration, the task that talks to the ResourceManager.
+//! Sets an AM up, wherever it runs: its port, its registration, the task that talks to the ResourceManager.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
-use job::exit::{Exit, diagnostics};
 use job::{Description, wire};
-use policy::lifecycle::{Job, Limits};
+use policy::lifecycle::{Event, Job, KillReason, Limits};
 use policy::{Demand, Listed, MiB, Resources, Vcores};
-use proto_hadoop::yarn::{FinalApplicationStatus, Registration};
-use proto_hadoop::{ApplicationClient, ApplicationMasterClient, ContainerId};
-use tokio::net::TcpListener;
+use proto_hadoop::yarn::Registration;
+use proto_hadoop::{ApplicationClient, ApplicationMasterClient};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::address::Place;
 use crate::console::Console;
 use crate::containers::LaunchTemplate;
 use crate::follow::{Appmaster, Client};
 use crate::launchers::Tickets;
-use crate::news::NEWS_QUEUE;
+use crate::news::{NEWS_QUEUE, News, NewsSender};
+use crate::nodes;
 use crate::resource_manager::ResourceManager;
 use crate::seat::Seat;
 use crate::serve::{self, Doors};
-use crate::{address, nodes};
 
 /// Between two tries to register.
 const REGISTER_PAUSE: Duration = Duration::from_secs(1);
 /// Orders that may wait for the task that talks to the ResourceManager.
 const ORDER_QUEUE: usize = 64;
 
-/// Runs the job whose seat this container's environment describes.
-pub(crate) async fn run() -> Result<()> {
+/// Is the AM of `seat`'s job at `place`, until the job is over and everybody has been told.
+///
+/// When `ending` is cancelled the job is ended in order, as if YARN had killed it. Dropping the
+/// future leaves at once: the port closes, and the launchers that lose their link end their ranks.
+///
+/// # Errors
+/// The ResourceManager does not take the registration, or the job description makes no sense. No
+/// container runs then.
+pub async fn serve(seat: Seat, place: Place, ending: CancellationToken) -> Result<()> {
     let born = now_us();
-    let seat = Seat::read()?;
     let description = seat.description.clone();
-    let (listener, port, host) = match place(&seat).await {
-        Ok(place) => place,
-        Err(error) => return refuse(&seat, &error).await,
-    };
+    let appmaster = place.address();
+    let Place {
+        listener,
+        host,
+        port,
+    } = place;
 
     let (news, inbox) = mpsc::channel(NEWS_QUEUE);
     let tasks = TaskTracker::new();
     let leaving = CancellationToken::new();
+    let _dropped = leaving.clone().drop_guard();
     let console = Arc::new(Console::new());
     let tickets = Tickets::default();
     serve::start(
@@ -63,11 +71,7 @@ pub(crate) async fn run() -> Result<()> {
         ApplicationMasterClient::new(description.rm_scheduler.clone(), seat.amrm_token.clone());
     let registration = register(&rm, &host, Some(port), &description).await?;
     let registered = now_us();
-    let appmaster = format!("{host}:{port}");
-    tracing::info!(
-        container = seat.container,
-        "registered, listening on {appmaster}"
-    );
+    tracing::info!("{} is registered, listening on {appmaster}", seat.attempt);
 
     let cluster = ApplicationClient::new(description.rm_client.clone(), &description.user);
     let cluster = Arc::new(cluster);
@@ -78,6 +82,7 @@ pub(crate) async fn run() -> Result<()> {
     let label = description.node_label.clone();
     let rm = ResourceManager::new(rm, host, port, expiry, label, news.clone());
     tasks.spawn(rm.run(rm_inbox));
+    tasks.spawn(end(ending, leaving.clone(), news.clone()));
 
     let mut appmaster = Appmaster {
         launch: LaunchTemplate::new(&seat, appmaster)?,
@@ -116,30 +121,19 @@ pub(crate) async fn run() -> Result<()> {
     outcome
 }
 
-/// Where launchers and client are to find us.
-async fn place(seat: &Seat) -> Result<(TcpListener, u16, String)> {
-    let description = &seat.description;
-    let (listener, port) = address::listen(description.am_ports).await?;
-    let host = address::host(description.interface.as_deref(), &seat.node_host)?;
-    Ok((listener, port, host))
-}
-
-/// The job cannot be run from here: YARN is told so in one sentence, and through it the client.
-async fn refuse(seat: &Seat, error: &anyhow::Error) -> Result<()> {
-    let sentence = format!("{error:#}");
-    tracing::error!("{sentence}");
-    let description = &seat.description;
-    let rm =
-        ApplicationMasterClient::new(description.rm_scheduler.clone(), seat.amrm_token.clone());
-    register(&rm, &seat.node_host, None, description).await?;
-    let told = diagnostics(&sentence, Exit::Impossible.code());
-    rm.finish(FinalApplicationStatus::Failed, &told, "")
-        .await
-        .context("cannot unregister")
+/// Ends the job in order, when that is asked for before it is over.
+async fn end(ending: CancellationToken, over: CancellationToken, news: NewsSender) {
+    tokio::select! {
+        () = over.cancelled() => {}
+        () = ending.cancelled() => {
+            let terminated = Event::KillRequested(KillReason::Terminated);
+            let _heard = news.send(News::Machine(terminated)).await.is_ok();
+        }
+    }
 }
 
 /// Registers, also with a ResourceManager that is just restarting or failing over.
-async fn register(
+pub(crate) async fn register(
     rm: &ApplicationMasterClient,
     host: &str,
     port: Option<u16>,
@@ -163,9 +157,9 @@ async fn register(
 async fn step(cluster: &ApplicationClient, seat: &Seat) -> MiB {
     let said = MiB(seat.description.allocation_step_mib.max(1));
     let asked = seat.description.am_memory_mib;
-    let report = match seat.container.parse::<ContainerId>() {
-        Ok(container) => cluster.report(&container.attempt.application).await.ok(),
-        Err(_unreadable) => None,
+    let report = match &seat.container {
+        Some(container) => cluster.report(&container.attempt.application).await.ok(),
+        None => None,
     };
     match report.map(|report| report.usage.used.memory_mib) {
         None | Some(0) => said,

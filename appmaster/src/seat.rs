@@ -1,39 +1,68 @@
-//! What this process was given: the job, its keys, its token, its place.
+//! What an AM was given: the job, its keys, its token.
+
+use std::fmt;
 
 use anyhow::{Context, Result, bail};
 use credentials::{Credentials, Token};
 use job::{Description, secrets};
+use proto_hadoop::{AppAttemptId, ContainerId};
 
-/// Everything an AM starts from.
-pub(crate) struct Seat {
+/// Everything an AM starts from, whether YARN gave it to a container or the client to itself.
+pub struct Seat {
+    /// The job.
     pub description: Description,
+    /// The job's own authority and what it signed.
     pub keys: Keys,
     /// Logs in to the ResourceManager's scheduler port.
     pub amrm_token: Token,
-    /// This AM's own container.
-    pub container: String,
-    /// The name under which this node is known to the cluster.
-    pub node_host: String,
-    /// The credentials as they came; Hadoop's other tokens in them are handed on.
+    /// What YARN counts this AM as.
+    pub attempt: AppAttemptId,
+    /// This AM's own container; `None` outside the cluster.
+    pub container: Option<ContainerId>,
+    /// Hadoop's tokens; those that are not this AM's own log-in are handed on to the launchers.
     pub credentials: Credentials,
 }
 
+impl fmt::Debug for Seat {
+    /// Without keys and tokens.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Seat")
+            .field("attempt", &self.attempt)
+            .field("container", &self.container)
+            .finish_non_exhaustive()
+    }
+}
+
 /// PEM texts of the job's own authority.
-pub(crate) struct Keys {
+pub struct Keys {
+    /// The authority's certificate.
     pub authority: Vec<u8>,
+    /// This AM's certificate.
     pub certificate: Vec<u8>,
+    /// Its key.
     pub key: Vec<u8>,
+    /// The certificate that the launchers show.
     pub launcher_certificate: Vec<u8>,
+    /// Its key.
     pub launcher_key: Vec<u8>,
+    /// The certificate that the client shows.
     pub client_certificate: Vec<u8>,
+}
+
+impl fmt::Debug for Keys {
+    /// Without the keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keys").finish_non_exhaustive()
+    }
 }
 
 /// Token kind by which an AM logs in to the ResourceManager.
 const AMRM_TOKEN: &str = "YARN_AM_RM_TOKEN";
 
 impl Seat {
-    /// Reads it from the environment that YARN gives a container.
-    pub(crate) fn read() -> Result<Self> {
+    /// Reads it from the environment that YARN gives a container; with it, the name under which
+    /// this node is known to the cluster.
+    pub(crate) fn read() -> Result<(Self, String)> {
         let file = variable("HADOOP_TOKEN_FILE_LOCATION")?;
         let bytes =
             std::fs::read(&file).with_context(|| format!("cannot read the credentials {file}"))?;
@@ -55,7 +84,10 @@ impl Seat {
         let Some(amrm_token) = credentials.token_of_kind(AMRM_TOKEN).cloned() else {
             bail!("the credentials {file} hold no token of kind {AMRM_TOKEN}");
         };
-        Ok(Self {
+        let container: ContainerId = variable("CONTAINER_ID")?
+            .parse()
+            .context("CONTAINER_ID is no container id")?;
+        let seat = Self {
             description,
             keys: Keys {
                 authority: secret(secrets::AUTHORITY)?,
@@ -66,10 +98,11 @@ impl Seat {
                 client_certificate: secret(secrets::CLIENT_CERTIFICATE)?,
             },
             amrm_token,
-            container: variable("CONTAINER_ID")?,
-            node_host: variable("NM_HOST")?,
+            attempt: container.attempt,
+            container: Some(container),
             credentials,
-        })
+        };
+        Ok((seat, variable("NM_HOST")?))
     }
 
     /// Hadoop's tokens that a launcher's container may need, this AM's own log-in left out: a

@@ -1,0 +1,48 @@
+//! The AM in the container that YARN started for it.
+
+use anyhow::{Context, Result};
+use job::exit::{Exit, diagnostics};
+use proto_hadoop::ApplicationMasterClient;
+use proto_hadoop::yarn::FinalApplicationStatus;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::address::Place;
+use crate::run::{register, serve};
+use crate::seat::Seat;
+
+/// Runs the job whose seat this container's environment describes, until it is over or YARN says
+/// by SIGTERM that it is to end.
+pub(crate) async fn run() -> Result<()> {
+    let (seat, node_host) = Seat::read()?;
+    let description = &seat.description;
+    let interface = description.interface.as_deref();
+    let place = match Place::take(description.am_ports, interface, &node_host).await {
+        Ok(place) => place,
+        Err(error) => return refuse(&seat, &node_host, &error).await,
+    };
+    let ending = CancellationToken::new();
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut listening = JoinSet::new();
+    let terminated = ending.clone();
+    listening.spawn(async move {
+        terminate.recv().await;
+        terminated.cancel();
+    });
+    serve(seat, place, ending).await
+}
+
+/// The job cannot be run from here: YARN is told so in one sentence, and through it the client.
+async fn refuse(seat: &Seat, node_host: &str, error: &anyhow::Error) -> Result<()> {
+    let sentence = format!("{error:#}");
+    tracing::error!("{sentence}");
+    let description = &seat.description;
+    let rm =
+        ApplicationMasterClient::new(description.rm_scheduler.clone(), seat.amrm_token.clone());
+    register(&rm, node_host, None, description).await?;
+    let told = diagnostics(&sentence, Exit::Impossible.code());
+    rm.finish(FinalApplicationStatus::Failed, &told, "")
+        .await
+        .context("cannot unregister")
+}
