@@ -12,6 +12,7 @@
 
 pub mod allocate;
 mod cluster;
+mod degraded;
 mod demand;
 mod end;
 pub mod lifecycle;
@@ -20,6 +21,7 @@ mod placement;
 mod quantities;
 
 pub use cluster::{ClusterView, Counted, NodeView};
+pub use degraded::{Degraded, degraded};
 pub use demand::{Demand, Listed};
 pub use end::End;
 pub use mode::{Mode, UnknownMode};

@@ -211,7 +211,7 @@ pub enum Rejection {
         /// Containers held.
         held: usize,
         /// Why the rest cannot be placed beside them.
-        why: Box<Rejection>,
+        why: Box<Self>,
     },
     /// It would fit an emptier cluster: wait and look again.
     #[error("no node has room for one process of {unit} now (the freest has {freest} left)")]
