@@ -33,7 +33,7 @@ mod size;
 #[cfg(test)]
 mod tests;
 
-pub use reasons::{Reasons, reasons};
+pub use reasons::{Reasons, reasons, reasons_beside};
 
 use self::rest::Rest;
 use crate::{ClusterView, Demand, Mode, NodeShare, Placement, Rejection};

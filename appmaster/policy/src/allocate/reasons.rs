@@ -1,8 +1,13 @@
 //! Why a placement is as it is, a sentence a node.
+//!
+//! Cost: O(nodes · log nodes).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{ClusterView, Demand, NodeId, Placement};
+use crate::placement::number;
+use crate::{
+    ClusterView, Counted, Demand, Mode, NodeId, NodeShare, NodeView, Placement, Resources,
+};
 
 /// The reasons of one placement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,29 +18,213 @@ pub struct Reasons {
     pub passed_over: Vec<(NodeId, String)>,
 }
 
-/// Puts into words why [`super::place`] answered `placement` to `demand` on `cluster`.
+/// Puts into words why [`super::place`] answered `placement` to `demand` on `cluster`, when nothing
+/// was held.
 #[must_use]
 pub fn reasons(demand: &Demand, cluster: &ClusterView, placement: &Placement) -> Reasons {
+    reasons_beside(demand, cluster, placement, &BTreeSet::new())
+}
+
+/// Puts into words why [`super::place`] answered `placement` to `demand` on `cluster`, where the
+/// containers of the nodes `held` were there already.
+#[must_use]
+pub fn reasons_beside(
+    demand: &Demand,
+    cluster: &ClusterView,
+    placement: &Placement,
+    held: &BTreeSet<NodeId>,
+) -> Reasons {
+    let nodes: BTreeMap<&NodeId, &NodeView> =
+        cluster.nodes.iter().map(|node| (&node.id, node)).collect();
+    let used = placement.shares.iter();
+    let fresh: Vec<(&NodeShare, &NodeView)> = used
+        .filter(|share| !held.contains(&share.node))
+        .filter_map(|share| Some((share, *nodes.get(&share.node)?)))
+        .collect();
+    let words = Words {
+        demand,
+        cluster,
+        shares: &placement.shares,
+        rack: rack_kept(demand, cluster, &placement.shares, &fresh),
+        least_room: fresh.iter().map(|(_, node)| room_key(cluster, node)).min(),
+    };
     let used = placement.shares.iter().map(|share| {
-        let node = cluster.nodes.iter().find(|node| node.id == share.node);
-        match node.map(|node| cluster.room(node)) {
-            Some(room) if cluster.fits(demand.unit.times(share.processes), room) => {
-                format!("has room for all ({room} left)")
-            }
-            Some(room) => format!("has {room} left"),
-            None => "is no longer there".into(),
+        if held.contains(&share.node) {
+            return "its container is there already".into();
+        }
+        match nodes.get(&share.node) {
+            Some(node) => words.used(share, node),
+            None => "is no longer in the cluster".into(),
         }
     });
     let taken: BTreeSet<&NodeId> = placement.shares.iter().map(|share| &share.node).collect();
-    let mut passed_over: Vec<(NodeId, String)> = cluster
-        .nodes
+    let passed_over = nodes
         .iter()
-        .filter(|node| !taken.contains(&node.id))
-        .map(|node| (node.id.clone(), format!("{} left", cluster.room(node))))
-        .collect();
-    passed_over.sort();
+        .filter(|(id, _)| !taken.contains(*id))
+        .map(|(id, node)| ((*id).clone(), words.passed_over(node)));
     Reasons {
         used: used.collect(),
-        passed_over,
+        passed_over: passed_over.collect(),
     }
+}
+
+/// What all sentences of one placement need.
+struct Words<'a> {
+    demand: &'a Demand,
+    cluster: &'a ClusterView,
+    shares: &'a [NodeShare],
+    /// The rack that the job is kept on.
+    rack: Option<&'a str>,
+    /// The least room of the nodes that were newly chosen.
+    least_room: Option<(u64, u32)>,
+}
+
+impl Words<'_> {
+    fn used(&self, share: &NodeShare, node: &NodeView) -> String {
+        let rack = match self.rack {
+            Some(rack) => format!(", on rack {rack}"),
+            None => String::new(),
+        };
+        format!(
+            "{}{rack}; {}",
+            self.why_here(share, node),
+            self.why_so_large(share, node)
+        )
+    }
+
+    /// Why this node, and why this number of processes.
+    fn why_here(&self, share: &NodeShare, node: &NodeView) -> String {
+        let demand = self.demand;
+        let own = number(share.processes);
+        let dealt = if demand.pack {
+            format!("{own} of {}, nodes filled in turn", demand.processes)
+        } else {
+            format!("{own} of {} by most room left", demand.processes)
+        };
+        let order = if demand.sort_nodes {
+            "freest first"
+        } else {
+            "by node id"
+        };
+        match demand.mode {
+            Mode::None => format!("listed with {own}"),
+            Mode::Loc => format!("taken, {order}, for a listed {own}"),
+            Mode::Dist => format!("listed; {dealt}"),
+            Mode::LocDist => {
+                let nodes = self.shares.len();
+                format!("one of {nodes} nodes taken {order}; {dealt}")
+            }
+            Mode::All if self.units_now(node) == 0 => format!("full now; {dealt}"),
+            Mode::All if self.shares.len() == 1 && self.others_with_room() == 0 => {
+                format!("the only node with room for a process; all {own}")
+            }
+            Mode::All => format!("has room; {dealt}"),
+        }
+    }
+
+    /// Why a container of this size.
+    fn why_so_large(&self, share: &NodeShare, node: &NodeView) -> String {
+        let (cluster, unit) = (self.cluster, self.demand.unit);
+        let whole = unit.times(share.processes);
+        let (room, ask) = (cluster.room(node), share.ask);
+        let left = self.amount(room);
+        let is_whole = cluster.fits(whole, ask);
+        match (cluster.fits(ask, room), is_whole) {
+            (true, true) => format!("{left} left hold {} whole", self.amount(whole)),
+            (true, false) => format!(
+                "{} of {} share the {left} that are left",
+                number(share.processes),
+                self.amount(unit)
+            ),
+            (false, true) => format!(
+                "waits: {left} left now, the whole {} asked for",
+                self.amount(ask)
+            ),
+            (false, false) => format!(
+                "waits: {left} left now, {} asked for, which is all it can ever give and {} share",
+                self.amount(ask),
+                number(share.processes)
+            ),
+        }
+    }
+
+    fn passed_over(&self, node: &NodeView) -> String {
+        let (cluster, demand) = (self.cluster, self.demand);
+        let ceiling = cluster.ceiling(node);
+        let left = self.amount(cluster.room(node));
+        if matches!(demand.mode, Mode::None | Mode::Dist) {
+            return format!("not listed ({left} left)");
+        }
+        if cluster.units_in(demand.unit, ceiling) == 0 {
+            let (ceiling, unit) = (self.amount(ceiling), self.amount(demand.unit));
+            return format!("too small: {ceiling} when empty, one process wants {unit}");
+        }
+        if let Some(rack) = self.rack
+            && rack != node.rack
+        {
+            let own = &node.rack;
+            return format!("on rack {own}, the job is kept on {rack} ({left} left)");
+        }
+        if self.units_now(node) == 0 {
+            let unit = self.amount(demand.unit);
+            return format!("full: {left} left, one process wants {unit}");
+        }
+        if demand.mode == Mode::All && demand.pack {
+            return format!("not needed: the nodes before it are filled first ({left} left)");
+        }
+        if !demand.sort_nodes && demand.mode != Mode::All {
+            return format!("not needed: later by node id ({left} left)");
+        }
+        if self
+            .least_room
+            .is_some_and(|least| room_key(cluster, node) > least)
+        {
+            let ceiling = self.amount(ceiling);
+            return format!("cannot hold a part whole ({left} left, {ceiling} when empty)");
+        }
+        format!("no more room than the nodes chosen ({left} left)")
+    }
+
+    fn units_now(&self, node: &NodeView) -> u64 {
+        let room = self.cluster.room(node);
+        self.cluster.units_in(self.demand.unit, room)
+    }
+
+    /// Nodes beside those used that have room for a process. Linear: asked of one share at most.
+    fn others_with_room(&self) -> usize {
+        let with_room = self.cluster.nodes.iter().filter(|n| self.units_now(n) > 0);
+        with_room
+            .filter(|node| self.shares.iter().all(|share| share.node != node.id))
+            .count()
+    }
+
+    /// An amount, without what the scheduler does not count.
+    fn amount(&self, resources: Resources) -> String {
+        match self.cluster.counted {
+            Counted::Memory => resources.memory.to_string(),
+            Counted::MemoryAndVcores => resources.to_string(),
+        }
+    }
+}
+
+fn room_key(cluster: &ClusterView, node: &NodeView) -> (u64, u32) {
+    let room = cluster.room(node);
+    (room.memory.0, room.vcores.0)
+}
+
+/// The rack that holds the whole job, where one was to be preferred and was taken.
+fn rack_kept<'a>(
+    demand: &Demand,
+    cluster: &ClusterView,
+    shares: &'a [NodeShare],
+    fresh: &[(&NodeShare, &NodeView)],
+) -> Option<&'a str> {
+    let relaxed = matches!(demand.mode, Mode::Loc | Mode::LocDist | Mode::All);
+    let rack = shares.first()?.rack.as_str();
+    let on_one = shares.iter().all(|share| share.rack == rack);
+    let unshared_now = fresh.iter().all(|(share, node)| {
+        let whole = demand.unit.times(share.processes);
+        cluster.fits(whole, cluster.room(node))
+    });
+    (demand.same_rack && relaxed && on_one && unshared_now).then_some(rack)
 }
