@@ -1,7 +1,8 @@
 //! Pure decisions: where the processes of a job go, and what the ApplicationMaster does next.
 //!
 //! A job passes through here twice. [`allocate`] turns a [`Demand`] and a [`ClusterView`] into a
-//! [`Placement`], or a [`Rejection`] that says how much was missing. [`lifecycle`] is the machine
+//! [`Placement`], or a [`Rejection`] that says how much was missing; before that [`choose()`] picks the
+//! mode where the user left it open, after that [`degraded()`] says what a grant is short of. [`lifecycle`] is the machine
 //! that takes the job from its first snapshot of the cluster to its verdict: the ApplicationMaster
 //! feeds it what happened and carries out what it answers; a simulator can do the same on virtual
 //! time.
@@ -11,6 +12,7 @@
 //! wait, so nothing here can hang.
 
 pub mod allocate;
+mod choose;
 mod cluster;
 mod degraded;
 mod demand;
@@ -20,6 +22,7 @@ mod mode;
 mod placement;
 mod quantities;
 
+pub use choose::{COMMUNICATES_MUCH, Choice, Circumstances, choose};
 pub use cluster::{ClusterView, Counted, NodeView};
 pub use degraded::{Degraded, degraded};
 pub use demand::{Demand, Listed};
