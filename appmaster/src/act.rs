@@ -15,6 +15,7 @@ use crate::console::write_to_log;
 use crate::follow::{ATTACH_DEADLINE, Appmaster, Client};
 use crate::news::{News, Orders};
 use crate::nodes;
+use crate::requests::Asking;
 use crate::resource_manager::Order;
 use crate::run::now_us;
 
@@ -28,13 +29,25 @@ impl Appmaster {
         while let Some(action) = todo.pop_front() {
             match action {
                 Action::TakeSnapshot => self.take_snapshot(),
-                Action::Ask { round, placement } => {
-                    if !placement.shares.is_empty() {
+                Action::Ask {
+                    round,
+                    placement,
+                    held,
+                    kept,
+                } => {
+                    if !placement.shares.is_empty() && self.timing.asked_us == 0 {
                         self.timing.asked_us = now_us();
                     }
-                    self.order_rm(Order::Ask { round, placement }).await;
+                    self.order_rm(Order::Ask(Asking {
+                        round,
+                        placement,
+                        held,
+                        kept,
+                    }))
+                    .await;
                 }
-                Action::Release(containers) => {
+                Action::Release { containers, why } => {
+                    tracing::info!("giving back {} containers: {why}", containers.len());
                     let released = containers.iter().filter_map(|id| self.grants.remove(id));
                     let ids = released.map(|granted| granted.container.id).collect();
                     self.order_rm(Order::Release(ids)).await;

@@ -10,7 +10,7 @@ use job::wire;
 use job::wire::launcher_order::Order as ToLauncher;
 use pmi::Exchange;
 use policy::lifecycle::{Action, Event, Grant, Job, KillReason, Seat as JobSeat, Stage};
-use policy::{ContainerId, End, Millis, NodeId, Rank};
+use policy::{ContainerId, End, Millis, NodeId, Rank, Resources};
 use proto_hadoop::ApplicationClient;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
@@ -76,6 +76,8 @@ pub(crate) struct Appmaster {
     pub(crate) outputs_opened: usize,
     pub(crate) reports: BTreeMap<Rank, wire::RankEnded>,
     pub(crate) timing: wire::Timing,
+    /// What the queue still gives this application, as the ResourceManager last said.
+    pub(crate) headroom: Option<Resources>,
 }
 
 impl Appmaster {
@@ -149,6 +151,10 @@ impl Appmaster {
                 Vec::new()
             }
             News::OutputTaken | News::OutputHandedOver => Vec::new(),
+            News::Headroom(headroom) => {
+                self.headroom = Some(headroom);
+                Vec::new()
+            }
             News::ClientAttached(events) => {
                 self.attach(events).await;
                 Vec::new()

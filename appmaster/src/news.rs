@@ -2,8 +2,8 @@
 
 use credentials::Token;
 use job::wire;
-use policy::ContainerId;
 use policy::lifecycle::{Event, KillReason};
+use policy::{ContainerId, Resources};
 use proto_hadoop::yarn::Container;
 use tokio::sync::mpsc;
 use tonic::Status;
@@ -27,6 +27,8 @@ pub(crate) enum News {
     Machine(Event),
     /// The ResourceManager has granted a container.
     Granted(Granted),
+    /// What the queue still gives this application has changed.
+    Headroom(Resources),
     /// A launcher has dialled in.
     LauncherJoined {
         container: ContainerId,

@@ -6,23 +6,59 @@
 //! the job's other requests while it waits. Rows of one size share an allocation request id, under
 //! which the ResourceManager keeps its table; a new size takes a new id, because two sizes under one
 //! id would overwrite each other.
+//!
+//! Placing again changes as little as possible: what is still wanted stays under its id, what is not is
+//! cleared and what is new is asked for, all in one call. While that call is under way the
+//! ResourceManager may have served a request that we believe outstanding, and counted its rack's and
+//! its `*` row down before we state them; so after such a change those rows are stated again, with
+//! their true counts, whenever a container of that id comes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use policy::{Placement, Resources};
+use policy::{NodeId, NodeShare, Placement, Resources};
 use proto_hadoop::yarn::{ANY, Resource, ResourceRequest};
 
 /// Request priority; the ResourceManager gives 0 to the AM's own container.
 const PRIORITY: i32 = 1;
 
+/// What is to be asked for from now on.
+#[derive(Clone, Debug)]
+pub(crate) struct Asking {
+    /// The round that new requests belong to.
+    pub round: u32,
+    /// All shares of the job.
+    pub placement: Placement,
+    /// Nodes whose containers are there.
+    pub held: BTreeSet<NodeId>,
+    /// Nodes whose requests of earlier rounds stand, served meanwhile or not.
+    pub kept: BTreeSet<NodeId>,
+}
+
+impl Asking {
+    /// The shares that are asked for anew.
+    pub(crate) fn fresh(&self) -> impl Iterator<Item = &NodeShare> {
+        let shares = self.placement.shares.iter();
+        shares.filter(|share| !self.held.contains(&share.node) && !self.kept.contains(&share.node))
+    }
+}
+
+/// Allocation request id and resource name.
+type Key = (i64, String);
+
 /// The job's rows in the ResourceManager's table, as we believe them to stand there.
 #[derive(Debug, Default)]
 pub(crate) struct RequestTable {
-    /// Rows that are outstanding, by allocation request id and resource name.
-    rows: BTreeMap<(i64, String), ResourceRequest>,
+    /// Rows that are outstanding.
+    rows: BTreeMap<Key, ResourceRequest>,
+    /// The id and the rack of each host that is asked for.
+    hosts: BTreeMap<String, (i64, String)>,
+    /// Rows that the ResourceManager has not heard of yet.
+    unsent: BTreeMap<Key, ResourceRequest>,
     next_id: i64,
     /// The round of asking that each id belongs to.
     rounds: BTreeMap<i64, u32>,
+    /// Ids of which a part was cleared.
+    restated: BTreeSet<i64>,
     /// The partition, on `*` rows; see [`RequestTable::new`].
     label: String,
 }
@@ -41,40 +77,52 @@ impl RequestTable {
         }
     }
 
-    /// The rows that replace everything outstanding by `placement`, in one call: old rows with a
-    /// count of 0, new rows under new ids.
-    pub(crate) fn replace(&mut self, round: u32, placement: &Placement) -> Vec<ResourceRequest> {
-        let mut calls: Vec<ResourceRequest> = std::mem::take(&mut self.rows)
-            .into_values()
-            .map(|row| ResourceRequest {
-                containers: 0,
-                ..row
-            })
+    /// Replaces what is outstanding by `asking`: old rows with a count of 0, what stands with its new
+    /// count, new rows under new ids. [`Self::unsent`] gives what is to be sent for it.
+    pub(crate) fn replace(&mut self, asking: &Asking) {
+        let shares = asking.placement.shares.iter();
+        let standing: BTreeSet<&str> = shares
+            .filter(|share| asking.kept.contains(&share.node))
+            .map(|share| share.host.as_str())
             .collect();
-
-        let mut by_size: BTreeMap<(u64, u32), Vec<usize>> = BTreeMap::new();
-        for (index, share) in placement.shares.iter().enumerate() {
-            let size = (share.ask.memory.0, share.ask.vcores.0);
-            by_size.entry(size).or_default().push(index);
-        }
-        for indices in by_size.into_values() {
-            self.next_id += 1;
-            let id = self.next_id;
-            self.rounds.insert(id, round);
-            for index in indices {
-                let share = &placement.shares[index];
-                self.count(id, &share.host, share.ask, true);
-                self.count(id, &share.rack, share.ask, false);
-                self.count(id, ANY, share.ask, false);
+        let hosts = self.hosts.keys();
+        let dropped: Vec<String> = hosts
+            .filter(|host| !standing.contains(host.as_str()))
+            .cloned()
+            .collect();
+        for host in dropped {
+            if let Some((id, rack)) = self.hosts.remove(&host) {
+                self.restated.insert(id);
+                for name in [host.as_str(), &rack, ANY] {
+                    self.lower(id, name, true);
+                }
             }
         }
-        calls.extend(self.rows.values().cloned());
-        calls
+
+        let mut by_size: BTreeMap<(u64, u32), Vec<&NodeShare>> = BTreeMap::new();
+        for share in asking.fresh() {
+            let size = (share.ask.memory.0, share.ask.vcores.0);
+            by_size.entry(size).or_default().push(share);
+        }
+        for shares in by_size.into_values() {
+            self.next_id += 1;
+            let id = self.next_id;
+            self.rounds.insert(id, asking.round);
+            for share in shares {
+                self.raise(id, &share.host, share.ask, true);
+                self.raise(id, &share.rack, share.ask, false);
+                self.raise(id, ANY, share.ask, false);
+                self.hosts
+                    .insert(share.host.clone(), (id, share.rack.clone()));
+            }
+        }
     }
 
-    fn count(&mut self, id: i64, name: &str, size: Resources, relax_locality: bool) {
-        let row = self.rows.entry((id, name.to_owned()));
-        row.and_modify(|row| row.containers += 1)
+    fn raise(&mut self, id: i64, name: &str, size: Resources, relax_locality: bool) {
+        let key = (id, name.to_owned());
+        let row = self.rows.entry(key.clone());
+        let row = row
+            .and_modify(|row| row.containers += 1)
             .or_insert_with(|| ResourceRequest {
                 priority: PRIORITY,
                 resource_name: name.to_owned(),
@@ -88,19 +136,35 @@ impl RequestTable {
                 node_label: (name == ANY).then(|| self.label.clone()),
                 allocation_request_id: id,
             });
+        self.unsent.insert(key, row.clone());
+    }
+
+    /// One container less in a row, which is to be `stated` or is known already.
+    fn lower(&mut self, id: i64, name: &str, stated: bool) {
+        let key = (id, name.to_owned());
+        let Some(row) = self.rows.get_mut(&key) else {
+            return;
+        };
+        row.containers = row.containers.saturating_sub(1);
+        if stated {
+            self.unsent.insert(key.clone(), row.clone());
+        }
+        if row.containers == 0 {
+            self.rows.remove(&key);
+        }
     }
 
     /// The ResourceManager served one container of `id` on `host`: it counts its rows down, and
     /// so do we. The round that the container belongs to; `None` for an id that we never used.
-    pub(crate) fn served(&mut self, id: i64, host: &str, rack: &str) -> Option<u32> {
-        for name in [host, rack, ANY] {
-            let key = (id, name.to_owned());
-            if let Some(row) = self.rows.get_mut(&key) {
-                row.containers = row.containers.saturating_sub(1);
-                if row.containers == 0 {
-                    self.rows.remove(&key);
-                }
-            }
+    pub(crate) fn served(&mut self, id: i64, host: &str) -> Option<u32> {
+        // Of a row that was cleared meanwhile, nothing is left to count.
+        if self.hosts.get(host).is_some_and(|(asked, _)| *asked == id)
+            && let Some((_, rack)) = self.hosts.remove(host)
+        {
+            let stated = self.restated.contains(&id);
+            self.lower(id, host, false);
+            self.lower(id, &rack, stated);
+            self.lower(id, ANY, stated);
         }
         self.rounds.get(&id).copied()
     }
@@ -110,9 +174,22 @@ impl RequestTable {
         self.rows.is_empty()
     }
 
-    /// All rows, for a ResourceManager that has lost its table.
-    pub(crate) fn all(&self) -> Vec<ResourceRequest> {
-        self.rows.values().cloned().collect()
+    /// What the next call is to say; it counts as said.
+    pub(crate) fn unsent(&mut self) -> Vec<ResourceRequest> {
+        std::mem::take(&mut self.unsent).into_values().collect()
+    }
+
+    /// A call was refused: its rows are to be said again, unless they have changed since.
+    pub(crate) fn refused(&mut self, rows: Vec<ResourceRequest>) {
+        for row in rows {
+            let key = (row.allocation_request_id, row.resource_name.clone());
+            self.unsent.entry(key).or_insert(row);
+        }
+    }
+
+    /// The ResourceManager has lost its table: everything is to be said again.
+    pub(crate) fn forgotten(&mut self) {
+        self.unsent = self.rows.clone();
     }
 }
 
@@ -149,18 +226,29 @@ mod tests {
             .collect()
     }
 
+    fn asking(round: u32, shares: &[NodeShare], kept: &[&str]) -> Asking {
+        let kept = kept.iter().map(|host| NodeId(format!("{host}:1")));
+        Asking {
+            round,
+            placement: Placement {
+                shares: shares.to_vec(),
+            },
+            held: BTreeSet::new(),
+            kept: kept.collect(),
+        }
+    }
+
     #[test]
     fn every_host_gets_its_three_rows_and_every_size_its_own_id() {
-        let placement = Placement {
-            shares: vec![
-                share("a", "/r1", 2048),
-                share("b", "/r1", 2048),
-                share("c", "/r2", 1024),
-            ],
-        };
+        let shares = [
+            share("a", "/r1", 2048),
+            share("b", "/r1", 2048),
+            share("c", "/r2", 1024),
+        ];
         let mut table = RequestTable::default();
+        table.replace(&asking(1, &shares, &[]));
         assert_eq!(
-            brief(&table.replace(1, &placement)),
+            brief(&table.unsent()),
             [
                 (1, "*", 1024, 1, false),
                 (1, "/r2", 1024, 1, false),
@@ -171,16 +259,15 @@ mod tests {
                 (2, "b", 2048, 1, true),
             ]
         );
+        assert!(table.unsent().is_empty());
     }
 
     #[test]
     fn the_label_stands_on_the_any_row_alone() {
-        let placement = Placement {
-            shares: vec![share("a", "/r", 1024)],
-        };
         for (label, expected) in [(Some("gpu"), "gpu"), (None, "")] {
             let mut table = RequestTable::new(label.map(str::to_owned));
-            let rows = table.replace(1, &placement);
+            table.replace(&asking(1, &[share("a", "/r", 1024)], &[]));
+            let rows = table.unsent();
             let labels: Vec<_> = rows.iter().map(|row| row.node_label.as_deref()).collect();
             assert_eq!(labels, [Some(expected), None, None]);
         }
@@ -188,17 +275,16 @@ mod tests {
 
     #[test]
     fn served_rows_are_counted_down_and_only_the_rest_is_cleared() {
-        let placement = Placement {
-            shares: vec![share("a", "/r", 1024), share("b", "/r", 1024)],
-        };
         let mut table = RequestTable::default();
-        assert_eq!(table.replace(7, &placement).len(), 4);
-        assert_eq!(table.served(1, "a", "/r"), Some(7));
-        assert_eq!(table.served(99, "a", "/r"), None);
+        let shares = [share("a", "/r", 1024), share("b", "/r", 1024)];
+        table.replace(&asking(7, &shares, &[]));
+        assert_eq!(table.unsent().len(), 4);
+        assert_eq!(table.served(1, "a"), Some(7));
+        assert_eq!(table.served(99, "a"), None);
         assert!(!table.is_empty());
-        let nothing = Placement { shares: vec![] };
+        table.replace(&asking(7, &[], &[]));
         assert_eq!(
-            brief(&table.replace(7, &nothing)),
+            brief(&table.unsent()),
             [
                 (1, "*", 1024, 0, false),
                 (1, "/r", 1024, 0, false),
@@ -206,5 +292,65 @@ mod tests {
             ]
         );
         assert!(table.is_empty());
+    }
+
+    #[test]
+    fn what_is_still_wanted_stays_under_its_id_and_the_rest_moves() {
+        let mut table = RequestTable::default();
+        let (a, b, c) = (
+            share("a", "/r", 1024),
+            share("b", "/r", 1024),
+            share("c", "/r", 1024),
+        );
+        table.replace(&asking(1, &[a.clone(), b], &[]));
+        assert_eq!(table.unsent().len(), 4);
+        table.replace(&asking(2, &[a, c], &["a"]));
+        assert_eq!(
+            brief(&table.unsent()),
+            [
+                (1, "*", 1024, 1, false),
+                (1, "/r", 1024, 1, false),
+                (1, "b", 1024, 0, true),
+                (2, "*", 1024, 1, false),
+                (2, "/r", 1024, 1, false),
+                (2, "c", 1024, 1, true),
+            ]
+        );
+        // The ResourceManager may have given `a` away before it heard of this: it is told again.
+        assert_eq!(table.served(1, "a"), Some(1));
+        assert_eq!(
+            brief(&table.unsent()),
+            [(1, "*", 1024, 0, false), (1, "/r", 1024, 0, false)]
+        );
+        // A late grant of what was cleared changes nothing.
+        assert_eq!(table.served(1, "b"), Some(1));
+        assert!(table.unsent().is_empty() && !table.is_empty());
+    }
+
+    #[test]
+    fn a_request_that_was_served_meanwhile_is_not_made_again() {
+        let mut table = RequestTable::default();
+        let shares = [share("a", "/r", 1024), share("b", "/r", 1024)];
+        table.replace(&asking(1, &shares, &[]));
+        assert_eq!(table.unsent().len(), 4);
+        assert_eq!(table.served(1, "a"), Some(1));
+        // The machine has not heard of that grant yet.
+        table.replace(&asking(2, &shares, &["a", "b"]));
+        assert!(table.unsent().is_empty());
+    }
+
+    #[test]
+    fn refused_rows_are_said_again_as_they_stand_then() {
+        let mut table = RequestTable::default();
+        table.replace(&asking(1, &[share("a", "/r", 1024)], &[]));
+        let refused = table.unsent();
+        table.replace(&asking(1, &[], &[]));
+        table.refused(refused);
+        assert!(table.unsent().iter().all(|row| row.containers == 0));
+
+        table.replace(&asking(2, &[share("b", "/r", 1024)], &[]));
+        assert_eq!(table.unsent().len(), 3);
+        table.forgotten();
+        assert_eq!(table.unsent().len(), 3);
     }
 }

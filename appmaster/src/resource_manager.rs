@@ -3,21 +3,20 @@
 //! It asks, gives back and finishes as the loop orders, and tells it what came: containers with
 //! their tokens, ends of containers, silence.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use policy::Placement;
 use policy::lifecycle::{Event, KillReason};
 use policy::{ContainerId, Millis};
 use proto_hadoop::yarn::{
-    AllocateRequest, AllocateResponse, AmCommand, FinalApplicationStatus, NmTokens, ResourceRequest,
+    AllocateRequest, AllocateResponse, AmCommand, FinalApplicationStatus, NmTokens, Resource,
 };
 use proto_hadoop::{ApplicationMasterClient, CallError};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
 use crate::news::{Granted, News, NewsSender};
-use crate::requests::RequestTable;
+use crate::nodes;
+use crate::requests::{Asking, RequestTable};
 
 /// Between two calls while containers are waited for, or something has just broken: every
 /// NodeManager's heartbeat, one a second, may bring what is waited for.
@@ -33,7 +32,7 @@ const FINISH_PAUSE: Duration = Duration::from_millis(200);
 /// What the loop orders.
 pub(crate) enum Order {
     /// Replace everything that is asked for.
-    Ask { round: u32, placement: Placement },
+    Ask(Asking),
     /// Give these back.
     Release(Vec<proto_hadoop::ContainerId>),
     /// Look more often from now on.
@@ -66,10 +65,9 @@ pub(crate) struct ResourceManager {
     table: RequestTable,
     nm_tokens: NmTokens,
     releases: Vec<proto_hadoop::ContainerId>,
-    /// Rows that the ResourceManager has not heard of yet.
-    unsent: Vec<ResourceRequest>,
-    /// Rack of each host asked for, to count rows down.
-    racks: BTreeMap<String, String>,
+    /// The next call asks for containers that no call has asked for.
+    asks: bool,
+    headroom: Option<Resource>,
     counts: Finished,
     /// The client keeps a call whose answer was lost, and repeats it before the next one.
     in_doubt: bool,
@@ -97,8 +95,8 @@ impl ResourceManager {
             table: RequestTable::new(label),
             nm_tokens: NmTokens::default(),
             releases: Vec::new(),
-            unsent: Vec::new(),
-            racks: BTreeMap::new(),
+            asks: false,
+            headroom: None,
             counts: Finished::default(),
             in_doubt: false,
             hurry: false,
@@ -146,7 +144,10 @@ impl ResourceManager {
             ordered = Instant::now();
             match order {
                 None => return,
-                Some(Order::Ask { round, placement }) => self.ask(round, &placement),
+                Some(Order::Ask(asking)) => {
+                    self.asks |= asking.fresh().next().is_some();
+                    self.table.replace(&asking);
+                }
                 Some(Order::Release(containers)) => self.releases.extend(containers),
                 Some(Order::Hurry) => self.hurry = true,
                 Some(Order::Finish {
@@ -167,25 +168,16 @@ impl ResourceManager {
         }
     }
 
-    fn ask(&mut self, round: u32, placement: &Placement) {
-        let shares = placement.shares.iter();
-        self.racks = shares
-            .map(|share| (share.host.clone(), share.rack.clone()))
-            .collect();
-        let rows = self.table.replace(round, placement);
-        self.unsent.extend(rows);
-    }
-
     async fn allocate(&mut self) -> Result<(), CallError> {
         self.counts.allocates += 1;
         let request = if self.in_doubt {
             AllocateRequest::default()
         } else {
-            if self.unsent.iter().any(|row| row.containers > 0) {
+            if std::mem::take(&mut self.asks) {
                 self.counts.asking += 1;
             }
             AllocateRequest {
-                asks: std::mem::take(&mut self.unsent),
+                asks: self.table.unsent(),
                 releases: std::mem::take(&mut self.releases),
                 ..AllocateRequest::default()
             }
@@ -195,7 +187,7 @@ impl ResourceManager {
             Err(error) => {
                 if error.class().is_some() {
                     // Refused as a whole: nothing of it was taken.
-                    self.unsent.splice(..0, request.asks);
+                    self.table.refused(request.asks);
                     self.releases.extend(request.releases);
                 } else {
                     self.in_doubt = true;
@@ -211,7 +203,7 @@ impl ResourceManager {
     /// A ResourceManager that has restarted knows the attempt but none of its requests.
     async fn register_again(&mut self) {
         match self.client.register(&self.host, Some(self.port), "").await {
-            Ok(_registration) => self.unsent = self.table.all(),
+            Ok(_registration) => self.table.forgotten(),
             Err(error) => tracing::warn!("registerApplicationMaster: {error}"),
         }
     }
@@ -219,11 +211,8 @@ impl ResourceManager {
     async fn take_in(&mut self, answer: AllocateResponse) {
         let _changed = self.nm_tokens.keep(answer.nm_tokens);
         for container in answer.allocated {
-            let host = &container.node.host;
-            let rack = self.racks.get(host).cloned().unwrap_or_default();
-            let round = self
-                .table
-                .served(container.allocation_request_id, host, &rack);
+            let (id, host) = (container.allocation_request_id, &container.node.host);
+            let round = self.table.served(id, host);
             let granted = Granted {
                 nm_token: self.nm_tokens.of(&container.node).cloned(),
                 round: round.unwrap_or_default(),
@@ -238,6 +227,11 @@ impl ResourceManager {
                 diagnostics: status.diagnostics,
             };
             let _heard = self.news.send(News::Machine(ended)).await.is_ok();
+        }
+        if self.headroom.as_ref() != Some(&answer.headroom) {
+            let headroom = News::Headroom(nodes::amount(&answer.headroom));
+            let _heard = self.news.send(headroom).await.is_ok();
+            self.headroom = Some(answer.headroom);
         }
         if answer.command == Some(AmCommand::Shutdown) {
             let over = Event::KillRequested(KillReason::Terminated);

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use job::{Description, wire};
 use policy::lifecycle::{Event, Job, KillReason, Limits};
-use policy::{Demand, Listed, MiB, Resources, Vcores};
+use policy::{Demand, Listed, MiB, Millis, Resources, Vcores};
 use proto_hadoop::yarn::Registration;
 use proto_hadoop::{ApplicationClient, ApplicationMasterClient};
 use tokio::sync::mpsc;
@@ -89,7 +89,11 @@ pub async fn serve(seat: Seat, place: Place, ending: CancellationToken) -> Resul
         limits: nodes::Limits::new(&registration, step),
         candidates: Arc::new(nodes::Candidates::new(&description)),
         cluster,
-        job: Job::new(demand(&seat, step)?, Limits::default()),
+        job: Job::new(
+            demand(&seat, step)?,
+            limits(&seat.description),
+            rand::random(),
+        ),
         began: Instant::now(),
         tickets,
         tasks: tasks.clone(),
@@ -111,6 +115,7 @@ pub async fn serve(seat: Seat, place: Place, ending: CancellationToken) -> Resul
             registered_us: registered,
             ..wire::Timing::default()
         },
+        headroom: None,
         seat,
     };
     let outcome = appmaster.follow(inbox).await;
@@ -201,6 +206,17 @@ fn demand(seat: &Seat, step: MiB) -> Result<Demand> {
         same_rack: description.same_rack,
         sort_nodes: description.sort_nodes,
     })
+}
+
+/// What the user wants of the asking; the rest stays as it is.
+fn limits(description: &Description) -> Limits {
+    let usual = Limits::default();
+    Limits {
+        reissue: description.reissue_after_ms.map_or(usual.reissue, Millis),
+        gang: description.gang_timeout_ms.map_or(usual.gang, Millis),
+        wait: description.wait_timeout_ms.map(Millis),
+        ..usual
+    }
 }
 
 /// Microseconds since 1970, on this node's clock.

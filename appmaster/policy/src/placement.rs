@@ -8,7 +8,7 @@ use crate::{Demand, MiB, Mode, NodeId, Rank, Resources};
 ///
 /// Shares stand in the order in which the policy first used the nodes. Ranks are dealt in that
 /// order, each node's in one block.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placement {
     /// One entry a node, each with at least one process.
     pub shares: Vec<NodeShare>,

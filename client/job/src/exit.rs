@@ -22,6 +22,8 @@ pub enum Exit {
     Lost,
     /// Files could not be staged (`EX_IOERR`).
     Staging,
+    /// The cluster did not give in time what it could give at another (`EX_TEMPFAIL`).
+    NotInTime,
     /// The Hadoop or gerbil settings are missing or wrong (`EX_CONFIG`).
     Config,
     /// The program was found but cannot be executed here, as shells say it.
@@ -45,6 +47,7 @@ impl Exit {
             Self::Unavailable => 69,
             Self::Lost => 70,
             Self::Staging => 74,
+            Self::NotInTime => 75,
             Self::Config => 78,
             Self::NotExecutable => 126,
             Self::NotFound => 127,

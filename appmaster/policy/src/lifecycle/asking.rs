@@ -1,10 +1,11 @@
-//! From the first look at the cluster to the last grant.
+//! Looking at the cluster, placing, asking.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::gang::Gang;
-use super::{Action, Cause, Event, Job, Phase, State};
-use crate::{ClusterView, Millis, allocate};
+use super::shortfall::Shortfall;
+use super::{Action, Cause, Job, Phase, State, Unused};
+use crate::{ClusterView, Millis, Mode, Placement, Rejection};
 
 impl Job {
     pub(super) fn look(&mut self) -> Vec<Action> {
@@ -12,105 +13,113 @@ impl Job {
         vec![Action::TakeSnapshot]
     }
 
-    pub(super) fn place(&mut self, now: Millis, view: &ClusterView) -> Vec<Action> {
-        match allocate::place(&self.demand, view, &[]) {
+    /// The first look of a gang is answered.
+    pub(super) fn place(&mut self, now: Millis, view: ClusterView) -> Vec<Action> {
+        let answer = (self.place)(&self.demand, &view, &[]);
+        self.view = Some(view);
+        self.looked = now;
+        match answer {
             Ok(placement) => {
-                self.round = self.round.saturating_add(1);
-                let wanted = placement.shares.len();
+                // Jobs that got in each other's way in step do not let go in step.
+                let longest = Millis(self.limits.gang.0 + self.limits.gang.0 / 5);
+                let span = self.chance.between(self.limits.gang, longest);
                 self.state = State::Gathering {
-                    gang: Gang::new(self.round, placement.clone()),
-                    until: now.plus(self.limits.gang),
+                    gang: Gang::default(),
+                    until: now.plus(span),
+                    look_at: None,
                 };
-                vec![
-                    Action::Ask {
-                        round: self.round,
-                        placement,
-                    },
-                    Action::Show(Phase::WaitingForContainers { granted: 0, wanted }),
-                ]
+                self.ask(now, placement)
             }
-            Err(rejection) if rejection.may_pass() => {
+            Err(rejection) if self.may_pass(&rejection) => {
                 self.wait_for_room(now, rejection.to_string())
             }
             Err(rejection) => self.fail(now, Cause::Impossible(rejection)),
         }
     }
 
-    pub(super) fn wait_for_room(&mut self, now: Millis, why: String) -> Vec<Action> {
+    /// Whether to look again. What was possible once is believed to be impossible only when two looks
+    /// in a row say so: while a ResourceManager or a node restarts, nodes are missing for seconds.
+    pub(super) fn may_pass(&mut self, rejection: &Rejection) -> bool {
+        let final_word = !rejection.may_pass();
+        let first_time = final_word && self.round > 0 && !self.doubted;
+        self.doubted = final_word;
+        !final_word || first_time
+    }
+
+    /// Asks for what of `placement` is neither there nor asked for, in one call that also clears
+    /// what is no longer wanted. Nothing is sent when nothing changes.
+    pub(super) fn ask(&mut self, now: Millis, mut placement: Placement) -> Vec<Action> {
+        let State::Gathering { gang, look_at, .. } = &mut self.state else {
+            return Vec::new();
+        };
+        *look_at = Some(now.plus(self.limits.reissue));
+        self.doubted = false;
+        if matches!(self.demand.mode, Mode::None | Mode::Dist) {
+            // Ranks follow the user's list, not the order in which containers came.
+            let hosts = self.demand.listed.iter().map(|entry| entry.host.as_deref());
+            let entries: BTreeMap<_, _> = hosts.zip(0usize..).collect();
+            let entry = |host: &str| entries.get(&Some(host)).copied();
+            placement.shares.sort_by_key(|share| entry(&share.host));
+        }
+
+        let round = self.round.saturating_add(1);
+        let change = gang.want(placement.clone(), round);
+        let mut actions = Vec::new();
+        if !change.dropped.is_empty() {
+            actions.push(Action::Release {
+                containers: change.dropped,
+                why: Unused::NotWanted,
+            });
+        }
+        if change.asks {
+            self.round = round;
+            let (granted, wanted) = gang.progress();
+            actions.push(Action::Ask {
+                round,
+                placement,
+                held: change.held,
+                kept: change.kept,
+            });
+            actions.push(Action::Show(Phase::WaitingForContainers {
+                granted,
+                wanted,
+            }));
+        }
+        actions.extend(self.start_if_complete(now));
+        actions
+    }
+
+    /// The first look of a gang could not be answered.
+    pub(super) fn no_sight(&mut self, now: Millis, why: &str) -> Vec<Action> {
+        self.wait_for_room(now, format!("the nodes cannot be read: {why}"))
+    }
+
+    fn wait_for_room(&mut self, now: Millis, why: String) -> Vec<Action> {
+        if !matches!(self.shortfall, Some(Shortfall::Containers { .. })) {
+            self.shortfall = Some(Shortfall::Room(why.clone()));
+        }
         self.state = State::Waiting {
             until: now.plus(self.limits.look_again),
         };
         vec![Action::Show(Phase::WaitingForRoom(why))]
     }
 
-    pub(super) fn gather(&mut self, now: Millis, event: Event) -> Vec<Action> {
-        let State::Gathering { gang, until } = &mut self.state else {
-            return Vec::new();
-        };
-        match event {
-            Event::Granted(grant) => {
-                if let Err(surplus) = gang.take(grant) {
-                    return vec![Action::Release(vec![surplus])];
-                }
-                let (granted, wanted) = gang.progress();
-                let mut actions = vec![Action::Show(Phase::WaitingForContainers {
-                    granted,
-                    wanted,
-                })];
-                if let Some(seats) = gang.complete() {
-                    let wanted = seats.len();
-                    actions.push(Action::Start(seats.clone()));
-                    actions.push(Action::Show(Phase::StartingContainers {
-                        joined: 0,
-                        wanted,
-                    }));
-                    self.state = State::Starting {
-                        seats,
-                        joined: BTreeSet::new(),
-                        until: now.plus(self.limits.join),
-                    };
-                }
-                actions
-            }
-            // An idle container can still be lost: its node went away. The gang is asked anew.
-            Event::ContainerEnded { container, .. } if gang.holds(&container) => self.let_go(now),
-            Event::Tick if now >= *until => self.let_go(now),
-            _ => Vec::new(),
-        }
-    }
-
-    /// Gives everything back and asks again later, so that two half-served jobs cannot wait for
-    /// each other for ever.
-    pub(super) fn let_go(&mut self, now: Millis) -> Vec<Action> {
-        let State::Gathering { gang, .. } = &self.state else {
-            return Vec::new();
-        };
-        let held = gang.held();
-        let (granted, wanted) = gang.progress();
-        let pause = Millis(
-            self.limits
-                .pause
-                .0
-                .saturating_mul(u64::from(self.round.min(20))),
-        );
-        self.state = State::Waiting {
-            until: now.plus(pause),
-        };
-        let why = format!(
-            "only {granted} of {wanted} containers came in time; they were given back and are \
-             asked for again in {} s",
-            pause.0.div_ceil(1000)
-        );
-        let mut actions = vec![
-            Action::Ask {
-                round: self.round,
-                placement: crate::Placement { shares: Vec::new() },
+    /// The time that the user gave for waiting is up.
+    pub(super) fn give_up(&mut self, now: Millis) -> Vec<Action> {
+        self.note_shortfall();
+        let waited = self.limits.wait.unwrap_or_default();
+        let cause = match self.shortfall.take() {
+            Some(Shortfall::Containers { missing, held }) => Cause::NotInTime {
+                waited,
+                missing,
+                held,
             },
-            Action::Show(Phase::WaitingForRoom(why)),
-        ];
-        if !held.is_empty() {
-            actions.insert(0, Action::Release(held));
-        }
-        actions
+            Some(Shortfall::Room(why)) => Cause::NoRoomInTime { waited, why },
+            None => Cause::NoRoomInTime {
+                waited,
+                why: "the nodes could not be read in that time".into(),
+            },
+        };
+        self.fail(now, cause)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::shortfall::{self, Missing};
 use crate::{ContainerId, End, Millis, Rank, Rejection};
 
 /// The root cause of a job's end.
@@ -96,6 +97,22 @@ pub enum Cause {
     },
     /// The cluster can never give what the job wants.
     Impossible(Rejection),
+    /// Some containers did not come in time.
+    NotInTime {
+        /// How long the job had waited.
+        waited: Millis,
+        /// Those that did not come.
+        missing: Vec<Missing>,
+        /// How many came.
+        held: usize,
+    },
+    /// There never was room to ask for.
+    NoRoomInTime {
+        /// How long the job had waited.
+        waited: Millis,
+        /// What was missing, by the last look.
+        why: String,
+    },
     /// Somebody ended it.
     Killed(KillReason),
     /// The ResourceManager is gone.
@@ -173,6 +190,18 @@ impl fmt::Display for Cause {
             ),
             Self::Misbehaved { host, what } => write!(f, "the launcher on {host} {what}"),
             Self::Impossible(rejection) => rejection.fmt(f),
+            Self::NotInTime {
+                waited,
+                missing,
+                held,
+            } => shortfall::describe(f, *waited, missing, *held),
+            Self::NoRoomInTime { waited, why } => {
+                write!(
+                    f,
+                    "the job could not start within {} s: {why}",
+                    waited.0 / 1000
+                )
+            }
             Self::Killed(KillReason::Interrupted) => f.write_str("interrupted by the user"),
             Self::Killed(KillReason::NoReader) => {
                 f.write_str("nobody reads the output any more, so the job was ended")

@@ -1,7 +1,7 @@
 //! From the cause of the end to the verdict.
 
 use super::ranks::Ranks;
-use super::{Action, Cause, Event, Job, Phase, Seat, State, Verdict};
+use super::{Action, Cause, Event, Job, Phase, Seat, State, Unused, Verdict, unused};
 use crate::Millis;
 
 impl Job {
@@ -16,7 +16,7 @@ impl Job {
             return Vec::new();
         };
         match event {
-            Event::Granted(grant) => return vec![Action::Release(vec![grant.container])],
+            Event::Granted(grant) => return vec![unused(grant)],
             // The reason of a broken link comes a heartbeat later than the break.
             Event::ContainerEnded {
                 container,
@@ -57,6 +57,7 @@ impl Job {
 
     /// Ends the job for `cause`, from whatever state.
     pub(super) fn fail(&mut self, now: Millis, cause: Cause) -> Vec<Action> {
+        self.give_up_at = None;
         let state = std::mem::replace(&mut self.state, State::Over);
         let (ranks, held) = match state {
             State::Over => return Vec::new(),
@@ -81,7 +82,10 @@ impl Job {
         };
         let mut actions = Vec::new();
         if !held.is_empty() {
-            actions.push(Action::Release(held));
+            actions.push(Action::Release {
+                containers: held,
+                why: Unused::JobEnds,
+            });
         }
         let settle = matches!(cause, Cause::LinkLost { .. }).then(|| now.plus(self.limits.settle));
         let waits = ranks

@@ -1,45 +1,139 @@
 //! Containers that are of use only together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::shortfall::Missing;
 use super::words::{Grant, Seat};
-use crate::{ContainerId, NodeId, Placement};
+use crate::{ClusterView, ContainerId, NodeId, NodeShare, NodeView, Placement, Rank, Resources};
 
-/// One round of asking: what was wanted and what has come.
-#[derive(Debug)]
+/// What is wanted, what is asked for and what has come.
+///
+/// A share of the placement is *held* (its container is there), *outstanding* (asked for), or
+/// neither: its container was lost, and it is to be placed again.
+#[derive(Debug, Default)]
 pub(super) struct Gang {
-    round: u32,
     placement: Placement,
+    outstanding: BTreeMap<NodeId, Asked>,
     granted: BTreeMap<NodeId, Grant>,
 }
 
+/// One request that has not been served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Asked {
+    round: u32,
+    size: Resources,
+}
+
+/// What a new placement changes.
+#[derive(Debug)]
+pub(super) struct Change {
+    /// Nodes whose containers are there.
+    pub held: BTreeSet<NodeId>,
+    /// Nodes whose requests of earlier rounds stand.
+    pub kept: BTreeSet<NodeId>,
+    /// Requests are to be cleared or made.
+    pub asks: bool,
+    /// Containers that the placement has no use for.
+    pub dropped: Vec<ContainerId>,
+}
+
 impl Gang {
-    pub(super) const fn new(round: u32, placement: Placement) -> Self {
-        Self {
-            round,
-            placement,
-            granted: BTreeMap::new(),
+    /// Wants `placement` from now on; what it newly asks for belongs to `round`.
+    pub(super) fn want(&mut self, placement: Placement, round: u32) -> Change {
+        let nodes: BTreeSet<&NodeId> = placement.shares.iter().map(|share| &share.node).collect();
+        let mut dropped = Vec::new();
+        self.granted.retain(|node, grant| {
+            let of_use = nodes.contains(node);
+            if !of_use {
+                dropped.push(grant.container.clone());
+            }
+            of_use
+        });
+
+        let mut kept = BTreeSet::new();
+        let mut outstanding = BTreeMap::new();
+        for share in &placement.shares {
+            if self.granted.contains_key(&share.node) {
+                continue;
+            }
+            let standing = self.outstanding.get(&share.node);
+            let asked = match standing.filter(|asked| asked.size == share.ask) {
+                Some(asked) => {
+                    kept.insert(share.node.clone());
+                    *asked
+                }
+                None => Asked {
+                    round,
+                    size: share.ask,
+                },
+            };
+            outstanding.insert(share.node.clone(), asked);
+        }
+        let asks = outstanding != self.outstanding;
+        self.outstanding = outstanding;
+        self.placement = placement;
+        Change {
+            held: self.granted.keys().cloned().collect(),
+            kept,
+            asks,
+            dropped,
         }
     }
 
-    /// Takes a grant in, or gives back the container that nobody asked for: of an earlier round,
+    /// Takes a grant in, or hands back the one that nobody asked for: of a request that was replaced,
     /// on another node, or the second on one node.
-    pub(super) fn take(&mut self, grant: Grant) -> Result<(), ContainerId> {
-        let wanted = self.placement.shares.iter().any(|s| s.node == grant.node);
-        if grant.round != self.round || !wanted || self.granted.contains_key(&grant.node) {
-            return Err(grant.container);
+    pub(super) fn take(&mut self, grant: Grant) -> Result<(), Grant> {
+        match self.outstanding.get(&grant.node) {
+            Some(asked) if asked.round == grant.round => {
+                self.outstanding.remove(&grant.node);
+                self.granted.insert(grant.node.clone(), grant);
+                Ok(())
+            }
+            _ => Err(grant),
         }
-        self.granted.insert(grant.node.clone(), grant);
-        Ok(())
     }
 
-    pub(super) fn holds(&self, container: &ContainerId) -> bool {
-        self.granted.values().any(|g| g.container == *container)
+    /// A container is gone: whether it was one of ours.
+    pub(super) fn lose(&mut self, container: &ContainerId) -> bool {
+        let before = self.granted.len();
+        self.granted
+            .retain(|_, grant| grant.container != *container);
+        self.granted.len() < before
     }
 
+    /// Whether some share's container is neither there nor asked for.
+    pub(super) fn has_a_gap(&self) -> bool {
+        self.granted.len() + self.outstanding.len() < self.placement.shares.len()
+    }
+
+    /// The containers that are there.
     pub(super) fn held(&self) -> Vec<ContainerId> {
         let grants = self.granted.values();
         grants.map(|grant| grant.container.clone()).collect()
+    }
+
+    /// The shares whose containers are there.
+    pub(super) fn held_shares(&self) -> Vec<NodeShare> {
+        let shares = self.placement.shares.iter();
+        shares
+            .filter(|share| self.granted.contains_key(&share.node))
+            .cloned()
+            .collect()
+    }
+
+    /// The shares whose containers are not there, with their nodes' room in `view`.
+    pub(super) fn missing(&self, view: &ClusterView) -> Vec<Missing> {
+        let nodes = view.nodes.iter().map(|node| (&node.id, node));
+        let nodes: BTreeMap<&NodeId, &NodeView> = nodes.collect();
+        let shares = self.placement.shares.iter();
+        shares
+            .filter(|share| !self.granted.contains_key(&share.node))
+            .map(|share| Missing {
+                host: share.host.clone(),
+                ask: share.ask,
+                room: nodes.get(&share.node).map(|node| view.room(node)),
+            })
+            .collect()
     }
 
     /// Granted, wanted.
@@ -49,7 +143,7 @@ impl Gang {
 
     /// The seats of the job, once every container is there.
     pub(super) fn complete(&self) -> Option<Vec<Seat>> {
-        let seat = |(share, ranks): (&crate::NodeShare, Vec<crate::Rank>)| {
+        let seat = |(share, ranks): (&NodeShare, Vec<Rank>)| {
             let grant = self.granted.get(&share.node)?;
             Some(Seat {
                 container: grant.container.clone(),

@@ -7,11 +7,17 @@ use crate::Millis;
 pub struct Limits {
     /// Between two looks at a cluster without room.
     pub look_again: Millis,
-    /// From asking to the last grant; then everything is let go and asked again. Must stay under
-    /// the ResourceManager's own ten minutes, after which it takes idle containers back.
+    /// Requests that have brought nothing for so long are placed again; also the shortest span
+    /// between two askings, whatever the cluster does. At least [`SHORTEST_REISSUE`].
+    pub reissue: Millis,
+    /// From asking to the last grant; then everything is let go and asked again. At most
+    /// [`LONGEST_GANG`], and never below `reissue`.
     pub gang: Millis,
-    /// Pause after letting go, times the number of askings so far.
+    /// Longest first pause after letting go. It doubles each time, up to [`LONGEST_PAUSE`]; how much
+    /// of it is waited, at least half, is chance.
     pub pause: Millis,
+    /// From registration to the last grant; then the job is given up. `None`: it waits for ever.
+    pub wait: Option<Millis>,
     /// From the order to start to the last launcher's call. Includes YARN's copying of files.
     pub join: Millis,
     /// Between SIGTERM and SIGKILL.
@@ -22,16 +28,39 @@ pub struct Limits {
     pub settle: Millis,
 }
 
+/// A NodeManager's heartbeat: requests cannot be served sooner.
+pub const SHORTEST_REISSUE: Millis = Millis(1_000);
+/// The ResourceManager takes containers back that are not started ten minutes after it gave them.
+/// Chance lengthens the gang's span by up to a fifth, and a grant takes seconds to be heard of.
+pub const LONGEST_GANG: Millis = Millis(480_000);
+/// Longest pause after letting go.
+pub const LONGEST_PAUSE: Millis = Millis(60_000);
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
             look_again: Millis(1_000),
+            // Three heartbeats of a NodeManager, by Hadoop's default of one second.
+            reissue: Millis(3_000),
             gang: Millis(300_000),
             pause: Millis(3_000),
+            wait: None,
             join: Millis(300_000),
             grace: Millis(1_000),
             reap: Millis(5_000),
             settle: Millis(3_000),
+        }
+    }
+}
+
+impl Limits {
+    /// These, within the bounds that their fields name.
+    pub(super) fn bounded(self) -> Self {
+        let reissue = self.reissue.max(SHORTEST_REISSUE).min(LONGEST_GANG);
+        Self {
+            reissue,
+            gang: self.gang.clamp(reissue, LONGEST_GANG),
+            ..self
         }
     }
 }

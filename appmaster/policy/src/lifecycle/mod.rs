@@ -2,21 +2,30 @@
 //!
 //! ```text
 //! registered ─▶ snapshot ─▶ asked ─▶ all granted ─▶ started ─▶ all joined ─▶ running ─▶ over
-//!                  ▲  │ no room     │ not all in time
-//!                  └──┴─────────────┘ wait, look again
+//!                  ▲  │ no room   ▲ │ stalled: snapshot, the rest is placed again
+//!                  │  │           └─┤
+//!                  └──┴─────────────┘ not all in time: let go, wait, look again
 //! ```
 //!
 //! Nothing is started until every container is granted; no rank runs until every launcher has
 //! dialled in. The first cause of a failure stands. Whatever happens the job ends: every phase but
-//! the wait for room has a deadline, and the end itself has one.
+//! the wait for containers has a deadline, that one has one if the user gives it, and the end itself
+//! has one.
+//!
+//! Two askings are never closer than [`Limits::reissue`], whatever the cluster does. Jobs that each
+//! hold a part of what the other needs come out of it because both let go, at times and for pauses
+//! that chance keeps apart, and chance comes from the seed.
 
 mod asking;
 mod cause;
+mod chance;
 mod ending;
 mod gang;
+mod gathering;
 mod limits;
 mod ranks;
 mod running;
+mod shortfall;
 mod starting;
 mod words;
 
@@ -24,19 +33,38 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 pub use cause::{Cause, KillReason};
-pub use limits::Limits;
-pub use words::{Action, Event, Grant, Phase, Seat, Stage, Verdict};
+pub use limits::{LONGEST_GANG, LONGEST_PAUSE, Limits, SHORTEST_REISSUE};
+pub use shortfall::Missing;
+pub use words::{Action, Event, Grant, Phase, Seat, Stage, Unused, Verdict};
 
+use self::chance::Chance;
 use self::gang::Gang;
 use self::ranks::Ranks;
-use crate::{ContainerId, Demand, Millis};
+use self::shortfall::Shortfall;
+use crate::{ClusterView, ContainerId, Demand, Millis, NodeShare, Placement, Rejection, allocate};
+
+/// A container allocator.
+type Place = fn(&Demand, &ClusterView, &[NodeShare]) -> Result<Placement, Rejection>;
 
 /// One job.
 pub struct Job {
     demand: Demand,
     limits: Limits,
+    place: Place,
+    chance: Chance,
     /// Askings so far.
     round: u32,
+    /// Gangs that were let go.
+    let_go: u32,
+    /// The newest look at the cluster, and when it was answered.
+    view: Option<ClusterView>,
+    looked: Millis,
+    /// The last look said that the job can never be placed.
+    doubted: bool,
+    /// What was missing, the last time it was tried.
+    shortfall: Option<Shortfall>,
+    /// When waiting for containers ends the job.
+    give_up_at: Option<Millis>,
     state: State,
 }
 
@@ -48,7 +76,13 @@ enum State {
     /// No room, or the gang was let go.
     Waiting { until: Millis },
     /// Asked, not all granted.
-    Gathering { gang: Gang, until: Millis },
+    Gathering {
+        gang: Gang,
+        /// When all is let go.
+        until: Millis,
+        /// When the nodes are looked at again, if nothing comes before; `None` while they are.
+        look_at: Option<Millis>,
+    },
     /// All granted and ordered to start, not all joined.
     Starting {
         seats: Vec<Seat>,
@@ -96,13 +130,22 @@ impl State {
 }
 
 impl Job {
-    /// A job that has not begun.
+    /// A job that has not begun. `limits` are taken within the bounds that their fields name; `seed`
+    /// is to differ from other jobs' seeds.
     #[must_use]
-    pub fn new(demand: Demand, limits: Limits) -> Self {
+    pub fn new(demand: Demand, limits: Limits, seed: u64) -> Self {
         Self {
             demand,
-            limits,
+            limits: limits.bounded(),
+            place: allocate::place,
+            chance: Chance::new(seed),
             round: 0,
+            let_go: 0,
+            view: None,
+            looked: Millis(0),
+            doubted: false,
+            shortfall: None,
+            give_up_at: None,
             state: State::New,
         }
     }
@@ -110,13 +153,13 @@ impl Job {
     /// When [`Event::Tick`] is due, if nothing else happens before.
     #[must_use]
     pub fn wakes_at(&self) -> Option<Millis> {
-        match &self.state {
+        let by_state = match &self.state {
             State::New | State::Looking | State::Running { .. } | State::Over => None,
-            State::Waiting { until }
-            | State::Gathering { until, .. }
-            | State::Starting { until, .. } => Some(*until),
-            State::Ending { until, settle, .. } => Some(settle.map_or(*until, |at| at.min(*until))),
-        }
+            State::Waiting { until } | State::Starting { until, .. } => Some(*until),
+            State::Gathering { until, look_at, .. } => earliest(Some(*until), *look_at),
+            State::Ending { until, settle, .. } => earliest(Some(*until), *settle),
+        };
+        earliest(by_state, self.give_up_at)
     }
 
     /// Whether the verdict is out.
@@ -135,16 +178,20 @@ impl Job {
         if let Event::ResourceManagerLost { silent } = event {
             return self.fail(now, Cause::ResourceManagerLost { silent });
         }
+        if matches!(event, Event::Tick) && self.give_up_at.is_some_and(|at| now >= at) {
+            return self.give_up(now);
+        }
         match &mut self.state {
             State::New => match event {
-                Event::Registered => self.look(),
+                Event::Registered => {
+                    self.give_up_at = self.limits.wait.map(|span| now.plus(span));
+                    self.look()
+                }
                 other => surplus(other),
             },
             State::Looking => match event {
-                Event::Snapshot(view) => self.place(now, &view),
-                Event::SnapshotFailed(why) => {
-                    self.wait_for_room(now, format!("the nodes cannot be read: {why}"))
-                }
+                Event::Snapshot(view) => self.place(now, view),
+                Event::SnapshotFailed(why) => self.no_sight(now, &why),
                 other => surplus(other),
             },
             State::Waiting { until } => match event {
@@ -163,9 +210,21 @@ impl Job {
 /// A grant that nobody waits for goes back; everything else is ignored.
 fn surplus(event: Event) -> Vec<Action> {
     match event {
-        Event::Granted(grant) => vec![Action::Release(vec![grant.container])],
+        Event::Granted(grant) => vec![unused(grant)],
         _ => Vec::new(),
     }
+}
+
+/// Gives back a container that nobody waits for.
+fn unused(grant: Grant) -> Action {
+    Action::Release {
+        containers: vec![grant.container],
+        why: Unused::NotWanted,
+    }
+}
+
+fn earliest(one: Option<Millis>, other: Option<Millis>) -> Option<Millis> {
+    one.into_iter().chain(other).min()
 }
 
 #[cfg(test)]

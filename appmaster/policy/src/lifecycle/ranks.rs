@@ -17,6 +17,8 @@ pub(super) struct Ranks {
     hosts: BTreeMap<Rank, String>,
     /// Some rank is, or was, in `MPI_Init`.
     pmi_seen: bool,
+    /// How many had ended when it was last shown.
+    shown: usize,
     /// The first rank that returned 0 without ever calling `MPI_Init`.
     silent: Option<Rank>,
 }
@@ -33,6 +35,7 @@ impl Ranks {
             total: hosts.len(),
             hosts,
             seats,
+            shown: 0,
             pmi_seen: false,
             silent: None,
         }
@@ -51,6 +54,16 @@ impl Ranks {
             ended: self.total - self.running.len(),
             ranks: self.total,
         }
+    }
+
+    /// The phase, when enough ranks have ended since the last time: a hundredth of them.
+    pub(super) fn progress(&mut self) -> Option<Phase> {
+        let ended = self.total - self.running.len();
+        if ended - self.shown < self.total.div_ceil(100) {
+            return None;
+        }
+        self.shown = ended;
+        Some(self.phase())
     }
 
     /// The ranks of `container` are gone with it.

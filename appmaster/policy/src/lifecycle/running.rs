@@ -1,6 +1,6 @@
 //! While ranks run.
 
-use super::{Action, Event, Job, State, Verdict};
+use super::{Action, Event, Job, State, Verdict, unused};
 use crate::Millis;
 
 impl Job {
@@ -9,7 +9,7 @@ impl Job {
             return Vec::new();
         };
         if let Event::Granted(grant) = event {
-            return vec![Action::Release(vec![grant.container])];
+            return vec![unused(grant)];
         }
         if let Some(cause) = ranks.hear(event) {
             return self.fail(now, cause);
@@ -18,6 +18,6 @@ impl Job {
             self.state = State::Over;
             return vec![Action::Finish(Verdict { cause: None })];
         }
-        Vec::new()
+        ranks.progress().map(Action::Show).into_iter().collect()
     }
 }

@@ -1,7 +1,7 @@
 //! From the order to start to the last launcher's call.
 
 use super::ranks::{self, Ranks};
-use super::{Action, Cause, Event, Job, Phase, State};
+use super::{Action, Cause, Event, Job, Phase, State, unused};
 use crate::{ContainerId, Millis};
 
 impl Job {
@@ -66,7 +66,7 @@ impl Job {
                 let waited = self.limits.join;
                 self.fail(now, Cause::NotJoined { hosts, waited })
             }
-            Event::Granted(grant) => vec![Action::Release(vec![grant.container])],
+            Event::Granted(grant) => vec![unused(grant)],
             _ => Vec::new(),
         }
     }

@@ -24,7 +24,7 @@ fn cluster(nodes: usize, used_mib: u64) -> ClusterView {
 fn job(processes: u32) -> Job {
     let processes = NonZeroU32::new(processes).unwrap();
     let demand = Demand::anywhere(processes, Resources::new(1024, 1));
-    Job::new(demand, Limits::default())
+    Job::new(demand, Limits::default(), 1)
 }
 
 fn granted(node: usize, round: u32) -> Event {
@@ -34,6 +34,13 @@ fn granted(node: usize, round: u32) -> Event {
         resources: Resources::new(2048, 1),
         round,
     })
+}
+
+fn released(container: &str, why: Unused) -> Action {
+    Action::Release {
+        containers: vec![ContainerId(container.into())],
+        why,
+    }
 }
 
 fn ended(rank: u32, end: End, stage: Stage) -> Event {
@@ -53,7 +60,7 @@ fn running() -> Job {
     );
     let asked = job.step(Millis(0), Event::Snapshot(cluster(2, 0)));
     assert!(
-        matches!(&asked[0], Action::Ask { round: 1, placement } if placement.shares.len() == 2)
+        matches!(&asked[0], Action::Ask { round: 1, placement, .. } if placement.shares.len() == 2)
     );
     assert!(!starts(&job.step(Millis(0), granted(1, 1))));
     assert!(starts(&job.step(Millis(0), granted(2, 1))));
@@ -151,7 +158,8 @@ fn a_rank_that_leaves_before_mpi_init_does_not_leave_the_others_waiting() {
             news.reverse();
         }
         let [first, second] = news;
-        assert!(job.step(Millis(1), first).is_empty());
+        let before = job.step(Millis(1), first);
+        assert!(!before.iter().any(|a| matches!(a, Action::Stop { .. })));
         assert!(matches!(
             job.step(Millis(1), second)[0],
             Action::Stop { .. }
@@ -245,15 +253,14 @@ fn a_gang_that_stays_incomplete_is_let_go_and_asked_for_again() {
             .is_empty()
     );
     assert!(!job.step(Millis(5), granted(1, 1)).is_empty());
-    let due = job.wakes_at().unwrap();
-    assert_eq!(due, Limits::default().gang);
+    let due = Millis(Limits::default().gang.0 * 6 / 5);
     let actions = job.step(due, Event::Tick);
-    assert_eq!(actions[0], Action::Release(vec![ContainerId("c1".into())]));
+    assert_eq!(actions[0], released("c1", Unused::Incomplete));
     assert!(matches!(&actions[1], Action::Ask { placement, .. } if placement.shares.is_empty()));
     // A grant of the old round that comes late goes back too.
     assert_eq!(
         job.step(due, granted(2, 1)),
-        [Action::Release(vec![ContainerId("c2".into())])]
+        [released("c2", Unused::NotWanted)]
     );
     let again = job.wakes_at().unwrap();
     assert_eq!(job.step(again, Event::Tick), [Action::TakeSnapshot]);
@@ -271,7 +278,7 @@ fn surplus_containers_go_back() {
     );
     assert_eq!(
         job.step(Millis(0), granted(2, 1)),
-        [Action::Release(vec![ContainerId("c2".into())])]
+        [released("c2", Unused::NotWanted)]
     );
 }
 
@@ -311,7 +318,7 @@ fn a_container_that_cannot_start_ends_the_job_and_frees_the_rest() {
             why: "connection refused".into(),
         },
     );
-    assert!(matches!(&actions[0], Action::Release(held) if held.len() == 2));
+    assert!(matches!(&actions[0], Action::Release { containers, .. } if containers.len() == 2));
     assert_eq!(
         verdict(&actions).as_deref(),
         Some("the NodeManager of n2 did not start the job's container: connection refused")

@@ -1,5 +1,8 @@
 //! What the machine hears and what it says.
 
+use std::collections::BTreeSet;
+use std::fmt;
+
 use super::cause::{Cause, KillReason};
 use crate::{ClusterView, ContainerId, End, Millis, NodeId, Placement, Rank, Resources};
 
@@ -115,15 +118,25 @@ pub enum Stage {
 pub enum Action {
     /// Read the nodes.
     TakeSnapshot,
-    /// Ask for one container a share, all in one allocate call. Replaces what was asked before.
+    /// Ask for one container a share, the shares of `held` and `kept` nodes aside; whatever else is
+    /// outstanding is cleared, all in one allocate call. An empty placement clears everything.
     Ask {
-        /// Counts the askings of this job, from 1.
+        /// Counts the askings of this job, from 1. Grants of what is newly asked for carry it.
         round: u32,
-        /// What to ask for.
+        /// All shares of the job.
         placement: Placement,
+        /// Nodes whose containers are there.
+        held: BTreeSet<NodeId>,
+        /// Nodes whose requests of earlier rounds stand as they are, served meanwhile or not.
+        kept: BTreeSet<NodeId>,
     },
     /// Give containers back that are not used.
-    Release(Vec<ContainerId>),
+    Release {
+        /// Which.
+        containers: Vec<ContainerId>,
+        /// Why.
+        why: Unused,
+    },
     /// Start the launchers, on all nodes at once.
     Start(Vec<Seat>),
     /// All launchers are there: hand out the ranks.
@@ -137,6 +150,27 @@ pub enum Action {
     Finish(Verdict),
     /// The phase changed; for whoever watches.
     Show(Phase),
+}
+
+/// Why containers are given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unused {
+    /// It came after its node, or its size, was no longer wanted.
+    NotWanted,
+    /// The others did not come in time.
+    Incomplete,
+    /// The job ends before they were put to use.
+    JobEnds,
+}
+
+impl fmt::Display for Unused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotWanted => "its node or its size is no longer wanted",
+            Self::Incomplete => "the job's other containers did not come in time",
+            Self::JobEnds => "the job ends",
+        })
+    }
 }
 
 /// One container of the job and its ranks.

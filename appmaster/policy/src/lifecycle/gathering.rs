@@ -1,0 +1,164 @@
+//! From asking to the last grant: placing the rest again, and letting go.
+
+use std::collections::BTreeSet;
+
+use super::limits::LONGEST_PAUSE;
+use super::shortfall::Shortfall;
+use super::{Action, Cause, Event, Job, Phase, State, Unused, unused};
+use crate::{ClusterView, Millis, Placement};
+
+impl Job {
+    pub(super) fn gather(&mut self, now: Millis, event: Event) -> Vec<Action> {
+        let next_look = self.looked.plus(self.limits.reissue);
+        let State::Gathering {
+            gang,
+            until,
+            look_at,
+        } = &mut self.state
+        else {
+            return Vec::new();
+        };
+        match event {
+            Event::Granted(grant) => {
+                if let Err(grant) = gang.take(grant) {
+                    return vec![unused(grant)];
+                }
+                // Something comes: that is no stall.
+                *look_at = look_at.map(|_| now.plus(self.limits.reissue));
+                let mut actions = vec![self.granted_so_far()];
+                actions.extend(self.start_if_complete(now));
+                actions
+            }
+            // An idle container can still be lost: its node went away. Its part is placed again, as
+            // soon as the rate allows.
+            Event::ContainerEnded { container, .. } if gang.lose(&container) => {
+                *look_at = look_at.map(|_| now.max(next_look));
+                vec![self.granted_so_far()]
+            }
+            Event::Snapshot(view) if look_at.is_none() => self.place_rest(now, view),
+            Event::SnapshotFailed(_) if look_at.is_none() => {
+                self.looked = now;
+                *look_at = Some(now.plus(self.limits.reissue));
+                Vec::new()
+            }
+            Event::Tick if now >= *until => self.let_go(now),
+            Event::Tick if look_at.is_some_and(|at| now >= at) => {
+                *look_at = None;
+                vec![Action::TakeSnapshot]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn granted_so_far(&self) -> Action {
+        let (granted, wanted) = match &self.state {
+            State::Gathering { gang, .. } => gang.progress(),
+            _ => (0, 0),
+        };
+        Action::Show(Phase::WaitingForContainers { granted, wanted })
+    }
+
+    /// The requests have stalled, and the look that was ordered for it is answered: what is held
+    /// stays, the rest is placed again.
+    fn place_rest(&mut self, now: Millis, view: ClusterView) -> Vec<Action> {
+        let State::Gathering { gang, look_at, .. } = &mut self.state else {
+            return Vec::new();
+        };
+        let answer = (self.place)(&self.demand, &view, &gang.held_shares());
+        *look_at = Some(now.plus(self.limits.reissue));
+        self.view = Some(view);
+        self.looked = now;
+        match answer {
+            Ok(placement) => self.ask(now, placement),
+            Err(rejection) if self.may_pass(&rejection) => match &self.state {
+                // What was lost cannot be had beside what is held.
+                State::Gathering { gang, .. } if gang.has_a_gap() => self.let_go(now),
+                // What is asked for stays asked for.
+                _ => Vec::new(),
+            },
+            Err(rejection) => self.fail(now, Cause::Impossible(rejection)),
+        }
+    }
+
+    /// Orders the start once nothing is missing.
+    pub(super) fn start_if_complete(&mut self, now: Millis) -> Vec<Action> {
+        let State::Gathering { gang, .. } = &self.state else {
+            return Vec::new();
+        };
+        let Some(seats) = gang.complete() else {
+            return Vec::new();
+        };
+        let wanted = seats.len();
+        self.give_up_at = None;
+        self.state = State::Starting {
+            seats: seats.clone(),
+            joined: BTreeSet::new(),
+            until: now.plus(self.limits.join),
+        };
+        vec![
+            Action::Start(seats),
+            Action::Show(Phase::StartingContainers { joined: 0, wanted }),
+        ]
+    }
+
+    /// Gives everything back and asks again later, so that two half-served jobs cannot wait for
+    /// each other for ever.
+    fn let_go(&mut self, now: Millis) -> Vec<Action> {
+        self.note_shortfall();
+        let pause = self.pause();
+        let next_look = self.looked.plus(self.limits.reissue);
+        let State::Gathering { gang, .. } = &self.state else {
+            return Vec::new();
+        };
+        let held = gang.held();
+        let (granted, wanted) = gang.progress();
+        self.state = State::Waiting {
+            until: now.plus(pause).max(next_look),
+        };
+        let seconds = pause.0.div_ceil(1000);
+        let why = match granted {
+            0 => format!(
+                "none of {wanted} containers came in time; they are asked for again in {seconds} s"
+            ),
+            _ => format!(
+                "only {granted} of {wanted} containers came in time; they were given back and are \
+                 asked for again in {seconds} s"
+            ),
+        };
+        let mut actions = Vec::new();
+        if !held.is_empty() {
+            actions.push(Action::Release {
+                containers: held,
+                why: Unused::Incomplete,
+            });
+        }
+        actions.push(Action::Ask {
+            round: self.round,
+            placement: Placement::default(),
+            held: BTreeSet::new(),
+            kept: BTreeSet::new(),
+        });
+        actions.push(Action::Show(Phase::WaitingForRoom(why)));
+        actions
+    }
+
+    /// How long to stay away: each time up to twice as long as the last, by chance at least half of
+    /// that, so that two jobs in each other's way part.
+    fn pause(&mut self) -> Millis {
+        let doubled = 1u64.checked_shl(self.let_go).unwrap_or(u64::MAX);
+        let whole = Millis(self.limits.pause.0.saturating_mul(doubled)).min(LONGEST_PAUSE);
+        self.let_go = self.let_go.saturating_add(1);
+        self.chance.between(Millis(whole.0 / 2), whole)
+    }
+
+    /// Remembers what is missing now.
+    pub(super) fn note_shortfall(&mut self) {
+        let (State::Gathering { gang, .. }, Some(view)) = (&self.state, &self.view) else {
+            return;
+        };
+        self.shortfall = Some(Shortfall::Containers {
+            missing: gang.missing(view),
+            held: gang.progress().0,
+        });
+    }
+}
