@@ -93,6 +93,14 @@ impl Progress {
         }
     }
 
+    /// Takes the line away while `speak` writes something that stays.
+    pub(crate) fn aside(&self, speak: impl FnOnce()) {
+        match &self.bar {
+            Some(bar) => bar.suspend(speak),
+            None => speak(),
+        }
+    }
+
     /// Takes the line away.
     pub(crate) fn clear(&mut self) {
         self.waiting.clone_from(&self.said);

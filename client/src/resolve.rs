@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use job::exit::Exit;
 use proto_hadoop::conf::{Configuration, ResourceManagers};
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Placement};
 use crate::environment;
 use crate::failure::Failure;
+use crate::history;
+use crate::wanted::Wanted;
 
 /// The cluster, as Hadoop's settings on this machine describe it.
 pub(crate) struct Cluster {
@@ -19,7 +21,13 @@ pub(crate) struct Cluster {
 
 /// A job with nothing left open.
 pub(crate) struct Resolved {
-    pub processes: u32,
+    /// How many processes, by which mode, over which list.
+    pub wanted: Wanted,
+    /// The flags of placement that need no further thought.
+    pub placement: Placement,
+    /// Share of its time that the program waited for messages, 0 to 1, when it was last run; for
+    /// `-r auto` alone.
+    pub communication_share: Option<f64>,
     pub program: PathBuf,
     pub args: Vec<String>,
     pub name: String,
@@ -98,6 +106,10 @@ impl Resolved {
         let usage = |sentence: String| Failure::new(Exit::Usage, sentence);
         let (program, args) = given.program().map_err(usage)?;
         let program = PathBuf::from(program);
+        let wanted = Wanted::new(&given.placement).map_err(|e| Failure::new(Exit::Usage, e))?;
+        let communication_share = history::state_folder(&|name| std::env::var_os(name))
+            .filter(|_folder| wanted.auto)
+            .and_then(|folder| history::communication_share(&program, &folder));
         let short = program.file_name().unwrap_or(program.as_os_str());
         let name = given
             .name
@@ -111,7 +123,9 @@ impl Resolved {
             MINIMUM_ALLOCATION_MIB,
         )?;
         Ok(Self {
-            processes: given.placement.processes.unwrap_or(1),
+            wanted,
+            placement: given.placement,
+            communication_share,
             program,
             args,
             name,

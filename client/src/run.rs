@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use job::exit::Exit;
+use job::report::Report;
+use job::wire;
 use proto_hadoop::{ApplicationClient, ApplicationId};
 
 use crate::arguments::Arguments;
@@ -16,12 +18,12 @@ use crate::resolve::{Cluster, Resolved};
 use crate::stage::{self, stage};
 use crate::submit::submit;
 use crate::timing::{self, Stamps};
-use crate::{kill, preflight};
+use crate::{history, kill, preflight};
 
 /// From the command line to the exit code.
 pub(crate) fn main() -> ExitCode {
     let started_us = timing::now_us();
-    let given = match Arguments::read(std::env::args_os()) {
+    let given = match Arguments::parse(std::env::args_os()) {
         Ok(given) => given,
         Err(error) => return usage(&error),
     };
@@ -61,6 +63,7 @@ fn usage(error: &clap::Error) -> ExitCode {
 }
 
 async fn run(given: Arguments, started_us: i64) -> Result<u8, Failure> {
+    given.notes.iter().for_each(say);
     let signals = Signals::listen();
     let mut signals = signals
         .map_err(|error| Failure::new(Exit::Lost, format!("cannot listen to signals: {error}")))?;
@@ -79,7 +82,7 @@ async fn run(given: Arguments, started_us: i64) -> Result<u8, Failure> {
             staged(&resolved, &cluster)
         )
     };
-    let (application, staged) = tokio::select! {
+    let (checked, staged) = tokio::select! {
         ready = ready => ready?,
         signal = signals.ending() => {
             progress.clear();
@@ -87,8 +90,12 @@ async fn run(given: Arguments, started_us: i64) -> Result<u8, Failure> {
             return Ok(128u8.saturating_add(signal));
         }
     };
+    if let Some(reason) = &checked.chosen {
+        let mode = checked.demand.mode;
+        progress.aside(|| say(format!("-r auto: {mode}, because {reason}")));
+    }
     let keys = Keys::generate()?;
-    submit(&rm, application.id, &resolved, &cluster, &staged, &keys).await?;
+    submit(&rm, &checked, &resolved, &cluster, &staged, &keys).await?;
     let mut stamps = Stamps {
         started_us,
         submitted_us: timing::now_us(),
@@ -97,13 +104,16 @@ async fn run(given: Arguments, started_us: i64) -> Result<u8, Failure> {
     };
     let follower = Follower {
         rm: &rm,
-        id: application.id,
+        id: checked.application.id,
         keys: &keys,
         progress,
         signals,
     };
     let ended: Ended = follower.follow().await?;
     stamps.finished_us = timing::now_us();
+    if let Some(verdict) = &ended.verdict {
+        remember(verdict, ended.code, &resolved);
+    }
     if !ended.sentence.is_empty() {
         say(&ended.sentence);
     }
@@ -113,6 +123,17 @@ async fn run(given: Arguments, started_us: i64) -> Result<u8, Failure> {
         }
     }
     Ok(ended.code)
+}
+
+/// Keeps what the run has taught about the program. Nobody but a later `-r auto` misses it where that
+/// fails.
+fn remember(verdict: &wire::Verdict, code: u8, resolved: &Resolved) {
+    let report = serde_json::from_str::<Report>(&verdict.report);
+    let folder = history::state_folder(&|name| std::env::var_os(name));
+    if let (Ok(mut report), Some(folder)) = (report, folder) {
+        report.exit_code = code.into();
+        let _remembered = history::remember(&report, &resolved.program, &folder).is_ok();
+    }
 }
 
 /// Brings the program to where the nodes find it.

@@ -1,18 +1,20 @@
 //! Hands the application over to the ResourceManager.
 
+use std::num::NonZeroU32;
+use std::time::Duration;
+
 use credentials::Credentials;
 use job::exit::Exit;
 use job::role::BINARY_LINK;
-use job::{Description, Role, Staged, StagedKind, Yielding, secrets};
-use policy::Mode;
+use job::{Description, Role, Staged, StagedKind, secrets};
 use proto_hadoop::yarn::{
     ApplicationSubmission, ContainerLaunch, LocalResource, LocalResourceKind, Resource, Visibility,
 };
-use proto_hadoop::{ApplicationClient, ApplicationId, CallError};
+use proto_hadoop::{ApplicationClient, CallError};
 
 use crate::failure::Failure;
 use crate::keys::Keys;
-use crate::preflight::unavailable;
+use crate::preflight::{Checked, unavailable};
 use crate::resolve::{Cluster, Resolved};
 use crate::stage::Outcome;
 
@@ -27,16 +29,17 @@ const ATTEMPTS: u32 = 1;
 /// limit is 1 MiB for all of it.
 const DESCRIPTION_MAX: usize = 512 * 1024;
 
-/// Submits the application `id`.
+/// Submits the application that was `checked`.
 pub(crate) async fn submit(
     rm: &ApplicationClient,
-    id: ApplicationId,
+    checked: &Checked,
     resolved: &Resolved,
     cluster: &Cluster,
     staged: &Outcome,
     keys: &Keys,
 ) -> Result<(), Failure> {
-    let launch = launch(resolved, cluster, staged, keys)?;
+    let id = checked.application.id;
+    let launch = launch(resolved, checked, cluster, staged, keys)?;
     let resource = Resource {
         memory_mib: AM_MEMORY_MIB,
         vcores: 1,
@@ -70,11 +73,12 @@ pub(crate) async fn submit(
 
 fn launch(
     resolved: &Resolved,
+    checked: &Checked,
     cluster: &Cluster,
     staged: &Outcome,
     keys: &Keys,
 ) -> Result<ContainerLaunch, Failure> {
-    let description = serde_json::to_vec(&describe(resolved, cluster, staged));
+    let description = serde_json::to_vec(&describe(resolved, checked, cluster, staged));
     let description = description.map_err(|e| Failure::new(Exit::Lost, e))?;
     if description.len() > DESCRIPTION_MAX {
         return Err(Failure::new(
@@ -128,30 +132,42 @@ fn launch(
     })
 }
 
-fn describe(resolved: &Resolved, cluster: &Cluster, staged: &Outcome) -> Description {
+fn describe(
+    resolved: &Resolved,
+    checked: &Checked,
+    cluster: &Cluster,
+    staged: &Outcome,
+) -> Description {
+    let demand = &checked.demand;
+    let given = &resolved.placement;
+    let ms = |span: Option<Duration>| Some(u64::try_from(span?.as_millis()).unwrap_or(u64::MAX));
     Description {
         build: job::BUILD.into(),
         user: cluster.user.clone(),
         rm_client: cluster.resource_managers.client.clone(),
         rm_scheduler: cluster.resource_managers.scheduler.clone(),
-        processes: resolved.processes,
-        memory_per_process_mib: resolved.memory_mib,
-        memory_is_explicit: resolved.memory_is_explicit,
-        vcores_per_process: resolved.vcores,
-        oversubscribe: true,
-        mode: Mode::All.to_string(),
-        listed: Vec::new(),
-        nodes: None,
-        pack: false,
-        same_rack: false,
-        sort_nodes: true,
-        exclude: Vec::new(),
-        node_label: None,
-        reissue_after_ms: None,
-        gang_timeout_ms: None,
-        wait_timeout_ms: None,
+        processes: demand.processes.get(),
+        memory_per_process_mib: demand.unit.memory.0,
+        memory_is_explicit: demand.memory_is_explicit,
+        vcores_per_process: demand.unit.vcores.0,
+        oversubscribe: demand.oversubscribe,
+        mode: demand.mode.to_string(),
+        listed: demand
+            .listed
+            .iter()
+            .map(|entry| (entry.host.clone(), entry.processes))
+            .collect(),
+        nodes: demand.nodes.map(NonZeroU32::get),
+        pack: demand.pack,
+        same_rack: demand.same_rack,
+        sort_nodes: demand.sort_nodes,
+        exclude: checked.excluded.clone(),
+        node_label: checked.node_label.clone(),
+        reissue_after_ms: ms(given.reissue_after),
+        gang_timeout_ms: ms(given.gang_timeout),
+        wait_timeout_ms: ms(given.wait_timeout),
         explain: false,
-        yielding: Yielding::Auto,
+        yielding: given.yielding,
         am_memory_mib: AM_MEMORY_MIB,
         allocation_step_mib: resolved.allocation_step_mib,
         program: staged.program_link.clone(),

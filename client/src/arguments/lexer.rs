@@ -78,7 +78,17 @@ pub(super) struct Known {
     /// Other spellings, without dashes.
     pub aliases: Vec<String>,
     pub short: Option<char>,
-    pub takes_value: bool,
+    pub value: Value,
+}
+
+/// Whether an option has a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Value {
+    None,
+    /// Behind `=` only.
+    Optional,
+    /// Behind `=`, or the next word.
+    Required,
 }
 
 /// The command line in canonical form.
@@ -142,22 +152,24 @@ pub(super) fn lex(
             },
         };
         let mut canonical = OsString::from(format!("--{}", found.long));
-        match (found.takes_value, value) {
-            (false, None) => {}
-            (false, Some(value)) => {
+        let value = match (found.value, value.map(OsStr::to_owned)) {
+            (Value::None, Some(value)) => {
                 return Err(format!(
                     "{} takes no value, but {} was given",
                     option.written,
                     value.display()
                 ));
             }
-            (true, value) => {
-                let Some(value) = value.map(OsStr::to_owned).or_else(|| words.next()) else {
-                    return Err(format!("{} wants a value", option.written));
-                };
-                canonical.push("=");
-                canonical.push(value);
-            }
+            (Value::None | Value::Optional, value) => value,
+            (Value::Required, given) => Some(
+                given
+                    .or_else(|| words.next())
+                    .ok_or_else(|| format!("{} wants a value", option.written))?,
+            ),
+        };
+        if let Some(value) = value {
+            canonical.push("=");
+            canonical.push(value);
         }
         lexed.words.push(canonical);
     }
@@ -212,7 +224,8 @@ impl<'a> Given<'a> {
             return None;
         }
         let mut candidates = known.iter();
-        let found = candidates.find(|known| known.short == Some(letter) && known.takes_value)?;
+        let found = candidates
+            .find(|known| known.short == Some(letter) && known.value == Value::Required)?;
         Some((found, OsStr::new(rest)))
     }
 
@@ -258,22 +271,23 @@ mod tests {
     use super::*;
 
     fn known() -> Vec<Known> {
-        let option = |long: &str, aliases: &[&str], short, takes_value| Known {
+        let option = |long: &str, aliases: &[&str], short, value| Known {
             long: long.to_owned(),
             aliases: aliases.iter().map(|alias| (*alias).to_owned()).collect(),
             short,
-            takes_value,
+            value,
         };
         vec![
-            option("processes", &["np"], Some('n'), true),
-            option("hostfile", &["machinefile"], Some('f'), true),
-            option("hosts", &["host"], Some('H'), true),
-            option("processes-per-node", &["ppn"], None, true),
-            option("priority", &[], Some('p'), true),
-            option("label", &[], None, false),
-            option("list", &[], None, true),
-            option("queue", &[], None, true),
-            option("help", &[], Some('h'), false),
+            option("processes", &["np"], Some('n'), Value::Required),
+            option("hostfile", &["machinefile"], Some('f'), Value::Required),
+            option("hosts", &["host"], Some('H'), Value::Required),
+            option("processes-per-node", &["ppn"], None, Value::Required),
+            option("priority", &[], Some('p'), Value::Required),
+            option("label", &[], None, Value::None),
+            option("list", &[], None, Value::Required),
+            option("queue", &[], None, Value::Required),
+            option("help", &[], Some('h'), Value::None),
+            option("explain", &[], None, Value::Optional),
         ]
     }
 
@@ -315,6 +329,8 @@ mod tests {
         assert_eq!(words("-p -3"), "--priority=-3");
         assert_eq!(words("-p-3"), "--priority=-3");
         assert_eq!(words("-queue= -help"), "--queue= --help");
+        assert_eq!(words("--explain ./cpi"), "--explain -- ./cpi");
+        assert_eq!(words("-explain=x -n4"), "--explain=x --processes=4");
     }
 
     #[test]

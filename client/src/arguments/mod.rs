@@ -14,7 +14,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser};
 
 use crate::words;
-pub(crate) use placement::{PROCESSES_MAX, Placement};
+pub(crate) use placement::{PROCESSES_MAX, Placement, Relax};
 
 /// Runs MPI programs on a Hadoop YARN cluster, as mpiexec does on its own hosts.
 #[derive(Debug, Parser)]
@@ -114,7 +114,7 @@ impl Arguments {
     ///
     /// # Errors
     /// What clap would print, also for `--help`.
-    pub(crate) fn read(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+    pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let mut words = words.into_iter();
         let own_name = words.next().unwrap_or_else(|| "gerbil-run".into());
         let lexed = lexer::lex(words, &known(), &is_list)
@@ -169,7 +169,11 @@ fn known() -> Vec<lexer::Known> {
                 .map(str::to_owned)
                 .collect(),
             short: argument.get_short(),
-            takes_value: argument.get_action().takes_values(),
+            value: match argument.get_num_args() {
+                Some(range) if !range.takes_values() => lexer::Value::None,
+                Some(range) if range.min_values() == 0 => lexer::Value::Optional,
+                Some(_) | None => lexer::Value::Required,
+            },
         })
     });
     known.collect()
@@ -188,7 +192,7 @@ mod tests {
 
     fn parse(line: &str) -> Result<Arguments, clap::Error> {
         let words = std::iter::once("gerbil-run").chain(line.split_whitespace());
-        Arguments::read(words.map(OsString::from))
+        Arguments::parse(words.map(OsString::from))
     }
 
     #[test]

@@ -5,10 +5,6 @@
 //! position; what [`HostList::deal`] makes of a list and a number of processes is fixed by the list
 //! alone.
 
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the flags of placement are not yet acted on")
-)]
 mod deal;
 mod error;
 mod line;
@@ -16,6 +12,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use deal::{in_order, one_each_first};
 pub(crate) use error::HostListError;
 pub(crate) use read::{inline, read};
 

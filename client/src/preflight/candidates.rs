@@ -1,0 +1,323 @@
+//! The nodes that the job may use, and which of them the user's names mean.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use job::exit::Exit;
+use policy::{Listed, Mode, NodeId, NodeView, Resources};
+use proto_hadoop::yarn::{NodeReport, NodeState};
+
+use crate::failure::Failure;
+use crate::names::{Hosts, NameError};
+use crate::wanted::{Entry, Wanted};
+
+/// Of each host the entry that was heard of last: a NodeManager that was restarted leaves its old
+/// entry behind for a while, and a request names the host alone. Running ones go first.
+pub(super) fn newest(reports: &[NodeReport]) -> BTreeMap<&str, &NodeReport> {
+    let rank = |report: &NodeReport| {
+        (
+            report.state == NodeState::Running,
+            report.last_health_report_ms,
+        )
+    };
+    let mut newest: BTreeMap<&str, &NodeReport> = BTreeMap::new();
+    for report in reports {
+        let entry = newest.entry(&report.id.host).or_insert(report);
+        if rank(report) > rank(entry) {
+            *entry = report;
+        }
+    }
+    newest
+}
+
+/// The running nodes of the job's partition that are not excluded.
+pub(super) fn usable(
+    newest: &BTreeMap<&str, &NodeReport>,
+    excluded: &[String],
+    label: Option<&str>,
+) -> Result<Vec<NodeView>, Failure> {
+    let running = |report: &&&NodeReport| report.state == NodeState::Running;
+    let partition: Vec<&NodeReport> = newest
+        .values()
+        .filter(running)
+        .filter(|report| match label {
+            Some(label) => report.labels.iter().any(|known| known == label),
+            None => report.labels.is_empty(),
+        })
+        .copied()
+        .collect();
+    let excluded: BTreeSet<&str> = excluded.iter().map(String::as_str).collect();
+    let usable: Vec<NodeView> = partition
+        .iter()
+        .filter(|report| !excluded.contains(report.id.host.as_str()))
+        .map(|report| view(report))
+        .collect();
+    if usable.is_empty() && !newest.is_empty() {
+        let there = match (partition.len(), label) {
+            (0, Some(label)) => format!("no running node has the label {label}"),
+            (0, None) => "no node without a label is running".to_owned(),
+            (1, _) => "--exclude leaves out the one node that runs".to_owned(),
+            (all, _) => format!("--exclude leaves out all {all} nodes that run"),
+        };
+        return Err(Failure::new(
+            Exit::Impossible,
+            format!("no node is left for the job: {there}"),
+        ));
+    }
+    Ok(usable)
+}
+
+fn view(report: &NodeReport) -> NodeView {
+    let amount = |of: &proto_hadoop::yarn::Resource| Resources::new(of.memory_mib, of.vcores);
+    NodeView {
+        id: NodeId(report.id.to_string()),
+        host: report.id.host.clone(),
+        rack: report.rack.clone(),
+        capability: amount(&report.capability),
+        used: amount(&report.used),
+    }
+}
+
+/// The hosts that `--exclude` means, as they registered. Nodes that do not run count too: that is
+/// why they may be excluded.
+pub(super) async fn excluded(
+    names: &[String],
+    newest: &BTreeMap<&str, &NodeReport>,
+) -> Result<Vec<String>, Failure> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let hosts = Hosts::new(newest.keys().copied());
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let found: Result<BTreeSet<String>, NameError> = hosts.find(&names).await.into_iter().collect();
+    match found {
+        Ok(found) => Ok(found.into_iter().collect()),
+        Err(error) => Err(Failure::new(Exit::Usage, format!("--exclude: {error}"))),
+    }
+}
+
+/// The user's entries with the hosts that they mean; several names of one host become one entry.
+/// Where the location may be relaxed, a name that means nothing stands for any node.
+pub(super) async fn listed(
+    wanted: &Wanted,
+    newest: &BTreeMap<&str, &NodeReport>,
+    excluded: &[String],
+) -> Result<Vec<Listed>, Failure> {
+    let hosts = Hosts::new(newest.keys().copied());
+    let names: Vec<&str> = wanted
+        .listed
+        .iter()
+        .filter_map(|entry| entry.name.as_deref())
+        .collect();
+    if wanted.auto {
+        let found = hosts.find(&names).await.into_iter().map(Result::ok);
+        return Ok(together(&wanted.listed, found));
+    }
+    if matches!(wanted.mode, Mode::Loc | Mode::LocDist | Mode::All) {
+        // Where these hosts are is of no consequence: no name service is asked.
+        let found = names.iter().map(|name| hosts.by_name(name).ok());
+        return Ok(together(&wanted.listed, found));
+    }
+    let mut found = Vec::with_capacity(names.len());
+    for (name, host) in names.iter().zip(hosts.find(&names).await) {
+        let host = host.map_err(|error| Failure::new(Exit::Usage, error))?;
+        if excluded.contains(&host) {
+            return Err(Failure::new(
+                Exit::Usage,
+                format!("{name} is both listed and excluded; leave it out of one of the two"),
+            ));
+        }
+        let state = newest.get(host.as_str()).map(|report| report.state);
+        if let Some(state) = state.filter(|state| *state != NodeState::Running) {
+            return Err(Failure::new(
+                Exit::Impossible,
+                format!(
+                    "the listed host {name} is {}; list another one, or relax the location with \
+                     -r loc or -r loc+dist",
+                    format!("{state:?}").to_lowercase()
+                ),
+            ));
+        }
+        found.push(Some(host));
+    }
+    Ok(together(&wanted.listed, found.into_iter()))
+}
+
+/// Puts `found`, one for each entry with a name, into the entries, and adds up those of one host.
+fn together(entries: &[Entry], mut found: impl Iterator<Item = Option<String>>) -> Vec<Listed> {
+    let mut listed: Vec<Listed> = Vec::with_capacity(entries.len());
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    for entry in entries {
+        let host = entry.name.as_ref().and_then(|_| found.next().flatten());
+        let position = host.as_ref().and_then(|host| known.get(host)).copied();
+        if let Some(position) = position {
+            let sum = &mut listed[position].processes;
+            *sum = sum.saturating_add(entry.processes);
+            continue;
+        }
+        if let Some(host) = &host {
+            known.insert(host.clone(), listed.len());
+        }
+        listed.push(Listed {
+            host,
+            processes: entry.processes,
+        });
+    }
+    listed
+}
+
+#[cfg(test)]
+mod tests {
+    use proto_hadoop::yarn::Resource;
+
+    use super::*;
+
+    fn report(host: &str, port: u16, state: NodeState, heard: i64, label: &str) -> NodeReport {
+        NodeReport {
+            id: proto_hadoop::NodeId {
+                host: host.into(),
+                port,
+            },
+            http_address: String::new(),
+            rack: "/r".into(),
+            state,
+            used: Resource::new(512, 1),
+            capability: Resource::new(4096, 4),
+            containers: 1,
+            health_report: String::new(),
+            last_health_report_ms: heard,
+            labels: Some(label.to_owned())
+                .into_iter()
+                .filter(|l| !l.is_empty())
+                .collect(),
+        }
+    }
+
+    fn cluster() -> Vec<NodeReport> {
+        use NodeState::{Lost, Running};
+        vec![
+            report("n1.example", 1, Running, 5, ""),
+            report("n2.example", 1, Lost, 9, ""),
+            report("n2.example", 2, Running, 7, ""),
+            report("n3.example", 1, Running, 5, "gpu"),
+            report("n4.example", 1, Lost, 5, ""),
+        ]
+    }
+
+    fn wanted(mode: Mode, listed: &[(&str, u32)]) -> Wanted {
+        let entry = |(name, processes): &(&str, u32)| Entry {
+            name: Some((*name).to_owned()),
+            processes: *processes,
+        };
+        Wanted {
+            processes: 9.try_into().unwrap(),
+            mode,
+            auto: false,
+            listed: listed.iter().map(entry).collect(),
+            nodes: None,
+        }
+    }
+
+    fn pairs(listed: Vec<Listed>) -> Vec<(Option<String>, u32)> {
+        listed.into_iter().map(|l| (l.host, l.processes)).collect()
+    }
+
+    #[test]
+    fn candidates_run_in_the_partition_and_are_not_excluded() {
+        let reports = cluster();
+        let newest = newest(&reports);
+        let ids = |excluded: &[&str], label| {
+            let excluded: Vec<String> = excluded.iter().map(ToString::to_string).collect();
+            let nodes = usable(&newest, &excluded, label).map_err(|failure| failure.sentence)?;
+            Ok::<_, String>(nodes.into_iter().map(|node| node.id.0).collect::<Vec<_>>())
+        };
+        assert_eq!(ids(&[], None).unwrap(), ["n1.example:1", "n2.example:2"]);
+        assert_eq!(ids(&["n1.example"], None).unwrap(), ["n2.example:2"]);
+        assert_eq!(ids(&[], Some("gpu")).unwrap(), ["n3.example:1"]);
+        let all = ids(&["n1.example", "n2.example"], None).unwrap_err();
+        assert!(
+            all.ends_with("--exclude leaves out all 2 nodes that run"),
+            "{all}"
+        );
+        let label = ids(&[], Some("ssd")).unwrap_err();
+        assert!(
+            label.ends_with("no running node has the label ssd"),
+            "{label}"
+        );
+        assert_eq!(usable(&BTreeMap::new(), &[], None).unwrap(), []);
+    }
+
+    #[tokio::test]
+    async fn names_of_one_host_are_one_entry() {
+        let reports = cluster();
+        let newest = newest(&reports);
+        let wanted = wanted(Mode::None, &[("n2", 2), ("n1", 1), ("n2.example", 3)]);
+        let found = listed(&wanted, &newest, &[]).await.unwrap();
+        assert_eq!(
+            pairs(found),
+            [
+                (Some("n2.example".into()), 5),
+                (Some("n1.example".into()), 1)
+            ]
+        );
+    }
+
+    #[tokio::test]
+    async fn a_strict_mode_wants_each_host_running_and_not_excluded() {
+        let reports = cluster();
+        let newest = newest(&reports);
+        let sentence = async |name: &str, excluded: &[String]| {
+            let wanted = wanted(Mode::Dist, &[(name, 1)]);
+            listed(&wanted, &newest, excluded)
+                .await
+                .unwrap_err()
+                .sentence
+        };
+        assert!(
+            sentence("n4", &[])
+                .await
+                .starts_with("the listed host n4 is lost")
+        );
+        assert!(
+            sentence("n7.invalid", &[])
+                .await
+                .contains("no node of the cluster")
+        );
+        let excluded = ["n1.example".to_owned()];
+        assert!(
+            sentence("n1", &excluded)
+                .await
+                .contains("both listed and excluded")
+        );
+    }
+
+    #[tokio::test]
+    async fn where_the_location_is_relaxed_any_name_will_do() {
+        let reports = cluster();
+        let newest = newest(&reports);
+        let wanted = wanted(Mode::Loc, &[("elsewhere", 2), ("n1", 1), ("other", 2)]);
+        let found = listed(&wanted, &newest, &["n1.example".into()])
+            .await
+            .unwrap();
+        assert_eq!(
+            pairs(found),
+            [(None, 2), (Some("n1.example".into()), 1), (None, 2)]
+        );
+    }
+
+    #[tokio::test]
+    async fn what_is_excluded_has_to_exist() {
+        let reports = cluster();
+        let newest = newest(&reports);
+        let names = ["n4".to_owned(), "n1.example".to_owned(), "n1".to_owned()];
+        let found = excluded(&names, &newest).await.unwrap();
+        assert_eq!(found, ["n1.example", "n4.example"]);
+        let error = excluded(&["nn.invalid".to_owned()], &newest)
+            .await
+            .unwrap_err();
+        assert!(
+            error.sentence.starts_with("--exclude: no node"),
+            "{}",
+            error.sentence
+        );
+    }
+}
