@@ -60,6 +60,8 @@ pub(crate) struct Follower<'a> {
     pub keys: &'a Keys,
     pub progress: Progress,
     pub signals: Signals,
+    /// Lines of output begin with their rank.
+    pub label: bool,
 }
 
 /// What a look at the application showed.
@@ -140,7 +142,7 @@ impl Follower<'_> {
             output,
         } = attached;
         let mut output_task = JoinSet::new();
-        output_task.spawn(streams::output(output));
+        output_task.spawn(streams::output(output, self.label));
         let mut input_task = JoinSet::new();
         input_task.spawn(streams::input(client));
 

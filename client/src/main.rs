@@ -18,6 +18,7 @@ mod hostfile;
 mod interrupt;
 mod keys;
 mod kill;
+mod label;
 mod link;
 mod names;
 mod preflight;

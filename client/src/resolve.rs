@@ -28,6 +28,8 @@ pub(crate) struct Resolved {
     /// Share of its time that the program waited for messages, 0 to 1, when it was last run; for
     /// `-r auto` alone.
     pub communication_share: Option<f64>,
+    /// Lines of output begin with their rank.
+    pub label: bool,
     pub program: PathBuf,
     pub args: Vec<String>,
     pub name: String,
@@ -126,6 +128,7 @@ impl Resolved {
             wanted,
             placement: given.placement,
             communication_share,
+            label: given.label,
             program,
             args,
             name,

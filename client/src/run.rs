@@ -108,6 +108,7 @@ async fn run(given: Arguments, started_us: i64) -> Result<u8, Failure> {
         keys: &keys,
         progress,
         signals,
+        label: resolved.label,
     };
     let ended: Ended = follower.follow().await?;
     stamps.finished_us = timing::now_us();

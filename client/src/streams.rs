@@ -14,6 +14,8 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
 use tonic::transport::Channel;
 
+use crate::label::Labels;
+
 /// Chunks between the network and the thread that writes.
 const OUTPUT_QUEUE: usize = 16;
 /// Chunks between the thread that reads and the network.
@@ -32,12 +34,12 @@ pub(crate) enum OutputEnd {
     Broken,
 }
 
-/// Copies output until its end.
-pub(crate) async fn output(mut chunks: Streaming<wire::OutputChunk>) -> OutputEnd {
+/// Copies output until its end; `label` puts the rank before each line.
+pub(crate) async fn output(mut chunks: Streaming<wire::OutputChunk>, label: bool) -> OutputEnd {
     let (sender, receiver) = mpsc::channel(OUTPUT_QUEUE);
     let (done, written) = oneshot::channel();
     let writer = thread::Builder::new().name("output".into()).spawn(move || {
-        let _awaited = done.send(write(receiver)).is_ok();
+        let _awaited = done.send(write(receiver, label)).is_ok();
     });
     if let Err(error) = writer {
         return OutputEnd::Unwritable(error);
@@ -63,20 +65,27 @@ pub(crate) async fn output(mut chunks: Streaming<wire::OutputChunk>) -> OutputEn
 }
 
 /// The writing thread.
-fn write(mut chunks: mpsc::Receiver<wire::OutputChunk>) -> std::io::Result<()> {
+fn write(mut chunks: mpsc::Receiver<wire::OutputChunk>, label: bool) -> std::io::Result<()> {
     let mut stdout = std::io::stdout().lock();
     let mut stderr = std::io::stderr();
+    let mut show = |stream, data: &[u8]| match stream {
+        wire::Stream::Stdout => {
+            write_whole(&mut stdout, data)?;
+            // At once, so that the two streams keep their order on a terminal.
+            stdout.flush()
+        }
+        wire::Stream::Stderr => write_whole(&mut stderr, data),
+    };
+    let mut labels = Labels::default();
     while let Some(chunk) = chunks.blocking_recv() {
-        match chunk.stream() {
-            wire::Stream::Stdout => {
-                write_whole(&mut stdout, &chunk.data)?;
-                // At once, so that the two streams keep their order on a terminal.
-                stdout.flush()?;
-            }
-            wire::Stream::Stderr => write_whole(&mut stderr, &chunk.data)?,
+        let stream = chunk.stream();
+        match label {
+            false => show(stream, &chunk.data)?,
+            true => show(stream, &labels.add(chunk.rank, stream, &chunk.data))?,
         }
     }
-    Ok(())
+    let mut rest = labels.rest().into_iter();
+    rest.try_for_each(|(stream, line)| show(stream, &line))
 }
 
 /// As `write_all`, also where whoever shares our terminal or pipe has made it non-blocking.
