@@ -16,6 +16,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
 use tonic::transport::Channel;
 
+use crate::explained::Sink;
 use crate::failure::{Failure, say};
 use crate::interrupt::{Asked, Signals};
 use crate::keys::Keys;
@@ -62,6 +63,8 @@ pub(crate) struct Follower<'a> {
     pub signals: Signals,
     /// Lines of output begin with their rank.
     pub label: bool,
+    /// Where the ApplicationMaster's reasons go.
+    pub explain: Option<Sink>,
 }
 
 /// What a look at the application showed.
@@ -163,10 +166,16 @@ impl Follower<'_> {
                             break None;
                         }
                     }
-                    // The one after the verdict, what nobody asked for, and none that this build knows.
-                    Ok(Some(wire::JobEvent {
-                        event: Some(Event::Unregistered(_) | Event::Explained(_) | Event::Notice(_)) | None,
-                    })) => {}
+                    Ok(Some(wire::JobEvent { event: Some(Event::Explained(line)) })) => {
+                        if let Some(sink) = &mut self.explain {
+                            self.progress.aside(|| sink.write(&line));
+                        }
+                    }
+                    Ok(Some(wire::JobEvent { event: Some(Event::Notice(notice)) })) => {
+                        self.progress.aside(|| say(&notice.sentence));
+                    }
+                    // The one after the verdict, and none that this build knows.
+                    Ok(Some(wire::JobEvent { event: Some(Event::Unregistered(_)) | None })) => {}
                     Ok(None) => break Some("it closed the connection".to_owned()),
                     Err(status) => break Some(status.message().to_owned()),
                 },

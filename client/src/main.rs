@@ -11,6 +11,7 @@
 
 mod arguments;
 mod environment;
+mod explained;
 mod failure;
 mod follow;
 mod history;
@@ -28,6 +29,7 @@ mod run;
 mod stage;
 mod streams;
 mod submit;
+mod table;
 mod timing;
 mod wanted;
 mod words;

@@ -44,7 +44,8 @@ pub(crate) struct Resolved {
     pub environment: Vec<(String, String)>,
     pub ship_libraries: bool,
     pub staging: Option<String>,
-    pub timing: bool,
+    /// The ApplicationMaster tells what it asks for and what comes.
+    pub explain: bool,
     /// The RM rounds containers up to multiples of this, MiB.
     pub allocation_step_mib: u64,
     /// The RM takes an AM for dead after this silence, ms.
@@ -142,7 +143,7 @@ impl Resolved {
             environment,
             ship_libraries: !given.no_ship_libs,
             staging: given.staging,
-            timing: given.timing,
+            explain: given.reporting.explain.is_some(),
             allocation_step_mib: step,
             am_expiry_ms: cluster
                 .number("yarn.am.liveness-monitor.expiry-interval-ms", AM_EXPIRY_MS)?,

@@ -9,6 +9,7 @@ use job::wire;
 use proto_hadoop::{ApplicationClient, ApplicationId};
 
 use crate::arguments::Arguments;
+use crate::explained::Sink;
 use crate::failure::{Failure, say};
 use crate::follow::{Ended, Follower};
 use crate::interrupt::Signals;
@@ -72,6 +73,11 @@ async fn run(given: Arguments, started_us: i64) -> Result<u8, Failure> {
     if let Some(id) = &given.kill {
         return end(&rm, id).await;
     }
+    let reporting = given.reporting.clone();
+    let explain = match &reporting.explain {
+        Some(file) => Some(Sink::open(reporting.json, file.as_deref())?),
+        None => None,
+    };
     let resolved = Resolved::new(given, &cluster)?;
     let mut progress = Progress::new();
     progress.show("staging the program");
@@ -109,6 +115,7 @@ async fn run(given: Arguments, started_us: i64) -> Result<u8, Failure> {
         progress,
         signals,
         label: resolved.label,
+        explain,
     };
     let ended: Ended = follower.follow().await?;
     stamps.finished_us = timing::now_us();
@@ -118,7 +125,7 @@ async fn run(given: Arguments, started_us: i64) -> Result<u8, Failure> {
     if !ended.sentence.is_empty() {
         say(&ended.sentence);
     }
-    if let (true, Some(verdict)) = (resolved.timing, &ended.verdict) {
+    if let (true, Some(verdict)) = (reporting.timing, &ended.verdict) {
         for line in timing::table(&stamps, verdict).lines() {
             say(line);
         }

@@ -166,7 +166,7 @@ fn describe(
         reissue_after_ms: ms(given.reissue_after),
         gang_timeout_ms: ms(given.gang_timeout),
         wait_timeout_ms: ms(given.wait_timeout),
-        explain: false,
+        explain: resolved.explain,
         yielding: given.yielding,
         am_memory_mib: AM_MEMORY_MIB,
         allocation_step_mib: resolved.allocation_step_mib,

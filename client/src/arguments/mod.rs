@@ -5,23 +5,26 @@
 
 mod lexer;
 mod placement;
+mod reporting;
 mod values;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt as _;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory as _, Parser};
+use clap::parser::ValueSource;
+use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 
 use crate::words;
 pub(crate) use placement::{PROCESSES_MAX, Placement, Relax};
+pub(crate) use reporting::Reporting;
 
 /// Runs MPI programs on a Hadoop YARN cluster, as mpiexec does on its own hosts.
 #[derive(Debug, Parser)]
 #[command(
     name = "gerbil-run",
     version,
-    override_usage = "gerbil-run [OPTIONS] PROGRAM [ARGS]...\n       gerbil-run [OPTIONS] -a PROGRAM [-i \"ARGS\"]\n       gerbil-run -k APPLICATION_ID",
+    override_usage = "gerbil-run [OPTIONS] PROGRAM [ARGS]...\n       gerbil-run [OPTIONS] -a PROGRAM [-i \"ARGS\"]\n       gerbil-run --list FILE\n       gerbil-run -k APPLICATION_ID",
     after_help = "The cluster is the one that HADOOP_CONF_DIR, YARN_CONF_DIR or HADOOP_HOME names.\n\
                   The exit code is that of the first rank that failed, 128 + N for signal N; \
                   gerbil-run's own codes are 64 (usage), 65 (the cluster can never give this), \
@@ -87,9 +90,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "URL")]
     pub staging: Option<String>,
 
-    /// At the end print where the time went
-    #[arg(long)]
-    pub timing: bool,
+    #[command(flatten)]
+    pub reporting: Reporting,
 
     /// Begin every line of output with the rank that wrote it; also -l before the program, and
     /// -prepend-rank
@@ -119,7 +121,16 @@ impl Arguments {
         let own_name = words.next().unwrap_or_else(|| "gerbil-run".into());
         let lexed = lexer::lex(words, &known(), &is_list)
             .map_err(|sentence| clap::Error::raw(ErrorKind::UnknownArgument, sentence + "\n"))?;
-        let mut given = Self::try_parse_from(std::iter::once(own_name).chain(lexed.words))?;
+        let mut command = Self::command();
+        let matches =
+            command.try_get_matches_from_mut(std::iter::once(own_name).chain(lexed.words))?;
+        let mut given = Self::from_arg_matches(&matches).map_err(|e| e.format(&mut command))?;
+        let typed = command.get_arguments().filter(|argument| {
+            matches.value_source(argument.get_id().as_str()) == Some(ValueSource::CommandLine)
+        });
+        given.reporting.check(typed).map_err(|sentence| {
+            clap::Error::raw(ErrorKind::ArgumentConflict, format!("error: {sentence}\n"))
+        })?;
         given.notes = lexed.notes;
         let list = given.placement.list();
         given
