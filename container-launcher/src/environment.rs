@@ -8,6 +8,7 @@ use job::wire::Share;
 
 use crate::seat::FILE_VARIABLE;
 use crate::sweep::MARK_VARIABLE;
+use crate::yielding::{self, Shim};
 
 /// Another process manager's variables would lead MPI astray.
 const OTHER_MANAGERS: [&str; 2] = ["PMI_", "PMIX_"];
@@ -16,6 +17,14 @@ const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 /// (Docker's default filter up to 20.10 does); 0 makes it copy through shared memory instead.
 const MPICH_CROSS_MEMORY: &str = "MPIR_CVAR_CH4_CMA_ENABLE";
 
+/// Whether the ranks of a share yield, and through what.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Yielding<'a> {
+    No,
+    /// Without the shim only MPI libraries that yield by themselves do.
+    Yes(Option<&'a Shim>),
+}
+
 /// What all ranks of a share have in common.
 pub(crate) fn common(
     inherited: impl Iterator<Item = (OsString, OsString)>,
@@ -23,6 +32,7 @@ pub(crate) fn common(
     container: &str,
     folder: &Path,
     cross_memory: bool,
+    yielding: Yielding<'_>,
 ) -> BTreeMap<OsString, OsString> {
     let mut environment: BTreeMap<OsString, OsString> = inherited
         .filter(|(name, _)| {
@@ -48,6 +58,9 @@ pub(crate) fn common(
             path.push(old);
         }
         environment.insert(LIBRARY_PATH.into(), path);
+    }
+    if let Yielding::Yes(shim) = yielding {
+        yielding::add_to(&mut environment, shim);
     }
     let ranks = share.ranks.len().to_string();
     for (name, value) in [
@@ -110,6 +123,7 @@ mod tests {
             "container_1_0001_01_000002",
             Path::new("/container"),
             true,
+            Yielding::No,
         );
         let expected: BTreeMap<OsString, OsString> = [
             ("CONTAINER_ID", "container_1_0001_01_000002"),
@@ -129,7 +143,14 @@ mod tests {
     fn mpich_is_kept_from_what_the_kernel_forbids() {
         let mut share = Share::default();
         let value = |share: &Share| {
-            let environment = common(std::iter::empty(), share, "c", Path::new("/w"), false);
+            let environment = common(
+                std::iter::empty(),
+                share,
+                "c",
+                Path::new("/w"),
+                false,
+                Yielding::No,
+            );
             environment.get(OsStr::new(MPICH_CROSS_MEMORY)).cloned()
         };
         assert_eq!(value(&share), Some("0".into()));

@@ -4,7 +4,7 @@
 //! ApplicationMaster (AM), the container and the keys (`seat`) → it starts its warden, dials the
 //! AM and says hello (`dial`) → the AM sends the container's share of the ranks, whose program is
 //! checked (`program`) → one thread forks them all (`nursery`) → their PMI lines are answered
-//! (`pmi_socket`), what they print goes up (`output`), standard input comes down (`input`),
+//! (`pmi_socket`), those that outnumber their cores are made to yield (`yielding`), what they print goes up (`output`), standard input comes down (`input`),
 //! each end is reported → the AM says leave.
 //!
 //! Invariants:
@@ -21,6 +21,7 @@
 //! left their rank, unless the container has a PID namespace or cgroup of its own. A process that
 //! clears its environment and leaves its session is found by descent alone, so not by the warden.
 
+mod cores;
 mod dial;
 mod environment;
 mod input;
@@ -36,6 +37,7 @@ mod seat;
 mod spawn;
 mod sweep;
 mod warden;
+mod yielding;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -44,6 +46,7 @@ use std::time::Duration;
 use job::exit::Exit;
 
 pub use warden::warden_main;
+pub use yielding::SHIM;
 
 /// Worker threads: one may encrypt output while another serves a barrier.
 const WORKERS: usize = 2;

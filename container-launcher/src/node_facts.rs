@@ -1,14 +1,15 @@
 //! What the AM is told about the node.
 
 use job::wire::NodeFacts;
-use nix::sched::{CpuSet, sched_getaffinity};
-use nix::unistd::{Pid, gethostname};
+use nix::unistd::gethostname;
+
+use crate::cores;
 
 /// Looks at the node this process runs on.
 pub(crate) fn read() -> NodeFacts {
     NodeFacts {
         glibc: glibc(),
-        cores: cores(),
+        cores: cores::in_mask(),
         hostname: hostname(),
     }
 }
@@ -19,15 +20,6 @@ pub(crate) fn hostname() -> String {
         |_| "unknown host".to_owned(),
         |name| name.to_string_lossy().into_owned(),
     )
-}
-
-/// Cores of the affinity mask.
-fn cores() -> u32 {
-    let Ok(mask) = sched_getaffinity(Pid::from_raw(0)) else {
-        return 0;
-    };
-    let cores = (0..CpuSet::count()).filter(|&core| mask.is_set(core).unwrap_or(false));
-    u32::try_from(cores.count()).unwrap_or(u32::MAX)
 }
 
 /// Version of the C library, "2.36"; empty where it is not glibc.

@@ -36,6 +36,8 @@ pub(crate) struct Ended {
     pub(crate) max_rss_kib: u64,
     /// User and system time, microseconds.
     pub(crate) cpu_us: u64,
+    /// From its start until it was reaped.
+    pub(crate) life: Duration,
 }
 
 enum Request {
@@ -110,7 +112,13 @@ impl Nursery {
 struct Thread {
     kin: Kin,
     /// Ranks that are not yet reaped. A rank leads its process group: the pid is the group's too.
-    alive: BTreeMap<i32, u32>,
+    alive: BTreeMap<i32, Alive>,
+}
+
+/// A rank that is not yet reaped.
+struct Alive {
+    rank: u32,
+    since: Instant,
 }
 
 impl Thread {
@@ -134,13 +142,14 @@ impl Thread {
     fn spawn(&mut self, plan: Plan) -> std::io::Result<()> {
         let rank = plan.rank;
         let pid = spawn::spawn(plan)?;
-        self.alive.insert(pid.as_raw(), rank);
+        let since = Instant::now();
+        self.alive.insert(pid.as_raw(), Alive { rank, since });
         Ok(())
     }
 
     fn signal(&self, rank: Option<u32>, signal: Signal) {
-        for (&pid, &of) in &self.alive {
-            if rank.is_none_or(|rank| rank == of) {
+        for (&pid, of) in &self.alive {
+            if rank.is_none_or(|rank| rank == of.rank) {
                 // It may have ended in this moment.
                 killpg(Pid::from_raw(pid), signal).ok();
             }
@@ -163,7 +172,7 @@ impl Thread {
     fn reap(&mut self) -> Vec<Ended> {
         let mut ended = Vec::new();
         while let Some((pid, status, usage)) = wait_any() {
-            let Some(rank) = self.alive.remove(&pid) else {
+            let Some(Alive { rank, since }) = self.alive.remove(&pid) else {
                 continue;
             };
             ended.push(Ended {
@@ -171,6 +180,7 @@ impl Thread {
                 end: end_of(status),
                 max_rss_kib: u64::try_from(usage.ru_maxrss).unwrap_or(0),
                 cpu_us: microseconds(usage.ru_utime).saturating_add(microseconds(usage.ru_stime)),
+                life: since.elapsed(),
             });
         }
         ended

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{PipeReader, PipeWriter};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,12 +19,15 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 
-use crate::environment;
+use crate::cores::Cores;
+use crate::environment::{self, Yielding};
 use crate::input;
 use crate::nursery::{Ended, Nursery};
 use crate::output::{self, Pump};
 use crate::pmi_socket::{self, Heard};
+use crate::say;
 use crate::spawn::Plan;
+use crate::yielding::{self, Shim};
 
 /// After a rank's end its last PMI lines are waited for, so that an abort is told before the end;
 /// not longer, because a process it left behind may hold the socket open.
@@ -37,6 +40,7 @@ struct Ends {
     stdout: PipeReader,
     stderr: PipeReader,
     pmi: UnixStream,
+    waits: Option<PathBuf>,
 }
 
 /// What is known of one rank.
@@ -48,6 +52,8 @@ struct Rank {
     ended: Option<(Ended, Instant)>,
     reported: bool,
     aborted: bool,
+    /// Where it notes how long it waited.
+    waits: Option<PathBuf>,
 }
 
 /// All ranks of the share.
@@ -66,12 +72,19 @@ pub(crate) async fn fork(
     folder: &Path,
     nursery: &Nursery,
 ) -> std::io::Result<Forked> {
+    let yields = yielding::applies(share.yielding(), share.ranks.len(), Cores::usable());
+    let shim = if yields { shim(folder) } else { None };
     let environment = Arc::new(environment::common(
         std::env::vars_os(),
         share,
         container,
         folder,
         environment::may_read_across_processes(),
+        if yields {
+            Yielding::Yes(shim.as_ref())
+        } else {
+            Yielding::No
+        },
     ));
     let args: Arc<[String]> = share.args.clone().into();
     let mut ends = Vec::new();
@@ -82,6 +95,7 @@ pub(crate) async fn fork(
         } else {
             (None, None)
         };
+        let waits = shim.as_ref().map(|shim| shim.waits(rank));
         let (stdout, rank_stdout) = std::io::pipe()?;
         let (stderr, rank_stderr) = std::io::pipe()?;
         let (pmi, rank_pmi) = UnixStream::pair()?;
@@ -91,6 +105,7 @@ pub(crate) async fn fork(
             program: share.program.clone(),
             args: Arc::clone(&args),
             environment: Arc::clone(&environment),
+            waits: waits.clone(),
             stdin: rank_stdin,
             stdout: rank_stdout,
             stderr: rank_stderr,
@@ -103,9 +118,25 @@ pub(crate) async fn fork(
             stdout,
             stderr,
             pmi,
+            waits,
         });
     }
     Ok(Forked { ends })
+}
+
+/// The shim where it can be had: without it the job is slow, not wrong.
+fn shim(folder: &Path) -> Option<Shim> {
+    match Shim::write(folder) {
+        Ok(shim) => Some(shim),
+        Err(error) => {
+            say(&format!(
+                "ranks outnumber cores and MPICH cannot be made to yield: the shim cannot be put \
+                 into {}: {error}",
+                folder.display()
+            ));
+            None
+        }
+    }
 }
 
 /// Ranks that run but are not yet listened to.
@@ -162,6 +193,7 @@ impl Forked {
                     ended: None,
                     reported: false,
                     aborted: false,
+                    waits: ends.waits,
                 },
             );
         }
@@ -242,7 +274,10 @@ impl Ranks {
                 pmi: stage.into(),
                 max_rss_kib: ended.max_rss_kib,
                 cpu_us: ended.cpu_us,
-                waiting_share: None,
+                waiting_share: state
+                    .waits
+                    .as_deref()
+                    .and_then(|file| yielding::waiting_share(file, ended.life)),
             }));
         }
         reports

@@ -6,6 +6,7 @@ use std::io::{PipeReader, PipeWriter};
 use std::os::fd::{AsRawFd as _, RawFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
@@ -14,6 +15,8 @@ use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use nix::unistd::{Pid, getppid};
+
+use crate::yielding::WAITS_VARIABLE;
 
 /// Highest signal number of Linux.
 const SIGNAL_MAX: i32 = 64;
@@ -28,6 +31,8 @@ pub(crate) struct Plan {
     pub(crate) args: Arc<[String]>,
     /// What all ranks have in common.
     pub(crate) environment: Arc<BTreeMap<OsString, OsString>>,
+    /// Where the shim notes how long the rank waited; none: it has no shim.
+    pub(crate) waits: Option<PathBuf>,
     /// None: `/dev/null`.
     pub(crate) stdin: Option<PipeReader>,
     pub(crate) stdout: PipeWriter,
@@ -54,6 +59,9 @@ pub(crate) fn spawn(plan: Plan) -> std::io::Result<Pid> {
         .stdout(plan.stdout)
         .stderr(plan.stderr)
         .process_group(0);
+    if let Some(file) = &plan.waits {
+        command.env(WAITS_VARIABLE, file);
+    }
     before_exec(&mut command, pmi_fd, Pid::this());
     // The rank's end of the socket stays open here until the rank has its own.
     let child = command.spawn()?;

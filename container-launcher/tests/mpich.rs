@@ -10,7 +10,7 @@ use std::process::Command;
 use job::wire::launcher_event::Event;
 use job::wire::launcher_order::Order;
 use job::wire::rank_ended::How;
-use job::wire::{Abort, FenceDone, KeyValue, PmiStage, RankEnded, Share};
+use job::wire::{Abort, FenceDone, KeyValue, PmiStage, RankEnded, Share, Yielding};
 use pmi::{Exchange, process_mapping};
 use support::{Appmaster, Launcher, Link, share};
 
@@ -87,6 +87,7 @@ async fn two_nodes(am: &mut Appmaster, args: &[&str]) -> Outcome {
             ranks: vec![first, first + 1],
             args: args.iter().map(|&arg| arg.to_owned()).collect(),
             process_mapping: process_mapping(&[2, 2]),
+            yielding: Yielding::Always.into(),
             ..common.clone()
         })
         .await;
@@ -166,6 +167,9 @@ async fn a_ring_over_two_nodes() {
     for end in outcome.ends {
         assert_eq!(end.how, Some(How::ExitCode(0)));
         assert_eq!(end.pmi(), PmiStage::Finalized);
+        // The shim was asked, and has told.
+        let waited = end.waiting_share.unwrap();
+        assert!((0.0..=1.0).contains(&waited), "{waited}");
     }
 }
 

@@ -1,0 +1,177 @@
+//! Ranks that give up their core while they wait for messages.
+//!
+//! Where ranks outnumber cores, busy waiting makes a barrier a thousand times slower. MPI libraries
+//! have different ways to be told: Open MPI and Intel MPI read a variable; MPICH does not yield in its
+//! waiting loop at all, so its ranks get a library preloaded (`yield/shim.c`, carried inside this
+//! binary) that yields for them. A variable of one library means nothing to another.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::OpenOptions;
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use job::wire;
+
+use crate::cores::Cores;
+
+/// The preloaded library, a file of the machine that this binary is for.
+pub const SHIM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/shim.so"));
+
+/// Its name in the working directory of the container.
+const FILE: &str = ".gerbil-yield.so";
+/// Read and executed by the ranks, changed by nobody.
+const FILE_MODE: u32 = 0o500;
+const PRELOAD: &str = "LD_PRELOAD";
+/// Names the file into which the shim writes how long its process waited.
+pub(crate) const WAITS_VARIABLE: &str = "GERBIL_WAITS";
+/// Most that is read of such a file, bytes: a line for each process of the rank that spoke MPI.
+const WAITS_MAX: u64 = 4096;
+/// What the MPI libraries read themselves. Open MPI: true. Intel MPI: 2 is `sched_yield`.
+const VARIABLES: [(&str, &str); 2] = [
+    ("OMPI_MCA_mpi_yield_when_idle", "1"),
+    ("I_MPI_THREAD_YIELD", "2"),
+];
+
+/// Whether `ranks` ranks on these cores are to yield.
+pub(crate) fn applies(yielding: wire::Yielding, ranks: usize, cores: Cores) -> bool {
+    match yielding {
+        wire::Yielding::Always => true,
+        wire::Yielding::Never => false,
+        wire::Yielding::Auto => cores.are_outnumbered_by(ranks),
+    }
+}
+
+/// The shim, written where ranks can load it.
+#[derive(Debug)]
+pub(crate) struct Shim {
+    folder: PathBuf,
+    file: PathBuf,
+}
+
+impl Shim {
+    /// Writes it into the working directory of the container.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written, or the folder has a name that `LD_PRELOAD` cannot hold.
+    pub(crate) fn write(folder: &Path) -> std::io::Result<Self> {
+        let separates = |byte: &u8| matches!(byte, b' ' | b':' | b'$');
+        if folder.as_os_str().as_encoded_bytes().iter().any(separates) {
+            return Err(std::io::Error::other(
+                "LD_PRELOAD cannot name a file in a folder with a blank, a colon or a dollar sign",
+            ));
+        }
+        let file = folder.join(FILE);
+        // One that may not be written to any more could be left from before.
+        std::fs::remove_file(&file).ok();
+        let mut written = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(FILE_MODE)
+            .open(&file)?;
+        written.write_all(SHIM)?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            file,
+        })
+    }
+
+    /// Where one rank notes how long it waited.
+    pub(crate) fn waits(&self, rank: u32) -> PathBuf {
+        self.folder.join(format!(".gerbil-waits-{rank}"))
+    }
+}
+
+/// Adds to the environment of the ranks what makes them yield; what the user has set stays.
+pub(crate) fn add_to(environment: &mut BTreeMap<OsString, OsString>, shim: Option<&Shim>) {
+    for (name, value) in VARIABLES {
+        environment
+            .entry(name.into())
+            .or_insert_with(|| value.into());
+    }
+    if let Some(shim) = shim {
+        let mut preload = shim.file.clone().into_os_string();
+        if let Some(others) = environment.get(OsStr::new(PRELOAD))
+            && !others.is_empty()
+        {
+            preload.push(":");
+            preload.push(others);
+        }
+        environment.insert(PRELOAD.into(), preload);
+    }
+}
+
+/// The share of its life that a rank waited, 0 to 1, from the file it left; `None`: it left none,
+/// because it spoke to no library that is watched, or was killed. The file is removed.
+pub(crate) fn waiting_share(file: &Path, life: Duration) -> Option<f64> {
+    let mut text = String::new();
+    let opened = std::fs::File::open(file).ok()?;
+    opened.take(WAITS_MAX).read_to_string(&mut text).ok()?;
+    std::fs::remove_file(file).ok();
+    let waited: u64 = text
+        .lines()
+        .filter_map(|line| line.split_once(' ')?.1.parse::<u64>().ok())
+        .fold(0, u64::saturating_add);
+    let share = Duration::from_nanos(waited).div_duration_f64(life);
+    share.is_finite().then(|| share.min(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_user_preloads_stays_and_comes_second() {
+        let folder = tempfile::tempdir().unwrap();
+        let shim = Shim::write(folder.path()).unwrap();
+        let mut environment: BTreeMap<OsString, OsString> = [
+            ("LD_PRELOAD".into(), "/opt/profiler.so".into()),
+            ("I_MPI_THREAD_YIELD".into(), "3".into()),
+        ]
+        .into();
+        add_to(&mut environment, Some(&shim));
+        let expected = format!("{}:/opt/profiler.so", shim.file.display());
+        assert_eq!(environment[OsStr::new("LD_PRELOAD")], *expected);
+        assert_eq!(environment[OsStr::new("I_MPI_THREAD_YIELD")], *"3");
+        assert_eq!(
+            environment[OsStr::new("OMPI_MCA_mpi_yield_when_idle")],
+            *"1"
+        );
+        assert_eq!(std::fs::read(&shim.file).unwrap(), SHIM);
+    }
+
+    #[test]
+    fn folders_that_cannot_be_preloaded_from_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let odd = folder.path().join("a b");
+        std::fs::create_dir(&odd).unwrap();
+        assert!(Shim::write(&odd).is_err());
+    }
+
+    #[test]
+    fn waits_of_all_processes_of_a_rank_add_up_to_at_most_its_life() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("waits");
+        let share = |text: &str| {
+            std::fs::write(&file, text).unwrap();
+            waiting_share(&file, Duration::from_secs(4))
+        };
+        assert_eq!(share("17 1000000000\n18 1000000000\n"), Some(0.5));
+        assert_eq!(share("17 9000000000\n"), Some(1.0));
+        assert_eq!(share("nonsense\n"), Some(0.0));
+        assert!(!file.exists());
+        assert_eq!(waiting_share(&file, Duration::from_secs(4)), None);
+    }
+
+    #[test]
+    fn only_more_ranks_than_cores_yield_by_themselves() {
+        let two = Cores::of(2);
+        assert!(!applies(wire::Yielding::Auto, 2, two));
+        assert!(applies(wire::Yielding::Auto, 3, two));
+        assert!(applies(wire::Yielding::Always, 1, two));
+        assert!(!applies(wire::Yielding::Never, 8, two));
+    }
+}
