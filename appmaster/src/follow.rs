@@ -24,6 +24,7 @@ use crate::news::{Granted, JobEvents, News, NewsSender, Orders};
 use crate::nodes;
 use crate::resource_manager::Order;
 use crate::seat::Seat;
+use crate::usage::Usages;
 
 /// A job that no client has attached to by then writes its output to the container's log.
 pub(crate) const ATTACH_DEADLINE: Duration = Duration::from_secs(60);
@@ -75,6 +76,7 @@ pub(crate) struct Appmaster {
     /// Output streams opened so far.
     pub(crate) outputs_opened: usize,
     pub(crate) reports: BTreeMap<Rank, wire::RankEnded>,
+    pub(crate) usages: Usages,
     pub(crate) timing: wire::Timing,
     /// What the queue still gives this application, as the ResourceManager last said.
     pub(crate) headroom: Option<Resources>,
@@ -205,7 +207,13 @@ impl Appmaster {
                 Vec::new()
             }
             Said::Fence(fence) => self.fence(container, fence).await,
-            Said::Usages(_) => Vec::new(),
+            Said::Usages(heard) => {
+                let seat = self.seats.iter().find(|seat| seat.container == container);
+                let own = |rank| seat.is_some_and(|seat| seat.ranks.contains(&Rank(rank)));
+                let own = heard.usages.iter().filter(|usage| own(usage.rank));
+                own.for_each(|usage| self.usages.hear(usage));
+                Vec::new()
+            }
             Said::PmiSeen(_) => self.step(Event::PmiSeen(container)),
             Said::Abort(abort) => {
                 tracing::info!(rank = abort.rank, "MPI_Abort: {}", abort.message);

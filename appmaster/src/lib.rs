@@ -35,6 +35,7 @@ mod resource_manager;
 mod run;
 mod seat;
 mod serve;
+mod usage;
 mod verdict;
 
 use std::process::ExitCode;

@@ -25,6 +25,7 @@ use crate::nodes;
 use crate::resource_manager::ResourceManager;
 use crate::seat::Seat;
 use crate::serve::{self, Doors};
+use crate::usage::Usages;
 
 /// Between two tries to register.
 const REGISTER_PAUSE: Duration = Duration::from_secs(1);
@@ -110,6 +111,7 @@ pub async fn serve(seat: Seat, place: Place, ending: CancellationToken) -> Resul
         outputs_due: 0,
         outputs_opened: 0,
         reports: BTreeMap::new(),
+        usages: Usages::new(seat.description.processes),
         timing: wire::Timing {
             appmaster_started_us: born,
             registered_us: registered,
