@@ -58,6 +58,7 @@ impl Appmaster {
                 }
                 Action::Begin(seats) => {
                     self.timing.joined_us = now_us();
+                    self.say_degraded(&seats);
                     self.begin(seats).await;
                 }
                 Action::Stop { grace } => {

@@ -31,7 +31,7 @@ impl Appmaster {
         inbox: &mut mpsc::Receiver<News>,
     ) -> Result<()> {
         self.timing.ended_us = now_us();
-        let sentence = verdict::sentence(&verdict);
+        let sentence = self.last_sentence(&verdict).await;
         tracing::info!(
             "verdict: {}",
             if sentence.is_empty() {
@@ -69,6 +69,9 @@ impl Appmaster {
             appmaster_memory: Some(verdict::memory()),
             report: String::new(),
         };
+        while let Some(event) = self.story.outbox.pop() {
+            self.tell_client(event).await;
+        }
         self.tell_client(wire::job_event::Event::Verdict(last))
             .await;
         if finished.unregistered {

@@ -19,6 +19,7 @@ use tonic::Status;
 
 use crate::console::Console;
 use crate::containers::LaunchTemplate;
+use crate::explain::Story;
 use crate::launchers::Tickets;
 use crate::news::{Granted, JobEvents, News, NewsSender, Orders};
 use crate::nodes;
@@ -45,6 +46,8 @@ pub(crate) struct Link {
     pub(crate) orders: Orders,
     /// Place among the launchers, for the exchange.
     pub(crate) index: usize,
+    /// Cores that the launcher may use; 0: not known.
+    pub(crate) cores: u32,
 }
 
 /// The job and everybody who has a part in it.
@@ -80,6 +83,8 @@ pub(crate) struct Appmaster {
     pub(crate) timing: wire::Timing,
     /// What the queue still gives this application, as the ResourceManager last said.
     pub(crate) headroom: Option<Resources>,
+    /// What was decided so far, and why.
+    pub(crate) story: Story,
 }
 
 impl Appmaster {
@@ -92,7 +97,8 @@ impl Appmaster {
                 return self.finish(verdict, &mut inbox).await;
             }
             let wake = self.job.wakes_at();
-            let wake = wake.map(|at| self.began + Duration::from_millis(at.0));
+            let wake = wake.map(|at| self.at(at));
+            let look = self.story.look_due().map(|at| self.at(at));
             let awaited = matches!(self.client, Client::Awaited);
             todo = tokio::select! {
                 news = inbox.recv() => match news {
@@ -100,6 +106,14 @@ impl Appmaster {
                     None => Vec::new(),
                 },
                 () = until(wake) => self.step(Event::Tick),
+                () = until(look) => {
+                    self.look_around();
+                    Vec::new()
+                }
+                place = self.outlet() => {
+                    self.post(place);
+                    Vec::new()
+                }
                 () = sleep_until(attach_by), if awaited => {
                     self.go_on_alone();
                     Vec::new()
@@ -109,9 +123,21 @@ impl Appmaster {
     }
 
     pub(crate) fn step(&mut self, event: Event) -> Vec<Action> {
+        let now = self.now();
+        self.story.hear(&event);
+        let actions = self.job.step(now, event);
+        self.story.tell(now, self.headroom, &actions);
+        actions
+    }
+
+    /// On the machine's clock.
+    pub(crate) fn now(&self) -> Millis {
         let elapsed = self.began.elapsed().as_millis();
-        let now = Millis(u64::try_from(elapsed).unwrap_or(u64::MAX));
-        self.job.step(now, event)
+        Millis(u64::try_from(elapsed).unwrap_or(u64::MAX))
+    }
+
+    fn at(&self, on_our_clock: Millis) -> Instant {
+        self.began + Duration::from_millis(on_our_clock.0)
     }
 
     /// One piece of news; what the machine wants done about it.
@@ -140,7 +166,12 @@ impl Appmaster {
                     "{container} has joined"
                 );
                 let index = self.links.len();
-                self.links.insert(container.clone(), Link { orders, index });
+                let link = Link {
+                    orders,
+                    index,
+                    cores: node.cores,
+                };
+                self.links.insert(container.clone(), link);
                 self.step(Event::Joined(container))
             }
             News::LauncherSaid { container, event } => self.launcher_said(container, event).await,
@@ -155,6 +186,15 @@ impl Appmaster {
             News::OutputTaken | News::OutputHandedOver => Vec::new(),
             News::Headroom(headroom) => {
                 self.headroom = Some(headroom);
+                Vec::new()
+            }
+            News::Asked { containers, rows } => {
+                let now = self.now();
+                self.story.asked(now, containers, rows);
+                Vec::new()
+            }
+            News::Looked(look) => {
+                self.looked(&look);
                 Vec::new()
             }
             News::ClientAttached(events) => {

@@ -8,7 +8,8 @@
 //! one allocate call's rows; when every container is there, [`containers`] starts the launchers on
 //! all nodes at once; they dial in ([`launchers`]) and get their ranks; their output passes through
 //! [`console`] to the client ([`clients`]) that follows the job; [`verdict`] puts the end into words
-//! and numbers, and the AM unregisters with it.
+//! and numbers, and the AM unregisters with it. Beside all this [`explain`] keeps the story of what
+//! was decided and why, and [`waiting`] looks for who holds what the job waits for ([`holders`]).
 //!
 //! Invariants: one task ([`resource_manager`]) owns the allocate stream. One loop ([`follow`]) owns
 //! the machine and all state ([`act`] carries out what the machine answers); everything else sends it news over a bounded channel. Every task belongs
@@ -24,11 +25,16 @@ mod clients;
 mod console;
 mod contained;
 mod containers;
+mod explain;
 mod finish;
 mod follow;
+mod holders;
 mod launchers;
+mod missing;
 mod news;
 mod nodes;
+mod notice;
+mod outbox;
 mod peers;
 mod requests;
 mod resource_manager;
@@ -37,6 +43,7 @@ mod seat;
 mod serve;
 mod usage;
 mod verdict;
+mod waiting;
 
 use std::process::ExitCode;
 

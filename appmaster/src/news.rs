@@ -8,6 +8,8 @@ use proto_hadoop::yarn::Container;
 use tokio::sync::mpsc;
 use tonic::Status;
 
+use crate::waiting::Look;
+
 /// Orders to one launcher.
 pub(crate) type Orders = mpsc::Sender<Result<wire::LauncherOrder, Status>>;
 /// Events for the client.
@@ -29,6 +31,10 @@ pub(crate) enum News {
     Granted(Granted),
     /// What the queue still gives this application has changed.
     Headroom(Resources),
+    /// The ResourceManager has taken requests for so many new containers, in so many rows.
+    Asked { containers: u32, rows: u32 },
+    /// The reasons of the waiting were looked for.
+    Looked(Box<Look>),
     /// A launcher has dialled in.
     LauncherJoined {
         container: ContainerId,

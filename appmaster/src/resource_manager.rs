@@ -65,8 +65,10 @@ pub(crate) struct ResourceManager {
     table: RequestTable,
     nm_tokens: NmTokens,
     releases: Vec<proto_hadoop::ContainerId>,
-    /// The next call asks for containers that no call has asked for.
-    asks: bool,
+    /// Containers that the next call asks for and none has asked for.
+    asks: u32,
+    /// News of a call that may not have been taken yet.
+    asked: Option<News>,
     headroom: Option<Resource>,
     counts: Finished,
     /// The client keeps a call whose answer was lost, and repeats it before the next one.
@@ -95,7 +97,8 @@ impl ResourceManager {
             table: RequestTable::new(label),
             nm_tokens: NmTokens::default(),
             releases: Vec::new(),
-            asks: false,
+            asks: 0,
+            asked: None,
             headroom: None,
             counts: Finished::default(),
             in_doubt: false,
@@ -145,7 +148,8 @@ impl ResourceManager {
             match order {
                 None => return,
                 Some(Order::Ask(asking)) => {
-                    self.asks |= asking.fresh().next().is_some();
+                    let fresh = u32::try_from(asking.fresh().count()).unwrap_or(u32::MAX);
+                    self.asks = self.asks.saturating_add(fresh);
                     self.table.replace(&asking);
                 }
                 Some(Order::Release(containers)) => self.releases.extend(containers),
@@ -173,11 +177,15 @@ impl ResourceManager {
         let request = if self.in_doubt {
             AllocateRequest::default()
         } else {
-            if std::mem::take(&mut self.asks) {
+            let asks = self.table.unsent();
+            let containers = std::mem::take(&mut self.asks);
+            if containers > 0 {
                 self.counts.asking += 1;
+                let rows = u32::try_from(asks.len()).unwrap_or(u32::MAX);
+                self.asked = Some(News::Asked { containers, rows });
             }
             AllocateRequest {
-                asks: self.table.unsent(),
+                asks,
                 releases: std::mem::take(&mut self.releases),
                 ..AllocateRequest::default()
             }
@@ -196,6 +204,9 @@ impl ResourceManager {
             }
         };
         self.in_doubt = false;
+        if let Some(asked) = self.asked.take() {
+            let _heard = self.news.send(asked).await.is_ok();
+        }
         self.take_in(answer).await;
         Ok(())
     }

@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 use crate::address::Place;
 use crate::console::Console;
 use crate::containers::LaunchTemplate;
+use crate::explain::Story;
 use crate::follow::{Appmaster, Client};
 use crate::launchers::Tickets;
 use crate::news::{NEWS_QUEUE, News, NewsSender};
@@ -85,16 +86,14 @@ pub async fn serve(seat: Seat, place: Place, ending: CancellationToken) -> Resul
     tasks.spawn(rm.run(rm_inbox));
     tasks.spawn(end(ending, leaving.clone(), news.clone()));
 
+    let demand = demand(&seat, step)?;
     let mut appmaster = Appmaster {
         launch: LaunchTemplate::new(&seat, appmaster)?,
         limits: nodes::Limits::new(&registration, step),
         candidates: Arc::new(nodes::Candidates::new(&description)),
         cluster,
-        job: Job::new(
-            demand(&seat, step)?,
-            limits(&seat.description),
-            rand::random(),
-        ),
+        story: Story::new(demand.clone(), description.explain),
+        job: Job::new(demand, limits(&description), rand::random()),
         began: Instant::now(),
         tickets,
         tasks: tasks.clone(),

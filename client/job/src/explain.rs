@@ -185,7 +185,8 @@ pub struct Missing {
     /// Such nodes that are not in `nodes`, because there are too many.
     #[serde(default)]
     pub left_out: u32,
-    /// Applications that may hold something, but whose containers this user may not see.
+    /// Applications that may hold something, but whose containers this user may not see, or which
+    /// are too many to be asked about.
     #[serde(default)]
     pub hidden: u32,
 }

@@ -1,0 +1,279 @@
+//! What a job waits for, with who stands in its way.
+
+use std::cmp::Reverse;
+
+use job::explain::{Amount, Missing, MissingNode};
+use policy::{ClusterView, Demand, Millis, NodeId, NodeView, Placement, Resources};
+
+use crate::holders::Holdings;
+
+/// Nodes that one event tells of, and holders of each.
+const MOST_NODES: usize = 100;
+const MOST_HOLDERS: usize = 20;
+/// The freest nodes, which stand for all while no placement is possible.
+const FREEST: usize = 3;
+/// Nodes, and holders of each, that a sentence names.
+const NAMED_NODES: usize = 4;
+const NAMED_HOLDERS: usize = 2;
+
+/// One container that is waited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub node: NodeId,
+    pub host: String,
+    pub ask: Resources,
+}
+
+/// The shares of `placement` whose containers are not `there`.
+pub(crate) fn of_placement(placement: &Placement, there: &dyn Fn(&NodeId) -> bool) -> Vec<Wanted> {
+    let shares = placement.shares.iter();
+    shares
+        .filter(|share| !there(&share.node))
+        .map(|share| Wanted {
+            node: share.node.clone(),
+            host: share.host.clone(),
+            ask: share.ask,
+        })
+        .collect()
+}
+
+/// The nodes that keep `demand` from being placed: the listed ones, or the freest of all, each with
+/// one process.
+pub(crate) fn of_demand(demand: &Demand, view: &ClusterView) -> Vec<Wanted> {
+    let one = |node: &NodeView, processes: u32| Wanted {
+        node: node.id.clone(),
+        host: node.host.clone(),
+        ask: demand.unit.times(processes),
+    };
+    let listed: Vec<Wanted> = demand
+        .listed
+        .iter()
+        .filter_map(|entry| {
+            let host = entry.host.as_deref()?;
+            let node = view.nodes.iter().find(|node| node.host == host)?;
+            Some(one(node, entry.processes))
+        })
+        .collect();
+    let bound_to_hosts = matches!(demand.mode, policy::Mode::None | policy::Mode::Dist);
+    if bound_to_hosts && !listed.is_empty() {
+        return listed;
+    }
+    let mut nodes: Vec<&NodeView> = view.nodes.iter().collect();
+    nodes.sort_by_key(|node| {
+        let room = view.room(node);
+        (Reverse((room.memory, room.vcores)), &node.id)
+    });
+    let freest = nodes.into_iter().take(FREEST);
+    freest.map(|node| one(node, 1)).collect()
+}
+
+/// `wanted` on the cluster as it is at `at`.
+pub(crate) fn missing(
+    at: Millis,
+    wanted: &[Wanted],
+    view: &ClusterView,
+    holdings: &Holdings,
+    headroom: Option<Resources>,
+) -> Missing {
+    let nodes = wanted.iter().take(MOST_NODES).map(|wanted| {
+        let node = view.nodes.iter().find(|node| node.id == wanted.node);
+        let holders = holdings.on(&wanted.node.0);
+        let seen = holders.iter().fold(Resources::default(), |sum, holder| {
+            let holds = Resources::from(holder.holds);
+            Resources::new(
+                sum.memory.0.saturating_add(holds.memory.0),
+                sum.vcores.0.saturating_add(holds.vcores.0),
+            )
+        });
+        let used = node.map(|node| node.used).unwrap_or_default();
+        MissingNode {
+            id: wanted.node.0.clone(),
+            host: wanted.host.clone(),
+            ask: wanted.ask.into(),
+            room: node.map(|node| view.room(node).into()),
+            holders: holders.iter().take(MOST_HOLDERS).cloned().collect(),
+            unseen: used.minus(seen).into(),
+        }
+    });
+    Missing {
+        at_ms: at.0,
+        headroom: headroom.map(Amount::from),
+        nodes: nodes.collect(),
+        left_out: u32::try_from(wanted.len().saturating_sub(MOST_NODES)).unwrap_or(u32::MAX),
+        hidden: holdings.hidden,
+    }
+}
+
+/// The missing nodes with what is asked of them and their room, for a sentence.
+pub(crate) fn nodes(missing: &Missing) -> String {
+    let named = missing.nodes.iter().take(NAMED_NODES).map(|node| {
+        let room = match node.room {
+            None => "the node is gone".to_owned(),
+            Some(room) => format!("{room} left"),
+        };
+        format!("{} ({} asked for, {room})", node.host, node.ask)
+    });
+    let mut text = named.collect::<Vec<_>>().join(", ");
+    let listed = missing.nodes.len().saturating_sub(NAMED_NODES);
+    let left_out = usize::try_from(missing.left_out).unwrap_or(usize::MAX);
+    match listed.saturating_add(left_out) {
+        0 => {}
+        more => text.push_str(&format!(" and {more} more")),
+    }
+    text
+}
+
+/// Who stands in the way, for the end of a sentence that has named the nodes; empty when nobody is
+/// known to.
+pub(crate) fn in_the_way(missing: &Missing) -> String {
+    let held = missing.nodes.iter().filter_map(|node| {
+        let mut holders: Vec<String> = node
+            .holders
+            .iter()
+            .take(NAMED_HOLDERS)
+            .map(ToString::to_string)
+            .collect();
+        match node.holders.len().saturating_sub(NAMED_HOLDERS) {
+            0 => {}
+            more => holders.push(format!("{more} more hold something")),
+        }
+        if node.unseen.memory_mib > 0 {
+            holders.push(format!(
+                "applications that you may not see hold {}",
+                node.unseen
+            ));
+        }
+        let known = !holders.is_empty();
+        known.then(|| format!("on {} {}", node.host, holders.join(", ")))
+    });
+    let mut parts: Vec<String> = held.collect();
+    let more = parts.len().saturating_sub(NAMED_NODES);
+    parts.truncate(NAMED_NODES);
+    if more > 0 {
+        parts.push(format!("and so on for {more} more"));
+    }
+    if let Some(headroom) = missing.headroom {
+        parts.push(format!("the queue still gives this job {headroom}"));
+    }
+    parts.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use job::explain::Holder;
+    use policy::{Counted, Listed, MiB, Mode, NodeShare};
+
+    use super::*;
+
+    fn node(host: &str, used_mib: u64) -> NodeView {
+        NodeView {
+            id: NodeId(format!("{host}:1")),
+            host: host.into(),
+            rack: "/r".into(),
+            capability: Resources::new(8192, 8),
+            used: Resources::new(used_mib, 2),
+        }
+    }
+
+    fn view() -> ClusterView {
+        ClusterView {
+            nodes: vec![
+                node("a", 8192),
+                node("b", 6144),
+                node("c", 7168),
+                node("d", 7168),
+            ],
+            maximum: Resources::new(4096, 4),
+            step: MiB(1024),
+            counted: Counted::Memory,
+        }
+    }
+
+    fn holder(id: u32, memory_mib: u64) -> Holder {
+        Holder {
+            application: format!("application_1_{id:04}"),
+            name: "pi".into(),
+            user: "bob".into(),
+            queue: "default".into(),
+            containers: 1,
+            holds: Amount {
+                memory_mib,
+                vcores: 1,
+            },
+        }
+    }
+
+    fn hosts(wanted: &[Wanted]) -> Vec<(&str, u64)> {
+        wanted
+            .iter()
+            .map(|one| (one.host.as_str(), one.ask.memory.0))
+            .collect()
+    }
+
+    #[test]
+    fn without_a_placement_the_listed_or_the_freest_nodes_are_waited_for() {
+        let four = NonZeroU32::new(4).unwrap();
+        let mut demand = Demand::anywhere(four, Resources::new(1024, 1));
+        assert_eq!(
+            hosts(&of_demand(&demand, &view())),
+            [("b", 1024), ("c", 1024), ("d", 1024)]
+        );
+        demand.mode = Mode::None;
+        demand.listed = vec![Listed {
+            host: Some("a".into()),
+            processes: 4,
+        }];
+        assert_eq!(hosts(&of_demand(&demand, &view())), [("a", 4096)]);
+    }
+
+    #[test]
+    fn what_is_missing_is_told_with_holders_and_what_nobody_may_see() {
+        let share = |host: &str| NodeShare {
+            node: NodeId(format!("{host}:1")),
+            host: host.into(),
+            rack: "/r".into(),
+            processes: 2,
+            ask: Resources::new(2048, 2),
+        };
+        let placement = Placement {
+            shares: vec![share("a"), share("b"), share("gone")],
+        };
+        let wanted = of_placement(&placement, &|node| node.0 == "b:1");
+        assert_eq!(hosts(&wanted), [("a", 2048), ("gone", 2048)]);
+        let holdings = Holdings::of("a:1", vec![holder(7, 6144), holder(8, 1024)], 1);
+        let headroom = Some(Resources::new(1024, 1));
+        let missing = missing(Millis(2000), &wanted, &view(), &holdings, headroom);
+        let room = missing.nodes[0].room.map(|room| room.memory_mib);
+        assert_eq!(room, Some(0));
+        assert_eq!(missing.nodes[0].unseen.memory_mib, 1024);
+        assert_eq!((missing.nodes[1].room, missing.hidden), (None, 1));
+        assert_eq!(
+            in_the_way(&missing),
+            "on a application_1_0007 (pi, of bob in default) holds 6144 MiB and 1 vcore in 1 \
+             container, application_1_0008 (pi, of bob in default) holds 1024 MiB and 1 vcore in 1 \
+             container, applications that you may not see hold 1024 MiB and 0 vcores; the queue \
+             still gives this job 1024 MiB and 1 vcore"
+        );
+    }
+
+    #[test]
+    fn a_sentence_has_a_bound() {
+        let wanted: Vec<Wanted> = (0..MOST_NODES + 5)
+            .map(|number| Wanted {
+                node: NodeId(format!("a{number}:1")),
+                host: format!("a{number}"),
+                ask: Resources::new(1024, 1),
+            })
+            .collect();
+        let mut view = view();
+        view.nodes = (0..MOST_NODES)
+            .map(|number| node(&format!("a{number}"), 1024))
+            .collect();
+        let missing = missing(Millis(0), &wanted, &view, &Holdings::default(), None);
+        assert_eq!((missing.nodes.len(), missing.left_out), (MOST_NODES, 5));
+        let said = in_the_way(&missing);
+        assert!(said.ends_with("; and so on for 96 more"), "{said}");
+    }
+}

@@ -1,0 +1,82 @@
+//! What the client is told beside phases and verdict, on its way there.
+
+use std::future::pending;
+
+use job::wire;
+use policy::degraded;
+use policy::lifecycle::Seat;
+use tokio::sync::mpsc::OwnedPermit;
+use tonic::Status;
+
+use crate::follow::{Appmaster, Client};
+
+/// A place for one event in the client's stream; `None`: the stream has ended.
+pub(crate) type Outlet = Option<OwnedPermit<Result<wire::JobEvent, Status>>>;
+
+impl Appmaster {
+    /// Says where the job runs degraded, now that it is known what was granted and which cores the
+    /// launchers may use.
+    pub(crate) fn say_degraded(&mut self, seats: &[Seat]) {
+        let counted = self.limits.counted;
+        let unit = self.story.demand().unit;
+        let sentences = seats.iter().filter_map(|seat| {
+            let share = self.story.share(&seat.node)?;
+            let cores = self.links.get(&seat.container).map(|link| link.cores);
+            degraded(unit, counted, share, seat.resources, cores)
+        });
+        let sentences: Vec<String> = sentences.map(|degraded| degraded.to_string()).collect();
+        if let Some(notice) = degraded_notice(&sentences) {
+            self.story.outbox.notice(notice);
+        }
+        self.story.degraded = sentences;
+    }
+
+    /// A place for the next event; never, while there is none or nobody to tell.
+    pub(crate) async fn outlet(&self) -> Outlet {
+        match &self.client {
+            Client::Attached(events) if !self.story.outbox.is_empty() => {
+                events.clone().reserve_owned().await.ok()
+            }
+            _ => pending().await,
+        }
+    }
+
+    /// Puts the next event into its place.
+    pub(crate) fn post(&mut self, place: Outlet) {
+        let Some(place) = place else {
+            // The end of the client's stream is news of its own.
+            self.story.outbox.clear();
+            return;
+        };
+        if let Some(event) = self.story.outbox.pop() {
+            let event = wire::JobEvent { event: Some(event) };
+            let _stream = place.send(Ok(event));
+        }
+    }
+}
+
+/// One sentence for all of them.
+fn degraded_notice(sentences: &[String]) -> Option<String> {
+    let (first, others) = sentences.split_first()?;
+    Some(match others.len() {
+        0 => format!("degraded: {first}"),
+        1 => format!("degraded: {first}; and on 1 more node"),
+        more => format!("degraded: {first}; and on {more} more nodes"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_notice_stands_for_all_nodes_and_none_is_said_without_need() {
+        let said =
+            |count: usize| degraded_notice(&vec!["8 ranks on n1 share 2 cores".into(); count]);
+        assert_eq!(said(0), None);
+        let one = said(1).unwrap();
+        assert_eq!(one, "degraded: 8 ranks on n1 share 2 cores");
+        assert_eq!(said(2).unwrap(), format!("{one}; and on 1 more node"));
+        assert_eq!(said(4).unwrap(), format!("{one}; and on 3 more nodes"));
+    }
+}

@@ -1,0 +1,166 @@
+//! Why a job still waits: looked for now and then while it does, and once more when it gives up.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use job::explain::Missing;
+use policy::lifecycle::{Cause, KillReason, Verdict};
+use policy::{ClusterView, Millis};
+use proto_hadoop::ApplicationClient;
+use proto_hadoop::yarn::NodeState;
+use tokio::time::timeout;
+
+use crate::follow::Appmaster;
+use crate::holders::Holdings;
+use crate::news::News;
+use crate::nodes::{self, Candidates, Limits};
+use crate::{missing, verdict};
+
+/// From the beginning of the waiting to the first look, and between two looks.
+const FIRST: Millis = Millis(2_000);
+const AGAIN: Millis = Millis(5_000);
+/// For the nodes; who holds them has deadlines of its own.
+const NODES_DEADLINE: Duration = Duration::from_secs(2);
+/// The look of a job that has ended: somebody waits for its last sentence.
+const LAST_DEADLINE: Duration = Duration::from_secs(3);
+
+/// Since when the job waits, and when its reasons were looked for.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    since: Option<Millis>,
+    looked: Option<Millis>,
+    looking: bool,
+}
+
+impl Watch {
+    /// The job waits, now or already.
+    pub(crate) fn begin(&mut self, now: Millis) {
+        if self.since.is_none() {
+            self.since = Some(now);
+            self.looked = None;
+        }
+    }
+
+    pub(crate) fn end(&mut self) {
+        self.since = None;
+    }
+
+    pub(crate) const fn is_waiting(&self) -> bool {
+        self.since.is_some()
+    }
+
+    /// When to look next.
+    pub(crate) fn due(&self) -> Option<Millis> {
+        if self.looking {
+            return None;
+        }
+        let since = self.since?;
+        Some(self.looked.map_or(since.plus(FIRST), |at| at.plus(AGAIN)))
+    }
+}
+
+/// The nodes and who holds them.
+#[derive(Debug)]
+pub(crate) struct Look {
+    /// `None`: they could not be read.
+    view: Option<ClusterView>,
+    holdings: Holdings,
+}
+
+impl Look {
+    async fn take(cluster: &Arc<ApplicationClient>, limits: Limits, which: &Candidates) -> Self {
+        let states = [NodeState::Running];
+        let nodes = timeout(NODES_DEADLINE, cluster.nodes(&states));
+        let (reports, holdings) = tokio::join!(nodes, Holdings::read(cluster));
+        let reports = reports.ok().and_then(Result::ok);
+        Self {
+            view: reports.map(|reports| nodes::view(limits, which, &reports)),
+            holdings,
+        }
+    }
+}
+
+impl Appmaster {
+    /// Looks in a task of its own: the loop goes on hearing.
+    pub(crate) fn look_around(&mut self) {
+        self.story.watch.looking = true;
+        let (cluster, candidates) = (Arc::clone(&self.cluster), Arc::clone(&self.candidates));
+        let (limits, news) = (self.limits, self.news.clone());
+        self.tasks.spawn(async move {
+            let look = Look::take(&cluster, limits, &candidates).await;
+            let _heard = news.send(News::Looked(Box::new(look))).await.is_ok();
+        });
+    }
+
+    /// What the look showed.
+    pub(crate) fn looked(&mut self, look: &Look) {
+        let now = self.now();
+        let watch = &mut self.story.watch;
+        watch.looking = false;
+        watch.looked = Some(now);
+        if let (true, Some(view)) = (watch.is_waiting(), &look.view) {
+            let wanted = self.story.wanted();
+            let missing = missing::missing(now, &wanted, view, &look.holdings, self.headroom);
+            self.story.missing(missing);
+        }
+    }
+
+    /// The sentence of the verdict; of a job that ended while it waited, with what it waited for
+    /// and who stands in the way.
+    pub(crate) async fn last_sentence(&mut self, verdict: &Verdict) -> String {
+        let sentence = verdict::sentence(verdict);
+        let waited = self.story.watch.is_waiting();
+        let Some(cause) = verdict.cause.as_ref().filter(|_| waited) else {
+            return sentence;
+        };
+        let names_nodes = match cause {
+            Cause::NotInTime { .. } => true,
+            Cause::NoRoomInTime { .. } | Cause::Killed(KillReason::Interrupted) => false,
+            _ => return sentence,
+        };
+        let look = Look::take(&self.cluster, self.limits, &self.candidates);
+        let Ok(look) = timeout(LAST_DEADLINE, look).await else {
+            return sentence;
+        };
+        let (Some(view), wanted) = (look.view, self.story.wanted_at_the_end()) else {
+            return sentence;
+        };
+        let missing = missing::missing(self.now(), wanted, &view, &look.holdings, self.headroom);
+        with_reasons(sentence, &missing, names_nodes)
+    }
+}
+
+/// `sentence`, and what stood in the way; it may name the missing nodes already.
+fn with_reasons(sentence: String, missing: &Missing, names_nodes: bool) -> String {
+    let mut parts = vec![sentence];
+    if !names_nodes && !missing.nodes.is_empty() {
+        parts.push(format!("it waited for {}", missing::nodes(missing)));
+    }
+    let held = missing::in_the_way(missing);
+    if !held.is_empty() {
+        parts.push(held);
+    }
+    parts.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_begin_after_two_seconds_and_come_every_five_while_it_waits() {
+        let mut watch = Watch::default();
+        assert_eq!(watch.due(), None);
+        watch.begin(Millis(100));
+        watch.begin(Millis(700));
+        assert_eq!(watch.due(), Some(Millis(2_100)));
+        watch.looking = true;
+        assert_eq!(watch.due(), None);
+        (watch.looking, watch.looked) = (false, Some(Millis(2_300)));
+        assert_eq!(watch.due(), Some(Millis(7_300)));
+        watch.end();
+        assert_eq!(watch.due(), None);
+        watch.begin(Millis(9_000));
+        assert_eq!(watch.due(), Some(Millis(11_000)));
+    }
+}
