@@ -58,7 +58,7 @@ impl Appmaster {
                 news = inbox.recv() => self.hear_late(news).await,
             }
         };
-        let last = wire::Verdict {
+        let mut last = wire::Verdict {
             exit_code: i32::from(verdict::exit_code(&verdict)),
             state: verdict::final_state(&verdict).into(),
             sentence,
@@ -69,6 +69,7 @@ impl Appmaster {
             appmaster_memory: Some(verdict::memory()),
             report: String::new(),
         };
+        last.report = self.report(&last, finished);
         while let Some(event) = self.story.outbox.pop() {
             self.tell_client(event).await;
         }

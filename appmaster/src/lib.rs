@@ -36,6 +36,7 @@ mod nodes;
 mod notice;
 mod outbox;
 mod peers;
+mod report;
 mod requests;
 mod resource_manager;
 mod run;

@@ -34,5 +34,6 @@ pub(crate) async fn dial(address: &str, keys: &Keys) -> Result<ClientsClient<Cha
         .keep_alive_while_idle(true)
         .initial_stream_window_size(link::STREAM_WINDOW)
         .initial_connection_window_size(link::CONNECTION_WINDOW);
-    Ok(ClientsClient::new(endpoint.connect().await?))
+    let client = ClientsClient::new(endpoint.connect().await?);
+    Ok(client.max_decoding_message_size(link::MESSAGE_MAX))
 }
