@@ -1,5 +1,10 @@
 //! Lives of jobs, as lists of events.
 
+mod allocators;
+mod duel;
+mod gathering;
+mod rate;
+
 use std::num::NonZeroU32;
 
 use super::*;
@@ -323,4 +328,29 @@ fn a_container_that_cannot_start_ends_the_job_and_frees_the_rest() {
         verdict(&actions).as_deref(),
         Some("the NodeManager of n2 did not start the job's container: connection refused")
     );
+}
+
+#[test]
+fn the_number_of_ended_ranks_is_shown_a_hundredth_at_a_time() {
+    let seat = Seat {
+        container: ContainerId("c1".into()),
+        node: NodeId("n1:1".into()),
+        host: "n1".into(),
+        ranks: (0..1000).map(Rank).collect(),
+        resources: Resources::default(),
+    };
+    let mut job = job(1000);
+    job.state = State::Running {
+        ranks: Ranks::new(vec![seat]),
+    };
+    let mut shown = Vec::new();
+    for rank in 0..999 {
+        for action in job.step(Millis(1), ended(rank, End::Code(0), Stage::Finalized)) {
+            let Action::Show(Phase::Running { ended, ranks: 1000 }) = action else {
+                panic!("{action:?}");
+            };
+            shown.push(ended);
+        }
+    }
+    assert_eq!(shown, (1..100).map(|n| n * 10).collect::<Vec<_>>());
 }
