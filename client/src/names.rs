@@ -24,8 +24,8 @@ const LISTED: usize = 3;
 /// No node, or not one alone, goes by this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NameError {
-    #[error("no node of the cluster goes by the name of {name}; {hint}")]
-    Unknown { name: String, hint: String },
+    #[error("no node of the cluster goes by the name of {name}")]
+    Unknown { name: String },
     #[error("{name} could be any of {}; write one of these names in full", hosts.join(", "))]
     Ambiguous { name: String, hosts: Vec<String> },
 }
@@ -76,11 +76,11 @@ impl<'a> Hosts<'a> {
         if wanted.is_empty() {
             return found;
         }
-        let nodes = addresses(self.all.iter().copied(), deadline).await;
+        let nodes = by_address(addresses(self.all.iter().copied(), deadline).await);
         for (name, found) in names.iter().zip(&mut found) {
             let addresses = wanted.get(*name);
             if let (Err(NameError::Unknown { .. }), Some(addresses)) = (&*found, addresses)
-                && let Some(by_address) = by_address(name, addresses, &nodes)
+                && let Some(by_address) = with_one_of(name, addresses, &nodes)
             {
                 *found = by_address;
             }
@@ -103,16 +103,23 @@ impl<'a> Hosts<'a> {
             Some(named.iter().filter(fits).copied().collect::<Vec<&str>>())
         };
         let hosts = whole.cloned().or_else(in_short).unwrap_or_default();
-        one(name, &hosts).unwrap_or_else(|| {
-            Err(NameError::Unknown {
-                name: name.to_owned(),
-                hint: self.hint(&lower),
-            })
-        })
+        let unknown = || NameError::Unknown {
+            name: name.to_owned(),
+        };
+        one(name, &hosts).unwrap_or_else(|| Err(unknown()))
     }
 
-    /// The names that look most like `lower`, or some of those there are.
-    fn hint(&self, lower: &str) -> String {
+    /// The error in one sentence, with names that help. Looks at every host.
+    pub(crate) fn sentence(&self, error: &NameError) -> String {
+        match error {
+            NameError::Unknown { name } => format!("{error}; {}", self.hint(name)),
+            NameError::Ambiguous { .. } => error.to_string(),
+        }
+    }
+
+    /// The names that look most like `name`, or some of those there are.
+    fn hint(&self, name: &str) -> String {
+        let lower = &name.to_ascii_lowercase();
         let distance = |host: &str| {
             let host = host.to_ascii_lowercase();
             let whole = strsim::damerau_levenshtein(lower, &host);
@@ -167,16 +174,26 @@ fn short(name: &str) -> Option<&str> {
     name.split('.').next().filter(|short| !short.is_empty())
 }
 
-fn by_address(
+/// The hosts of each address.
+fn by_address(found: BTreeMap<String, BTreeSet<IpAddr>>) -> BTreeMap<IpAddr, BTreeSet<String>> {
+    let mut hosts: BTreeMap<IpAddr, BTreeSet<String>> = BTreeMap::new();
+    for (host, addresses) in found {
+        for address in addresses {
+            hosts.entry(address).or_default().insert(host.clone());
+        }
+    }
+    hosts
+}
+
+/// The node that has one of `addresses`.
+fn with_one_of(
     name: &str,
     addresses: &BTreeSet<IpAddr>,
-    nodes: &BTreeMap<String, BTreeSet<IpAddr>>,
+    nodes: &BTreeMap<IpAddr, BTreeSet<String>>,
 ) -> Option<Result<String, NameError>> {
-    let shares = nodes
-        .iter()
-        .filter(|(_, node)| !node.is_disjoint(addresses));
-    let hosts: Vec<&str> = shares.map(|(host, _)| host.as_str()).collect();
-    one(name, &hosts)
+    let nodes = addresses.iter().filter_map(|address| nodes.get(address));
+    let hosts: BTreeSet<&str> = nodes.flatten().map(String::as_str).collect();
+    one(name, &hosts.into_iter().collect::<Vec<_>>())
 }
 
 /// The addresses of those of `names` that have any, as far as they come by `deadline`.
@@ -251,7 +268,7 @@ mod tests {
     #[test]
     fn an_unknown_name_is_told_its_neighbours() {
         let hosts = hosts();
-        let hint = |name: &str| hosts.by_name(name).unwrap_err().to_string();
+        let hint = |name: &str| hosts.sentence(&hosts.by_name(name).unwrap_err());
         assert!(hint("gpu-node-2").ends_with("did you mean gpu-node-1?"));
         assert!(hint("n4").contains("did you mean N3 or n1.a.example or n2.a.example?"));
         assert!(
@@ -259,8 +276,9 @@ mod tests {
             "{}",
             hint("something-else")
         );
-        let none = Hosts::new([]).by_name("a").unwrap_err().to_string();
-        assert!(none.ends_with("it has none"));
+        let none = Hosts::new([]);
+        let sentence = none.sentence(&none.by_name("a").unwrap_err());
+        assert!(sentence.ends_with("it has none"), "{sentence}");
     }
 
     #[tokio::test]
@@ -279,7 +297,7 @@ mod tests {
         let address: BTreeSet<IpAddr> = ["10.0.0.1".parse().unwrap()].into();
         let nodes = [("a", &address), ("b", &address)]
             .map(|(host, addresses)| (host.to_owned(), addresses.clone()));
-        let answer = by_address("x", &address, &nodes.into()).unwrap();
+        let answer = with_one_of("x", &address, &by_address(nodes.into())).unwrap();
         assert!(matches!(answer, Err(NameError::Ambiguous { .. })));
     }
 }

@@ -84,8 +84,8 @@ fn launch(
         return Err(Failure::new(
             Exit::Usage,
             format!(
-                "arguments and environment together have {} bytes, at most {DESCRIPTION_MAX} can be \
-                 handed over; put what is large into a file",
+                "arguments, environment and list of hosts together have {} bytes, at most \
+                 {DESCRIPTION_MAX} can be handed over; put what is large into a file",
                 description.len()
             ),
         ));

@@ -8,6 +8,7 @@ mod placement;
 mod reporting;
 mod values;
 
+use std::error::Error;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -15,6 +16,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 
+use crate::hostfile::HostListError;
 use crate::words;
 pub(crate) use placement::{PROCESSES_MAX, Placement, Relax};
 pub(crate) use reporting::Reporting;
@@ -25,7 +27,9 @@ pub(crate) use reporting::Reporting;
     name = "gerbil-run",
     version,
     override_usage = "gerbil-run [OPTIONS] PROGRAM [ARGS]...\n       gerbil-run [OPTIONS] -a PROGRAM [-i \"ARGS\"]\n       gerbil-run --list FILE\n       gerbil-run -k APPLICATION_ID",
-    after_help = "The cluster is the one that HADOOP_CONF_DIR, YARN_CONF_DIR or HADOOP_HOME names.\n\
+    after_help = "Every option may be written with one dash or two, and its value behind a blank or behind \
+                  =. The options end at the program: what stands behind it is the program's own.\n\
+                  The cluster is the one that HADOOP_CONF_DIR, YARN_CONF_DIR or HADOOP_HOME names.\n\
                   The exit code is that of the first rank that failed, 128 + N for signal N; \
                   gerbil-run's own codes are 64 (usage), 65 (the cluster can never give this), \
                   69 (cluster unreachable), 70 (job lost), 74 (staging), 78 (settings), \
@@ -122,8 +126,9 @@ impl Arguments {
         let lexed = lexer::lex(words, &known(), &is_list)
             .map_err(|sentence| clap::Error::raw(ErrorKind::UnknownArgument, sentence + "\n"))?;
         let mut command = Self::command();
-        let matches =
-            command.try_get_matches_from_mut(std::iter::once(own_name).chain(lexed.words))?;
+        let matches = command
+            .try_get_matches_from_mut(std::iter::once(own_name).chain(lexed.words))
+            .map_err(in_its_own_words)?;
         let mut given = Self::from_arg_matches(&matches).map_err(|e| e.format(&mut command))?;
         let typed = command.get_arguments().filter(|argument| {
             matches.value_source(argument.get_id().as_str()) == Some(ValueSource::CommandLine)
@@ -163,6 +168,17 @@ impl Arguments {
                 Ok((program, command.map(text).collect::<Result<_, _>>()?))
             }
         }
+    }
+}
+
+/// What is wrong with a list of hosts says where it is; no other words are needed.
+fn in_its_own_words(error: clap::Error) -> clap::Error {
+    let list = error
+        .source()
+        .and_then(<dyn Error>::downcast_ref::<HostListError>);
+    match list {
+        Some(list) => clap::Error::raw(error.kind(), format!("{list}\n")),
+        None => error,
     }
 }
 
@@ -230,6 +246,30 @@ mod tests {
         assert!(parse("-n 1000000000 ./cpi").is_err());
         let unknown = parse("-n 2 --no-such 5 ./cpi").unwrap_err();
         assert!(unknown.to_string().contains("--no-such"));
+    }
+
+    #[test]
+    fn an_error_in_a_list_of_hosts_is_one_sentence() {
+        let error = parse("-hosts a:0 ./cpi").unwrap_err().to_string();
+        assert_eq!(
+            error.trim_end(),
+            "error: host 1: the number of processes is 0; a host takes 1 to 1000000"
+        );
+        let error = parse("-f /no/such -n 2 ./cpi").unwrap_err().to_string();
+        assert!(error.starts_with("error: cannot read the list of hosts /no/such: "));
+    }
+
+    #[test]
+    fn the_words_of_the_table_mean_options_that_exist() {
+        let known = known();
+        let long = |name: &str| known.iter().any(|known| known.long == name);
+        for entry in lexer::WORDS {
+            if let lexer::Meaning::Is(name) = entry.meaning {
+                assert!(long(name), "{name}");
+            }
+            let same = known.iter().any(|known| known.long == entry.word);
+            assert!(!same, "{} is an option itself", entry.word);
+        }
     }
 
     #[test]

@@ -27,12 +27,15 @@ pub(crate) enum Relax {
 }
 
 impl FromStr for Relax {
-    type Err = UnknownMode;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, UnknownMode> {
+    fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "auto" => Ok(Self::Auto),
-            other => other.parse().map(Self::To),
+            other => other
+                .parse()
+                .map(Self::To)
+                .map_err(|unknown: UnknownMode| format!("{unknown}, or auto to have one chosen")),
         }
     }
 }
@@ -61,13 +64,16 @@ pub(crate) struct Placement {
     #[arg(short = 'H', long, visible_alias = "host", value_name = "HOST[:N],...", value_parser = hostfile::inline)]
     pub hosts: Option<HostList>,
 
-    /// What may be relaxed for an earlier start:
-    /// none (nothing: the listed hosts, each with its number), loc (other nodes than the listed,
-    /// with the listed numbers), dist (the listed hosts, processes spread by their room), loc+dist
-    /// (as many nodes as listed or as --nodes says, any of them, processes spread), all (any
-    /// nodes), or auto, which chooses and says why [default: none with a list of hosts, loc with
-    /// -ppn, loc+dist with --nodes, otherwise all]
-    #[arg(short = 'r', long, value_name = "MODE")]
+    /// What may be relaxed for an earlier start: none, loc, dist, loc+dist, all or auto
+    /// [default: none with a list of hosts, loc with -ppn, loc+dist with --nodes, otherwise all]
+    ///
+    /// none: the listed hosts, each with its number of processes.
+    /// loc: other nodes than the listed ones, with the listed numbers.
+    /// dist: the listed hosts, the processes spread over them by their room.
+    /// loc+dist: as many nodes as listed or as --nodes says, any of them, the processes spread.
+    /// all: any nodes, any number of them.
+    /// auto: chooses one of these by the room there is, and says why.
+    #[arg(short = 'r', long, value_name = "MODE", verbatim_doc_comment)]
     pub relax: Option<Relax>,
 
     /// Whether processes may share less memory and fewer cores than they asked for, rather than
@@ -75,7 +81,7 @@ pub(crate) struct Placement {
     #[arg(short = 'o', long, value_name = "BOOL", value_parser = yes_or_no)]
     pub oversubscribe: Option<bool>,
 
-    /// Processes on each node, whatever the list says; without a list, on nodes of any name. Also
+    /// Processes on each node, whatever the list says; without a list, on any nodes. Also -ppn and
     /// -perhost
     #[arg(long, visible_aliases = ["ppn", "perhost"], value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=i64::from(PROCESSES_MAX)))]

@@ -31,8 +31,8 @@ pub(crate) enum HostListError {
     #[error("{source_name}:{line}: this line is no UTF-8 text")]
     NoText { source_name: String, line: usize },
     /// Nothing but comments.
-    #[error("{source_name} names no host; write one a line, as in node1:4")]
-    Empty { source_name: String },
+    #[error("{words} names no host; write one a line, as in node1:4")]
+    Empty { words: String },
     /// One entry.
     #[error("{at}: {trouble}")]
     Entry { at: String, trouble: Trouble },
@@ -49,7 +49,9 @@ pub(crate) enum Trouble {
     User { name: String },
     #[error("{name} could be an address with or without a number; write [{name}] or [{name}]:4")]
     BareAddress { name: String },
-    #[error("{value} is no number of processes; write a whole number from 1 to {PROCESSES_MAX}")]
+    #[error(
+        "\"{value}\" is no number of processes; write a whole number from 1 to {PROCESSES_MAX}"
+    )]
     NoCount { value: String },
     #[error("the number of processes is {value}; a host takes 1 to {PROCESSES_MAX}")]
     CountOutOfRange { value: String },

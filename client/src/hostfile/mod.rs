@@ -2,8 +2,7 @@
 //!
 //! A list is read once, when the command line is: [`read`] for a file, [`inline`] for a word. Where
 //! a host is mentioned again, its places are added to those of its first mention, which fixes its
-//! position; what [`HostList::deal`] makes of a list and a number of processes is fixed by the list
-//! alone.
+//! position. [`in_order`] and [`one_each_first`] deal processes over the places of a list.
 
 mod deal;
 mod error;
@@ -19,8 +18,8 @@ pub(crate) use read::{inline, read};
 /// Hosts in order of first mention.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HostList {
-    /// Where it comes from, as the user named it.
-    pub source: String,
+    /// The list itself, in words: "the list hosts.txt".
+    pub words: String,
     /// At least one, each name once.
     pub hosts: Vec<Host>,
     /// What was read without having an effect, a sentence each.

@@ -52,7 +52,7 @@ pub(super) fn file_text(source: String, bytes: &[u8]) -> Result<HostList, HostLi
         })?;
         builder.add(text, &|| format!("{source}:{line_number}"))?;
     }
-    builder.finish(source)
+    builder.finish(&source)
 }
 
 /// Reads `a:2,b:2`.
@@ -70,7 +70,7 @@ pub(crate) fn inline(text: &str) -> Result<HostList, HostListError> {
             });
         }
     }
-    builder.finish(format!("the list {text}"))
+    builder.finish(text)
 }
 
 #[derive(Default)]
@@ -118,14 +118,13 @@ impl Builder {
         Ok(true)
     }
 
-    fn finish(self, source: String) -> Result<HostList, HostListError> {
+    fn finish(self, source: &str) -> Result<HostList, HostListError> {
+        let words = format!("the list {source}");
         if self.hosts.is_empty() {
-            return Err(HostListError::Empty {
-                source_name: source,
-            });
+            return Err(HostListError::Empty { words });
         }
         Ok(HostList {
-            source,
+            words,
             hosts: self.hosts,
             notes: self.notes,
         })

@@ -71,9 +71,9 @@ fn what_is_wrong_is_said_with_file_line_and_value() {
             "n1:999999\nn2:2",
             "hosts:2: with n2 the list has 1000001 places, more than 1000000",
         ),
-        ("n1:", "hosts:1:  is no number of processes"),
-        ("n1:four", "hosts:1: four is no number of processes"),
-        ("n1 slots=", "hosts:1:  is no number of processes"),
+        ("n1:", "hosts:1: \"\" is no number of processes"),
+        ("n1:four", "hosts:1: \"four\" is no number of processes"),
+        ("n1 slots=", "hosts:1: \"\" is no number of processes"),
         ("n1 max_slots=0", "hosts:1: the number of processes is 0"),
         (
             "n1:2 slots=3",
@@ -91,8 +91,8 @@ fn what_is_wrong_is_said_with_file_line_and_value() {
         ("-n1", "hosts:1: -n1 is no name of a host"),
         ("n1,n2", "hosts:1: n1,n2 is no name of a host"),
         (":4", "hosts:1: :4 is no name of a host"),
-        ("# nothing\n\n", "hosts names no host"),
-        ("", "hosts names no host"),
+        ("# nothing\n\n", "the list hosts names no host"),
+        ("", "the list hosts names no host"),
     ] {
         let error = file(text).unwrap_err();
         assert!(error.starts_with(wanted), "{text:?} gave {error:?}");

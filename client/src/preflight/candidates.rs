@@ -91,7 +91,10 @@ pub(super) async fn excluded(
     let found: Result<BTreeSet<String>, NameError> = hosts.find(&names).await.into_iter().collect();
     match found {
         Ok(found) => Ok(found.into_iter().collect()),
-        Err(error) => Err(Failure::new(Exit::Usage, format!("--exclude: {error}"))),
+        Err(error) => Err(Failure::new(
+            Exit::Usage,
+            format!("--exclude: {}", hosts.sentence(&error)),
+        )),
     }
 }
 
@@ -119,7 +122,7 @@ pub(super) async fn listed(
     }
     let mut found = Vec::with_capacity(names.len());
     for (name, host) in names.iter().zip(hosts.find(&names).await) {
-        let host = host.map_err(|error| Failure::new(Exit::Usage, error))?;
+        let host = host.map_err(|error| Failure::new(Exit::Usage, hosts.sentence(&error)))?;
         if excluded.contains(&host) {
             return Err(Failure::new(
                 Exit::Usage,

@@ -112,7 +112,7 @@ fn mode(given: &Placement) -> Result<Mode, Contradiction> {
         (Mode::Loc, None) if given.processes_per_node.is_none() => Err(Contradiction::NoNumbers),
         (Mode::LocDist, None) if given.nodes.is_none() => Err(Contradiction::NoNodes),
         (Mode::All, Some(list)) => Err(Contradiction::AllWithList {
-            list: list.source.clone(),
+            list: list.words.clone(),
         }),
         (Mode::LocDist | Mode::All, None) if given.processes_per_node.is_some() => {
             Err(Contradiction::PerNodeIsRelaxed { mode })
@@ -128,7 +128,7 @@ fn check_mode(given: &Placement, mode: Mode, auto: bool) -> Result<(), Contradic
     if let (Some(list), Some(nodes)) = (list, given.nodes) {
         return Err(Contradiction::NodesAndList {
             nodes,
-            list: list.source.clone(),
+            list: list.words.clone(),
         });
     }
     if let (Some(reissue), Some(gang)) = (given.reissue_after, given.gang_timeout)
