@@ -5,7 +5,7 @@
 //! AM and says hello (`dial`) → the AM sends the container's share of the ranks, whose program is
 //! checked (`program`) → one thread forks them all (`nursery`) → their PMI lines are answered
 //! (`pmi_socket`), those that outnumber their cores are made to yield (`yielding`), what they print goes up (`output`), standard input comes down (`input`),
-//! each end is reported → the AM says leave.
+//! what they use is sampled once a second (`samples`), each end is reported → the AM says leave.
 //!
 //! Invariants:
 //! - No rank outlives its launcher. Ranks are killed by the kernel when the forking thread ends;
@@ -31,8 +31,10 @@ mod node_facts;
 mod nursery;
 mod output;
 mod pmi_socket;
+mod processes;
 mod program;
 mod ranks;
+mod samples;
 mod seat;
 mod spawn;
 mod sweep;

@@ -11,13 +11,13 @@ use job::wire::launcher_order::Order;
 use job::wire::launchers_client::LaunchersClient;
 use job::wire::{
     Abort, Fence, KeyValue, LauncherEvent, LauncherHello, LauncherOrder, PmiSeen, RankBroke,
-    RanksStarted, Refusal, Share, Stop,
+    RankUsages, RanksStarted, Refusal, Share, Stop,
 };
 use nix::sys::signal::Signal;
 use pmi::{Effect, Job, NodeServer, Stage};
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
@@ -28,6 +28,7 @@ use crate::dial::{self, DialError};
 use crate::nursery::Nursery;
 use crate::pmi_socket::Heard;
 use crate::ranks::{self, Ranks};
+use crate::samples::{self, Look, Sent};
 use crate::seat::Place;
 use crate::warden::Warden;
 use crate::{node_facts, program};
@@ -121,6 +122,8 @@ pub(crate) async fn live(
         running: None,
         stop_at: None,
         stopping: false,
+        sampling: Sampling::Idle,
+        sent: Sent::default(),
         tasks: JoinSet::new(),
     };
     loop {
@@ -153,6 +156,7 @@ pub(crate) async fn live(
             },
             () = until(life.stop_at) => life.sweep().await,
             () = until(report_at) => life.report(),
+            look = life.sampling.next() => life.sample(look),
             Some(_) = life.tasks.join_next(), if !life.tasks.is_empty() => {}
         }
     }
@@ -218,7 +222,33 @@ struct Life<'a> {
     /// When patience with the ranks ends.
     stop_at: Option<Instant>,
     stopping: bool,
+    sampling: Sampling,
+    sent: Sent,
     tasks: JoinSet<()>,
+}
+
+/// Where the sampling of the ranks is.
+enum Sampling {
+    /// There are no ranks.
+    Idle,
+    /// The next look is due then.
+    Due(Instant),
+    /// The ranks are being looked at.
+    Looking(oneshot::Receiver<Look>),
+}
+
+impl Sampling {
+    /// Until a look is due (`None`) or there. May be dropped and called again.
+    async fn next(&mut self) -> Option<Look> {
+        match self {
+            Self::Idle => std::future::pending().await,
+            Self::Due(at) => {
+                tokio::time::sleep_until(*at).await;
+                None
+            }
+            Self::Looking(answer) => answer.await.ok(),
+        }
+    }
 }
 
 impl Life<'_> {
@@ -245,6 +275,7 @@ impl Life<'_> {
                 match self.start(share).await {
                     Ok(running) => {
                         self.running = Some(running);
+                        self.sampling = Sampling::Due(Instant::now() + samples::INTERVAL);
                         self.outbox.push_back(Event::Started(RanksStarted {
                             at_us: microseconds_now(),
                         }));
@@ -380,6 +411,30 @@ impl Life<'_> {
             }));
         }
         self.nursery.signal(Some(rank), Signal::SIGKILL).await;
+    }
+
+    /// Sends what has changed, or looks again.
+    fn sample(&mut self, look: Option<Look>) {
+        let over = self.running.as_ref().is_none_or(|r| r.ranks.all_ended());
+        self.sampling = match look {
+            _ if over => Sampling::Idle,
+            Some(look) => {
+                let is_usages = |event: &Event| matches!(event, Event::Usages(_));
+                // A link that is behind is not given more.
+                if !self.outbox.iter().any(is_usages) {
+                    let usages = self.sent.news(look.usages);
+                    if !usages.is_empty() {
+                        self.outbox.push_back(Event::Usages(RankUsages { usages }));
+                    }
+                }
+                Sampling::Due(look.next.into())
+            }
+            None => self.nursery.look().map_or(
+                // It is busy with something else.
+                Sampling::Due(Instant::now() + samples::INTERVAL),
+                Sampling::Looking,
+            ),
+        };
     }
 
     async fn on_ended(&mut self, ended: Vec<crate::nursery::Ended>) {

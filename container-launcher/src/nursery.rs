@@ -3,7 +3,7 @@
 //! The kernel kills a rank when the *thread* that forked it ends, so one thread forks them all and
 //! lives until the launcher leaves. It reaps them too: a pid is then never signalled after it was
 //! given back, and the standard library, which reaps a child that could not be executed, never
-//! finds it taken.
+//! finds it taken. For the same reason it is the one to look at what they use.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -15,12 +15,13 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use tokio::sync::oneshot;
 
+use crate::samples::{self, Look, Running};
 use crate::spawn::{self, Plan};
 use crate::sweep::Kin;
 
 /// Stack of the thread, bytes: it walks /proc and starts programs.
 const STACK: usize = 256 * 1024;
-/// The owner waits for each answer, so that more than one request is never there.
+/// The owner waits for each answer, a look's aside, so that more than two requests are never there.
 const REQUESTS: usize = 2;
 /// Most that a sweep may take. A launcher that lost its AM is to be gone within a second.
 const SWEEP_MAX: Duration = Duration::from_millis(700);
@@ -45,6 +46,7 @@ enum Request {
     Reap(oneshot::Sender<Vec<Ended>>),
     Signal(Option<u32>, Signal, oneshot::Sender<()>),
     Sweep(oneshot::Sender<Vec<Ended>>),
+    Look(oneshot::Sender<Look>),
     Close,
 }
 
@@ -94,6 +96,14 @@ impl Nursery {
         self.ask(Request::Sweep).await.unwrap_or_default()
     }
 
+    /// Looks at what the ranks use. The answer may be waited for while other things are asked;
+    /// `None`: nobody will answer.
+    pub(crate) fn look(&self) -> Option<oneshot::Receiver<Look>> {
+        let (answer, answered) = oneshot::channel();
+        self.requests.try_send(Request::Look(answer)).ok()?;
+        Some(answered)
+    }
+
     /// Sweeps and ends the thread.
     pub(crate) fn close(self) {
         // Without the thread the kernel has killed the ranks already.
@@ -112,13 +122,7 @@ impl Nursery {
 struct Thread {
     kin: Kin,
     /// Ranks that are not yet reaped. A rank leads its process group: the pid is the group's too.
-    alive: BTreeMap<i32, Alive>,
-}
-
-/// A rank that is not yet reaped.
-struct Alive {
-    rank: u32,
-    since: Instant,
+    alive: BTreeMap<i32, Running>,
 }
 
 impl Thread {
@@ -133,6 +137,10 @@ impl Thread {
                     answer.send(()).ok();
                 }
                 Request::Sweep(answer) => drop(answer.send(self.sweep())),
+                Request::Look(answer) => {
+                    let alive = self.alive.iter().map(|(&pid, running)| (pid, running));
+                    drop(answer.send(samples::look(alive)));
+                }
                 Request::Close => break,
             }
         }
@@ -143,7 +151,7 @@ impl Thread {
         let rank = plan.rank;
         let pid = spawn::spawn(plan)?;
         let since = Instant::now();
-        self.alive.insert(pid.as_raw(), Alive { rank, since });
+        self.alive.insert(pid.as_raw(), Running { rank, since });
         Ok(())
     }
 
@@ -172,7 +180,7 @@ impl Thread {
     fn reap(&mut self) -> Vec<Ended> {
         let mut ended = Vec::new();
         while let Some((pid, status, usage)) = wait_any() {
-            let Some(Alive { rank, since }) = self.alive.remove(&pid) else {
+            let Some(Running { rank, since }) = self.alive.remove(&pid) else {
                 continue;
             };
             ended.push(Ended {

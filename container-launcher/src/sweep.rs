@@ -12,6 +12,8 @@ use std::io::Read as _;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use crate::processes::{self, Process};
+
 /// YARN sets it to the container's id in the environment of what it starts.
 pub(crate) const MARK_VARIABLE: &str = "CONTAINER_ID";
 /// Most of an environment that is looked at, bytes. The kernel's limit for arguments and
@@ -28,7 +30,7 @@ pub(crate) struct Kin {
 impl Kin {
     /// Spares this process and all its ancestors.
     pub(crate) fn of_this_process(container: &str) -> Self {
-        let parents = parents();
+        let parents = processes::all();
         let mut spared = BTreeSet::new();
         let mut pid = Some(Pid::this().as_raw());
         while let Some(current) = pid.filter(|&pid| pid > 0 && spared.insert(pid)) {
@@ -66,7 +68,7 @@ impl Kin {
     /// gone, or are zombies that only wait to be reaped.
     pub(crate) fn kill_all(&self) -> usize {
         let this = Pid::this().as_raw();
-        let processes = parents();
+        let processes = processes::all();
         let mut killed = 0_usize;
         for (&pid, process) in &processes {
             let ours = !process.is_zombie
@@ -103,36 +105,6 @@ impl Kin {
     }
 }
 
-struct Process {
-    parent: i32,
-    is_zombie: bool,
-}
-
-/// All processes of the node that can be seen, by pid.
-fn parents() -> BTreeMap<i32, Process> {
-    let Ok(folder) = std::fs::read_dir("/proc") else {
-        return BTreeMap::new();
-    };
-    folder
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
-        .filter_map(|pid| {
-            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-            Some((pid, parse_stat(&stat)?))
-        })
-        .collect()
-}
-
-/// `pid (name) state parent …`; the name may hold anything, parentheses too.
-fn parse_stat(stat: &str) -> Option<Process> {
-    let (_, after) = stat.rsplit_once(')')?;
-    let mut fields = after.split_ascii_whitespace();
-    let state = fields.next()?;
-    Some(Process {
-        parent: fields.next()?.parse().ok()?,
-        is_zombie: matches!(state, "Z" | "X"),
-    })
-}
-
 fn descends(pid: i32, ancestor: i32, processes: &BTreeMap<i32, Process>) -> bool {
     let mut current = pid;
     // As many steps as there are processes: pids may have changed hands while they were read.
@@ -153,14 +125,6 @@ mod tests {
     use std::process::{Command, Stdio};
 
     use super::*;
-
-    #[test]
-    fn names_with_parentheses_do_not_confuse() {
-        let process = parse_stat("42 (a) b) S 7 42 42 0").unwrap();
-        assert_eq!((process.parent, process.is_zombie), (7, false));
-        assert!(parse_stat("42 (a) Z 7").unwrap().is_zombie);
-        assert!(parse_stat("nonsense").is_none());
-    }
 
     #[test]
     fn this_process_and_its_ancestors_are_spared() {

@@ -17,7 +17,7 @@ use job::wire::launcher_order::Order;
 use job::wire::launchers_server::{Launchers, LaunchersServer};
 use job::wire::{
     InputChunk, InputRequest, LauncherEvent, LauncherHello, LauncherOrder, Leave, OutputChunk,
-    OutputTaken, RankEnded, Share, Stop,
+    OutputTaken, RankEnded, RankUsage, Share, Stop,
 };
 use job::{Role, Seat, link, secrets};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
@@ -306,9 +306,24 @@ impl Link {
         self.orders.send(Ok(order)).await.unwrap();
     }
 
-    /// None: the launcher is gone.
+    /// The next that is no sample. None: the launcher is gone.
     pub async fn try_event(&mut self) -> Option<Event> {
-        within(self.events.message()).await.ok()??.event
+        loop {
+            match within(self.events.message()).await.ok()??.event {
+                Some(Event::Usages(_)) => {}
+                event => return event,
+            }
+        }
+    }
+
+    /// The next sample of the ranks.
+    pub async fn usages(&mut self) -> Vec<RankUsage> {
+        loop {
+            let event = within(self.events.message()).await.unwrap().unwrap().event;
+            if let Some(Event::Usages(sampled)) = event {
+                return sampled.usages;
+            }
+        }
     }
 
     pub async fn event(&mut self) -> Event {

@@ -1,0 +1,84 @@
+//! The processes of the node, as `/proc/PID/stat` tells of them.
+
+use std::collections::BTreeMap;
+
+/// One process. Sizes and times are in the kernel's units.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Process {
+    pub(crate) parent: i32,
+    /// Its process group.
+    pub(crate) group: i32,
+    pub(crate) is_zombie: bool,
+    /// User and system time, that of children it has waited for included, clock ticks.
+    pub(crate) ticks: u64,
+    pub(crate) virtual_bytes: u64,
+    pub(crate) resident_pages: u64,
+}
+
+/// All processes of the node that can be seen, by pid.
+pub(crate) fn all() -> BTreeMap<i32, Process> {
+    let Ok(folder) = std::fs::read_dir("/proc") else {
+        return BTreeMap::new();
+    };
+    folder
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
+        .filter_map(|pid| {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+            Some((pid, parse(&stat)?))
+        })
+        .collect()
+}
+
+/// `pid (name) state parent group …`; the name may hold anything, parentheses too. Fields are counted
+/// as proc(5) does, the state being the third.
+fn parse(stat: &str) -> Option<Process> {
+    let (_, after) = stat.rsplit_once(')')?;
+    let fields: Vec<&str> = after.split_ascii_whitespace().collect();
+    let field = |number: usize| fields.get(number.checked_sub(3)?).copied();
+    let count = |number| field(number).and_then(|text| text.parse::<u64>().ok());
+    // User, system, and the same of children.
+    let ticks = [14, 15, 16, 17].into_iter().filter_map(count);
+    Some(Process {
+        is_zombie: matches!(field(3)?, "Z" | "X"),
+        parent: field(4)?.parse().ok()?,
+        group: field(5)?.parse().ok()?,
+        ticks: ticks.fold(0, u64::saturating_add),
+        virtual_bytes: count(23).unwrap_or(0),
+        resident_pages: count(24).unwrap_or(0),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_parentheses_do_not_confuse() {
+        let process = parse("42 (a) b) S 7 42 42 0").unwrap();
+        assert_eq!((process.parent, process.is_zombie), (7, false));
+        assert!(parse("42 (a) Z 7 42").unwrap().is_zombie);
+        assert_eq!(parse("nonsense"), None);
+    }
+
+    #[test]
+    fn fields_are_those_of_proc_5() {
+        let stat = "9 (p) R 7 8 8 0 -1 4194304 1 2 3 4 100 20 30 4 20 0 1 0 555 8192 77 1 1";
+        let expected = Process {
+            parent: 7,
+            group: 8,
+            is_zombie: false,
+            ticks: 154,
+            virtual_bytes: 8192,
+            resident_pages: 77,
+        };
+        assert_eq!(parse(stat), Some(expected));
+    }
+
+    #[test]
+    fn this_process_uses_something() {
+        let all = all();
+        let this = all.get(&nix::unistd::Pid::this().as_raw()).unwrap();
+        assert!(this.resident_pages > 0 && this.virtual_bytes > 0);
+        assert_eq!(this.parent, nix::unistd::getppid().as_raw());
+    }
+}

@@ -1,0 +1,235 @@
+//! What each rank uses while it runs: memory and processor time, its children's included.
+//!
+//! One look reads the node's process table once, whatever the number of ranks. A process belongs to
+//! the rank it descends from, or, when its parents have gone, to the rank whose process group it is in.
+//! Pages that ranks share are counted for each of them, as YARN's own look does.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use job::wire::RankUsage;
+use nix::unistd::{SysconfVar, sysconf};
+
+use crate::processes::{self, Process};
+
+/// Between two looks.
+pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
+/// A look at a node with very many processes takes long; the next one waits this many times as long.
+const PAUSE_FACTOR: u32 = 100;
+const BYTES_PER_KIB: u64 = 1024;
+const MS_PER_SECOND: u64 = 1000;
+
+/// A rank that runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Running {
+    pub(crate) rank: u32,
+    /// Since when.
+    pub(crate) since: Instant,
+}
+
+/// One look at all ranks, by the pids that lead them.
+#[derive(Debug)]
+pub(crate) struct Look {
+    pub(crate) usages: Vec<RankUsage>,
+    /// When to look again.
+    pub(crate) next: Instant,
+}
+
+/// Looks at the ranks that run.
+pub(crate) fn look<'a>(ranks: impl Iterator<Item = (i32, &'a Running)>) -> Look {
+    let began = Instant::now();
+    let processes = processes::all();
+    let usages = of(ranks, &processes, began);
+    let pause = INTERVAL.max(began.elapsed().saturating_mul(PAUSE_FACTOR));
+    Look {
+        usages,
+        next: began.checked_add(pause).unwrap_or(began),
+    }
+}
+
+fn of<'a>(
+    ranks: impl Iterator<Item = (i32, &'a Running)>,
+    processes: &BTreeMap<i32, Process>,
+    now: Instant,
+) -> Vec<RankUsage> {
+    let unit = Units::of_this_kernel();
+    let mut usages: BTreeMap<i32, RankUsage> = ranks
+        .map(|(pid, running)| {
+            let at = now.saturating_duration_since(running.since).as_millis();
+            let usage = RankUsage {
+                rank: running.rank,
+                at_ms: u64::try_from(at).unwrap_or(u64::MAX),
+                ..RankUsage::default()
+            };
+            (pid, usage)
+        })
+        .collect();
+    for (&pid, process) in processes.iter().filter(|(_, process)| !process.is_zombie) {
+        let leader = leader(pid, processes, |pid| usages.contains_key(&pid));
+        let Some(usage) = leader.and_then(|leader| usages.get_mut(&leader)) else {
+            continue;
+        };
+        let add = |to: &mut u64, what: u64| *to = to.saturating_add(what);
+        add(
+            &mut usage.resident_kib,
+            process.resident_pages.saturating_mul(unit.page_bytes) / BYTES_PER_KIB,
+        );
+        add(
+            &mut usage.virtual_kib,
+            process.virtual_bytes / BYTES_PER_KIB,
+        );
+        add(
+            &mut usage.cpu_ms,
+            process.ticks.saturating_mul(MS_PER_SECOND) / unit.ticks_per_second,
+        );
+    }
+    // One that has just ended uses nothing, which says nothing.
+    usages
+        .into_values()
+        .filter(|usage| usage.resident_kib > 0)
+        .collect()
+}
+
+/// The rank that a process belongs to, by the pid that leads it.
+fn leader(
+    pid: i32,
+    processes: &BTreeMap<i32, Process>,
+    is_rank: impl Fn(i32) -> bool,
+) -> Option<i32> {
+    let mut current = pid;
+    // As many steps as there are processes: pids may have changed hands while they were read.
+    for _ in 0..processes.len() {
+        if is_rank(current) {
+            return Some(current);
+        }
+        let Some(process) = processes.get(&current) else {
+            break;
+        };
+        current = process.parent;
+    }
+    processes
+        .get(&pid)
+        .map(|process| process.group)
+        .filter(|&group| is_rank(group))
+}
+
+struct Units {
+    page_bytes: u64,
+    ticks_per_second: u64,
+}
+
+impl Units {
+    fn of_this_kernel() -> Self {
+        let read = |variable, usual| {
+            let value = sysconf(variable).ok().flatten();
+            value
+                .and_then(|value| u64::try_from(value).ok())
+                .filter(|&value| value > 0)
+                .unwrap_or(usual)
+        };
+        Self {
+            page_bytes: read(SysconfVar::PAGE_SIZE, 4096),
+            ticks_per_second: read(SysconfVar::CLK_TCK, 100),
+        }
+    }
+}
+
+/// What was sent last: what does not change is not sent again.
+#[derive(Debug, Default)]
+pub(crate) struct Sent {
+    usages: BTreeMap<u32, RankUsage>,
+}
+
+impl Sent {
+    /// What of a look is news, time aside.
+    pub(crate) fn news(&mut self, usages: Vec<RankUsage>) -> Vec<RankUsage> {
+        let sent = &mut self.usages;
+        let is_news = |usage: &RankUsage| {
+            let old = sent.insert(usage.rank, *usage);
+            old.is_none_or(|old| {
+                RankUsage {
+                    at_ms: usage.at_ms,
+                    ..old
+                } != *usage
+            })
+        };
+        usages.into_iter().filter(is_news).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(parent: i32, group: i32, pages: u64) -> Process {
+        Process {
+            parent,
+            group,
+            resident_pages: pages,
+            virtual_bytes: pages * 8192,
+            ticks: pages,
+            is_zombie: false,
+        }
+    }
+
+    #[test]
+    fn children_and_orphans_count_for_their_rank() {
+        let unit = Units::of_this_kernel();
+        let since = Instant::now();
+        let ranks = [
+            (10, Running { rank: 4, since }),
+            (20, Running { rank: 5, since }),
+        ];
+        let mut processes: BTreeMap<i32, Process> = [
+            (1, process(0, 1, 1000)),
+            (10, process(1, 10, 1)),
+            // A child, a grandchild in a group of its own, and an orphan of rank 4.
+            (11, process(10, 10, 2)),
+            (12, process(11, 12, 4)),
+            (13, process(1, 10, 8)),
+            (20, process(1, 20, 16)),
+            (30, process(1, 30, 1000)),
+        ]
+        .into();
+        processes.insert(
+            14,
+            Process {
+                is_zombie: true,
+                ..process(10, 10, 1000)
+            },
+        );
+        let running = ranks.iter().map(|(pid, running)| (*pid, running));
+        let usages = of(running, &processes, since + Duration::from_millis(70));
+        let expected = |rank, pages: u64| RankUsage {
+            rank,
+            at_ms: 70,
+            resident_kib: pages * unit.page_bytes / 1024,
+            virtual_kib: pages * 8,
+            cpu_ms: pages * 1000 / unit.ticks_per_second,
+        };
+        assert_eq!(usages, [expected(4, 15), expected(5, 16)]);
+    }
+
+    #[test]
+    fn a_ring_of_parents_ends() {
+        let processes: BTreeMap<i32, Process> =
+            [(2, process(3, 2, 1)), (3, process(2, 3, 1))].into();
+        assert_eq!(leader(2, &processes, |pid| pid == 9), None);
+    }
+
+    #[test]
+    fn only_what_changes_is_sent() {
+        let usage = |rank, at_ms, cpu_ms| RankUsage {
+            rank,
+            at_ms,
+            cpu_ms,
+            resident_kib: 100,
+            virtual_kib: 200,
+        };
+        let mut sent = Sent::default();
+        let first = vec![usage(0, 1000, 5), usage(1, 1000, 5)];
+        assert_eq!(sent.news(first.clone()), first);
+        let second = vec![usage(0, 2000, 5), usage(1, 2000, 6)];
+        assert_eq!(sent.news(second), [usage(1, 2000, 6)]);
+    }
+}

@@ -1,0 +1,45 @@
+//! What a launcher tells of its ranks while they run.
+
+#[cfg(test)]
+mod support;
+
+use job::wire::RankUsage;
+use support::{Appmaster, share};
+
+/// Rank 0 sleeps; rank 1 has a child that computes and holds some memory.
+const SCRIPT: &str = "#!/bin/sh\n\
+    test $PMI_RANK = 0 && exec sleep 60\n\
+    sh -c 'text=$(head -c 20000000 /dev/zero | tr \"\\0\" x); while :; do :; done'\n";
+
+#[tokio::test]
+async fn ranks_are_sampled_with_their_children_while_they_change() {
+    let mut am = Appmaster::start().await;
+    let mut launcher = am.launcher(&[("script", SCRIPT)]);
+    let mut link = am.link().await;
+    link.run(share(2, &[0, 1], "script")).await;
+    let first = link.usages().await;
+    let ranks: Vec<u32> = first.iter().map(|usage| usage.rank).collect();
+    assert_eq!(ranks, [0, 1]);
+    let idle = &first[0];
+    assert!(idle.resident_kib > 0 && idle.virtual_kib > idle.resident_kib);
+    assert!((900..10_000).contains(&idle.at_ms), "{}", idle.at_ms);
+    // The child has its memory sooner or later.
+    let busy: RankUsage = loop {
+        let usages = link.usages().await;
+        // A sleeping rank says nothing new.
+        assert!(usages.iter().all(|usage| usage.rank == 1), "{usages:?}");
+        if usages[0].resident_kib > 20_000 {
+            break usages[0];
+        }
+    };
+    let later = link.usages().await[0];
+    assert!(later.cpu_ms > busy.cpu_ms && later.at_ms > busy.at_ms);
+    assert!(later.cpu_ms <= later.at_ms + 1000);
+    link.stop(0).await;
+    for _ in 0..2 {
+        link.ended().await;
+    }
+    link.leave().await;
+    assert_eq!(launcher.exit().await.code(), Some(0), "{}", launcher.log());
+    launcher.nothing_left().await;
+}
