@@ -34,9 +34,15 @@ impl Place {
         })
     }
 
+    /// The port that is open.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// `host:port`, where this AM is to be found.
     #[must_use]
-    pub fn address(&self) -> String {
+    pub(crate) fn address(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }
 }

@@ -89,8 +89,13 @@ impl Follower<'_> {
                 Seen::Over(report) => return Ok(judge(&report)),
             }
         };
+        self.attach_to(&address).await
+    }
+
+    /// The same from where the ApplicationMaster is known to listen at `address`.
+    pub(crate) async fn attach_to(mut self, address: &str) -> Result<Ended, Failure> {
         let attached = tokio::select! {
-            attached = attach(&address, self.keys) => attached,
+            attached = attach(address, self.keys) => attached,
             signal = self.signals.ending() => return self.interrupted(signal).await,
         };
         match attached {
@@ -124,7 +129,7 @@ impl Follower<'_> {
     }
 
     /// Kills the job through the ResourceManager.
-    async fn interrupted(mut self, signal: u8) -> Result<Ended, Failure> {
+    pub(crate) async fn interrupted(mut self, signal: u8) -> Result<Ended, Failure> {
         self.progress.clear();
         let report = kill(self.rm, &self.id, "interrupted by the user").await?;
         Ok(Ended {
@@ -320,7 +325,7 @@ async fn look(
 }
 
 /// A ResourceManager may restart or fail over while a job waits or runs.
-async fn patiently(
+pub(crate) async fn patiently(
     rm: &ApplicationClient,
     id: &ApplicationId,
 ) -> Result<ApplicationReport, Failure> {
@@ -399,7 +404,7 @@ fn conclude(verdict: wire::Verdict, signalled: Option<u8>) -> Ended {
 }
 
 /// What YARN says decides, where the ApplicationMaster cannot be heard.
-fn judge(report: &ApplicationReport) -> Ended {
+pub(crate) fn judge(report: &ApplicationReport) -> Ended {
     let said = report.diagnostics.trim();
     let said = if said.is_empty() || said == "N/A" {
         format!(
@@ -428,7 +433,7 @@ fn judge(report: &ApplicationReport) -> Ended {
 }
 
 /// An error with its causes, on one line.
-fn chain(error: &anyhow::Error) -> String {
+pub(crate) fn chain(error: &anyhow::Error) -> String {
     let mut parts: Vec<String> = error.chain().map(ToString::to_string).collect();
     parts.dedup();
     parts.join(": ")

@@ -4,7 +4,8 @@
 //! [`resolve`]d; [`preflight`] proves that the cluster can give what it wants, while [`stage`] puts
 //! the program where YARN finds it; [`submit`] hands the application over, with the [`keys`] of
 //! this one job; [`follow`] waits for its ApplicationMaster, attaches, mirrors output ([`streams`]),
-//! input and signals, and ends with the program's own exit code.
+//! input and signals, and ends with the program's own exit code. With `--deploy-mode client` the
+//! ApplicationMaster is a task of this process ([`unmanaged`]); the rest stays the same.
 //!
 //! The same file is also ApplicationMaster, launcher and warden: YARN starts it so, with a first
 //! argument that no user types.
@@ -22,6 +23,7 @@ mod kill;
 mod label;
 mod link;
 mod names;
+mod own_address;
 mod preflight;
 mod progress;
 mod resolve;
@@ -31,6 +33,7 @@ mod streams;
 mod submit;
 mod table;
 mod timing;
+mod unmanaged;
 mod wanted;
 mod words;
 
@@ -43,8 +46,12 @@ fn main() -> ExitCode {
     let role = std::env::args()
         .nth(1)
         .and_then(|first| Role::from_argument(&first));
-    // On a node the log is the container's own; at the user's terminal only what went wrong.
-    let level = if role.is_some() { "info" } else { "error" };
+    // On a node the log is the container's own; at the user's terminal only what went wrong, and
+    // what an ApplicationMaster in this process has to say comes with its verdict.
+    let level = match role {
+        Some(_) => "info",
+        None => "error,appmaster=off",
+    };
     let filter =
         EnvFilter::try_from_env("GERBIL_LOG").unwrap_or_else(|_unset| EnvFilter::new(level));
     tracing_subscriber::fmt()

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use job::exit::Exit;
 use proto_hadoop::conf::{Configuration, ResourceManagers};
 
-use crate::arguments::{Arguments, Placement};
+use crate::arguments::{Arguments, DeployMode, Placement};
 use crate::environment;
 use crate::failure::Failure;
 use crate::history;
@@ -39,6 +39,7 @@ pub(crate) struct Resolved {
     pub memory_mib: u64,
     pub memory_is_explicit: bool,
     pub vcores: u32,
+    pub deploy_mode: DeployMode,
     pub am_ports: Option<(u16, u16)>,
     pub interface: Option<String>,
     pub environment: Vec<(String, String)>,
@@ -138,6 +139,7 @@ impl Resolved {
             memory_mib: given.mem_per_proc.unwrap_or(step),
             memory_is_explicit: given.mem_per_proc.is_some(),
             vcores: given.vcores_per_proc,
+            deploy_mode: given.deployment.deploy_mode,
             am_ports: given.am_ports,
             interface: given.iface,
             environment,

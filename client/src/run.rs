@@ -8,7 +8,7 @@ use job::report::Report;
 use job::wire;
 use proto_hadoop::{ApplicationClient, ApplicationId};
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, DeployMode};
 use crate::explained::Sink;
 use crate::failure::{Failure, say};
 use crate::follow::{Ended, Follower};
@@ -19,7 +19,7 @@ use crate::resolve::{Cluster, Resolved};
 use crate::stage::{self, stage};
 use crate::submit::submit;
 use crate::timing::{self, Stamps};
-use crate::{history, kill, preflight};
+use crate::{history, kill, preflight, unmanaged};
 
 /// From the command line to the exit code.
 pub(crate) fn main() -> ExitCode {
@@ -101,7 +101,11 @@ async fn run(given: Arguments, started_us: i64) -> Result<u8, Failure> {
         progress.aside(|| say(format!("-r auto: {mode}, because {reason}")));
     }
     let keys = Keys::generate()?;
-    submit(&rm, &checked, &resolved, &cluster, &staged, &keys).await?;
+    let place = match resolved.deploy_mode {
+        DeployMode::Cluster => None,
+        DeployMode::Client => Some(unmanaged::place(&rm, &resolved, &cluster).await?),
+    };
+    let description = submit(&rm, &checked, &resolved, &cluster, &staged, &keys).await?;
     let mut stamps = Stamps {
         started_us,
         submitted_us: timing::now_us(),
@@ -117,7 +121,10 @@ async fn run(given: Arguments, started_us: i64) -> Result<u8, Failure> {
         label: resolved.label,
         explain,
     };
-    let ended: Ended = follower.follow().await?;
+    let ended: Ended = match place {
+        None => follower.follow().await?,
+        Some(place) => unmanaged::follow(follower, place, description).await?,
+    };
     stamps.finished_us = timing::now_us();
     if let Some(verdict) = &ended.verdict {
         remember(verdict, ended.code, &resolved);

@@ -12,6 +12,7 @@ use proto_hadoop::yarn::{
 };
 use proto_hadoop::{ApplicationClient, CallError};
 
+use crate::arguments::DeployMode;
 use crate::failure::Failure;
 use crate::keys::Keys;
 use crate::preflight::{Checked, unavailable};
@@ -29,7 +30,7 @@ const ATTEMPTS: u32 = 1;
 /// limit is 1 MiB for all of it.
 const DESCRIPTION_MAX: usize = 512 * 1024;
 
-/// Submits the application that was `checked`.
+/// Submits the application that was `checked`; the answer is what its ApplicationMaster has to know.
 pub(crate) async fn submit(
     rm: &ApplicationClient,
     checked: &Checked,
@@ -37,11 +38,18 @@ pub(crate) async fn submit(
     cluster: &Cluster,
     staged: &Outcome,
     keys: &Keys,
-) -> Result<(), Failure> {
+) -> Result<Description, Failure> {
     let id = checked.application.id;
-    let launch = launch(resolved, checked, cluster, staged, keys)?;
+    let description = describe(resolved, checked, cluster, staged);
+    let unmanaged = resolved.deploy_mode == DeployMode::Client;
+    let (launch, memory_mib) = match resolved.deploy_mode {
+        DeployMode::Cluster => (launch(&description, staged, keys)?, AM_MEMORY_MIB),
+        // It has no container: YARN takes it for one of the smallest size, whatever is said here.
+        // No key of the job leaves this process.
+        DeployMode::Client => (ContainerLaunch::default(), 1),
+    };
     let resource = Resource {
-        memory_mib: AM_MEMORY_MIB,
+        memory_mib,
         vcores: 1,
         ..Resource::default()
     };
@@ -51,10 +59,11 @@ pub(crate) async fn submit(
         priority: resolved.priority,
         application_type: APPLICATION_TYPE.into(),
         max_attempts: ATTEMPTS,
+        unmanaged,
         ..ApplicationSubmission::new(id, launch, resource)
     };
     let error = match rm.submit(&submission).await {
-        Ok(()) => return Ok(()),
+        Ok(()) => return Ok(description),
         Err(error) => error,
     };
     if let CallError::Remote { .. } | CallError::TooLong { .. } = error {
@@ -71,14 +80,13 @@ pub(crate) async fn submit(
     Err(unavailable(&error))
 }
 
+/// How YARN starts the ApplicationMaster in a container.
 fn launch(
-    resolved: &Resolved,
-    checked: &Checked,
-    cluster: &Cluster,
+    description: &Description,
     staged: &Outcome,
     keys: &Keys,
 ) -> Result<ContainerLaunch, Failure> {
-    let description = serde_json::to_vec(&describe(resolved, checked, cluster, staged));
+    let description = serde_json::to_vec(description);
     let description = description.map_err(|e| Failure::new(Exit::Lost, e))?;
     if description.len() > DESCRIPTION_MAX {
         return Err(Failure::new(
@@ -168,7 +176,10 @@ fn describe(
         wait_timeout_ms: ms(given.wait_timeout),
         explain: resolved.explain,
         yielding: given.yielding,
-        am_memory_mib: AM_MEMORY_MIB,
+        am_memory_mib: match resolved.deploy_mode {
+            DeployMode::Cluster => AM_MEMORY_MIB,
+            DeployMode::Client => 0,
+        },
         allocation_step_mib: resolved.allocation_step_mib,
         program: staged.program_link.clone(),
         args: resolved.args.clone(),

@@ -54,7 +54,7 @@ pub struct Description {
     pub explain: bool,
     /// Whether ranks give up their core while they wait for messages.
     pub yielding: Yielding,
-    /// What was asked for the AM's own container, MiB.
+    /// What was asked for the AM's own container, MiB; 0: it has none.
     pub am_memory_mib: u64,
     /// By the client's settings, the RM rounds containers up to multiples of this, MiB.
     pub allocation_step_mib: u64,

@@ -3,6 +3,7 @@
 //! [`lexer`] brings mpiexec's single-dash words into one form, clap reads that; each group of flags
 //! has a file of its own. What the flags mean together is not decided here.
 
+mod deployment;
 mod lexer;
 mod placement;
 mod reporting;
@@ -20,6 +21,8 @@ use crate::hostfile::HostListError;
 use crate::words;
 pub(crate) use placement::{PROCESSES_MAX, Placement, Relax};
 pub(crate) use reporting::Reporting;
+
+pub(crate) use deployment::{DeployMode, Deployment};
 
 /// Runs MPI programs on a Hadoop YARN cluster, as mpiexec does on its own hosts.
 #[derive(Debug, Parser)]
@@ -105,6 +108,9 @@ pub(crate) struct Arguments {
     /// What was understood of the command line without having an effect, a sentence each.
     #[arg(skip)]
     pub notes: Vec<String>,
+
+    #[command(flatten)]
+    pub deployment: Deployment,
 
     /// The program and its arguments
     #[arg(

@@ -1,0 +1,167 @@
+//! `--deploy-mode client`: the ApplicationMaster is a task of this process.
+//!
+//! YARN knows such an application as unmanaged: it starts no container for the ApplicationMaster,
+//! and shows the token by which that logs in to the application's owner. Everything else is as in a
+//! container; this command attaches to it over the same port, on the loopback. Neither the token
+//! nor the keys of the job are written anywhere, except the launchers' in their own containers.
+//!
+//! Caveats: the nodes must reach this machine. When this process is killed the launchers lose their
+//! link and end their ranks at once, but YARN keeps the application, without a container, until the
+//! ApplicationMaster's expiry (`yarn.am.liveness-monitor.expiry-interval-ms`), or until
+//! `gerbil-run -k`.
+
+use std::future::pending;
+use std::time::Duration;
+
+use appmaster::{Place, Seat};
+use job::Description;
+use job::exit::Exit;
+use proto_hadoop::credentials::{Credentials, Token};
+use proto_hadoop::yarn::ApplicationReport;
+use proto_hadoop::{AppAttemptId, ApplicationClient, ApplicationId};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::failure::Failure;
+use crate::follow::{Ended, Follower, chain, judge, patiently};
+use crate::keys::Keys;
+use crate::kill::kill;
+use crate::own_address;
+use crate::progress::Progress;
+use crate::resolve::{Cluster, Resolved};
+
+/// Between two looks for the token, at first and when it lasts: it takes the ResourceManager some
+/// hundredths of a second.
+const SOON: Duration = Duration::from_millis(10);
+const LATER: Duration = Duration::from_millis(250);
+/// When "at first" is over.
+const SOON_ENDS: Duration = Duration::from_secs(2);
+/// For the ApplicationMaster to leave, when everything is said.
+const LEAVE: Duration = Duration::from_secs(3);
+/// For it to end the job in order, when this command cannot go on.
+const END: Duration = Duration::from_secs(20);
+
+/// Opens the ApplicationMaster's port, before anything is submitted.
+pub(crate) async fn place(
+    rm: &ApplicationClient,
+    resolved: &Resolved,
+    cluster: &Cluster,
+) -> Result<Place, Failure> {
+    let host = match &resolved.interface {
+        Some(_) => "this machine".to_owned(),
+        None => {
+            let known = &cluster.resource_managers.client;
+            own_address::find(rm, known).await?.to_string()
+        }
+    };
+    let place = Place::take(resolved.am_ports, resolved.interface.as_deref(), &host);
+    let place = place.await;
+    place.map_err(|error| Failure::new(Exit::Impossible, chain(&error)))
+}
+
+/// What the ResourceManager says of an application that has just been submitted.
+enum Admission {
+    Admitted(AppAttemptId, Token),
+    Over(Box<ApplicationReport>),
+}
+
+/// Runs the ApplicationMaster and follows the job to its end.
+pub(crate) async fn follow(
+    mut follower: Follower<'_>,
+    place: Place,
+    description: Description,
+) -> Result<Ended, Failure> {
+    let (rm, id) = (follower.rm, follower.id);
+    follower.progress.show(format!("{id}: submitted"));
+    let admission = tokio::select! {
+        admission = admission(rm, id, &mut follower.progress) => admission?,
+        signal = follower.signals.ending() => return follower.interrupted(signal).await,
+    };
+    let (attempt, amrm_token) = match admission {
+        Admission::Admitted(attempt, token) => (attempt, token),
+        Admission::Over(report) => return Ok(judge(&report)),
+    };
+    let seat = Seat {
+        description,
+        keys: seat_keys(follower.keys),
+        amrm_token,
+        attempt,
+        container: None,
+        credentials: Credentials::default(),
+    };
+    // Whatever address the nodes use, this one no firewall guards.
+    let address = format!("127.0.0.1:{}", place.port());
+    let ending = CancellationToken::new();
+    let mut appmaster = JoinSet::new();
+    appmaster.spawn(appmaster::serve(seat, place, ending.clone()));
+    let followed = tokio::select! {
+        followed = Box::pin(follower.attach_to(&address)) => followed,
+        why = broken(&mut appmaster) => {
+            let sentence = format!("the ApplicationMaster of {id} in this process {why}");
+            // If YARN cannot be told either, it ends the application at its expiry.
+            let _killed = kill(rm, &id, &sentence).await.is_ok();
+            Err(Failure::new(Exit::Lost, sentence))
+        }
+    };
+    match &followed {
+        // It has said its last word, and leaves when it sees that we have heard it.
+        Ok(ended) if ended.verdict.is_some() => {
+            let _left = timeout(LEAVE, appmaster.join_next()).await.is_ok();
+        }
+        // YARN has ended the application.
+        Ok(_) => {}
+        Err(_) => {
+            ending.cancel();
+            let _ended = timeout(END, appmaster.join_next()).await.is_ok();
+        }
+    }
+    appmaster.shutdown().await;
+    followed
+}
+
+/// Until YARN has admitted the application and shows its token.
+async fn admission(
+    rm: &ApplicationClient,
+    id: ApplicationId,
+    progress: &mut Progress,
+) -> Result<Admission, Failure> {
+    let since = Instant::now();
+    loop {
+        let report = patiently(rm, &id).await?;
+        if report.state.is_final() {
+            return Ok(Admission::Over(Box::new(report)));
+        }
+        let reason = report.diagnostics.trim();
+        if !reason.is_empty() && reason != "N/A" {
+            progress.wait(&reason.split_whitespace().collect::<Vec<_>>().join(" "));
+        }
+        if let (Some(attempt), Some(token)) = (report.current_attempt, report.am_rm_token) {
+            return Ok(Admission::Admitted(attempt, token));
+        }
+        let young = since.elapsed() < SOON_ENDS;
+        sleep(if young { SOON } else { LATER }).await;
+    }
+}
+
+/// Why the ApplicationMaster has failed. One that ends in order is not waited for here: the follower
+/// hears its last word.
+async fn broken(appmaster: &mut JoinSet<anyhow::Result<()>>) -> String {
+    match appmaster.join_next().await {
+        Some(Ok(Err(error))) => chain(&error),
+        Some(Err(error)) => format!("broke: {error}"),
+        Some(Ok(Ok(()))) | None => pending().await,
+    }
+}
+
+fn seat_keys(keys: &Keys) -> appmaster::Keys {
+    let bytes = |text: &String| text.clone().into_bytes();
+    appmaster::Keys {
+        authority: bytes(&keys.authority),
+        certificate: bytes(&keys.appmaster.certificate),
+        key: bytes(&keys.appmaster.key),
+        launcher_certificate: bytes(&keys.launcher.certificate),
+        launcher_key: bytes(&keys.launcher.key),
+        client_certificate: bytes(&keys.client.certificate),
+    }
+}
