@@ -7,6 +7,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "master.proto",
         "container.proto",
         "token.proto",
+        "tracker.proto",
     ];
     let descriptors = protox::compile(roots, ["proto"])?;
     prost_build::Config::new()

@@ -275,6 +275,15 @@ impl From<AppAttemptId> for yarn::ApplicationAttemptIdProto {
     }
 }
 
+impl From<&NodeId> for yarn::NodeIdProto {
+    fn from(id: &NodeId) -> Self {
+        Self {
+            host: Some(id.host.clone()),
+            port: Some(id.port.into()),
+        }
+    }
+}
+
 impl From<ContainerId> for yarn::ContainerIdProto {
     fn from(id: ContainerId) -> Self {
         // The application stands in the attempt; the older field beside it stays empty, as stock

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod conf;
+pub mod server;
 pub mod yarn;
 
 mod auth;
@@ -12,4 +13,6 @@ pub use auth::SaslError;
 pub use credentials;
 pub use id::{AppAttemptId, ApplicationId, ContainerId, IdError, NodeId};
 pub use rpc::{CallError, Disposition, Idempotence, Timing, disposition};
-pub use yarn::{ApplicationClient, ApplicationMasterClient, ContainerClient};
+pub use yarn::{
+    ApplicationClient, ApplicationMasterClient, ContainerClient, ResourceTrackerClient,
+};

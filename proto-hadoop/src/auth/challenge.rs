@@ -100,7 +100,7 @@ fn list(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Splits at commas outside quotes; inside quotes a backslash takes the next character as it is.
-fn pairs(text: &str) -> Result<Vec<(&str, String)>, SaslError> {
+pub(crate) fn pairs(text: &str) -> Result<Vec<(&str, String)>, SaslError> {
     let mut found = Vec::new();
     let mut rest = text;
     loop {

@@ -25,6 +25,7 @@ const NONCE_BYTES: usize = 30;
 #[derive(Debug)]
 pub(crate) struct Exchange {
     response: Vec<u8>,
+    proof: String,
     server_proof: String,
     session: [u8; 16],
     qop: Qop,
@@ -75,11 +76,11 @@ impl Exchange {
                 problem: "quotes in a value",
             });
         }
+        let client_proof = proof("AUTHENTICATE");
         let mut response = format!(
             "charset=utf-8,username=\"{user}\",realm=\"{realm}\",nonce=\"{nonce}\",\
              nc={NONCE_COUNT},cnonce=\"{client_nonce}\",digest-uri=\"{uri}\",\
-             maxbuf={MAXIMUM_BUFFER},response={},qop={}",
-            proof("AUTHENTICATE"),
+             maxbuf={MAXIMUM_BUFFER},response={client_proof},qop={}",
             qop.name()
         );
         if *qop == Qop::AuthConf {
@@ -88,6 +89,7 @@ impl Exchange {
         let server_proof = format!("rspauth={}", proof(""));
         Ok(Self {
             response: response.into_bytes(),
+            proof: client_proof,
             server_proof,
             session,
             qop: *qop,
@@ -98,8 +100,12 @@ impl Exchange {
         self.response.clone()
     }
 
+    /// The value in the response that only the password's bearer can compute.
+    pub(crate) fn proof(&self) -> &str {
+        &self.proof
+    }
+
     /// What a server that knows the token proves itself with.
-    #[cfg(test)]
     pub(crate) fn server_proof(&self) -> &[u8] {
         self.server_proof.as_bytes()
     }

@@ -9,7 +9,7 @@ mod digest;
 mod error;
 mod seal;
 
-pub(crate) use challenge::{Challenge, Qop};
+pub(crate) use challenge::{Challenge, Qop, pairs};
 pub(crate) use digest::Exchange;
 pub use error::SaslError;
 pub(crate) use seal::{Opener, Protection, Sealer};

@@ -1,9 +1,11 @@
 //! Frames off the wire: a length that is checked before anything is allocated for it.
 
 use std::io;
+use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::time::timeout;
 
 /// Longest request. Hadoop 2.10 takes 64 MiB (`ipc.maximum.data.length`), 3.x takes 128, and both
 /// cut a longer one without a word.
@@ -23,7 +25,7 @@ pub(crate) enum FrameError {
     Io(io::Error),
     /// The first bytes are no frame of this protocol.
     Foreign { found: String },
-    /// A length beyond [`RESPONSE_LIMIT`].
+    /// A length beyond the limit.
     TooLong { length: usize },
 }
 
@@ -40,6 +42,7 @@ pub(crate) struct FrameReader<R> {
     buffer: BytesMut,
     /// No frame has come yet, so the peer may be anything.
     first: bool,
+    limit: usize,
 }
 
 impl<R: AsyncRead + Unpin> FrameReader<R> {
@@ -48,7 +51,28 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
             reader,
             buffer: BytesMut::new(),
             first: true,
+            limit: RESPONSE_LIMIT,
         }
+    }
+
+    /// Of a client, whose opening bytes have been read and who may send frames up to `limit`.
+    pub(crate) fn of_client(reader: R, limit: usize) -> Self {
+        Self {
+            first: false,
+            limit,
+            ..Self::new(reader)
+        }
+    }
+
+    /// The next frame, when it begins within `idle` and is whole within `whole` after that.
+    pub(crate) async fn next_within(
+        &mut self,
+        idle: Duration,
+        whole: Duration,
+    ) -> Result<Bytes, FrameError> {
+        let late = |_elapsed| FrameError::Io(io::ErrorKind::TimedOut.into());
+        timeout(idle, self.fill(1)).await.map_err(late)??;
+        timeout(whole, self.next()).await.map_err(late)?
     }
 
     /// The body of the next frame.
@@ -58,7 +82,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
             self.recognise().await?;
             self.first = false;
         }
-        let length = checked_length(&self.buffer)?;
+        let length = checked_length(&self.buffer, self.limit)?;
         self.buffer.advance(4);
         self.fill(length).await?;
         Ok(self.buffer.split_to(length).freeze())
@@ -91,7 +115,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
                 "it answered in the format of Hadoop before 2.0 (another IPC version)".to_owned()
             }
             [0x15, 0x03, ..] => "it answered with a TLS alert".to_owned(),
-            _ if checked_length(&self.buffer).is_ok() => return Ok(()),
+            _ if checked_length(&self.buffer, self.limit).is_ok() => return Ok(()),
             bytes => format!("it answered \"{}\"", bytes.escape_ascii()),
         };
         Err(FrameError::Foreign { found })
@@ -99,12 +123,12 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
 }
 
 /// The length of the frame that begins in `buffer`.
-fn checked_length(buffer: &[u8]) -> Result<usize, FrameError> {
+fn checked_length(buffer: &[u8], limit: usize) -> Result<usize, FrameError> {
     let length = buffer
         .first_chunk::<4>()
         .map_or(0, |bytes| u32::from_be_bytes(*bytes));
     let length = usize::try_from(length).unwrap_or(usize::MAX);
-    if length > RESPONSE_LIMIT {
+    if length > limit {
         return Err(FrameError::TooLong { length });
     }
     Ok(length)
@@ -126,7 +150,7 @@ impl FrameCutter {
         if self.buffer.len() < 4 {
             return Ok(None);
         }
-        let length = checked_length(&self.buffer)?;
+        let length = checked_length(&self.buffer, RESPONSE_LIMIT)?;
         if self.buffer.len() - 4 < length {
             return Ok(None);
         }

@@ -13,9 +13,9 @@ mod calls;
 mod channel;
 mod connection;
 mod error;
-mod frame;
+pub(crate) mod frame;
 mod handshake;
-mod message;
+pub(crate) mod message;
 mod retry;
 mod timing;
 

@@ -38,7 +38,7 @@ impl YarnApplicationState {
         matches!(self, Self::Finished | Self::Failed | Self::Killed)
     }
 
-    fn from_number(number: Option<i32>) -> Self {
+    pub(crate) fn from_number(number: Option<i32>) -> Self {
         use yarn::YarnApplicationStateProto as Wire;
         match number.and_then(|number| Wire::try_from(number).ok()) {
             Some(Wire::New) => Self::New,
@@ -53,7 +53,7 @@ impl YarnApplicationState {
         }
     }
 
-    fn number(self) -> Option<i32> {
+    pub(crate) fn number(self) -> Option<i32> {
         use yarn::YarnApplicationStateProto as Wire;
         let wire = match self {
             Self::New => Wire::New,
@@ -87,7 +87,7 @@ pub enum FinalApplicationStatus {
 }
 
 impl FinalApplicationStatus {
-    fn from_number(number: Option<i32>) -> Self {
+    pub(crate) fn from_number(number: Option<i32>) -> Self {
         use yarn::FinalApplicationStatusProto as Wire;
         match number.and_then(|number| Wire::try_from(number).ok()) {
             Some(Wire::AppSucceeded) => Self::Succeeded,

@@ -13,7 +13,7 @@ use super::{
     Resource, ResourceType,
 };
 
-const PROTOCOL: &str = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB";
+pub(crate) const PROTOCOL: &str = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB";
 
 /// Speaks for one user to the ResourceManager, whichever of its addresses is the active one.
 ///

@@ -12,7 +12,7 @@ use crate::wire::{FromWire, yarn};
 
 use super::{AllocateRequest, AllocateResponse, FinalApplicationStatus, Registration};
 
-const PROTOCOL: &str = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB";
+pub(crate) const PROTOCOL: &str = "org.apache.hadoop.yarn.api.ApplicationMasterProtocolPB";
 
 /// Pause between two tries to end. The ResourceManager writes to its state store meanwhile, which
 /// takes milliseconds; stock clients wait 100 ms.

@@ -64,6 +64,16 @@ impl ContainerState {
             Some(Wire::CNew) | None => Self::New,
         }
     }
+
+    pub(crate) fn number(self) -> i32 {
+        use yarn::ContainerStateProto as Wire;
+        match self {
+            Self::New => Wire::CNew,
+            Self::Running => Wire::CRunning,
+            Self::Complete => Wire::CComplete,
+        }
+        .into()
+    }
 }
 
 /// Exit statuses that YARN gives itself; a container's own are 0 to 255.
@@ -110,6 +120,18 @@ impl FromWire<yarn::ContainerStatusProto> for ContainerStatus {
             exit_status,
             diagnostics: wire.diagnostics.unwrap_or_default(),
         })
+    }
+}
+
+impl From<&ContainerStatus> for yarn::ContainerStatusProto {
+    fn from(status: &ContainerStatus) -> Self {
+        Self {
+            container_id: Some(status.id.into()),
+            state: Some(status.state.number()),
+            diagnostics: Some(status.diagnostics.clone()),
+            exit_status: Some(status.exit_status),
+            ..Self::default()
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{ContainerId, NodeId};
 
 use super::{Container, ContainerLaunch, ContainerStatus};
 
-const PROTOCOL: &str = "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB";
+pub(crate) const PROTOCOL: &str = "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB";
 
 /// Speaks to one NodeManager, with the node's token.
 ///

@@ -1,17 +1,18 @@
-//! YARN in plain Rust types: applications, nodes, containers, and the three typed clients.
+//! YARN in plain Rust types: applications, nodes, containers, and the four typed clients.
 
 mod allocation;
 mod application;
-mod application_client;
-mod application_master;
+pub(crate) mod application_client;
+pub(crate) mod application_master;
 mod ask;
 mod cluster;
 mod container;
-mod container_management;
+pub(crate) mod container_management;
 mod launch;
 mod nm_tokens;
 mod node;
 mod resource;
+pub(crate) mod resource_tracker;
 mod submission;
 
 pub use allocation::{
@@ -34,6 +35,10 @@ pub use launch::{
 pub use nm_tokens::NmTokens;
 pub use node::{NodeReport, NodeState};
 pub use resource::{Resource, ResourceType};
+pub use resource_tracker::{
+    HeartbeatAnswer, NodeAction, NodeHeartbeat, NodeRegistered, NodeRegistration,
+    ResourceTrackerClient,
+};
 pub use submission::ApplicationSubmission;
 
 #[cfg(test)]

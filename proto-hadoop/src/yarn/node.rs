@@ -30,7 +30,7 @@ pub enum NodeState {
 }
 
 impl NodeState {
-    fn from_number(number: Option<i32>) -> Self {
+    pub(crate) fn from_number(number: Option<i32>) -> Self {
         use yarn::NodeStateProto as Wire;
         match number.and_then(|number| Wire::try_from(number).ok()) {
             Some(Wire::NsNew) => Self::New,
