@@ -1,0 +1,52 @@
+//! What can keep a small cluster from starting.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use proto_hadoop::{CallError, NodeId};
+
+/// Why there is no cluster.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MiniError {
+    /// A port cannot be opened.
+    #[error("cannot open {what}: {source}")]
+    Listen {
+        /// Whose port.
+        what: &'static str,
+        /// The system's words.
+        #[source]
+        source: io::Error,
+    },
+    /// A file or folder.
+    #[error("{doing} {}: {source}", path.display())]
+    File {
+        /// What was tried.
+        doing: &'static str,
+        /// With what.
+        path: PathBuf,
+        /// The system's words.
+        #[source]
+        source: io::Error,
+    },
+    /// The ResourceManager does not answer a node.
+    #[error("the node {node} cannot register within {} s: {source}", waited.as_secs())]
+    Register {
+        /// Which.
+        node: NodeId,
+        /// How long it tried.
+        waited: Duration,
+        /// Its last answer.
+        #[source]
+        source: Box<CallError>,
+    },
+    /// The ResourceManager refuses a node.
+    #[error("the ResourceManager refuses the node {node}: {diagnostics}")]
+    Refused {
+        /// Which.
+        node: NodeId,
+        /// Why.
+        diagnostics: String,
+    },
+}
