@@ -22,6 +22,7 @@ mod keys;
 mod kill;
 mod label;
 mod link;
+mod local;
 mod names;
 mod own_address;
 mod preflight;

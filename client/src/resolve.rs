@@ -59,13 +59,18 @@ impl Cluster {
         let variable = |name: &str| std::env::var(name).ok();
         let configuration =
             Configuration::load(&variable).map_err(|e| Failure::new(Exit::Config, e))?;
+        Self::with(configuration, user(&variable)?)
+    }
+
+    /// With settings that were read already.
+    pub(crate) fn with(configuration: Configuration, user: String) -> Result<Self, Failure> {
         let resource_managers = configuration
             .resource_managers()
             .map_err(|e| Failure::new(Exit::Config, e))?;
         Ok(Self {
             resource_managers,
             configuration,
-            user: user(&variable)?,
+            user,
         })
     }
 
@@ -85,7 +90,7 @@ impl Cluster {
 }
 
 /// As Hadoop's own client decides it on a cluster without Kerberos.
-fn user(variable: &dyn Fn(&str) -> Option<String>) -> Result<String, Failure> {
+pub(crate) fn user(variable: &dyn Fn(&str) -> Option<String>) -> Result<String, Failure> {
     if let Some(user) = variable("HADOOP_USER_NAME").filter(|user| !user.is_empty()) {
         return Ok(user);
     }

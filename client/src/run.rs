@@ -14,6 +14,7 @@ use crate::failure::{Failure, say};
 use crate::follow::{Ended, Follower};
 use crate::interrupt::Signals;
 use crate::keys::Keys;
+use crate::local::Local;
 use crate::progress::Progress;
 use crate::resolve::{Cluster, Resolved};
 use crate::stage::{self, stage};
@@ -63,12 +64,31 @@ fn usage(error: &clap::Error) -> ExitCode {
     }
 }
 
-async fn run(given: Arguments, started_us: i64) -> Result<u8, Failure> {
+async fn run(mut given: Arguments, started_us: i64) -> Result<u8, Failure> {
     given.notes.iter().for_each(say);
     let signals = Signals::listen();
-    let mut signals = signals
+    let signals = signals
         .map_err(|error| Failure::new(Exit::Lost, format!("cannot listen to signals: {error}")))?;
-    let cluster = Cluster::find()?;
+    let Some(nodes) = given.local.local else {
+        return Box::pin(on(Cluster::find()?, given, signals, started_us)).await;
+    };
+    let local = Local::start(nodes).await?;
+    given.staging.get_or_insert_with(|| local.staging());
+    let outcome = match local.settings() {
+        Ok(cluster) => Box::pin(on(cluster, given, signals, started_us)).await,
+        Err(failure) => Err(failure),
+    };
+    local.stop().await;
+    outcome
+}
+
+/// One run on `cluster`.
+async fn on(
+    cluster: Cluster,
+    given: Arguments,
+    mut signals: Signals,
+    started_us: i64,
+) -> Result<u8, Failure> {
     let rm = ApplicationClient::new(cluster.resource_managers.client.clone(), &cluster.user);
     if let Some(id) = &given.kill {
         return end(&rm, id).await;

@@ -19,10 +19,14 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 
 use crate::hostfile::HostListError;
 use crate::words;
+
+pub(crate) use deployment::{DeployMode, Deployment};
 pub(crate) use placement::{PROCESSES_MAX, Placement, Relax};
 pub(crate) use reporting::Reporting;
 
-pub(crate) use deployment::{DeployMode, Deployment};
+mod local;
+
+pub(crate) use local::LocalArguments;
 
 /// Runs MPI programs on a Hadoop YARN cluster, as mpiexec does on its own hosts.
 #[derive(Debug, Parser)]
@@ -111,6 +115,9 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     pub deployment: Deployment,
+
+    #[command(flatten)]
+    pub local: LocalArguments,
 
     /// The program and its arguments
     #[arg(

@@ -1,0 +1,89 @@
+//! `--local`: a cluster in this process, for one job.
+//!
+//! The job takes the very way it takes on Hadoop: it is staged, submitted, localized, and its
+//! ApplicationMaster and launchers run in containers. Everything lies in one folder that is gone
+//! after the run; what a killed run left, the next one removes. Hadoop's settings are not read.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use job::exit::Exit;
+use mini::resource_manager::Options;
+use mini::{RunFolder, machine};
+use proto_hadoop::conf::Configuration;
+use proto_hadoop::yarn::Resource;
+
+use crate::failure::Failure;
+use crate::resolve::Cluster;
+
+/// Containers are rounded up to multiples of this, MiB; also what a process is said to need when
+/// the user does not say it. Nothing enforces it: it only keeps account.
+const STEP_MIB: u64 = 128;
+/// How long an ApplicationMaster whose job is over may take to leave.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A cluster on this machine.
+pub(crate) struct Local {
+    cluster: mini::Cluster,
+    folder: RunFolder,
+    user: String,
+}
+
+impl Local {
+    /// Starts one of `nodes` nodes, which share the machine's memory and cores.
+    pub(crate) async fn start(nodes: u8) -> Result<Self, Failure> {
+        let failed = |error| Failure::new(Exit::Config, error);
+        let user = crate::resolve::user(&|name| std::env::var(name).ok())?;
+        let folder = RunFolder::create(&base()).map_err(failed)?;
+        let all = machine();
+        let count = u32::from(nodes);
+        let share = Resource::new(
+            all.memory_mib / u64::from(count),
+            (all.vcores / count).max(1),
+        );
+        let options = Options {
+            step_mib: STEP_MIB,
+            ..Options::default()
+        };
+        let shares = vec![share; usize::from(nodes)];
+        let cluster = mini::Cluster::start(options, &shares, &folder, &user).await;
+        Ok(Self {
+            cluster: cluster.map_err(failed)?,
+            folder,
+            user,
+        })
+    }
+
+    /// Its settings, in place of Hadoop's files.
+    pub(crate) fn settings(&self) -> Result<Cluster, Failure> {
+        let settings = Configuration::from_xml(&self.cluster.settings(), &|_none| None);
+        Cluster::with(
+            settings.map_err(|error| Failure::new(Exit::Config, error))?,
+            self.user.clone(),
+        )
+    }
+
+    /// Where files are staged when the user does not say it.
+    pub(crate) fn staging(&self) -> String {
+        format!("file:{}", self.folder.path().join("staging").display())
+    }
+
+    /// Ends it and all it runs.
+    pub(crate) async fn stop(self) {
+        self.cluster.stop(GRACE).await;
+    }
+}
+
+/// The folder for temporary files, if others may pass through it, as staged files must be reached.
+fn base() -> PathBuf {
+    let given = std::env::temp_dir();
+    let is_open = |folder: &Path| {
+        let metadata = std::fs::metadata(folder);
+        metadata.is_ok_and(|metadata| metadata.permissions().mode() & 0o001 != 0)
+    };
+    match given.is_absolute() && given.ancestors().all(is_open) {
+        true => given,
+        false => PathBuf::from("/tmp"),
+    }
+}
