@@ -20,6 +20,7 @@
 //!
 //! Cost: O((nodes + processes) · log nodes).
 
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::rest::{Candidate, Rest, slots};
@@ -37,12 +38,11 @@ pub(super) fn place(rest: &Rest<'_>) -> Result<Vec<NodeShare>, Rejection> {
     if wanted == 0 || list.len() < wanted {
         return Err(rest.too_few_nodes(wanted, list.len()));
     }
-    let (chosen, others) = list.split_at(wanted);
-    let mut chosen = chosen.to_vec();
-    if rest.is_whole() {
-        enlarge(&mut chosen, others, rest.processes.into());
-        chosen.sort_by_key(|candidate| rest.list_key(candidate));
-    }
+    let chosen = if rest.is_whole() {
+        large_enough(&list, wanted, rest.processes.into())
+    } else {
+        list[..wanted].to_vec()
+    };
     dist::spread(rest, &chosen)
 }
 
@@ -57,28 +57,30 @@ fn open_nodes(rest: &Rest<'_>) -> Result<usize, Rejection> {
     Ok(all.saturating_sub(rest.held.len()))
 }
 
-/// Puts the largest of `others` in place of the last of `chosen`, one by one, until these may be
-/// given `processes`, or are the largest there are.
-fn enlarge<'a>(chosen: &mut [Candidate<'a>], others: &[Candidate<'a>], processes: u64) {
-    let mut slots = slots(chosen);
-    // The largest; of equals the first of the list.
-    let mut heap: BinaryHeap<(u64, std::cmp::Reverse<usize>)> = others
-        .iter()
-        .enumerate()
-        .map(|(place, candidate)| (candidate.most, std::cmp::Reverse(place)))
-        .collect();
-    for last in chosen.iter_mut().rev() {
+/// The first `wanted` of `list`, of which the last give way to the largest others, one by one, until
+/// they may be given `processes`, or are the largest there are. In order of the list.
+fn large_enough<'a>(list: &[Candidate<'a>], wanted: usize, processes: u64) -> Vec<Candidate<'a>> {
+    // The largest on top; of equals the first of the list.
+    let by_size = |place: usize| (list[place].most, Reverse(place));
+    let mut others: BinaryHeap<(u64, Reverse<usize>)> = (wanted..list.len()).map(by_size).collect();
+    let mut chosen: Vec<usize> = (0..wanted).collect();
+    let mut slots = slots(&list[..wanted]);
+    for place in chosen.iter_mut().rev() {
         if slots >= processes {
-            return;
+            break;
         }
-        let Some((most, place)) = heap.pop() else {
-            return;
+        let Some(mut top) = others.peek_mut() else {
+            break;
         };
-        if most > last.most {
-            slots = slots.saturating_sub(last.most).saturating_add(most);
-            *last = others[place.0];
-        } else {
-            heap.push((most, place));
+        let (most, Reverse(larger)) = *top;
+        let own = list[*place].most;
+        if most > own {
+            // What is dropped may still be larger than what comes next.
+            *top = by_size(*place);
+            *place = larger;
+            slots = slots.saturating_sub(own).saturating_add(most);
         }
     }
+    chosen.sort_unstable();
+    chosen.into_iter().map(|place| list[place]).collect()
 }

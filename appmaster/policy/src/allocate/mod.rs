@@ -49,6 +49,59 @@ use crate::{ClusterView, Demand, Mode, NodeShare, Placement, Rejection};
 ///
 /// # Errors
 /// A [`Rejection`] with the numbers; [`Rejection::may_pass`] tells whether to look again.
+///
+/// # Examples
+/// Eight processes of 1 GiB, listed as 2 on `a` and 6 on `b`, on nodes of 8 GiB of which `a` has 1
+/// left, `b` 4, `c` 6 and `d` 4:
+///
+/// ```
+/// use std::num::NonZeroU32;
+///
+/// use policy::allocate::place;
+/// use policy::{ClusterView, Counted, Demand, Listed, MiB, Mode, NodeId, NodeView, Resources};
+///
+/// let node = |host: &str, free: u64| NodeView {
+///     id: NodeId(format!("{host}:45454")),
+///     host: host.into(),
+///     rack: "/default-rack".into(),
+///     capability: Resources::new(8192, 8),
+///     used: Resources::new(8192 - free * 1024, 0),
+/// };
+/// let cluster = ClusterView {
+///     nodes: vec![node("a", 1), node("b", 4), node("c", 6), node("d", 4)],
+///     maximum: Resources::new(8192, 8),
+///     step: MiB(1024),
+///     counted: Counted::Memory,
+/// };
+/// let listed = |host: &str, processes| Listed {
+///     host: Some(host.into()),
+///     processes,
+/// };
+/// let eight = NonZeroU32::new(8).unwrap();
+/// let placed = |mode: Mode| {
+///     let demand = Demand {
+///         mode,
+///         listed: match mode {
+///             Mode::All => Vec::new(),
+///             _ => vec![listed("a", 2), listed("b", 6)],
+///         },
+///         ..Demand::anywhere(eight, Resources::new(1024, 1))
+///     };
+///     let shares = place(&demand, &cluster, &[]).unwrap().shares.into_iter();
+///     let words = shares.map(|s| format!("{} on {} in {}", s.processes, s.host, s.ask.memory));
+///     words.collect::<Vec<_>>().join(", ")
+/// };
+/// // As listed; both share what their nodes have left.
+/// assert_eq!(placed(Mode::None), "2 on a in 1024 MiB, 6 on b in 4096 MiB");
+/// // The freest node for the six, the next for the two.
+/// assert_eq!(placed(Mode::Loc), "2 on b in 2048 MiB, 6 on c in 6144 MiB");
+/// // The listed nodes, by their room.
+/// assert_eq!(placed(Mode::Dist), "3 on a in 1024 MiB, 5 on b in 4096 MiB");
+/// // The two freest nodes, by their room.
+/// assert_eq!(placed(Mode::LocDist), "5 on c in 5120 MiB, 3 on b in 3072 MiB");
+/// // Any nodes, by their room.
+/// assert_eq!(placed(Mode::All), "4 on c in 4096 MiB, 2 on b in 2048 MiB, 2 on d in 2048 MiB");
+/// ```
 pub fn place(
     demand: &Demand,
     cluster: &ClusterView,

@@ -19,13 +19,13 @@
 //! Cost: O(nodes · log nodes).
 
 use super::listed;
-use super::rest::Rest;
+use super::rest::{Candidate, Rest};
 use crate::{NodeShare, Rejection};
 
 pub(super) fn place(rest: &Rest<'_>) -> Result<Vec<NodeShare>, Rejection> {
     let nodes = listed::nodes(rest)?;
     listed::check_sum(rest, nodes.iter().map(|(_, processes)| *processes))?;
-    let share = |(candidate, processes): &(super::rest::Candidate<'_>, u32)| {
+    let share = |(candidate, processes): &(Candidate<'_>, u32)| {
         if u64::from(*processes) > candidate.most {
             return Err(candidate.too_small(rest, *processes));
         }

@@ -132,9 +132,10 @@ impl Words<'_> {
         match (cluster.fits(ask, room), is_whole) {
             (true, true) => format!("{left} left hold {} whole", self.amount(whole)),
             (true, false) => format!(
-                "{} of {} share the {left} that are left",
+                "{} of {} share {} of {left} left",
                 number(share.processes),
-                self.amount(unit)
+                self.amount(unit),
+                self.amount(ask)
             ),
             (false, true) => format!(
                 "waits: {left} left now, the whole {} asked for",
@@ -157,7 +158,7 @@ impl Words<'_> {
         }
         if cluster.units_in(demand.unit, ceiling) == 0 {
             let (ceiling, unit) = (self.amount(ceiling), self.amount(demand.unit));
-            return format!("too small: {ceiling} when empty, one process wants {unit}");
+            return format!("too small: at most {ceiling}, one process wants {unit}");
         }
         if let Some(rack) = self.rack
             && rack != node.rack
@@ -180,7 +181,7 @@ impl Words<'_> {
             .is_some_and(|least| room_key(cluster, node) > least)
         {
             let ceiling = self.amount(ceiling);
-            return format!("cannot hold a part whole ({left} left, {ceiling} when empty)");
+            return format!("cannot hold a part whole ({left} left, at most {ceiling})");
         }
         format!("no more room than the nodes chosen ({left} left)")
     }

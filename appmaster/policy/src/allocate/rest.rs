@@ -90,7 +90,7 @@ impl<'a> Rest<'a> {
     }
 
     /// Key of the order of the cluster list.
-    pub(super) fn list_key(&self, candidate: &Candidate<'_>) -> impl Ord + use<> {
+    fn list_key(&self, candidate: &Candidate<'_>) -> impl Ord + use<> {
         let freest = (
             Reverse(candidate.now > 0),
             Reverse((candidate.room.memory, candidate.room.vcores)),

@@ -2,10 +2,20 @@
 
 use std::num::NonZeroU32;
 
-use super::place;
-use crate::{ClusterView, Counted, Demand, MiB, NodeId, NodeView, Placement, Rejection, Resources};
+use super::{Reasons, place, reasons, reasons_beside};
+use crate::{
+    ClusterView, Counted, Demand, Listed, MiB, Mode, NodeId, NodeShare, NodeView, Placement,
+    Rejection, Resources,
+};
 
 mod all;
+mod held;
+mod listed;
+mod preferences;
+mod properties;
+mod rejections;
+mod table_iii;
+mod why;
 
 /// A node with room for 64 vcores.
 fn node(id: &str, capability_mib: u64, used_mib: u64) -> NodeView {
@@ -47,4 +57,34 @@ fn counts(placement: &Placement) -> Vec<(&str, u32, u64)> {
     shares
         .map(|s| (s.host.as_str(), s.processes, s.ask.memory.0))
         .collect()
+}
+
+/// Hosts, each with a number of processes, in `mode`.
+fn list(mode: Mode, entries: &[(&str, u32)]) -> Demand {
+    let processes = entries.iter().map(|(_, processes)| processes).sum();
+    Demand {
+        mode,
+        listed: entries
+            .iter()
+            .map(|(host, processes)| Listed {
+                host: Some((*host).into()),
+                processes: *processes,
+            })
+            .collect(),
+        ..demand(processes, true)
+    }
+}
+
+/// Nodes without a list, in mode `loc+dist`.
+fn nodes(number: u32, processes: u32) -> Demand {
+    Demand {
+        mode: Mode::LocDist,
+        nodes: NonZeroU32::new(number),
+        ..demand(processes, true)
+    }
+}
+
+/// A node of 8 units, so many of them free.
+fn free(id: &str, units: u64) -> NodeView {
+    node(id, 8192, 8192 - units * 1024)
 }
