@@ -59,12 +59,22 @@ pub struct Choice {
 ///
 /// ```
 /// use std::num::NonZeroU32;
-/// use policy::{Circumstances, ClusterView, Counted, Demand, MiB, Mode, Resources, choose};
+///
+/// use policy::{
+///     Circumstances, ClusterView, Counted, Demand, MiB, Mode, NodeId, NodeView, Resources, choose,
+/// };
 ///
 /// let processes = NonZeroU32::new(4).unwrap();
 /// let demand = Demand::anywhere(processes, Resources::new(1024, 1));
+/// let node = NodeView {
+///     id: NodeId("n1:45454".into()),
+///     host: "n1".into(),
+///     rack: "/default-rack".into(),
+///     capability: Resources::new(8192, 8),
+///     used: Resources::new(6144, 6),
+/// };
 /// let cluster = ClusterView {
-///     nodes: Vec::new(),
+///     nodes: vec![node],
 ///     maximum: Resources::new(8192, 4),
 ///     step: MiB(1024),
 ///     counted: Counted::Memory,
@@ -75,6 +85,11 @@ pub struct Choice {
 ///     communication_share: None,
 /// });
 /// assert_eq!(choice.mode, Mode::All);
+/// assert_eq!(
+///     choice.reason,
+///     "no host file is given: mode all starts now with processes sharing the room there is; \
+///      expected wait: one heartbeat"
+/// );
 /// ```
 #[must_use]
 pub fn choose(circumstances: &Circumstances<'_>) -> Choice {
@@ -165,6 +180,10 @@ impl Outlook {
                 wait.memory = MiB(unit.memory.0.saturating_sub(freest.0));
                 return Self::Waits(wait);
             }
+            Err(rejection) if rejection.may_pass() => {
+                wait.memory = demand.unit.memory;
+                return Self::Waits(wait);
+            }
             Err(rejection) => return Self::Never(rejection),
         };
         let nodes: BTreeMap<&NodeId, &NodeView> =
@@ -212,7 +231,7 @@ impl Outlook {
 impl Wait {
     fn words(&self) -> String {
         match self.hosts.as_slice() {
-            [] => "until somebody leaves any node".into(),
+            [] => "until any node has room for a process".into(),
             [one] => format!("until somebody leaves {one}"),
             [one, two] => format!("until somebody leaves {one} and {two}"),
             [one, two, more @ ..] => {
@@ -251,7 +270,7 @@ fn reason(demand: &Demand, share: Option<f64>, trials: &[Trial], chosen: &Trial)
     };
     let standing = match &chosen.outlook {
         Outlook::Waits(_) if trials.len() > 1 => "has the shortest wait".into(),
-        Outlook::Waits(_) => "has no room now".into(),
+        Outlook::Waits(_) => "finds no room now".into(),
         other => other.words(),
     };
     let communication = match share {
@@ -270,3 +289,6 @@ fn reason(demand: &Demand, share: Option<f64>, trials: &[Trial], chosen: &Trial)
         chosen.demand.mode
     )
 }
+
+#[cfg(test)]
+mod tests;
