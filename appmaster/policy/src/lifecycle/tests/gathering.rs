@@ -267,17 +267,19 @@ fn let_go(seed: u64, times: u32) -> Vec<(Millis, Millis)> {
 
 #[test]
 fn letting_go_takes_spans_that_grow_to_a_bound_and_differ_by_seed() {
-    let mut all = BTreeSet::new();
+    let (mut gangs, mut pauses) = (BTreeSet::new(), BTreeSet::new());
     for seed in 0..50 {
         let mut whole = 8_000;
         for (gang, pause) in let_go(seed, 8) {
             assert!((300_000..=360_000).contains(&gang.0), "{gang:?}");
             assert!((whole / 2..=whole).contains(&pause.0), "{pause:?} {whole}");
             whole = (whole * 2).min(LONGEST_PAUSE.0);
-            all.insert((gang, pause));
+            gangs.insert(gang);
+            pauses.insert(pause);
         }
     }
-    assert!(all.len() > 390, "{} different spans", all.len());
+    // Of 400 each: few are alike by chance.
+    assert!(gangs.len() > 350 && pauses.len() > 350);
     assert_eq!(let_go(7, 3), let_go(7, 3));
 }
 
