@@ -1,9 +1,10 @@
 //! What a job waits for, with who stands in its way.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
-use job::explain::{Amount, Missing, MissingNode};
-use policy::{ClusterView, Demand, Millis, NodeId, NodeView, Placement, Resources};
+use job::explain::{Amount, Holder, Missing, MissingNode};
+use policy::{ClusterView, Counted, Demand, Millis, NodeId, NodeView, Placement, Resources};
 
 use crate::holders::Holdings;
 
@@ -12,9 +13,9 @@ const MOST_NODES: usize = 100;
 const MOST_HOLDERS: usize = 20;
 /// The freest nodes, which stand for all while no placement is possible.
 const FREEST: usize = 3;
-/// Nodes, and holders of each, that a sentence names.
+/// Nodes and applications that a sentence names.
 const NAMED_NODES: usize = 4;
-const NAMED_HOLDERS: usize = 2;
+const NAMED_HOLDERS: usize = 3;
 
 /// One container that is waited for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,47 +124,82 @@ pub(crate) fn nodes(missing: &Missing) -> String {
     text
 }
 
-/// Who stands in the way, for the end of a sentence that has named the nodes; empty when nobody is
-/// known to.
-pub(crate) fn in_the_way(missing: &Missing) -> String {
-    let held = missing.nodes.iter().filter_map(|node| {
-        let mut holders: Vec<String> = node
-            .holders
-            .iter()
-            .take(NAMED_HOLDERS)
-            .map(ToString::to_string)
-            .collect();
-        match node.holders.len().saturating_sub(NAMED_HOLDERS) {
-            0 => {}
-            more => holders.push(format!("{more} more hold something")),
+/// Who stands in the way on the missing nodes, for the end of a sentence that has named them; empty
+/// when nobody is known to. `own` is the application that asks.
+pub(crate) fn in_the_way(missing: &Missing, own: &str, counted: Counted) -> String {
+    // By application: its words, what it holds on all of them, and where.
+    let mut holders: BTreeMap<&str, (&Holder, u64, Vec<&str>)> = BTreeMap::new();
+    let mut unseen: (u64, Vec<&str>) = (0, Vec::new());
+    for node in &missing.nodes {
+        for holder in &node.holders {
+            let entry = holders.entry(&holder.application);
+            let (_, mib, hosts) = entry.or_insert_with(|| (holder, 0, Vec::new()));
+            *mib = mib.saturating_add(holder.holds.memory_mib);
+            hosts.push(&node.host);
         }
         if node.unseen.memory_mib > 0 {
-            holders.push(format!(
-                "applications that you may not see hold {}",
-                node.unseen
-            ));
+            unseen.0 = unseen.0.saturating_add(node.unseen.memory_mib);
+            unseen.1.push(&node.host);
         }
-        let known = !holders.is_empty();
-        known.then(|| format!("on {} {}", node.host, holders.join(", ")))
-    });
-    let mut parts: Vec<String> = held.collect();
-    let more = parts.len().saturating_sub(NAMED_NODES);
-    parts.truncate(NAMED_NODES);
-    if more > 0 {
-        parts.push(format!("and so on for {more} more"));
+    }
+    let mut holders: Vec<(&Holder, u64, Vec<&str>)> = holders.into_values().collect();
+    holders.sort_by_key(|(_, mib, _)| Reverse(*mib));
+    let more = holders.len().saturating_sub(NAMED_HOLDERS);
+
+    let mut parts: Vec<String> = holders
+        .iter()
+        .take(NAMED_HOLDERS)
+        .map(|(holder, mib, hosts)| {
+            let Holder {
+                application,
+                name,
+                user,
+                queue,
+                ..
+            } = holder;
+            let who = if application == own {
+                "this job itself".to_owned()
+            } else {
+                format!("{application} ({name}, of {user} in {queue})")
+            };
+            format!("{who} holds {mib} MiB on {}", on(hosts))
+        })
+        .collect();
+    match more {
+        0 => {}
+        1 => parts.push("1 more application holds something there".into()),
+        more => parts.push(format!("{more} more applications hold something there")),
+    }
+    if unseen.0 > 0 {
+        let (mib, hosts) = unseen;
+        parts.push(format!(
+            "applications that you may not see hold {mib} MiB on {}",
+            on(&hosts)
+        ));
     }
     if let Some(headroom) = missing.headroom {
-        parts.push(format!("the queue still gives this job {headroom}"));
+        let headroom = Resources::from(headroom);
+        parts.push(match counted {
+            Counted::Memory => format!("the queue still gives this job {}", headroom.memory),
+            Counted::MemoryAndVcores => format!("the queue still gives this job {headroom}"),
+        });
     }
     parts.join("; ")
+}
+
+/// One host by its name, more by their number.
+fn on(hosts: &[&str]) -> String {
+    match hosts {
+        [one] => (*one).to_owned(),
+        many => format!("{} of these nodes", many.len()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroU32;
 
-    use job::explain::Holder;
-    use policy::{Counted, Listed, MiB, Mode, NodeShare};
+    use policy::{Listed, MiB, Mode, NodeShare};
 
     use super::*;
 
@@ -250,11 +286,15 @@ mod tests {
         assert_eq!(missing.nodes[0].unseen.memory_mib, 1024);
         assert_eq!((missing.nodes[1].room, missing.hidden), (None, 1));
         assert_eq!(
-            in_the_way(&missing),
-            "on a application_1_0007 (pi, of bob in default) holds 6144 MiB and 1 vcore in 1 \
-             container, application_1_0008 (pi, of bob in default) holds 1024 MiB and 1 vcore in 1 \
-             container, applications that you may not see hold 1024 MiB and 0 vcores; the queue \
-             still gives this job 1024 MiB and 1 vcore"
+            in_the_way(&missing, "application_1_0008", Counted::Memory),
+            "application_1_0007 (pi, of bob in default) holds 6144 MiB on a; this job itself holds \
+             1024 MiB on a; applications that you may not see hold 1024 MiB on a; the queue still \
+             gives this job 1024 MiB"
+        );
+        assert_eq!(
+            nodes(&missing),
+            "a (2048 MiB and 2 vcores asked for, 0 MiB and 4 vcores left), gone (2048 MiB and 2 \
+             vcores asked for, the node is gone)"
         );
     }
 
@@ -273,7 +313,43 @@ mod tests {
             .collect();
         let missing = missing(Millis(0), &wanted, &view, &Holdings::default(), None);
         assert_eq!((missing.nodes.len(), missing.left_out), (MOST_NODES, 5));
-        let said = in_the_way(&missing);
-        assert!(said.ends_with("; and so on for 96 more"), "{said}");
+        assert!(nodes(&missing).ends_with(" and 101 more"));
+        assert_eq!(
+            in_the_way(&missing, "", Counted::Memory),
+            "applications that you may not see hold 102400 MiB on 100 of these nodes"
+        );
+    }
+
+    #[test]
+    fn the_largest_holders_of_all_nodes_are_named() {
+        let node = |host: &str, holders: Vec<Holder>| MissingNode {
+            id: format!("{host}:1"),
+            host: host.into(),
+            ask: Amount::default(),
+            room: None,
+            holders,
+            unseen: Amount::default(),
+        };
+        let missing = Missing {
+            at_ms: 0,
+            headroom: Some(Amount::default()),
+            nodes: vec![
+                node("a", (1..=5).map(|id| holder(id, 1024)).collect()),
+                node("b", vec![holder(5, 1024)]),
+            ],
+            left_out: 0,
+            hidden: 0,
+        };
+        let said = in_the_way(&missing, "", Counted::MemoryAndVcores);
+        assert!(
+            said.starts_with(
+                "application_1_0005 (pi, of bob in default) holds 2048 MiB on 2 of these nodes; \
+                 application_1_0001 "
+            ) && said.ends_with(
+                "; 2 more applications hold something there; the queue still gives this job 0 MiB \
+                 and 0 vcores"
+            ),
+            "{said}"
+        );
     }
 }

@@ -11,6 +11,11 @@ use crate::resource_manager::Finished;
 const REPORT_MAX: usize = job::link::MESSAGE_MAX / 3 * 2;
 
 impl Appmaster {
+    /// YARN's id of the job.
+    pub(crate) fn application(&self) -> String {
+        self.seat.attempt.application.to_string()
+    }
+
     /// The report of a job that has ended with `verdict`, as JSON.
     pub(crate) fn report(&self, verdict: &wire::Verdict, finished: Finished) -> String {
         let description = &self.seat.description;
@@ -24,7 +29,7 @@ impl Appmaster {
             rank(report, &seen)
         });
         let report = Report {
-            application: self.seat.attempt.application.to_string(),
+            application: self.application(),
             program: description.program.clone(),
             processes: description.processes,
             mode: description.mode.clone(),

@@ -126,19 +126,20 @@ impl Appmaster {
             return sentence;
         };
         let missing = missing::missing(self.now(), wanted, &view, &look.holdings, self.headroom);
-        with_reasons(sentence, &missing, names_nodes)
+        let own = self.application();
+        let held = missing::in_the_way(&missing, &own, self.limits.counted);
+        with_reasons(sentence, &missing, &held, names_nodes)
     }
 }
 
 /// `sentence`, and what stood in the way; it may name the missing nodes already.
-fn with_reasons(sentence: String, missing: &Missing, names_nodes: bool) -> String {
+fn with_reasons(sentence: String, missing: &Missing, held: &str, names_nodes: bool) -> String {
     let mut parts = vec![sentence];
     if !names_nodes && !missing.nodes.is_empty() {
         parts.push(format!("it waited for {}", missing::nodes(missing)));
     }
-    let held = missing::in_the_way(missing);
     if !held.is_empty() {
-        parts.push(held);
+        parts.push(held.to_owned());
     }
     parts.join("; ")
 }
@@ -162,5 +163,31 @@ mod tests {
         assert_eq!(watch.due(), None);
         watch.begin(Millis(9_000));
         assert_eq!(watch.due(), Some(Millis(11_000)));
+    }
+    #[test]
+    fn a_sentence_that_names_the_nodes_is_not_told_them_again() {
+        let missing = Missing {
+            at_ms: 0,
+            headroom: None,
+            nodes: vec![job::explain::MissingNode {
+                id: "a:1".into(),
+                host: "a".into(),
+                ask: policy::Resources::new(1024, 1).into(),
+                room: None,
+                holders: Vec::new(),
+                unseen: job::explain::Amount::default(),
+            }],
+            left_out: 0,
+            hidden: 0,
+        };
+        assert_eq!(
+            with_reasons("interrupted by the user".into(), &missing, "", false),
+            "interrupted by the user; it waited for a (1024 MiB and 1 vcore asked for, the node is \
+             gone)"
+        );
+        assert_eq!(
+            with_reasons("a did not come".into(), &missing, "bob holds it", true),
+            "a did not come; bob holds it"
+        );
     }
 }

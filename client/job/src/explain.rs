@@ -52,7 +52,7 @@ pub struct Snapshot {
     /// Whether the scheduler counts cores beside memory.
     pub counts_vcores: bool,
     /// What the queue, the user's limit in it included, still gives this application; absent in a
-    /// dry run.
+    /// dry run, and until the scheduler has first said so.
     pub headroom: Option<Amount>,
     /// The usable nodes, by id.
     pub nodes: Vec<Node>,
