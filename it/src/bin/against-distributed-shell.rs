@@ -1,9 +1,11 @@
 //! How long a launch takes: `gerbil-run` against Hadoop's own DistributedShell, on one cluster.
 //!
-//! Both start the same small program once on each of the nodes, in containers of the cluster's minimum
-//! size; each process notes the moment it began. Measured are the time from the start of the command to
-//! the last such moment, and to the end of the command. A pair is one run of each, in turns of who goes
-//! first; one pair before warms caches on both sides. Between two runs the cluster is left to settle.
+//! All start the same small program as often as asked for (once on each of the nodes, if nothing is
+//! said): DistributedShell one process in a container of the cluster's minimum size, `gerbil-run` one
+//! container of as many such sizes as there are processes on a node. Each process notes the moment it
+//! began. Measured are the time from the start of the command to the last such moment, and to the end
+//! of the command. A round is one run of each, in turns of who goes first; one round before warms
+//! caches on all sides. Between two runs the cluster is left to settle.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -15,14 +17,15 @@ use it::resource_manager::ApplicationReport;
 use it::{Cluster, Run, Version, gerbil, mpi, wait};
 use serde::Serialize;
 
-const USAGE: &str = "usage: against-distributed-shell [PAIRS] [--nodes N] [--version V] [--json]";
+const USAGE: &str = "usage: against-distributed-shell [ROUNDS] [--nodes N] [--processes N] \
+    [--deploy-mode cluster|client|both] [--version V] [--json]";
 /// One run of either.
 const DEADLINE: Duration = Duration::from_secs(120);
 /// The daemons finish their own work after a job.
 const SETTLE: Duration = Duration::from_secs(2);
 /// A container's end makes its NodeManager heartbeat at once, so after a job all of them beat in step
-/// with its end. Users start their commands at any time: the pairs begin at points spread over the
-/// second between two beats, by the golden ratio, both of a pair at the same one.
+/// with its end. Users start their commands at any time: the rounds begin at points spread over the
+/// second between two beats, by the golden ratio, all of a round at the same one.
 const BEAT_MS: u64 = 1000;
 const STEP_MS: u64 = 618;
 
@@ -33,11 +36,17 @@ struct Times {
     whole_command: f64,
 }
 
-#[derive(Debug, Clone, Copy, Serialize)]
-struct Pair {
-    distributed_shell: Times,
-    gerbil_run: Times,
+/// What is measured, in the order of a round's runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Peer {
+    DistributedShell,
+    GerbilRunCluster,
+    GerbilRunClient,
 }
+
+/// One run of each peer.
+type Round = Vec<Times>;
 
 /// Of one figure over all runs.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -47,41 +56,60 @@ struct Spread {
     max: f64,
 }
 
+/// One figure of one peer.
 #[derive(Debug, Serialize)]
 struct Row {
     figure: &'static str,
-    distributed_shell_s: Spread,
-    gerbil_run_s: Spread,
-    /// Of the medians.
+    peer: Peer,
+    seconds: Spread,
+    /// Of the medians, to DistributedShell's.
     ratio: f64,
-    /// Of the pairs' own ratios.
-    pair_ratio: Spread,
+    /// Of each round's own ratio.
+    round_ratio: Spread,
+    /// The ratio that the project wants at most, where it has said one.
+    target: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]
 struct Report {
     hadoop: String,
     nodes: usize,
+    processes: usize,
     cores: usize,
-    /// Runnable processes, mean of a minute, before the first and after the last pair: whether the
+    /// Runnable processes, mean of a minute, before the first and after the last round: whether the
     /// machine was this command's alone.
     load: (f64, f64),
-    pairs: Vec<Pair>,
+    peers: Vec<Peer>,
+    rounds: Vec<Round>,
     rows: Vec<Row>,
 }
 
 struct Bench {
     cluster: Cluster,
-    nodes: usize,
+    processes: usize,
+    peers: Vec<Peer>,
     program: String,
     folder: tempfile::TempDir,
     runs: u32,
 }
 
-#[derive(Clone, Copy)]
-enum Peer {
-    DistributedShell,
-    GerbilRun,
+impl Peer {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::DistributedShell => "DistributedShell",
+            Self::GerbilRunCluster => "gerbil-run",
+            Self::GerbilRunClient => "gerbil-run client mode",
+        }
+    }
+
+    /// Of the time to the last of 16 processes on four nodes.
+    const fn target(self) -> Option<f64> {
+        match self {
+            Self::DistributedShell => None,
+            Self::GerbilRunCluster => Some(0.2),
+            Self::GerbilRunClient => Some(0.12),
+        }
+    }
 }
 
 #[expect(clippy::print_stderr, reason = "a command says on stderr why it ends")]
@@ -97,6 +125,8 @@ fn main() -> ExitCode {
 
 fn run() -> Result<()> {
     let (mut count, mut nodes, mut version, mut json) = (10_usize, 4_usize, Version::V3_4_2, false);
+    let mut processes = None;
+    let mut peers = vec![Peer::DistributedShell, Peer::GerbilRunCluster];
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value = || {
@@ -106,9 +136,21 @@ fn run() -> Result<()> {
         };
         match argument.as_str() {
             "--nodes" => nodes = value()?.parse().context("--nodes wants a number")?,
+            "--processes" => {
+                processes = Some(value()?.parse().context("--processes wants a number")?);
+            }
+            "--deploy-mode" => {
+                let ours: &[Peer] = match value()?.as_str() {
+                    "cluster" => &[Peer::GerbilRunCluster],
+                    "client" => &[Peer::GerbilRunClient],
+                    "both" => &[Peer::GerbilRunCluster, Peer::GerbilRunClient],
+                    other => bail!("--deploy-mode {other}\n{USAGE}"),
+                };
+                peers = [&[Peer::DistributedShell], ours].concat();
+            }
             "--version" => version = value()?.parse()?,
             "--json" => json = true,
-            number if number.parse::<usize>().is_ok_and(|pairs| pairs > 0) => {
+            number if number.parse::<usize>().is_ok_and(|rounds| rounds > 0) => {
                 count = number.parse()?
             }
             _ => bail!("{argument}: not known\n{USAGE}"),
@@ -122,42 +164,44 @@ fn run() -> Result<()> {
     let cluster = Cluster::builder().version(version).nodes(nodes).start()?;
     let hadoop = cluster.version()?;
     let load_before = load()?;
+    let processes = processes.unwrap_or(nodes);
     let mut bench = Bench {
         cluster,
-        nodes,
+        processes,
+        peers: peers.clone(),
         program,
         folder,
         runs: 0,
     };
     let mut stdout = std::io::stdout();
-    bench.pair(false)?;
-    let mut pairs = Vec::new();
+    bench.round(0)?;
+    let mut rounds = Vec::new();
     for number in 0..count {
-        let pair = bench.pair(number % 2 == 1)?;
+        let round = bench.round(number)?;
         if !json {
-            writeln!(
-                stdout,
-                "pair {:2}: DistributedShell {:6.2} s to the last process, {:6.2} s in all; gerbil-run {:6.2} s, {:6.2} s",
-                number + 1,
-                pair.distributed_shell.last_process,
-                pair.distributed_shell.whole_command,
-                pair.gerbil_run.last_process,
-                pair.gerbil_run.whole_command
-            )?;
+            let texts = peers.iter().zip(&round).map(|(peer, times)| {
+                format!(
+                    "{} {:.2} s to the last process, {:.2} s in all",
+                    peer.name(),
+                    times.last_process,
+                    times.whole_command
+                )
+            });
+            let texts: Vec<_> = texts.collect();
+            writeln!(stdout, "round {:2}: {}", number + 1, texts.join("; "))?;
         }
-        pairs.push(pair);
+        rounds.push(round);
     }
     let cores = std::thread::available_parallelism()?.get();
     let report = Report {
         hadoop,
         nodes,
+        processes,
         cores,
         load: (load_before, load()?),
-        rows: vec![
-            row("last process started", &pairs, |times| times.last_process),
-            row("whole command", &pairs, |times| times.whole_command),
-        ],
-        pairs,
+        rows: rows(&peers, processes == 16 && nodes == 4, &rounds),
+        peers,
+        rounds,
     };
     if json {
         serde_json::to_writer_pretty(&mut stdout, &report)?;
@@ -180,53 +224,68 @@ fn load() -> Result<f64> {
 fn print(out: &mut impl std::io::Write, report: &Report) -> Result<()> {
     writeln!(
         out,
-        "\nHadoop {}, {} nodes on one machine of {} cores (load {:.1} to {:.1}), {} pairs, seconds, median (min-max)",
+        "\nHadoop {}, {} processes on {} nodes on one machine of {} cores (load {:.1} to {:.1}), {} rounds, \
+         seconds, median (min-max)",
         report.hadoop,
+        report.processes,
         report.nodes,
         report.cores,
         report.load.0,
         report.load.1,
-        report.pairs.len()
+        report.rounds.len()
     )?;
     writeln!(
         out,
-        "{:22} {:>22} {:>22} {:>22}",
-        "", "DistributedShell", "gerbil-run", "ratio"
+        "{:22} {:22} {:>22} {:>22} {:>8}",
+        "", "", "seconds", "ratio", "target"
     )?;
     for row in &report.rows {
         let text =
             |spread: Spread| format!("{:.2} ({:.2}-{:.2})", spread.median, spread.min, spread.max);
+        let (ratio, target) = match row.peer {
+            Peer::DistributedShell => (String::new(), String::new()),
+            _ => {
+                let spread = row.round_ratio;
+                let ratio = format!("{:.3} ({:.3}-{:.3})", row.ratio, spread.min, spread.max);
+                let target = row.target.map(|target| format!("{target:.2}"));
+                (ratio, target.unwrap_or_default())
+            }
+        };
         writeln!(
             out,
-            "{:22} {:>22} {:>22} {:>22}",
+            "{:22} {:22} {:>22} {ratio:>22} {target:>8}",
             row.figure,
-            text(row.distributed_shell_s),
-            text(row.gerbil_run_s),
-            text(row.pair_ratio)
+            row.peer.name(),
+            text(row.seconds),
         )?;
     }
     Ok(())
 }
 
-fn row(figure: &'static str, pairs: &[Pair], of: impl Fn(&Times) -> f64) -> Row {
-    let theirs = spread(
-        pairs
-            .iter()
-            .map(|pair| of(&pair.distributed_shell))
-            .collect(),
-    );
-    let ours = spread(pairs.iter().map(|pair| of(&pair.gerbil_run)).collect());
-    let ratios = pairs
-        .iter()
-        .map(|pair| of(&pair.gerbil_run) / of(&pair.distributed_shell))
-        .collect();
-    Row {
-        figure,
-        distributed_shell_s: theirs,
-        gerbil_run_s: ours,
-        ratio: ours.median / theirs.median,
-        pair_ratio: spread(ratios),
+fn rows(peers: &[Peer], has_target: bool, rounds: &[Round]) -> Vec<Row> {
+    type Figure = (&'static str, fn(&Times) -> f64, bool);
+    let figures: [Figure; 2] = [
+        ("last process started", |times| times.last_process, true),
+        ("whole command", |times| times.whole_command, false),
+    ];
+    let mut rows = Vec::new();
+    for (figure, of, is_target) in figures {
+        // DistributedShell comes first in each round.
+        let theirs = spread(rounds.iter().map(|round| of(&round[0])).collect());
+        for (place, peer) in peers.iter().copied().enumerate() {
+            let own = spread(rounds.iter().map(|round| of(&round[place])).collect());
+            let ratios = rounds.iter().map(|round| of(&round[place]) / of(&round[0]));
+            rows.push(Row {
+                figure,
+                peer,
+                seconds: own,
+                ratio: own.median / theirs.median,
+                round_ratio: spread(ratios.collect()),
+                target: peer.target().filter(|_| is_target && has_target),
+            });
+        }
     }
+    rows
 }
 
 /// Of at least one value.
@@ -241,20 +300,15 @@ fn spread(mut values: Vec<f64>) -> Spread {
 }
 
 impl Bench {
-    fn pair(&mut self, ours_first: bool) -> Result<Pair> {
-        if ours_first {
-            let gerbil_run = self.measure(Peer::GerbilRun)?;
-            Ok(Pair {
-                distributed_shell: self.measure(Peer::DistributedShell)?,
-                gerbil_run,
-            })
-        } else {
-            let distributed_shell = self.measure(Peer::DistributedShell)?;
-            Ok(Pair {
-                distributed_shell,
-                gerbil_run: self.measure(Peer::GerbilRun)?,
-            })
+    /// One run of each, `first` of them (round the list) going first; in the order of the list.
+    fn round(&mut self, first: usize) -> Result<Round> {
+        let count = self.peers.len();
+        let mut times = vec![None; count];
+        for step in 0..count {
+            let place = (first + step) % count;
+            times[place] = Some(self.measure(self.peers[place])?);
         }
+        Ok(times.into_iter().flatten().collect())
     }
 
     fn measure(&mut self, peer: Peer) -> Result<Times> {
@@ -264,10 +318,16 @@ impl Bench {
         std::fs::create_dir(&stamps)?;
         let command = match peer {
             Peer::DistributedShell => self.distributed_shell(&stamps),
-            Peer::GerbilRun => {
+            Peer::GerbilRunCluster | Peer::GerbilRunClient => {
+                let mode = match peer {
+                    Peer::GerbilRunClient => "client",
+                    _ => "cluster",
+                };
                 let arguments = [
+                    "--deploy-mode",
+                    mode,
                     "-n",
-                    &self.nodes.to_string(),
+                    &self.processes.to_string(),
                     &self.program,
                     &stamps.display().to_string(),
                 ];
@@ -291,10 +351,10 @@ impl Bench {
             );
         }
         ensure!(
-            started.len() == self.nodes,
+            started.len() == self.processes,
             "{} processes instead of {}: {what}",
             started.len(),
-            self.nodes
+            self.processes
         );
         let last = started.into_iter().fold(f64::MIN, f64::max);
         Ok(Times {
@@ -313,7 +373,7 @@ impl Bench {
                 "-shell_command",
                 &format!("{} {}", self.program, stamps.display()),
                 "-num_containers",
-                &self.nodes.to_string(),
+                &self.processes.to_string(),
                 "-container_memory",
                 "1024",
             ],
@@ -329,8 +389,8 @@ impl Bench {
         wait::until("every container to end", DEADLINE, || {
             Ok(self.cluster.container_processes()?.is_empty().then_some(()))
         })?;
-        let pair = u64::from(self.runs / 2);
-        wait::pause(SETTLE + Duration::from_millis(pair * STEP_MS % BEAT_MS));
+        let round = u64::from(self.runs) / self.peers.len() as u64;
+        wait::pause(SETTLE + Duration::from_millis(round * STEP_MS % BEAT_MS));
         Ok(())
     }
 }
