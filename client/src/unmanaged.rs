@@ -10,6 +10,7 @@
 //! ApplicationMaster's expiry (`yarn.am.liveness-monitor.expiry-interval-ms`), or until
 //! `gerbil-run -k`.
 
+use std::convert::Infallible;
 use std::future::pending;
 use std::time::Duration;
 
@@ -17,13 +18,13 @@ use appmaster::{Place, Seat};
 use job::Description;
 use job::exit::Exit;
 use proto_hadoop::credentials::{Credentials, Token};
-use proto_hadoop::yarn::ApplicationReport;
+use proto_hadoop::yarn::{ApplicationFilter, ApplicationReport, YarnApplicationState};
 use proto_hadoop::{AppAttemptId, ApplicationClient, ApplicationId};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::follow::{Ended, Follower, chain, judge, patiently};
 use crate::keys::Keys;
 use crate::kill::kill;
@@ -41,6 +42,9 @@ const SOON_ENDS: Duration = Duration::from_secs(2);
 const LEAVE: Duration = Duration::from_secs(3);
 /// For it to end the job in order, when this command cannot go on.
 const END: Duration = Duration::from_secs(20);
+
+/// A job that holds no container after this is told who may be in its way.
+const NOTHING_YET: Duration = Duration::from_secs(10);
 
 /// Opens the ApplicationMaster's port, before anything is submitted.
 pub(crate) async fn place(
@@ -97,6 +101,7 @@ pub(crate) async fn follow(
     appmaster.spawn(appmaster::serve(seat, place, ending.clone()));
     let followed = tokio::select! {
         followed = Box::pin(follower.attach_to(&address)) => followed,
+        never = Box::pin(explain_waiting(rm, id)) => match never {},
         why = broken(&mut appmaster) => {
             let sentence = format!("the ApplicationMaster of {id} in this process {why}");
             // If YARN cannot be told either, it ends the application at its expiry.
@@ -142,6 +147,41 @@ async fn admission(
         let young = since.elapsed() < SOON_ENDS;
         sleep(if young { SOON } else { LATER }).await;
     }
+}
+
+/// Says, once, why YARN may give the job nothing: of an unmanaged ApplicationMaster that is beyond
+/// the queue's limit its reports do not tell. What fills that limit unseen are masters like this one
+/// whose process is gone.
+async fn explain_waiting(rm: &ApplicationClient, id: ApplicationId) -> Infallible {
+    sleep(NOTHING_YET).await;
+    let running = ApplicationFilter {
+        states: vec![YarnApplicationState::Running],
+        ..ApplicationFilter::default()
+    };
+    if let (Ok(own), Ok(all)) = tokio::join!(rm.report(&id), rm.applications(&running))
+        && let Some(sentence) = in_the_way(&own, &all)
+    {
+        say(sentence);
+    }
+    pending().await
+}
+
+fn in_the_way(own: &ApplicationReport, all: &[ApplicationReport]) -> Option<String> {
+    let idle = all.iter().filter(|other| {
+        let unmanaged = other.unmanaged && other.usage.containers == 0;
+        unmanaged && other.queue == own.queue && other.id != own.id
+    });
+    let idle: Vec<String> = idle.map(|other| other.id.to_string()).collect();
+    if own.state.is_final() || own.usage.containers > 0 || idle.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "no container yet, and in queue {} there are other ApplicationMasters outside the cluster \
+         that hold none ({}): until they end, or YARN misses them, they count against the queue's \
+         limit for ApplicationMasters; gerbil-run -k ends one whose process is gone",
+        own.queue,
+        idle.join(", ")
+    ))
 }
 
 /// Why the ApplicationMaster has failed. One that ends in order is not waited for here: the follower

@@ -89,6 +89,9 @@ pub struct ApplicationReport {
     /// Where its master takes calls, `host:port`, while it runs. Hadoop 2.10 does not say.
     #[serde(default, rename = "amRPCAddress")]
     pub master_address: Option<String>,
+    /// Its master runs outside the cluster. Hadoop 2.10 does not say.
+    #[serde(default)]
+    pub unmanaged_application: Option<bool>,
     /// `ACCEPTED`, `RUNNING`, `FINISHED`, `FAILED`, `KILLED`, …
     pub state: String,
     /// `UNDEFINED`, `SUCCEEDED`, `FAILED`, `KILLED`
