@@ -312,7 +312,8 @@ fn shorten(explained: &mut Explained) {
         | Explained::Asked(_)
         | Explained::Granted(_)
         | Explained::Missing(_)
-        | Explained::Released(_) => {}
+        | Explained::Released(_)
+        | Explained::DryRun(_) => {}
     }
 }
 

@@ -29,6 +29,8 @@ pub enum Explained {
     Missing(Missing),
     /// Containers were given back.
     Released(Released),
+    /// What would become of the job; the last line of a dry run.
+    DryRun(DryRun),
 }
 
 /// Memory and cores.
@@ -236,6 +238,31 @@ pub struct Released {
     pub containers: Vec<String>,
     /// Why, in words.
     pub reason: String,
+}
+
+/// The end of a dry run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DryRun {
+    /// Whether the job would start.
+    pub outlook: Outlook,
+    /// What the ApplicationMaster's own container takes first, on a node that YARN chooses; absent
+    /// where it would run in the client.
+    pub appmaster: Option<Amount>,
+    /// Whether the client's settings say what the scheduler counts; otherwise memory alone is
+    /// assumed.
+    pub counting_is_set: bool,
+}
+
+/// Whether a job would start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outlook {
+    /// At once.
+    Starts,
+    /// When there is room.
+    Waits,
+    /// The cluster can never hold it.
+    Never,
 }
 
 impl From<Resources> for Amount {

@@ -1,8 +1,8 @@
 //! The job report: what `--report FILE` writes, one JSON object.
 //!
 //! Amounts of memory are MiB or KiB as the names say, times microseconds since 1970, spans ms. The
-//! ApplicationMaster fills in all but what only the client knows. Fields may be added; none changes
-//! its meaning.
+//! ApplicationMaster fills in all but what only the client knows. Fields may be added, and one that
+//! is absent has its default; none changes its meaning.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +10,7 @@ use crate::explain::{Amount, Granted, Placed};
 
 /// One job from its submission to its end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Report {
     /// YARN's id of the application.
     pub application: String,
@@ -45,6 +46,7 @@ pub struct Report {
 
 /// Microseconds since 1970; 0 where the job never got there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Phases {
     /// The command began (client's clock).
     pub started_us: i64,
@@ -70,6 +72,7 @@ pub struct Phases {
 
 /// One rank.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RankReport {
     /// Its number.
     pub rank: u32,
@@ -92,6 +95,7 @@ pub struct RankReport {
 
 /// A rank at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Sample {
     /// Since the process started, ms.
     pub at_ms: u64,

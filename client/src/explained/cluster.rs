@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use job::explain::{Node, Snapshot};
 
-use super::{Labels, ROWS, amount, count, short, stamp};
+use super::{Labels, ROWS, count, short, stamp};
 use crate::table::{Column, table};
 
 /// Its limits, and its nodes with the freest first.
@@ -19,7 +19,7 @@ pub(super) fn words(snapshot: &Snapshot) -> Vec<String> {
     let mut lines = vec![format!(
         "{}the cluster: {}{}",
         stamp(snapshot.at_ms),
-        count(nodes.len(), "node"),
+        count(nodes.len() + snapshot.left_out as usize, "node"),
         match one_rack && !nodes.is_empty() {
             true => format!(" in {first_rack}"),
             false => String::new(),
@@ -27,7 +27,7 @@ pub(super) fn words(snapshot: &Snapshot) -> Vec<String> {
     )];
     lines.push(format!(
         "  containers of at most {}, in steps of {} MiB; {}",
-        amount(snapshot.maximum),
+        snapshot.maximum,
         snapshot.step_mib,
         match snapshot.counts_vcores {
             true => "cores are counted too",
@@ -37,7 +37,7 @@ pub(super) fn words(snapshot: &Snapshot) -> Vec<String> {
     if let Some(headroom) = snapshot.headroom {
         lines.push(format!(
             "  the queue still gives this application {}",
-            amount(headroom)
+            headroom
         ));
     }
     if nodes.is_empty() {
@@ -52,6 +52,9 @@ pub(super) fn words(snapshot: &Snapshot) -> Vec<String> {
             "  and {} more, with room for {most} to {least} MiB",
             rest.len()
         ));
+    }
+    if snapshot.left_out > 0 {
+        lines.push(format!("  nodes not shown: {}", snapshot.left_out));
     }
     lines
 }

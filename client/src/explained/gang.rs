@@ -1,8 +1,8 @@
 //! Asking, and what comes of it.
 
-use job::explain::{Asked, Granted, Holder, Missing, MissingNode, Released};
+use job::explain::{Asked, Granted, Missing, MissingNode, Released};
 
-use super::{Labels, NAMES, ROWS, amount, count, some, stamp};
+use super::{Labels, NAMES, ROWS, count, some, stamp};
 
 pub(super) fn asked(asked: &Asked) -> String {
     format!(
@@ -22,7 +22,7 @@ pub(super) fn granted(granted: &Granted) -> String {
         "{}granted on {}: {}{} ({})",
         stamp(granted.at_ms),
         granted.host,
-        amount(granted.granted),
+        granted.granted,
         match granted.processes {
             0 => ", which nobody waits for: it goes back".to_owned(),
             some if granted.granted == granted.asked =>
@@ -30,7 +30,7 @@ pub(super) fn granted(granted: &Granted) -> String {
             some => format!(
                 " for {}, asked {}",
                 count(some as usize, "process"),
-                amount(granted.asked)
+                granted.asked
             ),
         },
         granted.container,
@@ -41,7 +41,7 @@ pub(super) fn missing(missing: &Missing) -> Vec<String> {
     let mut lines = vec![format!(
         "{}{} still missing",
         stamp(missing.at_ms),
-        match missing.nodes.len() {
+        match missing.nodes.len() + missing.left_out as usize {
             1 => "1 container is".to_owned(),
             many => format!("{many} containers are"),
         },
@@ -49,7 +49,7 @@ pub(super) fn missing(missing: &Missing) -> Vec<String> {
     if let Some(headroom) = missing.headroom {
         lines.push(format!(
             "  the queue still gives this application {}",
-            amount(headroom)
+            headroom
         ));
     }
     let labels = Labels::of(missing.nodes.iter().map(|node| node.host.as_str()));
@@ -57,16 +57,30 @@ pub(super) fn missing(missing: &Missing) -> Vec<String> {
         lines.push(format!(
             "  {}: wants {}, {}",
             labels.name(&node.id, &node.host),
-            amount(node.ask),
+            node.ask,
             room(node)
         ));
-        lines.extend(node.holders.iter().take(NAMES).map(holder));
+        let holders = node.holders.iter().take(NAMES);
+        lines.extend(holders.map(|holder| format!("    {holder}")));
         if let Some(more) = node.holders.len().checked_sub(NAMES).filter(|&m| m > 0) {
-            lines.push(format!("    and {} more", count(more, "application")));
+            lines.push(format!("    and {}", count(more, "more application")));
+        }
+        if node.unseen.memory_mib > 0 {
+            lines.push(format!(
+                "    {} are held by applications that you may not see",
+                node.unseen
+            ));
         }
     }
-    if let Some(more) = missing.nodes.len().checked_sub(ROWS).filter(|&m| m > 0) {
-        lines.push(format!("  and {} more", count(more, "node")));
+    let more = missing.nodes.len().saturating_sub(ROWS) + missing.left_out as usize;
+    if more > 0 {
+        lines.push(format!("  and {}", count(more, "more node")));
+    }
+    if missing.hidden > 0 {
+        lines.push(format!(
+            "  {} may hold something there that you may not see",
+            count(missing.hidden as usize, "application")
+        ));
     }
     lines
 }
@@ -74,20 +88,8 @@ pub(super) fn missing(missing: &Missing) -> Vec<String> {
 fn room(node: &MissingNode) -> String {
     match node.room {
         None => "but the node has gone".into(),
-        Some(room) => format!("has room for {}", amount(room)),
+        Some(room) => format!("has room for {}", room),
     }
-}
-
-fn holder(holder: &Holder) -> String {
-    format!(
-        "    held by {} ({} of {}, queue {}): {} in {}",
-        holder.application,
-        holder.name,
-        holder.user,
-        holder.queue,
-        amount(holder.holds),
-        count(holder.containers as usize, "container")
-    )
 }
 
 pub(super) fn released(released: &Released) -> String {

@@ -13,9 +13,9 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use job::explain::{Amount, Explained, NotPlaced};
-use policy::Resources;
+use job::explain::{Amount, DryRun, Explained, NotPlaced, Outlook};
 
+pub(crate) use placement::nodes as placement_table;
 pub(crate) use sink::Sink;
 
 /// Rows of a table.
@@ -33,6 +33,7 @@ pub(crate) fn words(event: &Explained) -> Vec<String> {
         Explained::Granted(granted) => vec![gang::granted(granted)],
         Explained::Missing(missing) => gang::missing(missing),
         Explained::Released(released) => vec![gang::released(released)],
+        Explained::DryRun(dry) => outlook(dry),
     }
 }
 
@@ -48,17 +49,33 @@ fn not_placed(not: &NotPlaced) -> String {
     )
 }
 
+/// What would become of the job, and what is not known before it runs.
+fn outlook(dry: &DryRun) -> Vec<String> {
+    let first = match dry.outlook {
+        Outlook::Starts => "the job would start now",
+        Outlook::Waits => "the job would wait for room, and then start",
+        Outlook::Never => "the job can never start on this cluster",
+    };
+    let mut lines = vec![first.to_owned()];
+    if let Some(appmaster) = dry.appmaster {
+        lines.push(format!(
+            "  before that its ApplicationMaster takes {appmaster} on a node that YARN chooses"
+        ));
+    }
+    if !dry.counting_is_set {
+        lines.push("  assumed that cores are not counted: the settings here do not have".into());
+        lines.push("  yarn.scheduler.capacity.resource-calculator".into());
+    }
+    lines.push("  what the queue still gives its users is known only when the job runs".into());
+    lines
+}
+
 /// When it was, in seconds since the ApplicationMaster began; nothing in a dry run.
 fn stamp(at_ms: u64) -> String {
     match at_ms {
         0 => String::new(),
         ms => format!("{}.{:03} s: ", ms / 1000, ms % 1000),
     }
-}
-
-/// An amount in a sentence.
-fn amount(amount: Amount) -> String {
-    Resources::new(amount.memory_mib, amount.vcores).to_string()
 }
 
 /// An amount in a column, MiB and cores.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use job::explain::{PassedOver, Placed, PlacedNode};
 
-use super::{Labels, ROWS, amount, count, short, some, stamp};
+use super::{Labels, ROWS, count, short, some, stamp};
 use crate::table::{Column, table};
 
 /// The nodes used, in order of ranks, and those passed over.
@@ -18,17 +18,20 @@ pub(super) fn words(placed: &Placed) -> Vec<String> {
         },
         placed.mode,
         processes(placed.processes),
-        amount(placed.unit),
+        placed.unit,
         count(placed.nodes.len(), "node"),
         if placed.oversubscribe { "on" } else { "off" },
     )];
     lines.extend(nodes(placed));
     lines.extend(passed_over(&placed.passed_over));
+    if placed.left_out > 0 {
+        lines.push(format!("  nodes not shown: {}", placed.left_out));
+    }
     lines
 }
 
 /// The table of the nodes used, at most [`ROWS`] of them.
-fn nodes(placed: &Placed) -> Vec<String> {
+pub(crate) fn nodes(placed: &Placed) -> Vec<String> {
     let labels = Labels::of(placed.nodes.iter().map(|node| node.host.as_str()));
     let columns = [
         Column::Left("node"),

@@ -210,7 +210,7 @@ fn what_is_missing_names_who_holds_it() {
                 ask: mib(4096, 4),
                 room: Some(mib(1024, 1)),
                 holders: vec![holder; 5],
-                unseen: Amount::default(),
+                unseen: mib(512, 1),
             },
             MissingNode {
                 id: "n4:45454".into(),
@@ -221,19 +221,22 @@ fn what_is_missing_names_who_holds_it() {
                 unseen: Amount::default(),
             },
         ],
-        left_out: 0,
-        hidden: 0,
+        left_out: 7,
+        hidden: 1,
     };
     golden(
         &Explained::Missing(missing),
         "\
-12.000 s: 2 containers are still missing
+12.000 s: 9 containers are still missing
   the queue still gives this application 2048 MiB and 2 vcores
   n3: wants 4096 MiB and 4 vcores, has room for 1024 MiB and 1 vcore
-    held by application_1_0007 (wordcount of ann, queue default): 6144 MiB and 3 vcores in 3 containers
-    held by application_1_0007 (wordcount of ann, queue default): 6144 MiB and 3 vcores in 3 containers
-    held by application_1_0007 (wordcount of ann, queue default): 6144 MiB and 3 vcores in 3 containers
-    and 2 applications more
-  n4: wants 4096 MiB and 4 vcores, but the node has gone",
+    application_1_0007 (wordcount, of ann in default) holds 6144 MiB and 3 vcores in 3 containers
+    application_1_0007 (wordcount, of ann in default) holds 6144 MiB and 3 vcores in 3 containers
+    application_1_0007 (wordcount, of ann in default) holds 6144 MiB and 3 vcores in 3 containers
+    and 2 more applications
+    512 MiB and 1 vcore are held by applications that you may not see
+  n4: wants 4096 MiB and 4 vcores, but the node has gone
+  and 7 more nodes
+  1 application may hold something there that you may not see",
     );
 }
