@@ -5,7 +5,8 @@
 //! the program where YARN finds it; [`submit`] hands the application over, with the [`keys`] of
 //! this one job; [`follow`] waits for its ApplicationMaster, attaches, mirrors output ([`streams`]),
 //! input and signals, and ends with the program's own exit code. With `--deploy-mode client` the
-//! ApplicationMaster is a task of this process ([`unmanaged`]); the rest stays the same.
+//! ApplicationMaster is a task of this process ([`unmanaged`]); the rest stays the same. What was
+//! decided is [`explained`], what it came to is a [`report`]; a [`list`] is many such runs.
 //!
 //! The same file is also ApplicationMaster, launcher and warden: YARN starts it so, with a first
 //! argument that no user types.
@@ -22,17 +23,20 @@ mod keys;
 mod kill;
 mod label;
 mod link;
+mod list;
 mod local;
 mod names;
 mod own_address;
 mod preflight;
 mod progress;
+mod report;
 mod resolve;
 mod run;
 mod stage;
 mod streams;
 mod submit;
 mod table;
+mod tell;
 mod timing;
 mod unmanaged;
 mod wanted;

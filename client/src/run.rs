@@ -4,8 +4,6 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use job::exit::Exit;
-use job::report::Report;
-use job::wire;
 use proto_hadoop::{ApplicationClient, ApplicationId};
 
 use crate::arguments::{Arguments, DeployMode};
@@ -16,11 +14,12 @@ use crate::interrupt::Signals;
 use crate::keys::Keys;
 use crate::local::Local;
 use crate::progress::Progress;
+use crate::report::{self, Own};
 use crate::resolve::{Cluster, Resolved};
 use crate::stage::{self, stage};
 use crate::submit::submit;
-use crate::timing::{self, Stamps};
-use crate::{history, kill, preflight, unmanaged};
+use crate::tell::tell;
+use crate::{kill, list, preflight, timing, unmanaged};
 
 /// From the command line to the exit code.
 pub(crate) fn main() -> ExitCode {
@@ -70,12 +69,12 @@ async fn run(mut given: Arguments, started_us: i64) -> Result<u8, Failure> {
     let signals = signals
         .map_err(|error| Failure::new(Exit::Lost, format!("cannot listen to signals: {error}")))?;
     let Some(nodes) = given.local.local else {
-        return Box::pin(on(Cluster::find()?, given, signals, started_us)).await;
+        return Box::pin(on(&Cluster::find()?, given, signals, started_us)).await;
     };
     let local = Local::start(nodes).await?;
     given.staging.get_or_insert_with(|| local.staging());
     let outcome = match local.settings() {
-        Ok(cluster) => Box::pin(on(cluster, given, signals, started_us)).await,
+        Ok(cluster) => Box::pin(on(&cluster, given, signals, started_us)).await,
         Err(failure) => Err(failure),
     };
     local.stop().await;
@@ -84,9 +83,9 @@ async fn run(mut given: Arguments, started_us: i64) -> Result<u8, Failure> {
 
 /// One run on `cluster`.
 async fn on(
-    cluster: Cluster,
+    cluster: &Cluster,
     given: Arguments,
-    mut signals: Signals,
+    signals: Signals,
     started_us: i64,
 ) -> Result<u8, Failure> {
     let rm = ApplicationClient::new(cluster.resource_managers.client.clone(), &cluster.user);
@@ -94,26 +93,50 @@ async fn on(
         return end(&rm, id).await;
     }
     let reporting = given.reporting.clone();
-    let explain = match &reporting.explain {
-        Some(file) => Some(Sink::open(reporting.json, file.as_deref())?),
+    if let Some(list) = &reporting.list {
+        let check = |given| Resolved::new(given, cluster).map(drop);
+        return list::run(list, &reporting, &check, signals).await;
+    }
+    if let Some(path) = &reporting.report {
+        report::check(path)?;
+    }
+    let mut own = Own::default();
+    own.stamps.started_us = started_us;
+    let outcome = Box::pin(job(given, cluster, &rm, signals, &mut own)).await;
+    own.stamps.finished_us = timing::now_us();
+    tell(outcome, &reporting, own)
+}
+
+/// One job, from its command line to its end. `own` learns what the report is to say of it.
+async fn job(
+    given: Arguments,
+    cluster: &Cluster,
+    rm: &ApplicationClient,
+    mut signals: Signals,
+    own: &mut Own,
+) -> Result<Ended, Failure> {
+    let explain = match &given.reporting.explain {
+        Some(file) => Some(Sink::open(given.reporting.json, file.as_deref())?),
         None => None,
     };
-    let resolved = Resolved::new(given, &cluster)?;
+    let resolved = Resolved::new(given, cluster)?;
+    own.program.clone_from(&resolved.program);
+    own.processes = resolved.wanted.processes.get();
     let mut progress = Progress::new();
     progress.show("staging the program");
     let ready = async {
         // Both ask other servers: the ResourceManager, the file system.
-        tokio::try_join!(
-            preflight::check(&rm, &resolved),
-            staged(&resolved, &cluster)
-        )
+        tokio::try_join!(preflight::check(rm, &resolved), staged(&resolved, cluster))
     };
     let (checked, staged) = tokio::select! {
         ready = ready => ready?,
         signal = signals.ending() => {
             progress.clear();
-            say("interrupted before anything was submitted");
-            return Ok(128u8.saturating_add(signal));
+            return Ok(Ended {
+                code: 128u8.saturating_add(signal),
+                sentence: "interrupted before anything was submitted".into(),
+                verdict: None,
+            });
         }
     };
     if let Some(reason) = &checked.chosen {
@@ -123,51 +146,24 @@ async fn on(
     let keys = Keys::generate()?;
     let place = match resolved.deploy_mode {
         DeployMode::Cluster => None,
-        DeployMode::Client => Some(unmanaged::place(&rm, &resolved, &cluster).await?),
+        DeployMode::Client => Some(unmanaged::place(rm, &resolved, cluster).await?),
     };
-    let description = submit(&rm, &checked, &resolved, &cluster, &staged, &keys).await?;
-    let mut stamps = Stamps {
-        started_us,
-        submitted_us: timing::now_us(),
-        uploaded_bytes: staged.uploaded_bytes,
-        ..Stamps::default()
-    };
+    let description = submit(rm, &checked, &resolved, cluster, &staged, &keys).await?;
+    own.application = checked.application.id.to_string();
+    own.stamps.submitted_us = timing::now_us();
+    own.stamps.uploaded_bytes = staged.uploaded_bytes;
     let follower = Follower {
-        rm: &rm,
+        rm,
         id: checked.application.id,
         keys: &keys,
         progress,
         signals,
-        label: resolved.label,
         explain,
+        label: resolved.label,
     };
-    let ended: Ended = match place {
-        None => follower.follow().await?,
-        Some(place) => unmanaged::follow(follower, place, description).await?,
-    };
-    stamps.finished_us = timing::now_us();
-    if let Some(verdict) = &ended.verdict {
-        remember(verdict, ended.code, &resolved);
-    }
-    if !ended.sentence.is_empty() {
-        say(&ended.sentence);
-    }
-    if let (true, Some(verdict)) = (reporting.timing, &ended.verdict) {
-        for line in timing::table(&stamps, verdict).lines() {
-            say(line);
-        }
-    }
-    Ok(ended.code)
-}
-
-/// Keeps what the run has taught about the program. Nobody but a later `-r auto` misses it where that
-/// fails.
-fn remember(verdict: &wire::Verdict, code: u8, resolved: &Resolved) {
-    let report = serde_json::from_str::<Report>(&verdict.report);
-    let folder = history::state_folder(&|name| std::env::var_os(name));
-    if let (Ok(mut report), Some(folder)) = (report, folder) {
-        report.exit_code = code.into();
-        let _remembered = history::remember(&report, &resolved.program, &folder).is_ok();
+    match place {
+        None => follower.follow().await,
+        Some(place) => unmanaged::follow(follower, place, description).await,
     }
 }
 

@@ -89,7 +89,7 @@ fn write(mut chunks: mpsc::Receiver<wire::OutputChunk>, label: bool) -> std::io:
 }
 
 /// As `write_all`, also where whoever shares our terminal or pipe has made it non-blocking.
-fn write_whole(to: &mut impl Write, mut data: &[u8]) -> std::io::Result<()> {
+pub(crate) fn write_whole(to: &mut impl Write, mut data: &[u8]) -> std::io::Result<()> {
     /// A pause of this thread alone, until the other side may have read.
     const FULL: Duration = Duration::from_millis(10);
     while !data.is_empty() {

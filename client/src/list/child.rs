@@ -1,0 +1,245 @@
+//! One job of the list: this program once more, in a process of its own.
+
+use std::io;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, getppid};
+use tokio::process::{Child, Command};
+use tokio::sync::{broadcast, mpsc};
+use tokio::time::{Instant, sleep_until};
+
+use super::lines::Job;
+use super::output::{self, Line};
+
+/// A job that was told to end is told once more after this: that ends it at once.
+const FIRST_PATIENCE: Duration = Duration::from_secs(60);
+/// A job that was told twice is killed after this. YARN has had the time to end its application.
+const SECOND_PATIENCE: Duration = Duration::from_secs(75);
+
+/// What a job is told.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Order {
+    /// To hand this signal to its ranks.
+    Forward(u8),
+    /// To end, by this signal.
+    End(u8),
+}
+
+/// How the process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    Code(u8),
+    Signal(u8),
+}
+
+impl Ended {
+    /// As a shell says it.
+    pub(super) fn exit_code(self) -> u8 {
+        match self {
+            Self::Code(code) => code,
+            Self::Signal(signal) => 128u8.saturating_add(signal),
+        }
+    }
+}
+
+impl From<ExitStatus> for Ended {
+    fn from(status: ExitStatus) -> Self {
+        match (status.code(), status.signal()) {
+            (Some(code), _) => Self::Code(u8::try_from(code).unwrap_or(u8::MAX)),
+            (None, signal) => Self::Signal(signal.and_then(|s| u8::try_from(s).ok()).unwrap_or(0)),
+        }
+    }
+}
+
+/// Starts `job`; a report goes to `folder` where its line does not say otherwise.
+///
+/// It gets SIGTERM when the calling thread ends, so call this from one that lasts.
+pub(super) fn spawn(own: &Path, job: &Job, folder: &Path) -> io::Result<Child> {
+    let mut command = Command::new(own);
+    if job.report.is_none() && !job.dry {
+        command.arg("--report").arg(job.report(folder));
+    }
+    command
+        .args(&job.words)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // The terminal's Ctrl-C comes to us alone, and from us once to each job.
+        .process_group(0);
+    let parent = Pid::this();
+    let with_parent = move || {
+        set_pdeathsig(Signal::SIGTERM)?;
+        match getppid() == parent {
+            true => Ok(()),
+            // It has ended in between.
+            false => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    };
+    #[expect(
+        unsafe_code,
+        reason = "what runs between fork and exec has no safe face"
+    )]
+    // SAFETY: two system calls; nothing is allocated, locked or shared.
+    unsafe {
+        command.pre_exec(with_parent)
+    };
+    command.spawn()
+}
+
+/// Copies the output of `child` and hands orders to it, until it has ended and all is copied.
+pub(super) async fn attend(
+    mut child: Child,
+    number: usize,
+    lines: mpsc::Sender<Line>,
+    orders: broadcast::Receiver<Order>,
+) -> Ended {
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let copied = async {
+        tokio::join!(
+            output::copy(stdout, number, output::To::Stdout, &lines),
+            output::copy(stderr, number, output::To::Stderr, &lines),
+        );
+    };
+    let (ended, ()) = tokio::join!(obey(&mut child, orders), copied);
+    ended
+}
+
+/// Until the process has ended, which it does some time after it is told to.
+async fn obey(child: &mut Child, mut orders: broadcast::Receiver<Order>) -> Ended {
+    /// The last signal that was to end it, how often it has had one, and when the next comes.
+    #[derive(Clone, Copy)]
+    struct Told {
+        signal: u8,
+        times: u32,
+        next: Instant,
+    }
+    let mut told: Option<Told> = None;
+    let mut listening = true;
+    loop {
+        let next = told.as_ref().map(|told| told.next);
+        tokio::select! {
+            status = child.wait() => return match status {
+                Ok(status) => status.into(),
+                // No child of ours, so nothing is left of it.
+                Err(_gone) => Ended::Signal(0),
+            },
+            order = orders.recv(), if listening => match order {
+                Ok(Order::Forward(signal)) => send(child, signal),
+                Ok(Order::End(signal)) => {
+                    send(child, signal);
+                    let times = told.map_or(1, |told| told.times + 1);
+                    let patience = if times == 1 { FIRST_PATIENCE } else { SECOND_PATIENCE };
+                    told = Some(Told { signal, times, next: Instant::now() + patience });
+                }
+                Err(broadcast::error::RecvError::Lagged(_)) => {}
+                Err(broadcast::error::RecvError::Closed) => listening = false,
+            },
+            () = sleep_until(next.unwrap_or_else(Instant::now)), if next.is_some() => {
+                if let Some(told) = &mut told {
+                    if told.times == 1 {
+                        send(child, told.signal);
+                    } else {
+                        // Its exit is waited for above, and nothing survives this.
+                        let _sent = child.start_kill().is_ok();
+                    }
+                    told.times += 1;
+                    told.next = Instant::now() + SECOND_PATIENCE;
+                }
+            }
+        }
+    }
+}
+
+/// The process is not waited for yet, so the id is still its own.
+fn send(child: &Child, signal: u8) {
+    let id = child.id().and_then(|id| i32::try_from(id).ok());
+    if let (Some(id), Ok(signal)) = (id, Signal::try_from(i32::from(signal))) {
+        // One that has just ended needs no signal.
+        let _sent = kill(Pid::from_raw(id), signal).is_ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn script(text: &str) -> Job {
+        Job {
+            number: 7,
+            line: 1,
+            words: ["-c", text].map(Into::into).into(),
+            report: Some("".into()),
+            dry: false,
+        }
+    }
+
+    fn shell(text: &str) -> Child {
+        spawn(Path::new("/bin/sh"), &script(text), Path::new("")).unwrap()
+    }
+
+    #[tokio::test]
+    async fn lines_come_whole_and_marked() {
+        let (lines, mut received) = mpsc::channel(16);
+        let (_orders, listener) = broadcast::channel(1);
+        let child = shell("printf 'a'; printf 'b\\nc'; echo d >&2; cat; exit 3");
+        let ended = attend(child, 7, lines, listener).await;
+        assert_eq!(ended, Ended::Code(3));
+        assert_eq!(ended.exit_code(), 3);
+        let mut all = Vec::new();
+        while let Some(line) = received.recv().await {
+            all.push((line.to, String::from_utf8(line.bytes).unwrap()));
+        }
+        all.sort();
+        assert_eq!(
+            all,
+            [
+                (output::To::Stdout, "[job 7] ab\n".to_owned()),
+                (output::To::Stdout, "[job 7] c\n".to_owned()),
+                (output::To::Stderr, "[job 7] d\n".to_owned()),
+            ]
+        );
+    }
+
+    #[tokio::test]
+    async fn each_signal_comes_once_and_the_exit_is_its_own() {
+        let (lines, mut received) = mpsc::channel(16);
+        let (orders, listener) = broadcast::channel(4);
+        let child = shell(
+            "trap 'echo end; exit 130' INT; trap 'echo usr' USR1; echo ready; \
+             while :; do sleep 0.05; done",
+        );
+        let attended = attend(child, 1, lines, listener);
+        let told = async {
+            assert!(received.recv().await.unwrap().bytes.ends_with(b"ready\n"));
+            orders.send(Order::Forward(10)).unwrap();
+            assert!(received.recv().await.unwrap().bytes.ends_with(b"usr\n"));
+            orders.send(Order::End(2)).unwrap();
+            assert!(received.recv().await.unwrap().bytes.ends_with(b"end\n"));
+        };
+        let (ended, ()) = tokio::join!(attended, told);
+        assert_eq!(ended, Ended::Code(130));
+        assert!(received.recv().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_job_that_does_not_listen_is_killed_in_the_end() {
+        let (lines, mut received) = mpsc::channel(16);
+        let (orders, listener) = broadcast::channel(4);
+        let child = shell("trap '' INT; echo ready; while :; do sleep 0.05; done");
+        let attended = attend(child, 1, lines, listener);
+        let told = async {
+            received.recv().await.unwrap();
+            orders.send(Order::End(2)).unwrap();
+            // From here on time runs as fast as nothing else happens.
+            tokio::time::pause();
+        };
+        let (ended, ()) = tokio::join!(attended, told);
+        assert_eq!(ended, Ended::Signal(9));
+        assert_eq!(ended.exit_code(), 137);
+    }
+}

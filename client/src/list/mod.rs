@@ -1,0 +1,264 @@
+//! `--list`: many jobs, each its own application.
+//!
+//! Every line is read and checked before the first job is submitted ([`lines`]). Each job is then
+//! this very program once more ([`child`]), at most so many at a time; whole lines of its output
+//! come out here behind its number ([`output`]). What ends this command ends every job in the way
+//! it would end a single one, and no job outlives it. At the end stands a table ([`table`]).
+
+mod child;
+mod lines;
+mod output;
+mod table;
+
+use std::num::NonZeroU16;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use job::exit::Exit;
+use job::report::Report;
+use tokio::sync::broadcast;
+use tokio::task::JoinSet;
+
+use crate::arguments::{Arguments, Reporting};
+use crate::failure::{Failure, say};
+use crate::interrupt::{Asked, Signals};
+use crate::{report, timing};
+use child::Order;
+use lines::Job;
+
+/// Signals that a job has not taken yet; more than a person types.
+const ORDERS: usize = 16;
+/// What ends a command whose output nobody reads.
+const SIGPIPE: u8 = 13;
+
+/// How one job ended.
+struct Done {
+    /// Which of the list, from 1.
+    number: usize,
+    /// Where it stands in the file.
+    line: usize,
+    seconds: f64,
+    report: Report,
+}
+
+/// Runs the jobs of `list` and returns the highest of their exit codes. `check` looks at each line
+/// that was read.
+pub(crate) async fn run(
+    list: &Path,
+    reporting: &Reporting,
+    check: &dyn Fn(Arguments) -> Result<(), Failure>,
+    signals: Signals,
+) -> Result<u8, Failure> {
+    let jobs = lines::read(list, reporting, check)?;
+    let own = std::env::current_exe()
+        .map_err(|error| Failure::new(Exit::Lost, format!("cannot find my own file: {error}")))?;
+    let done = all(&own, jobs, reporting, signals).await?;
+    Ok(conclude(&done, reporting))
+}
+
+/// Runs `jobs`, each by the program `own`, until all have ended.
+async fn all(
+    own: &Path,
+    jobs: Vec<Job>,
+    reporting: &Reporting,
+    mut signals: Signals,
+) -> Result<Vec<Done>, Failure> {
+    let folder = tempfile::Builder::new().prefix("gerbil-run-").tempdir();
+    let folder = folder.map_err(|error| {
+        Failure::new(
+            Exit::Lost,
+            format!("cannot make a folder for the reports of the jobs: {error}"),
+        )
+    })?;
+    let (lines, writer) = output::start()?;
+    let (orders, _) = broadcast::channel(ORDERS);
+    let parallel = usize::from(reporting.list_parallel.map_or(1, NonZeroU16::get));
+    let mut waiting = jobs.into_iter();
+    let mut running = JoinSet::new();
+    let mut done = Vec::new();
+    let mut ending = None;
+    loop {
+        if lines.is_closed() && ending.is_none() {
+            // The jobs find out by themselves when they write.
+            ending = Some(SIGPIPE);
+        }
+        while ending.is_none() && running.len() < parallel {
+            let Some(job) = waiting.next() else { break };
+            let begun = Begun::now(folder.path());
+            // Here, in the main thread: a child ends with the thread that began it.
+            match child::spawn(own, &job, &begun.folder) {
+                Ok(child) => {
+                    let attended =
+                        child::attend(child, job.number, lines.clone(), orders.subscribe());
+                    running.spawn(async move {
+                        let ended = attended.await;
+                        job.done(ended, &begun)
+                    });
+                }
+                Err(error) => done.push(job.not_begun(
+                    Exit::Lost.code(),
+                    format!("cannot start {}: {error}", own.display()),
+                )),
+            }
+        }
+        if running.is_empty() {
+            break;
+        }
+        tokio::select! {
+            Some(Ok(ended)) = running.join_next() => done.push(ended),
+            asked = signals.next() => match asked {
+                Asked::Forward(number) => order(&orders, Order::Forward(number)),
+                Asked::End(number) => {
+                    if ending.replace(number).is_none() {
+                        say("ending all jobs; once more to end them at once");
+                    }
+                    order(&orders, Order::End(number));
+                }
+            },
+        }
+    }
+    drop(lines);
+    // Until the last line is written, however slow the reader; when there is none, the jobs have
+    // noticed it too.
+    let _written = tokio::task::spawn_blocking(move || writer.join()).await;
+    let signal = ending.unwrap_or(SIGPIPE);
+    done.extend(waiting.map(|job| {
+        job.not_begun(
+            128u8.saturating_add(signal),
+            "not started: the list was ended before".into(),
+        )
+    }));
+    done.sort_by_key(|done: &Done| done.number);
+    Ok(done)
+}
+
+/// When and with what a job began.
+struct Begun {
+    at: Instant,
+    at_us: i64,
+    /// For the reports of jobs whose lines do not say where.
+    folder: PathBuf,
+}
+
+impl Begun {
+    fn now(folder: &Path) -> Self {
+        Self {
+            at: Instant::now(),
+            at_us: timing::now_us(),
+            folder: folder.to_owned(),
+        }
+    }
+}
+
+/// A job that has ended since takes no order.
+fn order(orders: &broadcast::Sender<Order>, order: Order) {
+    let _taken = orders.send(order).is_ok();
+}
+
+/// The table, the reports, and the exit code.
+fn conclude(done: &[Done], reporting: &Reporting) -> u8 {
+    for line in table::table(done) {
+        say(line);
+    }
+    let codes = done.iter().map(|done| done.report.exit_code);
+    let mut code = u8::try_from(codes.max().unwrap_or(0)).unwrap_or(Exit::Lost.code());
+    if let Some(path) = &reporting.report {
+        let reports: Vec<&Report> = done.iter().map(|done| &done.report).collect();
+        code = report::write(path, &reports, code);
+    }
+    code
+}
+
+impl Job {
+    /// Reads what the job's own run has reported.
+    fn done(self, ended: child::Ended, begun: &Begun) -> Done {
+        let written = report::read(&self.report(&begun.folder));
+        // An older one may lie there.
+        let own = written.filter(|report| report.phases.started_us >= begun.at_us);
+        let mut report = own.unwrap_or_else(|| Report {
+            sentence: match ended {
+                child::Ended::Code(0) => String::new(),
+                child::Ended::Code(_) => "see its lines above".into(),
+                child::Ended::Signal(signal) => {
+                    format!("its gerbil-run was ended by signal {signal}")
+                }
+            },
+            ..Report::default()
+        });
+        report.exit_code = i32::from(ended.exit_code());
+        Done {
+            number: self.number,
+            line: self.line,
+            seconds: begun.at.elapsed().as_secs_f64(),
+            report,
+        }
+    }
+
+    /// Where its report comes to lie.
+    fn report(&self, folder: &Path) -> PathBuf {
+        let own = folder.join(self.number.to_string());
+        self.report.clone().unwrap_or(own)
+    }
+
+    fn not_begun(self, code: u8, sentence: String) -> Done {
+        Done {
+            number: self.number,
+            line: self.line,
+            seconds: 0.0,
+            report: Report {
+                exit_code: i32::from(code),
+                sentence,
+                ..Report::default()
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    /// Stands for gerbil-run: takes `--report FILE` first, writes a report, and ends as its next
+    /// word says. Says no when more than two of it run at once.
+    const SCRIPT: &str = r#"#!/bin/sh
+[ "$1" = --report ] || exit 99
+mkdir "$0.one" 2>/dev/null && mine="$0.one" || { mkdir "$0.two" && mine="$0.two"; } || exit 98
+sleep 0.1
+printf '{"application":"application_1_%s","phases":{"started_us":9000000000000000}}' "$3" > "$2"
+rmdir "$mine"
+exit "$3"
+"#;
+
+    #[tokio::test]
+    async fn the_worst_code_counts_and_only_so_many_run_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = folder.path().join("gerbil-run");
+        std::fs::write(&own, SCRIPT).unwrap();
+        std::fs::set_permissions(&own, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let jobs = [0, 7, 3, 0, 5].iter().enumerate().map(|(index, code)| Job {
+            number: index + 1,
+            line: 10 + index,
+            words: vec![code.to_string().into()],
+            report: None,
+            dry: false,
+        });
+        let reporting = Reporting {
+            list_parallel: NonZeroU16::new(2),
+            report: Some(folder.path().join("all.json")),
+            ..Reporting::default()
+        };
+        let signals = Signals::listen().unwrap();
+        let done = all(&own, jobs.collect(), &reporting, signals).await;
+        let done = done.map_err(|failure| failure.sentence).unwrap();
+        let codes: Vec<i32> = done.iter().map(|done| done.report.exit_code).collect();
+        assert_eq!(codes, [0, 7, 3, 0, 5]);
+        assert_eq!(done[1].report.application, "application_1_7");
+        assert_eq!(done[4].line, 14);
+        assert_eq!(conclude(&done, &reporting), 7);
+        let text = std::fs::read(folder.path().join("all.json")).unwrap();
+        let reports: Vec<Report> = serde_json::from_slice(&text).unwrap();
+        assert_eq!(reports.len(), 5);
+    }
+}

@@ -1,0 +1,80 @@
+//! What stands at the end of a list.
+
+use super::Done;
+use crate::table::Column;
+
+/// A row a job, in the order of the list.
+pub(super) fn table(done: &[Done]) -> Vec<String> {
+    let columns = [
+        Column::Right("job"),
+        Column::Right("line"),
+        Column::Left("application"),
+        Column::Right("exit"),
+        Column::Right("seconds"),
+        Column::Left("cause"),
+    ];
+    let row = |done: &Done| {
+        let report = &done.report;
+        vec![
+            done.number.to_string(),
+            done.line.to_string(),
+            match report.application.is_empty() {
+                true => "-".to_owned(),
+                false => report.application.clone(),
+            },
+            report.exit_code.to_string(),
+            format!("{:.1}", done.seconds),
+            report.sentence.clone(),
+        ]
+    };
+    let mut lines = crate::table::table(0, &columns, done.iter().map(row));
+    let failed = done.iter().filter(|done| done.report.exit_code != 0);
+    lines.push(match failed.count() {
+        0 => format!("all {} succeeded", done.len()),
+        failed => format!("{failed} of {} failed", done.len()),
+    });
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use job::report::Report;
+
+    use super::*;
+
+    #[test]
+    fn each_job_has_a_row() {
+        let done = |number, application: &str, exit_code, sentence: &str| Done {
+            number,
+            line: number + 1,
+            seconds: 3.25,
+            report: Report {
+                application: application.into(),
+                exit_code,
+                sentence: sentence.into(),
+                ..Report::default()
+            },
+        };
+        let lines = table(&[
+            done(1, "application_1700000000000_0001", 0, ""),
+            done(
+                2,
+                "application_1700000000000_0002",
+                7,
+                "rank 0 on n1 exited with code 7",
+            ),
+            done(3, "", 130, "not started: the list was ended before"),
+        ]);
+        assert_eq!(
+            lines.join("\n"),
+            "\
+job  line  application                     exit  seconds  cause
+  1     2  application_1700000000000_0001     0      3.2
+  2     3  application_1700000000000_0002     7      3.2  rank 0 on n1 exited with code
+                                                          7
+  3     4  -                                130      3.2  not started: the list was
+                                                          ended before
+2 of 3 failed"
+        );
+    }
+}

@@ -1,0 +1,53 @@
+//! The end of a job: what is said, written and remembered of it.
+
+use job::report::Report;
+
+use crate::arguments::Reporting;
+use crate::failure::{Failure, say};
+use crate::follow::Ended;
+use crate::report::{self, Own};
+use crate::{history, timing};
+
+/// What is said and written at the end of a job, and the exit code.
+pub(crate) fn tell(
+    outcome: Result<Ended, Failure>,
+    reporting: &Reporting,
+    mut own: Own,
+) -> Result<u8, Failure> {
+    let (said, outcome) = match outcome {
+        Ok(ended) => {
+            own.exit_code = ended.code;
+            own.sentence = ended.sentence;
+            if !own.sentence.is_empty() {
+                say(&own.sentence);
+            }
+            let said = ended.verdict.map(|verdict| verdict.report);
+            (said.unwrap_or_default(), Ok(ended.code))
+        }
+        Err(failure) => {
+            own.exit_code = failure.exit.code();
+            own.sentence.clone_from(&failure.sentence);
+            (String::new(), Err(failure))
+        }
+    };
+    let report = own.with(&said);
+    if !said.is_empty() {
+        remember(&report, &own);
+    }
+    if reporting.timing && outcome.is_ok() {
+        timing::words(&report).iter().for_each(say);
+    }
+    let code = match &reporting.report {
+        Some(path) => report::write(path, &report, own.exit_code),
+        None => own.exit_code,
+    };
+    outcome.map(|_ended| code)
+}
+
+/// Keeps what the run has taught about the program. Nobody but a later `-r auto` misses it where that
+/// fails.
+fn remember(report: &Report, own: &Own) {
+    if let Some(folder) = history::state_folder(&|name| std::env::var_os(name)) {
+        let _remembered = history::remember(report, &own.program, &folder).is_ok();
+    }
+}
