@@ -1,12 +1,14 @@
 //! `gerbil-run`: an `mpiexec` for stock Hadoop YARN.
 //!
-//! One run: the command line ([`arguments`]) and Hadoop's own settings become a job that is fully
-//! [`resolve`]d; [`preflight`] proves that the cluster can give what it wants, while [`stage`] puts
-//! the program where YARN finds it; [`submit`] hands the application over, with the [`keys`] of
-//! this one job; [`follow`] waits for its ApplicationMaster, attaches, mirrors output ([`streams`]),
-//! input and signals, and ends with the program's own exit code. With `--deploy-mode client` the
-//! ApplicationMaster is a task of this process ([`unmanaged`]); the rest stays the same. What was
-//! decided is [`explained`], what it came to is a [`report`]; a [`list`] is many such runs.
+//! One run: the command line ([`arguments`], with its lists of hosts, [`hostfile`]) and Hadoop's own
+//! settings become a job that is fully [`resolve`]d, what it says of placement being weighed in
+//! [`wanted`]; [`preflight`] finds the nodes that [`names`] mean and proves that the cluster can give
+//! what the job wants, while [`stage`] puts the program where YARN finds it; [`submit`] hands the
+//! application over, with the [`keys`] of this one job; [`follow`] waits for its ApplicationMaster,
+//! attaches, mirrors output ([`streams`]), input and signals, and ends with the program's own exit
+//! code. With `--deploy-mode client` the ApplicationMaster is a task of this process ([`unmanaged`]),
+//! with `--local` the cluster is too ([`local`]); the rest stays the same. What was decided is
+//! [`explained`], what it came to is a [`report`]; a [`list`] is many such runs.
 //!
 //! The same file is also ApplicationMaster, launcher and warden: YARN starts it so, with a first
 //! argument that no user types.

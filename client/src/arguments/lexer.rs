@@ -256,7 +256,7 @@ fn find<'k>(known: &'k [Known], name: &str) -> Option<&'k Known> {
 }
 
 /// The name that looks most like `word`, if one does: up to a third of the letters may differ.
-pub(crate) fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let allowed = (word.chars().count() / 3).max(1);
     names
         .filter(|name| name.chars().count() > 1)

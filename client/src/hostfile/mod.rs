@@ -1,8 +1,8 @@
 //! Lists of hosts, as mpiexec and mpirun write them in a file or on the command line.
 //!
-//! A list is read once, when the command line is: [`read`] for a file, [`inline`] for a word. Where
-//! a host is mentioned again, its places are added to those of its first mention, which fixes its
-//! position. [`in_order`] and [`one_each_first`] deal processes over the places of a list.
+//! A list is read once, when the command line is: [`read()`] for a file, [`inline`] for a word.
+//! Where a host is mentioned again, its places are added to those of its first mention, which fixes
+//! its position. [`in_order`] and [`one_each_first`] deal processes over the places of a list.
 
 mod deal;
 mod error;

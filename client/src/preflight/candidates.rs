@@ -104,6 +104,7 @@ pub(super) async fn listed(
     wanted: &Wanted,
     newest: &BTreeMap<&str, &NodeReport>,
     excluded: &[String],
+    label: Option<&str>,
 ) -> Result<Vec<Listed>, Failure> {
     let hosts = Hosts::new(newest.keys().copied());
     let names: Vec<&str> = wanted
@@ -129,20 +130,38 @@ pub(super) async fn listed(
                 format!("{name} is both listed and excluded; leave it out of one of the two"),
             ));
         }
-        let state = newest.get(host.as_str()).map(|report| report.state);
-        if let Some(state) = state.filter(|state| *state != NodeState::Running) {
+        let report = newest.get(host.as_str());
+        if let Some(trouble) = report.and_then(|report| trouble(report, label)) {
             return Err(Failure::new(
                 Exit::Impossible,
-                format!(
-                    "the listed host {name} is {}; list another one, or relax the location with \
-                     -r loc or -r loc+dist",
-                    format!("{state:?}").to_lowercase()
-                ),
+                format!("the listed host {name} {trouble}"),
             ));
         }
         found.push(Some(host));
     }
     Ok(together(&wanted.listed, found.into_iter()))
+}
+
+/// Why the job cannot use this node, and what to do.
+fn trouble(report: &NodeReport, label: Option<&str>) -> Option<String> {
+    if report.state != NodeState::Running {
+        return Some(format!(
+            "is {}; list another one, or relax the location with -r loc or -r loc+dist",
+            format!("{:?}", report.state).to_lowercase()
+        ));
+    }
+    match (report.labels.first(), label) {
+        (Some(its), Some(wanted)) if its != wanted => Some(format!(
+            "has the label {its}, not {wanted}; a job keeps to the nodes of one label"
+        )),
+        (Some(its), None) => Some(format!(
+            "has the label {its} and serves only what asks for it: write --node-label {its}"
+        )),
+        (None, Some(wanted)) => Some(format!(
+            "does not have the label {wanted}; list another one"
+        )),
+        _ => None,
+    }
 }
 
 /// Puts `found`, one for each entry with a name, into the entries, and adds up those of one host.
@@ -254,7 +273,7 @@ mod tests {
         let reports = cluster();
         let newest = newest(&reports);
         let wanted = wanted(Mode::None, &[("n2", 2), ("n1", 1), ("n2.example", 3)]);
-        let found = listed(&wanted, &newest, &[]).await.unwrap();
+        let found = listed(&wanted, &newest, &[], None).await.unwrap();
         assert_eq!(
             pairs(found),
             [
@@ -270,7 +289,7 @@ mod tests {
         let newest = newest(&reports);
         let sentence = async |name: &str, excluded: &[String]| {
             let wanted = wanted(Mode::Dist, &[(name, 1)]);
-            listed(&wanted, &newest, excluded)
+            listed(&wanted, &newest, excluded, None)
                 .await
                 .unwrap_err()
                 .sentence
@@ -293,12 +312,24 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_host_of_another_partition_says_which_label_to_write() {
+        let plain = report("n1", 1, NodeState::Running, 1, "");
+        let gpu = report("n2", 1, NodeState::Running, 1, "gpu");
+        assert_eq!(trouble(&plain, None), None);
+        assert_eq!(trouble(&gpu, Some("gpu")), None);
+        let sentence = |report, label| trouble(report, label).unwrap();
+        assert!(sentence(&gpu, None).ends_with("write --node-label gpu"));
+        assert!(sentence(&gpu, Some("ssd")).starts_with("has the label gpu, not ssd"));
+        assert!(sentence(&plain, Some("ssd")).starts_with("does not have the label ssd"));
+    }
+
     #[tokio::test]
     async fn where_the_location_is_relaxed_any_name_will_do() {
         let reports = cluster();
         let newest = newest(&reports);
         let wanted = wanted(Mode::Loc, &[("elsewhere", 2), ("n1", 1), ("other", 2)]);
-        let found = listed(&wanted, &newest, &["n1.example".into()])
+        let found = listed(&wanted, &newest, &["n1.example".into()], None)
             .await
             .unwrap();
         assert_eq!(
