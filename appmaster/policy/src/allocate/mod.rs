@@ -14,7 +14,7 @@
 //! size instead of the order of the list; (2) where the number of nodes is kept, each first gets one
 //! process; (3) rooms and ceilings bound the one container of a node; (4) a full node is asked for
 //! the whole size; (5) the ApplicationMaster waits, not the client before it starts; (6) degraded is
-//! a fact of the grant, see [`crate::degraded`].
+//! a fact of the grant, see [`crate::degraded()`].
 //!
 //! Every answer is within what the cluster can ever give, and a process is never placed where not
 //! even one fits when empty. More room never turns a job that can be placed into one that cannot.
