@@ -51,6 +51,18 @@ impl Candidates {
         };
         partition && !self.exclude.contains(&report.id.host)
     }
+
+    /// What keeps nodes from being candidates, in words; `None` when nothing is asked for.
+    pub(crate) fn words(&self) -> Option<String> {
+        let label = self.label.as_ref();
+        let label = label.map(|label| format!("only nodes with the label {label} are usable"));
+        let exclude = (!self.exclude.is_empty()).then(|| {
+            let hosts: Vec<&str> = self.exclude.iter().map(String::as_str).collect();
+            format!("{} excluded", hosts.join(", "))
+        });
+        let words: Vec<String> = label.into_iter().chain(exclude).collect();
+        (!words.is_empty()).then(|| words.join(", "))
+    }
 }
 
 /// The snapshot. Of a host that is listed twice, the entry heard of last counts: a NodeManager that
@@ -143,5 +155,11 @@ mod tests {
         assert_eq!(ids(&excluding(&["n5"], None), &reports), ["n1:1"]);
         assert_eq!(ids(&excluding(&["n2"], Some("gpu")), &reports), ["n3:1"]);
         assert!(ids(&excluding(&[], Some("ssd")), &reports).is_empty());
+
+        assert_eq!(excluding(&[], None).words(), None);
+        assert_eq!(
+            excluding(&["n2", "n3"], Some("gpu")).words().unwrap(),
+            "only nodes with the label gpu are usable, n2, n3 excluded"
+        );
     }
 }

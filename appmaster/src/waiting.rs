@@ -127,7 +127,11 @@ impl Appmaster {
         };
         let missing = missing::missing(self.now(), wanted, &view, &look.holdings, self.headroom);
         let own = self.application();
-        let held = missing::in_the_way(&missing, &own, self.limits.counted);
+        let mut held = missing::in_the_way(&missing, &own, self.limits.counted);
+        if let (true, Some(words)) = (view.nodes.is_empty(), self.candidates.words()) {
+            // The queue's headroom is no comfort where there are no nodes.
+            held = words;
+        }
         with_reasons(sentence, &missing, &held, names_nodes)
     }
 }
