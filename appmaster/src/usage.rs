@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use job::report::Sample;
 use job::wire;
+use policy::lifecycle::{Cause, Limit, OutOfMemory, Seen, Verdict};
 use policy::{MiB, Rank};
+
+use crate::follow::Appmaster;
 
 /// Samples of one rank, as the report promises.
 const SAMPLES_MAX: usize = 600;
@@ -78,13 +81,11 @@ impl Usages {
         self.ranks.get(&rank).map_or(0, |usage| usage.cpu_ms)
     }
 
-    #[allow(dead_code, reason = "for the words of a kill")]
     /// Which of these ranks held the most resident memory when last seen, and how much.
     pub(crate) fn most_resident(&self, ranks: &[Rank]) -> Option<(Rank, MiB)> {
         self.most_of(ranks, |usage| usage.resident_kib)
     }
 
-    #[allow(dead_code, reason = "for the words of a kill")]
     /// Which of these ranks held the most address space when last seen, and how much.
     pub(crate) fn most_virtual(&self, ranks: &[Rank]) -> Option<(Rank, MiB)> {
         self.most_of(ranks, |usage| usage.virtual_kib)
@@ -126,6 +127,35 @@ impl Usage {
                 keep
             });
             self.interval_ms = self.interval_ms.max(INTERVAL_MS).saturating_mul(2);
+        }
+    }
+}
+
+impl Appmaster {
+    /// What was seen of the ranks that explains a verdict.
+    pub(crate) fn seen(&self, verdict: &Verdict) -> Seen {
+        let cause = verdict.cause.as_ref();
+        let killed = cause.and_then(Cause::killed_for_memory);
+        let largest = killed.and_then(|(container, limit)| {
+            let mut seats = self.seats.iter();
+            let seat = seats.find(|seat| seat.container == *container)?;
+            match limit {
+                Limit::Physical => self.usages.most_resident(&seat.ranks),
+                Limit::Virtual => self.usages.most_virtual(&seat.ranks),
+            }
+        });
+        let failed = match cause {
+            Some(Cause::RankFailed { rank, .. }) => self.reports.get(rank),
+            _ => None,
+        };
+        let out_of_memory = match failed.map(wire::RankEnded::out_of_memory) {
+            None | Some(wire::OutOfMemory::No) => OutOfMemory::No,
+            Some(wire::OutOfMemory::Node) => OutOfMemory::Node,
+            Some(wire::OutOfMemory::Group) => OutOfMemory::Group,
+        };
+        Seen {
+            largest,
+            out_of_memory,
         }
     }
 }

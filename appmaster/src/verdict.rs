@@ -2,7 +2,7 @@
 
 use job::exit::Exit;
 use job::wire;
-use policy::lifecycle::{Cause, KillReason, Verdict};
+use policy::lifecycle::{Cause, KillReason, Seen, Verdict};
 use proto_hadoop::yarn::FinalApplicationStatus;
 
 /// What the client exits with.
@@ -52,10 +52,10 @@ pub(crate) fn final_status(verdict: &Verdict) -> FinalApplicationStatus {
     }
 }
 
-/// One sentence with the cause; empty for a success.
-pub(crate) fn sentence(verdict: &Verdict) -> String {
+/// One sentence with the cause and what was seen of the ranks; empty for a success.
+pub(crate) fn sentence(verdict: &Verdict, seen: Seen) -> String {
     let cause = verdict.cause.as_ref();
-    cause.map(ToString::to_string).unwrap_or_default()
+    cause.map(|cause| cause.sentence(seen)).unwrap_or_default()
 }
 
 /// Resident and virtual memory of this process, from `/proc/self/status`.

@@ -108,7 +108,7 @@ impl Appmaster {
     /// The sentence of the verdict; of a job that ended while it waited, with what it waited for
     /// and who stands in the way.
     pub(crate) async fn last_sentence(&mut self, verdict: &Verdict) -> String {
-        let sentence = verdict::sentence(verdict);
+        let sentence = verdict::sentence(verdict, self.seen(verdict));
         let waited = self.story.watch.is_waiting();
         let Some(cause) = verdict.cause.as_ref().filter(|_| waited) else {
             return sentence;

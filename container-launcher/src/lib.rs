@@ -29,6 +29,7 @@ mod leftovers;
 mod life;
 mod node_facts;
 mod nursery;
+mod out_of_memory;
 mod output;
 mod pmi_socket;
 mod processes;

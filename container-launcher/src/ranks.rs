@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use job::exit::End;
 use job::wire::launcher_event::Event;
 use job::wire::launchers_client::LaunchersClient;
-use job::wire::{PmiStage, RankEnded, Share, Stream};
+use job::wire::{OutOfMemory, PmiStage, RankEnded, Share, Stream};
 use pmi::{NodeServer, Stage};
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
@@ -23,6 +24,7 @@ use crate::cores::Cores;
 use crate::environment::{self, Yielding};
 use crate::input;
 use crate::nursery::{Ended, Nursery};
+use crate::out_of_memory::Kills;
 use crate::output::{self, Pump};
 use crate::pmi_socket::{self, Heard};
 use crate::say;
@@ -58,6 +60,8 @@ struct Rank {
 
 /// All ranks of the share.
 pub(crate) struct Ranks {
+    /// Before the first of them ran.
+    kills: Kills,
     ranks: BTreeMap<u32, Rank>,
 }
 
@@ -86,6 +90,7 @@ pub(crate) async fn fork(
             Yielding::No
         },
     ));
+    let kills = Kills::so_far();
     let args: Arc<[String]> = share.args.clone().into();
     let mut ends = Vec::new();
     for (local_rank, &rank) in share.ranks.iter().enumerate() {
@@ -121,7 +126,7 @@ pub(crate) async fn fork(
             waits,
         });
     }
-    Ok(Forked { ends })
+    Ok(Forked { kills, ends })
 }
 
 /// The shim where it can be had: without it the job is slow, not wrong.
@@ -141,6 +146,7 @@ fn shim(folder: &Path) -> Option<Shim> {
 
 /// Ranks that run but are not yet listened to.
 pub(crate) struct Forked {
+    kills: Kills,
     ends: Vec<Ends>,
 }
 
@@ -197,7 +203,10 @@ impl Forked {
                 },
             );
         }
-        Ok(Ranks { ranks })
+        Ok(Ranks {
+            kills: self.kills,
+            ranks,
+        })
     }
 }
 
@@ -268,12 +277,17 @@ impl Ranks {
                 Stage::Initialized => PmiStage::Initialized,
                 Stage::Finalized => PmiStage::Finalized,
             };
+            let out_of_memory = match ended.end {
+                End::Signal(9) => Kills::so_far().since(self.kills),
+                _ => OutOfMemory::No,
+            };
             reports.push(Event::Ended(RankEnded {
                 rank,
                 how: Some(ended.end.into()),
                 pmi: stage.into(),
                 max_rss_kib: ended.max_rss_kib,
                 cpu_us: ended.cpu_us,
+                out_of_memory: out_of_memory.into(),
                 waiting_share: state
                     .waits
                     .as_deref()

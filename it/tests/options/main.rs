@@ -3,6 +3,7 @@
 
 mod ends;
 mod flags;
+mod memory;
 mod protection;
 mod shared_folder;
 mod sizes;
@@ -38,11 +39,20 @@ fn groups() -> Vec<Group> {
         )
         // Hadoop's default lets all priorities be 0.
         .set(File::Yarn, "yarn.cluster.max-application-priority", "10");
-    let counting_cores = Cluster::builder().nodes(2).set(
-        File::CapacityScheduler,
-        &scheduler("resource-calculator"),
-        "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
-    );
+    let counting_cores = Cluster::builder()
+        .nodes(2)
+        .set(
+            File::CapacityScheduler,
+            &scheduler("resource-calculator"),
+            "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
+        )
+        // By Hadoop's default control groups are to do it, even where there are none, and then the
+        // NodeManager looks at nothing.
+        .set(
+            File::Yarn,
+            "yarn.nodemanager.resource.memory.enforced",
+            "false",
+        );
     let protected = |level: &str| {
         Cluster::builder()
             .nodes(2)
@@ -53,7 +63,7 @@ fn groups() -> Vec<Group> {
             queues,
             &[flags::CASES, streams::CASES, ends::CASES, waiting::CASES],
         ),
-        Group::new(counting_cores, &[sizes::CASES]),
+        Group::new(counting_cores, &[sizes::CASES, memory::CASES]),
         Group::new(
             Cluster::builder().nodes(2).without_hdfs(),
             &[shared_folder::CASES],

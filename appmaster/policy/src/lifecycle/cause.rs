@@ -1,9 +1,13 @@
 //! Why a job did not succeed. The first cause stands; its consequences never overwrite it.
 
+mod memory;
+
 use std::fmt;
 
+pub use memory::{Limit, OutOfMemory, Seen};
+
 use super::shortfall::{self, Missing};
-use crate::{ContainerId, End, Millis, Rank, Rejection};
+use crate::{ContainerId, End, MiB, Millis, Rank, Rejection};
 
 /// The root cause of a job's end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,6 +139,40 @@ pub enum KillReason {
     Terminated,
 }
 
+impl Cause {
+    /// The container that YARN killed for memory, and which limit it was over.
+    #[must_use]
+    pub fn killed_for_memory(&self) -> Option<(&ContainerId, Limit)> {
+        match self {
+            Self::ContainerEnded {
+                container, status, ..
+            } => Some((container, Limit::of(*status)?)),
+            _ => None,
+        }
+    }
+
+    /// One sentence, with what was seen of the ranks where it explains the cause.
+    #[must_use]
+    pub fn sentence(&self, seen: Seen) -> String {
+        match self {
+            Self::ContainerEnded {
+                container,
+                host,
+                status,
+                diagnostics,
+            } => {
+                let ended = ended(*status, diagnostics, seen.largest);
+                format!("container {container} on {host} {ended}")
+            }
+            Self::RankFailed {
+                end: End::Signal(9),
+                ..
+            } => format!("{self}{}", seen.out_of_memory.addition()),
+            _ => self.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -177,11 +215,8 @@ impl fmt::Display for Cause {
                 status,
                 diagnostics,
             } => {
-                write!(f, "container {container} on {host} {}", words(*status))?;
-                match diagnostics.trim() {
-                    "" => Ok(()),
-                    said => write!(f, "; YARN says: {}", one_line(said)),
-                }
+                let ended = ended(*status, diagnostics, None);
+                write!(f, "container {container} on {host} {ended}")
             }
             Self::LinkLost { container, host } => write!(
                 f,
@@ -222,22 +257,35 @@ impl fmt::Display for Cause {
     }
 }
 
-/// YARN's exit statuses (`ContainerExitStatus`, Hadoop 2.10 to 3.5) as predicates.
+/// How a container ended, as a predicate, with YARN's own words where ours do not say it all.
+fn ended(status: i32, diagnostics: &str, largest: Option<(Rank, MiB)>) -> String {
+    let limit = Limit::of(status);
+    let words = limit.map_or_else(
+        || words(status),
+        |limit| limit.predicate(diagnostics, largest),
+    );
+    let is_understood = limit.is_some_and(|limit| limit.used(diagnostics).is_some());
+    match diagnostics.trim() {
+        said if !said.is_empty() && !is_understood => {
+            format!("{words}; YARN says: {}", one_line(said))
+        }
+        _ => words,
+    }
+}
+
+/// YARN's exit statuses (`ContainerExitStatus`, Hadoop 2.10 to 3.5) as predicates, memory aside.
 fn words(status: i32) -> String {
     match status {
         -100 => "was taken back by YARN (released, or its node is lost)".into(),
         -101 => "was lost because the node's disks failed or are full".into(),
         -102 => "was preempted by the scheduler for another queue or application".into(),
-        -103 => "was killed for more virtual memory than the node allows; ask for more with \
-                 --mem-per-proc, or have yarn.nodemanager.vmem-check-enabled or \
-                 yarn.nodemanager.vmem-pmem-ratio changed"
-            .into(),
-        -104 => {
-            "was killed for more memory than it asked for; ask for more with --mem-per-proc".into()
-        }
         -105 | -106 => "was killed by YARN on request".into(),
         -107 => "was killed by YARN because the application had ended".into(),
         -108 => "was killed by its node's scheduler".into(),
+        -109 => "was killed because it logged more than its node allows; have \
+                 yarn.nodemanager.container-log-monitor.dir-size-limit-bytes or \
+                 total-size-limit-bytes raised"
+            .into(),
         -1000 => "could not be started by its NodeManager".into(),
         137 => "was killed by signal 9 (SIGKILL)".into(),
         143 => "was killed by signal 15 (SIGTERM)".into(),

@@ -32,7 +32,7 @@ mod words;
 use std::collections::BTreeSet;
 use std::fmt;
 
-pub use cause::{Cause, KillReason};
+pub use cause::{Cause, KillReason, Limit, OutOfMemory, Seen};
 pub use limits::{LONGEST_GANG, LONGEST_PAUSE, Limits, SHORTEST_REISSUE};
 pub use shortfall::Missing;
 pub use words::{Action, Event, Grant, Phase, Seat, Stage, Unused, Verdict};

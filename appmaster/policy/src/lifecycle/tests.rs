@@ -207,7 +207,7 @@ fn a_broken_link_waits_for_yarn_to_name_the_reason() {
     ))
     .unwrap();
     assert!(
-        said.contains("c2 on n2 was killed for more memory"),
+        said.contains("c2 on n2 was killed by YARN because it used more physical memory"),
         "{said}"
     );
     assert!(said.contains("2.1 GB of 2 GB"), "{said}");

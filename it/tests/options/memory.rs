@@ -1,0 +1,55 @@
+//! Containers that YARN kills for memory: which limit, how much, which rank, and what to change.
+
+use anyhow::{Context as _, Result, ensure};
+
+use it::bed::{Case, Given};
+
+pub const CASES: &[(&str, Case)] = &[
+    ("killed for physical memory", physical),
+    ("killed for virtual memory", virtual_memory),
+];
+
+/// Two ranks to a node and 1024 MiB to a rank: rank 3 takes what both have, and more.
+fn physical(given: &Given) -> Result<()> {
+    let sentence = killed(given, "2300", "touch")?;
+    for words in [
+        "of physical memory and had asked for 2 GB",
+        "have yarn.nodemanager.pmem-check-enabled set to false",
+    ] {
+        ensure!(sentence.contains(words), "{sentence}");
+    }
+    Ok(())
+}
+
+/// Hadoop's own ratio gives 2.1 times the size.
+fn virtual_memory(given: &Given) -> Result<()> {
+    let sentence = killed(given, "6000", "reserve")?;
+    for words in [
+        "of virtual memory and its node allows 4.2 GB to a container of this size",
+        "yarn.nodemanager.vmem-pmem-ratio raised",
+        "yarn.nodemanager.vmem-check-enabled set to false",
+    ] {
+        ensure!(sentence.contains(words), "{sentence}");
+    }
+    Ok(())
+}
+
+/// What `gerbil-run` says of a job whose rank 3 takes `mib`.
+fn killed(given: &Given, mib: &str, how: &str) -> Result<String> {
+    let program = given.program("hog")?;
+    let arguments = ["-n", "4", "--mem-per-proc", "1g", &program, "3", mib, how];
+    let finished = given.fails(&arguments, 70, &["killed by YARN", "--mem-per-proc"])?;
+    let stderr = finished.stderr_text();
+    let sentence = stderr.lines().find(|line| line.contains("killed by YARN"));
+    let sentence = sentence.context("no sentence")?;
+    // The launcher looks once a second, the NodeManager every three.
+    let (_, held) = sentence
+        .split_once("; rank 3 held the most, ")
+        .with_context(|| format!("no rank: {sentence}"))?;
+    let (held, _) = held
+        .split_once(" MiB when last seen")
+        .context("no amount")?;
+    let (held, wanted): (u64, u64) = (held.parse()?, mib.parse()?);
+    ensure!(held >= wanted, "{held} of {wanted} MiB: {sentence}");
+    Ok(sentence.to_owned())
+}
