@@ -106,7 +106,16 @@ fn replaced(text: &str, logs: &Path) -> String {
     out
 }
 
+/// Kills the container's process group when the process of the node is gone: standard input is a
+/// pipe to which nothing is written, and which ends with that process.
+const LIFELINE: &str = "\
+exec 3<&0 </dev/null
+{ trap '' TERM; read -r _ || :; kill -KILL 0; } <&3 &
+exec 3<&-
+";
+
 /// The script, as a NodeManager writes it: variables, then the command in place of the script.
+/// Beside it waits a shell that kills the container's process group when the node's process is gone.
 pub(super) fn script(
     variables: &BTreeMap<String, String>,
     commands: &[String],
@@ -116,6 +125,7 @@ pub(super) fn script(
     for (name, value) in variables {
         text.push_str(&format!("export {name}=\"{value}\"\n"));
     }
+    text.push_str(LIFELINE);
     let command = replaced(&commands.join(" "), logs);
     text.push_str(&format!("exec /bin/bash -c \"{command}\"\n"));
     text
@@ -136,7 +146,8 @@ mod tests {
         assert_eq!(
             script(&variables, &["echo".into(), "<LOG_DIR>".into()], logs),
             "#!/bin/bash\n\nset -o pipefail -e\nexport A=\"1\\\"\\$x\\`\\\\\"\n\
-             exec /bin/bash -c \"echo /logs/c1\"\n"
+             exec 3<&0 </dev/null\n{ trap '' TERM; read -r _ || :; kill -KILL 0; } <&3 &\n\
+             exec 3<&-\nexec /bin/bash -c \"echo /logs/c1\"\n"
         );
     }
 }

@@ -2,8 +2,14 @@
 //!
 //! One thread starts it and lives until it has ended: the kernel kills it with SIGKILL when that
 //! thread ends, and a thread ends early only with the whole process. It leads a session of its own;
-//! when it has ended, whatever is left of its process group is killed.
+//! when it has ended, whatever is left of its process group is killed. What the first process has
+//! started itself does not get that signal of the kernel; a pipe that ends with this process tells
+//! the launch script to kill its whole group.
+//!
+//! Caveat: a process of a container that leaves both session and process group is the container's
+//! own to end, as the launchers' wardens do.
 
+use std::fs::File;
 use std::io;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
@@ -18,6 +24,8 @@ use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::{Pid, getppid, setsid};
 use tokio::sync::oneshot;
 
+/// What the launch script says, as stock nodes name it.
+pub(super) const PRELAUNCH: &str = "prelaunch.err";
 /// Stack of the waiting thread, bytes.
 const STACK: usize = 128 << 10;
 /// Highest signal number of Linux.
@@ -40,16 +48,19 @@ struct Life {
 }
 
 impl Process {
-    /// Starts `script` in `work`, with no variables but what the script sets.
-    pub(super) fn start(script: &Path, work: &Path) -> io::Result<Self> {
+    /// Starts `script` in `work`, with no variables but what the script sets. What the script itself
+    /// says goes to `prelaunch.err` in `logs`.
+    pub(super) fn start(script: &Path, work: &Path, logs: &Path) -> io::Result<Self> {
+        let said = File::create(logs.join(PRELAUNCH))?;
+        let (lifeline, held) = io::pipe()?;
         let mut command = Command::new("/bin/bash");
         command
             .arg(script)
             .current_dir(work)
             .env_clear()
-            .stdin(Stdio::null())
+            .stdin(lifeline)
             .stdout(Stdio::null())
-            .stderr(Stdio::null());
+            .stderr(said);
         in_a_session_of_its_own(&mut command);
         let life = Arc::<Mutex<Life>>::default();
         let shared = Arc::clone(&life);
@@ -60,6 +71,7 @@ impl Process {
             .spawn(move || {
                 // Nobody waits for a container whose node is gone.
                 let _unheard = say.send(live(command, &shared)).is_err();
+                drop(held);
             })?;
         Ok(Self { life, ended })
     }
@@ -95,6 +107,8 @@ fn live(mut command: Command, life: &Mutex<Life>) -> io::Result<i32> {
         return Err(io::Error::other("its node is gone"));
     }
     let mut child = command.spawn()?;
+    // Our copy of its standard input.
+    drop(command);
     let id = Pid::from_raw(child.id().cast_signed());
     held.pid = Some(id);
     drop(held);

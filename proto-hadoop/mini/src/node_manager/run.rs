@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use super::containers::{Desk, Start};
 use super::environment::{self, Places};
 use super::files::FileError;
-use super::process::Process;
+use super::process::{PRELAUNCH, Process};
 
 /// From SIGTERM to SIGKILL, as stock nodes have it.
 const TERM_GRACE: Duration = Duration::from_millis(250);
@@ -138,7 +138,7 @@ async fn begin(desk: &Desk, start: &Start, logs: &Path) -> Result<(Process, Path
     let script = work.join("launch_container.sh");
     let text = environment::script(&variables, &launch.commands, logs);
     write(&script, text.as_bytes(), CLOSED).map_err(doing("writing the launch script"))?;
-    let process = Process::start(&script, &work).map_err(doing("starting a thread"))?;
+    let process = Process::start(&script, &work, logs).map_err(doing("starting a process"))?;
     Ok((process, work))
 }
 
@@ -178,22 +178,25 @@ async fn live(process: &mut Process, start: &Start) -> i32 {
 /// In the words of stock nodes.
 fn failure(code: i32, logs: &Path) -> String {
     let mut words = format!("Container exited with a non-zero exit code {code}.");
-    let path = logs.join("stderr");
-    let tail = fs::File::open(&path).and_then(|mut file| {
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
-        let mut bytes = Vec::new();
-        file.take(TAIL).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    });
-    if let Ok(tail) = tail
-        && !tail.is_empty()
-    {
-        let tail = String::from_utf8_lossy(&tail);
-        words.push_str(&format!(
-            " Last {TAIL} bytes of stderr :\n{}",
-            tail.trim_end()
-        ));
+    for name in [PRELAUNCH, "stderr"] {
+        if let Ok(tail) = tail(&logs.join(name))
+            && !tail.is_empty()
+        {
+            let tail = String::from_utf8_lossy(&tail);
+            words.push_str(&format!(
+                " Last {TAIL} bytes of {name} :\n{}\n",
+                tail.trim_end()
+            ));
+        }
     }
     words
+}
+
+fn tail(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = fs::File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
+    let mut bytes = Vec::new();
+    file.take(TAIL).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
