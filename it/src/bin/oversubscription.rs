@@ -11,7 +11,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use it::settings::File;
 use it::{Cluster, Mpich, gerbil};
 
 const USAGE: &str = "usage: oversubscription [RUNS]";
@@ -53,15 +52,7 @@ fn run() -> Result<()> {
     gerbil::binary()?;
     let folder = tempfile::tempdir()?;
     let libraries = libraries(folder.path())?;
-    let cluster = Cluster::builder()
-        .nodes(1)
-        // A disk that is nearly full says nothing about barriers.
-        .set(
-            File::Yarn,
-            "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage",
-            "99",
-        )
-        .start()?;
+    let cluster = Cluster::builder().nodes(1).start()?;
     let mut stdout = std::io::stdout();
     let cores = std::thread::available_parallelism()?.get();
     writeln!(

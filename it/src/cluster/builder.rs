@@ -215,6 +215,12 @@ impl Builder {
             "yarn.resourcemanager.hostname",
             master.to_string(),
         );
+        // A machine whose disk is nine tenths full would have no healthy node.
+        set(
+            File::Yarn,
+            "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage",
+            "99".into(),
+        );
         let class_path = cluster.class_path(&cluster.conf_dir());
         set(
             File::Yarn,
