@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use policy::allocate::reasons;
+use policy::allocate::reasons_beside;
 use policy::{ClusterView, Counted, Demand, Millis, NodeId, Placement, Rejection, Resources};
 use serde::{Deserialize, Serialize};
 
@@ -383,7 +383,7 @@ impl Explained {
         placement: &Placement,
         held: &BTreeSet<NodeId>,
     ) -> Self {
-        let reasons = reasons(demand, cluster, placement);
+        let reasons = reasons_beside(demand, cluster, placement, held);
         let shares = placement.ranks().zip(reasons.used);
         Self::Placed(Placed {
             at_ms: at.0,

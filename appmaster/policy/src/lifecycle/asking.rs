@@ -1,11 +1,9 @@
 //! Looking at the cluster, placing, asking.
 
-use std::collections::BTreeMap;
-
 use super::gang::Gang;
 use super::shortfall::Shortfall;
 use super::{Action, Cause, Job, Phase, State, Unused};
-use crate::{ClusterView, Millis, Mode, Placement, Rejection};
+use crate::{ClusterView, Millis, Placement, Rejection};
 
 impl Job {
     pub(super) fn look(&mut self) -> Vec<Action> {
@@ -48,20 +46,13 @@ impl Job {
 
     /// Asks for what of `placement` is neither there nor asked for, in one call that also clears
     /// what is no longer wanted. Nothing is sent when nothing changes.
-    pub(super) fn ask(&mut self, now: Millis, mut placement: Placement) -> Vec<Action> {
+    pub(super) fn ask(&mut self, now: Millis, placement: Placement) -> Vec<Action> {
         let State::Gathering { gang, look_at, .. } = &mut self.state else {
             return Vec::new();
         };
         *look_at = Some(now.plus(self.limits.reissue));
         self.doubted = false;
-        if matches!(self.demand.mode, Mode::None | Mode::Dist) {
-            // Ranks follow the user's list, not the order in which containers came.
-            let hosts = self.demand.listed.iter().map(|entry| entry.host.as_deref());
-            let entries: BTreeMap<_, _> = hosts.zip(0usize..).collect();
-            let entry = |host: &str| entries.get(&Some(host)).copied();
-            placement.shares.sort_by_key(|share| entry(&share.host));
-        }
-
+        let placement = placement.in_order_of_list(&self.demand);
         let round = self.round.saturating_add(1);
         let change = gang.want(placement.clone(), round);
         let mut actions = Vec::new();
