@@ -14,6 +14,7 @@
 //! argument that no user types.
 
 mod arguments;
+mod dry_run;
 mod environment;
 mod explained;
 mod failure;

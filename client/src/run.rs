@@ -19,7 +19,7 @@ use crate::resolve::{Cluster, Resolved};
 use crate::stage::{self, stage};
 use crate::submit::submit;
 use crate::tell::tell;
-use crate::{kill, list, preflight, timing, unmanaged};
+use crate::{dry_run, kill, list, preflight, timing, unmanaged};
 
 /// From the command line to the exit code.
 pub(crate) fn main() -> ExitCode {
@@ -96,6 +96,10 @@ async fn on(
     if let Some(list) = &reporting.list {
         let check = |given| Resolved::new(given, cluster).map(drop);
         return list::run(list, &reporting, &check, signals).await;
+    }
+    if reporting.dry_run {
+        let resolved = Resolved::new(given, cluster)?;
+        return dry_run::run(&rm, cluster, &resolved, reporting.json, signals).await;
     }
     if let Some(path) = &reporting.report {
         report::check(path)?;

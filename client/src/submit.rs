@@ -21,7 +21,7 @@ use crate::stage::Outcome;
 
 /// What the AM's container is asked to hold, MiB. It needs a tenth; the cluster rounds it up to
 /// its own smallest container.
-const AM_MEMORY_MIB: u64 = 256;
+pub(crate) const AM_MEMORY_MIB: u64 = 256;
 /// Application type in YARN's lists.
 const APPLICATION_TYPE: &str = "GERBIL";
 /// One: the job's output has already gone to the terminal when an attempt dies.

@@ -25,7 +25,8 @@ pub(super) fn granted(granted: &Granted) -> String {
         granted.granted,
         match granted.processes {
             0 => ", which nobody waits for: it goes back".to_owned(),
-            some if granted.granted == granted.asked =>
+            // A scheduler that does not count cores grants one, whatever is asked.
+            some if granted.granted.memory_mib == granted.asked.memory_mib =>
                 format!(" for {}", count(some as usize, "process")),
             some => format!(
                 " for {}, asked {}",

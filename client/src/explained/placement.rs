@@ -10,7 +10,7 @@ use crate::table::{Column, table};
 /// The nodes used, in order of ranks, and those passed over.
 pub(super) fn words(placed: &Placed) -> Vec<String> {
     let mut lines = vec![format!(
-        "{}placement{}: mode {}, {} of {} on {}; oversubscription {}",
+        "{}placement{}: mode {}, {} of {} on {}{}",
         stamp(placed.at_ms),
         match placed.round {
             0 | 1 => String::new(),
@@ -20,7 +20,11 @@ pub(super) fn words(placed: &Placed) -> Vec<String> {
         processes(placed.processes),
         placed.unit,
         count(placed.nodes.len(), "node"),
-        if placed.oversubscribe { "on" } else { "off" },
+        if placed.oversubscribe {
+            ""
+        } else {
+            "; no sharing of room"
+        },
     )];
     lines.extend(nodes(placed));
     lines.extend(passed_over(&placed.passed_over));

@@ -111,7 +111,7 @@ fn a_placement_names_each_node_its_ranks_and_why() {
     golden(
         &Explained::Placed(placed()),
         "\
-placement: mode all, 5 processes of 1024 MiB and 1 vcore on 2 nodes; oversubscription on
+placement: mode all, 5 processes of 1024 MiB and 1 vcore on 2 nodes
   node  processes  ranks  MiB/cores  why
   n1            4  0-3       4096/4  has room for all (8192 MiB and 8 vcores left), and
                                      the most of all nodes that were looked at
@@ -166,18 +166,18 @@ fn asking_granting_and_giving_back_are_a_line_each() {
             container: "container_1_0001_01_000002".into(),
             host: "n1".into(),
             asked: mib(4096, 4),
-            granted: mib(4096, 1),
+            granted: mib(2048, 1),
             processes,
         })
     };
     golden(
         &granted(4),
-        "1.020 s: granted on n1: 4096 MiB and 1 vcore for 4 processes, asked 4096 MiB and 4 vcores \
+        "1.020 s: granted on n1: 2048 MiB and 1 vcore for 4 processes, asked 4096 MiB and 4 vcores \
          (container_1_0001_01_000002)",
     );
     golden(
         &granted(0),
-        "1.020 s: granted on n1: 4096 MiB and 1 vcore, which nobody waits for: it goes back \
+        "1.020 s: granted on n1: 2048 MiB and 1 vcore, which nobody waits for: it goes back \
          (container_1_0001_01_000002)",
     );
     golden(

@@ -168,11 +168,15 @@ fn job(
     })
 }
 
-/// The first line of clap's words: the rest is how to use a command line, not a list.
+/// What clap found, without how a command line is to be used.
 fn essence(words: &str) -> String {
     let words = words.trim_start_matches("error: ");
-    let until_usage = words.split("\n\nUsage:").next().unwrap_or(words);
-    until_usage.split_whitespace().collect::<Vec<_>>().join(" ")
+    let found = words.split("\n\nUsage:").next().unwrap_or(words);
+    let found = found
+        .split("\n\nFor more information")
+        .next()
+        .unwrap_or(found);
+    found.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -262,6 +266,10 @@ mod tests {
         assert_eq!(
             essence("error: invalid value '0' for '-n'\n\n  tip: x\n\nUsage: y\n"),
             "invalid value '0' for '-n' tip: x"
+        );
+        assert_eq!(
+            essence("error: a\n\nFor more information, try '--help'.\n"),
+            "a"
         );
     }
 }

@@ -13,7 +13,7 @@ use proto_hadoop::{ApplicationClient, CallError};
 use crate::failure::Failure;
 use crate::resolve::Resolved;
 
-/// A job that the cluster could run when empty.
+/// A job in the cluster's own words; one that it could run when empty, if it comes from [`check`].
 #[derive(Debug)]
 pub(crate) struct Checked {
     pub application: NewApplication,
@@ -30,6 +30,13 @@ pub(crate) struct Checked {
 
 /// Asks the ResourceManager and checks.
 pub(crate) async fn check(rm: &ApplicationClient, resolved: &Resolved) -> Result<Checked, Failure> {
+    let checked = look(rm, resolved).await?;
+    check_room(&checked.demand, &checked.view)?;
+    Ok(checked)
+}
+
+/// As [`check`], also where the cluster could never run the job.
+pub(crate) async fn look(rm: &ApplicationClient, resolved: &Resolved) -> Result<Checked, Failure> {
     let given = &resolved.placement;
     let labels = async {
         match &given.node_label {
@@ -84,16 +91,14 @@ pub(crate) async fn check(rm: &ApplicationClient, resolved: &Resolved) -> Result
             (choice.demand, Some(choice.reason))
         }
     };
-    let checked = Checked {
+    Ok(Checked {
         application,
         demand,
         view,
         chosen,
         excluded,
         node_label,
-    };
-    check_room(&checked.demand, &checked.view)?;
-    Ok(checked)
+    })
 }
 
 /// The ResourceManager does not answer, or answers nonsense.
@@ -102,7 +107,7 @@ pub(crate) fn unavailable(error: &CallError) -> Failure {
 }
 
 /// Whether the job fits the cluster when nothing else runs there.
-fn check_room(demand: &Demand, view: &ClusterView) -> Result<(), Failure> {
+pub(crate) fn check_room(demand: &Demand, view: &ClusterView) -> Result<(), Failure> {
     if demand.unit.vcores > view.maximum.vcores {
         return Err(Failure::new(
             Exit::Impossible,

@@ -1,0 +1,318 @@
+//! `--dry-run`: what would be asked of the cluster now, without asking for it.
+
+use std::collections::BTreeSet;
+use std::io::{self, ErrorKind, Write};
+
+use job::exit::Exit;
+use job::explain::{DryRun, Explained, NotPlaced, Outlook};
+use policy::allocate::place;
+use policy::{ClusterView, Counted, Demand, MiB, Millis, NodeShare, Resources, Vcores};
+use proto_hadoop::ApplicationClient;
+
+use crate::arguments::DeployMode;
+use crate::explained::words;
+use crate::failure::{Failure, say};
+use crate::interrupt::Signals;
+use crate::preflight;
+use crate::resolve::{Cluster, Resolved};
+use crate::submit::AM_MEMORY_MIB;
+
+/// Which calculator the scheduler counts with.
+const CALCULATOR: &str = "yarn.scheduler.capacity.resource-calculator";
+
+/// Looks at the cluster and prints what would become of the job; returns the exit code.
+pub(crate) async fn run(
+    rm: &ApplicationClient,
+    cluster: &Cluster,
+    resolved: &Resolved,
+    json: bool,
+    mut signals: Signals,
+) -> Result<u8, Failure> {
+    let checked = tokio::select! {
+        checked = preflight::look(rm, resolved) => checked?,
+        signal = signals.ending() => return Ok(128u8.saturating_add(signal)),
+    };
+    if let Some(reason) = &checked.chosen {
+        say(format!(
+            "-r auto: {}, because {reason}",
+            checked.demand.mode
+        ));
+    }
+    let setting = cluster.configuration.get(CALCULATOR);
+    let setting = setting.map_err(|error| Failure::new(Exit::Config, error))?;
+    let view = ClusterView {
+        counted: counted(setting.as_deref()),
+        ..checked.view
+    };
+    let known = Known {
+        json,
+        appmaster: match resolved.deploy_mode {
+            DeployMode::Cluster => Some(Resources::new(AM_MEMORY_MIB, 1)),
+            DeployMode::Client => None,
+        },
+        counting_is_set: setting.is_some(),
+    };
+    let refused = preflight::check_room(&checked.demand, &view).err();
+    print(
+        &mut io::stdout().lock(),
+        &checked.demand,
+        &view,
+        refused.map(|failure| failure.sentence),
+        known,
+    )
+}
+
+/// What the scheduler counts, as far as the settings on this machine tell: `setting` is the value
+/// of [`CALCULATOR`] among them.
+fn counted(setting: Option<&str>) -> Counted {
+    match setting {
+        Some(class) if class.trim().ends_with(".DominantResourceCalculator") => {
+            Counted::MemoryAndVcores
+        }
+        Some(_) | None => Counted::Memory,
+    }
+}
+
+/// What is known besides the job and the cluster.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    /// One JSON object a line instead of words.
+    json: bool,
+    /// The container of the ApplicationMaster, before the cluster rounds it up; none where it runs
+    /// here.
+    appmaster: Option<Resources>,
+    /// Whether the settings say what the scheduler counts.
+    counting_is_set: bool,
+}
+
+/// Prints the cluster, the placement and the outlook to `out`. `refused` is why the job could not run
+/// even on an empty cluster.
+///
+/// Returns 0 when the job would start, now or after waiting, otherwise [`Exit::Impossible`]'s code.
+fn print(
+    out: &mut impl Write,
+    demand: &Demand,
+    cluster: &ClusterView,
+    refused: Option<String>,
+    known: Known,
+) -> Result<u8, Failure> {
+    let (events, outlook) = decide(demand, cluster, refused, known);
+    let written = write(out, &events, known.json).and_then(|()| out.flush());
+    match written {
+        Ok(()) => {}
+        // As in `gerbil-run --dry-run … | head`.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+        Err(error) => {
+            return Err(Failure::new(
+                Exit::Staging,
+                format!("cannot write to standard output: {error}"),
+            ));
+        }
+    }
+    Ok(match outlook {
+        Outlook::Starts | Outlook::Waits => Exit::Success.code(),
+        Outlook::Never => Exit::Impossible.code(),
+    })
+}
+
+fn decide(
+    demand: &Demand,
+    cluster: &ClusterView,
+    refused: Option<String>,
+    known: Known,
+) -> (Vec<Explained>, Outlook) {
+    let now = Millis(0);
+    let mut events = vec![Explained::snapshot(now, cluster, None)];
+    let placed = match refused {
+        Some(reason) => Err(NotPlaced {
+            at_ms: now.0,
+            reason,
+            may_pass: false,
+        }),
+        None => place(demand, cluster, &[]).map_err(|rejection| NotPlaced {
+            at_ms: now.0,
+            reason: rejection.to_string(),
+            may_pass: rejection.may_pass(),
+        }),
+    };
+    let outlook = match placed {
+        Ok(placement) => {
+            let placed = Explained::placed(now, 1, demand, cluster, &placement, &BTreeSet::new());
+            events.push(placed);
+            let fits = |share: &NodeShare| {
+                let mut nodes = cluster.nodes.iter();
+                let node = nodes.find(|node| node.id == share.node);
+                node.is_some_and(|node| cluster.fits(share.ask, cluster.room(node)))
+            };
+            match placement.shares.iter().all(fits) {
+                true => Outlook::Starts,
+                false => Outlook::Waits,
+            }
+        }
+        Err(not) => {
+            let may_pass = not.may_pass;
+            events.push(Explained::NotPlaced(not));
+            match may_pass {
+                true => Outlook::Waits,
+                false => Outlook::Never,
+            }
+        }
+    };
+    events.push(Explained::DryRun(DryRun {
+        outlook,
+        appmaster: known.appmaster.map(|size| rounded(size, cluster).into()),
+        counting_is_set: known.counting_is_set,
+    }));
+    (events, outlook)
+}
+
+/// As the scheduler rounds a container up.
+fn rounded(size: Resources, cluster: &ClusterView) -> Resources {
+    Resources {
+        memory: MiB(size.memory.0.next_multiple_of(cluster.step.0.max(1))),
+        vcores: Vcores(size.vcores.0.max(1)),
+    }
+}
+
+fn write(out: &mut impl Write, events: &[Explained], json: bool) -> io::Result<()> {
+    for event in events {
+        if json {
+            serde_json::to_writer(&mut *out, event)?;
+            writeln!(out)?;
+        } else {
+            words(event)
+                .iter()
+                .try_for_each(|line| writeln!(out, "{line}"))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use policy::{NodeId, NodeView};
+
+    use super::*;
+
+    fn cluster(used_mib: u64) -> ClusterView {
+        let node = |name: &str, used| NodeView {
+            id: NodeId(format!("{name}:45454")),
+            host: name.into(),
+            rack: "/default-rack".into(),
+            capability: Resources::new(4096, 4),
+            used: Resources::new(used, 0),
+        };
+        ClusterView {
+            nodes: vec![node("n1", used_mib), node("n2", used_mib)],
+            maximum: Resources::new(4096, 4),
+            step: MiB(1024),
+            counted: Counted::Memory,
+        }
+    }
+
+    fn run(processes: u32, used_mib: u64, oversubscribe: bool, json: bool) -> (u8, String) {
+        let demand = Demand {
+            oversubscribe,
+            ..Demand::anywhere(NonZeroU32::new(processes).unwrap(), Resources::new(1024, 1))
+        };
+        let known = Known {
+            json,
+            appmaster: Some(Resources::new(256, 1)),
+            counting_is_set: false,
+        };
+        let mut out = Vec::new();
+        let code = print(&mut out, &demand, &cluster(used_mib), None, known).unwrap();
+        (code, String::from_utf8(out).unwrap())
+    }
+
+    #[test]
+    fn a_job_that_fits_starts() {
+        let (code, words) = run(4, 1024, true, false);
+        assert_eq!(code, 0);
+        let in_order = [
+            "the cluster: 2 nodes in /default-rack",
+            "n1 4096/4 1024/0 3072/4",
+            "placement: mode all, 4 processes of 1024 MiB and 1 vcore on 2 nodes",
+            "0-1 2048/2",
+            "2-3 2048/2",
+            "the job would start now",
+            "1024 MiB and 1 vcore",
+            CALCULATOR,
+        ];
+        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut rest = words.as_str();
+        for part in in_order {
+            let Some((_, after)) = rest.split_once(part) else {
+                panic!("{part} is missing, or not in its place, in\n{words}");
+            };
+            rest = after;
+        }
+    }
+
+    #[test]
+    fn a_full_cluster_is_waited_for() {
+        let (code, words) = run(4, 4096, true, false);
+        assert_eq!(code, 0);
+        assert!(words.contains("would wait"), "{words}");
+    }
+
+    #[test]
+    fn what_never_fits_has_an_exit_code_of_its_own() {
+        let (code, words) = run(9, 0, false, false);
+        assert_eq!(code, 65);
+        assert!(words.contains("no placement ever"), "{words}");
+        assert!(words.contains("can never start"), "{words}");
+    }
+
+    #[test]
+    fn what_an_empty_cluster_could_not_run_is_not_waited_for() {
+        let demand = Demand::anywhere(NonZeroU32::MIN, Resources::new(1024, 1));
+        let known = Known {
+            json: false,
+            appmaster: None,
+            counting_is_set: true,
+        };
+        let refused = Some("one process wants 9 vcores".to_owned());
+        let mut out = Vec::new();
+        let code = print(&mut out, &demand, &cluster(0), refused, known).unwrap();
+        assert_eq!(code, 65);
+        let words = String::from_utf8(out).unwrap();
+        assert!(
+            words.contains("no placement ever: one process wants 9 vcores"),
+            "{words}"
+        );
+        assert!(!words.contains("ApplicationMaster") && !words.contains(CALCULATOR));
+    }
+
+    #[test]
+    fn json_is_an_object_a_line() {
+        let (_, lines) = run(4, 0, true, true);
+        let events: Vec<Explained> = lines
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert!(matches!(
+            events[..],
+            [
+                Explained::Snapshot(_),
+                Explained::Placed(_),
+                Explained::DryRun(DryRun {
+                    outlook: Outlook::Starts,
+                    counting_is_set: false,
+                    ..
+                })
+            ]
+        ));
+    }
+
+    #[test]
+    fn the_calculators_name_tells_what_is_counted() {
+        let dominant = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator";
+        let default = "org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator";
+        assert_eq!(counted(Some(dominant)), Counted::MemoryAndVcores);
+        assert_eq!(counted(Some(default)), Counted::Memory);
+        assert_eq!(counted(None), Counted::Memory);
+    }
+}
