@@ -1,7 +1,7 @@
 //! The report of a job: the ApplicationMaster's part, the client's, and the file it goes to.
 
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -59,6 +59,10 @@ impl Own {
 pub(crate) fn check(path: &Path) -> Result<(), Failure> {
     let place = Place::of(path);
     let tried = match &place {
+        Place::Appears { folder, .. } if !folder.is_dir() => Err(io::Error::new(
+            ErrorKind::NotFound,
+            format!("there is no folder {}", folder.display()),
+        )),
         Place::Appears { folder, .. } => beside(folder).map(drop),
         Place::Device(device) => File::options().write(true).open(device).map(drop),
     };
@@ -226,7 +230,8 @@ mod tests {
     #[test]
     fn a_report_that_cannot_be_written_spoils_a_success_only() {
         let nowhere = Path::new("/no/such/folder/r.json");
-        assert!(check(nowhere).unwrap_err().sentence.contains("/no/such"));
+        let refused = check(nowhere).unwrap_err();
+        assert!(refused.sentence.contains("no folder /no/such/folder"));
         assert_eq!(write(nowhere, &own(0).with(""), 0), 74);
         assert_eq!(write(nowhere, &own(7).with(""), 7), 7);
         assert!(check(Path::new("/dev/null")).is_ok());
