@@ -57,6 +57,9 @@ fn outlook(dry: &DryRun) -> Vec<String> {
         Outlook::Never => "the job can never start on this cluster",
     };
     let mut lines = vec![first.to_owned()];
+    if dry.outlook == Outlook::Never {
+        return lines;
+    }
     if let Some(appmaster) = dry.appmaster {
         lines.push(format!(
             "  before that its ApplicationMaster takes {appmaster} on a node that YARN chooses"

@@ -3,6 +3,9 @@
 use super::Done;
 use crate::table::Column;
 
+/// Letters of a cause; the whole of it stands above, behind the number of its job.
+const CAUSE: usize = 110;
+
 /// A row a job, in the order of the list.
 pub(super) fn table(done: &[Done]) -> Vec<String> {
     let columns = [
@@ -24,7 +27,7 @@ pub(super) fn table(done: &[Done]) -> Vec<String> {
             },
             report.exit_code.to_string(),
             format!("{:.1}", done.seconds),
-            report.sentence.clone(),
+            short(&report.sentence),
         ]
     };
     let mut lines = crate::table::table(0, &columns, done.iter().map(row));
@@ -34,6 +37,13 @@ pub(super) fn table(done: &[Done]) -> Vec<String> {
         failed => format!("{failed} of {} failed", done.len()),
     });
     lines
+}
+
+fn short(cause: &str) -> String {
+    match cause.char_indices().nth(CAUSE) {
+        None => cause.to_owned(),
+        Some((end, _)) => format!("{}…", &cause[..end]),
+    }
 }
 
 #[cfg(test)]
@@ -76,5 +86,13 @@ job  line  application                     exit  seconds  cause
                                                           ended before
 2 of 3 failed"
         );
+    }
+
+    #[test]
+    fn a_long_cause_is_cut() {
+        assert_eq!(short("short"), "short");
+        let long = short(&"ä".repeat(500));
+        assert_eq!(long.chars().count(), CAUSE + 1);
+        assert!(long.ends_with('…'));
     }
 }
