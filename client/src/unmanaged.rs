@@ -43,6 +43,8 @@ const LEAVE: Duration = Duration::from_secs(3);
 /// For it to end the job in order, when this command cannot go on.
 const END: Duration = Duration::from_secs(20);
 
+/// For YARN to record how the application ended.
+const SETTLE: Duration = Duration::from_secs(5);
 /// A job that holds no container after this is told who may be in its way.
 const NOTHING_YET: Duration = Duration::from_secs(10);
 
@@ -122,7 +124,24 @@ pub(crate) async fn follow(
         }
     }
     appmaster.shutdown().await;
-    followed
+    match followed {
+        Ok(ended) if ended.code == Exit::Lost.code() => Ok(really_lost(rm, id, ended).await),
+        other => other,
+    }
+}
+
+/// Who kills the application through YARN kills its containers, whose end is heard of here before the
+/// ResourceManager is asked again: then nothing was lost.
+async fn really_lost(rm: &ApplicationClient, id: ApplicationId, ended: Ended) -> Ended {
+    let settled = Instant::now() + SETTLE;
+    while Instant::now() < settled {
+        match rm.report(&id).await {
+            Ok(report) if report.state == YarnApplicationState::Killed => return judge(&report),
+            Ok(report) if report.state.is_final() => return ended,
+            Ok(_) | Err(_) => sleep(SOON).await,
+        }
+    }
+    ended
 }
 
 /// Until YARN has admitted the application and shows its token.
