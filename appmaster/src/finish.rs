@@ -71,14 +71,14 @@ impl Appmaster {
         };
         last.report = self.report(&last, finished);
         while let Some(event) = self.story.outbox.pop() {
-            self.tell_client(event).await;
+            self.tell_client(Some(event)).await;
         }
-        self.tell_client(wire::job_event::Event::Verdict(last))
+        self.tell_client(Some(wire::job_event::Event::Verdict(last)))
             .await;
-        if finished.unregistered {
-            self.tell_client(wire::job_event::Event::Unregistered(wire::Unregistered {}))
-                .await;
-        }
+        // An empty event where the ResourceManager has not taken it: the client need not wait.
+        let taken = wire::job_event::Event::Unregistered(wire::Unregistered {});
+        self.tell_client(finished.unregistered.then_some(taken))
+            .await;
         // It leaves when its terminal has taken the last byte; a dead one the keep-alive ends.
         while matches!(self.client, Client::Attached(_)) {
             let news = inbox.recv().await;
@@ -157,9 +157,9 @@ impl Appmaster {
         reports
     }
 
-    async fn tell_client(&mut self, event: wire::job_event::Event) {
+    async fn tell_client(&mut self, event: Option<wire::job_event::Event>) {
         if let Client::Attached(events) = &self.client {
-            let event = wire::JobEvent { event: Some(event) };
+            let event = wire::JobEvent { event };
             if events.send(Ok(event)).await.is_err() {
                 self.client = Client::Gone;
             }
