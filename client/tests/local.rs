@@ -1,0 +1,364 @@
+//! `gerbil-run --local`, and the whole of a job against a small cluster that misbehaves on order.
+//!
+//! The programs are shells: what MPI makes of it is another test's matter.
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::process::{Output, Stdio};
+    use std::time::{Duration, Instant};
+
+    use mini::resource_manager::Options;
+    use mini::{Cluster, RunFolder};
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+    use proto_hadoop::server::{Fault, Refusal};
+    use proto_hadoop::yarn::Resource;
+    use tempfile::TempDir;
+    use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+    use tokio::process::{Child, Command};
+    use tokio::time::{sleep, timeout};
+
+    /// A job of a second on a busy machine.
+    const SOON: Duration = Duration::from_secs(40);
+
+    /// The command, in an environment without Hadoop and with its temporary files in `folder`.
+    fn gerbil_run(folder: &Path) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gerbil-run"));
+        for name in ["HADOOP_CONF_DIR", "YARN_CONF_DIR", "HADOOP_HOME"] {
+            command.env_remove(name);
+        }
+        command
+            .env("TMPDIR", folder)
+            // Digests of large files are worth keeping.
+            .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        command
+    }
+
+    async fn output(mut command: Command) -> Output {
+        timeout(SOON, command.output()).await.unwrap().unwrap()
+    }
+
+    fn text(bytes: &[u8]) -> String {
+        String::from_utf8_lossy(bytes).into_owned()
+    }
+
+    /// A folder that others may pass through, as staged files need it.
+    fn folder() -> TempDir {
+        use std::os::unix::fs::PermissionsExt;
+        let open = std::fs::Permissions::from_mode(0o755);
+        tempfile::Builder::new()
+            .permissions(open)
+            .tempdir()
+            .unwrap()
+    }
+
+    /// Runs of `--local` that have left something in `folder`.
+    fn left(folder: &Path) -> usize {
+        let uid = nix::unistd::geteuid();
+        let runs = std::fs::read_dir(folder.join(format!("gerbil-local-{uid}")));
+        runs.map_or(0, Iterator::count)
+    }
+
+    /// An argument of `sleep` that no other process on this machine has.
+    fn mark(number: u32) -> String {
+        format!("43.{}{number}", std::process::id())
+    }
+
+    /// Processes, besides this one, with `mark` among their arguments or in their environment.
+    fn living(mark: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+            let read = |name: &str| std::fs::read(entry.path().join(name)).unwrap_or_default();
+            let (line, environment) = (text(&read("cmdline")), text(&read("environ")));
+            let own = entry.file_name().to_str() == Some(&std::process::id().to_string());
+            if !own && (line.contains(mark) || environment.contains(mark)) {
+                found.push(line.replace('\0', " "));
+            }
+        }
+        found
+    }
+
+    /// Waits for the line "up"; the rest is to be held, or the command ends as one whose output is
+    /// refused.
+    async fn up<R: AsyncRead + Unpin>(stream: R) -> BufReader<R> {
+        let mut reader = BufReader::new(stream);
+        let mut line = String::new();
+        let read = timeout(SOON, reader.read_line(&mut line)).await;
+        read.unwrap().unwrap();
+        assert_eq!(line, "up\n");
+        reader
+    }
+
+    #[tokio::test]
+    async fn a_job_runs_without_hadoop_and_leaves_nothing() {
+        let folder = folder();
+        let mut command = gerbil_run(folder.path());
+        // A Hadoop that would be refused if it were read.
+        command.env("HADOOP_CONF_DIR", "/no/such/folder");
+        command.args([
+            "--local",
+            "-n",
+            "3",
+            "sh",
+            "-c",
+            "echo rank $PMI_RANK of $PMI_SIZE",
+        ]);
+        let output = output(command).await;
+        let mut lines: Vec<_> = text(&output.stdout).lines().map(str::to_owned).collect();
+        lines.sort();
+        let said = text(&output.stderr);
+        assert_eq!(
+            lines,
+            ["rank 0 of 3", "rank 1 of 3", "rank 2 of 3"],
+            "{said}"
+        );
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        assert_eq!(left(folder.path()), 0);
+    }
+
+    #[tokio::test]
+    async fn exit_codes_and_sentences_are_those_of_a_cluster() {
+        let folder = folder();
+        let mut command = gerbil_run(folder.path());
+        command.args([
+            "--local=2",
+            "-n",
+            "2",
+            "sh",
+            "-c",
+            "test $PMI_RANK = 0 || exit 7; sleep 30",
+        ]);
+        let output = output(command).await;
+        assert_eq!(output.status.code(), Some(7));
+        assert!(
+            text(&output.stderr).contains("rank 1 on 127.0.0"),
+            "{}",
+            text(&output.stderr)
+        );
+        assert_eq!(left(folder.path()), 0);
+    }
+
+    #[tokio::test]
+    async fn an_interrupt_ends_the_job_and_leaves_nothing() {
+        let folder = folder();
+        let mark = &mark(1);
+        let mut command = gerbil_run(folder.path());
+        command.args(["--local", "-n", "2", "sh", "-c"]);
+        command.arg(format!("echo up; sleep {mark}"));
+        let mut child = command.spawn().unwrap();
+        let _held = up(child.stdout.take().unwrap()).await;
+        signal(&child, Signal::SIGINT);
+        let status = timeout(SOON, child.wait()).await.unwrap().unwrap();
+        assert_eq!(status.code(), Some(130));
+        assert_eq!(living(mark), [""; 0]);
+        assert_eq!(left(folder.path()), 0);
+    }
+
+    fn signal(child: &Child, signal: Signal) {
+        let pid = Pid::from_raw(child.id().unwrap().cast_signed());
+        kill(pid, signal).unwrap();
+    }
+
+    #[tokio::test]
+    async fn nothing_outlives_a_killed_run_and_the_next_removes_its_folder() {
+        let folder = folder();
+        let mark = &mark(2);
+        let mut command = gerbil_run(folder.path());
+        // In the environment of every process of the job, and on the ranks' command lines.
+        command.args(["--local", "-n", "2", "sh", "-c"]);
+        command.arg(format!("echo up; sleep {mark}"));
+        let mut child = command.spawn().unwrap();
+        let _held = up(child.stdout.take().unwrap()).await;
+        let path = folder.path().to_str().unwrap().to_owned();
+        // ApplicationMaster and launcher are there, by the folder in their environment.
+        assert!(living(&path).len() >= 4, "{:?}", living(&path));
+        signal(&child, Signal::SIGKILL);
+        let killed = Instant::now();
+        timeout(SOON, child.wait()).await.unwrap().unwrap();
+        while !living(&path).is_empty() || !living(mark).is_empty() {
+            let took = killed.elapsed();
+            assert!(
+                took < Duration::from_secs(3),
+                "{took:?}: {:?}",
+                living(&path)
+            );
+            sleep(Duration::from_millis(20)).await;
+        }
+        assert_eq!(left(folder.path()), 1);
+        let mut next = gerbil_run(folder.path());
+        next.args(["--local", "true"]);
+        assert_eq!(output(next).await.status.code(), Some(0));
+        assert_eq!(left(folder.path()), 0);
+    }
+
+    /// A cluster in this process, and commands that find it by its settings.
+    struct Faulty {
+        cluster: Cluster,
+        run: RunFolder,
+        folder: TempDir,
+    }
+
+    impl Faulty {
+        async fn start() -> Self {
+            let folder = folder();
+            let run = RunFolder::create(folder.path()).unwrap();
+            let options = Options {
+                step_mib: 128,
+                ..Options::default()
+            };
+            let sizes = [Resource::new(4096, 4), Resource::new(4096, 4)];
+            let cluster = Cluster::start(options, &sizes, &run, "tester")
+                .await
+                .unwrap();
+            let conf = folder.path().join("conf");
+            std::fs::create_dir(&conf).unwrap();
+            std::fs::write(conf.join("yarn-site.xml"), cluster.settings()).unwrap();
+            Self {
+                cluster,
+                run,
+                folder,
+            }
+        }
+
+        fn command(&self, processes: u32, script: &str) -> Command {
+            let mut command = gerbil_run(self.folder.path());
+            command
+                .env("HADOOP_CONF_DIR", self.folder.path().join("conf"))
+                .env("HADOOP_USER_NAME", "tester")
+                .arg(format!(
+                    "--staging=file:{}/staging",
+                    self.run.path().display()
+                ))
+                .arg("-n")
+                .arg(processes.to_string())
+                .args(["sh", "-c", script]);
+            command
+        }
+
+        /// Runs a job to its end; its exit code and what it said.
+        async fn run(&self, processes: u32, script: &str) -> (Option<i32>, String) {
+            let output = output(self.command(processes, script)).await;
+            (output.status.code(), text(&output.stderr))
+        }
+
+        async fn stop(self) {
+            let stopped = self.cluster.stop(Duration::from_secs(2));
+            timeout(Duration::from_secs(10), stopped).await.unwrap();
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_job_outlives_an_unsteady_resource_manager() {
+        let faulty = Faulty::start().await;
+        let manager = faulty.cluster.resource_manager();
+        for (method, fault) in [
+            ("allocate", Fault::Late(Duration::from_millis(400))),
+            ("allocate", Fault::Cut(11)),
+            ("allocate", Fault::Twice),
+            ("allocate", Fault::Garbled),
+            (
+                "registerApplicationMaster",
+                Fault::Late(Duration::from_millis(400)),
+            ),
+            ("finishApplicationMaster", Fault::Cut(3)),
+            ("finishApplicationMaster", Fault::Twice),
+        ] {
+            manager.scheduler_faults().next(method, fault.clone());
+            let (code, said) = faulty.run(4, "exit 0").await;
+            assert_eq!(code, Some(0), "{method} {fault:?}: {said}");
+        }
+        for (method, fault) in [
+            ("getApplicationReport", Fault::Cut(40)),
+            (
+                "getApplicationReport",
+                Fault::Late(Duration::from_millis(400)),
+            ),
+            ("getClusterNodes", Fault::Cut(0)),
+            ("submitApplication", Fault::Cut(2)),
+        ] {
+            manager.client_faults().next(method, fault.clone());
+            let (code, said) = faulty.run(2, "exit 0").await;
+            assert_eq!(code, Some(0), "{method} {fault:?}: {said}");
+        }
+        faulty.stop().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_job_outlives_a_restart_and_a_rolled_key() {
+        let faulty = Faulty::start().await;
+        let manager = faulty.cluster.resource_manager();
+        let mut child = faulty.command(2, "echo up; sleep 3").spawn().unwrap();
+        let _held = up(child.stdout.take().unwrap()).await;
+        manager.restart();
+        manager.roll_am_key();
+        // One round of heartbeats brings the new token; then the old one is worth nothing.
+        sleep(Duration::from_millis(2500)).await;
+        manager.retire_am_keys();
+        manager.restart();
+        let status = timeout(SOON, child.wait()).await.unwrap().unwrap();
+        assert_eq!(status.code(), Some(0));
+        faulty.stop().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_cannot_be_mended_is_told_in_a_sentence() {
+        let faulty = Faulty::start().await;
+        let manager = faulty.cluster.resource_manager();
+        let refusal = || Refusal::yarn("YarnException", "no more today");
+        manager
+            .client_faults()
+            .next("submitApplication", Fault::Refused(refusal()));
+        let (code, said) = faulty.run(2, "exit 0").await;
+        assert_eq!(code, Some(65), "{said}");
+        assert!(said.contains("no more today"), "{said}");
+
+        manager
+            .client_faults()
+            .next("getNewApplication", Fault::Fatal(refusal()));
+        let (code, said) = faulty.run(2, "exit 0").await;
+        assert_eq!(code, Some(69), "{said}");
+        assert!(said.contains("no more today"), "{said}");
+
+        manager
+            .scheduler_faults()
+            .next("registerApplicationMaster", Fault::Refused(refusal()));
+        let (code, said) = faulty.run(2, "exit 0").await;
+        assert_eq!(code, Some(70), "{said}");
+        assert!(said.contains("no more today"), "{said}");
+        faulty.stop().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_job_whose_application_is_forgotten_ends_soon() {
+        let faulty = Faulty::start().await;
+        let mark = &mark(3);
+        let mut child = faulty
+            .command(2, &format!("echo up; sleep {mark}"))
+            .spawn()
+            .unwrap();
+        let _held = up(child.stdout.take().unwrap()).await;
+        faulty.cluster.resource_manager().forget();
+        let began = Instant::now();
+        let status = timeout(SOON, child.wait()).await.unwrap().unwrap();
+        assert_ne!(status.code(), Some(0));
+        assert!(
+            began.elapsed() < Duration::from_secs(15),
+            "{:?}",
+            began.elapsed()
+        );
+        while !living(mark).is_empty() {
+            assert!(
+                began.elapsed() < Duration::from_secs(20),
+                "{:?}",
+                living(mark)
+            );
+            sleep(Duration::from_millis(50)).await;
+        }
+        faulty.stop().await;
+    }
+}
