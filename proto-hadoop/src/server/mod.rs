@@ -39,3 +39,6 @@ pub use services::{
     ContainerManagementService, FinishCall, Protocol, RegisterCall, ResourceTrackerService,
     StartCall,
 };
+
+#[cfg(test)]
+mod tests;
