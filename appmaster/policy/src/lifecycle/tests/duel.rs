@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::allocators::{full_or_not, where_there_is_room};
 use super::*;
+use crate::{Listed, Mode};
 
 /// How one duel is set up; all from its seed.
 #[derive(Debug)]
@@ -486,4 +487,61 @@ fn jobs_that_look_for_room_all_finish_and_leave_nothing_behind() {
 #[test]
 fn jobs_that_wait_for_full_nodes_all_finish_and_leave_nothing_behind() {
     fight(full_or_not, |_| {});
+}
+
+/// The processes of `demand`, one on each of the first hosts.
+fn listed(demand: &mut Demand) {
+    demand.listed = (1..=demand.processes.get())
+        .map(|i| Listed {
+            host: Some(format!("n{i}")),
+            processes: 1,
+        })
+        .collect();
+}
+
+#[test]
+fn in_mode_all_without_sharing_all_finish() {
+    fight(allocate::place, |demand| demand.oversubscribe = false);
+}
+
+#[test]
+fn in_mode_all_with_sharing_all_finish() {
+    fight(allocate::place, |_| {});
+}
+
+#[test]
+fn in_mode_all_with_explicit_memory_all_finish() {
+    fight(allocate::place, |demand| demand.memory_is_explicit = true);
+}
+
+#[test]
+fn in_mode_none_all_finish() {
+    fight(allocate::place, |demand| {
+        demand.mode = Mode::None;
+        listed(demand);
+    });
+}
+
+#[test]
+fn in_mode_loc_all_finish() {
+    fight(allocate::place, |demand| {
+        demand.mode = Mode::Loc;
+        listed(demand);
+    });
+}
+
+#[test]
+fn in_mode_dist_all_finish() {
+    fight(allocate::place, |demand| {
+        demand.mode = Mode::Dist;
+        listed(demand);
+    });
+}
+
+#[test]
+fn in_mode_loc_dist_all_finish() {
+    fight(allocate::place, |demand| {
+        demand.mode = Mode::LocDist;
+        demand.nodes = Some(demand.processes);
+    });
 }
