@@ -20,7 +20,7 @@ const DEADLINE: Duration = Duration::from_secs(120);
 const EXPIRY: Duration = Duration::from_secs(20);
 /// Between two of YARN's looks for the silent, a third of the expiry, and for a busy machine.
 const EXPIRY_SEEN: Duration = Duration::from_secs(60);
-/// Launchers whose link has broken end their ranks at once; this is for a busy machine.
+/// What sees its peer gone ends at once; this is for a busy machine.
 const LINK_LOST: Duration = Duration::from_secs(15);
 
 /// The oldest line and the newest that has every test jar.
@@ -232,7 +232,9 @@ fn killed_through_yarn(given: &Given) -> Result<()> {
     let killer = gerbil::run(&given.cluster, ["-k", &id])?.deadline(DEADLINE);
     let killer = killer.finish()?;
     ensure!(killer.code() == 0, "{}", killer.stderr_text());
+    let since = Instant::now();
     let finished = running.finish()?;
+    ensure!(since.elapsed() < LINK_LOST, "{:?}", since.elapsed());
     expect::failure(&given.cluster, &finished, 143, &[&id, "killed"])
 }
 
