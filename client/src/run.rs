@@ -6,7 +6,7 @@ use clap::error::ErrorKind;
 use job::exit::Exit;
 use proto_hadoop::{ApplicationClient, ApplicationId};
 
-use crate::arguments::{Arguments, DeployMode};
+use crate::arguments::{Arguments, DeployMode, essence};
 use crate::explained::Sink;
 use crate::failure::{Failure, say};
 use crate::follow::{Ended, Follower};
@@ -53,13 +53,18 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
-/// Clap's own words, with our exit code.
+/// Help as clap prints it, or one sentence with what is wrong.
 fn usage(error: &clap::Error) -> ExitCode {
-    // Nothing better can be done when even this cannot be printed.
-    let _printed = error.print().is_ok();
     match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => ExitCode::SUCCESS,
-        _ => ExitCode::from(Exit::Usage.code()),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            // Nothing better can be done when even this cannot be printed.
+            let _printed = error.print().is_ok();
+            ExitCode::SUCCESS
+        }
+        _ => {
+            say(essence(&error.to_string()));
+            ExitCode::from(Exit::Usage.code())
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! has a file of its own. What the flags mean together is not decided here.
 
 mod deployment;
+mod essence;
 mod lexer;
 mod placement;
 mod reporting;
@@ -21,6 +22,7 @@ use crate::hostfile::HostListError;
 use crate::words;
 
 pub(crate) use deployment::{DeployMode, Deployment};
+pub(crate) use essence::essence;
 pub(crate) use placement::{PROCESSES_MAX, Placement, Relax};
 pub(crate) use reporting::Reporting;
 

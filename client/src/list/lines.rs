@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::error::ErrorKind;
 use job::exit::Exit;
 
-use crate::arguments::{Arguments, Reporting};
+use crate::arguments::{self, Arguments, Reporting};
 use crate::failure::{Failure, say};
 use crate::words;
 
@@ -125,7 +125,7 @@ fn job(
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             usage("asks for help or the version, which is no job")
         }
-        _ => usage(&essence(&error.to_string())),
+        _ => usage(&arguments::essence(&error.to_string())),
     })?;
     if given.reporting.list.is_some() {
         return Err(usage("a list within a list"));
@@ -166,17 +166,6 @@ fn job(
         report: own.report,
         dry,
     })
-}
-
-/// What clap found, without how a command line is to be used.
-fn essence(words: &str) -> String {
-    let words = words.trim_start_matches("error: ");
-    let found = words.split("\n\nUsage:").next().unwrap_or(words);
-    let found = found
-        .split("\n\nFor more information")
-        .next()
-        .unwrap_or(found);
-    found.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -259,17 +248,5 @@ mod tests {
         );
         let missing = read(Path::new("/no/such"), &Reporting::default(), &|_| Ok(()));
         assert!(missing.is_err());
-    }
-
-    #[test]
-    fn clap_is_quoted_without_its_usage() {
-        assert_eq!(
-            essence("error: invalid value '0' for '-n'\n\n  tip: x\n\nUsage: y\n"),
-            "invalid value '0' for '-n' tip: x"
-        );
-        assert_eq!(
-            essence("error: a\n\nFor more information, try '--help'.\n"),
-            "a"
-        );
     }
 }
