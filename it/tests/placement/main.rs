@@ -1,0 +1,54 @@
+//! GERBIL's five modes, oversubscription and the gang on real clusters: unequal nodes, others' jobs
+//! beside ours, two jobs that need the same nodes.
+
+mod explained;
+mod gang;
+mod listed;
+mod modes;
+mod report;
+mod room;
+
+use std::process::ExitCode;
+
+use it::Cluster;
+use it::cluster::Size;
+use it::settings::File;
+use it::suite::{self, Group};
+
+/// Memory of the unequal nodes, in units of the smallest container (1024 MiB).
+pub const UNITS: [u64; 4] = [8, 8, 4, 2];
+
+fn groups() -> Vec<Group> {
+    let sizes = UNITS.map(|units| Size {
+        memory_mib: units * 1024,
+        vcores: 8,
+    });
+    let one_user_may_fill_it = |builder: it::Builder| {
+        builder
+            .set(
+                File::CapacityScheduler,
+                "yarn.scheduler.capacity.root.default.user-limit-factor",
+                "10",
+            )
+            // Several ApplicationMasters at once.
+            .set(
+                File::CapacityScheduler,
+                "yarn.scheduler.capacity.maximum-am-resource-percent",
+                "0.5",
+            )
+    };
+    vec![
+        Group::new(
+            one_user_may_fill_it(Cluster::builder().sizes(&sizes)),
+            &[modes::CASES, room::CASES, listed::CASES, explained::CASES],
+        ),
+        Group::new(
+            one_user_may_fill_it(Cluster::builder().nodes(2)),
+            &[gang::CASES],
+        ),
+    ]
+}
+
+fn main() -> ExitCode {
+    suite::run(groups())
+}
