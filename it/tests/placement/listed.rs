@@ -103,7 +103,7 @@ fn contradictions(given: &Given) -> Result<()> {
     for (line, words) in [
         (vec!["-r", "none", "-n", "2"], vec!["-r none", "-f FILE"]),
         (vec!["-r", "loc", "-n", "2"], vec!["loc"]),
-        (vec!["-r", "all", "-hosts", &list], vec!["all", "host"]),
+        (vec!["-r", "all", "-hosts", &list], vec!["-r all", "list"]),
         (vec!["-r", "some", "-n", "2"], vec!["some", "loc+dist"]),
         (
             vec!["-r", "dist", "-hosts", &list, "-n", "2"],
