@@ -1,7 +1,7 @@
 //! The ApplicationMaster (AM): keeps one job alive.
 //!
 //! It runs in a container of its own ([`contained`] reads job description and keys from the
-//! container's credentials), or inside the client, which hands [`serve`] the same seat.
+//! container's credentials), or inside the client, which hands [`serve()`] the same seat.
 //!
 //! The life of a job in here: the AM takes its [`seat`] and listens ([`address`]), registers with
 //! the ResourceManager and reads the nodes ([`nodes`]); the machine in `policy` places the processes; [`requests`] turns the placement into
