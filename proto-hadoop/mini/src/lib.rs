@@ -14,7 +14,8 @@
 //!
 //! Invariants:
 //! - every port listens on loopback alone; who calls as an ApplicationMaster or for one proves a
-//!   token, as on a real cluster;
+//!   token, as on a real cluster; the ports for clients and for nodes serve processes of the user
+//!   who runs this alone, whose name they may choose;
 //! - a container's first process is killed by the kernel when the process that holds the
 //!   NodeManager ends, however it ends;
 //! - stopping a [`NodeManager`] ends its containers, and returns when they have ended;

@@ -24,7 +24,7 @@ use crate::wire::common::{
 
 use super::listener::{Caller, Door, Shared};
 use super::log_in::{Keyring, Puzzle};
-use super::{Fault, Refusal};
+use super::{Fault, Refusal, neighbour};
 
 /// From the TCP connection to the end of the log-in.
 pub const LOG_IN: Duration = Duration::from_secs(10);
@@ -148,6 +148,15 @@ async fn log_in(
         );
         let refusal = Refusal::new("org.apache.hadoop.ipc.RPC$VersionMismatch", words);
         return Err(End::Fatal(refusal, RpcErrorCodeProto::FatalVersionMismatch));
+    }
+    if matches!(door, Door::User) {
+        let ends = (reader.local_addr()?, reader.peer_addr()?);
+        if !neighbour::is_ours(ends.0, ends.1).await? {
+            return Err(unauthorized(Refusal::new(
+                "org.apache.hadoop.security.AccessControlException",
+                "this port serves the processes of the user who opened it, and no others",
+            )));
+        }
     }
     match (auth, door) {
         (AUTH_NONE, Door::User) => {}

@@ -19,7 +19,7 @@ pub const CONNECTIONS: usize = 512;
 /// Who may come in.
 #[derive(Clone)]
 pub enum Door {
-    /// Whoever says a name.
+    /// Processes of this machine that belong to the user of this one; the name they say is believed.
     User,
     /// Bearers of tokens.
     Token(Arc<dyn Keyring>),

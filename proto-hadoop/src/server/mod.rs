@@ -1,7 +1,7 @@
 //! The server half of Hadoop RPC, for daemons that are made of this crate.
 //!
-//! A [`Server`] listens with one [`Protocol`]; its [`Door`] says who may come in: users whose name
-//! is believed, or bearers of tokens that a [`Keyring`] knows. Each connection is one task: opening
+//! A [`Server`] listens with one [`Protocol`]; its [`Door`] says who may come in: processes of our
+//! own user on this machine, or bearers of tokens that a [`Keyring`] knows. Each connection is one task: opening
 //! bytes, log-in, then calls in the order in which they come. What a call does is in the hands of a
 //! service, a trait of plain types for each protocol: [`ApplicationClientService`],
 //! [`ApplicationMasterService`], [`ContainerManagementService`], [`ResourceTrackerService`].
@@ -23,6 +23,7 @@ mod identifier;
 mod key;
 mod listener;
 mod log_in;
+mod neighbour;
 mod refusal;
 mod requests;
 mod services;

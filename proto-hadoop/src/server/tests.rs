@@ -6,6 +6,7 @@ use std::time::Duration;
 use credentials::Token;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::*;
@@ -149,6 +150,38 @@ async fn other_versions_and_other_protocols_are_not_served() {
     assert_eq!(talk(&server, b"GET / HTTP/1.1\r\n\r\n").await, b"");
     let (_, _, words) = refusal(&talk(&server, b"hrpc\x09\x00\x42").await);
     assert!(words.contains("0x42"), "{words}");
+}
+
+#[tokio::test]
+async fn a_process_of_another_user_is_shown_out() {
+    let (server, _) = scheduler(|_| Door::User).await;
+    let hello = "printf 'hrpc\\x09\\x00\\x00' >&3; cat <&3";
+    let address = server.address();
+    let script = format!(
+        "exec 3<>/dev/tcp/{}/{}; {hello}",
+        address.ip(),
+        address.port()
+    );
+    let ask = |user: Option<u32>| {
+        let mut command = Command::new("bash");
+        command.args(["-c", &script]).kill_on_drop(true);
+        if let Some(user) = user {
+            command.uid(user);
+        }
+        command
+    };
+    // One of ours is waited for: it is to go on.
+    let waited = timeout(Duration::from_millis(500), ask(None).output()).await;
+    assert!(waited.is_err(), "{waited:?}");
+    let output = timeout(SOON, ask(Some(65534)).output()).await.unwrap();
+    let output = match output {
+        // Only root can speak as somebody else.
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return,
+        output => output.unwrap(),
+    };
+    let (_, class, words) = refusal(&output.stdout);
+    assert!(class.ends_with("AccessControlException"), "{class}");
+    assert!(words.contains("no others"), "{words}");
 }
 
 #[tokio::test]
