@@ -13,7 +13,6 @@ pub(crate) struct LocalArguments {
         num_args = 0..=1,
         default_missing_value = "1",
         require_equals = true,
-        conflicts_with = "kill",
         value_parser = clap::value_parser!(u8).range(1..=64)
     )]
     pub local: Option<u8>,

@@ -65,8 +65,8 @@ pub(crate) struct Arguments {
     #[arg(short = 'i', long, value_name = "ARGS")]
     pub arguments: Option<String>,
 
-    /// End the application with this id, and wait until it is gone
-    #[arg(short = 'k', long, value_name = "APPLICATION_ID", conflicts_with_all = ["mpi", "command"])]
+    /// End the application with this id, and wait until it is gone; goes with no other option
+    #[arg(short = 'k', long, value_name = "APPLICATION_ID", exclusive = true)]
     pub kill: Option<String>,
 
     /// Queue to submit to
@@ -261,6 +261,24 @@ mod tests {
         assert!(parse("-n 1000000000 ./cpi").is_err());
         let unknown = parse("-n 2 --no-such 5 ./cpi").unwrap_err();
         assert!(unknown.to_string().contains("--no-such"));
+    }
+
+    #[test]
+    fn the_end_of_an_application_goes_with_nothing_else() {
+        assert!(parse("-k application_1_0001").unwrap().kill.is_some());
+        for line in [
+            "--dry-run -k application_1_0001",
+            "-k application_1_0001 --explain",
+            "-k application_1_0001 --list jobs",
+            "-k application_1_0001 -n 4",
+            "-k application_1_0001 --queue default",
+            "-k application_1_0001 -a ./cpi",
+            "-k application_1_0001 --local",
+            "-k application_1_0001 ./cpi",
+        ] {
+            let error = parse(line).unwrap_err().to_string();
+            assert!(error.contains("--kill"), "{line}: {error}");
+        }
     }
 
     #[test]
