@@ -22,6 +22,7 @@ use crate::interrupt::{Asked, Signals};
 use crate::keys::Keys;
 use crate::kill::kill;
 use crate::link::dial;
+use crate::patience::Patience;
 use crate::preflight::unavailable;
 use crate::progress::Progress;
 use crate::streams::{self, OutputEnd};
@@ -59,6 +60,8 @@ pub(crate) struct Follower<'a> {
     pub rm: &'a ApplicationClient,
     pub id: ApplicationId,
     pub keys: &'a Keys,
+    /// For YARN to start the ApplicationMaster.
+    pub patience: Patience,
     pub progress: Progress,
     pub signals: Signals,
     /// Lines of output begin with their rank.
@@ -69,7 +72,8 @@ pub(crate) struct Follower<'a> {
 
 /// What a look at the application showed.
 enum Seen {
-    Waiting,
+    /// With what YARN says of the reason, if it says something.
+    Waiting(Option<String>),
     Running(String),
     Over(Box<ApplicationReport>),
 }
@@ -78,13 +82,16 @@ impl Follower<'_> {
     /// Until the job is over and gone.
     pub(crate) async fn follow(mut self) -> Result<Ended, Failure> {
         self.progress.show(format!("{}: submitted", self.id));
+        let mut said = String::new();
         let address = loop {
             let seen = tokio::select! {
                 seen = look(self.rm, self.id, &mut self.progress) => seen?,
                 signal = self.signals.ending() => return self.interrupted(signal).await,
+                () = self.patience.over() => return self.given_up(&said).await,
             };
             match seen {
-                Seen::Waiting => {}
+                Seen::Waiting(None) => {}
+                Seen::Waiting(Some(reason)) => said = reason,
                 Seen::Running(address) => break address,
                 Seen::Over(report) => return Ok(judge(&report)),
             }
@@ -121,7 +128,7 @@ impl Follower<'_> {
                 signal = self.signals.ending() => return self.interrupted(signal).await,
             };
             match seen {
-                Seen::Waiting => {}
+                Seen::Waiting(_) => {}
                 Seen::Running(_) => sleep(LATER).await,
                 Seen::Over(report) => return Ok(judge(&report)),
             }
@@ -140,6 +147,18 @@ impl Follower<'_> {
             sentence: format!("{} was interrupted", self.id),
             verdict: None,
         })
+    }
+
+    /// Kills a job whose ApplicationMaster did not come in time; `said` is YARN's last word on it.
+    pub(crate) async fn given_up(mut self, said: &str) -> Result<Ended, Failure> {
+        self.progress.clear();
+        let ended = self.patience.ended(self.id, said);
+        let report = kill(self.rm, &self.id, &ended.sentence).await?;
+        match report.final_status {
+            // It was quicker than the order.
+            FinalApplicationStatus::Succeeded => Ok(judge(&report)),
+            _ => Ok(ended),
+        }
     }
 
     async fn attached(mut self, attached: Attached) -> Result<Ended, Failure> {
@@ -311,17 +330,23 @@ async fn look(
         state if state.is_final() => return Ok(Seen::Over(Box::new(report))),
         YarnApplicationState::Running => match report.rpc_port {
             Some(port) => return Ok(Seen::Running(format!("{}:{port}", report.host))),
-            None => Seen::Waiting,
+            None => Seen::Waiting(reason(&report)),
         },
-        _ => Seen::Waiting,
+        _ => Seen::Waiting(reason(&report)),
     };
-    let reason = report.diagnostics.trim();
-    if !reason.is_empty() && reason != "N/A" {
-        progress.wait(&reason.split_whitespace().collect::<Vec<_>>().join(" "));
+    if let Seen::Waiting(Some(reason)) = &seen {
+        progress.wait(reason);
     }
     let young = progress.age() < SOON_ENDS;
     sleep(if young { SOON } else { LATER }).await;
     Ok(seen)
+}
+
+/// What YARN says of an application that waits, on one line.
+pub(crate) fn reason(report: &ApplicationReport) -> Option<String> {
+    let reason = report.diagnostics.trim();
+    let says = !reason.is_empty() && reason != "N/A";
+    says.then(|| reason.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// A ResourceManager may restart or fail over while a job waits or runs.

@@ -30,6 +30,7 @@ mod list;
 mod local;
 mod names;
 mod own_address;
+mod patience;
 mod preflight;
 mod progress;
 mod report;

@@ -112,7 +112,7 @@ impl Progress {
 
 /// The ResourceManager's reason without its time stamp and its figures, which change while the reason
 /// stays: `[DATE] Application is … resource limit exceeded. Details : AM Partition = …`.
-fn essence(reason: &str) -> String {
+pub(crate) fn essence(reason: &str) -> String {
     let text = match reason
         .trim()
         .strip_prefix('[')

@@ -13,6 +13,7 @@ use crate::follow::{Ended, Follower};
 use crate::interrupt::Signals;
 use crate::keys::Keys;
 use crate::local::Local;
+use crate::patience::Patience;
 use crate::progress::Progress;
 use crate::report::{self, Own};
 use crate::resolve::{Cluster, Resolved};
@@ -165,6 +166,7 @@ async fn job(
         rm,
         id: checked.application.id,
         keys: &keys,
+        patience: Patience::new(resolved.placement.wait_timeout),
         progress,
         signals,
         explain,

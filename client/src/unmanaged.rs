@@ -25,7 +25,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::failure::{Failure, say};
-use crate::follow::{Ended, Follower, chain, judge, patiently};
+use crate::follow::{Ended, Follower, chain, judge, patiently, reason};
 use crate::keys::Keys;
 use crate::kill::kill;
 use crate::own_address;
@@ -76,18 +76,25 @@ enum Admission {
 pub(crate) async fn follow(
     mut follower: Follower<'_>,
     place: Place,
-    description: Description,
+    mut description: Description,
 ) -> Result<Ended, Failure> {
     let (rm, id) = (follower.rm, follower.id);
     follower.progress.show(format!("{id}: submitted"));
+    let mut said = String::new();
     let admission = tokio::select! {
-        admission = admission(rm, id, &mut follower.progress) => admission?,
+        admission = admission(rm, id, &mut follower.progress, &mut said) => admission?,
         signal = follower.signals.ending() => return follower.interrupted(signal).await,
+        () = follower.patience.over() => return follower.given_up(&said).await,
     };
     let (attempt, amrm_token) = match admission {
         Admission::Admitted(attempt, token) => (attempt, token),
         Admission::Over(report) => return Ok(judge(&report)),
     };
+    // The ApplicationMaster keeps what is left of it.
+    if let Some(left) = follower.patience.left() {
+        let left = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+        description.wait_timeout_ms = Some(left.max(1));
+    }
     let seat = Seat {
         description,
         keys: seat_keys(follower.keys),
@@ -144,11 +151,12 @@ async fn really_lost(rm: &ApplicationClient, id: ApplicationId, ended: Ended) ->
     ended
 }
 
-/// Until YARN has admitted the application and shows its token.
+/// Until YARN has admitted the application and shows its token. `said` learns its last word before.
 async fn admission(
     rm: &ApplicationClient,
     id: ApplicationId,
     progress: &mut Progress,
+    said: &mut String,
 ) -> Result<Admission, Failure> {
     let since = Instant::now();
     loop {
@@ -156,9 +164,9 @@ async fn admission(
         if report.state.is_final() {
             return Ok(Admission::Over(Box::new(report)));
         }
-        let reason = report.diagnostics.trim();
-        if !reason.is_empty() && reason != "N/A" {
-            progress.wait(&reason.split_whitespace().collect::<Vec<_>>().join(" "));
+        if let Some(reason) = reason(&report) {
+            progress.wait(&reason);
+            *said = reason;
         }
         if let (Some(attempt), Some(token)) = (report.current_attempt, report.am_rm_token) {
             return Ok(Admission::Admitted(attempt, token));

@@ -205,14 +205,18 @@ mod tests {
 
     impl Faulty {
         async fn start() -> Self {
+            Self::with(&[Resource::new(4096, 4), Resource::new(4096, 4)]).await
+        }
+
+        /// One of such nodes.
+        async fn with(sizes: &[Resource]) -> Self {
             let folder = folder();
             let run = RunFolder::create(folder.path()).unwrap();
             let options = Options {
                 step_mib: 128,
                 ..Options::default()
             };
-            let sizes = [Resource::new(4096, 4), Resource::new(4096, 4)];
-            let cluster = Cluster::start(options, &sizes, &run, "tester")
+            let cluster = Cluster::start(options, sizes, &run, "tester")
                 .await
                 .unwrap();
             let conf = folder.path().join("conf");
@@ -225,15 +229,21 @@ mod tests {
             }
         }
 
-        fn command(&self, processes: u32, script: &str) -> Command {
-            let mut command = gerbil_run(self.folder.path());
+        /// Lets `command` find the cluster.
+        fn find(&self, command: &mut Command) {
             command
                 .env("HADOOP_CONF_DIR", self.folder.path().join("conf"))
                 .env("HADOOP_USER_NAME", "tester")
                 .arg(format!(
                     "--staging=file:{}/staging",
                     self.run.path().display()
-                ))
+                ));
+        }
+
+        fn command(&self, processes: u32, script: &str) -> Command {
+            let mut command = gerbil_run(self.folder.path());
+            self.find(&mut command);
+            command
                 .arg("-n")
                 .arg(processes.to_string())
                 .args(["sh", "-c", script]);
@@ -330,6 +340,26 @@ mod tests {
         let (code, said) = faulty.run(2, "exit 0").await;
         assert_eq!(code, Some(70), "{said}");
         assert!(said.contains("no more today"), "{said}");
+        faulty.stop().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_job_whose_appmaster_does_not_come_in_time_is_given_up() {
+        // Nobody is there to run it.
+        let faulty = Faulty::with(&[]).await;
+        for mode in ["cluster", "client"] {
+            let mut command = gerbil_run(faulty.folder.path());
+            faulty.find(&mut command);
+            command.args(["--deploy-mode", mode, "--wait-timeout", "1500ms", "true"]);
+            let began = Instant::now();
+            let output = output(command).await;
+            let said = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(75), "{mode}: {said}");
+            assert!(began.elapsed() > Duration::from_millis(1400), "{mode}");
+            if mode == "cluster" {
+                assert!(said.contains("within 1.5s (--wait-timeout)"), "{said}");
+            }
+        }
         faulty.stop().await;
     }
 
