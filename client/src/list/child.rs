@@ -3,6 +3,7 @@
 use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
+use std::pin::pin;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getppid};
 use tokio::process::{Child, Command};
 use tokio::sync::{broadcast, mpsc};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::lines::Job;
 use super::output::{self, Line};
@@ -20,6 +21,9 @@ use super::output::{self, Line};
 const FIRST_PATIENCE: Duration = Duration::from_secs(60);
 /// A job that was told twice is killed after this. YARN has had the time to end its application.
 const SECOND_PATIENCE: Duration = Duration::from_secs(75);
+
+/// For the last lines of a list that was told to end, where nobody takes them.
+pub(super) const LAST_LINES: Duration = Duration::from_secs(3);
 
 /// What a job is told.
 #[derive(Clone, Copy, Debug)]
@@ -91,12 +95,13 @@ pub(super) fn spawn(own: &Path, job: &Job, folder: &Path) -> io::Result<Child> {
     command.spawn()
 }
 
-/// Copies the output of `child` and hands orders to it, until it has ended and all is copied.
+/// Copies the output of `child` and hands orders to it, until it has ended and all is copied, however
+/// slow the reader; once it was told to end, no longer than [`LAST_LINES`] after its end.
 pub(super) async fn attend(
     mut child: Child,
     number: usize,
     lines: mpsc::Sender<Line>,
-    orders: broadcast::Receiver<Order>,
+    mut orders: broadcast::Receiver<Order>,
 ) -> Ended {
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let copied = async {
@@ -105,12 +110,44 @@ pub(super) async fn attend(
             output::copy(stderr, number, output::To::Stderr, &lines),
         );
     };
-    let (ended, ()) = tokio::join!(obey(&mut child, orders), copied);
+    let mut copied = pin!(copied);
+    let mut all = false;
+    let (ended, told) = {
+        let mut obeyed = pin!(obey(&mut child, &mut orders));
+        loop {
+            tokio::select! {
+                obeyed = &mut obeyed => break obeyed,
+                () = &mut copied, if !all => all = true,
+            }
+        }
+    };
+    if all {
+        return ended;
+    }
+    if !told {
+        tokio::select! {
+            () = &mut copied => return ended,
+            () = told_to_end(&mut orders) => {}
+        }
+    }
+    // Nobody may be reading.
+    let _cut = timeout(LAST_LINES, copied).await.is_err();
     ended
 }
 
-/// Until the process has ended, which it does some time after it is told to.
-async fn obey(child: &mut Child, mut orders: broadcast::Receiver<Order>) -> Ended {
+/// Until there is the order to end.
+async fn told_to_end(orders: &mut broadcast::Receiver<Order>) {
+    loop {
+        match orders.recv().await {
+            Ok(Order::End(_)) => return,
+            Ok(Order::Forward(_)) | Err(broadcast::error::RecvError::Lagged(_)) => {}
+            Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+        }
+    }
+}
+
+/// Until the process has ended, which it does some time after it is told to. Also whether it was.
+async fn obey(child: &mut Child, orders: &mut broadcast::Receiver<Order>) -> (Ended, bool) {
     /// The last signal that was to end it, how often it has had one, and when the next comes.
     #[derive(Clone, Copy)]
     struct Told {
@@ -123,11 +160,11 @@ async fn obey(child: &mut Child, mut orders: broadcast::Receiver<Order>) -> Ende
     loop {
         let next = told.as_ref().map(|told| told.next);
         tokio::select! {
-            status = child.wait() => return match status {
-                Ok(status) => status.into(),
-                // No child of ours, so nothing is left of it.
-                Err(_gone) => Ended::Signal(0),
-            },
+            status = child.wait() => {
+                // An error: no child of ours, so nothing is left of it.
+                let ended = status.map_or(Ended::Signal(0), Ended::from);
+                return (ended, told.is_some());
+            }
             order = orders.recv(), if listening => match order {
                 Ok(Order::Forward(signal)) => send(child, signal),
                 Ok(Order::End(signal)) => {
@@ -224,6 +261,29 @@ mod tests {
         let (ended, ()) = tokio::join!(attended, told);
         assert_eq!(ended, Ended::Code(130));
         assert!(received.recv().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_job_whose_lines_nobody_takes_ends_when_it_is_told_to() {
+        // Before its end, and after it: what is left in the pipe is nobody's either.
+        for text in [
+            "while :; do echo line; done",
+            "for line in 1 2 3 4 5; do echo; done",
+        ] {
+            let (lines, _held) = mpsc::channel(1);
+            let (orders, listener) = broadcast::channel(4);
+            let attended = attend(shell(text), 1, lines, listener);
+            let told = async {
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                orders.send(Order::End(2)).unwrap();
+            };
+            let both = async { tokio::join!(attended, told).0 };
+            let ended = timeout(Duration::from_secs(20), both).await.unwrap();
+            assert!(
+                matches!(ended, Ended::Signal(2) | Ended::Code(0)),
+                "{ended:?}"
+            );
+        }
     }
 
     #[tokio::test]

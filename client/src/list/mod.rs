@@ -18,12 +18,13 @@ use job::exit::Exit;
 use job::report::Report;
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use crate::arguments::{Arguments, Reporting};
 use crate::failure::{Failure, say};
 use crate::interrupt::{Asked, Signals};
 use crate::{report, timing};
-use child::Order;
+use child::{LAST_LINES, Order};
 use lines::Job;
 
 /// Signals that a job has not taken yet; more than a person types.
@@ -118,9 +119,18 @@ async fn all(
         }
     }
     drop(lines);
-    // Until the last line is written, however slow the reader; when there is none, the jobs have
-    // noticed it too.
-    let _written = tokio::task::spawn_blocking(move || writer.join()).await;
+    // Until the last line is written, however slow the reader, unless the list is to end; when there
+    // is none, the jobs have noticed it too.
+    let mut written = tokio::task::spawn_blocking(move || writer.join());
+    if ending.is_none() {
+        tokio::select! {
+            _written = &mut written => {}
+            signal = signals.ending() => ending = Some(signal),
+        }
+    }
+    if ending.is_some() && !written.is_finished() {
+        let _cut = timeout(LAST_LINES, written).await.is_err();
+    }
     let signal = ending.unwrap_or(SIGPIPE);
     done.extend(waiting.map(|job| {
         job.not_begun(
