@@ -63,7 +63,7 @@ pub(crate) struct Follower<'a> {
     /// For YARN to start the ApplicationMaster.
     pub patience: Patience,
     pub progress: Progress,
-    pub signals: Signals,
+    pub signals: &'a mut Signals,
     /// Lines of output begin with their rank.
     pub label: bool,
     /// Where the ApplicationMaster's reasons go.
@@ -100,7 +100,7 @@ impl Follower<'_> {
     }
 
     /// The same from where the ApplicationMaster is known to listen at `address`.
-    pub(crate) async fn attach_to(mut self, address: &str) -> Result<Ended, Failure> {
+    pub(crate) async fn attach_to(self, address: &str) -> Result<Ended, Failure> {
         let attached = tokio::select! {
             attached = attach(address, self.keys) => attached,
             signal = self.signals.ending() => return self.interrupted(signal).await,

@@ -1,16 +1,19 @@
 //! The report of a job: the ApplicationMaster's part, the client's, and the file it goes to.
 
-use std::fs::File;
-use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::convert::identity;
+use std::fs::{File, Metadata};
+use std::io::{self, BufWriter, ErrorKind, Read as _, Write};
+use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use job::exit::Exit;
 use job::report::Report;
-use serde::Serialize;
 use tempfile::{Builder, NamedTempFile};
+use tokio::task::spawn_blocking;
 
 use crate::failure::{Failure, say};
+use crate::interrupt::Signals;
 use crate::timing::Stamps;
 
 /// A report that is read again, at most, bytes: a million ranks without their samples.
@@ -55,48 +58,71 @@ impl Own {
     }
 }
 
-/// Before the job starts: whether a report can come to lie at `path`.
-pub(crate) fn check(path: &Path) -> Result<(), Failure> {
-    let place = Place::of(path);
-    let tried = match &place {
-        Place::Appears { folder, .. } if !folder.is_dir() => Err(io::Error::new(
-            ErrorKind::NotFound,
-            format!("there is no folder {}", folder.display()),
-        )),
-        Place::Appears { folder, .. } => beside(folder).map(drop),
-        Place::Device(device) => File::options().write(true).open(device).map(drop),
-    };
-    tried.map_err(|error| {
-        Failure::new(
-            Exit::Usage,
-            format!("--report {}: cannot write there: {error}", path.display()),
-        )
-    })
+/// Where a report comes to lie, held since before the job.
+#[derive(Debug)]
+pub(crate) struct Destination {
+    /// As the user wrote it.
+    path: PathBuf,
+    place: Place,
 }
 
-/// Writes `report` to `path` and returns the exit code of the command: `code`, unless that was a
-/// success and the report could not be written.
-pub(crate) fn write(path: &Path, report: &impl Serialize, code: u8) -> u8 {
-    let written = serde_json::to_vec(report)
-        .map_err(io::Error::from)
-        .and_then(|mut text| {
-            text.push(b'\n');
-            put(&Place::of(path), &text)
-        });
-    match written {
-        Ok(()) => code,
-        Err(error) => {
-            say(format!("--report {}: {error}", path.display()));
-            match code {
-                0 => Exit::Staging.code(),
-                code => code,
-            }
+impl Destination {
+    /// Before the job starts: makes sure that a report can come to lie at `path`. A pipe is opened
+    /// here, once, and stays open until the report is in it: its reader takes a second opening for
+    /// the end. As in a shell that waits until somebody reads, or a signal ends it (`Break`).
+    pub(crate) async fn open(
+        path: &Path,
+        signals: &mut Signals,
+    ) -> Result<ControlFlow<u8, Self>, Failure> {
+        let path = path.to_owned();
+        let tried = path.clone();
+        let tried = spawn_blocking(move || Place::open(&tried));
+        let opened = tokio::select! {
+            opened = tried => opened.map_err(io::Error::other).and_then(identity),
+            signal = signals.ending() => return Ok(ControlFlow::Break(signal)),
+        };
+        match opened {
+            Ok(place) => Ok(ControlFlow::Continue(Self { path, place })),
+            Err(error) => Err(Failure::new(
+                Exit::Usage,
+                format!("--report {}: cannot write there: {error}", path.display()),
+            )),
+        }
+    }
+
+    /// Lets `fill` write the report there and returns the exit code of the command: `code`, unless
+    /// that was a success and the report could not be written. A signal ends the wait for the reader
+    /// of a pipe.
+    pub(crate) async fn write(
+        self,
+        fill: impl FnOnce(&mut dyn Write) -> io::Result<()> + Send + 'static,
+        code: u8,
+        signals: &mut Signals,
+    ) -> u8 {
+        let Self { path, place } = self;
+        let put = spawn_blocking(move || place.put(fill));
+        let (error, spoilt) = tokio::select! {
+            put = put => match put.map_err(io::Error::other).and_then(identity) {
+                Ok(()) => return code,
+                Err(error) => (error.to_string(), Exit::Staging.code()),
+            },
+            signal = signals.ending() => (
+                "interrupted before all of it was written".to_owned(),
+                128u8.saturating_add(signal),
+            ),
+        };
+        say(format!("--report {}: {error}", path.display()));
+        match code {
+            0 => spoilt,
+            code => code,
         }
     }
 }
 
-/// The report at `path`; `None` when there is none that can be read.
+/// The report at `path`; `None` when there is none that can be read. One that was written into a pipe
+/// is its reader's.
 pub(crate) fn read(path: &Path) -> Option<Report> {
+    path.metadata().ok().filter(Metadata::is_file)?;
     let mut text = Vec::new();
     let file = File::open(path).ok()?;
     file.take(BYTES_MAX).read_to_end(&mut text).ok()?;
@@ -104,26 +130,54 @@ pub(crate) fn read(path: &Path) -> Option<Report> {
 }
 
 /// How something comes to lie at a path.
+#[derive(Debug)]
 enum Place {
     /// A file, which appears whole: written beside it and then given its name.
     Appears { folder: PathBuf, path: PathBuf },
     /// A pipe or a device, which must stay what it is.
-    Device(PathBuf),
+    Device(File),
 }
 
 impl Place {
-    fn of(path: &Path) -> Self {
+    /// May wait for the reader of a pipe.
+    fn open(path: &Path) -> io::Result<Self> {
         // Through links, so that the file they lead to is replaced, not they.
         let path = path.canonicalize().unwrap_or_else(|_new| path.to_owned());
         if path.metadata().is_ok_and(|there| !there.is_file()) {
-            return Self::Device(path);
+            return File::options().write(true).open(path).map(Self::Device);
         }
         let folder = path
             .parent()
-            .filter(|folder| !folder.as_os_str().is_empty());
-        Self::Appears {
-            folder: folder.unwrap_or(Path::new(".")).to_owned(),
-            path,
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .unwrap_or(Path::new("."))
+            .to_owned();
+        if !folder.is_dir() {
+            return Err(io::Error::new(
+                ErrorKind::NotFound,
+                format!("there is no folder {}", folder.display()),
+            ));
+        }
+        beside(&folder).map(drop)?;
+        Ok(Self::Appears { folder, path })
+    }
+
+    /// May wait for the reader of a pipe.
+    fn put(self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+        let into = |file: &File| {
+            let mut out = BufWriter::new(file);
+            fill(&mut out)?;
+            out.write_all(b"\n")?;
+            out.flush()
+        };
+        match self {
+            Self::Device(device) => into(&device),
+            Self::Appears { folder, path } => {
+                let file = beside(&folder)?;
+                into(file.as_file())?;
+                file.as_file().sync_all()?;
+                file.persist(path)?;
+                Ok(())
+            }
         }
     }
 }
@@ -136,19 +190,6 @@ fn beside(folder: &Path) -> io::Result<NamedTempFile> {
         .prefix(".gerbil-report-")
         .permissions(permissions)
         .tempfile_in(folder)
-}
-
-fn put(place: &Place, text: &[u8]) -> io::Result<()> {
-    match place {
-        Place::Device(device) => File::options().write(true).open(device)?.write_all(text),
-        Place::Appears { folder, path } => {
-            let mut file = beside(folder)?;
-            file.write_all(text)?;
-            file.as_file().sync_all()?;
-            file.persist(path)?;
-            Ok(())
-        }
-    }
 }
 
 #[cfg(test)]
@@ -206,15 +247,30 @@ mod tests {
         assert_eq!((alone.processes, alone.program.as_str()), (4, "./cpi"));
     }
 
-    #[test]
-    fn a_report_appears_whole_through_links_and_with_the_usual_permissions() {
+    async fn open(path: &Path, signals: &mut Signals) -> Result<Destination, Failure> {
+        match Destination::open(path, signals).await? {
+            ControlFlow::Continue(destination) => Ok(destination),
+            ControlFlow::Break(signal) => panic!("signal {signal}"),
+        }
+    }
+
+    async fn write(destination: Destination, report: Report, code: u8) -> u8 {
+        let mut signals = Signals::listen().unwrap();
+        let fill = move |out: &mut dyn Write| Ok(serde_json::to_writer(out, &report)?);
+        destination.write(fill, code, &mut signals).await
+    }
+
+    #[tokio::test]
+    async fn a_report_appears_whole_through_links_and_with_the_usual_permissions() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("report.json");
         let link = folder.path().join("link.json");
         std::fs::write(&file, "old").unwrap();
         std::os::unix::fs::symlink(&file, &link).unwrap();
-        assert!(check(&link).is_ok());
-        assert_eq!(write(&link, &own(0).with(""), 0), 0);
+        let mut signals = Signals::listen().unwrap();
+        let destination = open(&link, &mut signals).await.unwrap();
+        assert_eq!(std::fs::read(&file).unwrap(), b"old");
+        assert_eq!(write(destination, own(0).with(""), 0).await, 0);
         assert!(link.is_symlink());
         assert_eq!(read(&file).unwrap(), own(0).with(""));
         let mode = file.metadata().unwrap().permissions().mode();
@@ -227,15 +283,42 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 
-    #[test]
-    fn a_report_that_cannot_be_written_spoils_a_success_only() {
+    #[tokio::test]
+    async fn a_report_that_cannot_be_written_spoils_a_success_only() {
+        let mut signals = Signals::listen().unwrap();
         let nowhere = Path::new("/no/such/folder/r.json");
-        let refused = check(nowhere).unwrap_err();
+        let refused = open(nowhere, &mut signals).await.unwrap_err();
         assert!(refused.sentence.contains("no folder /no/such/folder"));
-        assert_eq!(write(nowhere, &own(0).with(""), 0), 74);
-        assert_eq!(write(nowhere, &own(7).with(""), 7), 7);
-        assert!(check(Path::new("/dev/null")).is_ok());
-        assert_eq!(write(Path::new("/dev/null"), &own(0).with(""), 0), 0);
+        for (code, said) in [(0, 74), (7, 7)] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("r.json");
+            let destination = open(&path, &mut signals).await.unwrap();
+            folder.close().unwrap();
+            assert_eq!(write(destination, own(code).with(""), code).await, said);
+        }
+        let null = open(Path::new("/dev/null"), &mut signals).await.unwrap();
+        assert_eq!(write(null, own(0).with(""), 0).await, 0);
         assert!(read(nowhere).is_none());
+    }
+
+    #[tokio::test]
+    async fn a_pipe_has_one_writer_and_its_reader_one_report() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(read(&path).is_none(), "a pipe is not read");
+        let mut signals = Signals::listen().unwrap();
+        let reader = tokio::process::Command::new("cat")
+            .arg(&path)
+            .stdout(std::process::Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let destination = open(&path, &mut signals).await.unwrap();
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        assert_eq!(write(destination, own(0).with(""), 0).await, 0);
+        let text = reader.wait_with_output().await.unwrap().stdout;
+        let report: Report = serde_json::from_slice(&text).unwrap();
+        assert_eq!(report, own(0).with(""));
     }
 }

@@ -1,5 +1,6 @@
 //! One run of the command.
 
+use std::ops::ControlFlow;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -15,7 +16,7 @@ use crate::keys::Keys;
 use crate::local::Local;
 use crate::patience::Patience;
 use crate::progress::Progress;
-use crate::report::{self, Own};
+use crate::report::{Destination, Own};
 use crate::resolve::{Cluster, Resolved};
 use crate::stage::{self, stage};
 use crate::submit::submit;
@@ -91,7 +92,7 @@ async fn run(mut given: Arguments, started_us: i64) -> Result<u8, Failure> {
 async fn on(
     cluster: &Cluster,
     given: Arguments,
-    signals: Signals,
+    mut signals: Signals,
     started_us: i64,
 ) -> Result<u8, Failure> {
     let rm = ApplicationClient::new(cluster.resource_managers.client.clone(), &cluster.user);
@@ -99,22 +100,26 @@ async fn on(
         return end(&rm, id).await;
     }
     let reporting = given.reporting.clone();
+    let destination = match &reporting.report {
+        None => None,
+        Some(path) => match Destination::open(path, &mut signals).await? {
+            ControlFlow::Continue(destination) => Some(destination),
+            ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
+        },
+    };
     if let Some(list) = &reporting.list {
         let check = |given| Resolved::new(given, cluster).map(drop);
-        return list::run(list, &reporting, &check, signals).await;
+        return list::run(list, &reporting, destination, &check, &mut signals).await;
     }
     if reporting.dry_run {
         let resolved = Resolved::new(given, cluster)?;
         return dry_run::run(&rm, cluster, &resolved, reporting.json, signals).await;
     }
-    if let Some(path) = &reporting.report {
-        report::check(path)?;
-    }
     let mut own = Own::default();
     own.stamps.started_us = started_us;
-    let outcome = Box::pin(job(given, cluster, &rm, signals, &mut own)).await;
+    let outcome = Box::pin(job(given, cluster, &rm, &mut signals, &mut own)).await;
     own.stamps.finished_us = timing::now_us();
-    tell(outcome, &reporting, own)
+    tell(outcome, &reporting, destination, own, &mut signals).await
 }
 
 /// One job, from its command line to its end. `own` learns what the report is to say of it.
@@ -122,7 +127,7 @@ async fn job(
     given: Arguments,
     cluster: &Cluster,
     rm: &ApplicationClient,
-    mut signals: Signals,
+    signals: &mut Signals,
     own: &mut Own,
 ) -> Result<Ended, Failure> {
     let explain = match &given.reporting.explain {

@@ -1,18 +1,23 @@
 //! The end of a job: what is said, written and remembered of it.
 
+use std::io::Write;
+
 use job::report::Report;
 
 use crate::arguments::Reporting;
 use crate::failure::{Failure, say};
 use crate::follow::Ended;
-use crate::report::{self, Own};
+use crate::interrupt::Signals;
+use crate::report::{Destination, Own};
 use crate::{history, timing};
 
 /// What is said and written at the end of a job, and the exit code.
-pub(crate) fn tell(
+pub(crate) async fn tell(
     outcome: Result<Ended, Failure>,
     reporting: &Reporting,
+    destination: Option<Destination>,
     mut own: Own,
+    signals: &mut Signals,
 ) -> Result<u8, Failure> {
     let (said, outcome) = match outcome {
         Ok(ended) => {
@@ -37,8 +42,11 @@ pub(crate) fn tell(
     if reporting.timing && outcome.is_ok() {
         timing::words(&report).iter().for_each(say);
     }
-    let code = match &reporting.report {
-        Some(path) => report::write(path, &report, own.exit_code),
+    let code = match destination {
+        Some(destination) => {
+            let fill = move |out: &mut dyn Write| Ok(serde_json::to_writer(out, &report)?);
+            destination.write(fill, own.exit_code, signals).await
+        }
         None => own.exit_code,
     };
     outcome.map(|_ended| code)

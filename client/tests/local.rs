@@ -4,7 +4,7 @@
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
     use std::process::{Output, Stdio};
     use std::time::{Duration, Instant};
 
@@ -159,6 +159,42 @@ mod tests {
         assert_eq!(left(folder.path()), 0);
     }
 
+    #[tokio::test]
+    async fn a_pipe_at_the_other_end_of_which_is_nobody_holds_nobody() {
+        let folder = folder();
+        let pipe = folder.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        for option in ["--report", "--list"] {
+            let mut command = gerbil_run(folder.path());
+            // A list stands beside no option that belongs into its lines.
+            command.env("HADOOP_CONF_DIR", no_cluster(folder.path()));
+            command.arg(option).arg(&pipe);
+            if option == "--report" {
+                command.arg("true");
+            }
+            let child = command.spawn().unwrap();
+            sleep(Duration::from_secs(1)).await;
+            signal(&child, Signal::SIGTERM);
+            let output = timeout(SOON, child.wait_with_output()).await;
+            let output = output.unwrap().unwrap();
+            let said = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(143), "{option}: {said}");
+        }
+    }
+
+    /// Settings that name a cluster where none is.
+    fn no_cluster(folder: &Path) -> PathBuf {
+        let conf = folder.join("conf");
+        let name = "yarn.resourcemanager.hostname";
+        let site = format!(
+            "<configuration><property><name>{name}</name><value>127.0.0.1</value></property>\
+             </configuration>"
+        );
+        std::fs::create_dir_all(&conf).unwrap();
+        std::fs::write(conf.join("yarn-site.xml"), site).unwrap();
+        conf
+    }
+
     fn signal(child: &Child, signal: Signal) {
         let pid = Pid::from_raw(child.id().unwrap().cast_signed());
         kill(pid, signal).unwrap();
@@ -310,8 +346,9 @@ mod tests {
         sleep(Duration::from_millis(2500)).await;
         manager.retire_am_keys();
         manager.restart();
-        let status = timeout(SOON, child.wait()).await.unwrap().unwrap();
-        assert_eq!(status.code(), Some(0));
+        let output = timeout(SOON, child.wait_with_output()).await;
+        let output = output.unwrap().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         faulty.stop().await;
     }
 

@@ -31,15 +31,15 @@ pub(super) struct Job {
     pub dry: bool,
 }
 
-/// Reads and checks all lines.
+/// Checks all lines of `text`, which was read from `path`.
 ///
 /// What `--dry-run`, `--explain`, `--json` and `--timing` say beside `--list` holds for each.
 pub(super) fn read(
     path: &Path,
+    text: &str,
     reporting: &Reporting,
     check: &dyn Fn(Arguments) -> Result<(), Failure>,
 ) -> Result<Vec<Job>, Failure> {
-    let text = text(path)?;
     let mut jobs = Vec::new();
     let mut wrong = 0usize;
     for (index, line) in text.lines().enumerate() {
@@ -78,7 +78,8 @@ pub(super) fn read(
     }
 }
 
-fn text(path: &Path) -> Result<String, Failure> {
+/// Reads the list; of a pipe, waits for its writers.
+pub(super) fn text(path: &Path) -> Result<String, Failure> {
     let usage = |trouble: String| {
         Failure::new(Exit::Usage, format!("--list {}: {trouble}", path.display()))
     };
@@ -173,9 +174,7 @@ mod tests {
     use super::*;
 
     fn read_text(text: &str, reporting: &Reporting) -> Result<Vec<Job>, Failure> {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), text).unwrap();
-        read(file.path(), reporting, &|mut given| {
+        read(Path::new("jobs"), text, reporting, &|mut given| {
             let program = given.program().map(|_| ());
             program.map_err(|sentence| Failure::new(Exit::Usage, sentence))
         })
@@ -246,7 +245,6 @@ mod tests {
             sentence.ends_with("2 lines are wrong; nothing was submitted"),
             "{sentence}"
         );
-        let missing = read(Path::new("/no/such"), &Reporting::default(), &|_| Ok(()));
-        assert!(missing.is_err());
+        assert!(text(Path::new("/no/such")).is_err());
     }
 }

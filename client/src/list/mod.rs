@@ -10,6 +10,7 @@ mod lines;
 mod output;
 mod table;
 
+use std::io::Write;
 use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -17,13 +18,14 @@ use std::time::Instant;
 use job::exit::Exit;
 use job::report::Report;
 use tokio::sync::broadcast;
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
 use crate::arguments::{Arguments, Reporting};
 use crate::failure::{Failure, say};
 use crate::interrupt::{Asked, Signals};
-use crate::{report, timing};
+use crate::report::{self, Destination};
+use crate::timing;
 use child::{LAST_LINES, Order};
 use lines::Job;
 
@@ -47,14 +49,22 @@ struct Done {
 pub(crate) async fn run(
     list: &Path,
     reporting: &Reporting,
+    destination: Option<Destination>,
     check: &dyn Fn(Arguments) -> Result<(), Failure>,
-    signals: Signals,
+    signals: &mut Signals,
 ) -> Result<u8, Failure> {
-    let jobs = lines::read(list, reporting, check)?;
+    // It may be a pipe into which nobody writes.
+    let path = list.to_owned();
+    let text = tokio::select! {
+        text = spawn_blocking(move || lines::text(&path)) => text,
+        signal = signals.ending() => return Ok(128u8.saturating_add(signal)),
+    };
+    let text = text.map_err(|error| Failure::new(Exit::Lost, error))??;
+    let jobs = lines::read(list, &text, reporting, check)?;
     let own = std::env::current_exe()
         .map_err(|error| Failure::new(Exit::Lost, format!("cannot find my own file: {error}")))?;
     let done = all(&own, jobs, reporting, signals).await?;
-    Ok(conclude(&done, reporting))
+    Ok(conclude(done, destination, signals).await)
 }
 
 /// Runs `jobs`, each by the program `own`, until all have ended.
@@ -62,7 +72,7 @@ async fn all(
     own: &Path,
     jobs: Vec<Job>,
     reporting: &Reporting,
-    mut signals: Signals,
+    signals: &mut Signals,
 ) -> Result<Vec<Done>, Failure> {
     let folder = tempfile::Builder::new().prefix("gerbil-run-").tempdir();
     let folder = folder.map_err(|error| {
@@ -121,7 +131,7 @@ async fn all(
     drop(lines);
     // Until the last line is written, however slow the reader, unless the list is to end; when there
     // is none, the jobs have noticed it too.
-    let mut written = tokio::task::spawn_blocking(move || writer.join());
+    let mut written = spawn_blocking(move || writer.join());
     if ending.is_none() {
         tokio::select! {
             _written = &mut written => {}
@@ -166,17 +176,20 @@ fn order(orders: &broadcast::Sender<Order>, order: Order) {
 }
 
 /// The table, the reports, and the exit code.
-fn conclude(done: &[Done], reporting: &Reporting) -> u8 {
-    for line in table::table(done) {
+async fn conclude(done: Vec<Done>, destination: Option<Destination>, signals: &mut Signals) -> u8 {
+    for line in table::table(&done) {
         say(line);
     }
     let codes = done.iter().map(|done| done.report.exit_code);
-    let mut code = u8::try_from(codes.max().unwrap_or(0)).unwrap_or(Exit::Lost.code());
-    if let Some(path) = &reporting.report {
+    let code = u8::try_from(codes.max().unwrap_or(0)).unwrap_or(Exit::Lost.code());
+    let Some(destination) = destination else {
+        return code;
+    };
+    let fill = move |out: &mut dyn Write| {
         let reports: Vec<&Report> = done.iter().map(|done| &done.report).collect();
-        code = report::write(path, &reports, code);
-    }
-    code
+        Ok(serde_json::to_writer(out, &reports)?)
+    };
+    destination.write(fill, code, signals).await
 }
 
 impl Job {
@@ -226,6 +239,7 @@ impl Job {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow;
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
@@ -259,14 +273,19 @@ exit "$3"
             report: Some(folder.path().join("all.json")),
             ..Reporting::default()
         };
-        let signals = Signals::listen().unwrap();
-        let done = all(&own, jobs.collect(), &reporting, signals).await;
+        let mut signals = Signals::listen().unwrap();
+        let path = folder.path().join("all.json");
+        let destination = match Destination::open(&path, &mut signals).await {
+            Ok(ControlFlow::Continue(destination)) => destination,
+            other => panic!("{other:?}"),
+        };
+        let done = all(&own, jobs.collect(), &reporting, &mut signals).await;
         let done = done.map_err(|failure| failure.sentence).unwrap();
         let codes: Vec<i32> = done.iter().map(|done| done.report.exit_code).collect();
         assert_eq!(codes, [0, 7, 3, 0, 5]);
         assert_eq!(done[1].report.application, "application_1_7");
         assert_eq!(done[4].line, 14);
-        assert_eq!(conclude(&done, &reporting), 7);
+        assert_eq!(conclude(done, Some(destination), &mut signals).await, 7);
         let text = std::fs::read(folder.path().join("all.json")).unwrap();
         let reports: Vec<Report> = serde_json::from_slice(&text).unwrap();
         assert_eq!(reports.len(), 5);
