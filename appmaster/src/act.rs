@@ -225,6 +225,38 @@ impl Appmaster {
     }
 }
 
+/// What several steps in a row want, as if one had said it: what goes back for one reason goes back
+/// at once, and of the counts of containers only the newest is shown.
+pub(crate) fn merged(actions: Vec<Action>) -> Vec<Action> {
+    let is_count =
+        |action: &Action| matches!(action, Action::Show(Phase::WaitingForContainers { .. }));
+    let mut merged: Vec<Action> = Vec::new();
+    for action in actions {
+        match action {
+            Action::Release { containers, why } => {
+                let earlier = merged.iter_mut().find_map(|earlier| match earlier {
+                    Action::Release {
+                        containers,
+                        why: of,
+                    } if *of == why => Some(containers),
+                    _ => None,
+                });
+                match earlier {
+                    Some(all) => all.extend(containers),
+                    None => merged.push(Action::Release { containers, why }),
+                }
+            }
+            other => {
+                if is_count(&other) {
+                    merged.retain(|earlier| !is_count(earlier));
+                }
+                merged.push(other);
+            }
+        }
+    }
+    merged
+}
+
 /// A launcher reads its orders at once; one that does not is lost, and the keep-alive will say so.
 async fn send(orders: &Orders, order: ToLauncher) {
     const PATIENCE: Duration = Duration::from_secs(2);
@@ -241,4 +273,44 @@ fn ticket() -> Vec<u8> {
     let mut ticket = vec![0u8; 16];
     rand::fill(&mut ticket[..]);
     ticket
+}
+
+#[cfg(test)]
+mod tests {
+    use policy::ContainerId;
+    use policy::lifecycle::Unused;
+
+    use super::*;
+
+    #[test]
+    fn the_surplus_of_one_answer_goes_back_at_once() {
+        let id = |number: u32| ContainerId(format!("c{number}"));
+        let back = |numbers: &[u32]| Action::Release {
+            containers: numbers.iter().map(|number| id(*number)).collect(),
+            why: Unused::NotWanted,
+        };
+        let count = |granted| Action::Show(Phase::WaitingForContainers { granted, wanted: 2 });
+        let starting = Action::Show(Phase::StartingContainers {
+            joined: 0,
+            wanted: 2,
+        });
+        let all = vec![
+            count(1),
+            back(&[2]),
+            count(2),
+            Action::Start(Vec::new()),
+            starting.clone(),
+            back(&[4]),
+            back(&[5]),
+        ];
+        assert_eq!(
+            merged(all),
+            [
+                back(&[2, 4, 5]),
+                count(2),
+                Action::Start(Vec::new()),
+                starting
+            ]
+        );
+    }
 }

@@ -17,6 +17,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::task::TaskTracker;
 use tonic::Status;
 
+use crate::act::merged;
 use crate::console::Console;
 use crate::containers::LaunchTemplate;
 use crate::explain::Story;
@@ -144,17 +145,7 @@ impl Appmaster {
     async fn hear(&mut self, news: News) -> Vec<Action> {
         match news {
             News::Machine(event) => self.step(event),
-            News::Granted(granted) => {
-                let container = ContainerId(granted.container.id.to_string());
-                let grant = Grant {
-                    container: container.clone(),
-                    node: NodeId(granted.container.node.to_string()),
-                    resources: nodes::amount(&granted.container.resource),
-                    round: granted.round,
-                };
-                self.grants.insert(container, granted);
-                self.step(Event::Granted(grant))
-            }
+            News::Granted(granted) => self.granted(granted),
             News::LauncherJoined {
                 container,
                 orders,
@@ -214,6 +205,26 @@ impl Appmaster {
             // One that was refused.
             News::ClientLeft => Vec::new(),
         }
+    }
+
+    /// The containers of one answer.
+    fn granted(&mut self, granted: Vec<Granted>) -> Vec<Action> {
+        let mut grants = Vec::with_capacity(granted.len());
+        for granted in granted {
+            let container = ContainerId(granted.container.id.to_string());
+            grants.push(Grant {
+                container: container.clone(),
+                node: NodeId(granted.container.node.to_string()),
+                resources: nodes::amount(&granted.container.resource),
+                round: granted.round,
+            });
+            self.grants.insert(container, granted);
+        }
+        let mut actions = Vec::new();
+        for grant in grants {
+            actions.extend(self.step(Event::Granted(grant)));
+        }
+        merged(actions)
     }
 
     /// The first client to come, in time, follows the job.

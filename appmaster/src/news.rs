@@ -27,8 +27,8 @@ pub(crate) struct Granted {
 pub(crate) enum News {
     /// For the machine as it is.
     Machine(Event),
-    /// The ResourceManager has granted a container.
-    Granted(Granted),
+    /// The ResourceManager has granted containers, in one answer.
+    Granted(Vec<Granted>),
     /// What the queue still gives this application has changed.
     Headroom(Resources),
     /// The ResourceManager has taken requests for so many new containers, in so many rows.

@@ -3,6 +3,8 @@
 //! It asks, gives back and finishes as the loop orders, and tells it what came: containers with
 //! their tokens, ends of containers, silence.
 
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use policy::lifecycle::{Event, KillReason};
@@ -76,6 +78,10 @@ pub(crate) struct ResourceManager {
     hurry: bool,
     /// YARN takes us for dead after twice this.
     patience: Duration,
+    orders: mpsc::Receiver<Order>,
+    /// Orders that came while news waited to be heard, the oldest first. Bounded by what the loop
+    /// makes of the news that it hears meanwhile.
+    backlog: VecDeque<Order>,
     news: NewsSender,
 }
 
@@ -88,6 +94,7 @@ impl ResourceManager {
         port: u16,
         expiry: Duration,
         label: Option<String>,
+        orders: mpsc::Receiver<Order>,
         news: NewsSender,
     ) -> Self {
         Self {
@@ -104,12 +111,14 @@ impl ResourceManager {
             in_doubt: false,
             hurry: false,
             patience: expiry / 2,
+            orders,
+            backlog: VecDeque::new(),
             news,
         }
     }
 
     /// Heartbeats until it has finished, or nobody gives orders any more.
-    pub(crate) async fn run(mut self, mut orders: mpsc::Receiver<Order>) {
+    pub(crate) async fn run(mut self) {
         let mut heard = Instant::now();
         let mut ordered = Instant::now();
         loop {
@@ -118,7 +127,7 @@ impl ResourceManager {
                 Err(error) if error.is_attempt_gone() => {
                     tracing::error!("this attempt is over: {error}");
                     let over = Event::KillRequested(KillReason::Terminated);
-                    let _heard = self.news.send(News::Machine(over)).await.is_ok();
+                    self.tell(News::Machine(over)).await;
                     return;
                 }
                 Err(error) if error.is_not_registered() => {
@@ -130,7 +139,7 @@ impl ResourceManager {
                     if heard.elapsed() > self.patience {
                         let silent = millis(heard.elapsed());
                         let lost = Event::ResourceManagerLost { silent };
-                        let _heard = self.news.send(News::Machine(lost)).await.is_ok();
+                        self.tell(News::Machine(lost)).await;
                         heard = Instant::now();
                     }
                 }
@@ -140,25 +149,46 @@ impl ResourceManager {
                 true => BUSY_LONG,
                 false => IDLE,
             };
-            let order = tokio::select! {
-                order = orders.recv() => order,
-                () = sleep(pause) => continue,
+            let order = match self.backlog.pop_front() {
+                Some(order) => Some(order),
+                None => tokio::select! {
+                    order = self.orders.recv() => order,
+                    () = sleep(pause) => continue,
+                },
             };
             ordered = Instant::now();
+            let Some(order) = order else {
+                return;
+            };
+            if self.obey(order).await.is_break() {
+                return;
+            }
+        }
+    }
+
+    /// Takes `first` in and whatever else has been ordered by now, so that one call carries all of
+    /// it. The order to finish waits for that call.
+    async fn obey(&mut self, first: Order) -> ControlFlow<()> {
+        let mut next = Some(first);
+        let mut something = false;
+        while let Some(order) = next {
             match order {
-                None => return,
-                Some(Order::Ask(asking)) => {
+                Order::Ask(asking) => {
                     let fresh = u32::try_from(asking.fresh().count()).unwrap_or(u32::MAX);
                     self.asks = self.asks.saturating_add(fresh);
                     self.table.replace(&asking);
                 }
-                Some(Order::Release(containers)) => self.releases.extend(containers),
-                Some(Order::Hurry) => self.hurry = true,
-                Some(Order::Finish {
+                Order::Release(containers) => self.releases.extend(containers),
+                Order::Hurry => self.hurry = true,
+                last @ Order::Finish { .. } if something => {
+                    self.backlog.push_front(last);
+                    break;
+                }
+                Order::Finish {
                     status,
                     diagnostics,
                     done,
-                }) => {
+                } => {
                     // As long as the ResourceManager would wait for us, and it may be restarting.
                     let finish = timeout(self.patience, self.finish(status, &diagnostics));
                     self.counts.unregistered = finish.await.unwrap_or(false);
@@ -166,9 +196,28 @@ impl ResourceManager {
                         tracing::error!("could not unregister: YARN will judge by our exit");
                     }
                     let _awaited = done.send(self.counts).is_ok();
-                    return;
+                    return ControlFlow::Break(());
                 }
             }
+            something = true;
+            let waiting = self.backlog.pop_front();
+            next = waiting.or_else(|| self.orders.try_recv().ok());
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Tells the loop, which may itself be waiting for a place among the orders: these are taken
+    /// meanwhile, so that the two never wait for each other.
+    async fn tell(&mut self, news: News) {
+        let place = loop {
+            tokio::select! {
+                place = self.news.reserve() => break place,
+                Some(order) = self.orders.recv() => self.backlog.push_back(order),
+            }
+        };
+        // Without a loop there is nobody to tell.
+        if let Ok(place) = place {
+            place.send(news);
         }
     }
 
@@ -205,7 +254,7 @@ impl ResourceManager {
         };
         self.in_doubt = false;
         if let Some(asked) = self.asked.take() {
-            let _heard = self.news.send(asked).await.is_ok();
+            self.tell(asked).await;
         }
         self.take_in(answer).await;
         Ok(())
@@ -221,15 +270,20 @@ impl ResourceManager {
 
     async fn take_in(&mut self, answer: AllocateResponse) {
         let _changed = self.nm_tokens.keep(answer.nm_tokens);
-        for container in answer.allocated {
-            let (id, host) = (container.allocation_request_id, &container.node.host);
-            let round = self.table.served(id, host);
-            let granted = Granted {
-                nm_token: self.nm_tokens.of(&container.node).cloned(),
-                round: round.unwrap_or_default(),
-                container,
-            };
-            let _heard = self.news.send(News::Granted(granted)).await.is_ok();
+        let allocated = answer.allocated.into_iter();
+        let granted: Vec<Granted> = allocated
+            .map(|container| {
+                let (id, host) = (container.allocation_request_id, &container.node.host);
+                let round = self.table.served(id, host);
+                Granted {
+                    nm_token: self.nm_tokens.of(&container.node).cloned(),
+                    round: round.unwrap_or_default(),
+                    container,
+                }
+            })
+            .collect();
+        if !granted.is_empty() {
+            self.tell(News::Granted(granted)).await;
         }
         for status in answer.completed {
             let ended = Event::ContainerEnded {
@@ -237,16 +291,16 @@ impl ResourceManager {
                 status: status.exit_status,
                 diagnostics: status.diagnostics,
             };
-            let _heard = self.news.send(News::Machine(ended)).await.is_ok();
+            self.tell(News::Machine(ended)).await;
         }
         if self.headroom.as_ref() != Some(&answer.headroom) {
             let headroom = News::Headroom(nodes::amount(&answer.headroom));
-            let _heard = self.news.send(headroom).await.is_ok();
+            self.tell(headroom).await;
             self.headroom = Some(answer.headroom);
         }
         if answer.command == Some(AmCommand::Shutdown) {
             let over = Event::KillRequested(KillReason::Terminated);
-            let _heard = self.news.send(News::Machine(over)).await.is_ok();
+            self.tell(News::Machine(over)).await;
         }
     }
 
@@ -267,3 +321,6 @@ impl ResourceManager {
 fn millis(span: Duration) -> Millis {
     Millis(u64::try_from(span.as_millis()).unwrap_or(u64::MAX))
 }
+
+#[cfg(test)]
+mod tests;

@@ -82,8 +82,8 @@ pub async fn serve(seat: Seat, place: Place, ending: CancellationToken) -> Resul
     let (rm_orders, rm_inbox) = mpsc::channel(ORDER_QUEUE);
     let expiry = Duration::from_millis(description.am_expiry_ms);
     let label = description.node_label.clone();
-    let rm = ResourceManager::new(rm, host, port, expiry, label, news.clone());
-    tasks.spawn(rm.run(rm_inbox));
+    let rm = ResourceManager::new(rm, host, port, expiry, label, rm_inbox, news.clone());
+    tasks.spawn(rm.run());
     tasks.spawn(end(ending, leaving.clone(), news.clone()));
 
     let demand = demand(&seat, step)?;

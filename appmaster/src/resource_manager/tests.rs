@@ -1,0 +1,211 @@
+//! The task against a scheduler that answers by a script.
+
+use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex};
+
+use credentials::Token;
+use proto_hadoop::server::{
+    AllocateAnswer, AllocateCall, AmRmIdentifier, ApplicationMasterService, Door, Faults,
+    FinishCall, Keyring, MasterKey, Protocol, Refusal, RegisterCall, Server,
+};
+use proto_hadoop::yarn::{
+    AllocateRequest, Container, ContainerState, ContainerStatus, Counted, Registration,
+};
+use proto_hadoop::{AppAttemptId, ApplicationId, NodeId};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use super::*;
+
+/// Whatever a test waits for comes within this.
+const SOON: Duration = Duration::from_secs(10);
+const ATTEMPT: AppAttemptId = AppAttemptId {
+    application: ApplicationId {
+        cluster_timestamp: 1,
+        id: 1,
+    },
+    attempt: 1,
+};
+
+/// What is answered to the next allocate calls; then nothing is to be told.
+type Answers = VecDeque<Result<AllocateResponse, Refusal>>;
+
+struct Script {
+    key: MasterKey,
+    answers: Mutex<Answers>,
+    heard: Mutex<Vec<AllocateRequest>>,
+}
+
+impl Keyring for Script {
+    fn password(&self, identifier: &[u8]) -> Result<Vec<u8>, Refusal> {
+        Ok(self.key.sign(identifier))
+    }
+}
+
+impl ApplicationMasterService for Script {
+    fn register(&self, _token: &[u8], _call: RegisterCall) -> Result<Registration, Refusal> {
+        Ok(Registration {
+            maximum: Resource::new(4096, 4),
+            queue: "default".into(),
+            counted: Counted::Memory,
+            resource_types: Vec::new(),
+            previous_containers: Vec::new(),
+            nm_tokens: Vec::new(),
+        })
+    }
+
+    fn allocate(&self, _token: &[u8], call: AllocateCall) -> Result<AllocateAnswer, Refusal> {
+        self.heard.lock().unwrap().push(call.request);
+        let answer = self.answers.lock().unwrap().pop_front();
+        Ok(AllocateAnswer {
+            response_id: call.response_id + 1,
+            response: answer.unwrap_or_else(|| Ok(AllocateResponse::default()))?,
+            token: None,
+        })
+    }
+
+    fn finish(&self, _token: &[u8], _call: FinishCall) -> Result<bool, Refusal> {
+        Ok(true)
+    }
+}
+
+/// The task under test between a scripted scheduler and a test that plays the loop.
+struct Stage {
+    script: Arc<Script>,
+    news: mpsc::Receiver<News>,
+    orders: mpsc::Sender<Order>,
+    _server: Server,
+    _task: JoinSet<()>,
+}
+
+impl Stage {
+    /// `places` in either queue.
+    async fn new(answers: Answers, places: usize) -> Self {
+        let script = Arc::new(Script {
+            key: MasterKey::generate(1),
+            answers: Mutex::new(answers),
+            heard: Mutex::default(),
+        });
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let protocol = Protocol::application_master(Arc::clone(&script));
+        let door = Door::Token(Arc::clone(&script) as _);
+        let server = Server::start(listener, protocol, door, Faults::default()).unwrap();
+        let token = AmRmIdentifier::token(ATTEMPT, &script.key);
+        let client = ApplicationMasterClient::new(vec![server.address().to_string()], token);
+        let (news_sender, news) = mpsc::channel(places);
+        let (orders, order_receiver) = mpsc::channel(places);
+        let expiry = Duration::from_secs(600);
+        let host = "here".to_owned();
+        let task = ResourceManager::new(client, host, 1, expiry, None, order_receiver, news_sender);
+        let mut tasks = JoinSet::new();
+        tasks.spawn(task.run());
+        Self {
+            script,
+            news,
+            orders,
+            _server: server,
+            _task: tasks,
+        }
+    }
+
+    async fn hear(&mut self) -> News {
+        timeout(SOON, self.news.recv()).await.unwrap().unwrap()
+    }
+
+    async fn order(&self, order: Order) {
+        timeout(SOON, self.orders.send(order))
+            .await
+            .unwrap()
+            .unwrap();
+    }
+
+    /// What the scheduler has heard, the calls that said nothing aside.
+    fn heard(&self) -> Vec<AllocateRequest> {
+        let heard = self.script.heard.lock().unwrap();
+        let said = |call: &&AllocateRequest| !call.asks.is_empty() || !call.releases.is_empty();
+        heard.iter().filter(said).cloned().collect()
+    }
+}
+
+fn id(number: i64) -> proto_hadoop::ContainerId {
+    proto_hadoop::ContainerId {
+        attempt: ATTEMPT,
+        id: number,
+    }
+}
+
+fn container(number: i64) -> Container {
+    let node = NodeId {
+        host: format!("n{number}"),
+        port: 1,
+    };
+    Container {
+        id: id(number),
+        http_address: String::new(),
+        node,
+        resource: Resource::new(1024, 1),
+        priority: 1,
+        allocation_request_id: 1,
+        token: Token {
+            identifier: Vec::new(),
+            password: Vec::new(),
+            kind: "ContainerToken".into(),
+            service: String::new(),
+        },
+    }
+}
+
+#[tokio::test]
+async fn a_loop_that_orders_more_than_is_taken_and_a_task_that_tells_more_than_is_heard_go_on() {
+    let ended = |number: i64| ContainerStatus {
+        id: id(number),
+        state: ContainerState::Complete,
+        exit_status: -100,
+        diagnostics: String::new(),
+    };
+    let answer = AllocateResponse {
+        completed: (1..=200).map(ended).collect(),
+        ..AllocateResponse::default()
+    };
+    let mut stage = Stage::new(VecDeque::from([Ok(answer)]), 2).await;
+    let mut left = 200;
+    while left > 0 {
+        if let News::Machine(Event::ContainerEnded { .. }) = stage.hear().await {
+            left -= 1;
+            for again in 0..3 {
+                stage.order(Order::Release(vec![id(1000 + again)])).await;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_containers_of_one_answer_are_one_piece_of_news_and_go_back_in_one_call() {
+    let answer = AllocateResponse {
+        allocated: (1..=2000).map(container).collect(),
+        ..AllocateResponse::default()
+    };
+    let mut stage = Stage::new(VecDeque::from([Ok(answer)]), 64).await;
+    let granted = loop {
+        if let News::Granted(granted) = stage.hear().await {
+            break granted;
+        }
+    };
+    assert_eq!(granted.len(), 2000);
+    for half in granted.chunks(1000) {
+        let ids = half.iter().map(|granted| granted.container.id).collect();
+        stage.orders.try_send(Order::Release(ids)).ok().unwrap();
+    }
+    let (done, finished) = oneshot::channel();
+    let finish = Order::Finish {
+        status: FinalApplicationStatus::Succeeded,
+        diagnostics: String::new(),
+        done,
+    };
+    stage.order(finish).await;
+    let finished = timeout(SOON, finished).await.unwrap().unwrap();
+    assert!(finished.unregistered);
+    let heard = stage.heard();
+    assert_eq!(heard.len(), 1);
+    assert_eq!(heard[0].releases.len(), 2000);
+}
