@@ -263,7 +263,11 @@ impl ResourceManager {
     /// A ResourceManager that has restarted knows the attempt but none of its requests.
     async fn register_again(&mut self) {
         match self.client.register(&self.host, Some(self.port), "").await {
-            Ok(_registration) => self.table.forgotten(),
+            Ok(_registration) => {
+                self.table.forgotten();
+                let restarted = Event::ResourceManagerRestarted;
+                self.tell(News::Machine(restarted)).await;
+            }
             Err(error) => tracing::warn!("registerApplicationMaster: {error}"),
         }
     }

@@ -181,6 +181,37 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
+    async fn a_restart_keeps_the_containers_that_run_and_forgets_the_others_without_a_word() {
+        let mini = Mini::start(1).await;
+        let mut master = registered(&mini).await;
+        let got = master.get(anywhere(1024, 2, 1), 2).await;
+        master.start(&got[0], "sleep 60; true").await;
+        mini.cluster.resource_manager().restart();
+        mini.until(master.id, |report| report.usage.containers == 1)
+            .await;
+        master.register().await;
+
+        // Its node has a new ResourceManager by now.
+        let launch = ContainerLaunch::default();
+        let order = ContainerStart {
+            container: &got[1],
+            launch: &launch,
+        };
+        let outcome = master.node(&got[1].node).start(&[order]).await.unwrap();
+        let refused = &outcome.failed[0];
+        assert!(
+            format!("{refused:?}").contains("previous RM"),
+            "{refused:?}"
+        );
+        // All that the other does not use is free again.
+        assert_eq!(master.get(anywhere(3072, 1, 2), 1).await.len(), 1);
+        let running = mini.client.report(&master.id).await.unwrap();
+        assert_eq!(running.usage.containers, 2);
+        assert!(master.ended.is_empty(), "{:?}", master.ended);
+        mini.stop().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
     async fn nodes_come_back_to_a_resource_manager_that_forgot_them() {
         let mini = Mini::start(2).await;
         mini.cluster.resource_manager().forget();

@@ -90,8 +90,14 @@ impl ApplicationMasterClient {
             .channel
             .call("registerApplicationMaster", Idempotent, &request, plain)
             .await?;
+        let mut undelivered = stream.undelivered.take();
+        if let Some(undelivered) = &mut undelivered {
+            // Whoever registers again has not started them, and the ResourceManager that now has
+            // the registration does not know them.
+            undelivered.allocated.clear();
+        }
         *stream = Stream {
-            undelivered: stream.undelivered.take(),
+            undelivered,
             ..Stream::default()
         };
         Ok(registration)

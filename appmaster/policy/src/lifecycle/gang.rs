@@ -101,6 +101,17 @@ impl Gang {
         self.granted.len() < before
     }
 
+    /// Nothing that has come is there any more: what it was.
+    pub(super) fn forget(&mut self) -> Vec<ContainerId> {
+        let granted = std::mem::take(&mut self.granted);
+        granted.into_values().map(|grant| grant.container).collect()
+    }
+
+    /// What is wanted.
+    pub(super) const fn placement(&self) -> &Placement {
+        &self.placement
+    }
+
     /// Whether some share's container is neither there nor asked for.
     pub(super) fn has_a_gap(&self) -> bool {
         self.granted.len() + self.outstanding.len() < self.placement.shares.len()

@@ -35,6 +35,7 @@ impl Job {
                 *look_at = look_at.map(|_| now.max(next_look));
                 vec![self.granted_so_far()]
             }
+            Event::ResourceManagerRestarted => self.ask_anew(now),
             Event::Snapshot(view) if look_at.is_none() => self.place_rest(now, view),
             Event::SnapshotFailed(_) if look_at.is_none() => {
                 self.looked = now;
@@ -48,6 +49,33 @@ impl Job {
             }
             _ => Vec::new(),
         }
+    }
+
+    /// Containers that are not started are unknown to a ResourceManager that has restarted, and
+    /// their nodes would refuse them; nothing will ever be heard of them. The same is asked for again
+    /// as soon as the rate allows, without a look before: nodes take a while to come back, too.
+    fn ask_anew(&mut self, now: Millis) -> Vec<Action> {
+        let next_look = self.looked.plus(self.limits.reissue);
+        let State::Gathering { gang, look_at, .. } = &mut self.state else {
+            return Vec::new();
+        };
+        let forgotten = gang.forget();
+        if forgotten.is_empty() {
+            return Vec::new();
+        }
+        let mut actions = vec![Action::Release {
+            containers: forgotten,
+            why: Unused::Forgotten,
+        }];
+        if now < next_look {
+            *look_at = look_at.map(|_| next_look);
+            actions.push(self.granted_so_far());
+        } else {
+            let placement = gang.placement().clone();
+            self.looked = now;
+            actions.extend(self.ask(now, placement));
+        }
+        actions
     }
 
     fn granted_so_far(&self) -> Action {

@@ -136,6 +136,7 @@ impl Ranks {
             | Event::Joined(_)
             | Event::KillRequested(_)
             | Event::ResourceManagerLost { .. }
+            | Event::ResourceManagerRestarted
             | Event::Tick => None,
         }
     }

@@ -85,6 +85,10 @@ pub enum Event {
         /// The silence.
         silent: Millis,
     },
+    /// The ResourceManager has restarted and taken the registration again. Requests that it has
+    /// forgotten are repeated by whoever sends them; of the containers that it gave, it knows those
+    /// that were started.
+    ResourceManagerRestarted,
     /// Nothing happened, but time passed: see [`super::Job::wakes_at`].
     Tick,
 }
@@ -159,6 +163,8 @@ pub enum Unused {
     NotWanted,
     /// The others did not come in time.
     Incomplete,
+    /// The ResourceManager has restarted and does not know them any more.
+    Forgotten,
     /// The job ends before they were put to use.
     JobEnds,
 }
@@ -168,6 +174,7 @@ impl fmt::Display for Unused {
         f.write_str(match self {
             Self::NotWanted => "its node or its size is no longer wanted",
             Self::Incomplete => "the job's other containers did not come in time",
+            Self::Forgotten => "the ResourceManager has restarted and does not know them any more",
             Self::JobEnds => "the job ends",
         })
     }

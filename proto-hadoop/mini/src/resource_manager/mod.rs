@@ -20,7 +20,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use crate::MiniError;
-use books::Books;
+use books::{Books, now_ms};
 
 /// What kind of ResourceManager it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -197,13 +197,19 @@ impl ResourceManager {
         faults
     }
 
-    /// As after a restart with recovery: applications and nodes are known, but no ApplicationMaster
-    /// is registered, and nothing is asked for.
+    /// As after a restart with recovery: applications are known, but no ApplicationMaster is
+    /// registered, and nothing is asked for. Nodes have to register again, and bring the containers
+    /// that were started with them; the others are gone without a word, and nodes refuse them.
     pub fn restart(&self) {
         let mut books = self.desk.books();
+        books.started_ms = now_ms().max(books.started_ms + 1);
+        for node in books.nodes.values_mut() {
+            node.must_register();
+        }
         for application in books.applications.values_mut() {
             application.registered = false;
             application.asks.clear();
+            application.granted.clear();
             application.response_id = 0;
             application.last_answer = None;
         }

@@ -21,6 +21,8 @@ pub(super) struct Node {
     pub(super) heard_ms: i64,
     pub(super) response_id: i32,
     pub(super) last_answer: Option<HeartbeatAnswer>,
+    /// The ResourceManager was restarted since it registered.
+    pub(super) is_of_before: bool,
     /// For the next answer.
     pub(super) to_end: BTreeSet<ContainerId>,
     /// For the next answer.
@@ -40,9 +42,16 @@ impl Node {
             heard_ms,
             response_id: 0,
             last_answer: None,
+            is_of_before: false,
             to_end: BTreeSet::new(),
             over: BTreeSet::new(),
         }
+    }
+
+    /// Has to register again before it counts.
+    pub(super) fn must_register(&mut self) {
+        self.state = NodeState::Lost;
+        self.is_of_before = true;
     }
 
     pub(super) fn take(&mut self, resource: &Resource) {

@@ -32,12 +32,13 @@ impl ResourceTrackerService for Desk {
             });
         }
         let kept: BTreeSet<ContainerId> = registration.containers.iter().map(|c| c.id).collect();
-        lose(
-            &mut books,
-            &registration.node,
-            &kept,
-            "a node that was restarted",
-        );
+        let known = books.nodes.get(&registration.node);
+        if known.is_some_and(|node| node.is_of_before) {
+            forget(&mut books, &registration.node, &kept);
+        } else {
+            let whose = "a node that was restarted";
+            lose(&mut books, &registration.node, &kept, whose);
+        }
         let old = books.nodes.remove(&registration.node);
         let mut node = Node::new(registration.resource, registration.http_port, now_ms());
         if let Some(old) = old {
@@ -144,6 +145,29 @@ fn order(action: NodeAction, words: &str, interval: std::time::Duration) -> Hear
         applications_over: Vec::new(),
         containers_heard: Vec::new(),
         interval,
+    }
+}
+
+/// A ResourceManager that was restarted does not know the containers of `node` that are not in
+/// `kept`, ApplicationMasters' aside, which it keeps in its store.
+fn forget(books: &mut Books, node: &NodeId, kept: &BTreeSet<ContainerId>) {
+    let Books {
+        applications,
+        nodes,
+        ..
+    } = books;
+    let Some(place) = nodes.get_mut(node) else {
+        return;
+    };
+    for application in applications.values_mut() {
+        let master = application.master;
+        application.held.retain(|id, held| {
+            let stays = held.node != *node || kept.contains(id) || master == Some(*id);
+            if !stays {
+                place.give_back(&held.resource);
+            }
+            stays
+        });
     }
 }
 

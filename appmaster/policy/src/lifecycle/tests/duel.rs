@@ -25,6 +25,8 @@ struct Setup {
     by_age: bool,
     /// Nodes are lost, and come back, this many times.
     losses: u64,
+    /// The ResourceManager is restarted once.
+    restarts: bool,
     limits: Limits,
 }
 
@@ -43,6 +45,7 @@ enum Happening {
     Done(usize),
     NodeLost(usize),
     NodeBack(usize),
+    Restart,
 }
 
 struct Container {
@@ -111,6 +114,7 @@ impl Duel {
             reserving: draw(0, 1) == 1,
             by_age: draw(0, 1) == 1,
             losses: draw(0, 3),
+            restarts: draw(0, 3) == 0,
             limits: Limits {
                 reissue: Millis(draw(1_000, 5_000)),
                 gang: Millis(draw(5_000, 60_000)),
@@ -161,10 +165,29 @@ impl Duel {
             let begins = self.draw(0, 1_500);
             self.at(begins, Happening::Told(job, Event::Registered));
         }
+        if self.setup.restarts {
+            let at = self.draw(0, 90_000);
+            self.at(at, Happening::Restart);
+        }
         for _ in 0..self.setup.losses {
             let (at, node) = (self.draw(0, 90_000), self.draw(1, self.setup.nodes as u64));
             let node = usize::try_from(node - 1).unwrap();
             self.at(at, Happening::NodeLost(node));
+        }
+    }
+
+    /// It forgets the containers that are not started; the requests it is told again.
+    fn restart(&mut self) {
+        for node in &mut self.nodes {
+            node.reserved = None;
+        }
+        let started = &self.started;
+        self.containers.retain(|id, container| {
+            let of_job = started[container.job].as_ref();
+            of_job.is_some_and(|started| started.contains(id))
+        });
+        for job in 0..self.jobs.len() {
+            self.tell(job, Event::ResourceManagerRestarted);
         }
     }
 
@@ -230,6 +253,7 @@ impl Duel {
             Happening::Done(job) => self.done(job),
             Happening::NodeLost(node) => self.lose(node),
             Happening::NodeBack(node) => self.nodes[node].up = true,
+            Happening::Restart => self.restart(),
         }
     }
 
@@ -354,13 +378,15 @@ impl Duel {
                     Action::Release { containers, why } => match why {
                         Unused::NotWanted => self.outcome.unwanted += containers.len(),
                         Unused::Incomplete => self.outcome.incomplete += containers.len(),
-                        Unused::JobEnds => {}
+                        Unused::Forgotten | Unused::JobEnds => {}
                     },
                     Action::Finish(verdict) => match &verdict.cause {
                         None => self.outcome.succeeded += 1,
                         // A node was lost under it, or is lost and it cannot do without.
                         Some(Cause::ContainerEnded { status: -100, .. } | Cause::Impossible(_))
                             if self.setup.losses > 0 => {}
+                        // It was started before the job had heard of the restart.
+                        Some(Cause::StartFailed { .. }) if self.setup.restarts => {}
                         Some(cause) => panic!("{cause}"),
                     },
                     _ => {}
@@ -374,10 +400,17 @@ impl Duel {
                 let containers: BTreeSet<ContainerId> =
                     seats.into_iter().map(|seat| seat.container).collect();
                 for container in &containers {
-                    // A node may have been lost meanwhile; its end is on its way.
                     let there = self.containers.get(container);
                     assert!(there.is_none_or(|c| c.job == job));
-                    self.tell(job, Event::Joined(container.clone()));
+                    let answer = match there {
+                        Some(_) => Event::Joined(container.clone()),
+                        // The node, or its memory of it, is gone.
+                        None => Event::StartFailed {
+                            container: container.clone(),
+                            why: String::new(),
+                        },
+                    };
+                    self.tell(job, answer);
                 }
                 self.started[job] = Some(containers);
             }
@@ -455,12 +488,13 @@ fn fight(place: Place, wants: fn(&mut Demand)) {
     let mut sum = Outcome::default();
     for seed in 0..DUELS {
         let duel = Duel::new(seed, place, wants);
-        let (jobs, losses) = (duel.setup.jobs, duel.setup.losses);
+        let jobs = duel.setup.jobs;
+        let calm = duel.setup.losses == 0 && !duel.setup.restarts;
         let reissue = duel.setup.limits.reissue.0;
         let outcome = duel.run();
-        // A job ends without success only when a node takes it down.
+        // A job ends without success only when a node or the ResourceManager takes it down.
         assert!(
-            losses > 0 || outcome.succeeded == jobs,
+            !calm || outcome.succeeded == jobs,
             "seed {seed}: {outcome:?}"
         );
         let bound = usize::try_from(60_000 / reissue).unwrap() + 1;

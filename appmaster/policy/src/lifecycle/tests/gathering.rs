@@ -388,3 +388,49 @@ fn a_long_list_of_missing_hosts_is_cut() {
     );
     assert!(said.len() < 500);
 }
+
+#[test]
+fn what_a_restarted_resource_manager_has_forgotten_is_asked_for_again() {
+    let mut job = asked(where_there_is_room, 3, 4);
+    assert!(!starts(&job.step(Millis(100), granted(1, 1))));
+    assert!(!starts(&job.step(Millis(200), granted(2, 1))));
+    let actions = job.step(Millis(4_000), Event::ResourceManagerRestarted);
+    let forgotten = ["c1", "c2"].map(|id| ContainerId(id.into()));
+    assert_eq!(
+        actions[0],
+        Action::Release {
+            containers: forgotten.to_vec(),
+            why: Unused::Forgotten,
+        }
+    );
+    let Action::Ask {
+        round: 2,
+        placement,
+        held,
+        kept,
+    } = &actions[1]
+    else {
+        panic!("{actions:?}");
+    };
+    assert_eq!(hosts(placement), ["n1", "n2", "n3"]);
+    assert_eq!((held, kept), (&ids(&[]), &ids(&["n3"])));
+    // The third would have completed the gang.
+    assert!(!starts(&job.step(Millis(4_100), granted(3, 1))));
+    assert!(!starts(&job.step(Millis(4_200), granted(1, 2))));
+    assert!(starts(&job.step(Millis(4_300), granted(2, 2))));
+}
+
+#[test]
+fn after_a_restart_the_rate_of_asking_stays() {
+    let mut job = asked(where_there_is_room, 2, 4);
+    assert!(!starts(&job.step(Millis(100), granted(1, 1))));
+    let actions = job.step(Millis(500), Event::ResourceManagerRestarted);
+    assert_eq!(actions[0], released("c1", Unused::Forgotten));
+    assert!(!actions.iter().any(|a| matches!(a, Action::Ask { .. })));
+    let (at, actions) = look(&mut job, cluster(4, 0));
+    assert_eq!(at, Millis(3_000));
+    assert!(matches!(&actions[0], Action::Ask { round: 2, kept, .. } if *kept == ids(&["n2"])));
+    // Nothing that was forgotten: nothing to do.
+    let again = job.step(Millis(9_000), Event::ResourceManagerRestarted);
+    assert_eq!(again, []);
+}
