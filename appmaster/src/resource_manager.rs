@@ -28,6 +28,9 @@ const BUSY_LONG: Duration = Duration::from_millis(250);
 const BUSY_ENDS: Duration = Duration::from_secs(2);
 /// Between two calls otherwise. YARN expects one within ten minutes.
 const IDLE: Duration = Duration::from_secs(1);
+/// Refusals in a row after which the ResourceManager is believed, and the pause after each.
+const REFUSALS: u32 = 4;
+const REFUSED_PAUSE: Duration = Duration::from_millis(300);
 /// Between two tries to unregister, when one failed.
 const FINISH_PAUSE: Duration = Duration::from_millis(200);
 
@@ -75,6 +78,8 @@ pub(crate) struct ResourceManager {
     counts: Finished,
     /// The client keeps a call whose answer was lost, and repeats it before the next one.
     in_doubt: bool,
+    /// Calls in a row that were refused.
+    refusals: u32,
     hurry: bool,
     /// YARN takes us for dead after twice this.
     patience: Duration,
@@ -109,6 +114,7 @@ impl ResourceManager {
             headroom: None,
             counts: Finished::default(),
             in_doubt: false,
+            refusals: 0,
             hurry: false,
             patience: expiry / 2,
             orders,
@@ -123,7 +129,10 @@ impl ResourceManager {
         let mut ordered = Instant::now();
         loop {
             match self.allocate().await {
-                Ok(()) => heard = Instant::now(),
+                Ok(()) => {
+                    heard = Instant::now();
+                    self.refusals = 0;
+                }
                 Err(error) if error.is_attempt_gone() => {
                     tracing::error!("this attempt is over: {error}");
                     let over = Event::KillRequested(KillReason::Terminated);
@@ -133,6 +142,17 @@ impl ResourceManager {
                 Err(error) if error.is_not_registered() => {
                     tracing::warn!("the ResourceManager has restarted: registering again");
                     self.register_again().await;
+                }
+                Err(error) if error.class().is_some() => {
+                    // An answer, too: it has heard of us.
+                    heard = Instant::now();
+                    tracing::warn!("allocate: {error}");
+                    self.refusals = self.refusals.saturating_add(1);
+                    if self.refusals == REFUSALS {
+                        let words = error.to_string();
+                        let refused = Event::RequestsRefused { words };
+                        self.tell(News::Machine(refused)).await;
+                    }
                 }
                 Err(error) => {
                     tracing::warn!("allocate: {error}");
@@ -145,6 +165,7 @@ impl ResourceManager {
                 }
             }
             let pause = match self.hurry || !self.table.is_empty() {
+                _ if self.refusals > 0 => REFUSED_PAUSE,
                 true if ordered.elapsed() < BUSY_ENDS => BUSY,
                 true => BUSY_LONG,
                 false => IDLE,
@@ -239,15 +260,14 @@ impl ResourceManager {
                 ..AllocateRequest::default()
             }
         };
-        let answer = match self.client.allocate(request.clone()).await {
+        let answer = match self.client.allocate(request).await {
             Ok(answer) => answer,
             Err(error) => {
-                if error.class().is_some() {
-                    // Refused as a whole: nothing of it was taken.
-                    self.table.refused(request.asks);
-                    self.releases.extend(request.releases);
-                } else {
-                    self.in_doubt = true;
+                self.in_doubt = error.class().is_none();
+                // As a whole: nothing of it was taken.
+                if let Some(refused) = self.client.take_refused().await {
+                    self.table.refused(refused.asks);
+                    self.releases.extend(refused.releases);
                 }
                 return Err(error);
             }

@@ -25,7 +25,7 @@ pub(crate) fn exit_code(verdict: &Verdict) -> u8 {
         | Cause::LinkLost { .. }
         | Cause::Misbehaved { .. }
         | Cause::ResourceManagerLost { .. } => Exit::Lost.code(),
-        Cause::Impossible(_) => Exit::Impossible.code(),
+        Cause::Impossible(_) | Cause::RequestsRefused { .. } => Exit::Impossible.code(),
         Cause::NotInTime { .. } | Cause::NoRoomInTime { .. } => Exit::NotInTime.code(),
         Cause::Killed(KillReason::Interrupted) => Exit::Interrupted.code(),
         // As the shell says of a program that writes into a closed pipe.

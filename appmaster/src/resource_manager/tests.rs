@@ -1,11 +1,13 @@
 //! The task against a scheduler that answers by a script.
 
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 
 use credentials::Token;
+use policy::{NodeShare, Placement};
 use proto_hadoop::server::{
-    AllocateAnswer, AllocateCall, AmRmIdentifier, ApplicationMasterService, Door, Faults,
+    AllocateAnswer, AllocateCall, AmRmIdentifier, ApplicationMasterService, Door, Fault, Faults,
     FinishCall, Keyring, MasterKey, Protocol, Refusal, RegisterCall, Server,
 };
 use proto_hadoop::yarn::{
@@ -72,6 +74,7 @@ impl ApplicationMasterService for Script {
 /// The task under test between a scripted scheduler and a test that plays the loop.
 struct Stage {
     script: Arc<Script>,
+    faults: Faults,
     news: mpsc::Receiver<News>,
     orders: mpsc::Sender<Order>,
     _server: Server,
@@ -87,9 +90,10 @@ impl Stage {
             heard: Mutex::default(),
         });
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let faults = Faults::default();
         let protocol = Protocol::application_master(Arc::clone(&script));
         let door = Door::Token(Arc::clone(&script) as _);
-        let server = Server::start(listener, protocol, door, Faults::default()).unwrap();
+        let server = Server::start(listener, protocol, door, faults.clone()).unwrap();
         let token = AmRmIdentifier::token(ATTEMPT, &script.key);
         let client = ApplicationMasterClient::new(vec![server.address().to_string()], token);
         let (news_sender, news) = mpsc::channel(places);
@@ -101,6 +105,7 @@ impl Stage {
         tasks.spawn(task.run());
         Self {
             script,
+            faults,
             news,
             orders,
             _server: server,
@@ -208,4 +213,75 @@ async fn the_containers_of_one_answer_are_one_piece_of_news_and_go_back_in_one_c
     let heard = stage.heard();
     assert_eq!(heard.len(), 1);
     assert_eq!(heard[0].releases.len(), 2000);
+}
+
+fn refusal() -> Refusal {
+    Refusal::yarn(
+        "InvalidLabelResourceRequestException",
+        "no access to label gpu",
+    )
+}
+
+/// One container of 1 GiB on one node.
+fn asking() -> Asking {
+    Asking {
+        round: 1,
+        placement: Placement {
+            shares: vec![NodeShare {
+                node: policy::NodeId("n1:1".into()),
+                host: "n1".into(),
+                rack: "/r".into(),
+                processes: 1,
+                ask: policy::Resources::new(1024, 1),
+            }],
+        },
+        held: BTreeSet::new(),
+        kept: BTreeSet::new(),
+    }
+}
+
+#[tokio::test]
+async fn requests_that_are_refused_again_and_again_are_told_with_the_words_of_the_refusal() {
+    let mut stage = Stage::new(VecDeque::new(), 64).await;
+    stage
+        .script
+        .answers
+        .lock()
+        .unwrap()
+        .extend((0..9).map(|_| Err(refusal())));
+    stage.order(Order::Ask(asking())).await;
+    let began = Instant::now();
+    let words = loop {
+        match stage.hear().await {
+            News::Machine(Event::RequestsRefused { words }) => break words,
+            News::Asked { .. } => panic!("nothing was taken"),
+            _ => {}
+        }
+    };
+    assert!(words.ends_with("no access to label gpu"), "{words}");
+    assert!(
+        began.elapsed() < Duration::from_secs(3),
+        "{:?}",
+        began.elapsed()
+    );
+}
+
+#[tokio::test]
+async fn a_request_in_doubt_that_is_refused_when_repeated_is_made_again() {
+    let mut stage = Stage::new(VecDeque::new(), 64).await;
+    // The answer to the first call: the next one is made for the order.
+    assert!(matches!(stage.hear().await, News::Headroom(_)));
+    // A call that is cut has run; the channel repeats it once.
+    stage.faults.next("allocate", Fault::Cut(5));
+    stage.faults.next("allocate", Fault::Cut(5));
+    stage.faults.next("allocate", Fault::Refused(refusal()));
+    stage.order(Order::Ask(asking())).await;
+    loop {
+        if let News::Asked { containers, rows } = stage.hear().await {
+            assert_eq!((containers, rows), (1, 3));
+            break;
+        }
+    }
+    let rows: Vec<usize> = stage.heard().iter().map(|call| call.asks.len()).collect();
+    assert_eq!(rows, [3, 3, 3]);
 }

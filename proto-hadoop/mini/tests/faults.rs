@@ -150,6 +150,28 @@ mod tests {
         mini.stop().await;
     }
 
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_refused_request_is_handed_back_also_when_it_was_the_repeated_one() {
+        let mini = Mini::start(1).await;
+        let master = registered(&mini).await;
+        let faults = mini.cluster.resource_manager().scheduler_faults().clone();
+        let request = AllocateRequest {
+            asks: anywhere(1024, 1, 1),
+            ..AllocateRequest::default()
+        };
+        let refusal = Fault::Refused(Refusal::new("java.lang.NullPointerException", "a test"));
+        faults.next("allocate", Fault::Dead);
+        let error = fails(master.client.allocate(request.clone())).await;
+        assert_eq!(error.class(), None);
+        assert_eq!(master.client.take_refused().await, None);
+        faults.next("allocate", refusal);
+        let error = fails(master.client.allocate(AllocateRequest::default())).await;
+        assert_eq!(error.class(), Some("java.lang.NullPointerException"));
+        assert_eq!(master.client.take_refused().await, Some(request));
+        assert_eq!(master.client.take_refused().await, None);
+        mini.stop().await;
+    }
+
     async fn registered(mini: &Mini) -> Master {
         let master = mini.master().await;
         master.register().await;

@@ -49,6 +49,8 @@ struct Stream {
     unanswered: Option<AllocateRequest>,
     /// Seen, but not yet handed to the caller.
     undelivered: Option<AllocateResponse>,
+    /// The newest that the server has refused.
+    refused: Option<AllocateRequest>,
 }
 
 impl ApplicationMasterClient {
@@ -98,6 +100,7 @@ impl ApplicationMasterClient {
         }
         *stream = Stream {
             undelivered,
+            refused: stream.refused.take(),
             ..Stream::default()
         };
         Ok(registration)
@@ -114,6 +117,13 @@ impl ApplicationMasterClient {
         }
         self.send(&mut stream, request).await?;
         Ok(stream.undelivered.take().unwrap_or_default())
+    }
+
+    /// The request of the last [`allocate`](Self::allocate) that the server refused with an
+    /// exception: nothing of it was taken, and it is not repeated. It may be that of an earlier call,
+    /// which was in doubt until then; the call that brought the refusal was not sent in that case.
+    pub async fn take_refused(&self) -> Option<AllocateRequest> {
+        self.stream.lock().await.refused.take()
     }
 
     async fn send(&self, stream: &mut Stream, request: AllocateRequest) -> Result<(), CallError> {
@@ -141,7 +151,7 @@ impl ApplicationMasterClient {
             Err(error) => {
                 // The server's own answer: this call is over, and repeating it would not help.
                 if error.class().is_some() {
-                    stream.unanswered = None;
+                    stream.refused = stream.unanswered.take();
                 }
                 return Err(error);
             }

@@ -101,6 +101,11 @@ pub enum Cause {
     },
     /// The cluster can never give what the job wants.
     Impossible(Rejection),
+    /// The ResourceManager does not take the requests.
+    RequestsRefused {
+        /// Its words.
+        words: String,
+    },
     /// Some containers did not come in time.
     NotInTime {
         /// How long the job had waited.
@@ -225,6 +230,11 @@ impl fmt::Display for Cause {
             ),
             Self::Misbehaved { host, what } => write!(f, "the launcher on {host} {what}"),
             Self::Impossible(rejection) => rejection.fmt(f),
+            Self::RequestsRefused { words } => write!(
+                f,
+                "the ResourceManager refuses what this job asks of it: {}",
+                one_line(words)
+            ),
             Self::NotInTime {
                 waited,
                 missing,

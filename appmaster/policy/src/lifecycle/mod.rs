@@ -178,6 +178,13 @@ impl Job {
         if let Event::ResourceManagerLost { silent } = event {
             return self.fail(now, Cause::ResourceManagerLost { silent });
         }
+        if let Event::RequestsRefused { words } = event {
+            return match self.state {
+                // It has all that it needs.
+                State::Starting { .. } | State::Running { .. } => Vec::new(),
+                _ => self.fail(now, Cause::RequestsRefused { words }),
+            };
+        }
         if matches!(event, Event::Tick) && self.give_up_at.is_some_and(|at| now >= at) {
             return self.give_up(now);
         }

@@ -137,6 +137,7 @@ impl Ranks {
             | Event::KillRequested(_)
             | Event::ResourceManagerLost { .. }
             | Event::ResourceManagerRestarted
+            | Event::RequestsRefused { .. }
             | Event::Tick => None,
         }
     }

@@ -85,6 +85,11 @@ pub enum Event {
         /// The silence.
         silent: Millis,
     },
+    /// The ResourceManager refuses what is asked of it, again and again.
+    RequestsRefused {
+        /// Its words.
+        words: String,
+    },
     /// The ResourceManager has restarted and taken the registration again. Requests that it has
     /// forgotten are repeated by whoever sends them; of the containers that it gave, it knows those
     /// that were started.

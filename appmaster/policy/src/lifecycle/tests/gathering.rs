@@ -434,3 +434,21 @@ fn after_a_restart_the_rate_of_asking_stays() {
     let again = job.step(Millis(9_000), Event::ResourceManagerRestarted);
     assert_eq!(again, []);
 }
+
+#[test]
+fn a_job_whose_requests_are_refused_ends_and_one_that_runs_goes_on() {
+    let refused = || Event::RequestsRefused {
+        words: "no such label".into(),
+    };
+    let mut job = asked(where_there_is_room, 2, 2);
+    assert!(!starts(&job.step(Millis(100), granted(1, 1))));
+    let actions = job.step(Millis(200), refused());
+    assert_eq!(actions[0], released("c1", Unused::JobEnds));
+    let said = verdict(&actions).unwrap();
+    assert!(
+        said.ends_with("refuses what this job asks of it: no such label"),
+        "{said}"
+    );
+
+    assert_eq!(running().step(Millis(300), refused()), []);
+}
