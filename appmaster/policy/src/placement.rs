@@ -1,6 +1,6 @@
 //! The answer of a policy: a placement, or how much was missing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::{Demand, MiB, Mode, NodeId, Rank, Resources};
 
@@ -40,12 +40,25 @@ impl Placement {
         })
     }
 
-    /// The same shares in the order of the user's list, where `demand`'s mode keeps the listed hosts:
-    /// containers that came early stand first in [`crate::allocate::place`]'s answer, which is not
-    /// the order in which the user wants the ranks. Unchanged in the other modes.
+    /// The same shares in the order of the user's list, where `demand`'s mode keeps the listed hosts,
+    /// or the listed numbers of processes: containers that came early stand first in
+    /// [`crate::allocate::place`]'s answer, which is not the order in which the user wants the ranks.
+    /// Shares of one number stay in their order. Unchanged in the other modes.
     #[must_use]
     pub fn in_order_of_list(mut self, demand: &Demand) -> Self {
-        if matches!(demand.mode, Mode::None | Mode::Dist) {
+        if demand.mode == Mode::Loc {
+            let mut entries: BTreeMap<u32, VecDeque<usize>> = BTreeMap::new();
+            for (place, entry) in demand.listed.iter().enumerate() {
+                entries.entry(entry.processes).or_default().push_back(place);
+            }
+            let last = demand.listed.len();
+            let mut place = |share: &NodeShare| {
+                let of_this_number = entries.get_mut(&share.processes);
+                of_this_number.and_then(VecDeque::pop_front).unwrap_or(last)
+            };
+            // Each key is taken once.
+            self.shares.sort_by_cached_key(|share| place(share));
+        } else if matches!(demand.mode, Mode::None | Mode::Dist) {
             let hosts = demand.listed.iter().enumerate();
             let place: BTreeMap<&str, usize> = hosts
                 .filter_map(|(place, entry)| Some((entry.host.as_deref()?, place)))
@@ -239,5 +252,42 @@ impl Rejection {
             self,
             Self::NoRoomNow { .. } | Self::NoNodes | Self::BesideHeld { .. }
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use super::*;
+    use crate::Listed;
+
+    #[test]
+    fn in_mode_loc_ranks_follow_the_listed_numbers_whichever_container_came_first() {
+        let share = |host: &str, processes: u32| NodeShare {
+            node: NodeId(format!("{host}:1")),
+            host: host.into(),
+            rack: "/r".into(),
+            processes,
+            ask: Resources::new(1024, 1),
+        };
+        let listed = [2, 6, 2, 1].map(|processes| Listed {
+            host: None,
+            processes,
+        });
+        let demand = Demand {
+            mode: Mode::Loc,
+            listed: listed.to_vec(),
+            ..Demand::anywhere(NonZeroU32::new(11).unwrap(), Resources::new(1024, 1))
+        };
+        let placement = Placement {
+            shares: vec![share("d", 1), share("a", 2), share("b", 6), share("c", 2)],
+        };
+        let in_order = placement.in_order_of_list(&demand);
+        let ranks: Vec<(&str, u32)> = in_order
+            .ranks()
+            .map(|(share, ranks)| (share.host.as_str(), ranks[0].0))
+            .collect();
+        assert_eq!(ranks, [("a", 0), ("b", 2), ("c", 8), ("d", 10)]);
     }
 }
