@@ -38,6 +38,14 @@ impl Cores {
         }
     }
 
+    /// Whole ones, at least one of a quota that is less; 0: no limit is known.
+    pub(crate) fn whole(self) -> u32 {
+        match self.milli {
+            u64::MAX => 0,
+            milli => u32::try_from((milli / MILLI).max(1)).unwrap_or(u32::MAX),
+        }
+    }
+
     pub(crate) fn are_outnumbered_by(self, ranks: usize) -> bool {
         let ranks = u64::try_from(ranks).unwrap_or(u64::MAX);
         ranks.saturating_mul(MILLI) > self.milli
@@ -45,7 +53,7 @@ impl Cores {
 }
 
 /// Cores of the affinity mask; 0: unknown.
-pub(crate) fn in_mask() -> u32 {
+fn in_mask() -> u32 {
     let Ok(mask) = sched_getaffinity(Pid::from_raw(0)) else {
         return 0;
     };
@@ -148,6 +156,8 @@ mod tests {
     fn outnumbered_means_more_ranks_than_cores() {
         assert!(Cores { milli: 1500 }.are_outnumbered_by(2));
         assert!(!Cores { milli: 2000 }.are_outnumbered_by(2));
+        let whole = [250, 1000, 2999, u64::MAX].map(|milli| Cores { milli }.whole());
+        assert_eq!(whole, [1, 1, 2, 0]);
         assert!(Cores::usable().are_outnumbered_by(usize::MAX));
     }
 }

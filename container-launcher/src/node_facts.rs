@@ -3,13 +3,13 @@
 use job::wire::NodeFacts;
 use nix::unistd::gethostname;
 
-use crate::cores;
+use crate::cores::Cores;
 
 /// Looks at the node this process runs on.
 pub(crate) fn read() -> NodeFacts {
     NodeFacts {
         glibc: glibc(),
-        cores: cores::in_mask(),
+        cores: Cores::usable().whole(),
         hostname: hostname(),
     }
 }
