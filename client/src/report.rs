@@ -2,13 +2,14 @@
 
 use std::convert::identity;
 use std::fs::{File, Metadata};
-use std::io::{self, BufWriter, ErrorKind, Read as _, Write};
+use std::io::{self, BufReader, BufWriter, ErrorKind, Read as _, Write};
 use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use job::exit::Exit;
 use job::report::Report;
+use serde::de::DeserializeOwned;
 use tempfile::{Builder, NamedTempFile};
 use tokio::task::spawn_blocking;
 
@@ -119,14 +120,12 @@ impl Destination {
     }
 }
 
-/// The report at `path`; `None` when there is none that can be read. One that was written into a pipe
-/// is its reader's.
-pub(crate) fn read(path: &Path) -> Option<Report> {
+/// The report at `path`, or as much of it as `R` has; `None` when there is none that can be read. One
+/// that was written into a pipe is its reader's.
+pub(crate) fn read<R: DeserializeOwned>(path: &Path) -> Option<R> {
     path.metadata().ok().filter(Metadata::is_file)?;
-    let mut text = Vec::new();
     let file = File::open(path).ok()?;
-    file.take(BYTES_MAX).read_to_end(&mut text).ok()?;
-    serde_json::from_slice(&text).ok()
+    serde_json::from_reader(BufReader::new(file.take(BYTES_MAX))).ok()
 }
 
 /// How something comes to lie at a path.
@@ -272,7 +271,7 @@ mod tests {
         assert_eq!(std::fs::read(&file).unwrap(), b"old");
         assert_eq!(write(destination, own(0).with(""), 0).await, 0);
         assert!(link.is_symlink());
-        assert_eq!(read(&file).unwrap(), own(0).with(""));
+        assert_eq!(read::<Report>(&file).unwrap(), own(0).with(""));
         let mode = file.metadata().unwrap().permissions().mode();
         assert_ne!(
             mode & 0o040,
@@ -298,7 +297,7 @@ mod tests {
         }
         let null = open(Path::new("/dev/null"), &mut signals).await.unwrap();
         assert_eq!(write(null, own(0).with(""), 0).await, 0);
-        assert!(read(nowhere).is_none());
+        assert!(read::<Report>(nowhere).is_none());
     }
 
     #[tokio::test]
@@ -306,7 +305,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pipe");
         nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
-        assert!(read(&path).is_none(), "a pipe is not read");
+        assert!(read::<Report>(&path).is_none(), "a pipe is not read");
         let mut signals = Signals::listen().unwrap();
         let reader = tokio::process::Command::new("cat")
             .arg(&path)

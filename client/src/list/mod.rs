@@ -10,13 +10,15 @@ mod lines;
 mod output;
 mod table;
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, Write};
 use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use job::exit::Exit;
-use job::report::Report;
+use job::report::{Phases, Report};
+use serde::Deserialize;
 use tokio::sync::broadcast;
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::timeout;
@@ -41,7 +43,22 @@ struct Done {
     /// Where it stands in the file.
     line: usize,
     seconds: f64,
-    report: Report,
+    /// YARN's id; empty when nothing was submitted.
+    application: String,
+    exit_code: i32,
+    sentence: String,
+    /// Where its whole report lies, if that is wanted: with many ranks it is large.
+    report: Option<PathBuf>,
+}
+
+/// Of a report what the table shows; the rest of the file is passed over.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Brief {
+    application: String,
+    exit_code: i32,
+    sentence: String,
+    phases: Phases,
 }
 
 /// Runs the jobs of `list` and returns the highest of their exit codes. `check` looks at each line
@@ -63,17 +80,6 @@ pub(crate) async fn run(
     let jobs = lines::read(list, &text, reporting, check)?;
     let own = std::env::current_exe()
         .map_err(|error| Failure::new(Exit::Lost, format!("cannot find my own file: {error}")))?;
-    let done = all(&own, jobs, reporting, signals).await?;
-    Ok(conclude(done, destination, signals).await)
-}
-
-/// Runs `jobs`, each by the program `own`, until all have ended.
-async fn all(
-    own: &Path,
-    jobs: Vec<Job>,
-    reporting: &Reporting,
-    signals: &mut Signals,
-) -> Result<Vec<Done>, Failure> {
     let folder = tempfile::Builder::new().prefix("gerbil-run-").tempdir();
     let folder = folder.map_err(|error| {
         Failure::new(
@@ -81,6 +87,19 @@ async fn all(
             format!("cannot make a folder for the reports of the jobs: {error}"),
         )
     })?;
+    let done = all(&own, jobs, reporting, folder.path(), signals).await?;
+    Ok(conclude(done, destination, signals).await)
+}
+
+/// Runs `jobs`, each by the program `own`, until all have ended. Their reports lie in `folder` for as
+/// long as they are needed.
+async fn all(
+    own: &Path,
+    jobs: Vec<Job>,
+    reporting: &Reporting,
+    folder: &Path,
+    signals: &mut Signals,
+) -> Result<Vec<Done>, Failure> {
     let (lines, writer) = output::start()?;
     let (orders, _) = broadcast::channel(ORDERS);
     let parallel = usize::from(reporting.list_parallel.map_or(1, NonZeroU16::get));
@@ -95,7 +114,7 @@ async fn all(
         }
         while ending.is_none() && running.len() < parallel {
             let Some(job) = waiting.next() else { break };
-            let begun = Begun::now(folder.path());
+            let begun = Begun::now(folder, reporting.report.is_some());
             // Here, in the main thread: a child ends with the thread that began it.
             match child::spawn(own, &job, &begun.folder) {
                 Ok(child) => {
@@ -103,7 +122,7 @@ async fn all(
                         child::attend(child, job.number, lines.clone(), orders.subscribe());
                     running.spawn(async move {
                         let ended = attended.await;
-                        job.done(ended, &begun)
+                        spawn_blocking(move || job.done(ended, &begun)).await
                     });
                 }
                 Err(error) => done.push(job.not_begun(
@@ -116,7 +135,7 @@ async fn all(
             break;
         }
         tokio::select! {
-            Some(Ok(ended)) = running.join_next() => done.push(ended),
+            Some(Ok(Ok(ended))) = running.join_next() => done.push(ended),
             asked = signals.next() => match asked {
                 Asked::Forward(number) => order(&orders, Order::Forward(number)),
                 Asked::End(number) => {
@@ -158,14 +177,17 @@ struct Begun {
     at_us: i64,
     /// For the reports of jobs whose lines do not say where.
     folder: PathBuf,
+    /// Whether reports are wanted whole.
+    kept: bool,
 }
 
 impl Begun {
-    fn now(folder: &Path) -> Self {
+    fn now(folder: &Path, kept: bool) -> Self {
         Self {
             at: Instant::now(),
             at_us: timing::now_us(),
             folder: folder.to_owned(),
+            kept,
         }
     }
 }
@@ -180,25 +202,60 @@ async fn conclude(done: Vec<Done>, destination: Option<Destination>, signals: &m
     for line in table::table(&done) {
         say(line);
     }
-    let codes = done.iter().map(|done| done.report.exit_code);
+    let codes = done.iter().map(|done| done.exit_code);
     let code = u8::try_from(codes.max().unwrap_or(0)).unwrap_or(Exit::Lost.code());
     let Some(destination) = destination else {
         return code;
     };
-    let fill = move |out: &mut dyn Write| {
-        let reports: Vec<&Report> = done.iter().map(|done| &done.report).collect();
-        Ok(serde_json::to_writer(out, &reports)?)
-    };
+    let fill = move |out: &mut dyn Write| array(&done, out);
     destination.write(fill, code, signals).await
 }
 
+/// All reports as one JSON array, no more than one of them in memory.
+fn array(done: &[Done], out: &mut dyn Write) -> io::Result<()> {
+    let mut before: &[u8] = b"[";
+    for done in done {
+        out.write_all(before)?;
+        before = b",";
+        match &done.report {
+            Some(path) => {
+                io::copy(&mut File::open(path)?, out)?;
+            }
+            None => serde_json::to_writer(&mut *out, &done.short())?,
+        }
+    }
+    out.write_all(b"]")
+}
+
+impl Done {
+    /// The report of a job that has none of its own.
+    fn short(&self) -> Report {
+        Report {
+            application: self.application.clone(),
+            exit_code: self.exit_code,
+            sentence: self.sentence.clone(),
+            ..Report::default()
+        }
+    }
+}
+
 impl Job {
-    /// Reads what the job's own run has reported.
+    /// Reads what the job's own run has reported, and keeps all of it only where it is wanted.
     fn done(self, ended: child::Ended, begun: &Begun) -> Done {
-        let written = report::read(&self.report(&begun.folder));
+        let path = self.report(&begun.folder);
+        let written: Option<Brief> = report::read(&path);
         // An older one may lie there.
-        let own = written.filter(|report| report.phases.started_us >= begun.at_us);
-        let mut report = own.unwrap_or_else(|| Report {
+        let own = written.filter(|brief| brief.phases.started_us >= begun.at_us);
+        let exit_code = i32::from(ended.exit_code());
+        let report = match &own {
+            Some(brief) if begun.kept => self.keep(&path, brief, exit_code, begun),
+            Some(_) | None => None,
+        };
+        if report.is_none() && self.report.is_none() {
+            // Whatever is left of it goes with the folder.
+            let _removed = std::fs::remove_file(&path).is_ok();
+        }
+        let brief = own.unwrap_or_else(|| Brief {
             sentence: match ended {
                 child::Ended::Code(0) => String::new(),
                 child::Ended::Code(_) => "see its lines above".into(),
@@ -206,15 +263,33 @@ impl Job {
                     format!("its gerbil-run was ended by signal {signal}")
                 }
             },
-            ..Report::default()
+            ..Brief::default()
         });
-        report.exit_code = i32::from(ended.exit_code());
         Done {
             number: self.number,
             line: self.line,
             seconds: begun.at.elapsed().as_secs_f64(),
+            application: brief.application,
+            exit_code,
+            sentence: brief.sentence,
             report,
         }
+    }
+
+    /// Where the report comes to lie until the end; a line's own file may be written again by then.
+    fn keep(&self, path: &Path, brief: &Brief, exit_code: i32, begun: &Begun) -> Option<PathBuf> {
+        let kept = begun.folder.join(self.number.to_string());
+        if brief.exit_code != exit_code {
+            let whole: Option<Report> = report::read(path);
+            let whole = Report {
+                exit_code,
+                ..whole?
+            };
+            std::fs::write(&kept, serde_json::to_vec(&whole).ok()?).ok()?;
+        } else if kept != path {
+            std::fs::copy(path, &kept).ok()?;
+        }
+        Some(kept)
     }
 
     /// Where its report comes to lie.
@@ -228,11 +303,10 @@ impl Job {
             number: self.number,
             line: self.line,
             seconds: 0.0,
-            report: Report {
-                exit_code: i32::from(code),
-                sentence,
-                ..Report::default()
-            },
+            application: String::new(),
+            exit_code: i32::from(code),
+            sentence,
+            report: None,
         }
     }
 }
@@ -250,7 +324,7 @@ mod tests {
 [ "$1" = --report ] || exit 99
 mkdir "$0.one" 2>/dev/null && mine="$0.one" || { mkdir "$0.two" && mine="$0.two"; } || exit 98
 sleep 0.1
-printf '{"application":"application_1_%s","phases":{"started_us":9000000000000000}}' "$3" > "$2"
+printf '{"application":"application_1_%s","processes":2,"phases":{"started_us":9000000000000000}}' "$3" > "$2"
 rmdir "$mine"
 exit "$3"
 "#;
@@ -261,33 +335,48 @@ exit "$3"
         let own = folder.path().join("gerbil-run");
         std::fs::write(&own, SCRIPT).unwrap();
         std::fs::set_permissions(&own, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let jobs = [0, 7, 3, 0, 5].iter().enumerate().map(|(index, code)| Job {
-            number: index + 1,
-            line: 10 + index,
-            words: vec![code.to_string().into()],
-            report: None,
-            dry: false,
-        });
-        let reporting = Reporting {
+        let mut reporting = Reporting {
             list_parallel: NonZeroU16::new(2),
-            report: Some(folder.path().join("all.json")),
             ..Reporting::default()
         };
         let mut signals = Signals::listen().unwrap();
         let path = folder.path().join("all.json");
-        let destination = match Destination::open(&path, &mut signals).await {
-            Ok(ControlFlow::Continue(destination)) => destination,
-            other => panic!("{other:?}"),
-        };
-        let done = all(&own, jobs.collect(), &reporting, &mut signals).await;
-        let done = done.map_err(|failure| failure.sentence).unwrap();
-        let codes: Vec<i32> = done.iter().map(|done| done.report.exit_code).collect();
-        assert_eq!(codes, [0, 7, 3, 0, 5]);
-        assert_eq!(done[1].report.application, "application_1_7");
-        assert_eq!(done[4].line, 14);
-        assert_eq!(conclude(done, Some(destination), &mut signals).await, 7);
-        let text = std::fs::read(folder.path().join("all.json")).unwrap();
-        let reports: Vec<Report> = serde_json::from_slice(&text).unwrap();
-        assert_eq!(reports.len(), 5);
+        let reports = folder.path().join("reports");
+        std::fs::create_dir(&reports).unwrap();
+        let own_report = folder.path().join("own.json");
+        for whole in [false, true] {
+            reporting.report = whole.then(|| path.clone());
+            let jobs = [0, 7, 3, 0, 5].iter().enumerate().map(|(index, code)| Job {
+                number: index + 1,
+                line: 10 + index,
+                words: match index {
+                    2 => vec!["--report".into(), (&own_report).into(), "3".into()],
+                    _ => vec![code.to_string().into()],
+                },
+                report: (index == 2).then(|| own_report.clone()),
+                dry: false,
+            });
+            let done = all(&own, jobs.collect(), &reporting, &reports, &mut signals).await;
+            let done = done.map_err(|failure| failure.sentence).unwrap();
+            let codes: Vec<i32> = done.iter().map(|done| done.exit_code).collect();
+            assert_eq!(codes, [0, 7, 3, 0, 5]);
+            assert_eq!(done[1].application, "application_1_7");
+            assert_eq!(done[4].line, 14);
+            assert!(own_report.is_file(), "what a line asks for stays");
+            let kept = std::fs::read_dir(&reports).unwrap().count();
+            assert_eq!(kept, if whole { 5 } else { 0 });
+            let destination = match Destination::open(&path, &mut signals).await {
+                Ok(ControlFlow::Continue(destination)) => destination,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(conclude(done, Some(destination), &mut signals).await, 7);
+            let text = std::fs::read(&path).unwrap();
+            let reports: Vec<Report> = serde_json::from_slice(&text).unwrap();
+            let codes: Vec<i32> = reports.iter().map(|report| report.exit_code).collect();
+            assert_eq!(codes, [0, 7, 3, 0, 5]);
+            // What the table does not need is there when it is wanted.
+            let processes = reports.iter().map(|report| report.processes).sum::<u32>();
+            assert_eq!(processes, if whole { 10 } else { 0 });
+        }
     }
 }

@@ -17,21 +17,20 @@ pub(super) fn table(done: &[Done]) -> Vec<String> {
         Column::Left("cause"),
     ];
     let row = |done: &Done| {
-        let report = &done.report;
         vec![
             done.number.to_string(),
             done.line.to_string(),
-            match report.application.is_empty() {
+            match done.application.is_empty() {
                 true => "-".to_owned(),
-                false => report.application.clone(),
+                false => done.application.clone(),
             },
-            report.exit_code.to_string(),
+            done.exit_code.to_string(),
             format!("{:.1}", done.seconds),
-            short(&report.sentence),
+            short(&done.sentence),
         ]
     };
     let mut lines = crate::table::table(0, &columns, done.iter().map(row));
-    let failed = done.iter().filter(|done| done.report.exit_code != 0);
+    let failed = done.iter().filter(|done| done.exit_code != 0);
     lines.push(match failed.count() {
         0 => format!("all {} succeeded", done.len()),
         failed => format!("{failed} of {} failed", done.len()),
@@ -48,8 +47,6 @@ fn short(cause: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use job::report::Report;
-
     use super::*;
 
     #[test]
@@ -58,12 +55,10 @@ mod tests {
             number,
             line: number + 1,
             seconds: 3.25,
-            report: Report {
-                application: application.into(),
-                exit_code,
-                sentence: sentence.into(),
-                ..Report::default()
-            },
+            application: application.into(),
+            exit_code,
+            sentence: sentence.into(),
+            report: None,
         };
         let lines = table(&[
             done(1, "application_1700000000000_0001", 0, ""),
