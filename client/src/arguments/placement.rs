@@ -113,12 +113,12 @@ pub(crate) struct Placement {
     pub sort_nodes: Option<bool>,
 
     /// When containers have not come for so long, ask for them elsewhere (loc, loc+dist and all);
-    /// spans are 500ms, 30 or 30s, 5m, 1h [default: three heartbeats of a NodeManager]
-    #[arg(long, value_name = "SPAN", value_parser = span)]
+    /// spans are 1500ms, 30 or 30s, 5m; 1s to 8m [default: 3s, three heartbeats of a NodeManager]
+    #[arg(long, value_name = "SPAN", value_parser = gang_span)]
     pub reissue_after: Option<Duration>,
 
     /// When not all containers have come for so long, let go of those that have, and ask again after
-    /// a pause; at most 9m [default: 5m]
+    /// a pause; longer than --reissue-after, at most 8m [default: 5m]
     #[arg(long, value_name = "SPAN", value_parser = gang_span)]
     pub gang_timeout: Option<Duration>,
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use policy::lifecycle::{LONGEST_GANG, SHORTEST_REISSUE};
+
 /// `512`, `512m`, `4g`, `1t`, also `4GiB` and `4GB`, as MiB.
 pub(super) fn memory(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -60,14 +62,21 @@ pub(super) fn span(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// The span for which a gang may stay incomplete. YARN takes a granted container back that has not
-/// been started for ten minutes; what was granted first must be started before.
+/// The span for which a gang may stay incomplete, or after which its requests are placed again. YARN
+/// takes a granted container back that has not been started for ten minutes; what was granted first
+/// must be started before.
 pub(super) fn gang_span(text: &str) -> Result<Duration, String> {
-    const LONGEST: Duration = Duration::from_secs(540);
+    let shortest = Duration::from_millis(SHORTEST_REISSUE.0);
+    let longest = Duration::from_millis(LONGEST_GANG.0);
     match span(text)? {
-        span if span > LONGEST => Err(format!(
+        span if span > longest => Err(format!(
             "{text} is too long: YARN takes a container back that is not used within ten minutes; at \
-             most 9m is possible"
+             most {}m is possible",
+            longest.as_secs() / 60
+        )),
+        span if span < shortest => Err(format!(
+            "{text} is too short: a NodeManager is given work once a second; at least {}s is possible",
+            shortest.as_secs()
         )),
         span => Ok(span),
     }
@@ -127,8 +136,10 @@ mod tests {
         ] {
             assert!(span(bad).is_err(), "{bad}");
         }
-        assert_eq!(gang_span("9m"), seconds(540));
-        assert!(gang_span("10m").unwrap_err().contains("9m"));
+        assert_eq!(gang_span("8m"), seconds(480));
+        assert_eq!(gang_span("1s"), seconds(1));
+        assert!(gang_span("9m").unwrap_err().contains("at most 8m"));
+        assert!(gang_span("500ms").unwrap_err().contains("at least 1s"));
     }
 
     #[test]

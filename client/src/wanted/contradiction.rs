@@ -1,6 +1,7 @@
 //! Flags of placement that do not go together, a sentence each.
 
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use policy::Mode;
 
@@ -75,10 +76,11 @@ pub(crate) enum Contradiction {
         needed: u32,
     },
     #[error(
-        "--reissue-after must be shorter than --gang-timeout: then everything is let go and asked \
-         for again anyway"
+        "--reissue-after ({}s) must be shorter than --gang-timeout ({}s): then everything is let go \
+         and asked for again anyway",
+        reissue.as_secs_f64(), gang.as_secs_f64()
     )]
-    NeverReissued,
+    NeverReissued { reissue: Duration, gang: Duration },
     #[error("{processes} processes are more than {PROCESSES_MAX}")]
     TooMany { processes: u64 },
 }

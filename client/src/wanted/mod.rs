@@ -14,8 +14,10 @@ mod contradiction;
 mod tests;
 
 use std::num::NonZeroU32;
+use std::time::Duration;
 
-use policy::Mode;
+use policy::lifecycle::Limits;
+use policy::{Millis, Mode};
 
 use crate::arguments::{PROCESSES_MAX, Placement, Relax};
 use crate::hostfile::{HostList, in_order, one_each_first};
@@ -131,10 +133,13 @@ fn check_mode(given: &Placement, mode: Mode, auto: bool) -> Result<(), Contradic
             list: list.words.clone(),
         });
     }
-    if let (Some(reissue), Some(gang)) = (given.reissue_after, given.gang_timeout)
-        && reissue >= gang
-    {
-        return Err(Contradiction::NeverReissued);
+    let usual = Limits::default();
+    let or =
+        |given: Option<Duration>, usual: Millis| given.unwrap_or(Duration::from_millis(usual.0));
+    let reissue = or(given.reissue_after, usual.reissue);
+    let gang = or(given.gang_timeout, usual.gang);
+    if reissue >= gang {
+        return Err(Contradiction::NeverReissued { reissue, gang });
     }
     if auto {
         // Whatever is chosen takes what it has a use for.

@@ -157,8 +157,10 @@ fn what_contradicts_itself_gets_a_sentence() {
         ),
         (
             "-n 4 --reissue-after 1m --gang-timeout 1m",
-            "--reissue-after must be shorter",
+            "--reissue-after (60s",
         ),
+        ("-n 4 --gang-timeout 2s", "--reissue-after (3s"),
+        ("-n 4 --reissue-after 6m", "--reissue-after (360s"),
         ("--nodes 2000000", "2000000 processes are more than 1000000"),
     ] {
         let sentence = wanted(line).unwrap_err().to_string();
@@ -171,7 +173,7 @@ fn flags_that_a_mode_can_use_are_taken() {
     for line in [
         "-hosts a,b -r loc --same-rack",
         "-hosts a,b -r dist --pack",
-        "--nodes 2 --pack --same-rack --sort-nodes false --reissue-after 500ms",
+        "--nodes 2 --pack --same-rack --sort-nodes false --reissue-after 1s",
         "-n 4 --pack --same-rack",
         "-hosts a,b -r auto --pack --same-rack",
         "-hosts a,b --exclude c --node-label gpu --gang-timeout 2m --wait-timeout 1h -o no",
