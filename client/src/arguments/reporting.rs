@@ -37,7 +37,7 @@ pub(crate) struct Reporting {
     pub list: Option<PathBuf>,
 
     /// With --list: how many jobs run at once
-    #[arg(long, value_name = "N", default_value = "16",
+    #[arg(long, value_name = "N", default_value = "16", requires = "list",
         value_parser = clap::builder::ValueParser::new(parallel))]
     pub list_parallel: Option<NonZeroU16>,
 }
@@ -167,6 +167,8 @@ mod tests {
                 .unwrap_err()
                 .contains("write over")
         );
+        let alone = check("--list-parallel 2 ./cpi").unwrap_err();
+        assert!(alone.contains("--list"), "{alone}");
         assert!(check("--list jobs --list-parallel 0").is_err());
         assert!(check("--list jobs --list-parallel 300").is_err());
     }
