@@ -160,6 +160,17 @@ pub(super) fn lex(
                     value.display()
                 ));
             }
+            (Value::Optional, None) => {
+                if let Some(number) = words.peek().filter(|next| is_number(next)) {
+                    return Err(format!(
+                        "{0} {1}: its value stands behind =, as in {0}={1}; a program of this name is \
+                         ./{1}",
+                        option.written,
+                        number.display()
+                    ));
+                }
+                None
+            }
             (Value::None | Value::Optional, value) => value,
             (Value::Required, given) => Some(
                 given
@@ -174,6 +185,12 @@ pub(super) fn lex(
         lexed.words.push(canonical);
     }
     Ok(lexed)
+}
+
+/// Which no program is called, but many a value is.
+fn is_number(word: &OsStr) -> bool {
+    let bytes = word.as_bytes();
+    !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit)
 }
 
 fn program(lexed: &mut Lexed, words: impl Iterator<Item = OsString>) {
@@ -331,6 +348,9 @@ mod tests {
         assert_eq!(words("-queue= -help"), "--queue= --help");
         assert_eq!(words("--explain ./cpi"), "--explain -- ./cpi");
         assert_eq!(words("-explain=x -n4"), "--explain=x --processes=4");
+        assert_eq!(words("--explain ./4"), "--explain -- ./4");
+        let number = lexed("--explain 4 ./cpi").unwrap_err();
+        assert!(number.contains("--explain=4"), "{number}");
     }
 
     #[test]

@@ -37,12 +37,13 @@ pub(crate) use local::LocalArguments;
     version,
     override_usage = "gerbil-run [OPTIONS] PROGRAM [ARGS]...\n       gerbil-run [OPTIONS] -a PROGRAM [-i \"ARGS\"]\n       gerbil-run --list FILE\n       gerbil-run -k APPLICATION_ID",
     after_help = "Every option may be written with one dash or two, and its value behind a blank or behind \
-                  =. The options end at the program: what stands behind it is the program's own.\n\
+                  =; --explain and --local, which need none, take one behind = alone. The options end at the program: what stands behind it is the program's own.\n\
                   The cluster is the one that HADOOP_CONF_DIR, YARN_CONF_DIR or HADOOP_HOME names.\n\
                   The exit code is that of the first rank that failed, 128 + N for signal N; \
                   gerbil-run's own codes are 64 (usage), 65 (the cluster can never give this), \
-                  69 (cluster unreachable), 70 (job lost), 74 (staging), 78 (settings), \
-                  126 and 127 (program not executable, not found), 130 (Ctrl-C)."
+                  69 (cluster unreachable), 70 (job lost), 74 (staging), 75 (not started in time), 78 \
+                  (settings), 126 and 127 (program not executable, not found), 130 (Ctrl-C), 143 \
+                  (killed through YARN)."
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
