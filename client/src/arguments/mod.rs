@@ -12,6 +12,8 @@ mod values;
 
 use std::error::Error;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 
 use clap::error::ErrorKind;
@@ -222,11 +224,22 @@ fn known() -> Vec<lexer::Known> {
     known.collect()
 }
 
-/// Whether the word behind `-l` is GERBIL's list of jobs, not the program: a program is executable,
-/// or found on the search path only.
+/// Whether the word behind `-l` is GERBIL's list of jobs, not the program: that begins as the kernel
+/// wants it, or is found on the search path only. Permissions say nothing: where files come from
+/// Windows or FAT all are executable. They decide where the file cannot be read.
 fn is_list(word: &OsStr) -> bool {
-    std::fs::metadata(word)
-        .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 == 0)
+    let Some(there) = std::fs::metadata(word)
+        .ok()
+        .filter(std::fs::Metadata::is_file)
+    else {
+        return false;
+    };
+    let mut begin = Vec::new();
+    let read = File::open(word).and_then(|file| file.take(4).read_to_end(&mut begin));
+    match read {
+        Ok(_) => !begin.starts_with(b"#!") && !begin.starts_with(b"\x7fELF"),
+        Err(_) => there.permissions().mode() & 0o111 == 0,
+    }
 }
 
 #[cfg(test)]
@@ -304,6 +317,26 @@ mod tests {
             let same = known.iter().any(|known| known.long == entry.word);
             assert!(!same, "{} is an option itself", entry.word);
         }
+    }
+
+    #[test]
+    fn a_list_is_known_by_what_is_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        for (text, mode, list) in [
+            ("-n 2 ./cpi\n", 0o644, true),
+            ("-n 2 ./cpi\n", 0o755, true),
+            ("", 0o755, true),
+            ("#!/bin/sh\n", 0o644, false),
+            ("#!/bin/sh\n", 0o755, false),
+            ("\x7fELF\x02", 0o644, false),
+        ] {
+            let path = folder.path().join("file");
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(is_list(path.as_os_str()), list, "{text:?} {mode:o}");
+        }
+        assert!(!is_list(folder.path().as_os_str()));
+        assert!(!is_list(OsStr::new("cpi")));
     }
 
     #[test]
