@@ -97,7 +97,7 @@ async fn on(
 ) -> Result<u8, Failure> {
     let rm = ApplicationClient::new(cluster.resource_managers.client.clone(), &cluster.user);
     if let Some(id) = &given.kill {
-        return end(&rm, id).await;
+        return end(&rm, id, &mut signals).await;
     }
     let reporting = given.reporting.clone();
     let destination = match &reporting.report {
@@ -204,14 +204,22 @@ async fn staged(resolved: &Resolved, cluster: &Cluster) -> Result<stage::Outcome
 }
 
 /// `-k`.
-async fn end(rm: &ApplicationClient, id: &str) -> Result<u8, Failure> {
+async fn end(rm: &ApplicationClient, id: &str, signals: &mut Signals) -> Result<u8, Failure> {
     let id: ApplicationId = id.parse().map_err(|_unreadable| {
         Failure::new(
             Exit::Usage,
             format!("{id} is no application id; one looks like application_1700000000000_0042"),
         )
     })?;
-    let report = kill::kill(rm, &id, "killed with gerbil-run -k").await?;
+    let report = tokio::select! {
+        report = kill::kill(rm, &id, "killed with gerbil-run -k") => report?,
+        signal = signals.ending() => {
+            say(format!(
+                "interrupted before {id} was seen to end; where YARN has heard the order it ends"
+            ));
+            return Ok(128u8.saturating_add(signal));
+        }
+    };
     say(format!(
         "{id} is {}",
         format!("{:?}", report.state).to_uppercase()
