@@ -95,10 +95,12 @@ impl Progress {
 
     /// Takes the line away while `speak` writes something that stays.
     pub(crate) fn aside(&self, speak: impl FnOnce()) {
-        match &self.bar {
-            Some(bar) => bar.suspend(speak),
-            None => speak(),
-        }
+        self.beside().aside(speak);
+    }
+
+    /// For somebody else who has something to say.
+    pub(crate) fn beside(&self) -> Aside {
+        Aside(self.bar.clone())
     }
 
     /// Takes the line away.
@@ -106,6 +108,19 @@ impl Progress {
         self.waiting.clone_from(&self.said);
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
+        }
+    }
+}
+
+/// Speaks beside the line that somebody else shows.
+pub(crate) struct Aside(Option<ProgressBar>);
+
+impl Aside {
+    /// As [`Progress::aside`]; also when the line has been taken away for good since.
+    pub(crate) fn aside(&self, speak: impl FnOnce()) {
+        match &self.0 {
+            Some(bar) if !bar.is_finished() => bar.suspend(speak),
+            Some(_) | None => speak(),
         }
     }
 }

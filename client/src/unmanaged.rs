@@ -29,7 +29,7 @@ use crate::follow::{Ended, Follower, chain, judge, patiently, reason};
 use crate::keys::Keys;
 use crate::kill::kill;
 use crate::own_address;
-use crate::progress::Progress;
+use crate::progress::{Aside, Progress};
 use crate::resolve::{Cluster, Resolved};
 
 /// Between two looks for the token, at first and when it lasts: it takes the ResourceManager some
@@ -42,6 +42,9 @@ const SOON_ENDS: Duration = Duration::from_secs(2);
 const LEAVE: Duration = Duration::from_secs(3);
 /// For it to end the job in order, when this command cannot go on.
 const END: Duration = Duration::from_secs(20);
+
+/// For an order to end the application, when the ResourceManager did not answer before.
+const LAST_ORDER: Duration = Duration::from_secs(10);
 
 /// For YARN to record how the application ended.
 const SETTLE: Duration = Duration::from_secs(5);
@@ -82,13 +85,23 @@ pub(crate) async fn follow(
     follower.progress.show(format!("{id}: submitted"));
     let mut said = String::new();
     let admission = tokio::select! {
-        admission = admission(rm, id, &mut follower.progress, &mut said) => admission?,
+        admission = admission(rm, id, &mut follower.progress, &mut said) => admission,
         signal = follower.signals.ending() => return follower.interrupted(signal).await,
         () = follower.patience.over() => return follower.given_up(&said).await,
     };
     let (attempt, amrm_token) = match admission {
-        Admission::Admitted(attempt, token) => (attempt, token),
-        Admission::Over(report) => return Ok(judge(&report)),
+        Ok(Admission::Admitted(attempt, token)) => (attempt, token),
+        Ok(Admission::Over(report)) => return Ok(judge(&report)),
+        Err(failure) => {
+            // It would hold a place in the queue until its expiry; if YARN cannot be told, it does.
+            let told = kill(
+                rm,
+                &id,
+                "its client could not learn whether it was admitted",
+            );
+            let _told = timeout(LAST_ORDER, told).await.is_ok();
+            return Err(failure);
+        }
     };
     // The ApplicationMaster keeps what is left of it.
     if let Some(left) = follower.patience.left() {
@@ -106,11 +119,12 @@ pub(crate) async fn follow(
     // Whatever address the nodes use, this one no firewall guards.
     let address = format!("127.0.0.1:{}", place.port());
     let ending = CancellationToken::new();
+    let aside = follower.progress.beside();
     let mut appmaster = JoinSet::new();
     appmaster.spawn(appmaster::serve(seat, place, ending.clone()));
     let followed = tokio::select! {
         followed = Box::pin(follower.attach_to(&address)) => followed,
-        never = Box::pin(explain_waiting(rm, id)) => match never {},
+        never = Box::pin(explain_waiting(rm, id, aside)) => match never {},
         why = broken(&mut appmaster) => {
             let sentence = format!("the ApplicationMaster of {id} in this process {why}");
             // If YARN cannot be told either, it ends the application at its expiry.
@@ -145,7 +159,7 @@ async fn really_lost(rm: &ApplicationClient, id: ApplicationId, ended: Ended) ->
         match rm.report(&id).await {
             Ok(report) if report.state == YarnApplicationState::Killed => return judge(&report),
             Ok(report) if report.state.is_final() => return ended,
-            Ok(_) | Err(_) => sleep(SOON).await,
+            Ok(_) | Err(_) => sleep(LATER).await,
         }
     }
     ended
@@ -179,7 +193,7 @@ async fn admission(
 /// Says, once, why YARN may give the job nothing: of an unmanaged ApplicationMaster that is beyond
 /// the queue's limit its reports do not tell. What fills that limit unseen are masters like this one
 /// whose process is gone.
-async fn explain_waiting(rm: &ApplicationClient, id: ApplicationId) -> Infallible {
+async fn explain_waiting(rm: &ApplicationClient, id: ApplicationId, aside: Aside) -> Infallible {
     sleep(NOTHING_YET).await;
     let running = ApplicationFilter {
         states: vec![YarnApplicationState::Running],
@@ -188,7 +202,7 @@ async fn explain_waiting(rm: &ApplicationClient, id: ApplicationId) -> Infallibl
     if let (Ok(own), Ok(all)) = tokio::join!(rm.report(&id), rm.applications(&running))
         && let Some(sentence) = in_the_way(&own, &all)
     {
-        say(sentence);
+        aside.aside(|| say(sentence));
     }
     pending().await
 }
