@@ -382,8 +382,13 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_job_whose_appmaster_does_not_come_in_time_is_given_up() {
-        // Nobody is there to run it.
-        let faulty = Faulty::with(&[]).await;
+        // One job fills it, its ApplicationMaster and its process.
+        let faulty = Faulty::with(&[Resource::new(1024, 4)]).await;
+        let mut first = gerbil_run(faulty.folder.path());
+        faulty.find(&mut first);
+        first.args(["--mem-per-proc", "768m", "sh", "-c", "echo up; sleep 60"]);
+        let mut first = first.spawn().unwrap();
+        let _held = up(first.stdout.take().unwrap()).await;
         for mode in ["cluster", "client"] {
             let mut command = gerbil_run(faulty.folder.path());
             faulty.find(&mut command);
@@ -397,6 +402,9 @@ mod tests {
                 assert!(said.contains("within 1.5s (--wait-timeout)"), "{said}");
             }
         }
+        signal(&first, Signal::SIGINT);
+        let status = timeout(SOON, first.wait()).await.unwrap().unwrap();
+        assert_eq!(status.code(), Some(130));
         faulty.stop().await;
     }
 
