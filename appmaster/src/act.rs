@@ -18,6 +18,7 @@ use crate::nodes;
 use crate::requests::Asking;
 use crate::resource_manager::Order;
 use crate::run::now_us;
+use crate::seats::Seats;
 
 /// How long the loop waits for the ResourceManager's answer to a read of the nodes.
 const SNAPSHOT_DEADLINE: Duration = Duration::from_secs(30);
@@ -152,7 +153,7 @@ impl Appmaster {
                 send(&link.orders, ToLauncher::Share(share)).await;
             }
         }
-        self.seats = seats;
+        self.seats = Seats::new(seats);
     }
 
     pub(crate) async fn order_all(&self, order: &ToLauncher) {

@@ -39,12 +39,16 @@ pub(crate) struct Story {
     round: u32,
     /// What is asked for now; no shares while nothing is.
     placement: Placement,
+    /// Places in it, by node.
+    shares: BTreeMap<NodeId, usize>,
     pub(crate) placed: Option<Placed>,
     /// Containers that came and are kept.
     there: BTreeMap<ContainerId, NodeId>,
     /// One that has just come.
     arrived: Option<Grant>,
     pub(crate) grants: Vec<Granted>,
+    /// Places in it, by container.
+    grant_places: BTreeMap<ContainerId, usize>,
     /// What was waited for when the job ended.
     last_wanted: Vec<Wanted>,
     /// Why the job runs degraded, a sentence a node.
@@ -64,10 +68,12 @@ impl Story {
             told_refusal: None,
             round: 0,
             placement: Placement::default(),
+            shares: BTreeMap::new(),
             placed: None,
             there: BTreeMap::new(),
             arrived: None,
             grants: Vec::new(),
+            grant_places: BTreeMap::new(),
             last_wanted: Vec::new(),
             degraded: Vec::new(),
         }
@@ -157,17 +163,22 @@ impl Story {
                 _ => 0,
             },
         };
+        if self.grants.len() < MOST_GRANTS {
+            let place = self.grants.len();
+            self.grant_places.insert(grant.container.clone(), place);
+            self.grants.push(granted.clone());
+        }
         if !surplus {
             self.there.insert(grant.container, grant.node);
-        }
-        if self.grants.len() < MOST_GRANTS {
-            self.grants.push(granted.clone());
         }
         self.line(Explained::Granted(granted));
     }
 
     fn ask(&mut self, now: Millis, headroom: Option<Resources>, round: u32, placement: &Placement) {
         self.placement = placement.clone();
+        let nodes = placement.shares.iter().enumerate();
+        let nodes = nodes.map(|(place, share)| (share.node.clone(), place));
+        self.shares = nodes.collect();
         self.round = round;
         self.told_refusal = None;
         let Some(view) = self.view.clone() else {
@@ -218,8 +229,8 @@ impl Story {
     fn release(&mut self, now: Millis, containers: &[ContainerId], reason: &str) {
         for container in containers {
             self.there.remove(container);
-            let mut grants = self.grants.iter_mut();
-            if let Some(grant) = grants.find(|grant| grant.container == container.0) {
+            let place = self.grant_places.get(container);
+            if let Some(grant) = place.and_then(|place| self.grants.get_mut(*place)) {
                 grant.processes = 0;
             }
         }
@@ -262,8 +273,7 @@ impl Story {
 
     /// What is asked of `node`.
     pub(crate) fn share(&self, node: &NodeId) -> Option<&NodeShare> {
-        let mut shares = self.placement.shares.iter();
-        shares.find(|share| share.node == *node)
+        self.placement.shares.get(*self.shares.get(node)?)
     }
 
     /// When to look for the reasons of the waiting.

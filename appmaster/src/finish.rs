@@ -143,7 +143,7 @@ impl Appmaster {
     }
 
     fn rank_reports(&self) -> Vec<wire::RankReport> {
-        let seats = self.seats.iter();
+        let seats = self.seats.all().iter();
         let mut reports: Vec<wire::RankReport> = seats
             .flat_map(|seat| {
                 seat.ranks.iter().map(|rank| wire::RankReport {

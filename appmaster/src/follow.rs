@@ -9,7 +9,7 @@ use anyhow::Result;
 use job::wire;
 use job::wire::launcher_order::Order as ToLauncher;
 use pmi::Exchange;
-use policy::lifecycle::{Action, Event, Grant, Job, KillReason, Seat as JobSeat, Stage};
+use policy::lifecycle::{Action, Event, Grant, Job, KillReason, Stage};
 use policy::{ContainerId, End, Millis, NodeId, Rank, Resources};
 use proto_hadoop::ApplicationClient;
 use tokio::sync::mpsc;
@@ -26,6 +26,7 @@ use crate::news::{Granted, JobEvents, News, NewsSender, Orders};
 use crate::nodes;
 use crate::resource_manager::Order;
 use crate::seat::Seat;
+use crate::seats::Seats;
 use crate::usage::Usages;
 
 /// A job that no client has attached to by then writes its output to the container's log.
@@ -68,7 +69,7 @@ pub(crate) struct Appmaster {
     pub(crate) console: Arc<Console>,
     pub(crate) grants: BTreeMap<ContainerId, Granted>,
     pub(crate) links: BTreeMap<ContainerId, Link>,
-    pub(crate) seats: Vec<JobSeat>,
+    pub(crate) seats: Seats,
     pub(crate) exchange: Option<Exchange>,
     pub(crate) client: Client,
     /// The client would rather lose output than wait.
@@ -259,8 +260,7 @@ impl Appmaster {
             }
             Said::Fence(fence) => self.fence(container, fence).await,
             Said::Usages(heard) => {
-                let seat = self.seats.iter().find(|seat| seat.container == container);
-                let own = |rank| seat.is_some_and(|seat| seat.ranks.contains(&Rank(rank)));
+                let own = |rank| self.seats.runs(&container, Rank(rank));
                 let own = heard.usages.iter().filter(|usage| own(usage.rank));
                 own.for_each(|usage| self.usages.hear(usage));
                 Vec::new()
@@ -284,8 +284,7 @@ impl Appmaster {
             }),
             Said::Ended(ended) => {
                 let rank = Rank(ended.rank);
-                let mut seats = self.seats.iter();
-                if !seats.any(|seat| seat.container == container && seat.ranks.contains(&rank)) {
+                if !self.seats.runs(&container, rank) {
                     return self.step(Event::Misbehaved {
                         container,
                         what: format!("reported the end of rank {rank}, which is not its own"),

@@ -42,6 +42,7 @@ mod requests;
 mod resource_manager;
 mod run;
 mod seat;
+mod seats;
 mod serve;
 mod usage;
 mod verdict;

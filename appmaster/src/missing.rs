@@ -46,12 +46,19 @@ pub(crate) fn of_demand(demand: &Demand, view: &ClusterView) -> Vec<Wanted> {
         host: node.host.clone(),
         ask: demand.unit.times(processes),
     };
+    // From the back, so that of two nodes of one host the first stays.
+    let by_host: BTreeMap<&str, &NodeView> = view
+        .nodes
+        .iter()
+        .rev()
+        .map(|node| (node.host.as_str(), node))
+        .collect();
     let listed: Vec<Wanted> = demand
         .listed
         .iter()
         .filter_map(|entry| {
             let host = entry.host.as_deref()?;
-            let node = view.nodes.iter().find(|node| node.host == host)?;
+            let node = by_host.get(host)?;
             Some(one(node, entry.processes))
         })
         .collect();
@@ -76,8 +83,10 @@ pub(crate) fn missing(
     holdings: &Holdings,
     headroom: Option<Resources>,
 ) -> Missing {
+    let by_id: BTreeMap<&NodeId, &NodeView> =
+        view.nodes.iter().map(|node| (&node.id, node)).collect();
     let nodes = wanted.iter().take(MOST_NODES).map(|wanted| {
-        let node = view.nodes.iter().find(|node| node.id == wanted.node);
+        let node = by_id.get(&wanted.node).copied();
         let holders = holdings.on(&wanted.node.0);
         let seen = holders.iter().fold(Resources::default(), |sum, holder| {
             let holds = Resources::from(holder.holds);

@@ -25,6 +25,7 @@ use crate::news::{NEWS_QUEUE, News, NewsSender};
 use crate::nodes;
 use crate::resource_manager::ResourceManager;
 use crate::seat::Seat;
+use crate::seats::Seats;
 use crate::serve::{self, Doors};
 use crate::usage::Usages;
 
@@ -102,7 +103,7 @@ pub async fn serve(seat: Seat, place: Place, ending: CancellationToken) -> Resul
         console,
         grants: BTreeMap::new(),
         links: BTreeMap::new(),
-        seats: Vec::new(),
+        seats: Seats::default(),
         exchange: None,
         client: Client::Awaited,
         hasty: false,

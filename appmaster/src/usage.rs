@@ -137,8 +137,7 @@ impl Appmaster {
         let cause = verdict.cause.as_ref();
         let killed = cause.and_then(Cause::killed_for_memory);
         let largest = killed.and_then(|(container, limit)| {
-            let mut seats = self.seats.iter();
-            let seat = seats.find(|seat| seat.container == *container)?;
+            let seat = self.seats.of(container)?;
             match limit {
                 Limit::Physical => self.usages.most_resident(&seat.ranks),
                 Limit::Virtual => self.usages.most_virtual(&seat.ranks),

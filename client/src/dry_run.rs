@@ -1,6 +1,6 @@
 //! `--dry-run`: what would be asked of the cluster now, without asking for it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind, Write};
 
 use job::exit::Exit;
@@ -139,9 +139,10 @@ fn decide(
         Ok(placement) => {
             let placed = Explained::placed(now, 1, demand, cluster, &placement, &BTreeSet::new());
             events.push(placed);
+            let nodes = cluster.nodes.iter().map(|node| (&node.id, node));
+            let nodes: BTreeMap<_, _> = nodes.collect();
             let fits = |share: &NodeShare| {
-                let mut nodes = cluster.nodes.iter();
-                let node = nodes.find(|node| node.id == share.node);
+                let node = nodes.get(&share.node);
                 node.is_some_and(|node| cluster.fits(share.ask, cluster.room(node)))
             };
             match placement.shares.iter().all(fits) {

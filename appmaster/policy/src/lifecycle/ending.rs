@@ -70,6 +70,7 @@ impl Job {
             State::Gathering { gang, .. } => (None, gang.held()),
             State::Starting { seats, joined, .. } => {
                 let (there, silent): (Vec<Seat>, Vec<Seat>) = seats
+                    .all
                     .into_iter()
                     .partition(|seat| joined.contains(&seat.container));
                 let mut ranks = Ranks::new(there);

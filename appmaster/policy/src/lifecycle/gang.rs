@@ -154,6 +154,9 @@ impl Gang {
 
     /// The seats of the job, once every container is there.
     pub(super) fn complete(&self) -> Option<Vec<Seat>> {
+        if self.granted.len() < self.placement.shares.len() {
+            return None;
+        }
         let seat = |(share, ranks): (&NodeShare, Vec<Rank>)| {
             let grant = self.granted.get(&share.node)?;
             Some(Seat {

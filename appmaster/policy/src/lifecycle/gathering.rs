@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::limits::LONGEST_PAUSE;
+use super::ranks::Seats;
 use super::shortfall::Shortfall;
 use super::{Action, Cause, Event, Job, Phase, State, Unused, unused};
 use crate::{ClusterView, Millis, Placement};
@@ -119,7 +120,7 @@ impl Job {
         let wanted = seats.len();
         self.give_up_at = None;
         self.state = State::Starting {
-            seats: seats.clone(),
+            seats: Seats::new(seats.clone()),
             joined: BTreeSet::new(),
             until: now.plus(self.limits.join),
         };

@@ -39,7 +39,7 @@ pub use words::{Action, Event, Grant, Phase, Seat, Stage, Unused, Verdict};
 
 use self::chance::Chance;
 use self::gang::Gang;
-use self::ranks::Ranks;
+use self::ranks::{Ranks, Seats};
 use self::shortfall::Shortfall;
 use crate::{ClusterView, ContainerId, Demand, Millis, NodeShare, Placement, Rejection, allocate};
 
@@ -85,7 +85,7 @@ enum State {
     },
     /// All granted and ordered to start, not all joined.
     Starting {
-        seats: Vec<Seat>,
+        seats: Seats,
         joined: BTreeSet<ContainerId>,
         until: Millis,
     },

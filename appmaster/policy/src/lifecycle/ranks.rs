@@ -9,7 +9,7 @@ use crate::{ContainerId, End, Rank};
 /// The running job: its containers and which ranks are still there.
 #[derive(Debug)]
 pub(super) struct Ranks {
-    seats: Vec<Seat>,
+    seats: Seats,
     /// Ranks that have neither ended nor been lost.
     running: BTreeSet<Rank>,
     total: usize,
@@ -34,7 +34,7 @@ impl Ranks {
             running: hosts.keys().copied().collect(),
             total: hosts.len(),
             hosts,
-            seats,
+            seats: Seats::new(seats),
             shown: 0,
             pmi_seen: false,
             silent: None,
@@ -42,7 +42,7 @@ impl Ranks {
     }
 
     pub(super) fn seats(&self) -> &[Seat] {
-        &self.seats
+        &self.seats.all
     }
 
     pub(super) fn all_ended(&self) -> bool {
@@ -68,7 +68,7 @@ impl Ranks {
 
     /// The ranks of `container` are gone with it.
     pub(super) fn lose(&mut self, container: &ContainerId) {
-        if let Some(seat) = self.seats.iter().find(|s| s.container == *container) {
+        if let Some(seat) = self.seats.of(container) {
             for rank in &seat.ranks {
                 self.running.remove(rank);
             }
@@ -104,11 +104,11 @@ impl Ranks {
                 Some(Cause::Refused { sentence, code })
             }
             Event::Misbehaved { container, what } => {
-                let host = host_of(&self.seats, &container)?;
+                let host = self.seats.host_of(&container)?;
                 Some(Cause::Misbehaved { host, what })
             }
             Event::LinkLost(container) => {
-                let host = host_of(&self.seats, &container)?;
+                let host = self.seats.host_of(&container)?;
                 let ran = self.still_runs(&container);
                 self.lose(&container);
                 ran.then_some(Cause::LinkLost { container, host })
@@ -118,7 +118,7 @@ impl Ranks {
                 status,
                 diagnostics,
             } => {
-                let host = host_of(&self.seats, &container)?;
+                let host = self.seats.host_of(&container)?;
                 let ran = self.still_runs(&container);
                 self.lose(&container);
                 ran.then_some(Cause::ContainerEnded {
@@ -167,13 +167,35 @@ impl Ranks {
     }
 
     fn still_runs(&self, container: &ContainerId) -> bool {
-        let seat = self.seats.iter().find(|s| s.container == *container);
+        let seat = self.seats.of(container);
         seat.is_some_and(|seat| seat.ranks.iter().any(|rank| self.running.contains(rank)))
     }
 }
 
-/// The host of `container`, if it is one of ours.
-pub(super) fn host_of(seats: &[Seat], container: &ContainerId) -> Option<String> {
-    let seat = seats.iter().find(|seat| seat.container == *container)?;
-    Some(seat.host.clone())
+/// The seats of a job, in order of their ranks, to be found by their containers.
+#[derive(Debug, Default)]
+pub(super) struct Seats {
+    pub all: Vec<Seat>,
+    places: BTreeMap<ContainerId, usize>,
+}
+
+impl Seats {
+    pub(super) fn new(all: Vec<Seat>) -> Self {
+        let places = all.iter().enumerate();
+        let places = places.map(|(place, seat)| (seat.container.clone(), place));
+        Self {
+            places: places.collect(),
+            all,
+        }
+    }
+
+    /// That of `container`, if it is one of ours.
+    pub(super) fn of(&self, container: &ContainerId) -> Option<&Seat> {
+        self.all.get(*self.places.get(container)?)
+    }
+
+    /// The host of `container`, if it is one of ours.
+    pub(super) fn host_of(&self, container: &ContainerId) -> Option<String> {
+        self.of(container).map(|seat| seat.host.clone())
+    }
 }

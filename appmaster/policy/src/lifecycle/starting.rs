@@ -1,6 +1,6 @@
 //! From the order to start to the last launcher's call.
 
-use super::ranks::{self, Ranks};
+use super::ranks::Ranks;
 use super::{Action, Cause, Event, Job, Phase, State, unused};
 use crate::{ContainerId, Millis};
 
@@ -14,20 +14,20 @@ impl Job {
         else {
             return Vec::new();
         };
-        let host = |id: &ContainerId| ranks::host_of(seats, id);
+        let host = |id: &ContainerId| seats.host_of(id);
         match event {
             Event::Joined(container) => {
                 if host(&container).is_none() {
                     return Vec::new();
                 }
                 joined.insert(container);
-                let (there, wanted) = (joined.len(), seats.len());
+                let (there, wanted) = (joined.len(), seats.all.len());
                 let mut actions = vec![Action::Show(Phase::StartingContainers {
                     joined: there,
                     wanted,
                 })];
                 if there == wanted {
-                    let ranks = Ranks::new(std::mem::take(seats));
+                    let ranks = Ranks::new(std::mem::take(&mut seats.all));
                     actions.push(Action::Begin(ranks.seats().to_vec()));
                     actions.push(Action::Show(ranks.phase()));
                     self.state = State::Running { ranks };
@@ -60,6 +60,7 @@ impl Job {
             },
             Event::Tick if now >= *until => {
                 let silent = seats
+                    .all
                     .iter()
                     .filter(|seat| !joined.contains(&seat.container));
                 let hosts = silent.map(|seat| seat.host.clone()).collect();

@@ -354,3 +354,32 @@ fn the_number_of_ended_ranks_is_shown_a_hundredth_at_a_time() {
     }
     assert_eq!(shown, (1..100).map(|n| n * 10).collect::<Vec<_>>());
 }
+
+/// Fast enough to be part of the tests only while no step of it looks at all containers.
+#[test]
+fn a_gang_of_ten_thousand_comes_together_runs_and_ends() {
+    const NODES: usize = 10_000;
+    let mut job = job(u32::try_from(NODES).unwrap());
+    let view = cluster(NODES, 3072);
+    assert_eq!(job.step(Millis(0), Event::Registered).len(), 1);
+    assert!(!job.step(Millis(0), Event::Snapshot(view)).is_empty());
+    let mut started = false;
+    for node in 1..=NODES {
+        started = starts(&job.step(Millis(1), granted(node, 1)));
+    }
+    assert!(started);
+    for node in 1..=NODES {
+        let joined = Event::Joined(ContainerId(format!("c{node}")));
+        assert!(!job.step(Millis(2), joined).is_empty());
+    }
+    assert!(!job.is_over());
+    for node in 1..=NODES {
+        let lost = Event::ContainerEnded {
+            container: ContainerId(format!("c{node}")),
+            status: -100,
+            diagnostics: String::new(),
+        };
+        let _consequences = job.step(Millis(3), lost);
+    }
+    assert!(job.is_over());
+}
