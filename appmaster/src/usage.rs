@@ -60,7 +60,6 @@ impl Usages {
     }
 
     /// What was sampled of a rank, oldest first.
-    #[allow(dead_code, reason = "for the job report")]
     pub(crate) fn of(&self, rank: Rank) -> &[Sample] {
         self.ranks
             .get(&rank)
@@ -68,7 +67,6 @@ impl Usages {
     }
 
     /// Highest resident size seen of a rank, KiB.
-    #[allow(dead_code, reason = "for the job report")]
     pub(crate) fn peak_resident_kib(&self, rank: Rank) -> u64 {
         self.ranks
             .get(&rank)
@@ -76,7 +74,6 @@ impl Usages {
     }
 
     /// Processor time of a rank when it was last seen, ms.
-    #[allow(dead_code, reason = "for the job report")]
     pub(crate) fn cpu_ms(&self, rank: Rank) -> u64 {
         self.ranks.get(&rank).map_or(0, |usage| usage.cpu_ms)
     }

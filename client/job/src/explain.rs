@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use policy::allocate::reasons_beside;
-use policy::{ClusterView, Counted, Demand, Millis, NodeId, Placement, Rejection, Resources};
+use policy::{ClusterView, Counted, Demand, Millis, NodeId, Placement, Resources};
 use serde::{Deserialize, Serialize};
 
 /// One thing that was decided or seen.
@@ -303,47 +303,6 @@ impl fmt::Display for Holder {
     }
 }
 
-impl fmt::Display for MissingNode {
-    /// `n2: asked for 4096 MiB and 4 vcores, has room for 1024 MiB and 1 vcore; application_1_0007
-    /// (pi, of bob in default) holds 2048 MiB and 2 vcores in 2 containers; 1024 MiB and 1 vcore are
-    /// held by applications that you may not see`
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: asked for {}, ", self.host, self.ask)?;
-        match self.room {
-            None => f.write_str("the node is gone")?,
-            Some(Amount { memory_mib: 0, .. }) => f.write_str("has no room")?,
-            Some(room) => write!(f, "has room for {room}")?,
-        }
-        for holder in &self.holders {
-            write!(f, "; {holder}")?;
-        }
-        match self.unseen.memory_mib {
-            0 => Ok(()),
-            _ => write!(
-                f,
-                "; {} are held by applications that you may not see",
-                self.unseen
-            ),
-        }
-    }
-}
-
-impl fmt::Display for Missing {
-    /// The nodes, one after the other, and what the queue still gives.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, node) in self.nodes.iter().enumerate() {
-            write!(f, "{}{node}", if index == 0 { "" } else { "; " })?;
-        }
-        if self.left_out > 0 {
-            write!(f, "; and {} more nodes", self.left_out)?;
-        }
-        match self.headroom {
-            Some(headroom) => write!(f, "; the queue still gives this job {headroom}"),
-            None => Ok(()),
-        }
-    }
-}
-
 impl Explained {
     /// The cluster as the policy sees it at `at`.
     #[must_use]
@@ -411,16 +370,6 @@ impl Explained {
             left_out: 0,
         })
     }
-
-    /// The policy's refusal at `at`.
-    #[must_use]
-    pub fn not_placed(at: Millis, rejection: &Rejection) -> Self {
-        Self::NotPlaced(NotPlaced {
-            at_ms: at.0,
-            reason: rejection.to_string(),
-            may_pass: rejection.may_pass(),
-        })
-    }
 }
 
 #[cfg(test)]
@@ -463,18 +412,6 @@ mod tests {
             left_out: 3,
             hidden: 1,
         }
-    }
-
-    #[test]
-    fn what_is_missing_names_nodes_rooms_holders_and_headroom() {
-        assert_eq!(
-            missing().to_string(),
-            "n2: asked for 4096 MiB and 4 vcores, has room for 1024 MiB and 1 vcore; \
-             application_1_0007 (pi, of bob in default) holds 2048 MiB and 2 vcores in 2 \
-             containers; 1024 MiB and 1 vcore are held by applications that you may not see; n3: \
-             asked for 4096 MiB and 4 vcores, the node is gone; and 3 more nodes; the queue still \
-             gives this job 8192 MiB and 8 vcores"
-        );
     }
 
     #[test]
