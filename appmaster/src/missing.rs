@@ -17,12 +17,14 @@ const FREEST: usize = 3;
 const NAMED_NODES: usize = 4;
 const NAMED_HOLDERS: usize = 3;
 
-/// One container that is waited for.
+/// One container that is waited for, or would be if there were a placement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub node: NodeId,
     pub host: String,
     pub ask: Resources,
+    /// There is no placement, and this is one of the freest nodes, not one that is waited for.
+    pub stands_in: bool,
 }
 
 /// The shares of `placement` whose containers are not `there`.
@@ -34,6 +36,7 @@ pub(crate) fn of_placement(placement: &Placement, there: &dyn Fn(&NodeId) -> boo
             node: share.node.clone(),
             host: share.host.clone(),
             ask: share.ask,
+            stands_in: false,
         })
         .collect()
 }
@@ -41,10 +44,11 @@ pub(crate) fn of_placement(placement: &Placement, there: &dyn Fn(&NodeId) -> boo
 /// The nodes that keep `demand` from being placed: the listed ones, or the freest of all, each with
 /// one process.
 pub(crate) fn of_demand(demand: &Demand, view: &ClusterView) -> Vec<Wanted> {
-    let one = |node: &NodeView, processes: u32| Wanted {
+    let one = |node: &NodeView, processes: u32, stands_in: bool| Wanted {
         node: node.id.clone(),
         host: node.host.clone(),
         ask: demand.unit.times(processes),
+        stands_in,
     };
     // From the back, so that of two nodes of one host the first stays.
     let by_host: BTreeMap<&str, &NodeView> = view
@@ -59,7 +63,7 @@ pub(crate) fn of_demand(demand: &Demand, view: &ClusterView) -> Vec<Wanted> {
         .filter_map(|entry| {
             let host = entry.host.as_deref()?;
             let node = by_host.get(host)?;
-            Some(one(node, entry.processes))
+            Some(one(node, entry.processes, false))
         })
         .collect();
     let bound_to_hosts = matches!(demand.mode, policy::Mode::None | policy::Mode::Dist);
@@ -72,7 +76,7 @@ pub(crate) fn of_demand(demand: &Demand, view: &ClusterView) -> Vec<Wanted> {
         (Reverse((room.memory, room.vcores)), &node.id)
     });
     let freest = nodes.into_iter().take(FREEST);
-    freest.map(|node| one(node, 1)).collect()
+    freest.map(|node| one(node, 1, true)).collect()
 }
 
 /// `wanted` on the cluster as it is at `at`.
@@ -109,6 +113,7 @@ pub(crate) fn missing(
         at_ms: at.0,
         headroom: headroom.map(Amount::from),
         nodes: nodes.collect(),
+        stand_ins: wanted.iter().any(|wanted| wanted.stands_in),
         left_out: u32::try_from(wanted.len().saturating_sub(MOST_NODES)).unwrap_or(u32::MAX),
         hidden: holdings.hidden,
     }
@@ -116,12 +121,16 @@ pub(crate) fn missing(
 
 /// The missing nodes with what is asked of them and their room, for a sentence.
 pub(crate) fn nodes(missing: &Missing) -> String {
+    let asked = match missing.stand_ins {
+        true => "wanted",
+        false => "asked for",
+    };
     let named = missing.nodes.iter().take(NAMED_NODES).map(|node| {
         let room = match node.room {
             None => "the node is gone".to_owned(),
             Some(room) => format!("{room} left"),
         };
-        format!("{} ({} asked for, {room})", node.host, node.ask)
+        format!("{} ({} {asked}, {room})", node.host, node.ask)
     });
     let mut text = named.collect::<Vec<_>>().join(", ");
     let listed = missing.nodes.len().saturating_sub(NAMED_NODES);
@@ -265,12 +274,18 @@ mod tests {
             hosts(&of_demand(&demand, &view())),
             [("b", 1024), ("c", 1024), ("d", 1024)]
         );
+        let wanted = of_demand(&demand, &view());
+        let stand_in = missing(Millis(0), &wanted, &view(), &Holdings::default(), None);
+        assert!(stand_in.stand_ins);
+        assert!(nodes(&stand_in).starts_with("b (1024 MiB and 1 vcore wanted, 2048 MiB "));
         demand.mode = Mode::None;
         demand.listed = vec![Listed {
             host: Some("a".into()),
             processes: 4,
         }];
-        assert_eq!(hosts(&of_demand(&demand, &view())), [("a", 4096)]);
+        let wanted = of_demand(&demand, &view());
+        assert_eq!(hosts(&wanted), [("a", 4096)]);
+        assert!(!missing(Millis(0), &wanted, &view(), &Holdings::default(), None).stand_ins);
     }
 
     #[test]
@@ -314,6 +329,7 @@ mod tests {
                 node: NodeId(format!("a{number}:1")),
                 host: format!("a{number}"),
                 ask: Resources::new(1024, 1),
+                stands_in: false,
             })
             .collect();
         let mut view = view();
@@ -346,6 +362,7 @@ mod tests {
                 node("a", (1..=5).map(|id| holder(id, 1024)).collect()),
                 node("b", vec![holder(5, 1024)]),
             ],
+            stand_ins: false,
             left_out: 0,
             hidden: 0,
         };

@@ -140,7 +140,11 @@ impl Appmaster {
 fn with_reasons(sentence: String, missing: &Missing, held: &str, names_nodes: bool) -> String {
     let mut parts = vec![sentence];
     if !names_nodes && !missing.nodes.is_empty() {
-        parts.push(format!("it waited for {}", missing::nodes(missing)));
+        let nodes = missing::nodes(missing);
+        parts.push(match missing.stand_ins {
+            true => format!("the freest nodes are {nodes}"),
+            false => format!("it waited for {nodes}"),
+        });
     }
     if !held.is_empty() {
         parts.push(held.to_owned());
@@ -181,9 +185,18 @@ mod tests {
                 holders: Vec::new(),
                 unseen: job::explain::Amount::default(),
             }],
+            stand_ins: false,
             left_out: 0,
             hidden: 0,
         };
+        let stand_in = Missing {
+            stand_ins: true,
+            ..missing.clone()
+        };
+        assert_eq!(
+            with_reasons("no room".into(), &stand_in, "", false),
+            "no room; the freest nodes are a (1024 MiB and 1 vcore wanted, the node is gone)"
+        );
         assert_eq!(
             with_reasons("interrupted by the user".into(), &missing, "", false),
             "interrupted by the user; it waited for a (1024 MiB and 1 vcore asked for, the node is \

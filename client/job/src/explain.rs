@@ -182,8 +182,11 @@ pub struct Missing {
     pub at_ms: u64,
     /// What the queue still gives this application.
     pub headroom: Option<Amount>,
-    /// Each container that has not come; while there is no placement, the freest nodes.
+    /// Each container that has not come; where `stand_ins` is set, the freest nodes.
     pub nodes: Vec<MissingNode>,
+    /// There is no placement yet: no container is waited for, and `nodes` show what there is.
+    #[serde(default)]
+    pub stand_ins: bool,
     /// Such nodes that are not in `nodes`, because there are too many.
     #[serde(default)]
     pub left_out: u32,
@@ -409,6 +412,7 @@ mod tests {
                     unseen: Amount::default(),
                 },
             ],
+            stand_ins: false,
             left_out: 3,
             hidden: 1,
         }

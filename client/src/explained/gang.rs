@@ -40,11 +40,12 @@ pub(super) fn granted(granted: &Granted) -> String {
 
 pub(super) fn missing(missing: &Missing) -> Vec<String> {
     let mut lines = vec![format!(
-        "{}{} still missing",
+        "{}{}",
         stamp(missing.at_ms),
         match missing.nodes.len() + missing.left_out as usize {
-            1 => "1 container is".to_owned(),
-            many => format!("{many} containers are"),
+            _ if missing.stand_ins => "no placement; the freest nodes are".to_owned(),
+            1 => "1 container is still missing".to_owned(),
+            many => format!("{many} containers are still missing"),
         },
     )];
     if let Some(headroom) = missing.headroom {

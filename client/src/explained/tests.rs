@@ -221,9 +221,24 @@ fn what_is_missing_names_who_holds_it() {
                 unseen: Amount::default(),
             },
         ],
+        stand_ins: false,
         left_out: 7,
         hidden: 1,
     };
+    let stand_ins = Missing {
+        stand_ins: true,
+        nodes: missing.nodes[1..].to_vec(),
+        left_out: 0,
+        hidden: 0,
+        ..missing.clone()
+    };
+    golden(
+        &Explained::Missing(stand_ins),
+        "\
+12.000 s: no placement; the freest nodes are
+  the queue still gives this application 2048 MiB and 2 vcores
+  n4: wants 4096 MiB and 4 vcores, but the node has gone",
+    );
     golden(
         &Explained::Missing(missing),
         "\
