@@ -32,6 +32,8 @@ pub(crate) struct Holdings {
     by_node: BTreeMap<String, Vec<Holder>>,
     /// Applications that may hold something, but could not be asked about.
     pub(crate) hidden: u32,
+    /// Some that the job's user may see were not asked about, or did not answer.
+    pub(crate) is_partial: bool,
 }
 
 impl Holdings {
@@ -51,9 +53,9 @@ impl Holdings {
             Ok(Ok(reports)) => reports,
             Ok(Err(error)) => {
                 tracing::warn!("getApplications: {error}");
-                return Self::default();
+                return Self::unknown();
             }
-            Err(_late) => return Self::default(),
+            Err(_late) => return Self::unknown(),
         };
         let mut holdings = Self::default();
         let mut answers = JoinSet::new();
@@ -70,10 +72,14 @@ impl Holdings {
         while !answers.is_empty() {
             match timeout_at(by, answers.join_next()).await {
                 Ok(Some(Ok((report, Some(containers))))) => holdings.add(&report, containers),
-                Ok(Some(Ok((_, None)) | Err(_))) => holdings.hidden += 1,
+                Ok(Some(Ok((_, None)) | Err(_))) => {
+                    holdings.hidden += 1;
+                    holdings.is_partial = true;
+                }
                 Ok(None) => break,
                 Err(_late) => {
                     holdings.hidden += u32::try_from(answers.len()).unwrap_or(u32::MAX);
+                    holdings.is_partial = true;
                     break;
                 }
             }
@@ -82,8 +88,17 @@ impl Holdings {
         holdings
     }
 
+    /// Nobody could be asked about.
+    fn unknown() -> Self {
+        Self {
+            is_partial: true,
+            ..Self::default()
+        }
+    }
+
     /// The applications to ask about; the others are hidden.
     fn worth_asking(&mut self, reports: Vec<ApplicationReport>) -> Vec<ApplicationReport> {
+        let is_cut_off = u32::try_from(reports.len()).is_ok_and(|listed| listed >= LISTED);
         let (mut seen, unseen): (Vec<_>, Vec<_>) = reports.into_iter().partition(|report| {
             // To whoever may not see an application, the RM gives its attempt the number -1.
             let attempt = report.current_attempt;
@@ -92,6 +107,7 @@ impl Holdings {
         seen.sort_by_key(|report| (Reverse(report.usage.used.memory_mib), report.id));
         let hidden = unseen.len() + seen.len().saturating_sub(ASKED);
         self.hidden = u32::try_from(hidden).unwrap_or(u32::MAX);
+        self.is_partial = is_cut_off || seen.len() > ASKED;
         seen.truncate(ASKED);
         seen
     }
@@ -144,6 +160,7 @@ impl Holdings {
         Self {
             by_node: BTreeMap::from([(node.to_owned(), holders)]),
             hidden,
+            is_partial: false,
         }
     }
 }
@@ -258,6 +275,12 @@ mod tests {
         let mut holdings = Holdings::default();
         let asked = holdings.worth_asking(reports);
         assert_eq!((asked.len(), holdings.hidden), (ASKED, 11));
+        assert!(holdings.is_partial);
+        let all = holdings.worth_asking(vec![application(1, 1, 1), application(2, -1, 1)]);
+        assert_eq!(
+            (all.len(), holdings.hidden, holdings.is_partial),
+            (1, 1, false)
+        );
         assert_eq!((asked[0].id.id, asked[ASKED - 1].id.id), (60, 11));
     }
 }

@@ -116,6 +116,7 @@ pub(crate) fn missing(
         stand_ins: wanted.iter().any(|wanted| wanted.stands_in),
         left_out: u32::try_from(wanted.len().saturating_sub(MOST_NODES)).unwrap_or(u32::MAX),
         hidden: holdings.hidden,
+        holders_are_partial: holdings.is_partial,
     }
 }
 
@@ -190,10 +191,11 @@ pub(crate) fn in_the_way(missing: &Missing, own: &str, counted: Counted) -> Stri
     }
     if unseen.0 > 0 {
         let (mib, hosts) = unseen;
-        parts.push(format!(
-            "applications that you may not see hold {mib} MiB on {}",
-            on(&hosts)
-        ));
+        let which = match missing.holders_are_partial {
+            true => "applications that you may not see or that were not asked about",
+            false => "applications that you may not see",
+        };
+        parts.push(format!("{which} hold {mib} MiB on {}", on(&hosts)));
     }
     if let Some(headroom) = missing.headroom {
         let headroom = Resources::from(headroom);
@@ -343,6 +345,15 @@ mod tests {
             in_the_way(&missing, "", Counted::Memory),
             "applications that you may not see hold 102400 MiB on 100 of these nodes"
         );
+        let partial = Missing {
+            holders_are_partial: true,
+            ..missing
+        };
+        assert_eq!(
+            in_the_way(&partial, "", Counted::Memory),
+            "applications that you may not see or that were not asked about hold 102400 MiB on 100 \
+             of these nodes"
+        );
     }
 
     #[test]
@@ -365,6 +376,7 @@ mod tests {
             stand_ins: false,
             left_out: 0,
             hidden: 0,
+            holders_are_partial: false,
         };
         let said = in_the_way(&missing, "", Counted::MemoryAndVcores);
         assert!(

@@ -188,6 +188,7 @@ mod tests {
             stand_ins: false,
             left_out: 0,
             hidden: 0,
+            holders_are_partial: false,
         };
         let stand_in = Missing {
             stand_ins: true,

@@ -194,6 +194,10 @@ pub struct Missing {
     /// are too many to be asked about.
     #[serde(default)]
     pub hidden: u32,
+    /// Some applications that this user may see were not asked about, or did not answer: what is
+    /// `unseen` may be theirs.
+    #[serde(default)]
+    pub holders_are_partial: bool,
 }
 
 /// A container that has not come.
@@ -415,6 +419,7 @@ mod tests {
             stand_ins: false,
             left_out: 3,
             hidden: 1,
+            holders_are_partial: false,
         }
     }
 

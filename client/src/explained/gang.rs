@@ -69,8 +69,12 @@ pub(super) fn missing(missing: &Missing) -> Vec<String> {
         }
         if node.unseen.memory_mib > 0 {
             lines.push(format!(
-                "    {} are held by applications that you may not see",
-                node.unseen
+                "    {} are held by applications that you may not see{}",
+                node.unseen,
+                match missing.holders_are_partial {
+                    true => " or that were not asked about",
+                    false => "",
+                }
             ));
         }
     }
@@ -80,8 +84,12 @@ pub(super) fn missing(missing: &Missing) -> Vec<String> {
     }
     if missing.hidden > 0 {
         lines.push(format!(
-            "  {} may hold something there that you may not see",
-            count(missing.hidden as usize, "application")
+            "  {} may hold something there that {}",
+            count(missing.hidden as usize, "application"),
+            match missing.holders_are_partial {
+                true => "you may not see or that was not asked about",
+                false => "you may not see",
+            }
         ));
     }
     lines

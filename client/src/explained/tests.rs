@@ -224,7 +224,14 @@ fn what_is_missing_names_who_holds_it() {
         stand_ins: false,
         left_out: 7,
         hidden: 1,
+        holders_are_partial: false,
     };
+    let partial = words(&Explained::Missing(Missing {
+        holders_are_partial: true,
+        ..missing.clone()
+    }));
+    let not_asked = |line: &&String| line.contains("see or that w");
+    assert_eq!(partial.iter().filter(not_asked).count(), 2);
     let stand_ins = Missing {
         stand_ins: true,
         nodes: missing.nodes[1..].to_vec(),
