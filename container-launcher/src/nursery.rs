@@ -6,6 +6,7 @@
 //! finds it taken. For the same reason it is the one to look at what they use.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{JoinHandle, park_timeout};
 use std::time::{Duration, Instant};
@@ -15,6 +16,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use tokio::sync::oneshot;
 
+use crate::processes;
 use crate::samples::{self, Look, Running};
 use crate::spawn::{self, Plan};
 use crate::sweep::Kin;
@@ -129,22 +131,49 @@ impl Thread {
     fn serve(mut self, requests: &Receiver<Request>) {
         // An answer that nobody waits for any more is no loss.
         while let Ok(request) = requests.recv() {
-            match request {
-                Request::Spawn(plan, answer) => drop(answer.send(self.spawn(*plan))),
-                Request::Reap(answer) => drop(answer.send(self.reap())),
-                Request::Signal(rank, signal, answer) => {
-                    self.signal(rank, signal);
-                    answer.send(()).ok();
-                }
-                Request::Sweep(answer) => drop(answer.send(self.sweep())),
-                Request::Look(answer) => {
-                    let alive = self.alive.iter().map(|(&pid, running)| (pid, running));
-                    drop(answer.send(samples::look(alive)));
-                }
-                Request::Close => break,
+            if self.answer(request, requests).is_break() {
+                break;
             }
         }
         self.sweep();
+    }
+
+    /// Breaks when the thread is to end.
+    fn answer(&mut self, request: Request, requests: &Receiver<Request>) -> ControlFlow<()> {
+        match request {
+            Request::Spawn(plan, answer) => drop(answer.send(self.spawn(*plan))),
+            Request::Reap(answer) => drop(answer.send(self.reap())),
+            Request::Signal(rank, signal, answer) => {
+                self.signal(rank, signal);
+                answer.send(()).ok();
+            }
+            Request::Sweep(answer) => drop(answer.send(self.sweep())),
+            Request::Look(answer) => return self.look(answer, requests),
+            Request::Close => return ControlFlow::Break(()),
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// A look walks the node's process table, which may be long: whoever asks for something else
+    /// meanwhile is answered in between.
+    fn look(
+        &mut self,
+        answer: oneshot::Sender<Look>,
+        requests: &Receiver<Request>,
+    ) -> ControlFlow<()> {
+        let began = Instant::now();
+        let mut flow = ControlFlow::Continue(());
+        let processes = processes::all_minding(|| {
+            if let (true, Ok(request)) = (flow.is_continue(), requests.try_recv()) {
+                flow = self.answer(request, requests);
+            }
+            flow
+        });
+        if flow.is_continue() {
+            let alive = self.alive.iter().map(|(&pid, running)| (pid, running));
+            drop(answer.send(samples::look(alive, &processes, began)));
+        }
+        flow
     }
 
     fn spawn(&mut self, plan: Plan) -> std::io::Result<()> {
@@ -219,4 +248,30 @@ fn microseconds(time: libc::timeval) -> u64 {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     let rest = u64::try_from(time.tv_usec).unwrap_or(0);
     seconds.saturating_mul(PER_SECOND).saturating_add(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asks_during_a_look_does_not_wait_for_the_end_of_it() {
+        let mut thread = Thread {
+            kin: Kin::named("container_x".to_owned(), []),
+            alive: BTreeMap::new(),
+        };
+        let (requests, received) = sync_channel(REQUESTS);
+        let (look, mut looked) = oneshot::channel();
+        let (signal, mut signalled) = oneshot::channel();
+        let request = Request::Signal(None, Signal::SIGTERM, signal);
+        assert!(requests.send(request).is_ok());
+        assert!(thread.look(look, &received).is_continue());
+        assert!(signalled.try_recv().is_ok() && looked.try_recv().is_ok());
+
+        // The end of the thread ends a look.
+        let (look, mut looked) = oneshot::channel();
+        assert!(requests.send(Request::Close).is_ok());
+        assert!(thread.look(look, &received).is_break());
+        assert!(looked.try_recv().is_err());
+    }
 }

@@ -1,6 +1,7 @@
 //! The processes of the node, as `/proc/PID/stat` tells of them.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 /// One process. Sizes and times are in the kernel's units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,10 +18,17 @@ pub(crate) struct Process {
 
 /// All processes of the node that can be seen, by pid.
 pub(crate) fn all() -> BTreeMap<i32, Process> {
+    all_minding(|| ControlFlow::Continue(()))
+}
+
+/// The same for a thread that has more to do: calls `between` before each process, and ends there
+/// when told to break.
+pub(crate) fn all_minding(mut between: impl FnMut() -> ControlFlow<()>) -> BTreeMap<i32, Process> {
     let Ok(folder) = std::fs::read_dir("/proc") else {
         return BTreeMap::new();
     };
     folder
+        .take_while(|_| between().is_continue())
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
         .filter_map(|pid| {
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use job::wire::RankUsage;
 use nix::unistd::{SysconfVar, sysconf};
 
-use crate::processes::{self, Process};
+use crate::processes::Process;
 
 /// Between two looks.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
@@ -35,11 +35,13 @@ pub(crate) struct Look {
     pub(crate) next: Instant,
 }
 
-/// Looks at the ranks that run.
-pub(crate) fn look<'a>(ranks: impl Iterator<Item = (i32, &'a Running)>) -> Look {
-    let began = Instant::now();
-    let processes = processes::all();
-    let usages = of(ranks, &processes, began);
+/// What the ranks that run use, by the node's `processes`, which were read from `began` on.
+pub(crate) fn look<'a>(
+    ranks: impl Iterator<Item = (i32, &'a Running)>,
+    processes: &BTreeMap<i32, Process>,
+    began: Instant,
+) -> Look {
+    let usages = of(ranks, processes, began);
     let pause = INTERVAL.max(began.elapsed().saturating_mul(PAUSE_FACTOR));
     Look {
         usages,
