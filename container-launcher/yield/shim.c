@@ -216,6 +216,9 @@ enum { CQ_READ = 0, CQ_READFROM = 1 };
 #define FUNCTIONS_MAX 30
 /* Tables: three for each provider that is opened. */
 #define COPIES_MAX 48
+/* Yields before a lock is taken to be held by a thread that a fork has left behind: one that is there
+ * holds it for microseconds. */
+#define LOCK_TRIES 10000
 
 struct copy {
     struct table *original;
@@ -231,20 +234,21 @@ struct change {
     void *function;
 };
 
-static struct copy *copy_of(const struct object *object)
-{
-    return (struct copy *)(void *)((char *)object->table - offsetof(struct copy, size));
-}
-
-static void *original(const struct object *object, size_t place)
-{
-    return copy_of(object)->original->functions[place];
-}
-
 static int is_copy(const struct table *table)
 {
     return (const char *)table >= (const char *)copies &&
            (const char *)table < (const char *)(copies + COPIES_MAX);
+}
+
+/* The function behind ours; none where somebody else has given the object another table, with ours in it. */
+static void *original(const struct object *object, size_t place)
+{
+    if (!is_copy(object->table))
+        return NULL;
+    const char *table = (const char *)object->table;
+    const struct copy *copy =
+        (const struct copy *)(const void *)(table - offsetof(struct copy, size));
+    return copy->original->functions[place];
 }
 
 /* Has the object use a copy of its table with these changes. */
@@ -256,9 +260,12 @@ static void divert(struct object *object, const struct change *changes, size_t c
     size_t functions = table->size / sizeof(void *) - 1;
     if (table->size < sizeof(struct table) + sizeof(void *) || functions > FUNCTIONS_MAX)
         return;
-    while (__atomic_exchange_n(&copies_locked, 1, __ATOMIC_ACQUIRE))
+    for (int tries = 0; __atomic_exchange_n(&copies_locked, 1, __ATOMIC_ACQUIRE); tries++) {
+        if (tries == LOCK_TRIES)
+            return;
         if (sched_yield)
             sched_yield();
+    }
     struct copy *copy = NULL;
     for (int i = 0; i < copies_count && !copy; i++)
         if (copies[i].original == table)
@@ -281,6 +288,8 @@ static void divert(struct object *object, const struct change *changes, size_t c
 static ssize_t cq_read(struct object *queue, void *buffer, size_t count)
 {
     ssize_t (*read)(struct object *, void *, size_t) = original(queue, CQ_READ);
+    if (!read)
+        return -ENOSYS;
     ssize_t got = read(queue, buffer, count);
     note(got != -EAGAIN);
     return got;
@@ -289,6 +298,8 @@ static ssize_t cq_read(struct object *queue, void *buffer, size_t count)
 static ssize_t cq_readfrom(struct object *queue, void *buffer, size_t count, uint64_t *from)
 {
     ssize_t (*read)(struct object *, void *, size_t, uint64_t *) = original(queue, CQ_READFROM);
+    if (!read)
+        return -ENOSYS;
     ssize_t got = read(queue, buffer, count, from);
     note(got != -EAGAIN);
     return got;
@@ -302,6 +313,8 @@ static int cq_open(struct object *domain, void *attributes, struct object **queu
     };
     int (*open_queue)(struct object *, void *, struct object **, void *) =
         original(domain, DOMAIN_CQ_OPEN);
+    if (!open_queue)
+        return -ENOSYS;
     int failed = open_queue(domain, attributes, queue, context);
     if (!failed && queue)
         divert(*queue, changes, 2);
@@ -314,6 +327,8 @@ static int open_domain(struct object *fabric, void *info, struct object **domain
 {
     int (*open_it)(struct object *, void *, struct object **, void *) =
         original(fabric, FABRIC_DOMAIN);
+    if (!open_it)
+        return -ENOSYS;
     int failed = open_it(fabric, info, domain, context);
     if (!failed && domain)
         divert(*domain, domain_changes, 1);
@@ -325,6 +340,8 @@ static int open_domain2(struct object *fabric, void *info, struct object **domai
 {
     int (*open_it)(struct object *, void *, struct object **, uint64_t, void *) =
         original(fabric, FABRIC_DOMAIN2);
+    if (!open_it)
+        return -ENOSYS;
     int failed = open_it(fabric, info, domain, flags, context);
     if (!failed && domain)
         divert(*domain, domain_changes, 1);
