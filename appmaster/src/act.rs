@@ -123,26 +123,20 @@ impl Appmaster {
             .map(|seat| u32::try_from(seat.ranks.len()).unwrap_or(u32::MAX))
             .collect();
         let mapping = pmi::process_mapping(&per_node);
-        let environment = description.environment.iter();
-        let (glibc_needed, glibc_needed_by) = description.glibc_needed.clone().unwrap_or_default();
+        let first = seats.first();
+        let meeting_port = first
+            .and_then(|seat| self.links.get(&seat.container))
+            .map_or(0, |link| link.free_port);
         let template = wire::Share {
             size: description.processes,
             ranks: Vec::new(),
-            program: description.program.clone(),
-            args: description.args.clone(),
-            environment: environment
-                .map(|(key, value)| wire::KeyValue {
-                    key: key.clone(),
-                    value: value.clone(),
-                })
-                .collect(),
-            library_folder: description.library_folder.clone().unwrap_or_default(),
+            programs: description.programs.iter().map(Into::into).collect(),
             process_mapping: mapping,
             kvs_name: format!("kvs_{}", self.seat.attempt),
-            glibc_needed,
-            glibc_needed_by,
             input: description.input,
             yielding: wire::Yielding::from(description.yielding).into(),
+            meeting_host: first.map(|seat| seat.host.clone()).unwrap_or_default(),
+            meeting_port,
         };
         for seat in &seats {
             let share = wire::Share {

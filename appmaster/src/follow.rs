@@ -50,6 +50,8 @@ pub(crate) struct Link {
     pub(crate) index: usize,
     /// Cores that the launcher may use; 0: not known.
     pub(crate) cores: u32,
+    /// A port of its node on which nothing listened; 0: not known.
+    pub(crate) free_port: u32,
 }
 
 /// The job and everybody who has a part in it.
@@ -162,6 +164,7 @@ impl Appmaster {
                     orders,
                     index,
                     cores: node.cores,
+                    free_port: node.free_port,
                 };
                 self.links.insert(container.clone(), link);
                 self.step(Event::Joined(container))

@@ -30,7 +30,11 @@ impl Appmaster {
         });
         let report = Report {
             application: self.application(),
-            program: description.program.clone(),
+            program: description
+                .programs
+                .first()
+                .map(|program| program.file.clone())
+                .unwrap_or_default(),
             processes: description.processes,
             mode: description.mode.clone(),
             exit_code: verdict.exit_code,

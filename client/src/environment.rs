@@ -3,6 +3,9 @@
 //! As under mpiexec, all of them, except those that describe this machine, this login or this
 //! Hadoop client: on a node they would be wrong, and YARN sets its own.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
 /// Names that stay here.
 const STAYS: &[&str] = &[
     "_",
@@ -17,12 +20,17 @@ const STAYS: &[&str] = &[
     "LD_LIBRARY_PATH",
     "LD_PRELOAD",
     "LINES",
+    "LOCAL_RANK",
+    "LOCAL_WORLD_SIZE",
     "LOGNAME",
     "LS_COLORS",
     "MAIL",
+    "MASTER_ADDR",
+    "MASTER_PORT",
     "OLDPWD",
     "PATH",
     "PWD",
+    "RANK",
     "SHELL",
     "SHLVL",
     "TEMP",
@@ -31,6 +39,7 @@ const STAYS: &[&str] = &[
     "TMPDIR",
     "TZ",
     "USER",
+    "WORLD_SIZE",
 ];
 
 /// Beginnings of names that stay here.
@@ -39,16 +48,73 @@ const STAYS_WITH: &[&str] = &[
     "SUDO_", "SYSTEMD_", "XDG_", "YARN_",
 ];
 
-/// Of `all`, what travels; sorted, so that the same environment gives the same job description.
-/// Names and values that are no UTF-8 stay here too.
-pub(crate) fn travelling(
-    all: impl Iterator<Item = (std::ffi::OsString, std::ffi::OsString)>,
-) -> Vec<(String, String)> {
-    let texts =
-        all.filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));
-    let mut travelling: Vec<(String, String)> = texts.filter(|(key, _)| travels(key)).collect();
-    travelling.sort();
-    travelling
+/// What of the user's environment a program inherits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Inherited {
+    /// All that makes sense on a node.
+    #[default]
+    All,
+    /// Nothing.
+    None,
+    /// These, whatever they are.
+    Named(Vec<String>),
+}
+
+/// A variable that the command line names; without a value it has that of the user's environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Variable {
+    pub name: String,
+    pub value: Option<String>,
+}
+
+/// What is said of the environment of one program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Wish {
+    pub inherited: Inherited,
+    /// In order: a later one of the same name counts.
+    pub variables: Vec<Variable>,
+}
+
+impl Wish {
+    /// The environment beyond that of the node, of `own`, which is the user's. First what is
+    /// inherited, sorted, so that the same wish gives the same job description. `missing` hears of
+    /// the names that `own` does not have, once each.
+    pub(crate) fn fulfil(
+        &self,
+        own: &BTreeMap<String, String>,
+        missing: &mut dyn FnMut(&str),
+    ) -> Vec<(String, String)> {
+        let mut found: Vec<(String, String)> = match &self.inherited {
+            Inherited::All => own
+                .iter()
+                .filter(|(name, _)| travels(name))
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect(),
+            Inherited::None | Inherited::Named(_) => Vec::new(),
+        };
+        let named = match &self.inherited {
+            Inherited::Named(names) => names.as_slice(),
+            Inherited::All | Inherited::None => &[],
+        };
+        let named = named.iter().map(|name| (name, None));
+        let variables = self.variables.iter();
+        let variables = variables.map(|variable| (&variable.name, variable.value.as_ref()));
+        for (name, value) in named.chain(variables) {
+            let Some(value) = value.or_else(|| own.get(name)) else {
+                missing(name);
+                continue;
+            };
+            found.retain(|(known, _)| known != name);
+            found.push((name.clone(), value.clone()));
+        }
+        found
+    }
+}
+
+/// The user's environment, without the names and values that are no UTF-8.
+pub(crate) fn own(all: impl Iterator<Item = (OsString, OsString)>) -> BTreeMap<String, String> {
+    all.filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
 }
 
 fn travels(key: &str) -> bool {
@@ -83,7 +149,9 @@ mod tests {
             ("BASH_FUNC_x%%", "() { :; }"),
         ];
         let given = given.into_iter().map(|(k, v)| (k.into(), v.into()));
-        let mut travelling = travelling(given);
+        let own = own(given);
+        let wish = Wish::default();
+        let mut travelling = wish.fulfil(&own, &mut |name| panic!("{name}"));
         assert_eq!(
             travelling,
             [
@@ -95,5 +163,45 @@ mod tests {
         for_interface("ib0", &mut travelling);
         assert!(travelling.contains(&("FI_TCP_IFACE".into(), "eth7".into())));
         assert!(travelling.contains(&("UCX_NET_DEVICES".into(), "ib0".into())));
+    }
+
+    #[test]
+    fn what_is_named_travels_whatever_it_is() {
+        let own = [("PATH", "/bin"), ("A", "1"), ("B", "2")];
+        let own: BTreeMap<String, String> = own
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        let variable = |name: &str, value: Option<&str>| Variable {
+            name: name.into(),
+            value: value.map(Into::into),
+        };
+        let fulfilled = |inherited, variables: Vec<Variable>| {
+            let mut missing = Vec::new();
+            let wish = Wish {
+                inherited,
+                variables,
+            };
+            let found = wish.fulfil(&own, &mut |name| missing.push(name.to_owned()));
+            let found: Vec<String> = found.iter().map(|(k, v)| format!("{k}={v}")).collect();
+            (found.join(" "), missing.join(" "))
+        };
+        let named = Inherited::Named(vec!["PATH".into(), "GONE".into()]);
+        assert_eq!(
+            fulfilled(named, vec![variable("A", Some("9"))]),
+            ("PATH=/bin A=9".into(), "GONE".into())
+        );
+        assert_eq!(fulfilled(Inherited::None, Vec::new()), Default::default());
+        assert_eq!(
+            fulfilled(
+                Inherited::All,
+                vec![
+                    variable("A", Some("2")),
+                    variable("PATH", None),
+                    variable("A", Some(""))
+                ]
+            ),
+            ("B=2 PATH=/bin A=".into(), String::new())
+        );
     }
 }

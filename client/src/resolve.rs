@@ -1,5 +1,7 @@
 //! From what was typed and what Hadoop's settings say to a job with nothing left open.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use job::exit::Exit;
@@ -30,8 +32,12 @@ pub(crate) struct Resolved {
     pub communication_share: Option<f64>,
     /// Lines of output begin with their rank.
     pub label: bool,
+    /// The first of the programs, as the user named it.
     pub program: PathBuf,
-    pub args: Vec<String>,
+    /// In the order of their ranks.
+    pub programs: Vec<Program>,
+    /// What the user should know of what was typed, a sentence each.
+    pub notes: Vec<String>,
     pub name: String,
     pub queue: String,
     pub priority: Option<i32>,
@@ -42,7 +48,6 @@ pub(crate) struct Resolved {
     pub deploy_mode: DeployMode,
     pub am_ports: Option<(u16, u16)>,
     pub interface: Option<String>,
-    pub environment: Vec<(String, String)>,
     pub ship_libraries: bool,
     pub staging: Option<String>,
     /// The ApplicationMaster tells what it asks for and what comes.
@@ -51,6 +56,20 @@ pub(crate) struct Resolved {
     pub allocation_step_mib: u64,
     /// The RM takes an AM for dead after this silence, ms.
     pub am_expiry_ms: u64,
+}
+
+/// A program of the job.
+pub(crate) struct Program {
+    /// `None`: all processes of the job run it.
+    pub processes: Option<u32>,
+    /// As the user named it.
+    pub file: PathBuf,
+    /// Folders here in which it is searched first.
+    pub first_in: Option<OsString>,
+    pub args: Vec<String>,
+    pub environment: Vec<(String, String)>,
+    /// Of the nodes, to start in.
+    pub folder: Option<String>,
 }
 
 impl Cluster {
@@ -113,8 +132,9 @@ impl Resolved {
     /// Decides everything.
     pub(crate) fn new(mut given: Arguments, cluster: &Cluster) -> Result<Self, Failure> {
         let usage = |sentence: String| Failure::new(Exit::Usage, sentence);
-        let (program, args) = given.program().map_err(usage)?;
-        let program = PathBuf::from(program);
+        let programs = given.programs().map_err(usage)?;
+        let program = programs.first().map(|first| PathBuf::from(&first.file));
+        let program = program.unwrap_or_default();
         let wanted = Wanted::new(&given.placement).map_err(|e| Failure::new(Exit::Usage, e))?;
         let communication_share = history::state_folder(&|name| std::env::var_os(name))
             .filter(|_folder| wanted.auto)
@@ -123,10 +143,29 @@ impl Resolved {
         let name = given
             .name
             .unwrap_or_else(|| short.to_string_lossy().into_owned());
-        let mut environment = environment::travelling(std::env::vars_os());
-        if let Some(interface) = &given.iface {
-            environment::for_interface(interface, &mut environment);
-        }
+        let own = environment::own(std::env::vars_os());
+        let mut missing = BTreeSet::new();
+        let programs = programs.into_iter().map(|typed| {
+            let wish = given.environment.wish(&typed.start);
+            let mut environment = wish.fulfil(&own, &mut |name| {
+                missing.insert(name.to_owned());
+            });
+            if let Some(interface) = &given.iface {
+                environment::for_interface(interface, &mut environment);
+            }
+            Program {
+                processes: typed.processes,
+                file: typed.file.into(),
+                first_in: typed.start.path,
+                args: typed.args,
+                environment,
+                folder: typed.start.wdir,
+            }
+        });
+        let programs = programs.collect();
+        let notes = missing.into_iter().map(|name| {
+            format!("the variable {name} is not set here, so the program does not get it")
+        });
         let step = cluster.number(
             "yarn.scheduler.minimum-allocation-mb",
             MINIMUM_ALLOCATION_MIB,
@@ -137,7 +176,8 @@ impl Resolved {
             communication_share,
             label: given.label,
             program,
-            args,
+            programs,
+            notes: notes.collect(),
             name,
             queue: given.queue,
             priority: given.priority,
@@ -147,7 +187,6 @@ impl Resolved {
             deploy_mode: given.deployment.deploy_mode,
             am_ports: given.am_ports,
             interface: given.iface,
-            environment,
             ship_libraries: !given.no_ship_libs,
             staging: given.staging,
             explain: given.reporting.explain.is_some(),

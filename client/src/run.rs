@@ -135,6 +135,7 @@ async fn job(
         None => None,
     };
     let resolved = Resolved::new(given, cluster)?;
+    resolved.notes.iter().for_each(say);
     own.program.clone_from(&resolved.program);
     own.processes = resolved.wanted.processes.get();
     let mut progress = Progress::new();
@@ -191,7 +192,14 @@ async fn staged(resolved: &Resolved, cluster: &Cluster) -> Result<stage::Outcome
     let files = cluster.configuration.files().first();
     let request = stage::Request {
         own_binary,
-        program: resolved.program.clone(),
+        programs: resolved
+            .programs
+            .iter()
+            .map(|program| stage::Named {
+                name: program.file.clone(),
+                first_in: program.first_in.clone(),
+            })
+            .collect(),
         ship_libraries: resolved.ship_libraries,
         root: resolved.staging.clone(),
         hadoop: &|key| cluster.configuration.get(key).ok().flatten(),

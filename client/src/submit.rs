@@ -181,11 +181,20 @@ fn describe(
             DeployMode::Client => 0,
         },
         allocation_step_mib: resolved.allocation_step_mib,
-        program: staged.program_link.clone(),
-        args: resolved.args.clone(),
-        environment: resolved.environment.clone(),
-        library_folder: staged.library_folder.clone(),
-        glibc_needed: staged.glibc_needed.clone(),
+        programs: resolved
+            .programs
+            .iter()
+            .zip(&staged.programs)
+            .map(|(wanted, placed)| job::Program {
+                processes: wanted.processes.unwrap_or(demand.processes.get()),
+                file: placed.link.clone(),
+                args: wanted.args.clone(),
+                environment: wanted.environment.clone(),
+                folder: wanted.folder.clone(),
+                library_folder: placed.library_folder.clone(),
+                glibc_needed: placed.glibc_needed.clone(),
+            })
+            .collect(),
         staged: staged.staged.clone(),
         am_ports: resolved.am_ports,
         interface: resolved.interface.clone(),

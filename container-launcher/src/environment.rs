@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use job::wire::Share;
+use job::wire::{Program, Share};
 
 use crate::seat::FILE_VARIABLE;
 use crate::sweep::MARK_VARIABLE;
@@ -25,10 +25,11 @@ pub(crate) enum Yielding<'a> {
     Yes(Option<&'a Shim>),
 }
 
-/// What all ranks of a share have in common.
+/// What all ranks of a share that run `program` have in common.
 pub(crate) fn common(
     inherited: impl Iterator<Item = (OsString, OsString)>,
     share: &Share,
+    program: &Program,
     container: &str,
     folder: &Path,
     cross_memory: bool,
@@ -41,7 +42,22 @@ pub(crate) fn common(
             name != FILE_VARIABLE && !OTHER_MANAGERS.iter().any(|other| name.starts_with(other))
         })
         .collect();
-    for pair in &share.environment {
+    let ranks = share.ranks.len().to_string();
+    for (name, value) in [
+        ("WORLD_SIZE", share.size.to_string()),
+        ("LOCAL_WORLD_SIZE", ranks.clone()),
+        ("MASTER_ADDR", share.meeting_host.clone()),
+        ("MASTER_PORT", share.meeting_port.to_string()),
+    ] {
+        // Nobody could meet nowhere.
+        if !value.is_empty() && value != "0" {
+            environment.insert(name.into(), value.into());
+        }
+    }
+    if !program.folder.is_empty() {
+        environment.insert("PWD".into(), folder.join(&program.folder).into());
+    }
+    for pair in &program.environment {
         environment.insert(pair.key.clone().into(), pair.value.clone().into());
     }
     if !cross_memory {
@@ -49,8 +65,8 @@ pub(crate) fn common(
             .entry(MPICH_CROSS_MEMORY.into())
             .or_insert_with(|| "0".into());
     }
-    if !share.library_folder.is_empty() {
-        let mut path = folder.join(&share.library_folder).into_os_string();
+    if !program.library_folder.is_empty() {
+        let mut path = folder.join(&program.library_folder).into_os_string();
         if let Some(old) = environment.get(OsStr::new(LIBRARY_PATH))
             && !old.is_empty()
         {
@@ -62,7 +78,6 @@ pub(crate) fn common(
     if let Yielding::Yes(shim) = yielding {
         yielding::add_to(&mut environment, shim);
     }
-    let ranks = share.ranks.len().to_string();
     for (name, value) in [
         (MARK_VARIABLE, container),
         ("PMI_SIZE", &share.size.to_string()),
@@ -72,6 +87,20 @@ pub(crate) fn common(
         environment.insert(name.into(), value.into());
     }
     environment
+}
+
+/// What differs between the ranks of one node, under names that programs without MPI know, where the
+/// user has not set them: torchrun's.
+pub(crate) fn of_rank(rank: u32, local_rank: usize, program: &Program) -> Vec<(String, String)> {
+    let own = [
+        ("RANK", rank.to_string()),
+        ("LOCAL_RANK", local_rank.to_string()),
+    ];
+    let given = |name: &str| program.environment.iter().any(|pair| pair.key == name);
+    own.into_iter()
+        .filter(|(name, _)| !given(name))
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
 }
 
 /// Whether processes here may read each other's memory: tried on this one, which tells whether the
@@ -102,12 +131,19 @@ mod tests {
         let share = Share {
             size: 8,
             ranks: vec![2, 3],
-            environment: vec![KeyValue {
-                key: "OMP_NUM_THREADS".to_owned(),
-                value: "2".to_owned(),
-            }],
-            library_folder: "libs".to_owned(),
+            meeting_host: "node1".to_owned(),
+            meeting_port: 4711,
             ..Share::default()
+        };
+        let pair = |key: &str, value: &str| KeyValue {
+            key: key.to_owned(),
+            value: value.to_owned(),
+        };
+        let program = Program {
+            environment: vec![pair("OMP_NUM_THREADS", "2"), pair("MASTER_PORT", "1")],
+            library_folder: "libs".to_owned(),
+            folder: "deep".to_owned(),
+            ..Program::default()
         };
         let inherited = [
             ("HADOOP_TOKEN_FILE_LOCATION", "/secret"),
@@ -120,6 +156,7 @@ mod tests {
                 .into_iter()
                 .map(|(name, value)| (name.into(), value.into())),
             &share,
+            &program,
             "container_1_0001_01_000002",
             Path::new("/container"),
             true,
@@ -128,24 +165,44 @@ mod tests {
         let expected: BTreeMap<OsString, OsString> = [
             ("CONTAINER_ID", "container_1_0001_01_000002"),
             ("LD_LIBRARY_PATH", "/container/libs:/usr/lib/native"),
+            ("LOCAL_WORLD_SIZE", "2"),
+            ("MASTER_ADDR", "node1"),
+            ("MASTER_PORT", "1"),
             ("MPI_LOCALNRANKS", "2"),
             ("OMP_NUM_THREADS", "2"),
             ("PATH", "/bin"),
             ("PMI_SIZE", "8"),
             ("PMI_SPAWNED", "0"),
+            ("PWD", "/container/deep"),
+            ("WORLD_SIZE", "8"),
         ]
         .into_iter()
         .map(|(name, value)| (name.into(), value.into()))
         .collect();
         assert_eq!(environment, expected);
     }
+
+    #[test]
+    fn a_rank_knows_its_number_unless_it_is_told_another() {
+        let mut program = Program::default();
+        let rank = |program: &Program| of_rank(7, 1, program);
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(rank(&program), [pair("RANK", "7"), pair("LOCAL_RANK", "1")]);
+        program.environment.push(KeyValue {
+            key: "RANK".to_owned(),
+            value: "0".to_owned(),
+        });
+        assert_eq!(rank(&program), [pair("LOCAL_RANK", "1")]);
+    }
+
     #[test]
     fn mpich_is_kept_from_what_the_kernel_forbids() {
-        let mut share = Share::default();
-        let value = |share: &Share| {
+        let mut program = Program::default();
+        let value = |program: &Program| {
             let environment = common(
                 std::iter::empty(),
-                share,
+                &Share::default(),
+                program,
                 "c",
                 Path::new("/w"),
                 false,
@@ -153,12 +210,12 @@ mod tests {
             );
             environment.get(OsStr::new(MPICH_CROSS_MEMORY)).cloned()
         };
-        assert_eq!(value(&share), Some("0".into()));
+        assert_eq!(value(&program), Some("0".into()));
         // Whoever knows better is believed.
-        share.environment.push(KeyValue {
+        program.environment.push(KeyValue {
             key: MPICH_CROSS_MEMORY.to_owned(),
             value: "1".to_owned(),
         });
-        assert_eq!(value(&share), Some("1".into()));
+        assert_eq!(value(&program), Some("1".into()));
     }
 }

@@ -326,8 +326,16 @@ impl Life<'_> {
             sentence: format!("{}: {error}", node_facts::hostname()),
             exit_code: i32::from(Exit::Lost.code()),
         })?;
+        let appnums = program::of(&share)
+            .into_iter()
+            .flat_map(|(appnum, _, ranks)| ranks.into_iter().map(move |rank| (rank, appnum)));
+        let node = node.with_appnums(appnums.collect());
         self.warden.note_space(&share.kvs_name);
-        let not_started = |error| program::not_started(&share.program, &error);
+        let names: Vec<&str> = program::of(&share)
+            .into_iter()
+            .map(|(_, program, _)| program.file.as_str())
+            .collect();
+        let not_started = |error| program::not_started(&names.join(" or "), &error);
         let ranks = ranks::fork(&share, &self.seat.container, &folder, self.nursery)
             .await
             .and_then(|forked| forked.attend(&self.client, &self.heard_by, &mut self.tasks))

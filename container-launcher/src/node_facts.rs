@@ -11,7 +11,14 @@ pub(crate) fn read() -> NodeFacts {
         glibc: glibc(),
         cores: Cores::usable().whole(),
         hostname: hostname(),
+        free_port: free_port().unwrap_or(0),
     }
+}
+
+/// A port on which nothing listens at this moment: programs that are told of it come soon after.
+fn free_port() -> Option<u32> {
+    let probe = std::net::TcpListener::bind(("0.0.0.0", 0)).ok()?;
+    Some(probe.local_addr().ok()?.port().into())
 }
 
 /// The node's name, for messages too.
@@ -46,6 +53,7 @@ mod tests {
         let facts = read();
         assert!(facts.cores > 0);
         assert!(!facts.hostname.is_empty());
+        assert!(facts.free_port > 0);
         if cfg!(target_env = "gnu") {
             assert!(facts.glibc.starts_with("2."), "{}", facts.glibc);
         }

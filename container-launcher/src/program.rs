@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use job::exit::Exit;
-use job::wire::{Refusal, Share};
+use job::wire::{Program, Refusal, Share};
 use nix::unistd::{AccessFlags, access};
 
 use crate::node_facts;
@@ -23,14 +23,48 @@ const MACHINES: [(u16, &str, &str); 6] = [
     (243, "riscv64", "RISC-V"),
 ];
 
-/// Checks program and libraries of a share in the working directory `folder`.
+/// The programs of a share, each with its place among those of the job and the ranks that run it
+/// here; those that none runs here are left out.
+pub(crate) fn of(share: &Share) -> Vec<(u32, &Program, Vec<u32>)> {
+    let mut begin = 0u32;
+    let mut found = Vec::new();
+    for (program, appnum) in share.programs.iter().zip(0..) {
+        let end = begin.saturating_add(program.processes);
+        let ranks = share.ranks.iter().copied();
+        let own: Vec<u32> = ranks.filter(|rank| (begin..end).contains(rank)).collect();
+        if !own.is_empty() {
+            found.push((appnum, program, own));
+        }
+        begin = end;
+    }
+    found
+}
+
+/// Checks the programs of a share and their libraries in the working directory `folder`.
 ///
 /// # Errors
 ///
 /// The refusal to send: one sentence with host, file, value and what to do.
 pub(crate) fn check(share: &Share, folder: &Path) -> Result<(), Refusal> {
+    let programs = of(share);
+    let with_one: usize = programs.iter().map(|(.., ranks)| ranks.len()).sum();
+    if with_one < share.ranks.len() {
+        return Err(Refusal {
+            sentence: format!(
+                "{}: the job names no program for some of its ranks",
+                node_facts::hostname()
+            ),
+            exit_code: i32::from(Exit::Lost.code()),
+        });
+    }
+    programs
+        .into_iter()
+        .try_for_each(|(_, program, _)| check_one(program, folder))
+}
+
+fn check_one(program: &Program, folder: &Path) -> Result<(), Refusal> {
     let host = node_facts::hostname();
-    let name = &share.program;
+    let name = &program.file;
     let path = folder.join(name);
     let refuse = |exit: Exit, sentence: String| Refusal {
         sentence: format!("{host}: {sentence}"),
@@ -63,7 +97,20 @@ pub(crate) fn check(share: &Share, folder: &Path) -> Result<(), Refusal> {
         );
         return Err(refuse(Exit::NotExecutable, sentence));
     }
-    let library_folder = &share.library_folder;
+    let start = folder.join(&program.folder);
+    if !start.is_dir() {
+        let what = match start.exists() {
+            true => "is no folder on",
+            false => "does not exist on",
+        };
+        let sentence = format!(
+            "{name} is to start in {}, which {what} this node; name a folder that every node has, or \
+             leave -wdir out: it then starts in a folder of its own",
+            start.display()
+        );
+        return Err(refuse(Exit::NotExecutable, sentence));
+    }
+    let library_folder = &program.library_folder;
     if !library_folder.is_empty() && !folder.join(library_folder).is_dir() {
         let sentence = format!(
             "the libraries of {name} are not in {library_folder} of the container's working \
@@ -72,11 +119,11 @@ pub(crate) fn check(share: &Share, folder: &Path) -> Result<(), Refusal> {
         return Err(refuse(Exit::Lost, sentence));
     }
     let glibc = node_facts::glibc();
-    if is_older(&glibc, &share.glibc_needed) {
+    if is_older(&glibc, &program.glibc_needed) {
         let sentence = format!(
             "{} needs glibc {}, but this node has {glibc}; build it on a system as old as the \
              nodes",
-            share.glibc_needed_by, share.glibc_needed
+            program.glibc_needed_by, program.glibc_needed
         );
         return Err(refuse(Exit::NotExecutable, sentence));
     }
@@ -156,11 +203,62 @@ mod tests {
 
     use super::*;
 
-    fn share(program: &str) -> Share {
+    fn program(file: &str) -> Program {
+        Program {
+            processes: 1,
+            file: file.to_owned(),
+            ..Program::default()
+        }
+    }
+
+    fn share(file: &str) -> Share {
         Share {
-            program: program.to_owned(),
+            size: 1,
+            ranks: vec![0],
+            programs: vec![program(file)],
             ..Share::default()
         }
+    }
+
+    #[test]
+    fn programs_take_the_ranks_in_their_order() {
+        let mut share = share("a");
+        share.programs.push(Program {
+            processes: 3,
+            ..program("b")
+        });
+        share.programs.push(program("c"));
+        share.ranks = vec![0, 2, 3, 4];
+        let found: Vec<(u32, &str, Vec<u32>)> = of(&share)
+            .into_iter()
+            .map(|(appnum, program, ranks)| (appnum, program.file.as_str(), ranks))
+            .collect();
+        assert_eq!(
+            found,
+            [(0, "a", vec![0]), (1, "b", vec![2, 3]), (2, "c", vec![4])]
+        );
+        share.ranks = vec![4];
+        assert_eq!(of(&share).len(), 1);
+        share.ranks = vec![5];
+        assert!(check(&share, Path::new("/")).is_err());
+    }
+
+    #[test]
+    fn a_working_folder_has_to_be_there() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "script", b"#!/bin/sh\n", 0o755);
+        let in_folder = |name: &str| {
+            let mut share = share("script");
+            name.clone_into(&mut share.programs[0].folder);
+            check(&share, folder.path())
+        };
+        assert_eq!(in_folder("/"), Ok(()));
+        assert_eq!(in_folder("."), Ok(()));
+        let refusal = in_folder("/no/such").unwrap_err();
+        assert_eq!(refusal.exit_code, 126);
+        assert!(refusal.sentence.contains("/no/such, which does not exist"));
+        let refusal = in_folder("script").unwrap_err();
+        assert!(refusal.sentence.contains("is no folder"));
     }
 
     fn write(folder: &Path, name: &str, bytes: &[u8], mode: u32) {
@@ -196,8 +294,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), "script", b"#!/bin/sh\n", 0o755);
         let mut share = share("script");
-        share.glibc_needed = "2.999".to_owned();
-        share.glibc_needed_by = "libmpi.so.12".to_owned();
+        share.programs[0].glibc_needed = "2.999".to_owned();
+        share.programs[0].glibc_needed_by = "libmpi.so.12".to_owned();
         let refusal = check(&share, folder.path()).unwrap_err();
         assert!(
             refusal.sentence.contains("libmpi.so.12 needs glibc 2.999"),

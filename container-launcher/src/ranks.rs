@@ -11,7 +11,7 @@ use std::time::Duration;
 use job::exit::End;
 use job::wire::launcher_event::Event;
 use job::wire::launchers_client::LaunchersClient;
-use job::wire::{OutOfMemory, PmiStage, RankEnded, Share, Stream};
+use job::wire::{OutOfMemory, PmiStage, Program, RankEnded, Share, Stream};
 use pmi::{NodeServer, Stage};
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
@@ -27,6 +27,7 @@ use crate::nursery::{Ended, Nursery};
 use crate::out_of_memory::Kills;
 use crate::output::{self, Pump};
 use crate::pmi_socket::{self, Heard};
+use crate::program;
 use crate::say;
 use crate::spawn::Plan;
 use crate::yielding::{self, Shim};
@@ -78,22 +79,30 @@ pub(crate) async fn fork(
 ) -> std::io::Result<Forked> {
     let yields = yielding::applies(share.yielding(), share.ranks.len(), Cores::usable());
     let shim = if yields { shim(folder) } else { None };
-    let environment = Arc::new(environment::common(
-        std::env::vars_os(),
-        share,
-        container,
-        folder,
-        environment::may_read_across_processes(),
-        if yields {
-            Yielding::Yes(shim.as_ref())
-        } else {
-            Yielding::No
-        },
-    ));
+    let yielding = match yields {
+        true => Yielding::Yes(shim.as_ref()),
+        false => Yielding::No,
+    };
+    let cross_memory = environment::may_read_across_processes();
     let kills = Kills::so_far();
-    let args: Arc<[String]> = share.args.clone().into();
     let mut ends = Vec::new();
-    for (local_rank, &rank) in share.ranks.iter().enumerate() {
+    let programs = program::of(share)
+        .into_iter()
+        .flat_map(|(_, program, ranks)| {
+            let common = environment::common(
+                std::env::vars_os(),
+                share,
+                program,
+                container,
+                folder,
+                cross_memory,
+                yielding,
+            );
+            let (common, args) = (Arc::new(common), Arc::from(program.args.clone()));
+            let with = move |rank| (rank, program, Arc::clone(&common), Arc::clone(&args));
+            ranks.into_iter().map(with)
+        });
+    for (local_rank, (rank, program, environment, args)) in programs.enumerate() {
         let (rank_stdin, stdin) = if rank == 0 && share.input {
             let (reader, writer) = std::io::pipe()?;
             (Some(reader), Some(writer))
@@ -107,9 +116,11 @@ pub(crate) async fn fork(
         let plan = Plan {
             rank,
             local_rank,
-            program: share.program.clone(),
-            args: Arc::clone(&args),
-            environment: Arc::clone(&environment),
+            program: path(program, folder),
+            folder: (!program.folder.is_empty()).then(|| folder.join(&program.folder)),
+            args,
+            environment,
+            own: environment::of_rank(rank, local_rank, program),
             waits: waits.clone(),
             stdin: rank_stdin,
             stdout: rank_stdout,
@@ -127,6 +138,14 @@ pub(crate) async fn fork(
         });
     }
     Ok(Forked { kills, ends })
+}
+
+/// How a program is called: as its first argument shows it, short where it starts beside its file.
+fn path(program: &Program, folder: &Path) -> PathBuf {
+    match program.folder.is_empty() {
+        true => Path::new(".").join(&program.file),
+        false => folder.join(&program.file),
+    }
 }
 
 /// The shim where it can be had: without it the job is slow, not wrong.

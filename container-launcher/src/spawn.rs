@@ -26,11 +26,15 @@ pub(crate) struct Plan {
     pub(crate) rank: u32,
     /// Its place among the ranks of this container.
     pub(crate) local_rank: usize,
-    /// Relative to the working directory.
-    pub(crate) program: String,
+    /// Its path; a relative one begins in the launcher's working directory.
+    pub(crate) program: PathBuf,
+    /// Where it starts; none: where the launcher is. With one the program's path is absolute.
+    pub(crate) folder: Option<PathBuf>,
     pub(crate) args: Arc<[String]>,
-    /// What all ranks have in common.
+    /// What all ranks of the program have in common.
     pub(crate) environment: Arc<BTreeMap<OsString, OsString>>,
+    /// What is this rank's alone, PMI's variables aside.
+    pub(crate) own: Vec<(String, String)>,
     /// Where the shim notes how long the rank waited; none: it has no shim.
     pub(crate) waits: Option<PathBuf>,
     /// None: `/dev/null`.
@@ -47,11 +51,12 @@ pub(crate) struct Plan {
 /// What fork or execve said.
 pub(crate) fn spawn(plan: Plan) -> std::io::Result<Pid> {
     let pmi_fd = plan.pmi.as_raw_fd();
-    let mut command = Command::new(format!("./{}", plan.program));
+    let mut command = Command::new(&plan.program);
     command
         .args(plan.args.iter())
         .env_clear()
         .envs(plan.environment.iter())
+        .envs(plan.own)
         .env("PMI_FD", pmi_fd.to_string())
         .env("PMI_RANK", plan.rank.to_string())
         .env("MPI_LOCALRANKID", plan.local_rank.to_string())
@@ -59,6 +64,9 @@ pub(crate) fn spawn(plan: Plan) -> std::io::Result<Pid> {
         .stdout(plan.stdout)
         .stderr(plan.stderr)
         .process_group(0);
+    if let Some(folder) = &plan.folder {
+        command.current_dir(folder);
+    }
     if let Some(file) = &plan.waits {
         command.env(WAITS_VARIABLE, file);
     }

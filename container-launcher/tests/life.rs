@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use job::wire::launcher_event::Event;
 use job::wire::launcher_order::Order;
 use job::wire::rank_ended::How;
-use job::wire::{InputChunk, KeyValue, PmiStage, Share, Signal};
+use job::wire::{InputChunk, PmiStage, Share, Signal};
 use nix::sys::signal::{Signal as Number, kill};
 use nix::unistd::Pid;
-use support::{Appmaster, Relay, is_alive, share};
+use support::{Appmaster, Relay, is_alive, share, with};
 
 /// Says that it is there, then sleeps and does not mind SIGTERM.
 const STUBBORN: &str =
@@ -32,15 +32,9 @@ async fn ranks_print_and_end_and_the_launcher_leaves() {
     assert_eq!(link.hello.build, job::BUILD);
     assert_eq!(link.hello.container, launcher.container);
     assert!(link.hello.node.as_ref().unwrap().cores > 0);
-    link.run(Share {
-        args: vec!["a b".to_owned(), "*".to_owned()],
-        environment: vec![KeyValue {
-            key: "GREETING".to_owned(),
-            value: "hello".to_owned(),
-        }],
-        ..share(8, &[4, 5, 6], "hello")
-    })
-    .await;
+    let hello = share(8, &[4, 5, 6], "hello");
+    link.run(with(hello, &["a b", "*"], &[("GREETING", "hello")]))
+        .await;
     let mut codes = Vec::new();
     for _ in 0..3 {
         let ended = link.ended().await;

@@ -12,7 +12,7 @@ use job::wire::launcher_order::Order;
 use job::wire::rank_ended::How;
 use job::wire::{Abort, FenceDone, KeyValue, PmiStage, RankEnded, Share, Yielding};
 use pmi::{Exchange, process_mapping};
-use support::{Appmaster, Launcher, Link, share};
+use support::{Appmaster, Launcher, Link, share, with};
 
 /// A token goes round; with an argument, the rank it names aborts with 77 then.
 const RING: &str = r#"
@@ -77,7 +77,7 @@ async fn two_nodes(am: &mut Appmaster, args: &[&str]) -> Outcome {
     let program = compile(folder.path());
     let launchers: Vec<Launcher> = (0..2).map(|_| am.launcher(&[])).collect();
     let mut links: Vec<Link> = vec![am.link().await, am.link().await];
-    let common = share(4, &[], "ring");
+    let common = with(share(4, &[], "ring"), args, &[]);
     for launcher in &launchers {
         std::fs::copy(&program, launcher.folder.path().join("ring")).unwrap();
     }
@@ -85,7 +85,6 @@ async fn two_nodes(am: &mut Appmaster, args: &[&str]) -> Outcome {
         let first = u32::try_from(index).unwrap() * 2;
         link.run(Share {
             ranks: vec![first, first + 1],
-            args: args.iter().map(|&arg| arg.to_owned()).collect(),
             process_mapping: process_mapping(&[2, 2]),
             yielding: Yielding::Always.into(),
             ..common.clone()

@@ -3,8 +3,8 @@
 #[cfg(test)]
 mod support;
 
-use job::wire::{KeyValue, Share, Yielding};
-use support::{Appmaster, share};
+use job::wire::{Share, Yielding};
+use support::{Appmaster, share, with};
 
 /// Prints what a rank was given, and starts a program of its own as any script does.
 const SCRIPT: &str = "#!/bin/sh\n\
@@ -18,15 +18,11 @@ async fn printed(yielding: Yielding, ranks: u32) -> (String, String) {
     let mut launcher = am.launcher(&[("script", SCRIPT)]);
     let mut link = am.link().await;
     let all: Vec<u32> = (0..ranks).collect();
-    link.run(Share {
+    let share = Share {
         yielding: yielding.into(),
-        environment: vec![KeyValue {
-            key: "LD_PRELOAD".to_owned(),
-            value: String::new(),
-        }],
         ..share(ranks, &all, "script")
-    })
-    .await;
+    };
+    link.run(with(share, &[], &[("LD_PRELOAD", "")])).await;
     for _ in 0..ranks {
         // A program that speaks no MPI waits for nobody, or rather nobody knows.
         assert_eq!(link.ended().await.waiting_share, None);

@@ -58,16 +58,8 @@ pub struct Description {
     pub am_memory_mib: u64,
     /// By the client's settings, the RM rounds containers up to multiples of this, MiB.
     pub allocation_step_mib: u64,
-    /// Link name of the program in the working directory.
-    pub program: String,
-    /// Its arguments.
-    pub args: Vec<String>,
-    /// Environment of the ranks, in order.
-    pub environment: Vec<(String, String)>,
-    /// Link name of the unpacked library archive, if libraries travel.
-    pub library_folder: Option<String>,
-    /// Newest glibc symbol version wanted, and by which file.
-    pub glibc_needed: Option<(String, String)>,
+    /// What the ranks run, in the order of the ranks: `processes` together.
+    pub programs: Vec<Program>,
     /// What every launcher's container needs in its working directory, this binary included.
     pub staged: Vec<Staged>,
     /// Ports the AM may listen on, inclusive; `None`: any.
@@ -78,6 +70,48 @@ pub struct Description {
     pub input: bool,
     /// The RM takes an AM for dead after this silence, ms.
     pub am_expiry_ms: u64,
+}
+
+/// A program of the job and how its ranks are started.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    /// How many ranks run it; they follow those of the program before.
+    pub processes: u32,
+    /// Link name in the working directory.
+    pub file: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Environment of its ranks, in order.
+    pub environment: Vec<(String, String)>,
+    /// Where it starts on the node; `None`: in the container's working directory, where a relative
+    /// path begins too.
+    pub folder: Option<String>,
+    /// Link name of its unpacked library archive, if libraries travel.
+    pub library_folder: Option<String>,
+    /// Newest glibc symbol version wanted, and by which file.
+    pub glibc_needed: Option<(String, String)>,
+}
+
+impl From<&Program> for wire::Program {
+    fn from(program: &Program) -> Self {
+        let environment = program.environment.iter();
+        let (glibc_needed, glibc_needed_by) = program.glibc_needed.clone().unwrap_or_default();
+        Self {
+            processes: program.processes,
+            file: program.file.clone(),
+            args: program.args.clone(),
+            environment: environment
+                .map(|(key, value)| wire::KeyValue {
+                    key: key.clone(),
+                    value: value.clone(),
+                })
+                .collect(),
+            folder: program.folder.clone().unwrap_or_default(),
+            library_folder: program.library_folder.clone().unwrap_or_default(),
+            glibc_needed,
+            glibc_needed_by,
+        }
+    }
 }
 
 /// Whether ranks give up their core while they wait for messages.

@@ -19,7 +19,7 @@ pub mod role;
 pub mod secrets;
 pub mod wire;
 
-pub use description::{Description, Seat, Staged, StagedKind, Yielding};
+pub use description::{Description, Program, Seat, Staged, StagedKind, Yielding};
 pub use role::Role;
 
 /// Names this build: the version and a digest of the wire schema.

@@ -2,10 +2,13 @@
 //!
 //! `-np 4`, `-np=4`, `-n4`, `--np 4` and `-processes 4` all become `--processes=4`. Every long option
 //! may be written with one dash. Reading stops at the first word that is neither an option nor the
-//! value of one: the program. What stands behind it is never touched.
+//! value of one: the program. What stands behind it is never touched, but for a lone `:`, behind which
+//! the next program begins with its own options; behind `--` not even that.
 
 use std::ffi::{OsStr, OsString};
+use std::iter::Peekable;
 use std::os::unix::ffi::OsStrExt as _;
+use std::vec::IntoIter;
 
 /// What a word of mpiexec's, mpirun's or srun's is here.
 pub(super) struct Word {
@@ -27,9 +30,11 @@ pub(super) enum Meaning {
     Refused(&'static str),
     /// Hydra's switch for labels, or GERBIL's list of jobs.
     LabelOrList,
+    /// The rest of the line stands in a file.
+    File,
 }
 
-use Meaning::{Is, LabelOrList, NoEffect, Refused};
+use Meaning::{File, Is, LabelOrList, NoEffect, Refused};
 
 const STARTED_BY_YARN: &str = "YARN starts the processes, nothing logs in anywhere";
 
@@ -42,6 +47,7 @@ pub(super) const WORDS: &[Word] = &[
     word("prepend-rank", Is("label")),
     word("tag-output", Is("label")),
     word("l", LabelOrList),
+    word("configfile", File),
     word(
         "N",
         Refused(
@@ -89,6 +95,8 @@ pub(super) enum Value {
     Optional,
     /// Behind `=`, or the next word.
     Required,
+    /// A name and a value: two words, or `NAME=VALUE` in one.
+    Pair,
 }
 
 /// The command line in canonical form.
@@ -96,31 +104,65 @@ pub(super) enum Value {
 pub(super) struct Lexed {
     /// `--option`, `--option=value`, then `--` and the program with its arguments, untouched.
     pub words: Vec<OsString>,
+    /// The same of each further program, which a lone `:` sets apart.
+    pub further: Vec<Vec<OsString>>,
     /// What was understood without having an effect, a sentence each.
     pub notes: Vec<String>,
 }
 
+/// What the lexer has to know of files.
+pub(super) struct Files<'a> {
+    /// Whether a word that may be a program or a list of jobs is such a list.
+    pub is_list: &'a dyn Fn(&OsStr) -> bool,
+    /// The words of a configuration file, with a colon between programs.
+    pub configuration: &'a dyn Fn(&OsStr) -> Result<Vec<OsString>, String>,
+}
+
+/// The words that are left.
+type Words = Peekable<IntoIter<OsString>>;
+
+const APART: &[u8] = b":";
+
 /// Puts the words behind the command's own name into canonical form.
-///
-/// `is_list` tells whether a word that may be a program or a list of jobs is such a list.
 ///
 /// # Errors
 /// One sentence for the user.
 pub(super) fn lex(
     words: impl IntoIterator<Item = OsString>,
     known: &[Known],
-    is_list: &dyn Fn(&OsStr) -> bool,
+    files: &Files<'_>,
 ) -> Result<Lexed, String> {
     let mut lexed = Lexed::default();
-    let mut words = words.into_iter().peekable();
+    let mut words = words.into_iter().collect::<Vec<_>>().into_iter().peekable();
+    let mut more = one(&mut lexed, &mut words, known, files)?;
+    let first = std::mem::take(&mut lexed.words);
+    while more {
+        more = one(&mut lexed, &mut words, known, files)?;
+        let further = std::mem::take(&mut lexed.words);
+        lexed.further.push(further);
+    }
+    lexed.words = first;
+    Ok(lexed)
+}
+
+/// Reads up to the end of a program's arguments; whether another program follows.
+fn one(
+    lexed: &mut Lexed,
+    words: &mut Words,
+    known: &[Known],
+    files: &Files<'_>,
+) -> Result<bool, String> {
     while let Some(word) = words.next() {
         if word.as_bytes() == b"--" {
-            program(&mut lexed, words);
-            return Ok(lexed);
+            lexed.words.push(word);
+            lexed.words.extend(words);
+            return Ok(false);
+        }
+        if word.as_bytes() == APART {
+            return Ok(true);
         }
         let Some(option) = Given::new(&word)? else {
-            program(&mut lexed, std::iter::once(word).chain(words));
-            return Ok(lexed);
+            return Ok(program(lexed, word, words));
         };
         let table = WORDS.iter().find(|entry| entry.word == option.name);
         let long = match table.map(|entry| &entry.meaning) {
@@ -136,9 +178,25 @@ pub(super) fn lex(
                 lexed.notes.push(note);
                 continue;
             }
+            Some(File) => {
+                let Some(name) = option.value.map(OsStr::to_owned).or_else(|| words.next()) else {
+                    return Err(format!("{} wants a value", option.written));
+                };
+                if let Some(more) = words.next() {
+                    return Err(format!(
+                        "nothing may follow {} {}, but {} does; programs and their options belong \
+                         into the file",
+                        option.written,
+                        name.display(),
+                        more.display()
+                    ));
+                }
+                *words = (files.configuration)(&name)?.into_iter().peekable();
+                continue;
+            }
             Some(LabelOrList) if option.value.is_some() => "list",
             Some(LabelOrList) => match words.peek() {
-                Some(next) if !next.as_bytes().starts_with(b"-") && is_list(next) => "list",
+                Some(next) if !next.as_bytes().starts_with(b"-") && (files.is_list)(next) => "list",
                 Some(_) | None => "label",
             },
             Some(Is(long)) => long,
@@ -177,6 +235,15 @@ pub(super) fn lex(
                     .or_else(|| words.next())
                     .ok_or_else(|| format!("{} wants a value", option.written))?,
             ),
+            (Value::Pair, given) => {
+                let wants = || format!("{} wants a name and a value", option.written);
+                let mut pair = given.or_else(|| words.next()).ok_or_else(wants)?;
+                if !pair.as_bytes().contains(&b'=') {
+                    pair.push("=");
+                    pair.push(words.next().ok_or_else(wants)?);
+                }
+                Some(pair)
+            }
         };
         if let Some(value) = value {
             canonical.push("=");
@@ -184,7 +251,7 @@ pub(super) fn lex(
         }
         lexed.words.push(canonical);
     }
-    Ok(lexed)
+    Ok(false)
 }
 
 /// Which no program is called, but many a value is.
@@ -193,9 +260,17 @@ fn is_number(word: &OsStr) -> bool {
     !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit)
 }
 
-fn program(lexed: &mut Lexed, words: impl Iterator<Item = OsString>) {
+/// Takes a program and its arguments; whether another follows.
+fn program(lexed: &mut Lexed, program: OsString, words: &mut Words) -> bool {
     lexed.words.push("--".into());
-    lexed.words.extend(words);
+    lexed.words.push(program);
+    for word in words {
+        if word.as_bytes() == APART {
+            return true;
+        }
+        lexed.words.push(word);
+    }
+    false
 }
 
 /// One option as it was written.
@@ -308,9 +383,14 @@ mod tests {
         ]
     }
 
+    const FILES: Files<'_> = Files {
+        is_list: &|word| word == "jobs.txt",
+        configuration: &|_| Err("there is none".into()),
+    };
+
     fn lexed(line: &str) -> Result<Lexed, String> {
         let words = line.split_whitespace().map(OsString::from);
-        lex(words, &known(), &|word| word == "jobs.txt")
+        lex(words, &known(), &FILES)
     }
 
     fn words(line: &str) -> String {
@@ -410,13 +490,8 @@ mod tests {
     #[test]
     fn values_need_not_be_text() {
         let odd = OsStr::from_bytes(b"h\xff").to_owned();
-        let lexed = lex(["-f".into(), odd.clone()], &known(), &|_| false).unwrap();
+        let lexed = lex(["-f".into(), odd.clone()], &known(), &FILES).unwrap();
         assert_eq!(lexed.words[0].as_bytes(), b"--hostfile=h\xff");
-        assert!(
-            lex([OsStr::from_bytes(b"-\xff").to_owned()], &known(), &|_| {
-                false
-            })
-            .is_err()
-        );
+        assert!(lex([OsStr::from_bytes(b"-\xff").to_owned()], &known(), &FILES).is_err());
     }
 }

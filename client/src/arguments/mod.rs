@@ -7,6 +7,7 @@ mod deployment;
 mod essence;
 mod lexer;
 mod placement;
+mod program;
 mod reporting;
 mod values;
 
@@ -26,6 +27,8 @@ use crate::words;
 pub(crate) use deployment::{DeployMode, Deployment};
 pub(crate) use essence::essence;
 pub(crate) use placement::{PROCESSES_MAX, Placement, Relax};
+use program::Further;
+pub(crate) use program::{Environment, Program, Start};
 pub(crate) use reporting::Reporting;
 
 mod local;
@@ -119,6 +122,20 @@ pub(crate) struct Arguments {
     pub notes: Vec<String>,
 
     #[command(flatten)]
+    pub start: Start,
+
+    #[command(flatten)]
+    pub environment: Environment,
+
+    /// The programs behind the first.
+    #[arg(skip)]
+    pub further: Vec<Further>,
+
+    /// Processes of the first of several programs.
+    #[arg(skip)]
+    pub first_processes: Option<u32>,
+
+    #[command(flatten)]
     pub deployment: Deployment,
 
     #[command(flatten)]
@@ -141,7 +158,11 @@ impl Arguments {
     pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let mut words = words.into_iter();
         let own_name = words.next().unwrap_or_else(|| "gerbil-run".into());
-        let lexed = lexer::lex(words, &known(), &is_list)
+        let files = lexer::Files {
+            is_list: &is_list,
+            configuration: &configuration,
+        };
+        let lexed = lexer::lex(words, &known(), &files)
             .map_err(|sentence| clap::Error::raw(ErrorKind::UnknownArgument, sentence + "\n"))?;
         let mut command = Self::command();
         let matches = command
@@ -155,6 +176,7 @@ impl Arguments {
             clap::Error::raw(ErrorKind::ArgumentConflict, format!("error: {sentence}\n"))
         })?;
         given.notes = lexed.notes;
+        given.further(lexed.further)?;
         let list = given.placement.list();
         given
             .notes
@@ -162,30 +184,86 @@ impl Arguments {
         Ok(given)
     }
 
-    /// The program and its arguments, from whichever form was used.
+    /// Reads the programs behind the first; all of them then have a number of processes.
+    fn further(&mut self, lines: Vec<Vec<OsString>>) -> Result<(), clap::Error> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let refused = |sentence: String| {
+            clap::Error::raw(ErrorKind::ArgumentConflict, format!("error: {sentence}\n"))
+        };
+        let own = Further::command();
+        for line in lines {
+            let options = line
+                .iter()
+                .map_while(|word| word.to_str()?.strip_prefix("--"));
+            for option in options.take_while(|option| !option.is_empty()) {
+                let long = option.split('=').next().unwrap_or(option);
+                if !own
+                    .get_arguments()
+                    .any(|known| known.get_long() == Some(long))
+                {
+                    return Err(refused(format!(
+                        "--{long} counts for all programs; write it before the first of them"
+                    )));
+                }
+            }
+            self.further.push(Further::try_parse_from(line)?);
+        }
+        let first = self.mpi.as_ref().or(self.command.first());
+        let first = (first, self.placement.processes);
+        let rest = self.further.iter();
+        let rest = rest.map(|own| (own.mpi.as_ref().or(own.command.first()), own.processes));
+        let mut sum = 0u64;
+        for ((program, processes), number) in std::iter::once(first).chain(rest).zip(1..) {
+            let Some(program) = program else {
+                return Err(refused(format!("program {number} of the line is missing")));
+            };
+            let Some(processes) = processes else {
+                return Err(refused(format!(
+                    "program {number} ({}) has no -n; of several programs each wants its own",
+                    program.display()
+                )));
+            };
+            sum += u64::from(processes);
+        }
+        self.first_processes = self.placement.processes;
+        self.placement.processes = Some(
+            u32::try_from(sum)
+                .ok()
+                .filter(|sum| *sum <= PROCESSES_MAX)
+                .ok_or_else(|| {
+                    refused(format!(
+                        "the programs want {sum} processes together; a job has at most {PROCESSES_MAX}"
+                    ))
+                })?,
+        );
+        Ok(())
+    }
+
+    /// All programs, in the order of their ranks.
     ///
     /// # Errors
     /// One sentence for the user.
-    pub(crate) fn program(&mut self) -> Result<(OsString, Vec<String>), String> {
-        match (self.mpi.take(), &self.arguments) {
-            (Some(program), None) => Ok((program, Vec::new())),
-            (Some(program), Some(text)) => Ok((program, words::split(text)?)),
-            (None, Some(text)) => Err(format!(
-                "-i {text}: arguments in this form belong to a program given with -a; without -a \
-                 write them behind the program"
-            )),
-            (None, None) => {
-                let mut command = std::mem::take(&mut self.command).into_iter();
-                let Some(program) = command.next() else {
-                    return Err("no program given; write for example: gerbil-run -n 4 ./cpi".into());
-                };
-                let text = |arg: OsString| {
-                    arg.into_string()
-                        .map_err(|arg| format!("the argument {} is no UTF-8", arg.display()))
-                };
-                Ok((program, command.map(text).collect::<Result<_, _>>()?))
-            }
+    pub(crate) fn programs(&mut self) -> Result<Vec<Program>, String> {
+        let (mpi, command) = (self.mpi.take(), std::mem::take(&mut self.command));
+        let (file, args) = program::named(mpi, self.arguments.as_deref(), command)?;
+        let mut programs = vec![Program {
+            processes: self.first_processes,
+            file,
+            args,
+            start: self.start.clone(),
+        }];
+        for own in std::mem::take(&mut self.further) {
+            let (file, args) = program::named(own.mpi, own.arguments.as_deref(), own.command)?;
+            programs.push(Program {
+                processes: own.processes,
+                file,
+                args,
+                start: own.start,
+            });
         }
+        Ok(programs)
     }
 }
 
@@ -215,6 +293,7 @@ fn known() -> Vec<lexer::Known> {
                 .collect(),
             short: argument.get_short(),
             value: match argument.get_num_args() {
+                Some(_) if PAIRS.contains(&argument.get_id().as_str()) => lexer::Value::Pair,
                 Some(range) if !range.takes_values() => lexer::Value::None,
                 Some(range) if range.min_values() == 0 => lexer::Value::Optional,
                 Some(_) | None => lexer::Value::Required,
@@ -222,6 +301,34 @@ fn known() -> Vec<lexer::Known> {
         })
     });
     known.collect()
+}
+
+/// Options with a name and a value.
+const PAIRS: [&str; 2] = ["env", "genv"];
+
+/// A configuration file: a program a line, each with its options; a backslash joins a line with the
+/// next, # begins a comment. Quotes are honoured.
+fn configuration(name: &OsStr) -> Result<Vec<OsString>, String> {
+    let shown = name.display();
+    let text = std::fs::read_to_string(name)
+        .map_err(|error| format!("-configfile {shown}: cannot read it: {error}"))?;
+    let text = text.replace("\\\r\n", " ").replace("\\\n", " ");
+    let mut found = Vec::new();
+    for (line, number) in text.lines().zip(1..) {
+        if line.trim_start().starts_with('#') {
+            continue;
+        }
+        let words = words::split(line)
+            .map_err(|why| format!("-configfile {shown}, line {number}: {why}"))?;
+        if words.is_empty() {
+            continue;
+        }
+        if !found.is_empty() {
+            found.push(OsString::from(":"));
+        }
+        found.extend(words.into_iter().map(OsString::from));
+    }
+    Ok(found)
 }
 
 /// Whether the word behind `-l` is GERBIL's list of jobs, not the program: that begins as the kernel
@@ -264,13 +371,16 @@ mod tests {
 
     #[test]
     fn gerbils_own_form_says_the_same() {
-        let theirs = parse("-a ./cpi -n 2 -i 1").unwrap().program();
-        let mpiexecs = parse("-n 2 ./cpi 1").unwrap().program();
-        assert_eq!(theirs, mpiexecs);
+        let program = |line: &str| {
+            let programs = parse(line).unwrap().programs();
+            programs.map(|programs| (programs[0].file.clone(), programs[0].args.clone()))
+        };
+        let theirs = program("-a ./cpi -n 2 -i 1");
+        assert_eq!(theirs, program("-n 2 ./cpi 1"));
         assert_eq!(theirs, Ok(("./cpi".into(), vec!["1".to_owned()])));
         assert!(parse("-a ./cpi ./other").is_err());
-        assert!(parse("-i x ./cpi").unwrap().program().is_err());
-        assert!(parse("-n 2").unwrap().program().is_err());
+        assert!(parse("-i x ./cpi").unwrap().programs().is_err());
+        assert!(parse("-n 2").unwrap().programs().is_err());
         assert!(parse("-n 0 ./cpi").is_err());
         assert!(parse("-n 1000000000 ./cpi").is_err());
         let unknown = parse("-n 2 --no-such 5 ./cpi").unwrap_err();

@@ -175,8 +175,8 @@ mod tests {
 
     fn read_text(text: &str, reporting: &Reporting) -> Result<Vec<Job>, Failure> {
         read(Path::new("jobs"), text, reporting, &|mut given| {
-            let program = given.program().map(|_| ());
-            program.map_err(|sentence| Failure::new(Exit::Usage, sentence))
+            let programs = given.programs().map(|_| ());
+            programs.map_err(|sentence| Failure::new(Exit::Usage, sentence))
         })
     }
 

@@ -70,9 +70,9 @@ const CLEAN_UP: Duration = Duration::from_secs(3);
 pub struct Request<'a> {
     /// The file that runs now.
     pub own_binary: PathBuf,
-    /// The user's program: a path, or a bare name to be searched in `PATH`.
-    pub program: PathBuf,
-    /// Take along the libraries that the program needs.
+    /// The user's programs.
+    pub programs: Vec<Named>,
+    /// Take along the libraries that the programs need.
     pub ship_libraries: bool,
     /// The staging folder, as `--staging` gives it.
     pub root: Option<String>,
@@ -86,18 +86,34 @@ pub struct Request<'a> {
     pub conf_dir: Option<PathBuf>,
 }
 
+/// A program as the user names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// A path, or a bare name to be searched.
+    pub name: PathBuf,
+    /// Folders in which a bare name is searched before those of `PATH`, in the same form.
+    pub first_in: Option<OsString>,
+}
+
+/// A program in the working directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Its name there.
+    pub link: String,
+    /// Name of its folder of libraries there, if it has any: [`LIBRARY_LINK`] for the first that has.
+    pub library_folder: Option<String>,
+    /// Newest C library version that it and its libraries want, such as `2.34`, and the file that
+    /// wants it.
+    pub glibc_needed: Option<(String, String)>,
+}
+
 /// What was staged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// This binary, the program, and the libraries if there are any.
+    /// This binary, the programs, and the libraries if there are any.
     pub staged: Vec<Staged>,
-    /// Name of the program in the working directory.
-    pub program_link: String,
-    /// Name of the folder of libraries in the working directory: [`LIBRARY_LINK`], if there are any.
-    pub library_folder: Option<String>,
-    /// Newest C library version that the program and its libraries want, such as `2.34`, and the
-    /// file that wants it.
-    pub glibc_needed: Option<(String, String)>,
+    /// The programs, as they were asked for.
+    pub programs: Vec<Placed>,
     /// Libraries that the nodes must have or that the job does without.
     pub left: Vec<libraries::Left>,
     /// Bytes that had to be written; 0 when all was there.
@@ -168,9 +184,7 @@ async fn stage_on<F: FileSystem>(
     let uploaded_bytes = cached.values().map(|cached| cached.uploaded).sum();
     Ok(Outcome {
         staged: staged.collect(),
-        program_link: plan.program_link,
-        library_folder: plan.library_folder,
-        glibc_needed: plan.glibc_needed,
+        programs: plan.programs,
         left: plan.left,
         uploaded_bytes,
         root_url: filesystem.url(root),

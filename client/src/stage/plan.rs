@@ -14,13 +14,13 @@ use super::link::program_link;
 use super::program::{self, Kind};
 use super::search::Search;
 use super::upload::{Source, Wanted};
-use super::{LIBRARY_LINK, Request};
+use super::{LIBRARY_LINK, Named, Placed, Request};
 
 /// The local side of a request.
 #[derive(Debug)]
 pub struct Local {
     own_binary: PathBuf,
-    program: PathBuf,
+    programs: Vec<Named>,
     ship_libraries: bool,
     path_variable: Option<OsString>,
     library_path: Option<OsString>,
@@ -38,7 +38,7 @@ impl Local {
             absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
         Self {
             own_binary: request.own_binary.clone(),
-            program: request.program.clone(),
+            programs: request.programs.clone(),
             ship_libraries: request.ship_libraries,
             path_variable: (request.environment)("PATH"),
             library_path: (request.environment)("LD_LIBRARY_PATH"),
@@ -61,14 +61,10 @@ pub struct Item {
 /// All that a job needs.
 #[derive(Debug)]
 pub struct Plan {
-    /// This binary, the program, the libraries.
+    /// This binary, the programs, the libraries.
     pub items: Vec<Item>,
-    /// Link name of the program.
-    pub program_link: String,
-    /// Link name of the libraries, if there are any.
-    pub library_folder: Option<String>,
-    /// Newest C library version wanted, and by which file.
-    pub glibc_needed: Option<(String, String)>,
+    /// The programs, as they were asked for.
+    pub programs: Vec<Placed>,
     /// Libraries that do not travel.
     pub left: Vec<Left>,
 }
@@ -80,62 +76,103 @@ pub struct Plan {
 /// The program is none, a library is missing, a file cannot be read.
 pub fn plan(local: &Local) -> Result<Plan, StageError> {
     let machine = program::machine_of(&local.own_binary)?;
-    let found = program::locate(&local.program, local.path_variable.as_deref())?;
-    let program = program::inspect(&found, machine)?;
-    let closure = match &program.kind {
-        Kind::Elf(elf) if local.ship_libraries => {
-            let search = Search::new(machine, local.library_path.as_deref(), Path::new("/"));
-            libraries::closure(&program.path, elf, &search)?
-        }
-        Kind::Elf(elf) => Closure {
-            glibc: elf.glibc.map(|version| (version, program.path.clone())),
-            ..Closure::default()
-        },
-        Kind::Script => Closure::default(),
-    };
-
     let mut memory = Memory::open(local.memory.as_deref());
-    let program_link = program_link(&program.name);
-    let mut items = vec![
-        file(BINARY_LINK, &local.own_binary, &mut memory)?,
-        file(&program_link, &program.path, &mut memory)?,
-    ];
-    let mut entries = Vec::with_capacity(closure.shipped.len());
-    for shipped in closure.shipped {
-        let (digest, size) = memory
-            .digest(&shipped.source)
-            .map_err(reading(&shipped.source))?;
-        entries.push(Entry {
-            inside: shipped.inside,
-            source: shipped.source,
-            size,
-            digest: digest.0,
+    let mut plan = Plan {
+        items: vec![file(BINARY_LINK, &local.own_binary, &mut memory)?],
+        programs: Vec::with_capacity(local.programs.len()),
+        left: Vec::new(),
+    };
+    for named in &local.programs {
+        let path = search_path(named.first_in.as_ref(), local.path_variable.as_ref());
+        let found = program::locate(&named.name, path.as_deref())?;
+        let program = program::inspect(&found, machine)?;
+        let closure = match &program.kind {
+            Kind::Elf(elf) if local.ship_libraries => {
+                let search = Search::new(machine, local.library_path.as_deref(), Path::new("/"));
+                libraries::closure(&program.path, elf, &search)?
+            }
+            Kind::Elf(elf) => Closure {
+                glibc: elf.glibc.map(|version| (version, program.path.clone())),
+                ..Closure::default()
+            },
+            Kind::Script => Closure::default(),
+        };
+        let link = file(&program_link(&program.name), &program.path, &mut memory)?;
+        let link = plan.add(link);
+        let mut entries = Vec::with_capacity(closure.shipped.len());
+        for shipped in closure.shipped {
+            let (digest, size) = memory
+                .digest(&shipped.source)
+                .map_err(reading(&shipped.source))?;
+            entries.push(Entry {
+                inside: shipped.inside,
+                source: shipped.source,
+                size,
+                digest: digest.0,
+            });
+        }
+        let library_folder = (!entries.is_empty()).then(|| plan.add(libraries(entries)));
+        plan.programs.push(Placed {
+            link,
+            library_folder,
+            glibc_needed: closure
+                .glibc
+                .map(|(version, file)| (version.to_string(), file.display().to_string())),
         });
+        for left in closure.left {
+            if !plan.left.contains(&left) {
+                plan.left.push(left);
+            }
+        }
     }
     memory.close();
-    let library_folder = (!entries.is_empty()).then(|| LIBRARY_LINK.to_owned());
-    if library_folder.is_some() {
-        let archive = Archive::new(entries);
-        items.push(Item {
-            link: LIBRARY_LINK.into(),
-            kind: StagedKind::Archive,
-            wanted: Wanted {
-                // NodeManagers choose by the suffix how to unpack.
-                name: format!("{}.tar", archive.identity()),
-                size: archive.size(),
-                source: Source::Archive(archive),
-            },
-        });
+    Ok(plan)
+}
+
+impl Plan {
+    /// Adds an item, once, and returns its link: another where that name is taken by something else.
+    fn add(&mut self, mut item: Item) -> String {
+        let wished = item.link.clone();
+        for number in 2.. {
+            let Some(there) = self.items.iter().find(|there| there.link == item.link) else {
+                break;
+            };
+            if there.wanted.name == item.wanted.name {
+                return item.link;
+            }
+            item.link = format!("{wished}-{number}");
+        }
+        let link = item.link.clone();
+        self.items.push(item);
+        link
     }
-    Ok(Plan {
-        items,
-        program_link,
-        library_folder,
-        glibc_needed: closure
-            .glibc
-            .map(|(version, file)| (version.to_string(), file.display().to_string())),
-        left: closure.left,
-    })
+}
+
+/// `first` before the folders of `PATH`.
+fn search_path(first: Option<&OsString>, path: Option<&OsString>) -> Option<OsString> {
+    let mut all = match first {
+        None => return path.cloned(),
+        Some(first) => first.clone(),
+    };
+    if let Some(path) = path {
+        all.push(":");
+        all.push(path);
+    }
+    Some(all)
+}
+
+fn libraries(entries: Vec<Entry>) -> Item {
+    let archive = Archive::new(entries);
+    Item {
+        link: LIBRARY_LINK.into(),
+        kind: StagedKind::Archive,
+        wanted: Wanted {
+            // NodeManagers choose by the suffix how to unpack.
+            name: format!("{}.tar", archive.identity()),
+            size: archive.size(),
+            source: Source::Archive(archive),
+        },
+    }
 }
 
 fn reading(path: &Path) -> impl FnOnce(std::io::Error) -> StageError {

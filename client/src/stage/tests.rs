@@ -24,11 +24,18 @@ fn open_folder() -> tempfile::TempDir {
     folder
 }
 
+fn named(program: &Path) -> Named {
+    Named {
+        name: program.into(),
+        first_in: None,
+    }
+}
+
 fn request(root: &Path, program: &Path) -> Request<'static> {
     Request {
         // Any program of this machine; the test's own is large.
         own_binary: OWN.into(),
-        program: program.into(),
+        programs: vec![named(program)],
         ship_libraries: true,
         root: Some(format!("file:{}", root.display())),
         hadoop: &|_| None,
@@ -56,12 +63,15 @@ async fn the_second_run_uploads_nothing_and_changes_no_time() {
     let first = stage(request(&root.path().join("a/b"), program))
         .await
         .unwrap();
-    assert_eq!(first.program_link, "ls");
+    assert_eq!(first.programs[0].link, "ls");
     assert_eq!(
         first.root_url,
         format!("file:{}/a/b", root.path().display())
     );
-    assert_eq!(first.library_folder.as_deref(), Some(LIBRARY_LINK));
+    assert_eq!(
+        first.programs[0].library_folder.as_deref(),
+        Some(LIBRARY_LINK)
+    );
     let links: Vec<&str> = first
         .staged
         .iter()
@@ -122,7 +132,10 @@ async fn runs_at_the_same_time_agree() {
     }
     for outcome in &outcomes {
         assert_eq!(outcome.staged, outcomes[0].staged);
-        assert_eq!((outcome.staged.len(), &outcome.library_folder), (2, &None));
+        assert_eq!(
+            (outcome.staged.len(), &outcome.programs[0].library_folder),
+            (2, &None)
+        );
     }
     assert_eq!(fs::read_dir(root.path().join("cache")).unwrap().count(), 2);
 }
@@ -132,8 +145,31 @@ async fn a_program_with_our_name_gets_another_link() {
     let (root, files) = (open_folder(), open_folder());
     let program = script(files.path(), BINARY_LINK, "#!/bin/sh\n");
     let outcome = stage(request(root.path(), &program)).await.unwrap();
-    assert_eq!(outcome.program_link, "program-gerbil-run");
+    assert_eq!(outcome.programs[0].link, "program-gerbil-run");
     assert_ne!(outcome.staged[0].url, outcome.staged[1].url);
+}
+
+#[tokio::test]
+async fn programs_of_one_name_get_a_link_each_and_one_program_gets_one() {
+    let root = open_folder();
+    let (one, other) = (open_folder(), open_folder());
+    let first = script(one.path(), "job", "#!/bin/sh\nexit 1\n");
+    let second = script(other.path(), "job", "#!/bin/sh\nexit 2\n");
+    let search = Named {
+        name: "job".into(),
+        first_in: Some(other.path().into()),
+    };
+    let outcome = stage(Request {
+        programs: vec![named(&first), named(&second), named(&first), search],
+        ..request(root.path(), &first)
+    })
+    .await
+    .unwrap();
+    let links: Vec<&str> = outcome.programs.iter().map(|p| p.link.as_str()).collect();
+    assert_eq!(links, ["job", "job-2", "job", "job-2"]);
+    assert_eq!(outcome.staged.len(), 3);
+    let text = fs::read(path_of(&outcome.staged[2])).unwrap();
+    assert_eq!(text, b"#!/bin/sh\nexit 2\n");
 }
 
 #[tokio::test]

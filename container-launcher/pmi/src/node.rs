@@ -125,6 +125,8 @@ pub struct NodeServer {
     size: u32,
     kvs_name: String,
     ranks: BTreeMap<u32, Rank>,
+    /// Place of a rank's program among the programs of the job, where that is not the first.
+    appnums: BTreeMap<u32, u32>,
     /// All values known on this node.
     space: BTreeMap<String, String>,
     /// Those put here since the last barrier.
@@ -134,6 +136,12 @@ pub struct NodeServer {
 }
 
 impl NodeServer {
+    /// With several programs in the job: the place of each rank's program among them, from 0.
+    #[must_use]
+    pub fn with_appnums(self, appnums: BTreeMap<u32, u32>) -> Self {
+        Self { appnums, ..self }
+    }
+
     /// Ready for the first line.
     ///
     /// # Errors
@@ -167,6 +175,7 @@ impl NodeServer {
             size,
             kvs_name,
             ranks,
+            appnums: BTreeMap::new(),
             space,
             puts: BTreeMap::new(),
             puts_bytes: 0,
@@ -251,7 +260,10 @@ impl NodeServer {
                     ("rc", "0"),
                 ],
             )],
-            "get_appnum" => vec![reply(rank, "appnum", &[("appnum", "0"), ("rc", "0")])],
+            "get_appnum" => {
+                let appnum = self.appnums.get(&rank).copied().unwrap_or(0).to_string();
+                vec![reply(rank, "appnum", &[("appnum", &appnum), ("rc", "0")])]
+            }
             "get_universe_size" => {
                 vec![reply(
                     rank,

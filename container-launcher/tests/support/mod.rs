@@ -16,8 +16,8 @@ use job::wire::launcher_event::Event;
 use job::wire::launcher_order::Order;
 use job::wire::launchers_server::{Launchers, LaunchersServer};
 use job::wire::{
-    InputChunk, InputRequest, LauncherEvent, LauncherHello, LauncherOrder, Leave, OutputChunk,
-    OutputTaken, RankEnded, RankUsage, Share, Stop,
+    InputChunk, InputRequest, KeyValue, LauncherEvent, LauncherHello, LauncherOrder, Leave,
+    OutputChunk, OutputTaken, Program, RankEnded, RankUsage, Share, Stop,
 };
 use job::{Role, Seat, link, secrets};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
@@ -457,7 +457,11 @@ pub fn share(size: u32, ranks: &[u32], program: &str) -> Share {
     Share {
         size,
         ranks: ranks.to_vec(),
-        program: program.to_owned(),
+        programs: vec![Program {
+            processes: size,
+            file: program.to_owned(),
+            ..Program::default()
+        }],
         process_mapping: pmi::process_mapping(&[size]),
         kvs_name: format!(
             "kvs_{}_{}",
@@ -466,6 +470,19 @@ pub fn share(size: u32, ranks: &[u32], program: &str) -> Share {
         ),
         ..Share::default()
     }
+}
+
+/// The same with arguments and further environment.
+pub fn with(mut share: Share, args: &[&str], environment: &[(&str, &str)]) -> Share {
+    for program in &mut share.programs {
+        program.args = args.iter().map(|&arg| arg.to_owned()).collect();
+        let pairs = environment.iter().map(|&(key, value)| KeyValue {
+            key: key.to_owned(),
+            value: value.to_owned(),
+        });
+        program.environment = pairs.collect();
+    }
+    share
 }
 
 pub async fn within<T>(what: impl Future<Output = T>) -> T {
