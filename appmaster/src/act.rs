@@ -137,10 +137,14 @@ impl Appmaster {
             yielding: wire::Yielding::from(description.yielding).into(),
             meeting_host: first.map(|seat| seat.host.clone()).unwrap_or_default(),
             meeting_port,
+            host: String::new(),
+            node: 0,
         };
-        for seat in &seats {
+        for (seat, node) in seats.iter().zip(0..) {
             let share = wire::Share {
                 ranks: seat.ranks.iter().map(|rank| rank.0).collect(),
+                host: seat.host.clone(),
+                node,
                 ..template.clone()
             };
             if let Some(link) = self.links.get(&seat.container) {

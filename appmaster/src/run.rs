@@ -217,6 +217,9 @@ fn limits(description: &Description) -> Limits {
         reissue: description.reissue_after_ms.map_or(usual.reissue, Millis),
         gang: description.gang_timeout_ms.map_or(usual.gang, Millis),
         wait: description.wait_timeout_ms.map(Millis),
+        run: description.run_limit_ms.map(Millis),
+        linger: description.linger_ms.map(Millis),
+        spare_others: description.spare_others,
         ..usual
     }
 }

@@ -27,6 +27,7 @@ pub(crate) fn exit_code(verdict: &Verdict) -> u8 {
         | Cause::ResourceManagerLost { .. } => Exit::Lost.code(),
         Cause::Impossible(_) | Cause::RequestsRefused { .. } => Exit::Impossible.code(),
         Cause::NotInTime { .. } | Cause::NoRoomInTime { .. } => Exit::NotInTime.code(),
+        Cause::TimedOut { .. } | Cause::Outlived { .. } => Exit::TimedOut.code(),
         Cause::Killed(KillReason::Interrupted) => Exit::Interrupted.code(),
         // As the shell says of a program that writes into a closed pipe.
         Cause::Killed(KillReason::NoReader) => 128 + 13,

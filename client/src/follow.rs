@@ -16,12 +16,14 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
 use tonic::transport::Channel;
 
+use crate::arguments::Input;
 use crate::explained::Sink;
 use crate::failure::{Failure, say};
 use crate::interrupt::{Asked, Signals};
 use crate::keys::Keys;
 use crate::kill::kill;
 use crate::link::dial;
+use crate::outlet::Layout;
 use crate::patience::Patience;
 use crate::preflight::unavailable;
 use crate::progress::Progress;
@@ -64,8 +66,10 @@ pub(crate) struct Follower<'a> {
     pub patience: Patience,
     pub progress: Progress,
     pub signals: &'a mut Signals,
-    /// Lines of output begin with their rank.
-    pub label: bool,
+    /// Where output goes.
+    pub layout: Layout,
+    /// What rank 0 reads.
+    pub input: Input,
     /// Where the ApplicationMaster's reasons go.
     pub explain: Option<Sink>,
 }
@@ -169,9 +173,9 @@ impl Follower<'_> {
             output,
         } = attached;
         let mut output_task = JoinSet::new();
-        output_task.spawn(streams::output(output, self.label));
+        output_task.spawn(streams::output(output, self.layout.clone()));
         let mut input_task = JoinSet::new();
-        input_task.spawn(streams::input(client));
+        input_task.spawn(streams::input(client, self.input.clone()));
 
         let mut verdict: Option<wire::Verdict> = None;
         let mut signalled: Option<u8> = None;

@@ -1,4 +1,4 @@
-//! `--label`: every line of output begins with the rank that wrote it.
+//! `--label`, `-prepend-pattern`: every line of output begins with a label of the rank that wrote it.
 //!
 //! Lines are kept whole: a rank's line is held back until its end has come. A line longer than
 //! [`LINE_MAX`] is written in pieces of that length, each a labelled line of its own, and so is what
@@ -23,8 +23,14 @@ pub(crate) struct Labels {
 }
 
 impl Labels {
-    /// Takes what `rank` wrote, and gives what can be shown now.
-    pub(crate) fn add(&mut self, rank: u32, stream: Stream, mut data: &[u8]) -> Vec<u8> {
+    /// Takes what `rank` wrote, and gives what can be shown now, each line behind `label`.
+    pub(crate) fn add(
+        &mut self,
+        rank: u32,
+        stream: Stream,
+        mut data: &[u8],
+        label: &str,
+    ) -> Vec<u8> {
         let key = (rank, i32::from(stream));
         let mut line = self.held.remove(&key).unwrap_or_default();
         self.held_bytes -= line.len();
@@ -37,12 +43,12 @@ impl Labels {
             line.extend_from_slice(&data[..taken]);
             data = &data[taken + usize::from(end.is_some())..];
             if end.is_some() || (line.len() == LINE_MAX && !data.is_empty()) {
-                show(&mut shown, rank, &line);
+                show(&mut shown, label, &line);
                 line.clear();
             }
         }
         if self.held_bytes + line.len() > HELD_MAX {
-            show(&mut shown, rank, &line);
+            show(&mut shown, label, &line);
         } else if !line.is_empty() {
             self.held_bytes += line.len();
             self.held.insert(key, line);
@@ -50,21 +56,22 @@ impl Labels {
         shown
     }
 
-    /// What never ended, by rank.
-    pub(crate) fn rest(&mut self) -> Vec<(Stream, Vec<u8>)> {
+    /// What never ended, by rank; `label` is that of a rank.
+    pub(crate) fn rest(&mut self, label: &dyn Fn(u32) -> String) -> Vec<(u32, Stream, Vec<u8>)> {
         self.held_bytes = 0;
         let held = std::mem::take(&mut self.held).into_iter();
         held.map(|((rank, stream), line)| {
             let mut shown = Vec::new();
-            show(&mut shown, rank, &line);
-            (Stream::try_from(stream).unwrap_or(Stream::Stdout), shown)
+            show(&mut shown, &label(rank), &line);
+            let stream = Stream::try_from(stream).unwrap_or(Stream::Stdout);
+            (rank, stream, shown)
         })
         .collect()
     }
 }
 
-fn show(shown: &mut Vec<u8>, rank: u32, line: &[u8]) {
-    shown.extend_from_slice(format!("[{rank}] ").as_bytes());
+fn show(shown: &mut Vec<u8>, label: &str, line: &[u8]) {
+    shown.extend_from_slice(label.as_bytes());
     shown.extend_from_slice(line);
     shown.push(b'\n');
 }
@@ -73,6 +80,10 @@ fn show(shown: &mut Vec<u8>, rank: u32, line: &[u8]) {
 mod tests {
     use super::*;
 
+    fn label(rank: u32) -> String {
+        format!("[{rank}] ")
+    }
+
     fn text(bytes: Vec<u8>) -> String {
         String::from_utf8(bytes).unwrap()
     }
@@ -80,15 +91,24 @@ mod tests {
     #[test]
     fn lines_come_whole_with_their_rank() {
         let mut labels = Labels::default();
-        let mut add = |rank, data: &str| text(labels.add(rank, Stream::Stdout, data.as_bytes()));
+        let mut add = |rank, data: &str| {
+            text(labels.add(rank, Stream::Stdout, data.as_bytes(), &label(rank)))
+        };
         assert_eq!(add(0, "one\ntw"), "[0] one\n");
         assert_eq!(add(11, "\n"), "[11] \n");
         assert_eq!(add(0, "o\n\nthree"), "[0] two\n[0] \n");
         assert_eq!(add(1, "x"), "");
-        assert_eq!(text(labels.add(0, Stream::Stderr, b"e\n")), "[0] e\n");
-        let rest: Vec<String> = labels.rest().into_iter().map(|(_, b)| text(b)).collect();
+        assert_eq!(
+            text(labels.add(0, Stream::Stderr, b"e\n", "[0] ")),
+            "[0] e\n"
+        );
+        let rest: Vec<String> = labels
+            .rest(&label)
+            .into_iter()
+            .map(|(_, _, b)| text(b))
+            .collect();
         assert_eq!(rest, ["[0] three\n", "[1] x\n"]);
-        assert!(labels.rest().is_empty());
+        assert!(labels.rest(&label).is_empty());
     }
 
     #[test]
@@ -96,11 +116,16 @@ mod tests {
         let mut labels = Labels::default();
         let long = "a".repeat(LINE_MAX);
         assert_eq!(
-            text(labels.add(3, Stream::Stdout, format!("{long}\nb\n").as_bytes())),
+            text(labels.add(3, Stream::Stdout, format!("{long}\nb\n").as_bytes(), "[3] ")),
             format!("[3] {long}\n[3] b\n")
         );
         assert_eq!(
-            text(labels.add(3, Stream::Stdout, format!("{long}{long}c\n").as_bytes())),
+            text(labels.add(
+                3,
+                Stream::Stdout,
+                format!("{long}{long}c\n").as_bytes(),
+                "[3] "
+            )),
             format!("[3] {long}\n[3] {long}\n[3] c\n")
         );
         assert_eq!(labels.held_bytes, 0);
@@ -111,7 +136,7 @@ mod tests {
         let mut labels = Labels::default();
         let piece = vec![b'a'; LINE_MAX - 1];
         for rank in 0..2000 {
-            labels.add(rank, Stream::Stdout, &piece);
+            labels.add(rank, Stream::Stdout, &piece, "");
             assert!(labels.held_bytes <= HELD_MAX);
         }
         let held: usize = labels.held.values().map(Vec::len).sum();

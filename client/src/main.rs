@@ -15,6 +15,7 @@
 
 mod arguments;
 mod dry_run;
+mod ends;
 mod environment;
 mod explained;
 mod failure;
@@ -29,8 +30,10 @@ mod link;
 mod list;
 mod local;
 mod names;
+mod outlet;
 mod own_address;
 mod patience;
+mod pattern;
 mod preflight;
 mod progress;
 mod report;

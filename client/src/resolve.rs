@@ -3,14 +3,17 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use job::exit::Exit;
 use proto_hadoop::conf::{Configuration, ResourceManagers};
 
-use crate::arguments::{Arguments, DeployMode, Placement};
+use crate::arguments::{Arguments, DeployMode, Input, Placement};
 use crate::environment;
 use crate::failure::Failure;
 use crate::history;
+use crate::outlet::Layout;
+use crate::pattern::Pattern;
 use crate::wanted::Wanted;
 
 /// The cluster, as Hadoop's settings on this machine describe it.
@@ -30,8 +33,16 @@ pub(crate) struct Resolved {
     /// Share of its time that the program waited for messages, 0 to 1, when it was last run; for
     /// `-r auto` alone.
     pub communication_share: Option<f64>,
-    /// Lines of output begin with their rank.
-    pub label: bool,
+    /// Where output goes.
+    pub layout: Layout,
+    /// What rank 0 reads.
+    pub input: Input,
+    /// How long the program may run.
+    pub run_limit: Option<Duration>,
+    /// How long the others may run on when the first rank has ended.
+    pub linger: Option<Duration>,
+    /// A rank that fails leaves the others alone.
+    pub spare_others: bool,
     /// The first of the programs, as the user named it.
     pub program: PathBuf,
     /// In the order of their ranks.
@@ -143,6 +154,24 @@ impl Resolved {
         let name = given
             .name
             .unwrap_or_else(|| short.to_string_lossy().into_owned());
+        let streams = given.streams;
+        let layout = Layout {
+            label: match streams.label {
+                true => Some(Pattern::label()),
+                false => streams.prepend_pattern,
+            },
+            files: [streams.outfile_pattern, streams.errfile_pattern],
+            copy: streams.output,
+            only: streams.output_from,
+        };
+        let input = streams.input.unwrap_or_default();
+        if let Input::File(path) = &input
+            && let Err(error) = std::fs::File::open(path)
+        {
+            return Err(usage(format!("--input {}: {error}", path.display())));
+        }
+        let variable = std::env::var("MPIEXEC_TIMEOUT").ok();
+        let run_limit = given.ends.limit(variable.as_deref()).map_err(usage)?;
         let own = environment::own(std::env::vars_os());
         let mut missing = BTreeSet::new();
         let programs = programs.into_iter().map(|typed| {
@@ -174,7 +203,11 @@ impl Resolved {
             wanted,
             placement: given.placement,
             communication_share,
-            label: given.label,
+            layout,
+            input,
+            run_limit,
+            linger: given.ends.linger(),
+            spare_others: given.ends.spares_others(),
             program,
             programs,
             notes: notes.collect(),

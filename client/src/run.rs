@@ -107,6 +107,7 @@ async fn on(
             ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
         },
     };
+    let ends = given.ends.clone();
     if let Some(list) = &reporting.list {
         let check = |given| Resolved::new(given, cluster).map(drop);
         return list::run(list, &reporting, destination, &check, &mut signals).await;
@@ -119,7 +120,7 @@ async fn on(
     own.stamps.started_us = started_us;
     let outcome = Box::pin(job(given, cluster, &rm, &mut signals, &mut own)).await;
     own.stamps.finished_us = timing::now_us();
-    tell(outcome, &reporting, destination, own, &mut signals).await
+    tell(outcome, &reporting, &ends, destination, own, &mut signals).await
 }
 
 /// One job, from its command line to its end. `own` learns what the report is to say of it.
@@ -136,6 +137,7 @@ async fn job(
     };
     let resolved = Resolved::new(given, cluster)?;
     resolved.notes.iter().for_each(say);
+    resolved.layout.prepare()?;
     own.program.clone_from(&resolved.program);
     own.processes = resolved.wanted.processes.get();
     let mut progress = Progress::new();
@@ -176,7 +178,8 @@ async fn job(
         progress,
         signals,
         explain,
-        label: resolved.label,
+        layout: resolved.layout.clone(),
+        input: resolved.input.clone(),
     };
     match place {
         None => follower.follow().await,

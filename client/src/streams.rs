@@ -14,7 +14,9 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
 use tonic::transport::Channel;
 
-use crate::label::Labels;
+use crate::arguments::Input;
+use crate::failure::say;
+use crate::outlet::{Layout, Outlet};
 
 /// Chunks between the network and the thread that writes.
 const OUTPUT_QUEUE: usize = 16;
@@ -34,12 +36,12 @@ pub(crate) enum OutputEnd {
     Broken,
 }
 
-/// Copies output until its end; `label` puts the rank before each line.
-pub(crate) async fn output(mut chunks: Streaming<wire::OutputChunk>, label: bool) -> OutputEnd {
+/// Copies output until its end, as `layout` says.
+pub(crate) async fn output(mut chunks: Streaming<wire::OutputChunk>, layout: Layout) -> OutputEnd {
     let (sender, receiver) = mpsc::channel(OUTPUT_QUEUE);
     let (done, written) = oneshot::channel();
     let writer = thread::Builder::new().name("output".into()).spawn(move || {
-        let _awaited = done.send(write(receiver, label)).is_ok();
+        let _awaited = done.send(write(receiver, layout)).is_ok();
     });
     if let Err(error) = writer {
         return OutputEnd::Unwritable(error);
@@ -65,27 +67,12 @@ pub(crate) async fn output(mut chunks: Streaming<wire::OutputChunk>, label: bool
 }
 
 /// The writing thread.
-fn write(mut chunks: mpsc::Receiver<wire::OutputChunk>, label: bool) -> std::io::Result<()> {
-    let mut stdout = std::io::stdout().lock();
-    let mut stderr = std::io::stderr();
-    let mut show = |stream, data: &[u8]| match stream {
-        wire::Stream::Stdout => {
-            write_whole(&mut stdout, data)?;
-            // At once, so that the two streams keep their order on a terminal.
-            stdout.flush()
-        }
-        wire::Stream::Stderr => write_whole(&mut stderr, data),
-    };
-    let mut labels = Labels::default();
+fn write(mut chunks: mpsc::Receiver<wire::OutputChunk>, layout: Layout) -> std::io::Result<()> {
+    let mut outlet = Outlet::new(layout, std::io::stdout().lock(), std::io::stderr());
     while let Some(chunk) = chunks.blocking_recv() {
-        let stream = chunk.stream();
-        match label {
-            false => show(stream, &chunk.data)?,
-            true => show(stream, &labels.add(chunk.rank, stream, &chunk.data))?,
-        }
+        outlet.take(chunk)?;
     }
-    let mut rest = labels.rest().into_iter();
-    rest.try_for_each(|(stream, line)| show(stream, &line))
+    outlet.finish()
 }
 
 /// As `write_all`, also where whoever shares our terminal or pipe has made it non-blocking.
@@ -104,25 +91,31 @@ pub(crate) fn write_whole(to: &mut impl Write, mut data: &[u8]) -> std::io::Resu
     Ok(())
 }
 
-/// Copies our standard input to rank 0 until its end, or until the job has no use for it.
+/// Copies our standard input, or a file, to rank 0 until its end, or until the job has no use for it.
 ///
 /// The thread that reads is not waited for: a read from a terminal ends only with the process.
-pub(crate) async fn input(mut client: ClientsClient<Channel>) {
+pub(crate) async fn input(mut client: ClientsClient<Channel>, from: Input) {
     let (sender, receiver) = mpsc::channel(INPUT_QUEUE);
     let reader = thread::Builder::new()
         .name("input".into())
-        .spawn(move || read(&sender));
+        .spawn(move || match from {
+            Input::Own => read(&mut std::io::stdin().lock(), &sender),
+            Input::File(path) => match std::fs::File::open(&path) {
+                Ok(mut file) => read(&mut file, &sender),
+                Err(error) => say(format!("--input {}: {error}", path.display())),
+            },
+            Input::None => {}
+        });
     if reader.is_ok() {
         // Refused or broken: the job has no use for input, and its own link says what is wrong.
         let _taken = client.input(ReceiverStream::new(receiver)).await.is_ok();
     }
 }
 
-fn read(sender: &mpsc::Sender<wire::InputChunk>) {
-    let mut stdin = std::io::stdin().lock();
+fn read(from: &mut impl Read, sender: &mpsc::Sender<wire::InputChunk>) {
     let mut buffer = vec![0; job::CHUNK_MAX];
     loop {
-        let length = match stdin.read(&mut buffer) {
+        let length = match from.read(&mut buffer) {
             Ok(0) => return,
             Ok(length) => length,
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,

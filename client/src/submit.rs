@@ -12,7 +12,7 @@ use proto_hadoop::yarn::{
 };
 use proto_hadoop::{ApplicationClient, CallError};
 
-use crate::arguments::DeployMode;
+use crate::arguments::{DeployMode, Input};
 use crate::failure::Failure;
 use crate::keys::Keys;
 use crate::preflight::{Checked, unavailable};
@@ -174,6 +174,9 @@ fn describe(
         reissue_after_ms: ms(given.reissue_after),
         gang_timeout_ms: ms(given.gang_timeout),
         wait_timeout_ms: ms(given.wait_timeout),
+        run_limit_ms: ms(resolved.run_limit),
+        linger_ms: ms(resolved.linger),
+        spare_others: resolved.spare_others,
         explain: resolved.explain,
         yielding: given.yielding,
         am_memory_mib: match resolved.deploy_mode {
@@ -198,7 +201,7 @@ fn describe(
         staged: staged.staged.clone(),
         am_ports: resolved.am_ports,
         interface: resolved.interface.clone(),
-        input: true,
+        input: resolved.input != Input::None,
         am_expiry_ms: resolved.am_expiry_ms,
     }
 }

@@ -447,7 +447,7 @@ impl Life<'_> {
 
     async fn on_ended(&mut self, ended: Vec<crate::nursery::Ended>) {
         if let Some(running) = &mut self.running {
-            running.ranks.ended(ended);
+            running.ranks.ended(ended, self.stopping);
         }
         self.report();
         self.sweep_if_over().await;
@@ -473,7 +473,7 @@ impl Life<'_> {
         self.stopping = false;
         let ended = self.nursery.sweep().await;
         if let Some(running) = &mut self.running {
-            running.ranks.ended(ended);
+            running.ranks.ended(ended, true);
         }
         self.report();
     }

@@ -36,8 +36,17 @@ pub(crate) struct Pump {
     pub(crate) stream: Stream,
     pub(crate) pipe: pipe::Receiver,
     pub(crate) chunks: mpsc::Sender<OutputChunk>,
+    /// Where the rank runs; goes with the first chunk.
+    pub(crate) origin: Option<Origin>,
     /// The rank is gone.
     pub(crate) ended: CancellationToken,
+}
+
+/// The node, as the job knows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    pub(crate) host: String,
+    pub(crate) node: u32,
 }
 
 impl Pump {
@@ -92,11 +101,14 @@ impl Pump {
     }
 
     /// When nobody takes output any more it is read and dropped: the rank is not to wait for ever.
-    async fn send(&self, data: Vec<u8>) {
+    async fn send(&mut self, data: Vec<u8>) {
+        let origin = self.origin.take();
         let chunk = OutputChunk {
             rank: self.rank,
             stream: self.stream.into(),
             data,
+            node: origin.as_ref().map_or(0, |origin| origin.node),
+            host: origin.map(|origin| origin.host).unwrap_or_default(),
         };
         drop(self.chunks.send(chunk).await);
     }

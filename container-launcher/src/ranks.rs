@@ -25,7 +25,7 @@ use crate::environment::{self, Yielding};
 use crate::input;
 use crate::nursery::{Ended, Nursery};
 use crate::out_of_memory::Kills;
-use crate::output::{self, Pump};
+use crate::output::{self, Origin, Pump};
 use crate::pmi_socket::{self, Heard};
 use crate::program;
 use crate::say;
@@ -53,6 +53,8 @@ struct Rank {
     gone: CancellationToken,
     pmi_closed: bool,
     ended: Option<(Ended, Instant)>,
+    /// It ended when it was to.
+    stopped: bool,
     reported: bool,
     aborted: bool,
     /// Where it notes how long it waited.
@@ -137,7 +139,15 @@ pub(crate) async fn fork(
             waits,
         });
     }
-    Ok(Forked { kills, ends })
+    let origin = Origin {
+        host: share.host.clone(),
+        node: share.node,
+    };
+    Ok(Forked {
+        kills,
+        ends,
+        origin,
+    })
 }
 
 /// How a program is called: as its first argument shows it, short where it starts beside its file.
@@ -167,6 +177,7 @@ fn shim(folder: &Path) -> Option<Shim> {
 pub(crate) struct Forked {
     kills: Kills,
     ends: Vec<Ends>,
+    origin: Origin,
 }
 
 impl Forked {
@@ -197,6 +208,7 @@ impl Forked {
                     pipe: pipe::Receiver::from_owned_fd(pipe)?,
                     chunks: chunks.clone(),
                     ended: gone.clone(),
+                    origin: Some(self.origin.clone()),
                 };
                 tasks.spawn(pump.run());
             }
@@ -216,6 +228,7 @@ impl Forked {
                     gone,
                     pmi_closed: false,
                     ended: None,
+                    stopped: false,
                     reported: false,
                     aborted: false,
                     waits: ends.waits,
@@ -255,11 +268,12 @@ impl Ranks {
         }
     }
 
-    /// Notes who was reaped.
-    pub(crate) fn ended(&mut self, ended: Vec<Ended>) {
+    /// Notes who was reaped, and whether that was after the order to stop.
+    pub(crate) fn ended(&mut self, ended: Vec<Ended>, stopped: bool) {
         for end in ended {
             if let Some(state) = self.ranks.get_mut(&end.rank) {
                 state.gone.cancel();
+                state.stopped = stopped;
                 state.ended = Some((end, Instant::now() + LAST_WORDS_MAX));
             }
         }
@@ -307,6 +321,7 @@ impl Ranks {
                 max_rss_kib: ended.max_rss_kib,
                 cpu_us: ended.cpu_us,
                 out_of_memory: out_of_memory.into(),
+                stopped: state.stopped,
                 waiting_share: state
                     .waits
                     .as_deref()

@@ -50,6 +50,12 @@ pub struct Description {
     pub gang_timeout_ms: Option<u64>,
     /// The job is given up when it has not started by then, ms after registration; `None`: never.
     pub wait_timeout_ms: Option<u64>,
+    /// The program is ended when it has run for so long, ms; `None`: never.
+    pub run_limit_ms: Option<u64>,
+    /// The other ranks are ended so long after the first has ended, ms; `None`: never.
+    pub linger_ms: Option<u64>,
+    /// A rank that fails does not end the others.
+    pub spare_others: bool,
     /// The client wants to be told every decision.
     pub explain: bool,
     /// Whether ranks give up their core while they wait for messages.

@@ -26,6 +26,8 @@ pub enum Exit {
     NotInTime,
     /// The Hadoop or gerbil settings are missing or wrong (`EX_CONFIG`).
     Config,
+    /// The program ran for longer than the user allowed, as coreutils' `timeout` says it.
+    TimedOut,
     /// The program was found but cannot be executed here, as shells say it.
     NotExecutable,
     /// The program was not found, as shells say it.
@@ -49,6 +51,7 @@ impl Exit {
             Self::Staging => 74,
             Self::NotInTime => 75,
             Self::Config => 78,
+            Self::TimedOut => 124,
             Self::NotExecutable => 126,
             Self::NotFound => 127,
             Self::Interrupted => 130,

@@ -4,11 +4,13 @@
 //! has a file of its own. What the flags mean together is not decided here.
 
 mod deployment;
+mod ends;
 mod essence;
 mod lexer;
 mod placement;
 mod program;
 mod reporting;
+mod streams;
 mod values;
 
 use std::error::Error;
@@ -25,11 +27,13 @@ use crate::hostfile::HostListError;
 use crate::words;
 
 pub(crate) use deployment::{DeployMode, Deployment};
+pub(crate) use ends::{Ends, ExitRule};
 pub(crate) use essence::essence;
 pub(crate) use placement::{PROCESSES_MAX, Placement, Relax};
 use program::Further;
 pub(crate) use program::{Environment, Program, Start};
 pub(crate) use reporting::Reporting;
+pub(crate) use streams::{Input, StreamArguments};
 
 mod local;
 
@@ -47,7 +51,7 @@ pub(crate) use local::LocalArguments;
                   The exit code is that of the first rank that failed, 128 + N for signal N; \
                   gerbil-run's own codes are 64 (usage), 65 (the cluster can never give this), \
                   69 (cluster unreachable), 70 (job lost), 74 (staging), 75 (not started in time), 78 \
-                  (settings), 126 and 127 (program not executable, not found), 130 (Ctrl-C), 143 \
+                  (settings), 124 (-timeout), 126 and 127 (program not executable, not found), 130 (Ctrl-C), 143 \
                   (killed through YARN)."
 )]
 pub(crate) struct Arguments {
@@ -112,10 +116,11 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     pub reporting: Reporting,
 
-    /// Begin every line of output with the rank that wrote it; also -l before the program, and
-    /// -prepend-rank
-    #[arg(long, visible_alias = "prepend-rank")]
-    pub label: bool,
+    #[command(flatten)]
+    pub streams: StreamArguments,
+
+    #[command(flatten)]
+    pub ends: Ends,
 
     /// What was understood of the command line without having an effect, a sentence each.
     #[arg(skip)]

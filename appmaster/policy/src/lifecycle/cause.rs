@@ -122,6 +122,18 @@ pub enum Cause {
         /// What was missing, by the last look.
         why: String,
     },
+    /// It ran for longer than it may.
+    TimedOut {
+        /// For how long it may run.
+        after: Millis,
+    },
+    /// Ranks ran on for too long after the first had ended.
+    Outlived {
+        /// For how long they may.
+        after: Millis,
+        /// How many still ran.
+        left: usize,
+    },
     /// Somebody ended it.
     Killed(KillReason),
     /// The ResourceManager is gone.
@@ -145,6 +157,14 @@ pub enum KillReason {
 }
 
 impl Cause {
+    /// Whether one rank's end is all of it, which need not be the others'.
+    pub(super) const fn is_of_one_rank(&self) -> bool {
+        matches!(
+            self,
+            Self::RankFailed { .. } | Self::LeftEarly { .. } | Self::NeverInitialized { .. }
+        )
+    }
+
     /// The container that YARN killed for memory, and which limit it was over.
     #[must_use]
     pub fn killed_for_memory(&self) -> Option<(&ContainerId, Limit)> {
@@ -247,6 +267,17 @@ impl fmt::Display for Cause {
                     waited.0 / 1000
                 )
             }
+            Self::TimedOut { after } => write!(
+                f,
+                "the program ran for longer than {}, which -timeout allows, so the job was ended",
+                span(*after)
+            ),
+            Self::Outlived { after, left } => write!(
+                f,
+                "{left} ranks still ran {} after the first had ended, which is what --wait allows, so \
+                 the job was ended",
+                span(*after)
+            ),
             Self::Killed(KillReason::Interrupted) => f.write_str("interrupted by the user"),
             Self::Killed(KillReason::NoReader) => {
                 f.write_str("nobody reads the output any more, so the job was ended")
@@ -264,6 +295,14 @@ impl fmt::Display for Cause {
                 silent.0 / 1000
             ),
         }
+    }
+}
+
+/// Seconds, or where those would not be whole, milliseconds.
+fn span(span: Millis) -> String {
+    match span.0 % 1000 {
+        0 => format!("{} s", span.0 / 1000),
+        _ => format!("{} ms", span.0),
     }
 }
 

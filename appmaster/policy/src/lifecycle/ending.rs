@@ -56,7 +56,7 @@ impl Job {
     }
 
     /// Ends the job for `cause`, from whatever state.
-    pub(super) fn fail(&mut self, now: Millis, cause: Cause) -> Vec<Action> {
+    pub(super) fn fail(&mut self, now: Millis, mut cause: Cause) -> Vec<Action> {
         self.give_up_at = None;
         let state = std::mem::replace(&mut self.state, State::Over);
         let (ranks, held) = match state {
@@ -79,7 +79,13 @@ impl Job {
                 let silent = silent.into_iter().map(|seat| seat.container).collect();
                 (Some(ranks), silent)
             }
-            State::Running { ranks } => (Some(ranks), Vec::new()),
+            State::Running { ranks, first, .. } => {
+                // A rank that failed while the others were spared came first.
+                if let Some(first) = first.filter(|_| !matches!(cause, Cause::Killed(_))) {
+                    cause = first;
+                }
+                (Some(ranks), Vec::new())
+            }
         };
         let mut actions = Vec::new();
         if !held.is_empty() {

@@ -18,6 +18,13 @@ pub struct Limits {
     pub pause: Millis,
     /// From registration to the last grant; then the job is given up. `None`: it waits for ever.
     pub wait: Option<Millis>,
+    /// How long ranks may run; then the job is ended. `None`: for ever.
+    pub run: Option<Millis>,
+    /// How long the other ranks may run on once the first has ended; `None`: for ever.
+    pub linger: Option<Millis>,
+    /// A rank that fails does not end the others: the job goes on until all have ended, or one calls
+    /// `MPI_Abort`.
+    pub spare_others: bool,
     /// From the order to start to the last launcher's call. Includes YARN's copying of files.
     pub join: Millis,
     /// Between SIGTERM and SIGKILL.
@@ -45,6 +52,9 @@ impl Default for Limits {
             gang: Millis(300_000),
             pause: Millis(3_000),
             wait: None,
+            run: None,
+            linger: None,
+            spare_others: false,
             join: Millis(300_000),
             grace: Millis(1_000),
             reap: Millis(5_000),

@@ -90,7 +90,15 @@ enum State {
         until: Millis,
     },
     /// Ranks run.
-    Running { ranks: Ranks },
+    Running {
+        ranks: Ranks,
+        /// When the program has run for too long.
+        until: Option<Millis>,
+        /// When the ranks that are left have outlived the first for too long.
+        linger_until: Option<Millis>,
+        /// The first failure of a rank, where that ends nobody else.
+        first: Option<Cause>,
+    },
     /// Ranks are being ended, for this cause.
     Ending {
         ranks: Ranks,
@@ -154,7 +162,12 @@ impl Job {
     #[must_use]
     pub fn wakes_at(&self) -> Option<Millis> {
         let by_state = match &self.state {
-            State::New | State::Looking | State::Running { .. } | State::Over => None,
+            State::New | State::Looking | State::Over => None,
+            State::Running {
+                until,
+                linger_until,
+                ..
+            } => earliest(*until, *linger_until),
             State::Waiting { until } | State::Starting { until, .. } => Some(*until),
             State::Gathering { until, look_at, .. } => earliest(Some(*until), *look_at),
             State::Ending { until, settle, .. } => earliest(Some(*until), *settle),

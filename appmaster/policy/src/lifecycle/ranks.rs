@@ -49,6 +49,11 @@ impl Ranks {
         self.running.is_empty()
     }
 
+    /// How many still run.
+    pub(super) fn left(&self) -> usize {
+        self.running.len()
+    }
+
     pub(super) fn phase(&self) -> Phase {
         Phase::Running {
             ended: self.total - self.running.len(),

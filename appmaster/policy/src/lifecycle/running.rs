@@ -1,22 +1,47 @@
 //! While ranks run.
 
-use super::{Action, Event, Job, State, Verdict, unused};
+use super::{Action, Cause, Event, Job, State, Verdict, unused};
 use crate::Millis;
 
 impl Job {
     pub(super) fn run(&mut self, now: Millis, event: Event) -> Vec<Action> {
-        let State::Running { ranks } = &mut self.state else {
+        let State::Running {
+            ranks,
+            until,
+            linger_until,
+            first,
+        } = &mut self.state
+        else {
             return Vec::new();
         };
+        let is_due = |at: &Option<Millis>| at.is_some_and(|at| now >= at);
+        if is_due(until) {
+            let after = self.limits.run.unwrap_or_default();
+            return self.fail(now, Cause::TimedOut { after });
+        }
+        if is_due(linger_until) {
+            let after = self.limits.linger.unwrap_or_default();
+            let left = ranks.left();
+            return self.fail(now, Cause::Outlived { after, left });
+        }
         if let Event::Granted(grant) = event {
             return vec![unused(grant)];
         }
-        if let Some(cause) = ranks.hear(event) {
-            return self.fail(now, cause);
+        let one_ended = matches!(event, Event::RankEnded { .. });
+        match ranks.hear(event) {
+            Some(cause) if self.limits.spare_others && cause.is_of_one_rank() => {
+                first.get_or_insert(cause);
+            }
+            Some(cause) => return self.fail(now, cause),
+            None => {}
         }
         if ranks.all_ended() {
+            let cause = first.take();
             self.state = State::Over;
-            return vec![Action::Finish(Verdict { cause: None })];
+            return vec![Action::Finish(Verdict { cause })];
+        }
+        if one_ended && linger_until.is_none() {
+            *linger_until = self.limits.linger.map(|span| now.plus(span));
         }
         ranks.progress().map(Action::Show).into_iter().collect()
     }

@@ -30,7 +30,12 @@ impl Job {
                     let ranks = Ranks::new(std::mem::take(&mut seats.all));
                     actions.push(Action::Begin(ranks.seats().to_vec()));
                     actions.push(Action::Show(ranks.phase()));
-                    self.state = State::Running { ranks };
+                    self.state = State::Running {
+                        ranks,
+                        until: self.limits.run.map(|span| now.plus(span)),
+                        linger_until: None,
+                        first: None,
+                    };
                 }
                 actions
             }

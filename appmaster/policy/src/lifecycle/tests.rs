@@ -58,7 +58,12 @@ fn ended(rank: u32, end: End, stage: Stage) -> Event {
 
 /// Four ranks over two nodes, all running, at time 0.
 fn running() -> Job {
+    running_with(Limits::default())
+}
+
+fn running_with(limits: Limits) -> Job {
     let mut job = job(4);
+    job.limits = limits;
     assert_eq!(
         job.step(Millis(0), Event::Registered),
         [Action::TakeSnapshot]
@@ -130,6 +135,63 @@ fn the_first_failure_stands_and_the_others_are_stopped() {
     assert_eq!(
         reap(&mut job, &[2]).as_deref(),
         Some("rank 2 on n2 exited with code 7")
+    );
+}
+
+#[test]
+fn the_others_are_spared_where_that_is_wished() {
+    let mut job = running();
+    job.limits.spare_others = true;
+    for (rank, code) in [(1, 7), (0, 3), (2, 0)] {
+        let actions = job.step(Millis(10), ended(rank, End::Code(code), Stage::Silent));
+        assert!(!actions.iter().any(|a| matches!(a, Action::Stop { .. })));
+        assert_eq!(verdict(&actions), None);
+    }
+    let last = job.step(Millis(20), ended(3, End::Code(0), Stage::Silent));
+    assert_eq!(verdict(&last).unwrap(), "rank 1 on n1 exited with code 7");
+    // An abort is meant for all of them; but what failed first stands.
+    let mut job = running();
+    job.limits.spare_others = true;
+    let _noted = job.step(Millis(10), ended(1, End::Signal(11), Stage::Initialized));
+    let rank = Rank(2);
+    let actions = job.step(Millis(20), Event::Aborted { rank, code: 1 });
+    assert!(actions.iter().any(|a| matches!(a, Action::Stop { .. })));
+    let said = reap(&mut job, &[1]).unwrap();
+    assert!(
+        said.contains("rank 1 on n1 was killed by signal 11"),
+        "{said}"
+    );
+    let mut job = running();
+    job.limits.spare_others = true;
+    let _noted = job.step(Millis(10), ended(1, End::Code(7), Stage::Silent));
+    let _stop = job.step(Millis(20), Event::KillRequested(KillReason::Interrupted));
+    assert_eq!(reap(&mut job, &[1]).unwrap(), "interrupted by the user");
+}
+
+#[test]
+fn a_program_may_run_for_so_long_and_outlive_its_first_rank_for_so_long() {
+    let limits = Limits {
+        run: Some(Millis(60_000)),
+        linger: Some(Millis(1500)),
+        ..Limits::default()
+    };
+    let mut job = running_with(limits);
+    assert_eq!(job.wakes_at(), Some(Millis(60_000)));
+    assert_eq!(job.step(Millis(59_999), Event::Tick), []);
+    let actions = job.step(Millis(60_000), Event::Tick);
+    assert!(actions.iter().any(|a| matches!(a, Action::Stop { .. })));
+    assert!(reap(&mut job, &[]).unwrap().contains("longer than 60 s"));
+
+    let mut job = running_with(limits);
+    let _ended = job.step(Millis(100), ended(0, End::Code(0), Stage::Finalized));
+    let _ended = job.step(Millis(900), ended(1, End::Code(0), Stage::Finalized));
+    assert_eq!(job.wakes_at(), Some(Millis(1600)));
+    let actions = job.step(Millis(1600), Event::Tick);
+    assert!(actions.iter().any(|a| matches!(a, Action::Stop { .. })));
+    let said = reap(&mut job, &[0, 1]).unwrap();
+    assert!(
+        said.starts_with("2 ranks still ran 1500 ms after"),
+        "{said}"
     );
 }
 
@@ -341,6 +403,9 @@ fn the_number_of_ended_ranks_is_shown_a_hundredth_at_a_time() {
     };
     let mut job = job(1000);
     job.state = State::Running {
+        until: None,
+        linger_until: None,
+        first: None,
         ranks: Ranks::new(vec![seat]),
     };
     let mut shown = Vec::new();

@@ -1,0 +1,143 @@
+//! When a job ends, and what is made of the ends of its ranks.
+
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::values::{span, yes_or_no};
+
+/// The options of this group.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "The end")]
+pub(crate) struct Ends {
+    /// End the program when it has run for so long, with exit code 124; spans are 500ms, 30 or 30s,
+    /// 5m, 1h [default: $MPIEXEC_TIMEOUT in seconds, otherwise never]
+    #[arg(long, value_name = "SPAN", value_parser = span)]
+    pub timeout: Option<Duration>,
+
+    /// When the first process has ended, end the others after so long; 0 is never
+    #[arg(long, value_name = "SPAN", value_parser = span_or_never)]
+    pub wait: Option<Duration>,
+
+    /// Let the other processes go on when one fails; the exit code is still that of the first
+    #[arg(long, conflicts_with = "kill_on_bad_exit")]
+    pub disable_auto_cleanup: bool,
+
+    /// Whether a process that fails ends the others, as srun says it [default: true]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
+        default_missing_value = "true", value_parser = yes_or_no)]
+    pub kill_on_bad_exit: Option<bool>,
+
+    /// At the end say how each process ended
+    #[arg(long)]
+    pub print_all_exitcodes: bool,
+
+    /// What the exit code is made of
+    #[arg(long, value_enum, value_name = "RULE", default_value_t)]
+    pub exit_code: ExitRule,
+}
+
+/// How the ends of many ranks become one exit code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExitRule {
+    /// The code of the process that failed first
+    #[default]
+    First,
+    /// The codes of all processes that ended by themselves, or'ed bit by bit, as Hydra does it
+    Hydra,
+}
+
+impl Ends {
+    /// A rank that fails leaves the others alone.
+    pub(crate) fn spares_others(&self) -> bool {
+        self.disable_auto_cleanup || self.kill_on_bad_exit == Some(false)
+    }
+
+    /// How long the others may run on when the first has ended.
+    pub(crate) fn linger(&self) -> Option<Duration> {
+        self.wait.filter(|span| !span.is_zero())
+    }
+
+    /// For how long the program may run. `variable` is the value of MPIEXEC_TIMEOUT, in seconds;
+    /// Hydra takes 0 and less for no limit.
+    ///
+    /// # Errors
+    /// One sentence for the user.
+    pub(crate) fn limit(&self, variable: Option<&str>) -> Result<Option<Duration>, String> {
+        let Some(text) = variable.filter(|_| self.timeout.is_none()) else {
+            return Ok(self.timeout);
+        };
+        match text.trim().parse::<i64>() {
+            Ok(seconds) => Ok(u64::try_from(seconds)
+                .ok()
+                .filter(|seconds| *seconds > 0)
+                .map(Duration::from_secs)),
+            Err(_no_number) => Err(format!(
+                "the variable MPIEXEC_TIMEOUT is {text}, which is no number of seconds"
+            )),
+        }
+    }
+}
+
+fn span_or_never(text: &str) -> Result<Duration, String> {
+    match text {
+        "0" => Ok(Duration::ZERO),
+        _ => span(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::Arguments;
+
+    fn given(line: &str) -> Result<Ends, String> {
+        let words = std::iter::once("gerbil-run").chain(line.split_whitespace());
+        Arguments::parse(words.map(Into::into))
+            .map(|given| given.ends)
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_limit_is_an_option_or_a_variable() {
+        let seconds = |n| Ok(Some(Duration::from_secs(n)));
+        let ends = given("-timeout 5m ./cpi").unwrap();
+        assert_eq!(ends.limit(Some("7")), seconds(300));
+        let none = Ends::default();
+        assert_eq!(none.limit(Some(" 7")), seconds(7));
+        assert_eq!(none.limit(Some("-1")), Ok(None));
+        assert_eq!(none.limit(None), Ok(None));
+        assert!(none.limit(Some("soon")).unwrap_err().contains("soon"));
+    }
+
+    #[test]
+    fn the_others_are_spared_in_either_word() {
+        assert!(
+            given("-disable-auto-cleanup ./cpi")
+                .unwrap()
+                .spares_others()
+        );
+        assert!(given("--kill-on-bad-exit=0 ./cpi").unwrap().spares_others());
+        for line in [
+            "./cpi",
+            "--kill-on-bad-exit ./cpi",
+            "--kill-on-bad-exit=1 ./cpi",
+        ] {
+            assert!(!given(line).unwrap().spares_others(), "{line}");
+        }
+        assert!(given("-disable-auto-cleanup --kill-on-bad-exit ./cpi").is_err());
+    }
+
+    #[test]
+    fn zero_is_no_wait() {
+        assert_eq!(given("--wait 0 ./cpi").unwrap().linger(), None);
+        assert_eq!(
+            given("--wait=3 ./cpi").unwrap().linger(),
+            Some(Duration::from_secs(3))
+        );
+        assert_eq!(
+            given("--exit-code hydra ./cpi").unwrap().exit_code,
+            ExitRule::Hydra
+        );
+    }
+}

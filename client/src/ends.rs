@@ -1,0 +1,172 @@
+//! The ends of the ranks in words, and as one number.
+
+use job::exit::End;
+use job::wire::{FinalState, OutOfMemory, PmiStage, RankReport};
+
+use crate::follow::Ended;
+use crate::table::{Column, table};
+
+/// Ranks that are shown.
+const SHOWN: usize = 20;
+
+/// How a rank ended, if that is known.
+fn end(report: &RankReport) -> Option<End> {
+    End::try_from(report.end.as_ref()?.how?).ok()
+}
+
+/// Whether a rank failed of its own: not because the job ended.
+fn failed(report: &RankReport) -> bool {
+    let Some(ended) = &report.end else {
+        return false;
+    };
+    let early = ended.pmi() == PmiStage::Initialized;
+    let failed = end(report).is_some_and(|end| !end.is_success() || early);
+    failed && !ended.stopped
+}
+
+/// A table of the ranks that failed, when there is more than one: the sentence names the first.
+pub(crate) fn failures(ranks: &[RankReport]) -> Vec<String> {
+    let failed: Vec<&RankReport> = ranks.iter().filter(|report| failed(report)).collect();
+    if failed.len() < 2 {
+        return Vec::new();
+    }
+    let columns = [
+        Column::Right("rank"),
+        Column::Left("node"),
+        Column::Left("end"),
+        Column::Left("cause"),
+    ];
+    let row = |report: &&RankReport| {
+        vec![
+            report.rank.to_string(),
+            report.host.clone(),
+            end(report).map(short).unwrap_or_default(),
+            cause(report).to_owned(),
+        ]
+    };
+    let mut lines = vec![format!("{} of {} ranks failed:", failed.len(), ranks.len())];
+    lines.extend(table(0, &columns, failed.iter().take(SHOWN).map(row)));
+    if failed.len() > SHOWN {
+        lines.push(format!("and {} more", failed.len() - SHOWN));
+    }
+    lines
+}
+
+fn short(end: End) -> String {
+    match end {
+        End::Code(code) => format!("code {code}"),
+        // Without the verb.
+        End::Signal(_) => end.predicate().trim_start_matches("was killed by ").into(),
+    }
+}
+
+fn cause(report: &RankReport) -> &'static str {
+    let Some(ended) = &report.end else {
+        return "";
+    };
+    match (ended.out_of_memory(), ended.pmi()) {
+        (OutOfMemory::Group, _) => "out of its container's memory",
+        (OutOfMemory::Node, _) => "perhaps out of the node's memory",
+        (OutOfMemory::No, PmiStage::Silent) => "without MPI_Init",
+        (OutOfMemory::No, PmiStage::Initialized) => "without MPI_Finalize",
+        (OutOfMemory::No, PmiStage::Finalized) => "after MPI_Finalize",
+    }
+}
+
+/// The end of every rank, a line a node.
+pub(crate) fn all(ranks: &[RankReport]) -> Vec<String> {
+    let mut nodes: Vec<(&str, Vec<String>)> = Vec::new();
+    for report in ranks {
+        let end = match end(report) {
+            None => "unknown".into(),
+            Some(End::Code(code)) => code.to_string(),
+            Some(End::Signal(signal)) => format!("signal {signal}"),
+        };
+        let end = format!("{}: {end}", report.rank);
+        match nodes.last_mut().filter(|(host, _)| *host == report.host) {
+            Some((_, ends)) => ends.push(end),
+            None => nodes.push((&report.host, vec![end])),
+        }
+    }
+    let line =
+        |(host, ends): (&str, Vec<String>)| format!("exit codes on {host}: {}", ends.join(", "));
+    nodes.into_iter().map(line).collect()
+}
+
+/// Whether the ends of the ranks are what decides: nobody killed the job, and nothing else than the
+/// program failed.
+pub(crate) fn decide(ended: &Ended) -> bool {
+    ended.verdict.as_ref().is_some_and(|verdict| {
+        verdict.state() == FinalState::Failed && verdict.ranks.iter().any(failed)
+    })
+}
+
+/// Hydra's number: the statuses of all ranks, as wait gives them, or'ed bit by bit and then read as one:
+/// where any was killed by a signal those bits count. Ranks that were ended with the job are left
+/// out, and nothing that failed is 0.
+pub(crate) fn combined(ranks: &[RankReport]) -> u8 {
+    let own = ranks
+        .iter()
+        .filter(|report| report.end.as_ref().is_some_and(|ended| !ended.stopped));
+    let (mut codes, mut signals) = (0, 0);
+    for end in own.filter_map(end) {
+        match end {
+            End::Code(code) => codes |= code,
+            End::Signal(signal) => signals |= signal,
+        }
+    }
+    match (signals, codes) {
+        (0, 0) => 1,
+        (0, codes) => codes,
+        (signals, _) => signals,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use job::wire::RankEnded;
+
+    use super::*;
+
+    fn report(rank: u32, end: End, pmi: PmiStage, stopped: bool) -> RankReport {
+        RankReport {
+            rank,
+            host: format!("n{}", rank / 2),
+            end: Some(RankEnded {
+                rank,
+                how: Some(end.into()),
+                pmi: pmi.into(),
+                stopped,
+                ..RankEnded::default()
+            }),
+        }
+    }
+
+    #[test]
+    fn those_that_failed_of_their_own_are_shown_when_there_are_several() {
+        let mut ranks = vec![
+            report(0, End::Code(0), PmiStage::Finalized, false),
+            report(1, End::Code(7), PmiStage::Silent, false),
+            report(2, End::Signal(15), PmiStage::Initialized, true),
+        ];
+        assert_eq!(failures(&ranks), [] as [String; 0]);
+        ranks.push(report(3, End::Signal(11), PmiStage::Initialized, false));
+        let lines = failures(&ranks).join("\n");
+        let lines: Vec<&str> = lines.split_whitespace().collect();
+        assert_eq!(
+            lines.join(" "),
+            "2 of 4 ranks failed: rank node end cause 1 n0 code 7 without MPI_Init \
+             3 n1 signal 11 (SIGSEGV) without MPI_Finalize"
+        );
+        assert_eq!(
+            all(&ranks),
+            [
+                "exit codes on n0: 0: 0, 1: 7",
+                "exit codes on n1: 2: signal 15, 3: signal 11"
+            ]
+        );
+        assert_eq!(combined(&ranks), 11);
+        ranks[3] = report(3, End::Code(8), PmiStage::Finalized, false);
+        assert_eq!(combined(&ranks), 15);
+    }
+}
