@@ -137,6 +137,7 @@ impl Appmaster {
             yielding: wire::Yielding::from(description.yielding).into(),
             meeting_host: first.map(|seat| seat.host.clone()).unwrap_or_default(),
             meeting_port,
+            binding: Some(description.binding.into()),
             host: String::new(),
             node: 0,
         };

@@ -20,6 +20,7 @@ mod environment;
 mod explained;
 mod failure;
 mod follow;
+mod generate;
 mod history;
 mod hostfile;
 mod interrupt;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use job::exit::Exit;
 use proto_hadoop::conf::{Configuration, ResourceManagers};
 
-use crate::arguments::{Arguments, DeployMode, Input, Placement};
+use crate::arguments::{Arguments, DeployMode, Input, Placement, Shipped};
 use crate::environment;
 use crate::failure::Failure;
 use crate::history;
@@ -37,6 +37,10 @@ pub(crate) struct Resolved {
     pub layout: Layout,
     /// What rank 0 reads.
     pub input: Input,
+    /// Which processors a process may run on.
+    pub binding: job::Binding,
+    /// Files, then archives, to bring along.
+    pub shipped: [Vec<Shipped>; 2],
     /// How long the program may run.
     pub run_limit: Option<Duration>,
     /// How long the others may run on when the first rank has ended.
@@ -205,6 +209,8 @@ impl Resolved {
             communication_share,
             layout,
             input,
+            binding: given.bind.resolved(),
+            shipped: [given.ship.files, given.ship.archives],
             run_limit,
             linger: given.ends.linger(),
             spare_others: given.ends.spares_others(),

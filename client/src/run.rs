@@ -21,7 +21,7 @@ use crate::resolve::{Cluster, Resolved};
 use crate::stage::{self, stage};
 use crate::submit::submit;
 use crate::tell::tell;
-use crate::{dry_run, kill, list, preflight, timing, unmanaged};
+use crate::{dry_run, generate, kill, list, preflight, timing, unmanaged};
 
 /// From the command line to the exit code.
 pub(crate) fn main() -> ExitCode {
@@ -30,6 +30,15 @@ pub(crate) fn main() -> ExitCode {
         Ok(given) => given,
         Err(error) => return usage(&error),
     };
+    if let Some(form) = given.generate {
+        return match generate::print(form) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                say(format!("cannot write: {error}"));
+                ExitCode::from(Exit::Staging.code())
+            }
+        };
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -204,6 +213,7 @@ async fn staged(resolved: &Resolved, cluster: &Cluster) -> Result<stage::Outcome
             })
             .collect(),
         ship_libraries: resolved.ship_libraries,
+        shipped: resolved.shipped.clone(),
         root: resolved.staging.clone(),
         hadoop: &|key| cluster.configuration.get(key).ok().flatten(),
         environment: &|name| std::env::var_os(name),

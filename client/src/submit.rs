@@ -179,6 +179,7 @@ fn describe(
         spare_others: resolved.spare_others,
         explain: resolved.explain,
         yielding: given.yielding,
+        binding: resolved.binding,
         am_memory_mib: match resolved.deploy_mode {
             DeployMode::Cluster => AM_MEMORY_MIB,
             DeployMode::Client => 0,

@@ -21,6 +21,7 @@
 //! left their rank, unless the container has a PID namespace or cgroup of its own. A process that
 //! clears its environment and leaves its session is found by descent alone, so not by the warden.
 
+mod binding;
 mod cores;
 mod dial;
 mod environment;

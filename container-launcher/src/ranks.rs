@@ -20,6 +20,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 
+use crate::binding;
 use crate::cores::Cores;
 use crate::environment::{self, Yielding};
 use crate::input;
@@ -87,6 +88,7 @@ pub(crate) async fn fork(
     };
     let cross_memory = environment::may_read_across_processes();
     let kills = Kills::so_far();
+    let sets = binding::sets(&share.binding.unwrap_or_default());
     let mut ends = Vec::new();
     let programs = program::of(share)
         .into_iter()
@@ -124,6 +126,9 @@ pub(crate) async fn fork(
             environment,
             own: environment::of_rank(rank, local_rank, program),
             waits: waits.clone(),
+            processors: sets
+                .get(local_rank.checked_rem(sets.len()).unwrap_or(0))
+                .copied(),
             stdin: rank_stdin,
             stdout: rank_stdout,
             stderr: rank_stderr,

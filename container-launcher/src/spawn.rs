@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use nix::unistd::{Pid, getppid};
@@ -37,6 +38,8 @@ pub(crate) struct Plan {
     pub(crate) own: Vec<(String, String)>,
     /// Where the shim notes how long the rank waited; none: it has no shim.
     pub(crate) waits: Option<PathBuf>,
+    /// The processors that it may run on; none: all of the container's.
+    pub(crate) processors: Option<CpuSet>,
     /// None: `/dev/null`.
     pub(crate) stdin: Option<PipeReader>,
     pub(crate) stdout: PipeWriter,
@@ -70,7 +73,7 @@ pub(crate) fn spawn(plan: Plan) -> std::io::Result<Pid> {
     if let Some(file) = &plan.waits {
         command.env(WAITS_VARIABLE, file);
     }
-    before_exec(&mut command, pmi_fd, Pid::this());
+    before_exec(&mut command, pmi_fd, Pid::this(), plan.processors);
     // The rank's end of the socket stays open here until the rank has its own.
     let child = command.spawn()?;
     drop(plan.pmi);
@@ -81,7 +84,7 @@ pub(crate) fn spawn(plan: Plan) -> std::io::Result<Pid> {
     unsafe_code,
     reason = "what a rank inherits is set between fork and exec"
 )]
-fn before_exec(command: &mut Command, pmi_fd: RawFd, launcher: Pid) {
+fn before_exec(command: &mut Command, pmi_fd: RawFd, launcher: Pid, processors: Option<CpuSet>) {
     // SAFETY: the closure runs in the forked child, where only async-signal-safe calls are allowed:
     // it makes system calls alone and allocates nothing. `pmi_fd` is open: `spawn` holds it until
     // after the exec, and the child has a copy of every descriptor.
@@ -91,6 +94,9 @@ fn before_exec(command: &mut Command, pmi_fd: RawFd, launcher: Pid) {
             // A launcher that died before the line above leaves the child without that signal.
             if getppid() != launcher {
                 return Err(Errno::ESRCH.into());
+            }
+            if let Some(processors) = &processors {
+                sched_setaffinity(Pid::from_raw(0), processors)?;
             }
             // Caught signals are reset by exec, ignored ones are not: YARN's daemons may have
             // been started with some ignored. Numbers that cannot be set do not matter.

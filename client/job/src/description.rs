@@ -60,6 +60,8 @@ pub struct Description {
     pub explain: bool,
     /// Whether ranks give up their core while they wait for messages.
     pub yielding: Yielding,
+    /// Which processors a rank may run on.
+    pub binding: Binding,
     /// What was asked for the AM's own container, MiB; 0: it has none.
     pub am_memory_mib: u64,
     /// By the client's settings, the RM rounds containers up to multiples of this, MiB.
@@ -138,6 +140,50 @@ impl From<Yielding> for wire::Yielding {
             Yielding::Auto => Self::Auto,
             Yielding::Always => Self::Always,
             Yielding::Never => Self::Never,
+        }
+    }
+}
+
+/// Which processors of its container a rank may run on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Binding {
+    /// So many neighbouring units of this kind; `None`: all processors.
+    pub to: Option<(BindUnit, u32)>,
+    /// Ranks take the units from one of these after the other; `None`: in order.
+    pub map: Option<BindUnit>,
+}
+
+/// A part of a node's processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BindUnit {
+    /// A hardware thread.
+    Hwthread,
+    /// A core with its threads.
+    Core,
+    /// A socket with its cores.
+    Socket,
+    /// A NUMA node with its cores.
+    Numa,
+}
+
+impl From<BindUnit> for wire::BindUnit {
+    fn from(unit: BindUnit) -> Self {
+        match unit {
+            BindUnit::Hwthread => Self::Hwthread,
+            BindUnit::Core => Self::Core,
+            BindUnit::Socket => Self::Socket,
+            BindUnit::Numa => Self::Numa,
+        }
+    }
+}
+
+impl From<Binding> for wire::Binding {
+    fn from(binding: Binding) -> Self {
+        let unit = |unit: Option<BindUnit>| unit.map_or(wire::BindUnit::None, Into::into);
+        Self {
+            to: unit(binding.to.map(|(unit, _)| unit)).into(),
+            count: binding.to.map_or(0, |(_, count)| count),
+            map: unit(binding.map).into(),
         }
     }
 }

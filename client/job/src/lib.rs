@@ -19,7 +19,9 @@ pub mod role;
 pub mod secrets;
 pub mod wire;
 
-pub use description::{Description, Program, Seat, Staged, StagedKind, Yielding};
+pub use description::{
+    BindUnit, Binding, Description, Program, Seat, Staged, StagedKind, Yielding,
+};
 pub use role::Role;
 
 /// Names this build: the version and a digest of the wire schema.

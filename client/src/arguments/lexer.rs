@@ -10,15 +10,14 @@ use std::iter::Peekable;
 use std::os::unix::ffi::OsStrExt as _;
 use std::vec::IntoIter;
 
-/// What a word of mpiexec's, mpirun's or srun's is here.
-pub(super) struct Word {
-    /// Without its dash.
-    pub word: &'static str,
-    pub meaning: Meaning,
-}
+use super::table;
 
-/// See [`Word`].
+/// What a word of mpiexec's, mpirun's or srun's is here.
 pub(super) enum Meaning {
+    /// Our own option of the same name.
+    Same,
+    /// Our own option of the same name, which means this instead.
+    Ours(&'static str),
     /// The same as this long option.
     Is(&'static str),
     /// Understood, but of no effect: so many values follow it, and why it has none.
@@ -34,48 +33,7 @@ pub(super) enum Meaning {
     File,
 }
 
-use Meaning::{File, Is, LabelOrList, NoEffect, Refused};
-
-const STARTED_BY_YARN: &str = "YARN starts the processes, nothing logs in anywhere";
-
-/// The words that are not simply one of our own options with one dash.
-pub(super) const WORDS: &[Word] = &[
-    word("np", Is("processes")),
-    word("machinefile", Is("hostfile")),
-    word("host", Is("hosts")),
-    word("perhost", Is("processes-per-node")),
-    word("prepend-rank", Is("label")),
-    word("tag-output", Is("label")),
-    word("l", LabelOrList),
-    word("configfile", File),
-    word(
-        "N",
-        Refused(
-            "-N means processes per node to Open MPI and nodes to Slurm; write -ppn for the one, \
-             --nodes for the other",
-        ),
-    ),
-    word(
-        "c",
-        Refused(
-            "-c means processes to Open MPI and cores of a process to Slurm; write -n for the one, \
-             --vcores-per-proc for the other",
-        ),
-    ),
-    word("launcher", nothing(1, STARTED_BY_YARN)),
-    word("launcher-exec", nothing(1, STARTED_BY_YARN)),
-    word("bootstrap", nothing(1, STARTED_BY_YARN)),
-    word("bootstrap-exec", nothing(1, STARTED_BY_YARN)),
-    word("rmk", nothing(1, "the resource manager is YARN")),
-];
-
-const fn word(word: &'static str, meaning: Meaning) -> Word {
-    Word { word, meaning }
-}
-
-const fn nothing(values: usize, because: &'static str) -> Meaning {
-    NoEffect { values, because }
-}
+use Meaning::{File, Is, LabelOrList, NoEffect, Ours, Refused, Same};
 
 /// An option as the parser behind this one knows it.
 #[derive(Clone, Debug)]
@@ -164,9 +122,13 @@ fn one(
         let Some(option) = Given::new(&word)? else {
             return Ok(program(lexed, word, words));
         };
-        let table = WORDS.iter().find(|entry| entry.word == option.name);
-        let long = match table.map(|entry| &entry.meaning) {
-            Some(Refused(instead)) => return Err((*instead).to_owned()),
+        let long = match table::meaning(option.name) {
+            Some(Refused(instead)) => {
+                return Err(match instead.starts_with('-') {
+                    true => (*instead).to_owned(),
+                    false => format!("{} is not taken: {instead}", option.written),
+                });
+            }
             Some(NoEffect { values, because }) => {
                 let inline = usize::from(option.value.is_some());
                 for _ in inline..*values {
@@ -200,7 +162,7 @@ fn one(
                 Some(_) | None => "label",
             },
             Some(Is(long)) => long,
-            None => option.name,
+            Some(Same | Ours(_)) | None => option.name,
         };
         let (found, value) = match find(known, long) {
             Some(found) => (found, option.value),
@@ -326,7 +288,7 @@ impl<'a> Given<'a> {
             .iter()
             .flat_map(|known| std::iter::once(&known.long).chain(&known.aliases))
             .map(String::as_str)
-            .chain(WORDS.iter().map(|entry| entry.word));
+            .chain(table::ROWS.iter().map(|row| row.word));
         let hint = match nearest(self.name, names) {
             Some(near) if self.written.starts_with("--") => format!("did you mean --{near}?"),
             Some(near) => format!("did you mean -{near}?"),
@@ -352,10 +314,14 @@ fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n s
     let allowed = (word.chars().count() / 3).max(1);
     names
         .filter(|name| name.chars().count() > 1)
-        .map(|name| (strsim::damerau_levenshtein(word, name), name))
-        .filter(|(distance, _)| *distance <= allowed)
+        .map(|name| {
+            // A slip rarely begins with the first letter.
+            let begins = word.chars().next() == name.chars().next();
+            (strsim::damerau_levenshtein(word, name), !begins, name)
+        })
+        .filter(|(distance, ..)| *distance <= allowed)
         .min()
-        .map(|(_, name)| name)
+        .map(|(.., name)| name)
 }
 
 #[cfg(test)]
@@ -373,9 +339,14 @@ mod tests {
             option("processes", &["np"], Some('n'), Value::Required),
             option("hostfile", &["machinefile"], Some('f'), Value::Required),
             option("hosts", &["host"], Some('H'), Value::Required),
-            option("processes-per-node", &["ppn"], None, Value::Required),
+            option(
+                "processes-per-node",
+                &["ppn", "perhost"],
+                None,
+                Value::Required,
+            ),
             option("priority", &[], Some('p'), Value::Required),
-            option("label", &[], None, Value::None),
+            option("label", &["prepend-rank"], None, Value::None),
             option("list", &[], None, Value::Required),
             option("queue", &[], None, Value::Required),
             option("help", &[], Some('h'), Value::None),

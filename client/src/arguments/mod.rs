@@ -3,6 +3,7 @@
 //! [`lexer`] brings mpiexec's single-dash words into one form, clap reads that; each group of flags
 //! has a file of its own. What the flags mean together is not decided here.
 
+mod binding;
 mod deployment;
 mod ends;
 mod essence;
@@ -11,6 +12,7 @@ mod placement;
 mod program;
 mod reporting;
 mod streams;
+mod table;
 mod values;
 
 use std::error::Error;
@@ -23,9 +25,11 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 
+use crate::generate::Form;
 use crate::hostfile::HostListError;
 use crate::words;
 
+pub(crate) use binding::{BindArguments, ShipArguments, Shipped};
 pub(crate) use deployment::{DeployMode, Deployment};
 pub(crate) use ends::{Ends, ExitRule};
 pub(crate) use essence::essence;
@@ -34,6 +38,7 @@ use program::Further;
 pub(crate) use program::{Environment, Program, Start};
 pub(crate) use reporting::Reporting;
 pub(crate) use streams::{Input, StreamArguments};
+pub(crate) use table::page;
 
 mod local;
 
@@ -122,6 +127,12 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     pub ends: Ends,
 
+    #[command(flatten)]
+    pub bind: BindArguments,
+
+    #[command(flatten)]
+    pub ship: ShipArguments,
+
     /// What was understood of the command line without having an effect, a sentence each.
     #[arg(skip)]
     pub notes: Vec<String>,
@@ -139,6 +150,10 @@ pub(crate) struct Arguments {
     /// Processes of the first of several programs.
     #[arg(skip)]
     pub first_processes: Option<u32>,
+
+    /// Print the manual page, the completions of a shell, or the page on other launchers' options
+    #[arg(long, value_enum, value_name = "FORM", hide = true)]
+    pub generate: Option<Form>,
 
     #[command(flatten)]
     pub deployment: Deployment,
@@ -419,19 +434,6 @@ mod tests {
         );
         let error = parse("-f /no/such -n 2 ./cpi").unwrap_err().to_string();
         assert!(error.starts_with("error: cannot read the list of hosts /no/such: "));
-    }
-
-    #[test]
-    fn the_words_of_the_table_mean_options_that_exist() {
-        let known = known();
-        let long = |name: &str| known.iter().any(|known| known.long == name);
-        for entry in lexer::WORDS {
-            if let lexer::Meaning::Is(name) = entry.meaning {
-                assert!(long(name), "{name}");
-            }
-            let same = known.iter().any(|known| known.long == entry.word);
-            assert!(!same, "{} is an option itself", entry.word);
-        }
     }
 
     #[test]

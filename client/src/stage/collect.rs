@@ -6,6 +6,7 @@
 //! is older and starts on a node that never had the file would fail there.
 
 use super::filesystem::{FileSystem, Status};
+use super::plan::SUFFIXES;
 use super::upload::TEMPORARY;
 
 /// A day, ms.
@@ -40,7 +41,9 @@ fn is_unused(entry: &Status, now_ms: i64) -> bool {
     if entry.name.starts_with(TEMPORARY) {
         return age(entry.modified_ms) > UNFINISHED_MS;
     }
-    let digest = entry.name.strip_suffix(".tar").unwrap_or(&entry.name);
+    let mut suffixes = SUFFIXES.iter();
+    let digest = suffixes.find_map(|suffix| entry.name.strip_suffix(suffix));
+    let digest = digest.unwrap_or(&entry.name);
     let ours = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
     ours && entry.used_ms.is_some_and(|used| age(used) > UNUSED_MS)
 }

@@ -26,6 +26,16 @@ pub enum StageError {
         /// The folder.
         path: PathBuf,
     },
+    /// A file that the user brings along cannot come to lie under that name.
+    #[error("{} cannot be brought along as {name}: {why}", path.display())]
+    NotShipped {
+        /// The file.
+        path: PathBuf,
+        /// Its name in the container.
+        name: String,
+        /// Why, and what to do.
+        why: &'static str,
+    },
     /// The execute permission is missing.
     #[error("{} is not executable (its mode is {mode:04o}); try: chmod +x {}", path.display(), path.display())]
     NotExecutable {
@@ -262,6 +272,7 @@ impl StageError {
     pub const fn exit(&self) -> Exit {
         match self {
             Self::ProgramNotFound { .. } => Exit::NotFound,
+            Self::NotShipped { .. } => Exit::Usage,
             Self::ProgramIsFolder { .. }
             | Self::NotExecutable { .. }
             | Self::NotAProgram { .. }

@@ -55,6 +55,8 @@ use tokio::time::timeout;
 
 pub use error::StageError;
 
+use crate::arguments::Shipped;
+
 use filesystem::{FileSystem, Hdfs, Shared};
 use plan::Item;
 use root::Root;
@@ -72,6 +74,8 @@ pub struct Request<'a> {
     pub own_binary: PathBuf,
     /// The user's programs.
     pub programs: Vec<Named>,
+    /// Files, then archives, that the user brings along.
+    pub shipped: [Vec<Shipped>; 2],
     /// Take along the libraries that the programs need.
     pub ship_libraries: bool,
     /// The staging folder, as `--staging` gives it.

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use job::StagedKind;
 use job::role::BINARY_LINK;
 
+use crate::arguments::Shipped;
+
 use super::archive::{Archive, Entry};
 use super::digest::Memory;
 use super::error::StageError;
@@ -16,12 +18,16 @@ use super::search::Search;
 use super::upload::{Source, Wanted};
 use super::{LIBRARY_LINK, Named, Placed, Request};
 
+/// Names by whose ends NodeManagers know how to unpack an archive.
+pub(super) const SUFFIXES: [&str; 4] = [".tar.gz", ".tgz", ".tar", ".zip"];
+
 /// The local side of a request.
 #[derive(Debug)]
 pub struct Local {
     own_binary: PathBuf,
     programs: Vec<Named>,
     ship_libraries: bool,
+    shipped: [Vec<Shipped>; 2],
     path_variable: Option<OsString>,
     library_path: Option<OsString>,
     memory: Option<PathBuf>,
@@ -40,6 +46,7 @@ impl Local {
             own_binary: request.own_binary.clone(),
             programs: request.programs.clone(),
             ship_libraries: request.ship_libraries,
+            shipped: request.shipped.clone(),
             path_variable: (request.environment)("PATH"),
             library_path: (request.environment)("LD_LIBRARY_PATH"),
             memory: caches.map(|folder| folder.join("gerbil")),
@@ -125,11 +132,59 @@ pub fn plan(local: &Local) -> Result<Plan, StageError> {
             }
         }
     }
+    let [files, archives] = &local.shipped;
+    let files = files.iter().map(|shipped| (shipped, StagedKind::File));
+    let archives = archives
+        .iter()
+        .map(|shipped| (shipped, StagedKind::Archive));
+    for (shipped, kind) in files.chain(archives) {
+        plan.bring(shipped, kind, &mut memory)?;
+    }
     memory.close();
     Ok(plan)
 }
 
 impl Plan {
+    /// Adds what the user brings along, under its very name.
+    fn bring(
+        &mut self,
+        shipped: &Shipped,
+        kind: StagedKind,
+        memory: &mut Memory,
+    ) -> Result<(), StageError> {
+        let refused = |why| StageError::NotShipped {
+            path: shipped.path.clone(),
+            name: shipped.name.clone(),
+            why,
+        };
+        if shipped.path.is_dir() {
+            return Err(refused(
+                "it is a folder; pack it, and bring it with --archives",
+            ));
+        }
+        if program_link(&shipped.name) != shipped.name {
+            return Err(refused(
+                "that name cannot stand in a container; give it another name with FILE#NAME",
+            ));
+        }
+        let mut item = file(&shipped.name, &shipped.path, memory)?;
+        if kind == StagedKind::Archive {
+            let file_name = shipped.path.to_string_lossy();
+            let suffix = SUFFIXES.iter().find(|suffix| file_name.ends_with(*suffix));
+            let suffix = suffix.ok_or_else(|| {
+                refused("archives are .tar, .tar.gz, .tgz or .zip; bring other files with --files")
+            })?;
+            item.kind = kind;
+            item.wanted.name.push_str(suffix);
+        }
+        match self.add(item) == shipped.name {
+            true => Ok(()),
+            false => Err(refused(
+                "that name is taken by another file; give it another name with FILE#NAME",
+            )),
+        }
+    }
+
     /// Adds an item, once, and returns its link: another where that name is taken by something else.
     fn add(&mut self, mut item: Item) -> String {
         let wished = item.link.clone();

@@ -36,6 +36,7 @@ fn request(root: &Path, program: &Path) -> Request<'static> {
         // Any program of this machine; the test's own is large.
         own_binary: OWN.into(),
         programs: vec![named(program)],
+        shipped: Default::default(),
         ship_libraries: true,
         root: Some(format!("file:{}", root.display())),
         hadoop: &|_| None,
@@ -170,6 +171,52 @@ async fn programs_of_one_name_get_a_link_each_and_one_program_gets_one() {
     assert_eq!(outcome.staged.len(), 3);
     let text = fs::read(path_of(&outcome.staged[2])).unwrap();
     assert_eq!(text, b"#!/bin/sh\nexit 2\n");
+}
+
+#[tokio::test]
+async fn files_and_archives_come_along_under_their_names() {
+    let (root, files) = (open_folder(), open_folder());
+    let program = script(files.path(), "job", "#!/bin/sh\n");
+    let data = script(files.path(), "data", "1 2 3");
+    let archive = script(files.path(), "more.tar.gz", "as if");
+    let shipped = |path: &Path, name: &str| Shipped {
+        path: path.into(),
+        name: name.into(),
+    };
+    let ship = |files, archives| {
+        stage(Request {
+            shipped: [files, archives],
+            ..request(root.path(), &program)
+        })
+    };
+    let two = vec![shipped(&data, "data"), shipped(&data, "input")];
+    let outcome = ship(two, vec![shipped(&archive, "more")]).await.unwrap();
+    let found: Vec<(&str, StagedKind)> = outcome
+        .staged
+        .iter()
+        .skip(2)
+        .map(|staged| (staged.link.as_str(), staged.kind))
+        .collect();
+    let file = StagedKind::File;
+    assert_eq!(
+        found,
+        [
+            ("data", file),
+            ("input", file),
+            ("more", StagedKind::Archive)
+        ]
+    );
+    assert!(outcome.staged[4].url.ends_with(".tar.gz"));
+    for (files, archives, words) in [
+        (vec![shipped(&data, "job")], vec![], "taken"),
+        (vec![shipped(&data, "a b")], vec![], "another name"),
+        (vec![shipped(files.path(), "folder")], vec![], "--archives"),
+        (vec![], vec![shipped(&data, "data")], ".tar.gz"),
+    ] {
+        let refused = ship(files, archives).await.unwrap_err();
+        assert!(refused.to_string().contains(words), "{refused}");
+        assert_eq!(refused.exit(), Exit::Usage);
+    }
 }
 
 #[tokio::test]

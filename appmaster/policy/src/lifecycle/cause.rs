@@ -274,8 +274,12 @@ impl fmt::Display for Cause {
             ),
             Self::Outlived { after, left } => write!(
                 f,
-                "{left} ranks still ran {} after the first had ended, which is what --wait allows, so \
-                 the job was ended",
+                "{} still ran {} after the first had ended, which is what --wait allows, so the job \
+                 was ended",
+                match left {
+                    1 => "1 rank".to_owned(),
+                    _ => format!("{left} ranks"),
+                },
                 span(*after)
             ),
             Self::Killed(KillReason::Interrupted) => f.write_str("interrupted by the user"),

@@ -1,0 +1,64 @@
+//! Texts made from the definition of the command line: the manual page, completions for shells, and the
+//! page on other launchers' options.
+
+use std::io::{self, Write as _};
+
+use clap::{CommandFactory as _, ValueEnum};
+use clap_complete::Shell;
+
+use crate::arguments::{Arguments, page};
+
+/// What is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// For man(1)
+    Man,
+    /// Completions for bash
+    Bash,
+    /// Completions for fish
+    Fish,
+    /// Completions for zsh
+    Zsh,
+    /// The options of other launchers, as OPTIONS.md
+    Options,
+}
+
+/// The whole text.
+pub(crate) fn text(form: Form) -> io::Result<Vec<u8>> {
+    let mut command = Arguments::command();
+    let mut text = Vec::new();
+    let shell = match form {
+        Form::Man => {
+            clap_mangen::Man::new(command).render(&mut text)?;
+            return Ok(text);
+        }
+        Form::Options => return Ok(page().into_bytes()),
+        Form::Bash => Shell::Bash,
+        Form::Fish => Shell::Fish,
+        Form::Zsh => Shell::Zsh,
+    };
+    clap_complete::generate(shell, &mut command, "gerbil-run", &mut text);
+    Ok(text)
+}
+
+/// Writes it to standard output.
+pub(crate) fn print(form: Form) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(&text(form)?)?;
+    stdout.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_names_the_options() {
+        for form in Form::value_variants() {
+            let text = String::from_utf8(text(*form).unwrap()).unwrap();
+            // A manual page writes a dash as \\-.
+            let plain = text.replace('\\', "");
+            assert!(plain.contains("prepend-pattern"), "{form:?}");
+        }
+    }
+}

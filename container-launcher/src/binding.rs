@@ -1,0 +1,206 @@
+//! Which processors a rank may run on.
+//!
+//! The processors of the container's own mask are grouped into units (hardware threads, cores, sockets,
+//! NUMA nodes) by what the kernel tells of them; ranks take units in turn, and when there are none
+//! left, from the first again.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use job::wire::{BindUnit, Binding};
+use nix::sched::{CpuSet, sched_getaffinity};
+use nix::unistd::Pid;
+
+/// Where the kernel tells of processors and NUMA nodes.
+const SYSTEM: &str = "/sys/devices/system";
+
+/// A processor, which is a hardware thread, and what it is part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Processor {
+    number: usize,
+    core: u64,
+    socket: u64,
+    numa: u64,
+}
+
+impl Processor {
+    /// What it shares with the other processors of the same unit.
+    fn key(self, unit: BindUnit) -> (u64, u64) {
+        let number = u64::try_from(self.number).unwrap_or(u64::MAX);
+        match unit {
+            BindUnit::Hwthread => (number, 0),
+            BindUnit::Core => (self.socket, self.core),
+            BindUnit::Socket => (self.socket, 0),
+            BindUnit::Numa => (self.numa, 0),
+            BindUnit::None => (0, 0),
+        }
+    }
+}
+
+/// The sets that the ranks of this container take in turn; none when they are not bound, or nothing is
+/// known of the processors.
+pub(crate) fn sets(binding: &Binding) -> Vec<CpuSet> {
+    if binding.to() == BindUnit::None {
+        return Vec::new();
+    }
+    let processors = processors(Path::new(SYSTEM));
+    let sets = groups(&processors, binding).into_iter().map(|numbers| {
+        let mut set = CpuSet::new();
+        for number in numbers {
+            // The number came from such a set.
+            let _set = set.set(number).is_ok();
+        }
+        set
+    });
+    sets.collect()
+}
+
+/// The numbers of the processors of each set.
+fn groups(processors: &[Processor], binding: &Binding) -> Vec<Vec<usize>> {
+    let units = split(processors, binding.to());
+    let map = match binding.map() {
+        BindUnit::None => binding.to(),
+        map => map,
+    };
+    // One unit of each larger one, in turn.
+    let mut within: Vec<Vec<Vec<Processor>>> = Vec::new();
+    let mut places: BTreeMap<(u64, u64), usize> = BTreeMap::new();
+    for unit in units {
+        let Some(first) = unit.first() else { continue };
+        let place = *places.entry(first.key(map)).or_insert(within.len());
+        match within.get_mut(place) {
+            Some(there) => there.push(unit),
+            None => within.push(vec![unit]),
+        }
+    }
+    let count = usize::try_from(binding.count.max(1)).unwrap_or(usize::MAX);
+    // Units of one set are neighbours.
+    let sets: Vec<Vec<Vec<usize>>> = within
+        .into_iter()
+        .map(|units| {
+            let sets = units.chunks(count);
+            sets.map(|units| units.iter().flatten().map(|p| p.number).collect())
+                .collect()
+        })
+        .collect();
+    let most = sets.iter().map(Vec::len).max().unwrap_or(0);
+    (0..most)
+        .flat_map(|turn| sets.iter().filter_map(move |of| of.get(turn)))
+        .cloned()
+        .collect()
+}
+
+/// The processors of each unit, in the order of the first processor of each.
+fn split(processors: &[Processor], unit: BindUnit) -> Vec<Vec<Processor>> {
+    let mut found: Vec<Vec<Processor>> = Vec::new();
+    let mut places = BTreeMap::new();
+    for processor in processors {
+        let place = *places.entry(processor.key(unit)).or_insert(found.len());
+        match found.get_mut(place) {
+            Some(there) => there.push(*processor),
+            None => found.push(vec![*processor]),
+        }
+    }
+    found
+}
+
+/// Those of this process's mask, ascending. What the kernel does not tell is taken for one: a machine
+/// with one socket, one NUMA node, cores without threads.
+fn processors(system: &Path) -> Vec<Processor> {
+    let Ok(mask) = sched_getaffinity(Pid::from_raw(0)) else {
+        return Vec::new();
+    };
+    let numa = numa_nodes(&system.join("node"));
+    let read = |number: usize, what: &str| -> Option<u64> {
+        let path = system.join(format!("cpu/cpu{number}/topology/{what}"));
+        std::fs::read_to_string(path).ok()?.trim().parse().ok()
+    };
+    (0..CpuSet::count())
+        .filter(|&number| mask.is_set(number).unwrap_or(false))
+        .map(|number| Processor {
+            number,
+            core: read(number, "core_id")
+                .unwrap_or_else(|| u64::try_from(number).unwrap_or(u64::MAX)),
+            socket: read(number, "physical_package_id").unwrap_or(0),
+            numa: numa.get(&number).copied().unwrap_or(0),
+        })
+        .collect()
+}
+
+/// The NUMA node of each processor, from the lists in `nodeN/cpulist`: "0-3,8".
+fn numa_nodes(folder: &Path) -> BTreeMap<usize, u64> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix("node"));
+        let Some(number) = number.and_then(|number| number.parse().ok()) else {
+            continue;
+        };
+        let list = std::fs::read_to_string(entry.path().join("cpulist")).unwrap_or_default();
+        for range in list.trim().split(',') {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            let (Ok(first), Ok(last)) = (first.parse::<usize>(), last.parse::<usize>()) else {
+                continue;
+            };
+            found.extend((first..=last.min(CpuSet::count())).map(|cpu| (cpu, number)));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two sockets, each a NUMA node, with two cores of two threads; as Linux numbers them.
+    fn machine() -> Vec<Processor> {
+        let processor = |number: usize| {
+            let place = u64::try_from(number % 4).unwrap();
+            Processor {
+                number,
+                core: place % 2,
+                socket: place / 2,
+                numa: place / 2,
+            }
+        };
+        (0..8).map(processor).collect()
+    }
+
+    fn bound(to: BindUnit, count: u32, map: BindUnit) -> Vec<Vec<usize>> {
+        let binding = Binding {
+            to: to.into(),
+            count,
+            map: map.into(),
+        };
+        groups(&machine(), &binding)
+    }
+
+    #[test]
+    fn ranks_take_units_in_turn() {
+        use BindUnit::{Core, Hwthread, None, Numa, Socket};
+        assert_eq!(bound(Core, 1, None), [[0, 4], [1, 5], [2, 6], [3, 7]]);
+        assert_eq!(bound(Core, 1, Socket), [[0, 4], [2, 6], [1, 5], [3, 7]]);
+        assert_eq!(bound(Core, 2, Socket), [[0, 4, 1, 5], [2, 6, 3, 7]]);
+        assert_eq!(bound(Socket, 1, None), [[0, 1, 4, 5], [2, 3, 6, 7]]);
+        assert_eq!(bound(Numa, 1, None), [[0, 1, 4, 5], [2, 3, 6, 7]]);
+        let threads: Vec<usize> = bound(Hwthread, 1, Core).into_iter().flatten().collect();
+        assert_eq!(threads, [0, 1, 2, 3, 4, 5, 6, 7]);
+        let threads: Vec<usize> = bound(Hwthread, 1, Socket).into_iter().flatten().collect();
+        assert_eq!(threads, [0, 2, 1, 3, 4, 6, 5, 7]);
+    }
+
+    #[test]
+    fn this_machine_has_processors_and_lists_are_read() {
+        let here = processors(Path::new(SYSTEM));
+        assert!(!here.is_empty());
+        let folder = tempfile::tempdir().unwrap();
+        for (name, list) in [("node0", "0-1,4\n"), ("node1", "2\n"), ("nodes", "x")] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+            std::fs::write(folder.path().join(name).join("cpulist"), list).unwrap();
+        }
+        let found: Vec<(usize, u64)> = numa_nodes(folder.path()).into_iter().collect();
+        assert_eq!(found, [(0, 0), (1, 0), (2, 1), (4, 0)]);
+        assert_eq!(processors(Path::new("/no/such")).len(), here.len());
+        assert!(sets(&Binding::default()).is_empty());
+    }
+}
