@@ -64,6 +64,20 @@ impl Local {
         )
     }
 
+    /// What its settings will say, as far as a command line is checked against them.
+    pub(crate) fn expected() -> Result<Cluster, Failure> {
+        let user = crate::resolve::user(&|name| std::env::var(name).ok())?;
+        let text = format!(
+            "<configuration>\
+               <property><name>yarn.resourcemanager.hostname</name><value>127.0.0.1</value></property>\
+               <property><name>yarn.scheduler.minimum-allocation-mb</name><value>{STEP_MIB}</value></property>\
+             </configuration>"
+        );
+        let settings = Configuration::from_xml(&text, &|_none| None);
+        let settings = settings.map_err(|error| Failure::new(Exit::Config, error))?;
+        Cluster::with(settings, user)
+    }
+
     /// Where files are staged when the user does not say it.
     pub(crate) fn staging(&self) -> String {
         format!("file:{}", self.folder.path().join("staging").display())

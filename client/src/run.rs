@@ -1,13 +1,15 @@
 //! One run of the command.
 
+use std::cell::OnceCell;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use job::exit::Exit;
 use proto_hadoop::{ApplicationClient, ApplicationId};
 
-use crate::arguments::{Arguments, DeployMode, essence};
+use crate::arguments::{Arguments, DeployMode, Reporting, essence};
 use crate::explained::Sink;
 use crate::failure::{Failure, say};
 use crate::follow::{Ended, Follower};
@@ -84,6 +86,9 @@ async fn run(mut given: Arguments, started_us: i64) -> Result<u8, Failure> {
     let signals = Signals::listen();
     let signals = signals
         .map_err(|error| Failure::new(Exit::Lost, format!("cannot listen to signals: {error}")))?;
+    if let Some(list) = given.reporting.list.take() {
+        return Box::pin(listed(&list, given.reporting, signals)).await;
+    }
     let Some(nodes) = given.local.local else {
         return Box::pin(on(&Cluster::find()?, given, signals, started_us)).await;
     };
@@ -95,6 +100,49 @@ async fn run(mut given: Arguments, started_us: i64) -> Result<u8, Failure> {
     };
     local.stop().await;
     outcome
+}
+
+/// The jobs of `list`. Hadoop's settings are read where one of its lines needs them.
+async fn listed(list: &Path, reporting: Reporting, mut signals: Signals) -> Result<u8, Failure> {
+    let destination = match destination(&reporting, &mut signals).await? {
+        ControlFlow::Continue(destination) => destination,
+        ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
+    };
+    let (hadoops, local) = (OnceCell::new(), OnceCell::new());
+    let check = |given: Arguments| {
+        let cluster = match given.local.local {
+            None => hadoops.get_or_init(Cluster::find),
+            Some(_) => local.get_or_init(Local::expected),
+        };
+        match cluster {
+            Ok(cluster) => Resolved::new(given, cluster).map(drop),
+            // Of all lines the same, and said below.
+            Err(_) => Ok(()),
+        }
+    };
+    let jobs = list::read(list, &reporting, &check, &mut signals).await?;
+    let jobs = match jobs {
+        ControlFlow::Continue(jobs) => jobs,
+        ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
+    };
+    for cluster in [hadoops, local] {
+        if let Some(Err(failure)) = cluster.into_inner() {
+            return Err(failure);
+        }
+    }
+    list::run(jobs, &reporting, destination, &mut signals).await
+}
+
+/// Where the report comes to lie, if one is wanted.
+async fn destination(
+    reporting: &Reporting,
+    signals: &mut Signals,
+) -> Result<ControlFlow<u8, Option<Destination>>, Failure> {
+    let Some(path) = &reporting.report else {
+        return Ok(ControlFlow::Continue(None));
+    };
+    let opened = Destination::open(path, signals).await?;
+    Ok(opened.map_continue(Some))
 }
 
 /// One run on `cluster`.
@@ -109,18 +157,11 @@ async fn on(
         return end(&rm, id, &mut signals).await;
     }
     let reporting = given.reporting.clone();
-    let destination = match &reporting.report {
-        None => None,
-        Some(path) => match Destination::open(path, &mut signals).await? {
-            ControlFlow::Continue(destination) => Some(destination),
-            ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
-        },
+    let destination = match destination(&reporting, &mut signals).await? {
+        ControlFlow::Continue(destination) => destination,
+        ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
     };
     let ends = given.ends.clone();
-    if let Some(list) = &reporting.list {
-        let check = |given| Resolved::new(given, cluster).map(drop);
-        return list::run(list, &reporting, destination, &check, &mut signals).await;
-    }
     if reporting.dry_run {
         let resolved = Resolved::new(given, cluster)?;
         return dry_run::run(&rm, cluster, &resolved, reporting.json, signals).await;

@@ -160,13 +160,30 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_list_of_local_jobs_needs_no_hadoop() {
+        let folder = folder();
+        let list = folder.path().join("jobs");
+        let run = async |lines: &str| {
+            std::fs::write(&list, lines).unwrap();
+            let mut command = gerbil_run(folder.path());
+            command.arg("--list").arg(&list);
+            let output = output(command).await;
+            (output.status.code(), text(&output.stderr))
+        };
+        let (code, said) = run("--local sh -c 'exit 3'\n--local=2 -n 2 true\n").await;
+        assert_eq!(code, Some(3), "{said}");
+        assert!(said.contains("1 of 2 failed"), "{said}");
+        let (code, said) = run("--local true\ntrue\n").await;
+        assert_eq!(code, Some(78), "{said}");
+    }
+
+    #[tokio::test]
     async fn a_pipe_at_the_other_end_of_which_is_nobody_holds_nobody() {
         let folder = folder();
         let pipe = folder.path().join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
         for option in ["--report", "--list"] {
             let mut command = gerbil_run(folder.path());
-            // A list stands beside no option that belongs into its lines.
             command.env("HADOOP_CONF_DIR", no_cluster(folder.path()));
             command.arg(option).arg(&pipe);
             if option == "--report" {

@@ -13,6 +13,7 @@ mod table;
 use std::fs::File;
 use std::io::{self, Write};
 use std::num::NonZeroU16;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -61,23 +62,34 @@ struct Brief {
     phases: Phases,
 }
 
-/// Runs the jobs of `list` and returns the highest of their exit codes. `check` looks at each line
-/// that was read.
-pub(crate) async fn run(
+/// The jobs of a list, read and checked.
+pub(crate) struct Jobs(Vec<Job>);
+
+/// Reads the jobs of `list`, unless a signal ends the wait for them (`Break`): it may be a pipe into
+/// which nobody writes. `check` looks at each line that was read.
+pub(crate) async fn read(
     list: &Path,
     reporting: &Reporting,
-    destination: Option<Destination>,
     check: &dyn Fn(Arguments) -> Result<(), Failure>,
     signals: &mut Signals,
-) -> Result<u8, Failure> {
-    // It may be a pipe into which nobody writes.
+) -> Result<ControlFlow<u8, Jobs>, Failure> {
     let path = list.to_owned();
     let text = tokio::select! {
         text = spawn_blocking(move || lines::text(&path)) => text,
-        signal = signals.ending() => return Ok(128u8.saturating_add(signal)),
+        signal = signals.ending() => return Ok(ControlFlow::Break(signal)),
     };
     let text = text.map_err(|error| Failure::new(Exit::Lost, error))??;
     let jobs = lines::read(list, &text, reporting, check)?;
+    Ok(ControlFlow::Continue(Jobs(jobs)))
+}
+
+/// Runs `jobs` and returns the highest of their exit codes.
+pub(crate) async fn run(
+    Jobs(jobs): Jobs,
+    reporting: &Reporting,
+    destination: Option<Destination>,
+    signals: &mut Signals,
+) -> Result<u8, Failure> {
     let own = std::env::current_exe()
         .map_err(|error| Failure::new(Exit::Lost, format!("cannot find my own file: {error}")))?;
     let folder = tempfile::Builder::new().prefix("gerbil-run-").tempdir();
@@ -313,7 +325,6 @@ impl Job {
 
 #[cfg(test)]
 mod tests {
-    use std::ops::ControlFlow;
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
