@@ -4,14 +4,17 @@ mod support;
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::time::Duration;
 
+    use mini::ResourceManager;
+    use mini::resource_manager::Options;
     use proto_hadoop::yarn::{
         AllocateRequest, ContainerLaunch, ContainerStart, ContainerState, FinalApplicationStatus,
         LocalResource, LocalResourceKind, Resource, ResourceUrl, Visibility, YarnApplicationState,
         exit_status,
     };
-    use proto_hadoop::{ApplicationMasterClient, ContainerClient, NodeId};
+    use proto_hadoop::{ApplicationClient, ApplicationMasterClient, ContainerClient, NodeId};
     use tokio::time::{Instant, sleep};
 
     use crate::support::{Mini, SOON, anywhere, hasty, strict};
@@ -53,6 +56,21 @@ mod tests {
         assert_eq!(report.final_status, FinalApplicationStatus::Succeeded);
         assert_eq!(report.diagnostics, "done");
         mini.stop().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn clusters_that_start_together_have_ids_of_their_own() {
+        let mut managers = Vec::new();
+        for _ in 0..32 {
+            let manager = ResourceManager::start(Options::default());
+            managers.push(manager.await.unwrap());
+        }
+        let mut ids = BTreeSet::new();
+        for manager in &managers {
+            let client = ApplicationClient::new(vec![manager.client_address()], "tester");
+            ids.insert(client.new_application().await.unwrap().id);
+        }
+        assert_eq!(ids.len(), managers.len());
     }
 
     #[tokio::test(flavor = "multi_thread")]

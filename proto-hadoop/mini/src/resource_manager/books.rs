@@ -88,8 +88,12 @@ pub(super) struct Launch {
 #[derive(Debug)]
 pub(super) struct Books {
     pub(super) options: Options,
-    /// When this ResourceManager started, ms since 1970; stands in all its ids.
+    /// When this ResourceManager started, ms since 1970.
     pub(super) started_ms: i64,
+    /// What stands in all its ids, ns since 1970. Stock ResourceManagers write milliseconds; here
+    /// several may start within one on the same machine, where what is left of a container is found
+    /// and killed by its id.
+    pub(super) epoch_ns: i64,
     pub(super) next_application: i32,
     pub(super) applications: BTreeMap<ApplicationId, Application>,
     pub(super) nodes: BTreeMap<NodeId, Node>,
@@ -104,11 +108,17 @@ pub(super) fn now_ms() -> i64 {
     i64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(i64::MAX)
 }
 
+fn now_ns() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    i64::try_from(since.unwrap_or_default().as_nanos()).unwrap_or(i64::MAX)
+}
+
 impl Books {
     pub(super) fn new(options: Options) -> Self {
         Self {
             options,
             started_ms: now_ms(),
+            epoch_ns: now_ns(),
             next_application: 0,
             applications: BTreeMap::new(),
             nodes: BTreeMap::new(),

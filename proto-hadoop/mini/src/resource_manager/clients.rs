@@ -41,7 +41,7 @@ impl ApplicationClientService for Desk {
         books.next_application += 1;
         Ok(NewApplication {
             id: ApplicationId {
-                cluster_timestamp: books.started_ms,
+                cluster_timestamp: books.epoch_ns,
                 id: books.next_application,
             },
             maximum: books.maximum(),
