@@ -141,7 +141,8 @@ fn one(
                 continue;
             }
             Some(File) => {
-                let Some(name) = option.value.map(OsStr::to_owned).or_else(|| words.next()) else {
+                let given = option.value.map(OsStr::to_owned);
+                let Some(name) = given.or_else(|| words.next()) else {
                     return Err(format!("{} wants a value", option.written));
                 };
                 if let Some(more) = words.next() {

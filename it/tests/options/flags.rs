@@ -21,6 +21,7 @@ pub const CASES: &[(&str, Case)] = &[
     ("libraries stay: --no-ship-libs", no_ship_libs),
     ("a program found in PATH", program_in_path),
     ("a script as the program", script),
+    ("several programs, between colons", several_programs),
     ("another user of HDFS", other_user),
 ];
 
@@ -198,6 +199,23 @@ fn script(given: &Given) -> Result<()> {
     let mut lines: Vec<String> = finished.stdout_text().lines().map(Into::into).collect();
     lines.sort();
     ensure!(lines == ["0 of 3", "1 of 3", "2 of 3"], "{finished:?}");
+    Ok(())
+}
+
+fn several_programs(given: &Given) -> Result<()> {
+    let program = given.program("appnum")?;
+    let other = given.script("other", "exec \"$APPNUM\" of-a-script")?;
+    let variable = format!("APPNUM={program}");
+    let finished = given.succeeds(&[
+        "-n", "2", &program, "a", ":", "-n", "1", &program, "b", ":", "-n", "1", "-env", &variable,
+        &other,
+    ])?;
+    let mut lines: Vec<String> = finished.stdout_text().lines().map(Into::into).collect();
+    lines.sort();
+    ensure!(
+        lines == ["0: 0 a", "1: 0 a", "2: 1 b", "3: 2 of-a-script"],
+        "{finished:?}"
+    );
     Ok(())
 }
 
