@@ -5,6 +5,7 @@ mod explained;
 mod gang;
 mod listed;
 mod modes;
+mod racks;
 mod report;
 mod room;
 
@@ -37,7 +38,18 @@ fn groups() -> Vec<Group> {
                 "0.5",
             )
     };
+    let racks = racks::table().unwrap_or_default().display().to_string();
     vec![
+        Group::new(
+            one_user_may_fill_it(Cluster::builder().nodes(4))
+                .set(
+                    File::Core,
+                    "net.topology.node.switch.mapping.impl",
+                    "org.apache.hadoop.net.TableMapping",
+                )
+                .set(File::Core, "net.topology.table.file.name", racks),
+            &[racks::CASES],
+        ),
         Group::new(
             one_user_may_fill_it(Cluster::builder().sizes(&sizes)),
             &[modes::CASES, room::CASES, listed::CASES, explained::CASES],
