@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::command::Running;
 use crate::resource_manager::ApplicationReport;
-use crate::{Cluster, Finished, Mpich, Run, expect, gerbil, sweep};
+use crate::{Cluster, Finished, Mpich, Run, expect, gerbil, sweep, wait};
 use anyhow::{Context as _, Result, anyhow, ensure};
 use tempfile::TempDir;
 
@@ -91,9 +91,17 @@ impl Given {
         self.applications()?.pop().context("no application")
     }
 
-    /// Nothing is left of any job.
+    /// Nothing is left of any job, and the ResourceManager knows it: the next job finds every node free.
     pub fn is_clean(&self) -> Result<()> {
-        self.cluster.wait_until_clean(CLEAN)
+        self.cluster.wait_until_clean(CLEAN)?;
+        let resource_manager = self.cluster.resource_manager();
+        wait::until("no memory of any node in use", CLEAN, || {
+            let nodes = resource_manager.nodes()?;
+            Ok(nodes
+                .iter()
+                .all(|node| node.used_memory_mb == 0)
+                .then_some(()))
+        })
     }
 
     /// An executable shell script.

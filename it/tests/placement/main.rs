@@ -9,6 +9,7 @@ mod racks;
 mod report;
 mod room;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use it::Cluster;
@@ -19,7 +20,7 @@ use it::suite::{self, Group};
 /// Memory of the unequal nodes, in units of the smallest container (1024 MiB).
 pub const UNITS: [u64; 4] = [8, 8, 4, 2];
 
-fn groups() -> Vec<Group> {
+fn groups(racks: &Path) -> Vec<Group> {
     let sizes = UNITS.map(|units| Size {
         memory_mib: units * 1024,
         vcores: 8,
@@ -38,7 +39,7 @@ fn groups() -> Vec<Group> {
                 "0.5",
             )
     };
-    let racks = racks::table().unwrap_or_default().display().to_string();
+    let racks = racks.display().to_string();
     vec![
         Group::new(
             one_user_may_fill_it(Cluster::builder().nodes(4))
@@ -62,5 +63,9 @@ fn groups() -> Vec<Group> {
 }
 
 fn main() -> ExitCode {
-    suite::run(groups())
+    // Read by ResourceManagers as long as they run.
+    match racks::table() {
+        Ok(table) => suite::run(groups(table.path())),
+        Err(_) => ExitCode::FAILURE,
+    }
 }

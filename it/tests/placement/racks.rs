@@ -1,26 +1,28 @@
 //! Two racks of two nodes.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::io::Write as _;
 
 use anyhow::{Result, ensure};
 use it::bed::{Case, Given};
+
+use tempfile::NamedTempFile;
 
 use crate::report;
 
 pub const CASES: &[(&str, Case)] = &[("racks: --same-rack keeps a job in one", same_rack)];
 
 /// Which address is in which rack, for every network that a cluster may claim.
-pub fn table() -> std::io::Result<PathBuf> {
+pub fn table() -> std::io::Result<NamedTempFile> {
     let mut text = String::new();
     for network in 0..=255 {
         for (node, rack) in [(11, "/r1"), (12, "/r1"), (13, "/r2"), (14, "/r2")] {
             let _written = writeln!(text, "127.{network}.0.{node} {rack}").is_ok();
         }
     }
-    let path = std::env::temp_dir().join("gerbil-it-racks");
-    std::fs::write(&path, text)?;
-    Ok(path)
+    let mut file = NamedTempFile::new()?;
+    file.write_all(text.as_bytes())?;
+    Ok(file)
 }
 
 fn same_rack(given: &Given) -> Result<()> {
@@ -28,6 +30,7 @@ fn same_rack(given: &Given) -> Result<()> {
     let line = ["--deploy-mode", "client", "-n", "6"];
     let (_, spread) = report::reported(given, &[&line[..], &[&program]].concat())?;
     ensure!(report::shares(given, &spread)?.len() == 4, "{spread:?}");
+    given.is_clean()?;
     let line = [&line[..], &["--same-rack", &program]].concat();
     let (_, together) = report::reported(given, &line)?;
     let shares = report::shares(given, &together)?;
