@@ -1,6 +1,6 @@
 //! The cluster as the policy sees it, read from the ResourceManager.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use job::Description;
 use policy::{ClusterView, Counted, MiB, NodeId, NodeView, Resources};
@@ -42,14 +42,8 @@ impl Candidates {
         }
     }
 
-    /// Nodes with a label are a partition of their own, which a request without that label does not
-    /// reach; those without one are another.
     fn include(&self, report: &NodeReport) -> bool {
-        let partition = match &self.label {
-            Some(label) => report.labels.contains(label),
-            None => report.labels.is_empty(),
-        };
-        partition && !self.exclude.contains(&report.id.host)
+        report.is_in(self.label.as_deref()) && !self.exclude.contains(&report.id.host)
     }
 
     /// What keeps nodes from being candidates, in words; `None` when nothing is asked for.
@@ -65,19 +59,12 @@ impl Candidates {
     }
 }
 
-/// The snapshot. Of a host that is listed twice, the entry heard of last counts: a NodeManager that
-/// was restarted leaves its old entry behind for ten minutes, and a request names the host alone.
+/// The snapshot: each host once.
 pub(crate) fn view(limits: Limits, candidates: &Candidates, reports: &[NodeReport]) -> ClusterView {
-    let mut newest: BTreeMap<&str, &NodeReport> = BTreeMap::new();
-    for report in reports.iter().filter(|report| candidates.include(report)) {
-        let entry = newest.entry(&report.id.host).or_insert(report);
-        if report.last_health_report_ms > entry.last_health_report_ms {
-            *entry = report;
-        }
-    }
     ClusterView {
-        nodes: newest
+        nodes: yarn::newest(reports)
             .into_values()
+            .filter(|report| candidates.include(report))
             .map(|report| NodeView {
                 id: NodeId(report.id.to_string()),
                 host: report.id.host.clone(),

@@ -10,25 +10,6 @@ use crate::failure::Failure;
 use crate::names::{Hosts, NameError};
 use crate::wanted::{Entry, Wanted};
 
-/// Of each host the entry that was heard of last: a NodeManager that was restarted leaves its old
-/// entry behind for a while, and a request names the host alone. Running ones go first.
-pub(super) fn newest(reports: &[NodeReport]) -> BTreeMap<&str, &NodeReport> {
-    let rank = |report: &NodeReport| {
-        (
-            report.state == NodeState::Running,
-            report.last_health_report_ms,
-        )
-    };
-    let mut newest: BTreeMap<&str, &NodeReport> = BTreeMap::new();
-    for report in reports {
-        let entry = newest.entry(&report.id.host).or_insert(report);
-        if rank(report) > rank(entry) {
-            *entry = report;
-        }
-    }
-    newest
-}
-
 /// The running nodes of the job's partition that are not excluded.
 pub(super) fn usable(
     newest: &BTreeMap<&str, &NodeReport>,
@@ -39,10 +20,7 @@ pub(super) fn usable(
     let partition: Vec<&NodeReport> = newest
         .values()
         .filter(running)
-        .filter(|report| match label {
-            Some(label) => report.labels.iter().any(|known| known == label),
-            None => report.labels.is_empty(),
-        })
+        .filter(|report| report.is_in(label))
         .copied()
         .collect();
     let excluded: BTreeSet<&str> = excluded.iter().map(String::as_str).collect();
@@ -189,7 +167,7 @@ fn together(entries: &[Entry], mut found: impl Iterator<Item = Option<String>>) 
 
 #[cfg(test)]
 mod tests {
-    use proto_hadoop::yarn::Resource;
+    use proto_hadoop::yarn::{Resource, newest};
 
     use super::*;
 

@@ -7,7 +7,7 @@ mod queue;
 use job::exit::Exit;
 use policy::allocate::place;
 use policy::{Circumstances, ClusterView, Counted, Demand, MiB, Resources, choose};
-use proto_hadoop::yarn::NewApplication;
+use proto_hadoop::yarn::{self, NewApplication};
 use proto_hadoop::{ApplicationClient, CallError};
 
 use crate::failure::Failure;
@@ -58,7 +58,7 @@ pub(crate) async fn look(rm: &ApplicationClient, resolved: &Resolved) -> Result<
         &resolved.queue,
         &queue,
     )?;
-    let newest = candidates::newest(&reports);
+    let newest = yarn::newest(&reports);
     let excluded = candidates::excluded(&given.exclude, &newest).await?;
     let view = ClusterView {
         nodes: candidates::usable(&newest, &excluded, node_label.as_deref())?,

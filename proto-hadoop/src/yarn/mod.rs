@@ -33,7 +33,7 @@ pub use launch::{
     ContainerLaunch, LocalResource, LocalResourceKind, ResourceUrl, UrlError, Visibility,
 };
 pub use nm_tokens::NmTokens;
-pub use node::{NodeReport, NodeState};
+pub use node::{NodeReport, NodeState, newest};
 pub use resource::{Resource, ResourceType};
 pub use resource_tracker::{
     HeartbeatAnswer, NodeAction, NodeHeartbeat, NodeRegistered, NodeRegistration,

@@ -1,5 +1,7 @@
 //! What the ResourceManager says about its nodes.
 
+use std::collections::BTreeMap;
+
 use crate::NodeId;
 use crate::wire::{FromWire, Incomplete, required, yarn};
 
@@ -107,4 +109,34 @@ impl FromWire<yarn::NodeReportProto> for NodeReport {
                 .collect(),
         })
     }
+}
+
+impl NodeReport {
+    /// Whether a request of `partition`, `None` for the default one, can be given this node. Nodes with
+    /// a label are a partition of their own, which no request without that label reaches.
+    #[must_use]
+    pub fn is_in(&self, partition: Option<&str>) -> bool {
+        match partition {
+            Some(label) => self.labels.iter().any(|own| own == label),
+            None => self.labels.is_empty(),
+        }
+    }
+}
+
+/// Of each host the entry that counts: a NodeManager that was restarted leaves its old entry behind for
+/// a while, and a request names the host alone. Running ones go first, then what was heard of last.
+#[must_use]
+pub fn newest(reports: &[NodeReport]) -> BTreeMap<&str, &NodeReport> {
+    let rank = |report: &NodeReport| {
+        let runs = report.state == NodeState::Running;
+        (runs, report.last_health_report_ms)
+    };
+    let mut newest: BTreeMap<&str, &NodeReport> = BTreeMap::new();
+    for report in reports {
+        let entry = newest.entry(&report.id.host).or_insert(report);
+        if rank(report) > rank(entry) {
+            *entry = report;
+        }
+    }
+    newest
 }
