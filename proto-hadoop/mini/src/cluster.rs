@@ -1,6 +1,5 @@
 //! One ResourceManager and its nodes.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use proto_hadoop::yarn::Resource;
@@ -125,12 +124,5 @@ impl Cluster {
         }
         while stopping.join_next().await.is_some() {}
         self.resource_manager.stop().await;
-    }
-
-    /// Where a node's folder is, for tests and for who looks for a log.
-    #[must_use]
-    pub fn folders(&self) -> Vec<PathBuf> {
-        let nodes = self.nodes.iter();
-        nodes.map(|node| node.folder().to_owned()).collect()
     }
 }
