@@ -57,6 +57,17 @@ pub(crate) struct Ended {
     pub verdict: Option<wire::Verdict>,
 }
 
+impl Ended {
+    /// By `signal`, before YARN heard of the job.
+    pub(crate) fn unsubmitted(signal: u8) -> Self {
+        Self {
+            code: 128u8.saturating_add(signal),
+            sentence: "interrupted before anything was submitted".into(),
+            verdict: None,
+        }
+    }
+}
+
 /// One job that has been submitted.
 pub(crate) struct Follower<'a> {
     pub rm: &'a ApplicationClient,

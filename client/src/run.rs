@@ -182,8 +182,11 @@ async fn job(
     own: &mut Own,
 ) -> Result<Ended, Failure> {
     let explain = match &given.reporting.explain {
-        Some(file) => Some(Sink::open(given.reporting.json, file.as_deref())?),
         None => None,
+        Some(file) => match Sink::open(given.reporting.json, file.as_deref(), signals).await? {
+            ControlFlow::Continue(sink) => Some(sink),
+            ControlFlow::Break(signal) => return Ok(Ended::unsubmitted(signal)),
+        },
     };
     let resolved = Resolved::new(given, cluster)?;
     resolved.notes.iter().for_each(say);
@@ -200,11 +203,7 @@ async fn job(
         ready = ready => ready?,
         signal = signals.ending() => {
             progress.clear();
-            return Ok(Ended {
-                code: 128u8.saturating_add(signal),
-                sentence: "interrupted before anything was submitted".into(),
-                verdict: None,
-            });
+            return Ok(Ended::unsubmitted(signal));
         }
     };
     if let Some(reason) = &checked.chosen {
