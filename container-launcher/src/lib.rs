@@ -3,9 +3,10 @@
 //! The life of a launcher: YARN starts it beside a file of credentials, which name the
 //! ApplicationMaster (AM), the container and the keys (`seat`) → it starts its warden, dials the
 //! AM and says hello (`dial`) → the AM sends the container's share of the ranks, whose program is
-//! checked (`program`) → one thread forks them all (`nursery`) → their PMI lines are answered
-//! (`pmi_socket`), those that outnumber their cores are made to yield (`yielding`), what they print goes up (`output`), standard input comes down (`input`),
-//! what they use is sampled once a second (`samples`), each end is reported → the AM says leave.
+//! checked (`program`) → one thread forks them all (`nursery`), those that outnumber their cores with
+//! what makes them yield (`yielding`) → their PMI lines are answered (`pmi_socket`), what they print
+//! goes up (`output`), standard input comes down (`input`), what they use is sampled once a second
+//! (`samples`), each end is reported → the AM says leave.
 //!
 //! Invariants:
 //! - No rank outlives its launcher. Ranks are killed by the kernel when the forking thread ends;
