@@ -13,21 +13,36 @@ use crate::{Builder, Shared, Version};
 #[derive(Debug)]
 pub struct Group {
     shared: Shared,
-    cases: Vec<(&'static str, Case)>,
+    version: Version,
+    cases: Vec<(String, Case)>,
 }
 
 impl Group {
-    /// `cases`, on the cluster that `builder` makes.
+    /// `cases`, on the cluster that `builder` makes, of Hadoop 3.4.2.
     #[must_use]
-    pub fn new(builder: Builder, cases: &[&[(&'static str, Case)]]) -> Self {
+    pub fn new(builder: Builder, cases: &[&[(&str, Case)]]) -> Self {
+        let named = cases.iter().copied().flatten();
         Self {
             shared: Shared::new(builder),
-            cases: cases.concat(),
+            version: Version::V3_4_2,
+            cases: named
+                .map(|(name, case)| ((*name).to_owned(), *case))
+                .collect(),
         }
+    }
+
+    /// The same on another release, which the names of the cases then begin with.
+    #[must_use]
+    pub fn on(mut self, version: Version) -> Self {
+        self.version = version;
+        for (name, _) in &mut self.cases {
+            *name = format!("{version}: {name}");
+        }
+        self
     }
 }
 
-/// Runs what the command line selects of all cases, on Hadoop 3.4.2. Clusters are started when first
+/// Runs what the command line selects of all cases. Clusters are started when first
 /// needed, at most one is up at a time, and none is left.
 #[must_use]
 pub fn run(groups: Vec<Group>) -> ExitCode {
@@ -42,7 +57,7 @@ pub fn run(groups: Vec<Group>) -> ExitCode {
     for (number, group) in groups.iter().enumerate() {
         for (name, case) in &group.cases {
             let (groups, folder, case) = (Arc::clone(&groups), folder.path().to_owned(), *case);
-            trials.push(Trial::test(*name, move || {
+            trials.push(Trial::test(name, move || {
                 run_one(&groups, number, &folder, case)
             }));
         }
@@ -62,8 +77,11 @@ fn run_one(groups: &[Group], number: usize, folder: &Path, case: Case) -> Result
                 group.shared.end()?;
             }
         }
+        let Group {
+            shared, version, ..
+        } = &groups[number];
         let given = Given {
-            cluster: groups[number].shared.cluster(Version::V3_4_2)?,
+            cluster: shared.cluster(*version)?,
             folder: folder.to_owned(),
         };
         given.run(case)

@@ -2,20 +2,18 @@
 //! sees the same as with one in a container.
 
 use std::net::TcpListener;
-use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, anyhow, ensure};
+use anyhow::{Result, ensure};
+use it::bed::{Case, DEADLINE, Given};
 use it::command::Running;
 use it::resource_manager::ApplicationReport;
 use it::settings::File as Setting;
-use it::{Cluster, Finished, Mpich, Run, Shared, Version, expect, gerbil, wait};
-use libtest_mimic::{Arguments, Failed, Trial};
+use it::suite::{self, Group};
+use it::{Cluster, Version, expect, wait};
 use nix::sys::signal::Signal;
 
-const DEADLINE: Duration = Duration::from_secs(120);
 /// YARN misses an ApplicationMaster after this silence; ten minutes and more where nothing is set.
 const EXPIRY: Duration = Duration::from_secs(20);
 /// Between two of YARN's looks for the silent, a third of the expiry, and for a busy machine.
@@ -26,14 +24,7 @@ const LINK_LOST: Duration = Duration::from_secs(15);
 /// The oldest line and the newest that has every test jar.
 const VERSIONS: [Version; 2] = [Version::V2_10_2, Version::V3_4_2];
 
-struct Given {
-    cluster: Arc<Cluster>,
-    programs: PathBuf,
-}
-
-type Case = fn(&Given) -> Result<()>;
-
-const CASES: [(&str, Case); 9] = [
+const CASES: &[(&str, Case)] = &[
     ("eight ranks of cpi on four nodes", eight_ranks),
     ("one rank returns 7", one_rank_returns_7),
     ("input reaches rank 0", input),
@@ -46,107 +37,59 @@ const CASES: [(&str, Case); 9] = [
 ];
 
 fn main() -> ExitCode {
-    let mut arguments = Arguments::from_args();
-    // The cases share a cluster, and each looks whether anything is left on it.
-    arguments.test_threads = Some(1);
     let builder = Cluster::builder().set(
         Setting::Yarn,
         "yarn.am.liveness-monitor.expiry-interval-ms",
         EXPIRY.as_millis().to_string(),
     );
-    let shared = Arc::new(Shared::new(builder));
-    let Ok(folder) = tempfile::tempdir() else {
-        return ExitCode::FAILURE;
-    };
-    let mut trials = Vec::new();
-    for version in VERSIONS {
-        for (name, case) in CASES {
-            let (shared, programs) = (Arc::clone(&shared), folder.path().to_owned());
-            trials.push(Trial::test(format!("{version}: {name}"), move || {
-                run(&shared, version, programs, case)
-                    .map_err(|error| Failed::from(format!("{error:?}")))
-            }));
-        }
-    }
-    let conclusion = libtest_mimic::run(&arguments, trials);
-    match shared.end() {
-        Ok(()) => conclusion.exit_code(),
-        Err(_) => ExitCode::FAILURE,
-    }
+    let group = |version| Group::new(builder.clone(), &[CASES]).on(version);
+    suite::run(VERSIONS.map(group).into())
 }
 
-fn run(shared: &Shared, version: Version, programs: PathBuf, case: Case) -> Result<()> {
-    let cluster = shared.cluster(version)?;
-    let given = Given { cluster, programs };
-    case(&given).map_err(|error| anyhow!("{error:?}\n{}", given.cluster.log_tails()))
+/// `--deploy-mode client ARGUMENTS`.
+fn here<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    [&["--deploy-mode", "client"], arguments].concat()
 }
 
-impl Given {
-    fn program(&self, name: &str) -> Result<String> {
-        let path = Mpich::install()?.program(name, &self.programs)?;
-        Ok(path.to_string_lossy().into_owned())
-    }
+fn refused(given: &Given, arguments: &[&str], code: i32, words: &[&str]) -> Result<()> {
+    let before = given.applications()?.len();
+    given.fails(&here(arguments), code, words)?;
+    ensure!(
+        given.applications()?.len() == before,
+        "an application was submitted"
+    );
+    Ok(())
+}
 
-    /// `gerbil-run --deploy-mode client ARGUMENTS`.
-    fn run(&self, arguments: &[&str]) -> Result<Run> {
-        let arguments = [&["--deploy-mode", "client"], arguments].concat();
-        Ok(gerbil::run(&self.cluster, arguments)?.deadline(DEADLINE))
-    }
+fn newest_ended(given: &Given, deadline: Duration) -> Result<ApplicationReport> {
+    wait::until("the application's end", deadline, || {
+        Ok(Some(given.newest()?).filter(ApplicationReport::is_over))
+    })
+}
 
-    fn fails(&self, arguments: &[&str], code: i32, words: &[&str]) -> Result<Finished> {
-        let finished = self.run(arguments)?.finish()?;
-        expect::failure(&self.cluster, &finished, code, words)?;
-        Ok(finished)
-    }
+/// A job of four ranks, one a node, that is up.
+fn lingering(given: &Given) -> Result<Running> {
+    let linger = given.program("linger")?;
+    let mut running = given.gerbil(&here(&["-n", "4", &linger, "600"]))?.start()?;
+    running.wait_for_stdout("ready")?;
+    Ok(running)
+}
 
-    fn refused(&self, arguments: &[&str], code: i32, words: &[&str]) -> Result<()> {
-        let before = self.applications()?.len();
-        self.fails(arguments, code, words)?;
-        ensure!(
-            self.applications()?.len() == before,
-            "an application was submitted"
-        );
-        Ok(())
-    }
-
-    fn applications(&self) -> Result<Vec<ApplicationReport>> {
-        self.cluster.resource_manager().applications()
-    }
-
-    fn newest(&self) -> Result<ApplicationReport> {
-        self.applications()?.pop().context("no application")
-    }
-
-    fn newest_ended(&self, deadline: Duration) -> Result<ApplicationReport> {
-        wait::until("the application's end", deadline, || {
-            Ok(Some(self.newest()?).filter(ApplicationReport::is_over))
-        })
-    }
-
-    /// A job of four ranks, one a node, that is up.
-    fn lingering(&self) -> Result<Running> {
-        let linger = self.program("linger")?;
-        let mut running = self.run(&["-n", "4", &linger, "600"])?.start()?;
-        running.wait_for_stdout("ready")?;
-        Ok(running)
-    }
-
-    /// Kills a job's `gerbil-run`; nothing of the job runs when this returns.
-    fn kill_lingering(&self) -> Result<()> {
-        let running = self.lingering()?;
-        ensure!(!self.cluster.container_processes()?.is_empty());
-        running.signal(Signal::SIGKILL)?;
-        drop(running.finish()?);
-        wait::until("every rank and launcher to end", LINK_LOST, || {
-            Ok(self.cluster.container_processes()?.is_empty().then_some(()))
-        })
-    }
+/// Kills a job's `gerbil-run`; nothing of the job runs when this returns.
+fn kill_lingering(given: &Given) -> Result<()> {
+    let running = lingering(given)?;
+    ensure!(!given.cluster.container_processes()?.is_empty());
+    running.signal(Signal::SIGKILL)?;
+    drop(running.finish()?);
+    wait::until("every rank and launcher to end", LINK_LOST, || {
+        let left = given.cluster.container_processes()?;
+        Ok(left.is_empty().then_some(()))
+    })
 }
 
 fn eight_ranks(given: &Given) -> Result<()> {
-    let cpi = Mpich::install()?.example("cpi", &given.programs)?;
-    let run = given.run(&["-n", "8", "--timing", &cpi.to_string_lossy()])?;
-    let finished = expect::job(&given.cluster, run)?;
+    let cpi = given.example("cpi")?;
+    let finished = given.succeeds(&here(&["-n", "8", "--timing", &cpi]))?;
     let stdout = finished.stdout_text();
     ensure!(stdout.contains("pi is about 3.14159265358"), "{stdout}");
     ensure!(stdout.lines().count() == 8 + 2, "{stdout}");
@@ -163,8 +106,9 @@ fn eight_ranks(given: &Given) -> Result<()> {
 
 fn one_rank_returns_7(given: &Given) -> Result<()> {
     let program = given.program("exit_code")?;
-    given.fails(&["-n", "4", &program, "2", "7"], 7, &["rank 2", "code 7"])?;
-    let report = given.newest_ended(DEADLINE)?;
+    let line = here(&["-n", "4", &program, "2", "7"]);
+    given.fails(&line, 7, &["rank 2", "code 7"])?;
+    let report = newest_ended(given, DEADLINE)?;
     ensure!(report.final_status == "FAILED", "{report:?}");
     ensure!(report.diagnostics.contains("rank 2"), "{report:?}");
     Ok(())
@@ -173,7 +117,7 @@ fn one_rank_returns_7(given: &Given) -> Result<()> {
 fn input(given: &Given) -> Result<()> {
     let cat = given.program("cat")?;
     let text: Vec<u8> = (0..200_000u32).flat_map(u32::to_le_bytes).collect();
-    let run = given.run(&["-n", "2", &cat])?.stdin(text.clone());
+    let run = given.gerbil(&here(&["-n", "2", &cat]))?.stdin(text.clone());
     let finished = expect::job(&given.cluster, run)?;
     ensure!(
         finished.stdout == text,
@@ -187,7 +131,8 @@ fn no_port(given: &Given) -> Result<()> {
     let held = TcpListener::bind("0.0.0.0:0")?;
     let port = held.local_addr()?.port().to_string();
     let program = given.program("linger")?;
-    given.refused(
+    refused(
+        given,
         &["--am-ports", &port, "-n", "2", &program, "0"],
         65,
         &[&port, "--am-ports"],
@@ -196,7 +141,8 @@ fn no_port(given: &Given) -> Result<()> {
 
 fn no_interface(given: &Given) -> Result<()> {
     let program = given.program("linger")?;
-    given.refused(
+    refused(
+        given,
         &["--iface", "nope0", "-n", "2", &program, "0"],
         65,
         &["nope0", "lo", "--iface"],
@@ -204,33 +150,32 @@ fn no_interface(given: &Given) -> Result<()> {
 }
 
 fn interrupted(given: &Given) -> Result<()> {
-    let running = given.lingering()?;
+    let running = lingering(given)?;
     running.signal(Signal::SIGINT)?;
     let finished = running.finish()?;
     expect::failure(&given.cluster, &finished, 130, &["interrupted"])?;
-    let report = given.newest_ended(DEADLINE)?;
+    let report = newest_ended(given, DEADLINE)?;
     ensure!(report.final_status == "KILLED", "{report:?}");
     Ok(())
 }
 
 fn interrupted_twice(given: &Given) -> Result<()> {
     let stubborn = given.program("stubborn")?;
-    let mut running = given.run(&["-n", "2", &stubborn])?.start()?;
+    let mut running = given.gerbil(&here(&["-n", "2", &stubborn]))?.start()?;
     running.wait_for_stdout("ready")?;
     running.signal(Signal::SIGINT)?;
     running.wait_for_stderr("once more")?;
     running.signal(Signal::SIGINT)?;
     let finished = running.finish()?;
     expect::failure(&given.cluster, &finished, 130, &["interrupted"])?;
-    given.newest_ended(DEADLINE)?;
+    newest_ended(given, DEADLINE)?;
     Ok(())
 }
 
 fn killed_through_yarn(given: &Given) -> Result<()> {
-    let running = given.lingering()?;
+    let running = lingering(given)?;
     let id = given.newest()?.id;
-    let killer = gerbil::run(&given.cluster, ["-k", &id])?.deadline(DEADLINE);
-    let killer = killer.finish()?;
+    let killer = given.gerbil(&["-k", &id])?.finish()?;
     ensure!(killer.code() == 0, "{}", killer.stderr_text());
     let since = Instant::now();
     let finished = running.finish()?;
@@ -239,18 +184,17 @@ fn killed_through_yarn(given: &Given) -> Result<()> {
 }
 
 fn killed(given: &Given) -> Result<()> {
-    given.kill_lingering()?;
+    kill_lingering(given)?;
     let report = given.newest()?;
     ensure!(!report.is_over(), "YARN cannot know yet: {report:?}");
-    let ended = gerbil::run(&given.cluster, ["-k", &report.id])?.deadline(DEADLINE);
-    let ended = ended.finish()?;
+    let ended = given.gerbil(&["-k", &report.id])?.finish()?;
     ensure!(ended.code() == 0, "{}", ended.stderr_text());
     ensure!(given.newest()?.is_over(), "{:?}", given.newest()?);
 
     // Left alone, YARN ends it.
-    given.kill_lingering()?;
+    kill_lingering(given)?;
     let since = Instant::now();
-    let report = given.newest_ended(EXPIRY + EXPIRY_SEEN)?;
+    let report = newest_ended(given, EXPIRY + EXPIRY_SEEN)?;
     ensure!(since.elapsed() > EXPIRY / 2, "{:?}", since.elapsed());
     ensure!(report.final_status != "SUCCEEDED", "{report:?}");
     Ok(())
