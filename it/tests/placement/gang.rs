@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use it::Daemon;
-use it::bed::{Case, DEADLINE, Given};
+use it::bed::{Case, DEADLINE, Given, text_of};
 
-use crate::report::hosts;
+use crate::report::{self, hosts};
 
 pub const CASES: &[(&str, Case)] = &[
     (
@@ -19,6 +19,10 @@ pub const CASES: &[(&str, Case)] = &[
         in_the_way,
     ),
     ("gang: a listed host that is lost ends the wait", host_lost),
+    (
+        "gang: what stalls is placed again where there is room by now",
+        placed_again,
+    ),
 ];
 
 /// Each wants more than half of both nodes, so that one container of each on one node, and of the
@@ -106,5 +110,32 @@ fn host_lost(given: &Given) -> Result<()> {
     );
     let stderr = finished.stderr_text();
     ensure!(stderr.contains(&hosts[1]), "{stderr}");
+    given.is_clean()
+}
+
+/// Both nodes are full, so that the job is asked for on the first; the second is free first.
+fn placed_again(given: &Given) -> Result<()> {
+    let hosts = hosts(given);
+    let fill = |name: &str, host: &str| {
+        let entry = format!("{host}:8");
+        let line = ["--deploy-mode", "client", "-r", "none", "-hosts", &entry];
+        given.held(name, &line)
+    };
+    let (stays, _) = fill("stays", &hosts[0])?;
+    let (goes, _) = fill("goes", &hosts[1])?;
+    let program = given.script("short", "hostname >/dev/null")?;
+    let path = text_of(&given.folder.join("report.json"))?;
+    let entry = format!("{}:8", hosts[0]);
+    let line = ["--deploy-mode", "client", "-r", "loc", "-hosts", &entry];
+    let line = [&line[..], &["--report", &path, &program]].concat();
+    let mut waiting = given.gerbil(&line)?.start()?;
+    waiting.wait_for_stderr("waiting: ")?;
+    goes.let_go()?;
+    waiting.finish()?.success("the job that was placed again")?;
+    stays.let_go()?;
+    let report = report::read(&path)?;
+    let shares = report::shares(given, &report)?;
+    ensure!(shares == [(1, 8)], "{shares:?}");
+    ensure!(report.asking_allocates > 1, "{report:?}");
     given.is_clean()
 }

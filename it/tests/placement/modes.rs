@@ -17,6 +17,10 @@ pub const CASES: &[(&str, Case)] = &[
     ("modes: all takes what has room", all_takes_room),
     ("modes: all fills unequal nodes evenly", all_is_even),
     ("modes: -r auto leaves the full node", auto_leaves),
+    (
+        "modes: -r auto keeps the nodes of a program that communicates",
+        auto_remembers,
+    ),
 ];
 
 /// Fills the first node for as long as the test wants; the ApplicationMaster is in the client, so that
@@ -123,6 +127,36 @@ fn auto_leaves(given: &Given) -> Result<()> {
     ensure!(report.mode == "loc", "{report:?}");
     let stderr = finished.stderr_text();
     ensure!(stderr.contains("auto: loc"), "{stderr}");
+    given.is_clean()
+}
+
+/// A run in which the ranks were made to yield tells how long they waited for each other.
+fn auto_remembers(given: &Given) -> Result<()> {
+    let program = given.program("barriers")?;
+    let measured = ["--yield", "always", "-n", "4", &program, "2000"];
+    let (_, first) = report::reported(given, &measured)?;
+    let shares: Vec<f64> = first
+        .ranks
+        .iter()
+        .filter_map(|rank| rank.waiting_share)
+        .collect();
+    ensure!(shares.len() == 4, "{:?}", first.ranks);
+    given.is_clean()?;
+
+    // Two units are left on the first node: too few for its three processes, enough for one.
+    let entry = format!("{}:{}", hosts(given)[0], UNITS[0] - 2);
+    let line = ["--deploy-mode", "client", "-r", "none", "-hosts", &entry];
+    let (background, _) = given.held("background", &line)?;
+    let file = host_file(given)?;
+    let line = ["--deploy-mode", "client", "-r", "auto", "-f", &file];
+    let line = [&line[..], &[&program, "10"]].concat();
+    let (finished, report) = report::reported(given, &line)?;
+    background.let_go()?;
+    ensure!(report.mode == "dist", "{}", finished.stderr_text());
+    let placed = report::shares(given, &report)?;
+    ensure!(placed == [(0, 1), (2, 4)], "{placed:?}");
+    let stderr = finished.stderr_text();
+    ensure!(stderr.contains("% of an earlier run"), "{stderr}");
     given.is_clean()
 }
 
