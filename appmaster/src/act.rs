@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use job::wire;
 use job::wire::launcher_order::Order as ToLauncher;
-use pmi::Exchange;
+use policy::ContainerId;
 use policy::lifecycle::{Action, Event, Phase, Seat as JobSeat, Verdict};
 use proto_hadoop::yarn::NodeState;
 use tokio::time::timeout;
@@ -117,7 +117,7 @@ impl Appmaster {
     /// Hands the ranks out.
     async fn begin(&mut self, seats: Vec<JobSeat>) {
         let description = &self.seat.description;
-        self.exchange = Some(Exchange::new(seats.len()));
+        self.groups.begin(&seats);
         let per_node: Vec<u32> = seats
             .iter()
             .map(|seat| u32::try_from(seat.ranks.len()).unwrap_or(u32::MAX))
@@ -158,6 +158,13 @@ impl Appmaster {
     pub(crate) async fn order_all(&self, order: &ToLauncher) {
         for link in self.links.values() {
             send(&link.orders, order.clone()).await;
+        }
+    }
+
+    /// To the launcher in one container, if it is there.
+    pub(crate) async fn order(&self, container: &ContainerId, order: ToLauncher) {
+        if let Some(link) = self.links.get(container) {
+            send(&link.orders, order).await;
         }
     }
 

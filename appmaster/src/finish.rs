@@ -104,7 +104,7 @@ impl Appmaster {
     async fn drain(&mut self, inbox: &mut mpsc::Receiver<News>) {
         let mut by = Instant::now() + DRAIN_DEADLINE;
         // A rank's end can be known before the stream of its output is.
-        while self.outputs_opened < self.outputs_due.min(self.links.len()) {
+        while self.outputs_opened < self.links.values().map(|link| link.outputs).sum() {
             tokio::select! {
                 news = inbox.recv() => self.hear_late(news).await,
                 () = sleep_until(by) => break,
@@ -146,10 +146,15 @@ impl Appmaster {
         let seats = self.seats.all().iter();
         let mut reports: Vec<wire::RankReport> = seats
             .flat_map(|seat| {
-                seat.ranks.iter().map(|rank| wire::RankReport {
-                    rank: rank.0,
-                    host: seat.host.clone(),
-                    end: self.reports.get(rank).cloned(),
+                seat.ranks.iter().map(|rank| {
+                    let (group, group_rank) = self.groups.of(&self.firsts, rank.0);
+                    wire::RankReport {
+                        rank: rank.0,
+                        host: seat.host.clone(),
+                        end: self.reports.get(rank).cloned(),
+                        group,
+                        group_rank,
+                    }
                 })
             })
             .collect();

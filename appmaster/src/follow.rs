@@ -8,7 +8,6 @@ use std::time::Duration;
 use anyhow::Result;
 use job::wire;
 use job::wire::launcher_order::Order as ToLauncher;
-use pmi::Exchange;
 use policy::lifecycle::{Action, Event, Grant, Job, KillReason, Stage};
 use policy::{ContainerId, End, Millis, NodeId, Rank, Resources};
 use proto_hadoop::ApplicationClient;
@@ -22,11 +21,13 @@ use crate::console::Console;
 use crate::containers::LaunchTemplate;
 use crate::explain::Story;
 use crate::launchers::Tickets;
+use crate::names::Names;
 use crate::news::{Granted, JobEvents, News, NewsSender, Orders};
 use crate::nodes;
 use crate::resource_manager::Order;
 use crate::seat::Seat;
 use crate::seats::Seats;
+use crate::spawn::Groups;
 use crate::usage::Usages;
 
 /// A job that no client has attached to by then writes its output to the container's log.
@@ -46,8 +47,8 @@ pub(crate) enum Client {
 
 pub(crate) struct Link {
     pub(crate) orders: Orders,
-    /// Place among the launchers, for the exchange.
-    pub(crate) index: usize,
+    /// Groups of ranks that it has started: each brings one output stream.
+    pub(crate) outputs: usize,
     /// Cores that the launcher may use; 0: not known.
     pub(crate) cores: u32,
     /// A port of its node on which nothing listened; 0: not known.
@@ -72,14 +73,16 @@ pub(crate) struct Appmaster {
     pub(crate) grants: BTreeMap<ContainerId, Granted>,
     pub(crate) links: BTreeMap<ContainerId, Link>,
     pub(crate) seats: Seats,
-    pub(crate) exchange: Option<Exchange>,
+    /// The job's own ranks and those that they have spawned.
+    pub(crate) groups: Groups,
+    /// By the number of its rank 0, which spawned group.
+    pub(crate) firsts: BTreeMap<u32, u32>,
+    pub(crate) names: Names,
     pub(crate) client: Client,
     /// The client would rather lose output than wait.
     pub(crate) hasty: bool,
     /// The newest, for a client that attaches later.
     pub(crate) phase: wire::Phase,
-    /// Launchers that have started ranks: each opens one output stream.
-    pub(crate) outputs_due: usize,
     /// Output streams opened so far.
     pub(crate) outputs_opened: usize,
     pub(crate) reports: BTreeMap<Rank, wire::RankEnded>,
@@ -159,10 +162,9 @@ impl Appmaster {
                     cores = node.cores,
                     "{container} has joined"
                 );
-                let index = self.links.len();
                 let link = Link {
                     orders,
-                    index,
+                    outputs: 0,
                     cores: node.cores,
                     free_port: node.free_port,
                 };
@@ -257,18 +259,28 @@ impl Appmaster {
                 what: "said hello twice".into(),
             }),
             Said::Started(started) => {
-                self.outputs_due += 1;
+                if let Some(link) = self.links.get_mut(&container) {
+                    link.outputs += 1;
+                }
+                if started.group > 0 {
+                    return self.on_part(&container, started.group, None).await;
+                }
                 self.timing.started_us = self.timing.started_us.max(started.at_us);
                 Vec::new()
             }
-            Said::Fence(fence) => self.fence(container, fence).await,
+            Said::Fence(fence) => self.on_fence(container, fence).await,
+            Said::Name(request) => {
+                self.on_name(&container, request).await;
+                Vec::new()
+            }
+            Said::Spawn(request) => self.on_spawn(container, request).await,
             Said::Usages(heard) => {
                 let own = |rank| self.seats.runs(&container, Rank(rank));
                 let own = heard.usages.iter().filter(|usage| own(usage.rank));
                 own.for_each(|usage| self.usages.hear(usage));
                 Vec::new()
             }
-            Said::PmiSeen(_) => self.step(Event::PmiSeen(container)),
+            Said::PmiSeen(seen) => self.step(Event::PmiSeen(seen.group)),
             Said::Abort(abort) => {
                 tracing::info!(rank = abort.rank, "MPI_Abort: {}", abort.message);
                 self.step(Event::Aborted {
@@ -280,6 +292,10 @@ impl Appmaster {
                 rank: Rank(broke.rank),
                 what: broke.sentence,
             }),
+            Said::Refusal(refusal) if refusal.group > 0 => {
+                let why = Some(refusal.sentence);
+                self.on_part(&container, refusal.group, why).await
+            }
             Said::Refusal(refusal) => self.step(Event::Refused {
                 container,
                 sentence: refusal.sentence,
@@ -287,6 +303,9 @@ impl Appmaster {
             }),
             Said::Ended(ended) => {
                 let rank = Rank(ended.rank);
+                if self.has_unspawned(rank) {
+                    return Vec::new();
+                }
                 if !self.seats.runs(&container, rank) {
                     return self.step(Event::Misbehaved {
                         container,
@@ -308,30 +327,6 @@ impl Appmaster {
                     }),
                 }
             }
-        }
-    }
-
-    /// Every rank of one container is in the barrier.
-    async fn fence(&mut self, container: ContainerId, fence: wire::Fence) -> Vec<Action> {
-        let (Some(link), Some(exchange)) = (self.links.get(&container), &mut self.exchange) else {
-            return Vec::new();
-        };
-        let puts = fence.puts.into_iter().map(|put| (put.key, put.value));
-        match exchange.on_fence(link.index, puts.collect()) {
-            Ok(None) => Vec::new(),
-            Ok(Some(all)) => {
-                let puts = all
-                    .into_iter()
-                    .map(|(key, value)| wire::KeyValue { key, value })
-                    .collect();
-                self.order_all(&ToLauncher::FenceDone(wire::FenceDone { puts }))
-                    .await;
-                Vec::new()
-            }
-            Err(error) => self.step(Event::Misbehaved {
-                container,
-                what: format!("broke the exchange of the ranks' addresses: {error}"),
-            }),
         }
     }
 }

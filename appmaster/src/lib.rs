@@ -7,10 +7,11 @@
 //! the ResourceManager and reads the nodes ([`nodes`]); the machine in `policy` places the
 //! processes; [`requests`] turns the placement into one allocate call's rows; when every container
 //! is there, [`containers`] starts the launchers on all nodes at once; they dial in ([`launchers`])
-//! and get their ranks; their output passes through [`console`] to the client ([`clients`]) that
-//! follows the job; [`verdict`] puts the end into words and numbers, and the AM unregisters with
-//! it. Beside all this [`explain`] keeps the story of what was decided and why, and [`waiting`]
-//! looks for who holds what the job waits for ([`holders`]).
+//! and get their ranks, whose barriers and spawns ([`spawn`]) and names ([`names`]) concern all
+//! nodes; their output passes through [`console`] to the client ([`clients`]) that follows the job;
+//! [`verdict`] puts the end into words and numbers, and the AM unregisters with it. Beside all this
+//! [`explain`] keeps the story of what was decided and why, and [`waiting`] looks for who holds what
+//! the job waits for ([`holders`]).
 //!
 //! Invariants: one task ([`resource_manager`]) owns the allocate stream. One loop ([`follow`]) owns
 //! the machine and all state ([`act`] carries out what the machine answers); everything else sends it
@@ -32,6 +33,7 @@ mod follow;
 mod holders;
 mod launchers;
 mod missing;
+mod names;
 mod news;
 mod nodes;
 mod notice;
@@ -44,6 +46,7 @@ mod run;
 mod seat;
 mod seats;
 mod serve;
+mod spawn;
 mod usage;
 mod verdict;
 mod waiting;

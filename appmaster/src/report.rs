@@ -72,6 +72,8 @@ fn rank(report: &wire::RankReport, seen: &Seen<'_>) -> RankReport {
     };
     RankReport {
         rank: report.rank,
+        group: report.group,
+        group_rank: report.group_rank,
         host: report.host.clone(),
         exit_code,
         signal,
@@ -143,6 +145,7 @@ mod tests {
                 waiting_share: Some(0.25),
                 ..wire::RankEnded::default()
             }),
+            ..wire::RankReport::default()
         }
     }
 

@@ -21,12 +21,14 @@ use crate::containers::LaunchTemplate;
 use crate::explain::Story;
 use crate::follow::{Appmaster, Client};
 use crate::launchers::Tickets;
+use crate::names::Names;
 use crate::news::{NEWS_QUEUE, News, NewsSender};
 use crate::nodes;
 use crate::resource_manager::ResourceManager;
 use crate::seat::Seat;
 use crate::seats::Seats;
 use crate::serve::{self, Doors};
+use crate::spawn::Groups;
 use crate::usage::Usages;
 
 /// Between two tries to register.
@@ -104,11 +106,12 @@ pub async fn serve(seat: Seat, place: Place, ending: CancellationToken) -> Resul
         grants: BTreeMap::new(),
         links: BTreeMap::new(),
         seats: Seats::default(),
-        exchange: None,
+        groups: Groups::default(),
+        firsts: BTreeMap::new(),
+        names: Names::default(),
         client: Client::Awaited,
         hasty: false,
         phase: wire::Phase::default(),
-        outputs_due: 0,
         outputs_opened: 0,
         reports: BTreeMap::new(),
         usages: Usages::new(seat.description.processes),

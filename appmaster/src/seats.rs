@@ -30,6 +30,20 @@ impl Seats {
         self.all.get(*self.places.get(container)?)
     }
 
+    /// More ranks for the container at `place` in [`Seats::all`], numbered on from all there are.
+    pub(crate) fn add(&mut self, place: usize, ranks: &[Rank]) {
+        if let Some(seat) = self.all.get_mut(place) {
+            seat.ranks.extend(ranks);
+        }
+    }
+
+    /// Takes the ranks away that `gone` says.
+    pub(crate) fn remove(&mut self, gone: impl Fn(Rank) -> bool) {
+        for seat in &mut self.all {
+            seat.ranks.retain(|rank| !gone(*rank));
+        }
+    }
+
     /// Whether `rank` is one of `container`'s. A seat's ranks ascend.
     pub(crate) fn runs(&self, container: &ContainerId, rank: Rank) -> bool {
         let seat = self.of(container);
@@ -52,9 +66,13 @@ mod tests {
             ranks: ranks.iter().copied().map(Rank).collect(),
             resources: Resources::default(),
         };
-        let seats = Seats::new(vec![seat("a", &[0, 1]), seat("b", &[2])]);
+        let mut seats = Seats::new(vec![seat("a", &[0, 1]), seat("b", &[2])]);
         let runs = |id: &str, rank| seats.runs(&ContainerId(id.into()), Rank(rank));
         assert!(runs("a", 1) && runs("b", 2));
         assert!(!runs("a", 2) && !runs("b", 0) && !runs("c", 0));
+        seats.add(0, &[Rank(3), Rank(4)]);
+        seats.remove(|rank| rank == Rank(3));
+        let runs = |id: &str, rank| seats.runs(&ContainerId(id.into()), Rank(rank));
+        assert!(runs("a", 4) && !runs("a", 3) && !runs("b", 4));
     }
 }

@@ -141,7 +141,7 @@ impl Appmaster {
             }
         });
         let failed = match cause {
-            Some(Cause::RankFailed { rank, .. }) => self.reports.get(rank),
+            Some(Cause::RankFailed { rank, .. }) => self.reports.get(&rank.number),
             _ => None,
         };
         let out_of_memory = match failed.map(wire::RankEnded::out_of_memory) {

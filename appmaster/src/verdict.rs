@@ -86,12 +86,12 @@ mod tests {
     #[test]
     fn the_code_is_that_of_the_program_where_there_is_one() {
         let rank = |end| Cause::RankFailed {
-            rank: Rank(0),
+            rank: Rank(0).into(),
             host: "n".into(),
             end,
         };
         let abort = |code| Cause::Aborted {
-            rank: Rank(0),
+            rank: Rank(0).into(),
             host: "n".into(),
             code,
         };

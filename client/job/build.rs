@@ -12,6 +12,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=proto");
     println!("cargo::rustc-env=GERBIL_WIRE={:016x}", hasher.finish());
     let descriptors = protox::compile(["gerbil.proto"], ["proto"])?;
-    tonic_prost_build::configure().compile_fds(descriptors)?;
+    tonic_prost_build::configure()
+        .bytes(".gerbil.FenceDone.puts")
+        .compile_fds(descriptors)?;
     Ok(())
 }

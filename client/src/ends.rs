@@ -24,6 +24,14 @@ fn failed(report: &RankReport) -> bool {
     failed && !ended.stopped
 }
 
+/// A rank, or of one that was spawned its group and its rank there.
+fn called(report: &RankReport) -> String {
+    match report.group {
+        0 => report.rank.to_string(),
+        group => format!("{group}.{}", report.group_rank),
+    }
+}
+
 /// A table of the ranks that failed, when there is more than one: the sentence names the first.
 pub(crate) fn failures(ranks: &[RankReport]) -> Vec<String> {
     let failed: Vec<&RankReport> = ranks.iter().filter(|report| failed(report)).collect();
@@ -38,7 +46,7 @@ pub(crate) fn failures(ranks: &[RankReport]) -> Vec<String> {
     ];
     let row = |report: &&RankReport| {
         vec![
-            report.rank.to_string(),
+            called(report),
             report.host.clone(),
             end(report).map(short).unwrap_or_default(),
             cause(report).to_owned(),
@@ -82,7 +90,7 @@ pub(crate) fn all(ranks: &[RankReport]) -> Vec<String> {
             Some(End::Code(code)) => code.to_string(),
             Some(End::Signal(signal)) => format!("signal {signal}"),
         };
-        let end = format!("{}: {end}", report.rank);
+        let end = format!("{}: {end}", called(report));
         match nodes.last_mut().filter(|(host, _)| *host == report.host) {
             Some((_, ends)) => ends.push(end),
             None => nodes.push((&report.host, vec![end])),
@@ -139,6 +147,7 @@ mod tests {
                 stopped,
                 ..RankEnded::default()
             }),
+            ..RankReport::default()
         }
     }
 
@@ -168,5 +177,11 @@ mod tests {
         assert_eq!(combined(&ranks), 11);
         ranks[3] = report(3, End::Code(8), PmiStage::Finalized, false);
         assert_eq!(combined(&ranks), 15);
+        ranks[3] = RankReport {
+            group: 2,
+            group_rank: 0,
+            ..report(3, End::Code(8), PmiStage::Finalized, false)
+        };
+        assert_eq!(all(&ranks)[1], "exit codes on n1: 2: signal 15, 2.0: 8");
     }
 }

@@ -4,7 +4,8 @@
 //! ApplicationMaster (AM), the container and the keys (`seat`) → it starts its warden, dials the
 //! AM and says hello (`dial`) → the AM sends the container's share of the ranks, whose program is
 //! checked (`program`) → one thread forks them all (`nursery`), those that outnumber their cores with
-//! what makes them yield (`yielding`) → their PMI lines are answered (`pmi_socket`), what they print
+//! what makes them yield (`yielding`) → their PMI lines are answered (`pmi_socket`), names and spawns
+//! that they ask for go up, and what was spawned is started beside them (`group`), what they print
 //! goes up (`output`), standard input comes down (`input`), what they use is sampled once a second
 //! (`samples`), each end is reported → the AM says leave.
 //!
@@ -26,6 +27,7 @@ mod binding;
 mod cores;
 mod dial;
 mod environment;
+mod group;
 mod input;
 mod leftovers;
 mod life;

@@ -1,7 +1,7 @@
 //! What a launcher does between hello and leave: one loop over everything that can happen.
 
-use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use job::Seat;
@@ -119,7 +119,8 @@ pub(crate) async fn live(
         client,
         heard_by,
         outbox: VecDeque::new(),
-        running: None,
+        share: None,
+        groups: BTreeMap::new(),
         stop_at: None,
         stopping: false,
         sampling: Sampling::Idle,
@@ -127,7 +128,8 @@ pub(crate) async fn live(
         tasks: JoinSet::new(),
     };
     loop {
-        let report_at = life.running.as_ref().and_then(|r| r.ranks.next_report());
+        let due = life.groups.values().filter_map(|r| r.ranks.next_report());
+        let report_at = due.min();
         tokio::select! {
             () = endings.next() => return Err(LifeError::Terminated),
             order = orders.message() => match order {
@@ -203,28 +205,37 @@ async fn join(place: &Place) -> Result<Joined, LifeError> {
     })
 }
 
-struct Running {
-    node: NodeServer,
-    ranks: Ranks,
+/// Ranks of this container that have one `MPI_COMM_WORLD`. Everything else calls them by their
+/// number in the job, `node` alone by their rank.
+pub(crate) struct Running {
+    pub(crate) group: u32,
+    /// Number of the group's rank 0.
+    pub(crate) first: u32,
+    pub(crate) node: NodeServer,
+    pub(crate) ranks: Ranks,
     /// The ApplicationMaster has been told that ranks are in MPI_Init.
-    pmi_seen: bool,
+    pub(crate) pmi_seen: bool,
+    /// Pieces of what all ranks have put, until the last one is there.
+    pub(crate) pieces: Vec<pmi::Pair>,
 }
 
-struct Life<'a> {
-    seat: Seat,
-    nursery: &'a Nursery,
-    warden: &'a Warden,
-    client: LaunchersClient<Channel>,
-    heard_by: mpsc::Sender<(u32, Heard)>,
-    outbox: VecDeque<Event>,
-    /// From the share on.
-    running: Option<Running>,
+pub(crate) struct Life<'a> {
+    pub(crate) seat: Seat,
+    pub(crate) nursery: &'a Nursery,
+    pub(crate) warden: &'a Warden,
+    pub(crate) client: LaunchersClient<Channel>,
+    pub(crate) heard_by: mpsc::Sender<(u32, Heard)>,
+    pub(crate) outbox: VecDeque<Event>,
+    /// What the job's own ranks were started with.
+    pub(crate) share: Option<Share>,
+    /// Those ranks, from the share on, as group 0; and those that were spawned.
+    pub(crate) groups: BTreeMap<u32, Running>,
     /// When patience with the ranks ends.
     stop_at: Option<Instant>,
     stopping: bool,
     sampling: Sampling,
     sent: Sent,
-    tasks: JoinSet<()>,
+    pub(crate) tasks: JoinSet<()>,
 }
 
 /// Where the sampling of the ranks is.
@@ -269,16 +280,12 @@ impl Life<'_> {
     async fn on_order(&mut self, order: Order) -> Result<(), LifeError> {
         match order {
             Order::Share(share) => {
-                if self.running.is_some() {
+                if self.share.is_some() {
                     return Err(self.confused("a second share"));
                 }
                 match self.start(share).await {
                     Ok(running) => {
-                        self.running = Some(running);
-                        self.sampling = Sampling::Due(Instant::now() + samples::INTERVAL);
-                        self.outbox.push_back(Event::Started(RanksStarted {
-                            at_us: microseconds_now(),
-                        }));
+                        self.begin(running);
                     }
                     Err(refusal) => {
                         // Those that were forked before the one that failed.
@@ -288,12 +295,22 @@ impl Life<'_> {
                 }
             }
             Order::FenceDone(done) => {
-                let puts = done.puts.into_iter().map(|put| (put.key, put.value));
-                if let Some(running) = &mut self.running {
-                    let effects = running.node.fence_done(puts.collect());
-                    self.on_effects(effects).await;
+                let Some(puts) = done.values() else {
+                    return Err(self.confused("values that cannot be read"));
+                };
+                if let Some(running) = self.groups.get_mut(&done.group) {
+                    running.pieces.extend(puts);
+                    if !done.more {
+                        let puts = std::mem::take(&mut running.pieces);
+                        let effects = running.node.fence_done(puts);
+                        self.on_effects(done.group, effects).await;
+                    }
                 }
             }
+            Order::Name(answer) => self.on_name_answer(answer).await,
+            Order::Spawned(answer) => self.on_spawn_answer(answer).await,
+            Order::Group(group) => self.start_group(group).await,
+            Order::EndGroup(end) => self.end_group(end.group).await,
             Order::Signal(forwarded) => {
                 // A number that Linux does not have means nothing to a rank.
                 if let Ok(signal) = Signal::try_from(forwarded.signal) {
@@ -313,48 +330,85 @@ impl Life<'_> {
         Ok(())
     }
 
+    /// Attends to ranks that have been started.
+    pub(crate) fn begin(&mut self, running: Running) {
+        self.outbox.push_back(Event::Started(RanksStarted {
+            at_us: microseconds_now(),
+            group: running.group,
+        }));
+        self.groups.insert(running.group, running);
+        if matches!(self.sampling, Sampling::Idle) {
+            self.sampling = Sampling::Due(Instant::now() + samples::INTERVAL);
+        }
+    }
+
     async fn start(&mut self, share: Share) -> Result<Running, Refusal> {
         let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
         program::check(&share, &folder)?;
+        let programs = program::of(&share);
+        let appnums = programs
+            .iter()
+            .flat_map(|run| run.ranks.iter().map(|&rank| (rank, run.appnum)));
         let node = NodeServer::new(Job {
             size: share.size,
             ranks: share.ranks.clone(),
             kvs_name: share.kvs_name.clone(),
             process_mapping: share.process_mapping.clone(),
+            appnums: appnums.collect(),
+            ..Job::default()
         })
         .map_err(|error| Refusal {
             sentence: format!("{}: {error}", node_facts::hostname()),
             exit_code: i32::from(Exit::Lost.code()),
+            group: 0,
         })?;
-        let appnums = program::of(&share)
-            .into_iter()
-            .flat_map(|(appnum, _, ranks)| ranks.into_iter().map(move |rank| (rank, appnum)));
-        let node = node.with_appnums(appnums.collect());
         self.warden.note_space(&share.kvs_name);
-        let names: Vec<&str> = program::of(&share)
-            .into_iter()
-            .map(|(_, program, _)| program.file.as_str())
-            .collect();
-        let not_started = |error| program::not_started(&names.join(" or "), &error);
-        let ranks = ranks::fork(&share, &self.seat.container, &folder, self.nursery)
-            .await
-            .and_then(|forked| forked.attend(&self.client, &self.heard_by, &mut self.tasks))
-            .map_err(not_started)?;
+        let ranks = self.fork(&share, &programs, &folder, 0).await?;
+        self.share = Some(share);
         Ok(Running {
+            group: 0,
+            first: 0,
             node,
             ranks,
             pmi_seen: false,
+            pieces: Vec::new(),
         })
     }
 
+    /// Starts ranks, and the tasks that serve them.
+    pub(crate) async fn fork(
+        &mut self,
+        share: &Share,
+        programs: &[program::Run<'_>],
+        folder: &Path,
+        first: u32,
+    ) -> Result<Ranks, Refusal> {
+        let names: Vec<&str> = (programs.iter())
+            .map(|run| run.program.file.as_str())
+            .collect();
+        ranks::fork(
+            share,
+            programs,
+            &self.seat.container,
+            folder,
+            self.nursery,
+            first,
+        )
+        .await
+        .and_then(|forked| forked.attend(&self.client, &self.heard_by, &mut self.tasks))
+        .map_err(|error| program::not_started(&names.join(" or "), &error))
+    }
+
     async fn on_heard(&mut self, rank: u32, heard: Heard) {
-        let Some(running) = &mut self.running else {
+        let Some(running) = self.of(rank) else {
             return;
         };
         match heard {
             Heard::Line(line) => {
-                let effects = running.node.on_line(rank, &line);
-                self.on_effects(effects).await;
+                let group = running.group;
+                let own = rank.saturating_sub(running.first);
+                let effects = running.node.on_line(own, &line);
+                self.on_effects(group, effects).await;
             }
             Heard::TooLong => self.on_broken(rank, &pmi::LineTooLong.to_string()).await,
             Heard::Closed => {
@@ -364,13 +418,21 @@ impl Life<'_> {
         }
     }
 
-    async fn on_effects(&mut self, effects: Vec<Effect>) {
+    /// The group that a rank is of.
+    pub(crate) fn of(&mut self, rank: u32) -> Option<&mut Running> {
+        let mut groups = self.groups.values_mut();
+        groups.find(|running| running.ranks.has(rank))
+    }
+
+    pub(crate) async fn on_effects(&mut self, group: u32, effects: Vec<Effect>) {
         for effect in effects {
-            let Some(running) = &mut self.running else {
+            let Some(running) = self.groups.get_mut(&group) else {
                 return;
             };
+            let first = running.first;
             match effect {
                 Effect::Reply { rank, line } => {
+                    let rank = first.saturating_add(rank);
                     if !running.ranks.reply(rank, line) {
                         self.on_broken(rank, "it does not read the answers to its requests")
                             .await;
@@ -380,6 +442,7 @@ impl Life<'_> {
                     let puts = puts.into_iter().map(|(key, value)| KeyValue { key, value });
                     self.outbox.push_back(Event::Fence(Fence {
                         puts: puts.collect(),
+                        group,
                     }));
                 }
                 Effect::Abort {
@@ -387,6 +450,7 @@ impl Life<'_> {
                     exit_code,
                     message,
                 } => {
+                    let rank = first.saturating_add(rank);
                     if running.ranks.abort(rank) {
                         self.outbox.push_back(Event::Abort(Abort {
                             rank,
@@ -399,17 +463,25 @@ impl Life<'_> {
                     // Each rank's stage is asked for when its end is reported.
                     if stage == Stage::Initialized && !running.pmi_seen {
                         running.pmi_seen = true;
-                        self.outbox.push_back(Event::PmiSeen(PmiSeen {}));
+                        self.outbox.push_back(Event::PmiSeen(PmiSeen { group }));
                     }
                 }
-                Effect::Broken { rank, sentence } => self.on_broken(rank, &sentence).await,
+                Effect::Name { rank, request } => {
+                    self.ask_name(first.saturating_add(rank), request);
+                }
+                Effect::Spawn { rank, request } => {
+                    self.ask_spawn(first.saturating_add(rank), request);
+                }
+                Effect::Broken { rank, sentence } => {
+                    self.on_broken(first.saturating_add(rank), &sentence).await;
+                }
             }
         }
     }
 
     /// Ends a rank that breaks the protocol. The others go on until the AM stops them.
     async fn on_broken(&mut self, rank: u32, sentence: &str) {
-        let Some(running) = &mut self.running else {
+        let Some(running) = self.of(rank) else {
             return;
         };
         if running.ranks.abort(rank) {
@@ -423,7 +495,7 @@ impl Life<'_> {
 
     /// Sends what has changed, or looks again.
     fn sample(&mut self, look: Option<Look>) {
-        let over = self.running.as_ref().is_none_or(|r| r.ranks.all_ended());
+        let over = self.all_ended();
         self.sampling = match look {
             _ if over => Sampling::Idle,
             Some(look) => {
@@ -446,24 +518,32 @@ impl Life<'_> {
     }
 
     async fn on_ended(&mut self, ended: Vec<crate::nursery::Ended>) {
-        if let Some(running) = &mut self.running {
-            running.ranks.ended(ended, self.stopping);
+        for running in self.groups.values_mut() {
+            running.ranks.ended(&ended, self.stopping);
         }
         self.report();
         self.sweep_if_over().await;
     }
 
     fn report(&mut self) {
-        if let Some(running) = &mut self.running {
+        for running in self.groups.values_mut() {
             let reports = running.ranks.reports(&running.node);
             self.outbox.extend(reports);
         }
+        // Of spawned ranks whose ends are told nothing is left to do.
+        self.groups
+            .retain(|&group, running| group == 0 || !running.ranks.all_reported());
+    }
+
+    fn all_ended(&self) -> bool {
+        self.groups
+            .values()
+            .all(|running| running.ranks.all_ended())
     }
 
     /// The job is to end and no rank is left: neither should be what they started.
     async fn sweep_if_over(&mut self) {
-        let over = self.running.as_ref().is_none_or(|r| r.ranks.all_ended());
-        if self.stopping && over {
+        if self.stopping && self.all_ended() {
             self.sweep().await;
         }
     }
@@ -472,8 +552,8 @@ impl Life<'_> {
         self.stop_at = None;
         self.stopping = false;
         let ended = self.nursery.sweep().await;
-        if let Some(running) = &mut self.running {
-            running.ranks.ended(ended, true);
+        for running in self.groups.values_mut() {
+            running.ranks.ended(&ended, true);
         }
         self.report();
     }

@@ -23,9 +23,17 @@ const MACHINES: [(u16, &str, &str); 6] = [
     (243, "riscv64", "RISC-V"),
 ];
 
-/// The programs of a share, each with its place among those of the job and the ranks that run it
-/// here; those that none runs here are left out.
-pub(crate) fn of(share: &Share) -> Vec<(u32, &Program, Vec<u32>)> {
+/// A program and the ranks that run it here.
+#[derive(Debug)]
+pub(crate) struct Run<'a> {
+    /// Its place among those of the job or of the spawn.
+    pub(crate) appnum: u32,
+    pub(crate) program: &'a Program,
+    pub(crate) ranks: Vec<u32>,
+}
+
+/// The programs of a share; those that no rank runs here are left out.
+pub(crate) fn of(share: &Share) -> Vec<Run<'_>> {
     let mut begin = 0u32;
     let mut found = Vec::new();
     for (program, appnum) in share.programs.iter().zip(0..) {
@@ -33,7 +41,11 @@ pub(crate) fn of(share: &Share) -> Vec<(u32, &Program, Vec<u32>)> {
         let ranks = share.ranks.iter().copied();
         let own: Vec<u32> = ranks.filter(|rank| (begin..end).contains(rank)).collect();
         if !own.is_empty() {
-            found.push((appnum, program, own));
+            found.push(Run {
+                appnum,
+                program,
+                ranks: own,
+            });
         }
         begin = end;
     }
@@ -47,7 +59,7 @@ pub(crate) fn of(share: &Share) -> Vec<(u32, &Program, Vec<u32>)> {
 /// The refusal to send: one sentence with host, file, value and what to do.
 pub(crate) fn check(share: &Share, folder: &Path) -> Result<(), Refusal> {
     let programs = of(share);
-    let with_one: usize = programs.iter().map(|(.., ranks)| ranks.len()).sum();
+    let with_one: usize = programs.iter().map(|run| run.ranks.len()).sum();
     if with_one < share.ranks.len() {
         return Err(Refusal {
             sentence: format!(
@@ -55,20 +67,23 @@ pub(crate) fn check(share: &Share, folder: &Path) -> Result<(), Refusal> {
                 node_facts::hostname()
             ),
             exit_code: i32::from(Exit::Lost.code()),
+            group: 0,
         });
     }
     programs
         .into_iter()
-        .try_for_each(|(_, program, _)| check_one(program, folder))
+        .try_for_each(|run| check_one(run.program, folder))
 }
 
-fn check_one(program: &Program, folder: &Path) -> Result<(), Refusal> {
+/// The same for one program.
+pub(crate) fn check_one(program: &Program, folder: &Path) -> Result<(), Refusal> {
     let host = node_facts::hostname();
     let name = &program.file;
     let path = folder.join(name);
     let refuse = |exit: Exit, sentence: String| Refusal {
         sentence: format!("{host}: {sentence}"),
         exit_code: i32::from(exit.code()),
+        group: 0,
     };
     let metadata = match std::fs::metadata(&path) {
         Ok(metadata) => metadata,
@@ -155,6 +170,7 @@ pub(crate) fn not_started(program: &str, error: &std::io::Error) -> Refusal {
     Refusal {
         sentence: format!("{host}: {program} could not be started: {error}; {hint}"),
         exit_code: i32::from(exit.code()),
+        group: 0,
     }
 }
 
@@ -231,7 +247,7 @@ mod tests {
         share.ranks = vec![0, 2, 3, 4];
         let found: Vec<(u32, &str, Vec<u32>)> = of(&share)
             .into_iter()
-            .map(|(appnum, program, ranks)| (appnum, program.file.as_str(), ranks))
+            .map(|run| (run.appnum, run.program.file.as_str(), run.ranks))
             .collect();
         assert_eq!(
             found,

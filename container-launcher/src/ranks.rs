@@ -28,7 +28,7 @@ use crate::nursery::{Ended, Nursery};
 use crate::out_of_memory::Kills;
 use crate::output::{self, Origin, Pump};
 use crate::pmi_socket::{self, Heard};
-use crate::program;
+use crate::program::Run;
 use crate::say;
 use crate::spawn::Plan;
 use crate::yielding::{self, Shim};
@@ -66,19 +66,24 @@ struct Rank {
 pub(crate) struct Ranks {
     /// Before the first of them ran.
     kills: Kills,
+    /// Number of their group's rank 0.
+    first: u32,
     ranks: BTreeMap<u32, Rank>,
 }
 
-/// Forks all ranks of the share.
+/// Forks the ranks of a share, which are called by their numbers in the job; `first` is that of their
+/// group's rank 0.
 ///
 /// # Errors
 ///
 /// The first that could not be started; those before it may run.
 pub(crate) async fn fork(
     share: &Share,
+    programs: &[Run<'_>],
     container: &str,
     folder: &Path,
     nursery: &Nursery,
+    first: u32,
 ) -> std::io::Result<Forked> {
     let yields = yielding::applies(share.yielding(), share.ranks.len(), Cores::usable());
     let shim = if yields { shim(folder) } else { None };
@@ -90,23 +95,25 @@ pub(crate) async fn fork(
     let kills = Kills::so_far();
     let sets = binding::sets(&share.binding.unwrap_or_default());
     let mut ends = Vec::new();
-    let programs = program::of(share)
-        .into_iter()
-        .flat_map(|(_, program, ranks)| {
-            let common = environment::common(
-                std::env::vars_os(),
-                share,
-                program,
-                container,
-                folder,
-                cross_memory,
-                yielding,
-            );
-            let (common, args) = (Arc::new(common), Arc::from(program.args.clone()));
-            let with = move |rank| (rank, program, Arc::clone(&common), Arc::clone(&args));
-            ranks.into_iter().map(with)
-        });
+    let programs = programs.iter().flat_map(|run| {
+        let mut common = environment::common(
+            std::env::vars_os(),
+            share,
+            run.program,
+            container,
+            folder,
+            cross_memory,
+            yielding,
+        );
+        if first > 0 {
+            common.insert("PMI_SPAWNED".into(), "1".into());
+        }
+        let (common, args) = (Arc::new(common), Arc::from(run.program.args.clone()));
+        let with = move |&rank| (rank, run.program, Arc::clone(&common), Arc::clone(&args));
+        run.ranks.iter().map(with)
+    });
     for (local_rank, (rank, program, environment, args)) in programs.enumerate() {
+        let pmi_rank = rank.saturating_sub(first);
         let (rank_stdin, stdin) = if rank == 0 && share.input {
             let (reader, writer) = std::io::pipe()?;
             (Some(reader), Some(writer))
@@ -119,12 +126,13 @@ pub(crate) async fn fork(
         let (pmi, rank_pmi) = UnixStream::pair()?;
         let plan = Plan {
             rank,
+            pmi_rank,
             local_rank,
             program: path(program, folder),
             folder: (!program.folder.is_empty()).then(|| folder.join(&program.folder)),
             args,
             environment,
-            own: environment::of_rank(rank, local_rank, program),
+            own: environment::of_rank(pmi_rank, local_rank, program),
             waits: waits.clone(),
             processors: sets
                 .get(local_rank.checked_rem(sets.len()).unwrap_or(0))
@@ -150,6 +158,7 @@ pub(crate) async fn fork(
     };
     Ok(Forked {
         kills,
+        first,
         ends,
         origin,
     })
@@ -181,6 +190,7 @@ fn shim(folder: &Path) -> Option<Shim> {
 /// Ranks that run but are not yet listened to.
 pub(crate) struct Forked {
     kills: Kills,
+    first: u32,
     ends: Vec<Ends>,
     origin: Origin,
 }
@@ -242,6 +252,7 @@ impl Forked {
         }
         Ok(Ranks {
             kills: self.kills,
+            first: self.first,
             ranks,
         })
     }
@@ -274,14 +285,34 @@ impl Ranks {
     }
 
     /// Notes who was reaped, and whether that was after the order to stop.
-    pub(crate) fn ended(&mut self, ended: Vec<Ended>, stopped: bool) {
-        for end in ended {
+    pub(crate) fn ended(&mut self, ended: &[Ended], stopped: bool) {
+        for &end in ended {
             if let Some(state) = self.ranks.get_mut(&end.rank) {
                 state.gone.cancel();
                 state.stopped = stopped;
                 state.ended = Some((end, Instant::now() + LAST_WORDS_MAX));
             }
         }
+    }
+
+    /// All are gone, and it was told.
+    pub(crate) fn all_reported(&self) -> bool {
+        self.ranks.values().all(|state| state.reported)
+    }
+
+    /// How many still run.
+    pub(crate) fn alive(&self) -> usize {
+        let alive = self.ranks.values().filter(|state| state.ended.is_none());
+        alive.count()
+    }
+
+    /// Their numbers.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
+        self.ranks.keys().copied()
+    }
+
+    pub(crate) fn has(&self, rank: u32) -> bool {
+        self.ranks.contains_key(&rank)
     }
 
     /// All are gone and reaped.
@@ -310,7 +341,7 @@ impl Ranks {
                 continue;
             }
             state.reported = true;
-            let stage = match node.stage(rank) {
+            let stage = match node.stage(rank.saturating_sub(self.first)) {
                 Stage::Silent => PmiStage::Silent,
                 Stage::Initialized => PmiStage::Initialized,
                 Stage::Finalized => PmiStage::Finalized,

@@ -24,7 +24,10 @@ const SIGNAL_MAX: i32 = 64;
 
 /// Everything that a rank is started with.
 pub(crate) struct Plan {
+    /// Its number in the job.
     pub(crate) rank: u32,
+    /// Its number in its `MPI_COMM_WORLD`.
+    pub(crate) pmi_rank: u32,
     /// Its place among the ranks of this container.
     pub(crate) local_rank: usize,
     /// Its path; a relative one begins in the launcher's working directory.
@@ -61,7 +64,7 @@ pub(crate) fn spawn(plan: Plan) -> std::io::Result<Pid> {
         .envs(plan.environment.iter())
         .envs(plan.own)
         .env("PMI_FD", pmi_fd.to_string())
-        .env("PMI_RANK", plan.rank.to_string())
+        .env("PMI_RANK", plan.pmi_rank.to_string())
         .env("MPI_LOCALRANKID", plan.local_rank.to_string())
         .stdin(plan.stdin.map_or_else(Stdio::null, Stdio::from))
         .stdout(plan.stdout)

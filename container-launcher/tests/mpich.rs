@@ -10,7 +10,7 @@ use std::process::Command;
 use job::wire::launcher_event::Event;
 use job::wire::launcher_order::Order;
 use job::wire::rank_ended::How;
-use job::wire::{Abort, FenceDone, KeyValue, PmiStage, RankEnded, Share, Yielding};
+use job::wire::{Abort, FenceDone, PmiStage, RankEnded, Share, Yielding};
 use pmi::{Exchange, process_mapping};
 use support::{Appmaster, Launcher, Link, share, with};
 
@@ -109,14 +109,10 @@ async fn two_nodes(am: &mut Appmaster, args: &[&str]) -> Outcome {
             Event::Fence(fence) => {
                 let puts = fence.puts.into_iter().map(|put| (put.key, put.value));
                 if let Some(union) = exchange.on_fence(index, puts.collect()).unwrap() {
-                    let pair = |(key, value): &(String, String)| KeyValue {
-                        key: key.clone(),
-                        value: value.clone(),
-                    };
-                    let puts: Vec<KeyValue> = union.iter().map(pair).collect();
-                    for link in [&first, &second] {
-                        let done = FenceDone { puts: puts.clone() };
-                        link.order(Order::FenceDone(done)).await;
+                    for done in FenceDone::pieces(0, union) {
+                        for link in [&first, &second] {
+                            link.order(Order::FenceDone(done.clone())).await;
+                        }
                     }
                 }
             }

@@ -126,8 +126,10 @@ async fn a_barrier_passes_while_output_stands_still() {
             panic!("no barrier");
         };
         assert_eq!(fence.puts[0].key, format!("k{number}"));
-        let done = job::wire::FenceDone { puts: fence.puts };
-        link.order(Order::FenceDone(done)).await;
+        let puts = fence.puts.into_iter().map(|put| (put.key, put.value));
+        for done in job::wire::FenceDone::pieces(0, puts.collect()) {
+            link.order(Order::FenceDone(done)).await;
+        }
     }
     assert_eq!(link.ended().await.how, Some(How::ExitCode(4)));
 }

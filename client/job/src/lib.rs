@@ -13,6 +13,7 @@ pub mod arenas;
 pub mod description;
 pub mod exit;
 pub mod explain;
+mod fence;
 pub mod link;
 pub mod report;
 pub mod role;

@@ -74,8 +74,12 @@ pub struct Phases {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RankReport {
-    /// Its number.
+    /// Its number in the job: those of spawned processes follow the job's own.
     pub rank: u32,
+    /// 0 for the job's own ranks, else the spawned group that it is of, from 1.
+    pub group: u32,
+    /// Its rank in the `MPI_COMM_WORLD` of its group.
+    pub group_rank: u32,
     /// Where it ran.
     pub host: String,
     /// Its exit code, if it returned one.

@@ -13,20 +13,25 @@
 //! Invariants: nothing here does I/O, reads a clock or panics on what a rank or a peer sends; every
 //! key, value, line and exchange has a bound that is checked before it is stored.
 //!
-//! What MPICH 4 and 5 ask of PMI-1 is here. The name service and spawning new processes are
-//! answered with an error that MPI hands to the program. The version offered is 1.1, so that
-//! MPICH 5 does not try barriers over groups of ranks, which 1.2 added.
+//! What MPICH 4 and 5 ask of PMI-1 is here. Names and spawns concern the whole job: they come out as
+//! [`Effect::Name`] and [`Effect::Spawn`], and the rank waits for [`NodeServer::name_answer`] or
+//! [`NodeServer::spawn_answer`]. Each spawned group of processes has servers, barriers and a
+//! key-value space of its own. The version offered is 1.1, so that MPICH 5 does not try barriers
+//! over groups of ranks, which 1.2 added. The universe size is said to be unknown, as MPICH's own
+//! process manager says unless it is told one.
 
 mod exchange;
 mod lines;
 mod mapping;
 mod node;
+mod spawn;
 mod text;
 
 pub use exchange::{Exchange, ExchangeError};
 pub use lines::{LineTooLong, Lines};
-pub use mapping::process_mapping;
-pub use node::{Effect, Job, JobError, NodeServer, Stage};
+pub use mapping::{mapping_of_blocks, process_mapping};
+pub use node::{Effect, Job, JobError, NameRequest, NodeServer, Stage};
+pub use spawn::{SpawnCommand, SpawnRequest};
 pub use text::{Command, LineError};
 
 /// Longest key, bytes. What MPICH's own process manager allows and announces.
@@ -41,6 +46,9 @@ pub const LINE_MAX: usize = 64 * 1024;
 /// Most bytes of keys and values that one barrier may carry, over all nodes. A thousand nodes of
 /// 64 ranks with two values of 500 bytes each fit.
 pub const EXCHANGE_MAX: usize = 64 * 1024 * 1024;
+/// Most bytes of keys and values that a group of ranks may keep: as many as one barrier may carry,
+/// twice, since an MPI library puts nearly all it has before its first barrier.
+pub const SPACE_MAX: usize = 2 * EXCHANGE_MAX;
 
 /// A key and its value.
 pub type Pair = (String, String);

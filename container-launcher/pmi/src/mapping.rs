@@ -10,10 +10,21 @@ use crate::VALUE_MAX;
 /// out by exchanging host names.
 #[must_use]
 pub fn process_mapping(ranks: &[u32]) -> String {
+    let used = ranks.iter().filter(|&&count| count > 0);
+    let blocks: Vec<(usize, u32)> = used.copied().enumerate().collect();
+    mapping_of_blocks(&blocks)
+}
+
+/// The same for ranks that come back to a node: consecutive ranks on each node, as (node, ranks).
+/// Nodes are numbered from 0 without gaps.
+#[must_use]
+pub fn mapping_of_blocks(runs: &[(usize, u32)]) -> String {
     let mut blocks: Vec<(usize, usize, u32)> = Vec::new();
-    for (node, &count) in ranks.iter().filter(|&&count| count > 0).enumerate() {
+    for &(node, count) in runs {
         match blocks.last_mut() {
-            Some((_, nodes, ranks)) if *ranks == count => *nodes += 1,
+            Some((first, nodes, ranks)) if *ranks == count && *first + *nodes == node => {
+                *nodes += 1;
+            }
             _ => blocks.push((node, 1, count)),
         }
     }
@@ -49,6 +60,14 @@ mod tests {
             ranks.extend(std::iter::repeat_n(u32::try_from(count).unwrap(), nodes));
         }
         ranks
+    }
+
+    #[test]
+    fn ranks_may_come_back_to_a_node() {
+        assert_eq!(
+            mapping_of_blocks(&[(0, 1), (1, 1), (0, 1)]),
+            "(vector,(0,2,1),(0,1,1))"
+        );
     }
 
     #[test]

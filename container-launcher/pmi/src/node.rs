@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
+use crate::spawn::{Incoming, SpawnRequest, Step};
 use crate::text::{Command, shown, write};
-use crate::{EXCHANGE_MAX, KEY_MAX, KVS_NAME_MAX, LINE_MAX, Pair, VALUE_MAX};
+use crate::{EXCHANGE_MAX, KEY_MAX, KVS_NAME_MAX, LINE_MAX, Pair, SPACE_MAX, VALUE_MAX};
 
 /// What the ranks of one node need to know about the job.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Job {
     /// Ranks in the whole job.
     pub size: u32,
@@ -23,6 +24,37 @@ pub struct Job {
     pub kvs_name: String,
     /// Value of `PMI_process_mapping`; empty: the ranks find out themselves.
     pub process_mapping: String,
+    /// Which of the job's programs a rank runs, counted from 0; a rank that is not here runs the
+    /// first.
+    pub appnums: BTreeMap<u32, u32>,
+    /// What the key-value space begins with.
+    pub preputs: Vec<Pair>,
+}
+
+/// What a rank asks of the job's name service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NameRequest {
+    /// Make a port known under a name.
+    Publish {
+        /// The name.
+        service: String,
+        /// The port.
+        port: String,
+    },
+    /// Which port has this name?
+    Lookup(String),
+    /// Forget a name.
+    Unpublish(String),
+}
+
+impl NameRequest {
+    const fn answer(&self) -> &'static str {
+        match self {
+            Self::Publish { .. } => "publish_result",
+            Self::Lookup(_) => "lookup_result",
+            Self::Unpublish(_) => "unpublish_result",
+        }
+    }
 }
 
 /// A [`Job`] that cannot be served.
@@ -47,6 +79,9 @@ pub enum JobError {
         name: String,
     },
 }
+
+/// Name of the answer to a request to spawn.
+const SPAWN_RESULT: &str = "spawn_result";
 
 /// How far a rank got. MPI is in use between the two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,6 +110,20 @@ pub enum Effect {
     Fence {
         /// What was put since the last one, ordered by key.
         puts: Vec<Pair>,
+    },
+    /// The rank asks the name service; [`NodeServer::name_answer`] answers.
+    Name {
+        /// Who.
+        rank: u32,
+        /// What.
+        request: NameRequest,
+    },
+    /// The rank wants new processes; [`NodeServer::spawn_answer`] answers.
+    Spawn {
+        /// Who.
+        rank: u32,
+        /// Which.
+        request: SpawnRequest,
     },
     /// The rank asks to end the job, as `MPI_Abort` does.
     Abort {
@@ -106,17 +155,10 @@ struct Rank {
     stage: Stage,
     in_barrier: bool,
     broken: bool,
-    /// The request of several lines that is being received.
-    spawn: Option<Spawn>,
-}
-
-/// What has to be remembered of a request to spawn processes. A call of MPI for several programs
-/// comes as `total` requests, numbered from 1, of which only the last is answered.
-#[derive(Debug, Default)]
-struct Spawn {
-    bytes: usize,
-    total: u32,
-    number: u32,
+    /// The request to spawn that is being received.
+    incoming: Option<Incoming>,
+    /// What the job is asked on its behalf, by the name of the answer.
+    asked: Option<&'static str>,
 }
 
 /// The process manager of one node, as the ranks see it.
@@ -125,23 +167,18 @@ pub struct NodeServer {
     size: u32,
     kvs_name: String,
     ranks: BTreeMap<u32, Rank>,
-    /// Place of a rank's program among the programs of the job, where that is not the first.
-    appnums: BTreeMap<u32, u32>,
     /// All values known on this node.
     space: BTreeMap<String, String>,
     /// Those put here since the last barrier.
     puts: BTreeMap<String, String>,
     puts_bytes: usize,
+    /// Of `space`, keys and values.
+    space_bytes: usize,
     fence_open: bool,
+    appnums: BTreeMap<u32, u32>,
 }
 
 impl NodeServer {
-    /// With several programs in the job: the place of each rank's program among them, from 0.
-    #[must_use]
-    pub fn with_appnums(self, appnums: BTreeMap<u32, u32>) -> Self {
-        Self { appnums, ..self }
-    }
-
     /// Ready for the first line.
     ///
     /// # Errors
@@ -153,6 +190,8 @@ impl NodeServer {
             ranks: named,
             kvs_name,
             process_mapping,
+            appnums,
+            preputs,
         } = job;
         let mut ranks = BTreeMap::new();
         for rank in named {
@@ -167,15 +206,17 @@ impl NodeServer {
         if kvs_name.is_empty() || kvs_name.len() > KVS_NAME_MAX || blank {
             return Err(JobError::KvsName { name: kvs_name });
         }
-        let mut space = BTreeMap::new();
+        let mut space: BTreeMap<String, String> = preputs.into_iter().collect();
         if !process_mapping.is_empty() && process_mapping.len() < VALUE_MAX {
             space.insert("PMI_process_mapping".to_owned(), process_mapping);
         }
+        let space_bytes = space.iter().map(|(key, value)| key.len() + value.len());
         Ok(Self {
+            space_bytes: space_bytes.sum(),
+            appnums,
             size,
             kvs_name,
             ranks,
-            appnums: BTreeMap::new(),
             space,
             puts: BTreeMap::new(),
             puts_bytes: 0,
@@ -204,7 +245,7 @@ impl NodeServer {
                 format!("it sent a line of more than {LINE_MAX} bytes"),
             );
         }
-        if state.spawn.is_some() || line.starts_with(b"mcmd=") {
+        if state.incoming.is_some() || line.starts_with(b"mcmd=") {
             return self.on_multi_line(rank, line);
         }
         if line.is_empty() {
@@ -224,16 +265,101 @@ impl NodeServer {
             return Vec::new();
         }
         self.fence_open = false;
-        self.space.extend(
-            puts.into_iter()
-                .filter(|(key, value)| key.len() <= KEY_MAX && value.len() <= VALUE_MAX),
-        );
+        for (key, value) in puts {
+            if key.len() <= KEY_MAX && value.len() <= VALUE_MAX {
+                self.insert(key, value);
+            }
+        }
+        if self.space_bytes > SPACE_MAX {
+            let rank = self.ranks.keys().next().copied().unwrap_or(0);
+            return self.broken(
+                rank,
+                format!("all ranks together put more than {SPACE_MAX} bytes of keys and values"),
+            );
+        }
         let mut effects = Vec::with_capacity(self.ranks.len());
         for (&rank, state) in &mut self.ranks {
             state.in_barrier = false;
             effects.push(reply(rank, "barrier_out", &[("rc", "0")]));
         }
         effects
+    }
+
+    fn insert(&mut self, key: String, value: String) {
+        self.space_bytes = self
+            .space_bytes
+            .saturating_add(key.len())
+            .saturating_add(value.len());
+        let key_bytes = key.len();
+        if let Some(old) = self.space.insert(key, value) {
+            self.space_bytes = self.space_bytes.saturating_sub(key_bytes + old.len());
+        }
+    }
+
+    /// The name service's answer to [`Effect::Name`]: the port of a look-up, nothing of others, or why
+    /// not.
+    #[must_use]
+    pub fn name_answer(&mut self, rank: u32, answer: Result<&str, &str>) -> Vec<Effect> {
+        let Some(asked) = self.take_asked(rank) else {
+            return Vec::new();
+        };
+        let line = match answer {
+            Ok("") => reply(rank, asked, &[("rc", "0"), ("msg", "success")]),
+            Ok(port) => reply(
+                rank,
+                asked,
+                &[("rc", "0"), ("msg", "success"), ("port", port)],
+            ),
+            // Greater than 0, as MPICH's own process manager has it.
+            Err(why) => reply(rank, asked, &[("rc", "1"), ("msg", why)]),
+        };
+        vec![line]
+    }
+
+    /// The job's answer to [`Effect::Spawn`]: all processes run, or why not.
+    #[must_use]
+    pub fn spawn_answer(&mut self, rank: u32, answer: Result<(), &str>) -> Vec<Effect> {
+        let Some(asked) = self.take_asked(rank) else {
+            return Vec::new();
+        };
+        // Without `errcodes` they are all 0. With one that is not, MPICH would give the program a
+        // communicator that cannot be used, and wait for ever where the program ignores the codes.
+        vec![match answer {
+            Ok(()) => reply(rank, asked, &[("rc", "0")]),
+            Err(why) => refused(rank, asked, why),
+        }]
+    }
+
+    fn take_asked(&mut self, rank: u32) -> Option<&'static str> {
+        self.ranks.get_mut(&rank)?.asked.take()
+    }
+
+    /// Notes that the rank waits for an answer of the job.
+    fn ask(&mut self, rank: u32, answer: &'static str, effect: Effect) -> Vec<Effect> {
+        match self.ranks.get_mut(&rank) {
+            Some(state) if state.asked.is_none() => {
+                state.asked = Some(answer);
+                vec![effect]
+            }
+            _ => self.broken(rank, "it asked again before it was answered".to_owned()),
+        }
+    }
+
+    fn name(&mut self, rank: u32, command: &Command) -> Vec<Effect> {
+        let service = command.value("service").map(str::to_owned);
+        let request = match (command.name(), service, command.value("port")) {
+            ("publish_name", Some(service), Some(port)) => NameRequest::Publish {
+                service,
+                port: port.to_owned(),
+            },
+            ("lookup_name", Some(service), _) => NameRequest::Lookup(service),
+            ("unpublish_name", Some(service), _) => NameRequest::Unpublish(service),
+            (name, ..) => {
+                let answer = name.replace("_name", "_result");
+                return vec![refused(rank, &answer, "service_or_port_is_missing")];
+            }
+        };
+        self.ask(rank, request.answer(), Effect::Name { rank, request })
     }
 
     fn on_command(&mut self, rank: u32, command: &Command) -> Vec<Effect> {
@@ -265,11 +391,7 @@ impl NodeServer {
                 vec![reply(rank, "appnum", &[("appnum", &appnum), ("rc", "0")])]
             }
             "get_universe_size" => {
-                vec![reply(
-                    rank,
-                    "universe_size",
-                    &[("size", &size), ("rc", "0")],
-                )]
+                vec![reply(rank, "universe_size", &[("size", "-1"), ("rc", "0")])]
             }
             "get_my_kvsname" => vec![reply(
                 rank,
@@ -290,24 +412,8 @@ impl NodeServer {
                 exit_code: command.number("exitcode").unwrap_or(1),
                 message: command.value("message").unwrap_or_default().to_owned(),
             }],
-            "publish_name" => vec![refused(
-                rank,
-                "publish_result",
-                "publishing_names_is_not_offered",
-            )],
-            "unpublish_name" => {
-                vec![refused(
-                    rank,
-                    "unpublish_result",
-                    "publishing_names_is_not_offered",
-                )]
-            }
-            "lookup_name" => vec![refused(
-                rank,
-                "lookup_result",
-                "publishing_names_is_not_offered",
-            )],
-            "spawn" => vec![refused(rank, "spawn_result", "spawning_is_not_offered")],
+            "publish_name" | "lookup_name" | "unpublish_name" => self.name(rank, command),
+            "spawn" => vec![refused(rank, "spawn_result", "a_spawn_has_several_lines")],
             unknown => vec![refused(rank, unknown, "unknown_command")],
         }
     }
@@ -371,9 +477,12 @@ impl NodeServer {
         if bytes > EXCHANGE_MAX {
             return put_refused("too_many_values_before_a_barrier");
         }
+        if self.space_bytes > SPACE_MAX {
+            return put_refused("the_key-value_space_is_full");
+        }
         self.puts_bytes = bytes;
         self.puts.insert(key.to_owned(), value.to_owned());
-        self.space.insert(key.to_owned(), value.to_owned());
+        self.insert(key.to_owned(), value.to_owned());
         reply(rank, "put_result", &[("rc", "0"), ("msg", "success")])
     }
 
@@ -456,30 +565,24 @@ impl NodeServer {
         let Some(state) = self.ranks.get_mut(&rank) else {
             return Vec::new();
         };
-        let spawn = state.spawn.get_or_insert_default();
-        spawn.bytes = spawn.bytes.saturating_add(line.len());
-        if spawn.bytes > LINE_MAX {
-            let sentence = format!(
-                "it sent a request of more than {LINE_MAX} bytes, at {:?}",
-                shown(line)
-            );
-            return self.broken(rank, sentence);
+        match state.incoming.get_or_insert_default().on_line(line) {
+            Step::More => Vec::new(),
+            Step::Done(request) => {
+                state.incoming = None;
+                self.ask(rank, SPAWN_RESULT, Effect::Spawn { rank, request })
+            }
+            Step::Refused(why) => {
+                state.incoming = None;
+                vec![refused(rank, SPAWN_RESULT, why)]
+            }
+            Step::TooLong => {
+                let sentence = format!(
+                    "it sent a request of more than {LINE_MAX} bytes, at {:?}",
+                    shown(line)
+                );
+                self.broken(rank, sentence)
+            }
         }
-        if line == b"endcmd" {
-            let last = spawn.number >= spawn.total;
-            state.spawn = None;
-            return if last {
-                vec![refused(rank, "spawn_result", "spawning_is_not_offered")]
-            } else {
-                Vec::new()
-            };
-        }
-        if let Some(total) = line.strip_prefix(b"totspawns=") {
-            spawn.total = number(total);
-        } else if let Some(sofar) = line.strip_prefix(b"spawnssofar=") {
-            spawn.number = number(sofar);
-        }
-        Vec::new()
     }
 
     fn broken(&mut self, rank: u32, sentence: String) -> Vec<Effect> {
@@ -499,14 +602,6 @@ fn reply(rank: u32, command: &str, arguments: &[(&str, &str)]) -> Effect {
 
 fn refused(rank: u32, command: &str, why: &str) -> Effect {
     reply(rank, command, &[("rc", "-1"), ("msg", why)])
-}
-
-/// 0 for what is no number.
-fn number(text: &[u8]) -> u32 {
-    std::str::from_utf8(text)
-        .ok()
-        .and_then(|text| text.trim().parse().ok())
-        .unwrap_or(0)
 }
 
 #[cfg(test)]

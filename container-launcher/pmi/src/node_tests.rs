@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, VecDeque};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Exchange, process_mapping};
+use crate::{Exchange, SpawnCommand, process_mapping};
 
 fn server(size: u32, ranks: &[u32]) -> NodeServer {
     NodeServer::new(Job {
@@ -11,6 +11,7 @@ fn server(size: u32, ranks: &[u32]) -> NodeServer {
         ranks: ranks.to_vec(),
         kvs_name: "kvs_1".to_owned(),
         process_mapping: process_mapping(&[size]),
+        ..Job::default()
     })
     .unwrap()
 }
@@ -55,7 +56,7 @@ fn the_opening_of_mpich_is_answered() {
     );
     assert_eq!(
         node.on_line(1, b"cmd=get_universe_size"),
-        [said(1, "cmd=universe_size size=2 rc=0")]
+        [said(1, "cmd=universe_size size=-1 rc=0")]
     );
     assert_eq!(
         node.on_line(1, b"cmd=get kvsname=kvs_1 key=PMI_process_mapping"),
@@ -155,9 +156,9 @@ fn limits_are_kept() {
 fn what_is_not_offered_gets_an_answer() {
     let mut node = server(1, &[0]);
     for (line, answer) in [
-        ("cmd=publish_name service=a port=b", "publish_result"),
-        ("cmd=unpublish_name service=a", "unpublish_result"),
-        ("cmd=lookup_name service=a", "lookup_result"),
+        ("cmd=publish_name service=a", "publish_result"),
+        ("cmd=unpublish_name", "unpublish_result"),
+        ("cmd=lookup_name", "lookup_result"),
         ("cmd=make_coffee", "make_coffee"),
     ] {
         let effects = node.on_line(0, line.as_bytes());
@@ -181,29 +182,107 @@ fn what_is_not_offered_gets_an_answer() {
 }
 
 #[test]
-fn a_spawn_is_answered_once_after_its_last_request() {
+fn a_spawn_goes_out_whole_and_its_answer_comes_back() {
     let mut node = server(1, &[0]);
-    for number in 1..=2 {
-        let request = format!(
-            "mcmd=spawn\nnprocs=1\nexecname=./child\ntotspawns=2\nspawnssofar={number}\nargcnt=0"
-        );
-        for line in request.lines() {
-            assert_eq!(node.on_line(0, line.as_bytes()), []);
-        }
-        let answer = node.on_line(0, b"endcmd");
-        if number == 1 {
-            assert_eq!(answer, []);
-        } else {
-            assert_eq!(
-                answer,
-                [said(
-                    0,
-                    "cmd=spawn_result rc=-1 msg=spawning_is_not_offered"
-                )]
-            );
-        }
+    let request = "mcmd=spawn\nnprocs=2\nexecname=./child\ntotspawns=2\nspawnssofar=1\n\
+                   argcnt=1\narg1=two words\npreput_num=1\npreput_key_0=PORT\n\
+                   preput_val_0=tag#0$a=b$\ninfo_num=1\ninfo_key_0=host\ninfo_val_0=n1\nendcmd\n\
+                   mcmd=spawn\nnprocs=1\nexecname=other\ntotspawns=2\nspawnssofar=2\nargcnt=0\n\
+                   info_num=0";
+    for line in request.lines() {
+        assert_eq!(node.on_line(0, line.as_bytes()), []);
     }
-    assert_eq!(node.on_line(0, b"cmd=get_appnum").len(), 1);
+    let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    let request = SpawnRequest {
+        commands: vec![
+            SpawnCommand {
+                processes: 2,
+                program: "./child".to_owned(),
+                args: vec!["two words".to_owned()],
+                infos: vec![pair("host", "n1")],
+            },
+            SpawnCommand {
+                processes: 1,
+                program: "other".to_owned(),
+                ..SpawnCommand::default()
+            },
+        ],
+        preputs: vec![pair("PORT", "tag#0$a=b$")],
+    };
+    assert_eq!(
+        node.on_line(0, b"endcmd"),
+        [Effect::Spawn { rank: 0, request }]
+    );
+    assert_eq!(
+        node.spawn_answer(0, Ok(())),
+        [said(0, "cmd=spawn_result rc=0")]
+    );
+    assert_eq!(node.spawn_answer(0, Ok(())), []);
+    for line in ["mcmd=spawn", "nprocs=many", "execname=x"] {
+        assert_eq!(node.on_line(0, line.as_bytes()), []);
+    }
+    assert_eq!(
+        node.on_line(0, b"endcmd"),
+        [said(
+            0,
+            "cmd=spawn_result rc=-1 msg=nprocs_is_missing_or_no_number"
+        )]
+    );
+}
+
+#[test]
+fn a_spawned_group_finds_what_was_put_for_it() {
+    let mut node = NodeServer::new(Job {
+        size: 3,
+        ranks: vec![0, 2],
+        kvs_name: "kvs_1_g1".to_owned(),
+        appnums: [(2, 1)].into(),
+        preputs: vec![("PARENT_ROOT_PORT_NAME".to_owned(), "tag#0$".to_owned())],
+        ..Job::default()
+    })
+    .unwrap();
+    assert_eq!(
+        node.on_line(2, b"cmd=get kvsname=kvs_1_g1 key=PARENT_ROOT_PORT_NAME"),
+        [said(2, "cmd=get_result rc=0 msg=success value=tag#0$")]
+    );
+    assert_eq!(
+        node.on_line(2, b"cmd=get_appnum"),
+        [said(2, "cmd=appnum appnum=1 rc=0")]
+    );
+    assert_eq!(
+        node.on_line(0, b"cmd=get_appnum"),
+        [said(0, "cmd=appnum appnum=0 rc=0")]
+    );
+}
+
+#[test]
+fn names_go_out_and_their_answers_come_back() {
+    let mut node = server(1, &[0]);
+    let request = NameRequest::Publish {
+        service: "ocean".to_owned(),
+        port: "tag#0$x$".to_owned(),
+    };
+    assert_eq!(
+        node.on_line(0, b"cmd=publish_name service=ocean port=tag#0$x$"),
+        [Effect::Name { rank: 0, request }]
+    );
+    assert_eq!(
+        node.name_answer(0, Ok("")),
+        [said(0, "cmd=publish_result rc=0 msg=success")]
+    );
+    assert_eq!(node.on_line(0, b"cmd=lookup_name service=a").len(), 1);
+    assert_eq!(
+        node.name_answer(0, Err("service_not_found")),
+        [said(0, "cmd=lookup_result rc=1 msg=service_not_found")]
+    );
+    assert_eq!(node.on_line(0, b"cmd=lookup_name service=ocean").len(), 1);
+    assert_eq!(
+        node.name_answer(0, Ok("tag#0$x$")),
+        [said(0, "cmd=lookup_result rc=0 msg=success port=tag#0$x$")]
+    );
+    assert_eq!(node.on_line(0, b"cmd=unpublish_name service=a").len(), 1);
+    let again = node.on_line(0, b"cmd=lookup_name service=a");
+    assert!(matches!(again.as_slice(), [Effect::Broken { .. }]));
 }
 
 #[test]
@@ -253,7 +332,7 @@ fn jobs_that_make_no_sense_are_refused() {
             size,
             ranks: ranks.to_vec(),
             kvs_name: name.to_owned(),
-            process_mapping: String::new(),
+            ..Job::default()
         })
         .unwrap_err()
     };
@@ -297,6 +376,7 @@ fn simulate(split: u32, size: u32, order: &[u8]) -> BTreeMap<u32, Vec<String>> {
             ranks,
             kvs_name: "kvs_1".to_owned(),
             process_mapping: mapping.clone(),
+            ..Job::default()
         })
         .unwrap()
     });

@@ -7,6 +7,7 @@ use std::fmt;
 pub use memory::{Limit, OutOfMemory, Seen};
 
 use super::shortfall::{self, Missing};
+use super::words::Who;
 use crate::{ContainerId, End, MiB, Millis, Rank, Rejection};
 
 /// The root cause of a job's end.
@@ -15,7 +16,7 @@ pub enum Cause {
     /// A rank returned something else than 0, or a signal killed it.
     RankFailed {
         /// Which.
-        rank: Rank,
+        rank: Who,
         /// Where.
         host: String,
         /// How.
@@ -24,7 +25,7 @@ pub enum Cause {
     /// A rank called `MPI_Abort`.
     Aborted {
         /// Which.
-        rank: Rank,
+        rank: Who,
         /// Where.
         host: String,
         /// The code it gave.
@@ -33,7 +34,7 @@ pub enum Cause {
     /// A rank did not speak PMI as it should.
     Broke {
         /// Which.
-        rank: Rank,
+        rank: Who,
         /// Where.
         host: String,
         /// What it did.
@@ -42,14 +43,14 @@ pub enum Cause {
     /// A rank returned 0 between `MPI_Init` and `MPI_Finalize`.
     LeftEarly {
         /// Which.
-        rank: Rank,
+        rank: Who,
         /// Where.
         host: String,
     },
     /// A rank returned 0 without `MPI_Init`, while others were in it.
     NeverInitialized {
         /// Which.
-        rank: Rank,
+        rank: Who,
         /// Where.
         host: String,
     },
@@ -202,23 +203,23 @@ impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::RankFailed { rank, host, end } => {
-                write!(f, "rank {rank} on {host} {}", end.predicate())
+                write!(f, "{rank} on {host} {}", end.predicate())
             }
             Self::Aborted { rank, host, code } => {
-                write!(f, "rank {rank} on {host} called MPI_Abort with code {code}")
+                write!(f, "{rank} on {host} called MPI_Abort with code {code}")
             }
             Self::Broke { rank, host, what } => write!(
                 f,
-                "rank {rank} on {host} was killed because it broke the process manager's protocol: \
+                "{rank} on {host} was killed because it broke the process manager's protocol: \
                  {what}"
             ),
             Self::LeftEarly { rank, host } => write!(
                 f,
-                "rank {rank} on {host} exited with code 0 after MPI_Init but without MPI_Finalize"
+                "{rank} on {host} exited with code 0 after MPI_Init but without MPI_Finalize"
             ),
             Self::NeverInitialized { rank, host } => write!(
                 f,
-                "rank {rank} on {host} exited with code 0 before MPI_Init, in which the other \
+                "{rank} on {host} exited with code 0 before MPI_Init, in which the other \
                  ranks wait for it"
             ),
             Self::Refused { sentence, .. } => f.write_str(sentence),

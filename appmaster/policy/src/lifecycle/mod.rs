@@ -35,7 +35,7 @@ use std::fmt;
 pub use cause::{Cause, KillReason, Limit, OutOfMemory, Seen};
 pub use limits::{LONGEST_GANG, LONGEST_PAUSE, Limits, SHORTEST_REISSUE};
 pub use shortfall::Missing;
-pub use words::{Action, Event, Grant, Phase, Seat, Stage, Unused, Verdict};
+pub use words::{Action, Event, Grant, Phase, Seat, Stage, Unused, Verdict, Who};
 
 use self::chance::Chance;
 use self::gang::Gang;

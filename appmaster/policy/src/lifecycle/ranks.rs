@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cause::Cause;
-use super::words::{Event, Phase, Seat, Stage};
+use super::words::{Event, Phase, Seat, Stage, Who};
 use crate::{ContainerId, End, Rank};
 
 /// The running job: its containers and which ranks are still there.
@@ -15,10 +15,19 @@ pub(super) struct Ranks {
     total: usize,
     /// Where each rank runs.
     hosts: BTreeMap<Rank, String>,
-    /// Some rank is, or was, in `MPI_Init`.
-    pmi_seen: bool,
     /// How many had ended when it was last shown.
     shown: usize,
+    /// The job's own ranks, and after them those that were spawned.
+    groups: Vec<Group>,
+}
+
+/// Ranks that have one `MPI_COMM_WORLD`.
+#[derive(Debug)]
+struct Group {
+    /// Number of its rank 0. Those of the next group follow.
+    first: Rank,
+    /// Some rank is, or was, in `MPI_Init`, or others wait for it there.
+    pmi_seen: bool,
     /// The first rank that returned 0 without ever calling `MPI_Init`.
     silent: Option<Rank>,
 }
@@ -36,8 +45,11 @@ impl Ranks {
             hosts,
             seats: Seats::new(seats),
             shown: 0,
-            pmi_seen: false,
-            silent: None,
+            groups: vec![Group {
+                first: Rank(0),
+                pmi_seen: false,
+                silent: None,
+            }],
         }
     }
 
@@ -71,6 +83,60 @@ impl Ranks {
         Some(self.phase())
     }
 
+    /// What a rank is called.
+    fn who(&self, number: Rank) -> Who {
+        let group = self.group_of(number);
+        let spawned = self.groups.get(group).filter(|_| group > 0).map(|of| {
+            let group = u32::try_from(group).unwrap_or(u32::MAX);
+            (group, number.0.saturating_sub(of.first.0))
+        });
+        Who { number, spawned }
+    }
+
+    /// Index of a rank's group.
+    fn group_of(&self, number: Rank) -> usize {
+        let later = |group: &Group| group.first <= number;
+        self.groups.partition_point(later).saturating_sub(1)
+    }
+
+    fn spawned(&mut self, first: Rank, seats: Vec<(ContainerId, Vec<Rank>)>) {
+        for (container, ranks) in seats {
+            let Some(seat) = self.seats.of_mut(&container) else {
+                continue;
+            };
+            self.total += ranks.len();
+            for rank in ranks {
+                self.running.insert(rank);
+                self.hosts.insert(rank, seat.host.clone());
+                seat.ranks.push(rank);
+            }
+        }
+        self.groups.push(Group {
+            first,
+            // Whoever spawned them waits for them.
+            pmi_seen: true,
+            silent: None,
+        });
+    }
+
+    fn not_spawned(&mut self, group: u32) {
+        let index = usize::try_from(group).unwrap_or(usize::MAX);
+        if group == 0 {
+            return;
+        }
+        let all: Vec<Rank> = self.hosts.keys().copied().collect();
+        let gone: BTreeSet<Rank> = all
+            .into_iter()
+            .filter(|&rank| self.group_of(rank) == index)
+            .collect();
+        self.total -= gone.len();
+        self.running.retain(|rank| !gone.contains(rank));
+        self.hosts.retain(|rank, _| !gone.contains(rank));
+        for seat in &mut self.seats.all {
+            seat.ranks.retain(|rank| !gone.contains(rank));
+        }
+    }
+
     /// The ranks of `container` are gone with it.
     pub(super) fn lose(&mut self, container: &ContainerId) {
         if let Some(seat) = self.seats.of(container) {
@@ -90,15 +156,26 @@ impl Ranks {
             Event::RankEnded { rank, end, stage } => self.ended(rank, end, stage),
             Event::Aborted { rank, code } => {
                 let host = self.hosts.get(&rank)?.clone();
+                let rank = self.who(rank);
                 Some(Cause::Aborted { rank, host, code })
             }
             Event::Broke { rank, what } => {
                 let host = self.hosts.get(&rank)?.clone();
+                let rank = self.who(rank);
                 Some(Cause::Broke { rank, host, what })
             }
-            Event::PmiSeen(_) => {
-                self.pmi_seen = true;
-                self.never_initialized()
+            Event::PmiSeen(group) => {
+                let index = usize::try_from(group).unwrap_or(usize::MAX);
+                self.groups.get_mut(index)?.pmi_seen = true;
+                self.never_initialized(index)
+            }
+            Event::Spawned { first, seats } => {
+                self.spawned(first, seats);
+                None
+            }
+            Event::NotSpawned(group) => {
+                self.not_spawned(group);
+                None
             }
             Event::Refused {
                 container,
@@ -152,22 +229,30 @@ impl Ranks {
             return None;
         }
         let host = self.hosts.get(&rank)?.clone();
+        let who = self.who(rank);
         if !end.is_success() {
-            return Some(Cause::RankFailed { rank, host, end });
+            return Some(Cause::RankFailed {
+                rank: who,
+                host,
+                end,
+            });
         }
         match stage {
             Stage::Finalized => None,
-            Stage::Initialized => Some(Cause::LeftEarly { rank, host }),
+            Stage::Initialized => Some(Cause::LeftEarly { rank: who, host }),
             Stage::Silent => {
-                self.silent.get_or_insert(rank);
-                self.never_initialized()
+                let group = self.group_of(rank);
+                self.groups.get_mut(group)?.silent.get_or_insert(rank);
+                self.never_initialized(group)
             }
         }
     }
 
-    fn never_initialized(&self) -> Option<Cause> {
-        let rank = self.silent.filter(|_| self.pmi_seen)?;
+    fn never_initialized(&self, group: usize) -> Option<Cause> {
+        let group = self.groups.get(group)?;
+        let rank = group.silent.filter(|_| group.pmi_seen)?;
         let host = self.hosts.get(&rank)?.clone();
+        let rank = self.who(rank);
         Some(Cause::NeverInitialized { rank, host })
     }
 
@@ -197,6 +282,10 @@ impl Seats {
     /// That of `container`, if it is one of ours.
     pub(super) fn of(&self, container: &ContainerId) -> Option<&Seat> {
         self.all.get(*self.places.get(container)?)
+    }
+
+    fn of_mut(&mut self, container: &ContainerId) -> Option<&mut Seat> {
+        self.all.get_mut(*self.places.get(container)?)
     }
 
     /// The host of `container`, if it is one of ours.

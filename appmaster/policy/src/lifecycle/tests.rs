@@ -213,14 +213,48 @@ fn an_abort_is_named_before_the_code_it_ends_with() {
 }
 
 #[test]
+fn spawned_processes_belong_to_the_job_and_have_names_of_their_own() {
+    let spawned = |first, ranks: &[u32]| Event::Spawned {
+        first: Rank(first),
+        seats: vec![(
+            ContainerId("c2".into()),
+            ranks.iter().copied().map(Rank).collect(),
+        )],
+    };
+    let mut job = running();
+    let _progress = job.step(Millis(1), spawned(4, &[4, 5]));
+    let _progress = job.step(Millis(1), Event::NotSpawned(1));
+    // The end of one that is not there any more means nothing.
+    let _progress = job.step(Millis(2), ended(4, End::Code(9), Stage::Silent));
+    let _progress = job.step(Millis(2), spawned(6, &[6, 7, 8]));
+    for rank in 0..4 {
+        let _progress = job.step(Millis(3), ended(rank, End::Code(0), Stage::Finalized));
+    }
+    assert!(!job.is_over());
+    let actions = job.step(Millis(4), ended(8, End::Code(3), Stage::Finalized));
+    assert!(matches!(actions[0], Action::Stop { .. }), "{actions:?}");
+    assert_eq!(
+        reap(&mut job, &[0, 1, 2, 3, 8]).as_deref(),
+        None,
+        "the spawned ones still run"
+    );
+    let _over = job.step(Millis(5), ended(6, End::Signal(15), Stage::Initialized));
+    let actions = job.step(Millis(5), ended(7, End::Signal(15), Stage::Initialized));
+    let [Action::Finish(verdict)] = actions.as_slice() else {
+        panic!("{actions:?}");
+    };
+    assert_eq!(
+        verdict.cause.as_ref().unwrap().to_string(),
+        "rank 2 of spawned group 2 on n2 exited with code 3"
+    );
+}
+
+#[test]
 fn a_rank_that_leaves_before_mpi_init_does_not_leave_the_others_waiting() {
     // In either order of the news.
     for pmi_first in [true, false] {
         let mut job = running();
-        let mut news = [
-            Event::PmiSeen(ContainerId("c1".into())),
-            ended(3, End::Code(0), Stage::Silent),
-        ];
+        let mut news = [Event::PmiSeen(0), ended(3, End::Code(0), Stage::Silent)];
         if !pmi_first {
             news.reverse();
         }

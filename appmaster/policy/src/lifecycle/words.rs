@@ -35,8 +35,18 @@ pub enum Event {
         /// The exit code it found fitting.
         code: u8,
     },
-    /// Some rank of the container has called `MPI_Init`.
-    PmiSeen(ContainerId),
+    /// Some rank of this group has called `MPI_Init`; group 0 are the job's own ranks.
+    PmiSeen(u32),
+    /// A rank has spawned processes, which are being started; group by group, counted from 1.
+    Spawned {
+        /// Number of the group's rank 0: its ranks are numbered on from there, and no number is
+        /// ever given twice.
+        first: Rank,
+        /// By container.
+        seats: Vec<(ContainerId, Vec<Rank>)>,
+    },
+    /// The newest processes of this group could not all be started: there are none of it.
+    NotSpawned(u32),
     /// A rank is gone.
     RankEnded {
         /// Which.
@@ -96,6 +106,34 @@ pub enum Event {
     ResourceManagerRestarted,
     /// Nothing happened, but time passed: see [`super::Job::wakes_at`].
     Tick,
+}
+
+/// A process of the job, by the name that a user knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Who {
+    /// Its number in the job.
+    pub number: Rank,
+    /// Of one that was spawned: its group, from 1, and its rank there.
+    pub spawned: Option<(u32, u32)>,
+}
+
+impl From<Rank> for Who {
+    /// One of the job's own ranks.
+    fn from(number: Rank) -> Self {
+        Self {
+            number,
+            spawned: None,
+        }
+    }
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.spawned {
+            None => write!(f, "rank {}", self.number),
+            Some((group, rank)) => write!(f, "rank {rank} of spawned group {group}"),
+        }
+    }
 }
 
 /// A granted container.

@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn signal_9_may_come_from_the_kernel() {
         let killed = Cause::RankFailed {
-            rank: Rank(1),
+            rank: Rank(1).into(),
             host: "n1".into(),
             end: End::Signal(9),
         };
@@ -206,7 +206,7 @@ mod tests {
         assert!(said(OutOfMemory::Node).contains("may be who sent it"));
         assert!(said(OutOfMemory::Group).contains("control group was out of memory"));
         let crashed = Cause::RankFailed {
-            rank: Rank(1),
+            rank: Rank(1).into(),
             host: "n1".into(),
             end: End::Signal(11),
         };

@@ -1,0 +1,450 @@
+//! Processes that the job's own ranks start while it runs, and the barriers of all of them.
+//!
+//! The life of a spawn: a rank asks → its processes are spread over the containers that the job holds
+//! and numbered on from the last ([`spread`]) → each launcher concerned gets its part and says that
+//! it runs, or why not → the rank is answered. If one launcher cannot, the others kill their parts
+//! again and the rank is refused, so a group is there whole or not at all.
+//!
+//! All groups are one job: it ends when the last of their ranks has ended, and with the first that
+//! fails or aborts, connected to the others or not.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use job::wire;
+use job::wire::launcher_order::Order as ToLauncher;
+use pmi::Exchange;
+use policy::lifecycle::{Action, Event, Seat};
+use policy::{ContainerId, Rank};
+
+use crate::follow::Appmaster;
+
+/// Most processes that a job may spawn while it lives: each has a row in its report.
+const SPAWNED_MAX: u32 = 100_000;
+
+/// The job's own ranks, or those of one spawn.
+#[derive(Debug)]
+pub(crate) struct Group {
+    exchange: Exchange,
+    /// Its launchers, in the order of the exchange.
+    members: Vec<ContainerId>,
+    /// While it is being started.
+    pending: Option<Pending>,
+}
+
+/// A spawn that is not answered yet.
+#[derive(Debug)]
+struct Pending {
+    /// Who waits, and in which container.
+    rank: u32,
+    asked_from: ContainerId,
+    /// Launchers that have not said yet whether their part runs.
+    silent: BTreeSet<ContainerId>,
+    /// The first refusal.
+    refusal: Option<String>,
+}
+
+/// All groups of a job.
+#[derive(Debug, Default)]
+pub(crate) struct Groups {
+    by_number: BTreeMap<u32, Group>,
+    /// Groups spawned so far, those that failed included.
+    spawned: u32,
+    /// The number that the next process gets; 0 until the job's own ranks have begun.
+    next: u32,
+    /// The job's own ranks.
+    own: u32,
+}
+
+impl Groups {
+    /// The job's own ranks begin.
+    pub(crate) fn begin(&mut self, seats: &[Seat]) {
+        let ranks: usize = seats.iter().map(|seat| seat.ranks.len()).sum();
+        self.own = u32::try_from(ranks).unwrap_or(u32::MAX);
+        self.next = self.own;
+        let members = seats.iter().map(|seat| seat.container.clone());
+        self.by_number.insert(0, Group::new(members.collect()));
+    }
+
+    /// The group of the rank of this number, and its rank there, by where groups begin.
+    pub(crate) fn of(&self, firsts: &BTreeMap<u32, u32>, number: u32) -> (u32, u32) {
+        match firsts.range(..=number).next_back() {
+            Some((first, group)) => (*group, number - first),
+            None => (0, number),
+        }
+    }
+}
+
+impl Group {
+    fn new(members: Vec<ContainerId>) -> Self {
+        Self {
+            exchange: Exchange::new(members.len()),
+            members,
+            pending: None,
+        }
+    }
+}
+
+/// Ranks of a group that follow each other, run one program and are in one container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Run {
+    /// Index of the seat.
+    seat: usize,
+    /// Index of the command.
+    command: usize,
+    ranks: u32,
+}
+
+/// Spreads the processes of all commands: each goes where the fewest ranks are, of several such
+/// places to the first, among the hosts that its command names if it names any. Processes of one
+/// command are ordered by seat.
+///
+/// `load` are the ranks of each seat.
+fn spread(
+    commands: &[wire::SpawnCommand],
+    seats: &[Seat],
+    mut load: Vec<usize>,
+) -> Result<Vec<Run>, String> {
+    let mut runs = Vec::new();
+    for (command, wanted) in commands.iter().enumerate() {
+        let info = |name: &str| {
+            let mut infos = wanted.infos.iter();
+            infos
+                .find(|info| info.key == name)
+                .map(|info| info.value.as_str())
+        };
+        if info("soft").is_some() {
+            return Err(
+                "the info key soft is not offered: so many processes or none are spawned".into(),
+            );
+        }
+        if info("hostfile").is_some() {
+            return Err(
+                "the info key hostfile is not offered; name hosts with the key host".into(),
+            );
+        }
+        let hosts: Option<Vec<&str>> = info("host")
+            .or_else(|| info("hosts"))
+            .map(|hosts| hosts.split(',').map(str::trim).collect());
+        let mut counts = vec![0_u32; seats.len()];
+        for _ in 0..wanted.processes {
+            let usable = seats.iter().enumerate().filter(|(_, seat)| {
+                (hosts.as_ref()).is_none_or(|hosts| hosts.iter().any(|host| is_host(host, seat)))
+            });
+            let Some((seat, _)) = usable.min_by_key(|(index, _)| load[*index]) else {
+                let names: Vec<&str> = seats.iter().map(|seat| seat.host.as_str()).collect();
+                return Err(format!(
+                    "the job holds no container on {}; it holds some on {}",
+                    hosts.unwrap_or_default().join(", "),
+                    names.join(", ")
+                ));
+            };
+            load[seat] += 1;
+            counts[seat] += 1;
+        }
+        let used = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        runs.extend(used.map(|(seat, &ranks)| Run {
+            seat,
+            command,
+            ranks,
+        }));
+    }
+    Ok(runs)
+}
+
+/// Host names are given short or whole, with or without a number of processes.
+fn is_host(given: &str, seat: &Seat) -> bool {
+    let short = |name: &str| name.split('.').next().unwrap_or_default().to_lowercase();
+    let given = given.split(':').next().unwrap_or_default();
+    given.eq_ignore_ascii_case(&seat.host)
+        || (short(given) == short(&seat.host) && !(given.contains('.') && seat.host.contains('.')))
+}
+
+/// What each seat gets, by index of the seat, and the process mapping.
+fn parts(
+    commands: &[wire::SpawnCommand],
+    runs: &[Run],
+    first: u32,
+) -> (BTreeMap<usize, Vec<wire::Part>>, String) {
+    let mut by_seat: BTreeMap<usize, Vec<wire::Part>> = BTreeMap::new();
+    let used: BTreeSet<usize> = runs.iter().map(|run| run.seat).collect();
+    let mut blocks = Vec::new();
+    let mut next = first;
+    for run in runs {
+        let Some(command) = commands.get(run.command) else {
+            continue;
+        };
+        let info = |name: &str| {
+            let mut infos = command.infos.iter();
+            infos
+                .find(|info| info.key == name)
+                .map(|info| info.value.clone())
+        };
+        by_seat.entry(run.seat).or_default().push(wire::Part {
+            ranks: (next..next + run.ranks).collect(),
+            appnum: u32::try_from(run.command).unwrap_or(u32::MAX),
+            program: command.program.clone(),
+            args: command.args.clone(),
+            folder: info("wdir").unwrap_or_default(),
+            path: info("path").unwrap_or_default(),
+        });
+        next += run.ranks;
+        blocks.push((used.range(..run.seat).count(), run.ranks));
+    }
+    (by_seat, pmi::mapping_of_blocks(&blocks))
+}
+
+impl Appmaster {
+    /// A rank wants new processes.
+    pub(crate) async fn on_spawn(
+        &mut self,
+        container: ContainerId,
+        request: wire::SpawnRequest,
+    ) -> Vec<Action> {
+        let rank = request.rank;
+        match self.try_spawn(&container, request).await {
+            Ok(actions) => actions,
+            Err(why) => {
+                self.refuse_spawn(&container, rank, &why).await;
+                Vec::new()
+            }
+        }
+    }
+
+    async fn try_spawn(
+        &mut self,
+        container: &ContainerId,
+        request: wire::SpawnRequest,
+    ) -> Result<Vec<Action>, String> {
+        let wanted = request.commands.iter().map(|command| command.processes);
+        let size = wanted.fold(0_u32, u32::saturating_add);
+        let first = self.groups.next;
+        let so_far = first.saturating_sub(self.groups.own);
+        if size == 0 {
+            return Err("no processes are wanted".into());
+        }
+        if so_far.saturating_add(size) > SPAWNED_MAX {
+            return Err(format!(
+                "a job may spawn {SPAWNED_MAX} processes in its life, and this one has spawned \
+                 {so_far}"
+            ));
+        }
+        let alive = |seat: &Seat| {
+            let ranks = seat.ranks.iter();
+            ranks
+                .filter(|rank| !self.reports.contains_key(rank))
+                .count()
+        };
+        let load = self.seats.all().iter().map(alive).collect();
+        let runs = spread(&request.commands, self.seats.all(), load)?;
+        let (by_seat, process_mapping) = parts(&request.commands, &runs, first);
+        self.groups.spawned += 1;
+        self.groups.next += size;
+        let number = self.groups.spawned;
+        let mut seats = Vec::new();
+        let mut orders = Vec::new();
+        for (index, parts) in by_seat {
+            let Some(seat) = self.seats.all().get(index) else {
+                continue;
+            };
+            let container = seat.container.clone();
+            let numbers = parts.iter().flat_map(|part| part.ranks.iter());
+            let ranks: Vec<Rank> = numbers.map(|number| Rank(*number)).collect();
+            self.seats.add(index, &ranks);
+            seats.push((container.clone(), ranks));
+            let order = wire::Group {
+                group: number,
+                first,
+                size,
+                process_mapping: process_mapping.clone(),
+                kvs_name: format!("kvs_{}_g{number}", self.seat.attempt),
+                preputs: request.preputs.clone(),
+                parts,
+            };
+            orders.push((container, order));
+        }
+        let members: Vec<ContainerId> = seats.iter().map(|(id, _)| id.clone()).collect();
+        let mut group = Group::new(members.clone());
+        group.pending = Some(Pending {
+            rank: request.rank,
+            asked_from: container.clone(),
+            silent: members.into_iter().collect(),
+            refusal: None,
+        });
+        self.groups.by_number.insert(number, group);
+        self.firsts.insert(first, number);
+        tracing::info!("spawned group {number}: {size} processes from number {first}");
+        let actions = self.step(Event::Spawned {
+            first: Rank(first),
+            seats,
+        });
+        for (container, order) in orders {
+            self.order(&container, ToLauncher::Group(order)).await;
+        }
+        Ok(actions)
+    }
+
+    /// A launcher says that its part of a spawned group runs, or why not.
+    pub(crate) async fn on_part(
+        &mut self,
+        container: &ContainerId,
+        number: u32,
+        refusal: Option<String>,
+    ) -> Vec<Action> {
+        let Some(group) = self.groups.by_number.get_mut(&number) else {
+            return Vec::new();
+        };
+        let Some(pending) = &mut group.pending else {
+            return Vec::new();
+        };
+        pending.silent.remove(container);
+        if let Some(why) = refusal {
+            pending.refusal.get_or_insert(why);
+        }
+        if !pending.silent.is_empty() {
+            return Vec::new();
+        }
+        let Some(pending) = group.pending.take() else {
+            return Vec::new();
+        };
+        let Some(why) = pending.refusal else {
+            let answer = wire::SpawnAnswer {
+                rank: pending.rank,
+                refusal: String::new(),
+            };
+            let order = ToLauncher::Spawned(answer);
+            self.order(&pending.asked_from, order).await;
+            return Vec::new();
+        };
+        let members = std::mem::take(&mut group.members);
+        self.groups.by_number.remove(&number);
+        for member in members {
+            let end = wire::EndGroup { group: number };
+            self.order(&member, ToLauncher::EndGroup(end)).await;
+        }
+        let of = |rank: Rank| self.groups.of(&self.firsts, rank.0).0;
+        self.seats.remove(|rank| of(rank) == number);
+        self.refuse_spawn(&pending.asked_from, pending.rank, &why)
+            .await;
+        self.step(Event::NotSpawned(number))
+    }
+
+    /// Whether a rank is of a group that could not be started everywhere.
+    pub(crate) fn has_unspawned(&self, rank: Rank) -> bool {
+        let (group, _) = self.groups.of(&self.firsts, rank.0);
+        group > 0 && !self.groups.by_number.contains_key(&group)
+    }
+
+    async fn refuse_spawn(&mut self, container: &ContainerId, rank: u32, why: &str) {
+        let (group, own) = self.groups.of(&self.firsts, rank);
+        let who = match group {
+            0 => format!("rank {own}"),
+            _ => format!("rank {own} of spawned group {group}"),
+        };
+        self.story
+            .outbox
+            .notice(format!("what {who} wants to spawn cannot be: {why}"));
+        let answer = wire::SpawnAnswer {
+            rank,
+            // One word on the wire to the rank.
+            refusal: why.to_owned(),
+        };
+        self.order(container, ToLauncher::Spawned(answer)).await;
+    }
+
+    /// Every rank that a group has in one container is in the barrier.
+    pub(crate) async fn on_fence(
+        &mut self,
+        container: ContainerId,
+        fence: wire::Fence,
+    ) -> Vec<Action> {
+        let Some(group) = self.groups.by_number.get_mut(&fence.group) else {
+            return Vec::new();
+        };
+        let mut members = group.members.iter();
+        let Some(index) = members.position(|member| *member == container) else {
+            return Vec::new();
+        };
+        let puts = fence.puts.into_iter().map(|put| (put.key, put.value));
+        match group.exchange.on_fence(index, puts.collect()) {
+            Ok(None) => Vec::new(),
+            Ok(Some(all)) => {
+                let members = group.members.clone();
+                for piece in wire::FenceDone::pieces(fence.group, all) {
+                    for member in &members {
+                        let order = ToLauncher::FenceDone(piece.clone());
+                        self.order(member, order).await;
+                    }
+                }
+                Vec::new()
+            }
+            Err(error) => self.step(Event::Misbehaved {
+                container,
+                what: format!("broke the exchange of the ranks' addresses: {error}"),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use policy::{NodeId, Resources};
+
+    use super::*;
+
+    fn seat(host: &str, ranks: &[u32]) -> Seat {
+        Seat {
+            container: ContainerId(format!("container of {host}")),
+            node: NodeId(format!("{host}:1")),
+            host: host.to_owned(),
+            ranks: ranks.iter().copied().map(Rank).collect(),
+            resources: Resources::default(),
+        }
+    }
+
+    fn command(processes: u32, infos: &[(&str, &str)]) -> wire::SpawnCommand {
+        let infos = infos.iter().map(|(key, value)| wire::KeyValue {
+            key: (*key).to_owned(),
+            value: (*value).to_owned(),
+        });
+        wire::SpawnCommand {
+            processes,
+            program: "child".to_owned(),
+            infos: infos.collect(),
+            ..wire::SpawnCommand::default()
+        }
+    }
+
+    #[test]
+    fn processes_go_where_the_fewest_ranks_are() {
+        let seats = [seat("n1.lan", &[0, 1, 2]), seat("n2.lan", &[3])];
+        let commands = [command(4, &[]), command(2, &[("host", "N1")])];
+        let runs = spread(&commands, &seats, vec![3, 1]).unwrap();
+        let run = |seat, command, ranks| Run {
+            seat,
+            command,
+            ranks,
+        };
+        assert_eq!(runs, [run(0, 0, 1), run(1, 0, 3), run(0, 1, 2)]);
+        let (by_seat, mapping) = parts(&commands, &runs, 4);
+        assert_eq!(mapping, "(vector,(0,1,1),(1,1,3),(0,1,2))");
+        let ranks = |seat: usize| -> Vec<Vec<u32>> {
+            let parts = by_seat[&seat].iter();
+            parts.map(|part| part.ranks.clone()).collect()
+        };
+        assert_eq!(ranks(0), [vec![4], vec![8, 9]]);
+        assert_eq!(ranks(1), [vec![5, 6, 7]]);
+        assert_eq!(by_seat[&0][1].appnum, 1);
+    }
+
+    #[test]
+    fn what_cannot_be_has_a_sentence() {
+        let seats = [seat("n1", &[0])];
+        let why =
+            |infos: &[(&str, &str)]| spread(&[command(1, infos)], &seats, vec![1]).unwrap_err();
+        assert_eq!(
+            why(&[("host", "n7")]),
+            "the job holds no container on n7; it holds some on n1"
+        );
+        assert!(why(&[("soft", "1:4")]).contains("soft is not offered"));
+    }
+}
