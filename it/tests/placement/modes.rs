@@ -154,7 +154,7 @@ fn auto_remembers(given: &Given) -> Result<()> {
     background.let_go()?;
     ensure!(report.mode == "dist", "{}", finished.stderr_text());
     let placed = report::shares(given, &report)?;
-    ensure!(placed == [(0, 1), (2, 4)], "{placed:?}");
+    ensure!(placed == [(0, 2), (2, 3)], "{placed:?}");
     let stderr = finished.stderr_text();
     ensure!(stderr.contains("% of an earlier run"), "{stderr}");
     given.is_clean()
