@@ -10,28 +10,7 @@ use std::iter::Peekable;
 use std::os::unix::ffi::OsStrExt as _;
 use std::vec::IntoIter;
 
-use super::table;
-
-/// What a word of mpiexec's, mpirun's or srun's is here.
-pub(super) enum Meaning {
-    /// Our own option of the same name.
-    Same,
-    /// Our own option of the same name, which means this instead.
-    Ours(&'static str),
-    /// The same as this long option.
-    Is(&'static str),
-    /// Understood, but of no effect: so many values follow it, and why it has none.
-    NoEffect {
-        values: usize,
-        because: &'static str,
-    },
-    /// Not taken, and what to write instead.
-    Refused(&'static str),
-    /// Hydra's switch for labels, or GERBIL's list of jobs.
-    LabelOrList,
-    /// The rest of the line stands in a file.
-    File,
-}
+use super::launchers::{self, Meaning};
 
 use Meaning::{File, Is, LabelOrList, NoEffect, Ours, Refused, Same};
 
@@ -122,7 +101,7 @@ fn one(
         let Some(option) = Given::new(&word)? else {
             return Ok(program(lexed, word, words));
         };
-        let long = match table::meaning(option.name) {
+        let long = match launchers::meaning(option.name) {
             Some(Refused(instead)) => {
                 return Err(match instead.starts_with('-') {
                     true => (*instead).to_owned(),
@@ -289,7 +268,7 @@ impl<'a> Given<'a> {
             .iter()
             .flat_map(|known| std::iter::once(&known.long).chain(&known.aliases))
             .map(String::as_str)
-            .chain(table::ROWS.iter().map(|row| row.word));
+            .chain(launchers::words());
         let hint = match nearest(self.name, names) {
             Some(near) if self.written.starts_with("--") => format!("did you mean --{near}?"),
             Some(near) => format!("did you mean -{near}?"),

@@ -7,12 +7,12 @@ mod binding;
 mod deployment;
 mod ends;
 mod essence;
+mod launchers;
 mod lexer;
 mod placement;
 mod program;
 mod reporting;
 mod streams;
-mod table;
 mod values;
 
 use std::error::Error;
@@ -33,12 +33,12 @@ pub(crate) use binding::{BindArguments, ShipArguments, Shipped};
 pub(crate) use deployment::{DeployMode, Deployment};
 pub(crate) use ends::{Ends, ExitRule};
 pub(crate) use essence::essence;
+pub(crate) use launchers::page;
 pub(crate) use placement::{PROCESSES_MAX, Placement, Relax};
 use program::Further;
 pub(crate) use program::{Environment, Program, Start};
 pub(crate) use reporting::Reporting;
 pub(crate) use streams::{Input, StreamArguments};
-pub(crate) use table::page;
 
 mod local;
 
