@@ -13,6 +13,8 @@ use sha2::{Digest as _, Sha256};
 
 /// Bytes of a file; what is larger is none of ours.
 const FILE_MAX: u64 = 64 * 1024;
+/// Programs remembered: those that ran last.
+const FILES_MAX: usize = 1000;
 /// Letters of the program's name in the file's name.
 const NAME_MAX: usize = 64;
 
@@ -89,7 +91,32 @@ pub(crate) fn remember(report: &Report, program: &Path, state_folder: &Path) -> 
     if written.is_err() {
         let _gone = fs::remove_file(&new).is_ok();
     }
-    written
+    written.and_then(|()| forget(folder, FILES_MAX))
+}
+
+/// Removes the oldest of the files in `folder` until `most` are left: programs under changing paths,
+/// such as those of a build that is thrown away, would otherwise add up for ever. Half-written files of
+/// runs that were killed are among them, and age as all others.
+fn forget(folder: &Path, most: usize) -> io::Result<()> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        // Another run may have removed it meanwhile.
+        if let Ok(written) = entry.metadata().and_then(|found| found.modified()) {
+            files.push((written, entry.path()));
+        }
+    }
+    let surplus = files.len().saturating_sub(most);
+    if surplus > 0 {
+        files.sort();
+    }
+    for (_, path) in files.into_iter().take(surplus) {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// `program` is in canonical form.
@@ -109,6 +136,8 @@ fn file(program: &Path, state_folder: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use job::report::RankReport;
 
     use super::*;
@@ -163,6 +192,22 @@ mod tests {
         fs::create_dir_all(state.join("gerbil/reports")).unwrap();
         fs::write(file(&program.canonicalize().unwrap(), state), "{").unwrap();
         assert_eq!(communication_share(&program, state), None);
+    }
+
+    #[test]
+    fn the_oldest_are_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |age: u64| folder.path().join(format!("{age}.json"));
+        let now = std::time::SystemTime::now();
+        for age in [3, 0, 4, 1, 2] {
+            let file = File::create(path(age)).unwrap();
+            file.set_modified(now - Duration::from_secs(60 * age))
+                .unwrap();
+        }
+        forget(folder.path(), 5).unwrap();
+        forget(folder.path(), 2).unwrap();
+        let kept: Vec<bool> = (0..5).map(|age| path(age).exists()).collect();
+        assert_eq!(kept, [true, true, false, false, false]);
     }
 
     #[test]
