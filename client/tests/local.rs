@@ -30,6 +30,7 @@ mod tests {
         }
         command
             .env("TMPDIR", folder)
+            .env("XDG_STATE_HOME", folder.join("state"))
             // Digests of large files are worth keeping.
             .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
             .stdin(Stdio::null())

@@ -76,9 +76,13 @@ pub fn command<A: AsRef<OsStr>>(
 }
 
 /// Any command, such as a shell that runs the [`binary`], with the settings in `conf` and nothing else
-/// of Hadoop in the environment.
+/// of Hadoop in the environment. What it wants to remember of its runs lies beside `conf`, not in the
+/// user's home.
 #[must_use]
 pub fn with_settings(mut command: Command, conf: &Path) -> Command {
+    if let Some(folder) = conf.parent() {
+        command.env("XDG_STATE_HOME", folder.join("state"));
+    }
     command
         .env("HADOOP_CONF_DIR", conf)
         .env_remove("YARN_CONF_DIR")

@@ -136,6 +136,8 @@ impl Distribution {
         let maven = |goal: &str, into: &str| {
             let mut mvn = Command::new("mvn");
             mvn.current_dir(half)
+                // No /tmp/hsperfdata_USER.
+                .env("MAVEN_OPTS", "-XX:-UsePerfData")
                 .args(["-B", "-q", goal])
                 .arg(format!(
                     "-Dmaven.repo.local={}",

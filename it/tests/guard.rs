@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use it::cluster::Size;
 use it::{Cluster, Daemon, Run, Version, sweep, wait};
@@ -29,6 +29,7 @@ fn distributed_shell(cluster: &Cluster, script: &str, containers: usize) -> Comm
 
 #[test]
 fn a_cluster_serves_stock_clients_and_leaves_nothing() {
+    let began = SystemTime::now();
     let sizes = [
         Size {
             memory_mib: 4096,
@@ -105,8 +106,23 @@ fn a_cluster_serves_stock_clients_and_leaves_nothing() {
     cluster.wait_for_nodes(2).unwrap();
 
     let folder = cluster.folder().to_owned();
+    let network = cluster.nodes()[0].host.octets()[1];
     drop(cluster);
     assert_gone(&folder);
+    // Web servers name the folders that they unpack into after their address.
+    let web = format!("127_{network}_0_");
+    let left: Vec<_> = fs::read_dir(std::env::temp_dir())
+        .unwrap()
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().contains(&web))
+        .filter(|entry| {
+            let made = entry.metadata().and_then(|found| found.modified());
+            // Other clusters have had this network before.
+            made.is_ok_and(|made| made >= began)
+        })
+        .map(|entry| entry.path())
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 /// A process that dies by `-9` cannot clean up; its warden does.

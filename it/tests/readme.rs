@@ -66,6 +66,7 @@ fn one_file_is_copied_and_one_command_runs_the_job() {
         .args(["-euxc", &here])
         .current_dir(home.path())
         .env("HOME", home.path())
+        .env_remove("XDG_STATE_HOME")
         .env("HADOOP_USER_NAME", cluster.user())
         .stdin(Stdio::null())
         .output()

@@ -155,6 +155,8 @@ impl Builder {
             .flatten()
             .map_or_else(|| nix::unistd::geteuid().to_string(), |user| user.name);
         let warden = Warden::start(folder.path())?;
+        let scratch = folder.path().join("java");
+        fs::create_dir(&scratch).with_context(|| format!("making {}", scratch.display()))?;
         let cluster = Cluster {
             deadline: self.deadline,
             has_hdfs: self.hdfs,

@@ -1,6 +1,6 @@
 //! Hadoop's own command-line classes, run as clients of the cluster.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -72,6 +72,11 @@ impl Cluster {
         let mut command = Command::new(self.java.command());
         command
             .args(java::FLAGS)
+            // Web pages and native libraries are unpacked there, and no daemon cleans up after itself.
+            .arg(format!(
+                "-Djava.io.tmpdir={}",
+                self.java_scratch().display()
+            ))
             .args(["-cp", &class_path.join(":"), class])
             .args(arguments)
             .current_dir(self.folder())
@@ -83,6 +88,11 @@ impl Cluster {
             .env_remove("HADOOP_USER_NAME")
             .env_remove("CLASSPATH");
         command
+    }
+
+    /// Where Java programs put what they would put into `/tmp`.
+    pub(super) fn java_scratch(&self) -> PathBuf {
+        self.folder().join("java")
     }
 
     pub(super) fn class_path(&self, conf: &Path) -> Vec<String> {
