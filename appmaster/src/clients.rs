@@ -6,7 +6,7 @@ use std::time::Duration;
 use job::wire;
 use job::wire::clients_server::Clients;
 use policy::lifecycle::KillReason;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
@@ -55,8 +55,22 @@ impl Clients for ClientService {
         };
         same_build(&hello.build)?;
         let (events, outgoing) = mpsc::channel(EVENT_QUEUE);
-        tell(&self.news, News::ClientAttached(events)).await?;
-        self.tasks.spawn(listen(orders, self.news.clone()));
+        let (admitted, admission) = oneshot::channel();
+        let (answer, answered) = oneshot::channel();
+        let news = self.news.clone();
+        // In a task of its own: also of a client that goes away meanwhile it must be heard that it did.
+        self.tasks.spawn(async move {
+            let leaving = Status::unavailable("the ApplicationMaster is leaving");
+            let admission = admission.await.unwrap_or(Err(leaving));
+            let follows = admission.is_ok();
+            let _heard = answer.send(admission).is_ok();
+            if follows {
+                listen(orders, news).await;
+            }
+        });
+        tell(&self.news, News::ClientAttached { events, admitted }).await?;
+        let leaving = |_gone| Status::unavailable("the ApplicationMaster is leaving");
+        answered.await.map_err(leaving)??;
         Ok(Response::new(ReceiverStream::new(outgoing)))
     }
 

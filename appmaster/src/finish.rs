@@ -128,12 +128,11 @@ impl Appmaster {
     /// News after the verdict.
     async fn hear_late(&mut self, news: Option<News>) {
         match news {
-            Some(News::ClientAttached(events)) => self.attach(events).await,
-            Some(News::ClientKill(_)) => self.hasty = true,
-            Some(News::ClientLeft) if matches!(self.client, Client::Attached(_)) => {
-                self.client = Client::Gone;
+            Some(News::ClientAttached { events, admitted }) => {
+                let _heard = admitted.send(self.attach(events)).is_ok();
             }
-            None => self.client = Client::Gone,
+            Some(News::ClientKill(_)) => self.hasty = true,
+            Some(News::ClientLeft) | None => self.client = Client::Gone,
             Some(News::OutputOpened) => self.outputs_opened += 1,
             Some(News::LauncherLeft(container)) => {
                 self.links.remove(&container);

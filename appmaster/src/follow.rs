@@ -194,8 +194,8 @@ impl Appmaster {
                 self.looked(&look);
                 Vec::new()
             }
-            News::ClientAttached(events) => {
-                self.attach(events).await;
+            News::ClientAttached { events, admitted } => {
+                let _heard = admitted.send(self.attach(events)).is_ok();
                 Vec::new()
             }
             News::ClientSignal(signal) => {
@@ -204,12 +204,10 @@ impl Appmaster {
                 Vec::new()
             }
             News::ClientKill(reason) => self.step(Event::KillRequested(reason)),
-            News::ClientLeft if matches!(self.client, Client::Attached(_)) => {
+            News::ClientLeft => {
                 self.client = Client::Gone;
                 self.step(Event::KillRequested(KillReason::ClientLost))
             }
-            // One that was refused.
-            News::ClientLeft => Vec::new(),
         }
     }
 
@@ -234,17 +232,21 @@ impl Appmaster {
     }
 
     /// The first client to come, in time, follows the job.
-    pub(crate) async fn attach(&mut self, events: JobEvents) {
-        if matches!(self.client, Client::Awaited) {
-            self.client = Client::Attached(events);
-            self.show_phase();
-            return;
-        }
-        let taken = Status::failed_precondition(match self.client {
+    pub(crate) fn attach(&mut self, events: JobEvents) -> Result<(), Status> {
+        let why_not = match self.client {
+            Client::Awaited => {
+                self.client = Client::Attached(events);
+                self.show_phase();
+                return Ok(());
+            }
             Client::Attached(_) => "another client follows this job",
-            _ => "no client came in time, so the job's output goes to this ApplicationMaster's log",
-        });
-        let _told = events.send(Err(taken)).await.is_ok();
+            Client::Gone => "the client that followed this job is gone, and the job with it",
+            Client::Absent => {
+                "no client came in time, so the job's output goes to this ApplicationMaster's log"
+            }
+        };
+        tracing::warn!("refused a client: {why_not}");
+        Err(Status::failed_precondition(why_not))
     }
 
     async fn launcher_said(
@@ -281,6 +283,19 @@ impl Appmaster {
                 Vec::new()
             }
             Said::PmiSeen(seen) => self.step(Event::PmiSeen(seen.group)),
+            Said::Abort(wire::Abort { rank, .. }) | Said::Broke(wire::RankBroke { rank, .. })
+                if self.has_unspawned(Rank(rank)) =>
+            {
+                Vec::new()
+            }
+            Said::Abort(wire::Abort { rank, .. }) | Said::Broke(wire::RankBroke { rank, .. })
+                if !self.seats.runs(&container, Rank(rank)) =>
+            {
+                self.step(Event::Misbehaved {
+                    container,
+                    what: format!("spoke for rank {rank}, which is not its own"),
+                })
+            }
             Said::Abort(abort) => {
                 tracing::info!(rank = abort.rank, "MPI_Abort: {}", abort.message);
                 self.step(Event::Aborted {

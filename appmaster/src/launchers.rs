@@ -20,6 +20,8 @@ use crate::peers::{Admitted, same_build};
 
 /// A peer that has connected must say who it is within this time.
 const HELLO_DEADLINE: Duration = Duration::from_secs(10);
+/// Letters of a container's id: what is longer is none, and is not repeated in any log.
+const CONTAINER_MAX: usize = 256;
 /// Orders that may wait for one launcher. It reads them at once; a full queue is a lost launcher.
 const ORDER_QUEUE: usize = 64;
 
@@ -80,6 +82,10 @@ impl Launchers for LauncherService {
             ));
         };
         same_build(&hello.build)?;
+        if hello.container.len() > CONTAINER_MAX {
+            tracing::warn!("refused a launcher whose container has no possible name");
+            return Err(Status::invalid_argument("no container has such a long id"));
+        }
         let container = ContainerId(hello.container);
         if !self.tickets.redeem(&container, &hello.ticket) {
             tracing::warn!("refused a launcher that claims to be {container}");

@@ -30,6 +30,7 @@ mod containers;
 mod explain;
 mod finish;
 mod follow;
+mod handshake;
 mod holders;
 mod launchers;
 mod missing;
@@ -47,6 +48,8 @@ mod seat;
 mod seats;
 mod serve;
 mod spawn;
+#[cfg(test)]
+mod test_keys;
 mod usage;
 mod verdict;
 mod waiting;

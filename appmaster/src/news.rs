@@ -5,7 +5,7 @@ use job::wire;
 use policy::lifecycle::{Event, KillReason};
 use policy::{ContainerId, Resources};
 use proto_hadoop::yarn::Container;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tonic::Status;
 
 use crate::waiting::Look;
@@ -54,13 +54,17 @@ pub(crate) enum News {
     OutputTaken,
     /// The client has been handed the last of it.
     OutputHandedOver,
-    /// The client has attached.
-    ClientAttached(JobEvents),
+    /// A client wants to follow the job.
+    ClientAttached {
+        events: JobEvents,
+        /// Whether it may: one that may not is not heard any further.
+        admitted: oneshot::Sender<Result<(), Status>>,
+    },
     /// It sent a signal for the ranks.
     ClientSignal(i32),
     /// It wants the job ended.
     ClientKill(KillReason),
-    /// Its link broke or ended.
+    /// The link of the client that follows broke or ended.
     ClientLeft,
 }
 

@@ -1,27 +1,30 @@
 //! The AM's one port: both services, over mutual TLS.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use job::link;
 use job::wire::clients_server::ClientsServer;
 use job::wire::launchers_server::LaunchersServer;
 use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tonic::transport::server::TcpIncoming;
-use tonic::transport::{Certificate, Identity, Server, ServerTlsConfig};
+use tonic::transport::Server;
 
 use crate::clients::ClientService;
 use crate::console::Console;
+use crate::handshake::{self, Bounds};
 use crate::launchers::{LauncherService, Tickets};
 use crate::news::NewsSender;
 use crate::peers::Admitted;
 use crate::seat::Keys;
 
-/// A peer that connects and says nothing is dropped after this.
-const HANDSHAKE_DEADLINE: Duration = Duration::from_secs(10);
+/// Calls of one peer that may be under way: a launcher has three, a client three.
+const CALLS_MAX: u32 = 16;
+/// Peers that have just shown their certificates.
+const KNOWN_QUEUE: usize = 16;
 
 /// What the services lead to.
 pub(crate) struct Doors {
@@ -36,10 +39,7 @@ pub(crate) struct Doors {
 
 /// Serves launchers and client on `listener` until `doors.leaving`.
 pub(crate) fn start(listener: TcpListener, keys: &Keys, doors: &Doors) -> Result<()> {
-    let tls = ServerTlsConfig::new()
-        .identity(Identity::from_pem(&keys.certificate, &keys.key))
-        .client_ca_root(Certificate::from_pem(&keys.authority))
-        .timeout(HANDSHAKE_DEADLINE);
+    let tls = handshake::acceptor(keys)?;
     let launchers = LaunchersServer::new(LauncherService {
         admitted: Admitted::new(&keys.launcher_certificate, "launchers")?,
         tickets: doors.tickets.clone(),
@@ -55,9 +55,9 @@ pub(crate) fn start(listener: TcpListener, keys: &Keys, doors: &Doors) -> Result
         console: Arc::clone(&doors.console),
         tasks: doors.tasks.clone(),
     });
+    let (known, incoming) = mpsc::channel(KNOWN_QUEUE);
     let serving = Server::builder()
-        .tls_config(tls)
-        .context("cannot use the job's certificate")?
+        .max_concurrent_streams(Some(CALLS_MAX))
         .http2_keepalive_interval(Some(link::KEEPALIVE_INTERVAL))
         .http2_keepalive_timeout(Some(link::KEEPALIVE_TIMEOUT))
         .initial_stream_window_size(link::STREAM_WINDOW)
@@ -65,9 +65,14 @@ pub(crate) fn start(listener: TcpListener, keys: &Keys, doors: &Doors) -> Result
         .add_service(launchers)
         .add_service(clients)
         .serve_with_incoming_shutdown(
-            TcpIncoming::from(listener).with_nodelay(Some(true)),
+            ReceiverStream::new(incoming),
             doors.leaving.clone().cancelled_owned(),
         );
+    let bounds = Bounds::default();
+    let leaving = doors.leaving.clone();
+    doors
+        .tasks
+        .spawn(handshake::let_in(listener, tls, bounds, known, leaving));
     doors.tasks.spawn(async move {
         if let Err(error) = serving.await {
             tracing::error!("the ApplicationMaster's port: {error}");
@@ -75,3 +80,6 @@ pub(crate) fn start(listener: TcpListener, keys: &Keys, doors: &Doors) -> Result
     });
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

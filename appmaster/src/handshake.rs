@@ -1,0 +1,242 @@
+//! The AM's port before TLS is done: everybody in the cluster may knock, and all are strangers.
+//!
+//! A stranger costs a socket and some kilobytes until it has shown a certificate of this job, so
+//! the time for that is bounded, and so is their number. Who comes when all places are taken waits in
+//! the kernel's queue until one is done, or until the longest has had [`Bounds::spared`], which is
+//! more than any peer needs that means it; then that one is turned away. A flood therefore costs an
+//! honest peer seconds, which it has: it dials again for half a minute.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::server::WebPkiClientVerifier;
+use tokio_rustls::rustls::version::TLS13;
+use tokio_rustls::rustls::{RootCertStore, ServerConfig};
+use tokio_rustls::server::TlsStream;
+use tokio_util::sync::CancellationToken;
+
+use crate::seat::Keys;
+
+/// A peer that has shown a certificate of this job.
+pub(crate) type Known = TlsStream<TcpStream>;
+
+/// After the kernel had no descriptor or memory for one more connection.
+const SHORT_PAUSE: Duration = Duration::from_millis(50);
+/// Between two lines of the log about strangers.
+const LOG_PAUSE: Duration = Duration::from_secs(1);
+
+/// How much strangers are given.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// Handshakes under way. A gang of thousands dials in within a second or two.
+    pub most: usize,
+    /// A handshake takes no longer than this.
+    pub deadline: Duration,
+    /// None is cut short before, however many wait. A busy node needs a tenth of it.
+    pub spared: Duration,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            most: 512,
+            deadline: Duration::from_secs(10),
+            spared: Duration::from_secs(3),
+        }
+    }
+}
+
+/// TLS with the keys of one job, in which both sides show a certificate.
+pub(crate) fn acceptor(keys: &Keys) -> Result<TlsAcceptor> {
+    let provider = Arc::new(ring::default_provider());
+    let mut roots = RootCertStore::empty();
+    roots
+        .add(certificate(&keys.authority)?)
+        .context("the certificate of the job's authority makes no sense")?;
+    let verifier =
+        WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
+            .build()
+            .context("cannot check certificates by the job's authority")?;
+    let key = PrivateKeyDer::from_pem_slice(&keys.key).context("cannot read the job's key")?;
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&TLS13])?
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(vec![certificate(&keys.certificate)?], key)
+        .context("cannot use the job's certificate")?;
+    // Nobody resumes: a launcher has one connection in its life.
+    config.send_tls13_tickets = 0;
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+fn certificate(pem: &[u8]) -> Result<CertificateDer<'static>> {
+    CertificateDer::from_pem_slice(pem).context("cannot read a certificate of the job")
+}
+
+/// Lets in who shows a certificate of this job, until `leaving`.
+pub(crate) async fn let_in(
+    listener: TcpListener,
+    tls: TlsAcceptor,
+    bounds: Bounds,
+    known: mpsc::Sender<io::Result<Known>>,
+    leaving: CancellationToken,
+) {
+    let mut strangers = Strangers::new(bounds);
+    loop {
+        let has_room = strangers.have_room();
+        tokio::select! {
+            () = leaving.cancelled() => return,
+            peer = strangers.next() => {
+                if let Some(peer) = peer
+                    && known.send(Ok(peer)).await.is_err()
+                {
+                    // Nobody serves them any more.
+                    return;
+                }
+            }
+            accepted = listener.accept(), if has_room => match accepted {
+                Ok((stream, from)) => strangers.meet(stream, from, tls.clone()),
+                Err(error) => {
+                    strangers.refused("a connection", &error.to_string());
+                    // Those that wait hold what is missing.
+                    strangers.turn_away_the_oldest();
+                    sleep(SHORT_PAUSE).await;
+                }
+            }
+        }
+    }
+}
+
+/// A handshake under way.
+struct Stranger {
+    task: AbortHandle,
+    from: SocketAddr,
+    since: Instant,
+}
+
+/// Those whose handshake is under way, oldest first.
+struct Strangers {
+    bounds: Bounds,
+    tasks: JoinSet<Result<Known, Refused>>,
+    all: VecDeque<Stranger>,
+    /// The log is not written to before.
+    quiet_until: Instant,
+    /// Refusals that the log does not know of.
+    unsaid: u64,
+}
+
+/// Why a handshake came to nothing.
+struct Refused {
+    from: SocketAddr,
+    cause: String,
+}
+
+impl Strangers {
+    fn new(bounds: Bounds) -> Self {
+        Self {
+            bounds,
+            tasks: JoinSet::new(),
+            all: VecDeque::new(),
+            quiet_until: Instant::now(),
+            unsaid: 0,
+        }
+    }
+
+    fn have_room(&self) -> bool {
+        self.all.len() < self.bounds.most
+    }
+
+    fn meet(&mut self, stream: TcpStream, from: SocketAddr, tls: TlsAcceptor) {
+        let deadline = self.bounds.deadline;
+        let task = self.tasks.spawn(async move {
+            let refused = |cause| Refused { from, cause };
+            stream
+                .set_nodelay(true)
+                .map_err(|e| refused(e.to_string()))?;
+            match timeout(deadline, tls.accept(stream)).await {
+                Ok(Ok(known)) => Ok(known),
+                Ok(Err(error)) => Err(refused(error.to_string())),
+                Err(_late) => {
+                    let seconds = deadline.as_secs_f32();
+                    Err(refused(format!("no handshake within {seconds} s")))
+                }
+            }
+        });
+        let since = Instant::now();
+        self.all.push_back(Stranger { task, from, since });
+    }
+
+    /// The next that is none any more; `None` when one went away. May be dropped and called again.
+    async fn next(&mut self) -> Option<Known> {
+        let overdue = match self.all.front() {
+            Some(oldest) if !self.have_room() => Some(oldest.since + self.bounds.spared),
+            _ => None,
+        };
+        let ended = tokio::select! {
+            ended = self.tasks.join_next_with_id(), if !self.tasks.is_empty() => ended,
+            () = until(overdue) => {
+                self.turn_away_the_oldest();
+                return None;
+            }
+        };
+        match ended {
+            Some(Ok((id, ended))) => {
+                self.all.retain(|stranger| stranger.task.id() != id);
+                match ended {
+                    Ok(known) => Some(known),
+                    Err(Refused { from, cause }) => {
+                        self.refused(&from.to_string(), &cause);
+                        None
+                    }
+                }
+            }
+            // Turned away, and gone from the list already.
+            Some(Err(_)) | None => None,
+        }
+    }
+
+    fn turn_away_the_oldest(&mut self) {
+        if let Some(oldest) = self.all.pop_front() {
+            oldest.task.abort();
+            let cause = format!("turned away, since {} others wait", self.all.len());
+            self.refused(&oldest.from.to_string(), &cause);
+        }
+    }
+
+    /// One line a second at most: a flood of strangers is none of lines.
+    fn refused(&mut self, who: &str, cause: &str) {
+        let now = Instant::now();
+        if now < self.quiet_until {
+            self.unsaid += 1;
+            return;
+        }
+        self.quiet_until = now + LOG_PAUSE;
+        let more = match std::mem::take(&mut self.unsaid) {
+            0 => String::new(),
+            unsaid => format!(" ({unsaid} more before, of which nothing was said)"),
+        };
+        tracing::warn!("refused {who} at this ApplicationMaster's port: {cause}{more}");
+    }
+}
+
+async fn until(when: Option<Instant>) {
+    match when {
+        Some(when) => sleep_until(when).await,
+        None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+use std::net::Ipv4Addr;
+
+use tokio::io::AsyncReadExt as _;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::ClientConfig;
+
+use super::*;
+use crate::test_keys::JobKeys;
+
+/// Whatever is waited for comes within this time, or the test fails.
+const SOON: Duration = Duration::from_secs(20);
+
+/// A port with few places, and those who came in.
+async fn port(
+    bounds: Bounds,
+    keys: &Keys,
+) -> (SocketAddr, mpsc::Receiver<io::Result<Known>>, JoinSet<()>) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (known, came) = mpsc::channel(4);
+    let tls = acceptor(keys).unwrap();
+    let mut tasks = JoinSet::new();
+    tasks.spawn(let_in(
+        listener,
+        tls,
+        bounds,
+        known,
+        CancellationToken::new(),
+    ));
+    (address, came, tasks)
+}
+
+fn connector(keys: &JobKeys) -> TlsConnector {
+    let mut roots = RootCertStore::empty();
+    roots
+        .add(certificate(&keys.appmaster.authority).unwrap())
+        .unwrap();
+    let (own, key) = &keys.launcher;
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_protocol_versions(&[&TLS13])
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_client_auth_cert(vec![certificate(own.as_bytes()).unwrap()], key)
+        .unwrap();
+    TlsConnector::from(Arc::new(config))
+}
+
+async fn come_in(address: SocketAddr, keys: &JobKeys) {
+    let stream = TcpStream::connect(address).await.unwrap();
+    let name = job::secrets::APPMASTER_NAME.try_into().unwrap();
+    connector(keys).connect(name, stream).await.unwrap();
+}
+
+#[tokio::test]
+async fn who_means_it_gets_in_beside_a_flood_that_says_nothing() {
+    let keys = JobKeys::new();
+    let bounds = Bounds {
+        most: 8,
+        deadline: Duration::from_secs(2),
+        spared: Duration::from_millis(100),
+    };
+    let (address, mut came, _tasks) = port(bounds, &keys.appmaster).await;
+    let mut flood = Vec::new();
+    for _ in 0..100 {
+        flood.push(TcpStream::connect(address).await.unwrap());
+    }
+    timeout(SOON, come_in(address, &keys)).await.unwrap();
+    assert!(timeout(SOON, came.recv()).await.unwrap().unwrap().is_ok());
+    // All of them are turned away in the end.
+    for mut stream in flood {
+        let read = timeout(SOON, stream.read(&mut [0])).await.unwrap();
+        assert!(matches!(read, Ok(0) | Err(_)), "{read:?}");
+    }
+    assert!(came.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn a_handshake_byte_by_byte_ends_at_its_deadline() {
+    let keys = JobKeys::new();
+    let bounds = Bounds {
+        deadline: Duration::from_millis(500),
+        ..Bounds::default()
+    };
+    let (address, mut came, _tasks) = port(bounds, &keys.appmaster).await;
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let began = Instant::now();
+    // The head of a record of 16 KiB, which is still not there after a minute.
+    for byte in [22, 3, 1, 64, 0].into_iter().chain(std::iter::repeat(1)) {
+        sleep(Duration::from_millis(20)).await;
+        if tokio::io::AsyncWriteExt::write_all(&mut stream, &[byte])
+            .await
+            .is_err()
+        {
+            break;
+        }
+        assert!(began.elapsed() < SOON);
+    }
+    assert!(began.elapsed() >= bounds.deadline);
+    assert!(came.try_recv().is_err());
+    timeout(SOON, come_in(address, &keys)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_flood_of_refusals_is_none_of_lines() {
+    let mut strangers = Strangers::new(Bounds::default());
+    for _ in 0..1000 {
+        strangers.refused("a peer", "no certificate");
+    }
+    assert_eq!(strangers.unsaid, 999);
+}

@@ -1,0 +1,454 @@
+//! The port as others in the cluster see it: the test is the AM's loop on one side, and everybody
+//! who may knock on the other.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use job::wire::clients_client::ClientsClient;
+use job::wire::launcher_event::Event as Said;
+use job::wire::launchers_client::LaunchersClient;
+use job::{secrets, wire};
+use policy::ContainerId;
+use policy::lifecycle::KillReason;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::version::TLS13;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+use tonic::{Code, Status, Streaming};
+
+use super::*;
+use crate::news::{JobEvents, NEWS_QUEUE, News};
+use crate::test_keys::JobKeys;
+
+/// Whatever is waited for comes within this time, or the test fails.
+const SOON: Duration = Duration::from_secs(8);
+
+struct Port {
+    keys: JobKeys,
+    address: SocketAddr,
+    inbox: mpsc::Receiver<News>,
+    tickets: Tickets,
+    doors: Doors,
+}
+
+impl Port {
+    async fn open() -> Self {
+        let keys = JobKeys::new();
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (news, inbox) = mpsc::channel(NEWS_QUEUE);
+        let tickets = Tickets::default();
+        let doors = Doors {
+            news,
+            console: Arc::new(Console::new()),
+            tickets: tickets.clone(),
+            tasks: TaskTracker::new(),
+            leaving: CancellationToken::new(),
+        };
+        start(listener, &keys.appmaster, &doors).unwrap();
+        Self {
+            keys,
+            address,
+            inbox,
+            tickets,
+            doors,
+        }
+    }
+
+    /// A connection by TLS, with that certificate.
+    async fn dial(
+        &self,
+        identity: Option<&(String, String)>,
+    ) -> Result<Channel, tonic::transport::Error> {
+        let mut tls = ClientTlsConfig::new()
+            .ca_certificate(Certificate::from_pem(&self.keys.appmaster.authority))
+            .domain_name(secrets::APPMASTER_NAME);
+        if let Some((certificate, key)) = identity {
+            tls = tls.identity(Identity::from_pem(certificate, key));
+        }
+        let endpoint = Endpoint::from_shared(format!("https://{}", self.address))?;
+        endpoint.tls_config(tls)?.connect().await
+    }
+
+    async fn launcher(&self) -> LaunchersClient<Channel> {
+        LaunchersClient::new(self.dial(Some(&self.keys.launcher)).await.unwrap())
+    }
+
+    async fn client(&self) -> ClientsClient<Channel> {
+        ClientsClient::new(self.dial(Some(&self.keys.client)).await.unwrap())
+    }
+
+    /// Who comes with that ticket becomes the launcher of that container.
+    fn expect(&self, container: &str, ticket: &[u8]) {
+        self.tickets
+            .issue(ContainerId(container.into()), ticket.to_vec());
+    }
+
+    async fn heard(&mut self) -> News {
+        timeout(SOON, self.inbox.recv()).await.unwrap().unwrap()
+    }
+
+    fn heard_nothing(&mut self) {
+        assert!(self.inbox.try_recv().is_err());
+    }
+
+    /// A launcher that does everything right.
+    async fn admits_a_launcher(&mut self) {
+        self.expect("container_honest", b"honest");
+        let (_said, orders) = join(&mut self.launcher().await, "container_honest", b"honest").await;
+        assert!(orders.is_ok());
+        match self.heard().await {
+            News::LauncherJoined { container, .. } => assert_eq!(container.0, "container_honest"),
+            _ => panic!("something else was heard"),
+        }
+    }
+
+    /// The next client that wants to follow, let in or not; where it hears of the job.
+    async fn answer(&mut self, with: Result<(), Status>) -> JobEvents {
+        match self.heard().await {
+            News::ClientAttached { events, admitted } => {
+                admitted.send(with).unwrap();
+                events
+            }
+            _ => panic!("something else was heard"),
+        }
+    }
+
+    /// A connection that speaks TLS as a launcher, and then whatever the test wants.
+    async fn raw(&self) -> TlsStream<TcpStream> {
+        let certificate = |pem: &[u8]| CertificateDer::from_pem_slice(pem).unwrap();
+        let mut roots = RootCertStore::empty();
+        roots
+            .add(certificate(&self.keys.appmaster.authority))
+            .unwrap();
+        let (own, key) = &self.keys.launcher;
+        let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
+        let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_protocol_versions(&[&TLS13])
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_client_auth_cert(vec![certificate(own.as_bytes())], key)
+            .unwrap();
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        let stream = TcpStream::connect(self.address).await.unwrap();
+        let name = secrets::APPMASTER_NAME.try_into().unwrap();
+        let connector = TlsConnector::from(Arc::new(config));
+        connector.connect(name, stream).await.unwrap()
+    }
+}
+
+impl Drop for Port {
+    fn drop(&mut self) {
+        self.doors.leaving.cancel();
+    }
+}
+
+type Joined = Result<tonic::Response<Streaming<wire::LauncherOrder>>, Status>;
+
+/// Says hello; what is kept open so that more can be said, and the answer.
+async fn join(
+    client: &mut LaunchersClient<Channel>,
+    container: &str,
+    ticket: &[u8],
+) -> (mpsc::Sender<wire::LauncherEvent>, Joined) {
+    let (said, saying) = mpsc::channel(4);
+    let hello = Said::Hello(wire::LauncherHello {
+        build: job::BUILD.into(),
+        container: container.into(),
+        ticket: ticket.to_vec(),
+        node: None,
+    });
+    said.send(wire::LauncherEvent { event: Some(hello) })
+        .await
+        .unwrap();
+    let answer = timeout(SOON, client.join(ReceiverStream::new(saying))).await;
+    (said, answer.unwrap())
+}
+
+type Attached = Result<tonic::Response<Streaming<wire::JobEvent>>, Status>;
+
+/// As [`join`], for a client. The answer comes when the loop has given one.
+fn attach(
+    mut client: ClientsClient<Channel>,
+) -> (
+    mpsc::Sender<wire::ClientOrder>,
+    impl Future<Output = Attached>,
+) {
+    let (said, saying) = mpsc::channel(4);
+    let hello = wire::client_order::Order::Hello(wire::ClientHello {
+        build: job::BUILD.into(),
+    });
+    said.try_send(wire::ClientOrder { order: Some(hello) })
+        .unwrap();
+    let answer = async move {
+        timeout(SOON, client.attach(ReceiverStream::new(saying)))
+            .await
+            .unwrap()
+    };
+    (said, answer)
+}
+
+fn kill() -> wire::ClientOrder {
+    let reason = wire::kill::Reason::Interrupted.into();
+    wire::ClientOrder {
+        order: Some(wire::client_order::Order::Kill(wire::Kill { reason })),
+    }
+}
+
+#[tokio::test]
+async fn only_certificates_of_this_job_open_anything() {
+    let mut port = Port::open().await;
+    port.expect("container_1", b"ticket");
+    let others = JobKeys::new();
+    for identity in [None, Some(&others.launcher), Some(&others.client)] {
+        // With TLS 1.3 a client hears of its refusal when it wants to say something.
+        if let Ok(channel) = port.dial(identity).await {
+            let mut client = LaunchersClient::new(channel.clone());
+            let (_said, answer) = join(&mut client, "container_1", b"ticket").await;
+            assert!(answer.is_err(), "{identity:?}");
+            let (_said, answer) = attach(ClientsClient::new(channel));
+            assert!(answer.await.is_err(), "{identity:?}");
+        }
+    }
+    port.heard_nothing();
+    port.admits_a_launcher().await;
+}
+
+#[tokio::test]
+async fn each_role_has_its_own_service() {
+    let mut port = Port::open().await;
+    port.expect("container_1", b"ticket");
+    let mut wrong = LaunchersClient::new(port.dial(Some(&port.keys.client)).await.unwrap());
+    let (_said, answer) = join(&mut wrong, "container_1", b"ticket").await;
+    assert_eq!(answer.unwrap_err().code(), Code::PermissionDenied);
+    let wrong = ClientsClient::new(port.dial(Some(&port.keys.launcher)).await.unwrap());
+    let (_said, answer) = attach(wrong);
+    assert_eq!(answer.await.unwrap_err().code(), Code::PermissionDenied);
+    port.heard_nothing();
+    port.admits_a_launcher().await;
+}
+
+#[tokio::test]
+async fn garbage_is_answered_by_a_closed_door() {
+    let mut port = Port::open().await;
+    let noise: Vec<u8> = (0..100_000_u32).map(|n| n.to_le_bytes()[0]).collect();
+    for bytes in [
+        b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".as_slice(),
+        b"SSH-2.0-Elsewhere\r\n",
+        b"\x16\x03\x01\xff\xff",
+        &noise,
+    ] {
+        let mut stream = TcpStream::connect(port.address).await.unwrap();
+        // It may close before all of it is said.
+        let _said = stream.write_all(bytes).await.is_ok();
+        stream.shutdown().await.ok();
+        let mut rest = Vec::new();
+        let _reset = timeout(SOON, stream.read_to_end(&mut rest)).await.unwrap();
+        assert!(rest.len() < 100, "an alert at most: {rest:?}");
+    }
+    port.heard_nothing();
+    port.admits_a_launcher().await;
+}
+
+#[tokio::test]
+async fn a_ticket_is_good_for_one_launcher_of_its_own_container() {
+    let mut port = Port::open().await;
+    port.expect("container_1", b"one");
+    port.expect("container_2", b"two");
+    let mut launcher = port.launcher().await;
+    for (container, ticket) in [
+        ("container_1", b"two".as_slice()),
+        ("container_1", b""),
+        ("container_3", b"one"),
+    ] {
+        let (_said, answer) = join(&mut launcher, container, ticket).await;
+        let status = answer.unwrap_err();
+        assert_eq!(status.code(), Code::PermissionDenied);
+        assert!(status.message().contains(container), "{status}");
+    }
+    port.heard_nothing();
+    let (_said, answer) = join(&mut launcher, "container_1", b"one").await;
+    assert!(answer.is_ok());
+    assert!(matches!(port.heard().await, News::LauncherJoined { .. }));
+    // Neither on its own link nor on another one.
+    for mut second in [launcher, port.launcher().await] {
+        let (_said, answer) = join(&mut second, "container_1", b"one").await;
+        assert_eq!(answer.unwrap_err().code(), Code::PermissionDenied);
+    }
+    port.heard_nothing();
+}
+
+#[tokio::test]
+async fn a_second_client_is_refused_and_not_heard() {
+    let mut port = Port::open().await;
+    let (first, answer) = attach(port.client().await);
+    let (_events, answer) = tokio::join!(port.answer(Ok(())), answer);
+    let _stream = answer.unwrap();
+
+    let (second, answer) = attach(port.client().await);
+    second.send(kill()).await.unwrap();
+    let refusal = Status::failed_precondition("another client follows this job");
+    let (_gone, answer) = tokio::join!(port.answer(Err(refusal)), answer);
+    assert!(answer.unwrap_err().message().contains("another client"));
+    let _closed = second.send(kill()).await.is_ok();
+    drop(second);
+    sleep(Duration::from_millis(200)).await;
+    // Neither its order nor its end.
+    port.heard_nothing();
+
+    first.send(kill()).await.unwrap();
+    assert!(matches!(
+        port.heard().await,
+        News::ClientKill(KillReason::Interrupted)
+    ));
+    drop(first);
+    assert!(matches!(port.heard().await, News::ClientLeft));
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_before_it_is_let_in_has_left() {
+    let mut port = Port::open().await;
+    let (said, answer) = attach(port.client().await);
+    let waiting = timeout(Duration::from_millis(300), answer);
+    let News::ClientAttached { admitted, .. } = port.heard_while(waiting).await else {
+        panic!("something else was heard");
+    };
+    drop(said);
+    admitted.send(Ok(())).unwrap();
+    assert!(matches!(port.heard().await, News::ClientLeft));
+}
+
+impl Port {
+    /// The next news, once `other` is over.
+    async fn heard_while(&mut self, other: impl Future) -> News {
+        tokio::join!(self.heard(), other).0
+    }
+}
+
+/// One HTTP/2 frame. `length` may be a lie.
+fn frame(length: u32, kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = length.to_be_bytes()[1..].to_vec();
+    bytes.extend([kind, flags]);
+    bytes.extend(stream.to_be_bytes());
+    bytes.extend(payload);
+    bytes
+}
+
+/// An honest frame.
+fn whole(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    frame(
+        u32::try_from(payload.len()).unwrap(),
+        kind,
+        flags,
+        stream,
+        payload,
+    )
+}
+
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const RESET: u8 = 3;
+const SETTINGS: u8 = 4;
+const GOAWAY: u8 = 7;
+const END_HEADERS: u8 = 4;
+
+/// The first bytes of a connection, and a call of `Join` on stream 1 up to its body.
+fn call() -> Vec<u8> {
+    let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
+    bytes.extend(whole(SETTINGS, 0, 0, &[]));
+    // HPACK: names by their place in the static table or in full, values in full.
+    let mut block = vec![0x83, 0x87];
+    let mut text = |name: &[u8], value: &str| {
+        block.extend(name);
+        block.push(u8::try_from(value.len()).unwrap());
+        block.extend(value.as_bytes());
+    };
+    text(&[0x04], "/gerbil.Launchers/Join");
+    text(&[0x01], secrets::APPMASTER_NAME);
+    text(&[0x0f, 0x10], "application/grpc");
+    text(b"\x00\x02te", "trailers");
+    bytes.extend(whole(HEADERS, END_HEADERS, 1, &block));
+    bytes
+}
+
+/// Sends `bytes` and reads frames until one is of `kinds`; false: the connection ended without one.
+async fn answered(port: &Port, bytes: &[u8], kinds: &[u8]) -> bool {
+    let mut stream = port.raw().await;
+    let _said = stream.write_all(bytes).await.is_ok();
+    timeout(SOON, async {
+        let mut head = [0; 9];
+        while stream.read_exact(&mut head).await.is_ok() {
+            if kinds.contains(&head[3]) {
+                return true;
+            }
+            let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+            let mut rest = vec![0; usize::try_from(length).unwrap()];
+            if stream.read_exact(&mut rest).await.is_err() {
+                break;
+            }
+        }
+        false
+    })
+    .await
+    .unwrap()
+}
+
+#[tokio::test]
+async fn what_is_too_large_is_refused_before_it_is_there() {
+    let mut port = Port::open().await;
+    // A message of 2 GiB, of which ten bytes come: refused by its announcement.
+    let mut announced = call();
+    let mut body = vec![0, 0x80, 0, 0, 0];
+    body.extend([1; 10]);
+    announced.extend(whole(DATA, 0, 1, &body));
+    assert!(answered(&port, &announced, &[HEADERS, RESET]).await);
+    // A frame of 16 MiB, where 16 KiB are the most.
+    let mut frame_too_large = call();
+    frame_too_large.extend(frame(0x00ff_ffff, DATA, 0, 1, &[0; 1000]));
+    assert!(answered(&port, &frame_too_large, &[GOAWAY]).await);
+    // Headers without an end.
+    let mut headers = call();
+    let endless = whole(9, 0, 3, &[0; 16_000]);
+    headers.extend(whole(HEADERS, 0, 3, &[]));
+    for _ in 0..100 {
+        headers.extend(&endless);
+    }
+    assert!(answered(&port, &headers, &[GOAWAY, RESET]).await);
+    // No HTTP/2 at all, inside TLS.
+    let _closed = answered(&port, &[0xff; 100_000], &[GOAWAY]).await;
+    port.heard_nothing();
+    port.admits_a_launcher().await;
+}
+
+#[tokio::test]
+async fn ten_megabytes_of_hello_are_no_hello() {
+    let mut port = Port::open().await;
+    let mut launcher = port.launcher().await;
+    let long = "x".repeat(10_000_000);
+    let (_said, answer) = join(&mut launcher, &long, b"ticket").await;
+    let status = answer.unwrap_err();
+    assert_eq!(status.code(), Code::InvalidArgument);
+    port.heard_nothing();
+    port.admits_a_launcher().await;
+}
+
+#[tokio::test]
+async fn a_peer_that_never_says_hello_is_not_waited_for() {
+    let mut port = Port::open().await;
+    let (_said, saying) = mpsc::channel::<wire::LauncherEvent>(1);
+    let mut launcher = port.launcher().await;
+    let waited = timeout(
+        Duration::from_secs(30),
+        launcher.join(ReceiverStream::new(saying)),
+    );
+    let status = waited.await.unwrap().unwrap_err();
+    assert_eq!(status.code(), Code::DeadlineExceeded);
+    port.admits_a_launcher().await;
+}
