@@ -9,6 +9,7 @@ use job::exit::Exit;
 use proto_hadoop::conf::{Configuration, ResourceManagers};
 
 use crate::arguments::{Arguments, DeployMode, Input, Placement, Shipped};
+use crate::data::Data;
 use crate::environment;
 use crate::failure::Failure;
 use crate::history;
@@ -41,6 +42,8 @@ pub(crate) struct Resolved {
     pub binding: job::Binding,
     /// Files, then archives, to bring along.
     pub shipped: [Vec<Shipped>; 2],
+    /// What moves between the cluster's file system and the nodes.
+    pub data: Data,
     /// How long the program may run.
     pub run_limit: Option<Duration>,
     /// How long the others may run on when the first rank has ended.
@@ -210,6 +213,7 @@ impl Resolved {
             layout,
             input,
             binding: given.bind.resolved(),
+            data: Data::new(&given.data, cluster)?,
             shipped: [given.ship.files, given.ship.archives],
             run_limit,
             linger: given.ends.linger(),

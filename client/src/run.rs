@@ -23,7 +23,7 @@ use crate::resolve::{Cluster, Resolved};
 use crate::stage::{self, stage};
 use crate::submit::submit;
 use crate::tell::tell;
-use crate::{dry_run, generate, kill, list, preflight, timing, unmanaged};
+use crate::{data, dry_run, generate, kill, list, preflight, timing, unmanaged};
 
 /// From the command line to the exit code.
 pub(crate) fn main() -> ExitCode {
@@ -197,7 +197,12 @@ async fn job(
     progress.show("staging the program");
     let ready = async {
         // Both ask other servers: the ResourceManager, the file system.
-        tokio::try_join!(preflight::check(rm, &resolved), staged(&resolved, cluster))
+        let incoming = data::bring(&resolved.data.incoming);
+        let checked = preflight::check(rm, &resolved);
+        let (checked, mut staged, incoming) =
+            tokio::try_join!(checked, staged(&resolved, cluster), incoming)?;
+        data::merge(&mut staged.staged, incoming)?;
+        Ok((checked, staged))
     };
     let (checked, staged) = tokio::select! {
         ready = ready => ready?,

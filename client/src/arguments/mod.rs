@@ -4,6 +4,7 @@
 //! has a file of its own. What the flags mean together is not decided here.
 
 mod binding;
+mod data;
 mod deployment;
 mod ends;
 mod essence;
@@ -30,6 +31,7 @@ use crate::hostfile::HostListError;
 use crate::words;
 
 pub(crate) use binding::{BindArguments, ShipArguments, Shipped};
+pub(crate) use data::DataArguments;
 pub(crate) use deployment::{DeployMode, Deployment};
 pub(crate) use ends::{Ends, ExitRule};
 pub(crate) use essence::essence;
@@ -132,6 +134,9 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     pub ship: ShipArguments,
+
+    #[command(flatten)]
+    pub data: DataArguments,
 
     /// What was understood of the command line without having an effect, a sentence each.
     #[arg(skip)]

@@ -35,7 +35,7 @@ pub mod elf;
 pub mod error;
 pub mod filesystem;
 pub mod libraries;
-mod link;
+pub mod link;
 mod plan;
 pub mod program;
 pub mod root;

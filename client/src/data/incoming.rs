@@ -1,0 +1,177 @@
+//! `--stage-in`: files of the cluster's file system that YARN brings into every container.
+
+use std::collections::BTreeSet;
+
+use job::exit::Exit;
+use job::{Staged, StagedKind};
+use storage::Status;
+
+use super::{Located, failed};
+use crate::failure::Failure;
+use crate::stage::link::program_link;
+
+/// Files that all `--stage-in` of a job may bring: each is told to every NodeManager, and stands in
+/// the job's description.
+const FILES_MAX: usize = 1000;
+const OPTION: &str = "--stage-in";
+
+/// Looks at everything that is to come in, and lists the files.
+///
+/// # Errors
+/// Something is not there, cannot be read, is too much or has an impossible name.
+pub(crate) async fn bring(wanted: &[(Located, String)]) -> Result<Vec<Staged>, Failure> {
+    let mut all = Vec::new();
+    for (place, name) in wanted {
+        let storage = place.open(OPTION)?;
+        let url = place.url();
+        let found = storage.stat(&place.path).await;
+        let Some(found) = found.map_err(|error| failed(OPTION, &error))? else {
+            return Err(Failure::new(
+                Exit::Staging,
+                format!(
+                    "{OPTION}: there is no {url}; the name in the container stands behind the last ="
+                ),
+            ));
+        };
+        if !found.is_folder {
+            all.push(staged(place, name.clone(), &found)?);
+            continue;
+        }
+        let files = storage
+            .walk(&place.path, FILES_MAX.saturating_sub(all.len()))
+            .await;
+        let files = files.map_err(|error| match error {
+            storage::StorageError::TooMany { .. } => Failure::new(
+                Exit::Usage,
+                format!(
+                    "{OPTION}: with {url} more than {FILES_MAX} files would be brought; pack them, \
+                     or read them from the program"
+                ),
+            ),
+            other => failed(OPTION, &other),
+        })?;
+        if files.is_empty() {
+            return Err(Failure::new(
+                Exit::Staging,
+                format!("{OPTION}: {url} is an empty folder"),
+            ));
+        }
+        for file in &files {
+            let rest = file.path.strip_prefix(&place.path).unwrap_or(&file.path);
+            all.push(staged(place, format!("{name}{rest}"), file)?);
+        }
+    }
+    Ok(all)
+}
+
+fn staged(place: &Located, link: String, found: &Status) -> Result<Staged, Failure> {
+    let url = place.address.url(&found.path);
+    if let Some(part) = link.split('/').find(|part| program_link(part) != *part) {
+        return Err(Failure::new(
+            Exit::Usage,
+            format!(
+                "{OPTION}: {url} cannot lie in a container as {link}: the name {part} is kept for \
+                 others there, or has characters besides letters, digits and . _ + -; give another \
+                 with {url}=NAME"
+            ),
+        ));
+    }
+    Ok(Staged {
+        link,
+        url,
+        size: found.size,
+        modified_ms: found.modified_ms,
+        kind: StagedKind::File,
+    })
+}
+
+/// Puts `incoming` beside what is `staged`.
+///
+/// # Errors
+/// Two would have one name, or one would be a file and a folder.
+pub(crate) fn merge(staged: &mut Vec<Staged>, incoming: Vec<Staged>) -> Result<(), Failure> {
+    let mut files: BTreeSet<String> = staged.iter().map(|file| file.link.clone()).collect();
+    let mut folders: BTreeSet<String> = BTreeSet::new();
+    for file in incoming {
+        let above = |link: &str| -> Vec<String> {
+            let ends = link
+                .match_indices('/')
+                .map(|(end, _)| link[..end].to_owned());
+            ends.collect()
+        };
+        let above = above(&file.link);
+        let taken = files.contains(&file.link)
+            || folders.contains(&file.link)
+            || above.iter().any(|folder| files.contains(folder));
+        if taken {
+            return Err(Failure::new(
+                Exit::Usage,
+                format!(
+                    "{OPTION}: {} would lie in the container as {}, which is taken by something \
+                     else; give it another name with URL=NAME",
+                    file.url, file.link
+                ),
+            ));
+        }
+        folders.extend(above);
+        files.insert(file.link.clone());
+        staged.push(file);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use storage::Address;
+
+    use super::*;
+
+    fn place(path: &std::path::Path) -> Located {
+        Located {
+            address: Address::Shared,
+            path: path.to_str().unwrap().to_owned(),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_folder_comes_with_all_its_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let deep = folder.path().join("a/b");
+        std::fs::create_dir_all(&deep).unwrap();
+        std::fs::write(deep.join("x"), "12").unwrap();
+        std::fs::write(folder.path().join("y"), "1").unwrap();
+        let found = bring(&[(place(folder.path()), "in".into())]).await.unwrap();
+        let names: Vec<_> = found.iter().map(|f| (f.link.as_str(), f.size)).collect();
+        assert_eq!(names, [("in/a/b/x", 2), ("in/y", 1)]);
+        let words = |answer: Result<Vec<Staged>, Failure>| answer.unwrap_err().sentence;
+        let none = bring(&[(place(&folder.path().join("z")), "z".into())]).await;
+        assert!(words(none).contains("there is no file:"));
+        std::fs::write(folder.path().join("a b"), "").unwrap();
+        let odd = bring(&[(place(folder.path()), "in".into())]).await;
+        assert!(words(odd).contains("the name a b"));
+    }
+
+    #[test]
+    fn no_two_files_have_one_name() {
+        let file = |link: &str| Staged {
+            link: link.into(),
+            url: format!("hdfs://h:1/{link}"),
+            size: 1,
+            modified_ms: 1,
+            kind: StagedKind::File,
+        };
+        let merged = |own: &[&str], more: &[&str]| {
+            let mut own = own.iter().map(|link| file(link)).collect();
+            merge(&mut own, more.iter().map(|link| file(link)).collect()).map(|()| own.len())
+        };
+        assert_eq!(merged(&["cpi"], &["in/a", "in/b", "c"]).unwrap(), 4);
+        for (own, more) in [
+            (&["cpi"][..], &["cpi"][..]),
+            (&[], &["a", "a/b"]),
+            (&[], &["a/b", "a"]),
+            (&["a"], &["a/b/c"]),
+        ] {
+            assert!(merged(own, more).is_err(), "{own:?} {more:?}");
+        }
+    }
+}
