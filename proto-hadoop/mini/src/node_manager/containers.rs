@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Options;
 use super::files::Cache;
+use super::stand_in::Hollow;
 use crate::MiniError;
 
 /// Containers that may wait to be started.
@@ -56,6 +57,7 @@ const NM_KEYS: usize = 2;
 pub(super) struct Desk {
     pub(super) id: NodeId,
     pub(super) options: Options,
+    pub(super) hollow: Hollow,
     pub(super) cache: Cache,
     containers: Mutex<BTreeMap<ContainerId, Entry>>,
     /// Containers that ever ran here: a grant starts a container once.
@@ -84,6 +86,7 @@ impl Desk {
     pub(super) fn open(
         id: NodeId,
         options: Options,
+        hollow: Hollow,
     ) -> Result<(Self, mpsc::Receiver<Start>), MiniError> {
         let made = DirBuilder::new()
             .recursive(true)
@@ -99,6 +102,7 @@ impl Desk {
         let desk = Self {
             id,
             options,
+            hollow,
             cache,
             containers: Mutex::default(),
             used: Mutex::default(),

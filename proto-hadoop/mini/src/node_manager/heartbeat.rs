@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proto_hadoop::ResourceTrackerClient;
 use proto_hadoop::yarn::{NodeAction, NodeHeartbeat, exit_status};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::containers::Desk;
 use super::register;
@@ -20,8 +20,9 @@ pub(super) async fn beat(desk: Arc<Desk>, tracker: Arc<ResourceTrackerClient>) {
     let mut response_id = 0;
     let mut interval = FIRST;
     loop {
+        let pause = desk.hollow.rhythm.pause(Instant::now(), interval);
         // At once when a container has ended.
-        let _early = timeout(interval, desk.news.notified()).await.is_ok();
+        let _early = timeout(pause, desk.news.notified()).await.is_ok();
         let beat = NodeHeartbeat {
             node: desk.id.clone(),
             response_id,

@@ -7,6 +7,7 @@ mod files;
 mod heartbeat;
 mod process;
 mod run;
+mod stand_in;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,8 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::MiniError;
 use containers::Desk;
+
+pub use stand_in::{Accepted, Hollow, Life, Rhythm, StandIn};
 
 /// The ResourceManager has so long to take a node in.
 const REGISTER: Duration = Duration::from_secs(20);
@@ -71,6 +74,15 @@ impl NodeManager {
     ///
     /// When the port or folder cannot be had, or no ResourceManager takes it.
     pub async fn start(options: Options) -> Result<Self, MiniError> {
+        Self::start_hollow(options, Hollow::default()).await
+    }
+
+    /// The same, with something that stands in for the processes of its containers.
+    ///
+    /// # Errors
+    ///
+    /// As [`NodeManager::start`].
+    pub async fn start_hollow(options: Options, hollow: Hollow) -> Result<Self, MiniError> {
         let what = "the port of a node";
         let listen = |source| MiniError::Listen { what, source };
         let listener = TcpListener::bind((options.host.as_str(), 0))
@@ -85,7 +97,7 @@ impl NodeManager {
             call: REGISTER,
             ..Timing::default()
         }));
-        let (desk, starts) = Desk::open(id, options)?;
+        let (desk, starts) = Desk::open(id, options, hollow)?;
         let desk = Arc::new(desk);
         register(&tracker, &desk).await?;
         let faults = Faults::default();

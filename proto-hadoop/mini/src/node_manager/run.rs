@@ -17,11 +17,14 @@ use super::containers::{Desk, Start};
 use super::environment::{self, Places};
 use super::files::FileError;
 use super::process::{PRELAUNCH, Process};
+use super::stand_in::{Accepted, Life};
 
 /// From SIGTERM to SIGKILL, as stock nodes have it.
 const TERM_GRACE: Duration = Duration::from_millis(250);
 /// What is shown of a failed container's standard error, bytes, as stock nodes have it.
 const TAIL: u64 = 4096;
+/// Exit code of a process that SIGTERM has ended.
+const TERMINATED: i32 = 143;
 const CLOSED: u32 = 0o700;
 const SECRET: u32 = 0o600;
 
@@ -59,6 +62,14 @@ fn doing(doing: &'static str) -> impl FnOnce(io::Error) -> BeginError {
 
 async fn one(desk: Arc<Desk>, start: Start) {
     let id = start.identifier.container;
+    if let Some(life) = stand_in(&desk, &start) {
+        let code = tokio::select! {
+            code = life => code,
+            () = start.stop.cancelled() => TERMINATED,
+        };
+        desk.ended(id, code, String::new());
+        return;
+    }
     let logs = log_folder(&desk, &start);
     let began = tokio::select! {
         began = begin(&desk, &start, &logs) => began,
@@ -81,6 +92,16 @@ async fn one(desk: Arc<Desk>, start: Start) {
         }
     };
     desk.ended(id, code, words);
+}
+
+/// What lives in the place of the container's process, on a hollow node.
+fn stand_in(desk: &Desk, start: &Start) -> Option<Life> {
+    let accepted = Accepted {
+        node: &desk.id,
+        container: start.identifier.container,
+        launch: &start.launch,
+    };
+    desk.hollow.stand_in.as_ref()?.stand_in(&accepted)
 }
 
 fn log_folder(desk: &Desk, start: &Start) -> PathBuf {
