@@ -49,6 +49,8 @@ pub struct Node {
 pub struct Cluster {
     deadline: Duration,
     has_hdfs: bool,
+    /// Of the ResourceManager.
+    heap_mib: u32,
     nodes: usize,
     daemons: Mutex<BTreeMap<Daemon, Child>>,
     user: String,
@@ -104,6 +106,30 @@ impl Cluster {
     #[must_use]
     pub fn resource_manager_address(&self) -> String {
         format!("{}:8032", self.loopback.master())
+    }
+
+    /// Where the ResourceManager takes the calls of nodes, `host:port`.
+    #[must_use]
+    pub fn tracker_address(&self) -> String {
+        format!("{}:8031", self.loopback.master())
+    }
+
+    /// Where the ResourceManager takes the calls of ApplicationMasters, `host:port`.
+    #[must_use]
+    pub fn scheduler_address(&self) -> String {
+        format!("{}:8030", self.loopback.master())
+    }
+
+    /// The address of hollow node `index`, counted from 0.
+    #[must_use]
+    pub fn hollow_host(&self, index: usize) -> Ipv4Addr {
+        self.loopback.hollow(index)
+    }
+
+    /// The process of a daemon that was started.
+    #[must_use]
+    pub fn daemon_process(&self, daemon: Daemon) -> Option<u32> {
+        self.lock().get(&daemon).map(Child::id)
     }
 
     /// Where the NameNode takes clients' calls, `host:port`.

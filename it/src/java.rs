@@ -4,13 +4,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
-/// Flags of every daemon and tool.
+/// Heap of a daemon or tool, MiB.
+pub const HEAP_MIB: u32 = 256;
+
+/// Flags of every daemon and tool, beside the size of its heap.
 ///
 /// Hadoop reaches into `java.lang` by reflection, which later runtimes forbid unless told so. The
 /// rest keeps eight daemons small and quick to start on two cores; none of it changes what they do.
-pub const FLAGS: [&str; 6] = [
+pub const FLAGS: [&str; 5] = [
     "--add-opens=java.base/java.lang=ALL-UNNAMED",
-    "-Xmx256m",
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
     "-XX:-UsePerfData",

@@ -14,6 +14,8 @@
 //! Test programs are C files, compiled at test time against a stock MPICH ([`mpi`]); the binary under
 //! test is found by [`gerbil`], run with a deadline by [`command`].
 //!
+//! [`hollow`] puts nodes that run nothing, by the hundred and thousand, under a real ResourceManager.
+//!
 //! # Invariants
 //!
 //! - A daemon never outlives the process that started it: it is killed by the kernel when that
@@ -42,7 +44,9 @@ pub mod expect;
 pub mod gerbil;
 pub mod hadoop;
 pub mod hdfs;
+pub mod hollow;
 pub mod java;
+pub mod load;
 pub mod loopback;
 pub mod mpi;
 pub mod process;

@@ -1,7 +1,7 @@
 //! A loopback network of one cluster's own, so that every daemon keeps its default port.
 //!
-//! Linux answers on all of 127.0.0.0/8. A cluster owns `127.K.0.*`: the masters on `.1`, the
-//! NodeManagers on `.11`, `.12`, … A socket in the kernel's abstract name space says that K is taken: it
+//! Linux answers on all of 127.0.0.0/8. A cluster owns `127.K.*.*`: the masters on `0.1`, the
+//! NodeManagers on `0.11`, `0.12`, …, hollow nodes on `1.1`, `1.2`, … A socket in the kernel's abstract name space says that K is taken: it
 //! is a name without a file, seen by all users, and gone with the process.
 
 use std::net::{Ipv4Addr, TcpListener};
@@ -65,6 +65,26 @@ impl Loopback {
     }
 }
 
+/// Hollow nodes of one third byte: `.1` to `.250`.
+const HOLLOW_ROW: usize = 250;
+/// Hollow nodes of one cluster.
+pub const HOLLOW_MAX: usize = HOLLOW_ROW * HOLLOW_ROW;
+
+impl Loopback {
+    /// Where hollow node `index`, counted from 0, listens.
+    #[must_use]
+    pub fn hollow(&self, index: usize) -> Ipv4Addr {
+        let index = index.min(HOLLOW_MAX - 1);
+        let byte = |number: usize| u8::try_from(number).unwrap_or(u8::MAX);
+        Ipv4Addr::new(
+            127,
+            self.network,
+            byte(1 + index / HOLLOW_ROW),
+            byte(1 + index % HOLLOW_ROW),
+        )
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,5 +95,8 @@ mod tests {
         let two = Loopback::claim().unwrap();
         assert_ne!(one.master(), two.master());
         assert_eq!(one.node(0).octets()[3], 11);
+        assert_eq!(one.hollow(0).octets()[2..], [1, 1]);
+        assert_eq!(one.hollow(249).octets()[2..], [1, 250]);
+        assert_eq!(one.hollow(250).octets()[2..], [2, 1]);
     }
 }

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail};
 use super::Cluster;
 use crate::daemon::Daemon;
 use crate::hadoop::{Distribution, Version};
-use crate::java::Java;
+use crate::java::{self, Java};
 use crate::loopback::{Loopback, NODES_MAX};
 use crate::settings::{Configuration, File, capacity_scheduler};
 use crate::warden::Warden;
@@ -47,6 +47,7 @@ pub struct Builder {
     node_settings: BTreeMap<usize, Configuration>,
     queues: Vec<(String, u32)>,
     hdfs: bool,
+    heap_mib: u32,
     deadline: Duration,
 }
 
@@ -60,6 +61,7 @@ impl Default for Builder {
             node_settings: BTreeMap::new(),
             queues: Vec::new(),
             hdfs: true,
+            heap_mib: java::HEAP_MIB,
             deadline: READY,
         }
     }
@@ -124,6 +126,13 @@ impl Builder {
         self
     }
 
+    /// The ResourceManager's heap; 256 MiB unless said.
+    #[must_use]
+    pub fn resource_manager_heap(mut self, mib: u32) -> Self {
+        self.heap_mib = mib;
+        self
+    }
+
     /// How long the start may take; three minutes unless said.
     #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> Self {
@@ -160,6 +169,7 @@ impl Builder {
         let cluster = Cluster {
             deadline: self.deadline,
             has_hdfs: self.hdfs,
+            heap_mib: self.heap_mib,
             nodes: self.nodes.len(),
             daemons: Mutex::default(),
             user,

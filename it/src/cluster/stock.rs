@@ -8,6 +8,7 @@ use anyhow::Result;
 
 use super::Cluster;
 use crate::command::{Finished, Run};
+use crate::daemon::Daemon;
 use crate::java;
 use crate::warden::CLUSTER_VARIABLE;
 
@@ -69,8 +70,13 @@ impl Cluster {
         if web_pages {
             class_path.push(self.folder().join("web").display().to_string());
         }
+        let heap_mib = match class == Daemon::ResourceManager.class() {
+            true => self.heap_mib,
+            false => java::HEAP_MIB,
+        };
         let mut command = Command::new(self.java.command());
         command
+            .arg(format!("-Xmx{heap_mib}m"))
             .args(java::FLAGS)
             // Web pages and native libraries are unpacked there, and no daemon cleans up after itself.
             .arg(format!(

@@ -1,0 +1,17 @@
+//! Hollow nodes: NodeManagers without containers, by the hundred and thousand in this process, under
+//! the real ResourceManager of a real cluster.
+//!
+//! Each has an address, a name, a port and a connection of its own, registers, heartbeats and takes
+//! calls as the stock daemon does ([`mini::node_manager`]). What is started on it is one of three
+//! things. An ApplicationMaster, known by the token in its credentials, is run as a process, for a
+//! job without one is none. A launcher of this project is stood in for by a task that speaks its part
+//! to the ApplicationMaster over the job's own TLS and runs its ranks as nothing ([`launcher`]).
+//! Anything else is taken for a process that sleeps until it is stopped.
+//!
+//! Caveats: all share one process and so its limit of open files, of which a node holds two and a
+//! launcher's link one. Nothing is measured of memory or time that real processes would take.
+
+mod fleet;
+pub mod launcher;
+
+pub use fleet::{Fleet, Phases, Plan};
