@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use job::wire;
 use job::wire::launcher_order::Order as ToLauncher;
-use policy::ContainerId;
 use policy::lifecycle::{Action, Event, Phase, Seat as JobSeat, Verdict};
+use policy::{ContainerId, Rank};
 use proto_hadoop::yarn::NodeState;
 use tokio::time::timeout;
 
@@ -118,12 +118,17 @@ impl Appmaster {
     async fn begin(&mut self, seats: Vec<JobSeat>) {
         let description = &self.seat.description;
         self.groups.begin(&seats);
-        let per_node: Vec<u32> = seats
+        let mut nodes: Vec<(Rank, u32)> = seats
             .iter()
-            .map(|seat| u32::try_from(seat.ranks.len()).unwrap_or(u32::MAX))
+            .zip(0..)
+            .flat_map(|(seat, node)| seat.ranks.iter().map(move |rank| (*rank, node)))
             .collect();
-        let mapping = pmi::process_mapping(&per_node);
-        let first = seats.first();
+        nodes.sort_unstable();
+        let nodes: Vec<u32> = nodes.into_iter().map(|(_, node)| node).collect();
+        let mapping = pmi::mapping_of_nodes(&nodes);
+        let first = seats
+            .iter()
+            .find(|seat| seat.ranks.first() == Some(&Rank(0)));
         let meeting_port = first
             .and_then(|seat| self.links.get(&seat.container))
             .map_or(0, |link| link.free_port);
@@ -138,6 +143,7 @@ impl Appmaster {
             meeting_host: first.map(|seat| seat.host.clone()).unwrap_or_default(),
             meeting_port,
             binding: Some(description.binding.into()),
+            gpus_per_process: description.gpus_per_process,
             host: String::new(),
             node: 0,
         };

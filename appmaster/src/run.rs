@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use job::{Description, wire};
 use policy::lifecycle::{Event, Job, KillReason, Limits};
-use policy::{Demand, Listed, MiB, Millis, Resources, Vcores};
+use policy::{Demand, Listed, MiB, Millis, Numbering, Resources, Vcores};
 use proto_hadoop::yarn::Registration;
 use proto_hadoop::{ApplicationClient, ApplicationMasterClient};
 use tokio::sync::mpsc;
@@ -209,6 +209,11 @@ fn demand(seat: &Seat, step: MiB) -> Result<Demand> {
         nodes: nodes.context("the job description asks for no node")?,
         pack: description.pack,
         same_rack: description.same_rack,
+        numbering: match &description.rank_map[..] {
+            [] if description.rank_by_node => Numbering::Node,
+            [] => Numbering::Slot,
+            map => Numbering::Map(map.to_vec()),
+        },
         sort_nodes: description.sort_nodes,
     })
 }

@@ -40,6 +40,8 @@ pub(crate) struct Resolved {
     pub input: Input,
     /// Which processors a process may run on.
     pub binding: job::Binding,
+    /// GPUs of a process; `None`: nothing is said of them.
+    pub gpus_per_process: Option<u32>,
     /// Files, then archives, to bring along.
     pub shipped: [Vec<Shipped>; 2],
     /// What moves between the cluster's file system and the nodes.
@@ -214,6 +216,7 @@ impl Resolved {
             input,
             binding: given.bind.resolved(),
             data: Data::new(&given.data, cluster)?,
+            gpus_per_process: given.bind.gpus_per_proc.and_then(|gpus| gpus.0),
             shipped: [given.ship.files, given.ship.archives],
             run_limit,
             linger: given.ends.linger(),

@@ -7,6 +7,7 @@ use credentials::Credentials;
 use job::exit::Exit;
 use job::role::BINARY_LINK;
 use job::{Description, Role, Staged, StagedKind, secrets};
+use policy::Numbering;
 use proto_hadoop::yarn::{
     ApplicationSubmission, ContainerLaunch, LocalResource, LocalResourceKind, Resource, Visibility,
 };
@@ -169,6 +170,11 @@ fn describe(
         pack: demand.pack,
         same_rack: demand.same_rack,
         sort_nodes: demand.sort_nodes,
+        rank_by_node: demand.numbering == Numbering::Node,
+        rank_map: match &demand.numbering {
+            Numbering::Map(nodes) => nodes.clone(),
+            Numbering::Slot | Numbering::Node => Vec::new(),
+        },
         exclude: checked.excluded.clone(),
         node_label: checked.node_label.clone(),
         reissue_after_ms: ms(given.reissue_after),
@@ -180,6 +186,7 @@ fn describe(
         explain: resolved.explain,
         yielding: given.yielding,
         binding: resolved.binding,
+        gpus_per_process: resolved.gpus_per_process,
         am_memory_mib: match resolved.deploy_mode {
             DeployMode::Cluster => AM_MEMORY_MIB,
             DeployMode::Client => 0,

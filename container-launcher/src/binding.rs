@@ -55,6 +55,33 @@ pub(crate) fn sets(binding: &Binding) -> Vec<CpuSet> {
     sets.collect()
 }
 
+/// Where a rank runs, in words: the numbers of the processors of its set, or of all.
+pub(crate) fn told(set: Option<&CpuSet>) -> String {
+    let numbers = |set: &CpuSet| -> Vec<usize> {
+        let all = 0..CpuSet::count();
+        all.filter(|&number| set.is_set(number).unwrap_or(false))
+            .collect()
+    };
+    match set {
+        Some(set) => format!("bound to processors {}", ranges(&numbers(set))),
+        None => match sched_getaffinity(Pid::from_raw(0)) {
+            Ok(mask) => format!("not bound, processors {}", ranges(&numbers(&mask))),
+            Err(_) => "not bound".to_owned(),
+        },
+    }
+}
+
+/// Ascending numbers as the kernel writes them: `0-3,8`.
+fn ranges(numbers: &[usize]) -> String {
+    let runs = numbers.chunk_by(|one, next| one.checked_add(1) == Some(*next));
+    let shown = runs.filter_map(|run| match run {
+        [] => None,
+        [one] => Some(one.to_string()),
+        [first, .., last] => Some(format!("{first}-{last}")),
+    });
+    shown.collect::<Vec<_>>().join(",")
+}
+
 /// The numbers of the processors of each set.
 fn groups(processors: &[Processor], binding: &Binding) -> Vec<Vec<usize>> {
     let units = split(processors, binding.to());
@@ -171,6 +198,7 @@ mod tests {
             to: to.into(),
             count,
             map: map.into(),
+            report: false,
         };
         groups(&machine(), &binding)
     }
@@ -187,6 +215,16 @@ mod tests {
         assert_eq!(threads, [0, 1, 2, 3, 4, 5, 6, 7]);
         let threads: Vec<usize> = bound(Hwthread, 1, Socket).into_iter().flatten().collect();
         assert_eq!(threads, [0, 2, 1, 3, 4, 6, 5, 7]);
+    }
+
+    #[test]
+    fn processors_are_told_as_the_kernel_does() {
+        assert_eq!(ranges(&[0, 1, 2, 3, 8, 10, 11]), "0-3,8,10-11");
+        let mut set = CpuSet::new();
+        set.set(0).unwrap();
+        set.set(4).unwrap();
+        assert_eq!(told(Some(&set)), "bound to processors 0,4");
+        assert!(told(None).starts_with("not bound, processors "));
     }
 
     #[test]

@@ -27,6 +27,7 @@ mod binding;
 mod cores;
 mod dial;
 mod environment;
+mod gpus;
 mod group;
 mod input;
 mod leftovers;

@@ -25,6 +25,7 @@ use tonic::transport::Channel;
 use tonic::{Status, Streaming};
 
 use crate::dial::{self, DialError};
+use crate::gpus::{self, Devices};
 use crate::nursery::Nursery;
 use crate::pmi_socket::Heard;
 use crate::ranks::{self, Ranks};
@@ -386,6 +387,11 @@ impl Life<'_> {
         let names: Vec<&str> = (programs.iter())
             .map(|run| run.program.file.as_str())
             .collect();
+        // What is spawned finds the devices dealt to the job's own ranks.
+        let gpus = match first {
+            0 => gpus_of(share)?,
+            _ => Vec::new(),
+        };
         ranks::fork(
             share,
             programs,
@@ -393,6 +399,7 @@ impl Life<'_> {
             folder,
             self.nursery,
             first,
+            gpus,
         )
         .await
         .and_then(|forked| forked.attend(&self.client, &self.heard_by, &mut self.tasks))
@@ -557,6 +564,19 @@ impl Life<'_> {
         }
         self.report();
     }
+}
+
+/// The variable that names each rank's graphics processors, where it is to have such.
+fn gpus_of(share: &Share) -> Result<Vec<Option<(String, String)>>, Refusal> {
+    let Some(each) = share.gpus_per_process else {
+        return Ok(Vec::new());
+    };
+    let devices = Devices::here(&|name| std::env::var(name).ok());
+    gpus::deal(devices.as_ref(), share.ranks.len(), each).map_err(|sentence| Refusal {
+        sentence: format!("{}: {sentence}", node_facts::hostname()),
+        exit_code: i32::from(Exit::Impossible.code()),
+        group: 0,
+    })
 }
 
 async fn until(deadline: Option<Instant>) {

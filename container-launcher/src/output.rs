@@ -38,6 +38,8 @@ pub(crate) struct Pump {
     pub(crate) chunks: mpsc::Sender<OutputChunk>,
     /// Where the rank runs; goes with the first chunk.
     pub(crate) origin: Option<Origin>,
+    /// What goes before all that the rank writes.
+    pub(crate) before: Vec<u8>,
     /// The rank is gone.
     pub(crate) ended: CancellationToken,
 }
@@ -51,6 +53,10 @@ pub(crate) struct Origin {
 
 impl Pump {
     pub(crate) async fn run(mut self) {
+        let before = std::mem::take(&mut self.before);
+        if !before.is_empty() {
+            self.send(before).await;
+        }
         let mut held = Vec::new();
         let mut give_up = None;
         loop {

@@ -45,6 +45,8 @@ struct Ends {
     stderr: PipeReader,
     pmi: UnixStream,
     waits: Option<PathBuf>,
+    /// What its standard error begins with.
+    before: Vec<u8>,
 }
 
 /// What is known of one rank.
@@ -72,7 +74,7 @@ pub(crate) struct Ranks {
 }
 
 /// Forks the ranks of a share, which are called by their numbers in the job; `first` is that of their
-/// group's rank 0.
+/// group's rank 0, and `gpus` the variable that names each one's devices.
 ///
 /// # Errors
 ///
@@ -84,6 +86,7 @@ pub(crate) async fn fork(
     folder: &Path,
     nursery: &Nursery,
     first: u32,
+    gpus: Vec<Option<(String, String)>>,
 ) -> std::io::Result<Forked> {
     let yields = yielding::applies(share.yielding(), share.ranks.len(), Cores::usable());
     let shim = if yields { shim(folder) } else { None };
@@ -93,7 +96,9 @@ pub(crate) async fn fork(
     };
     let cross_memory = environment::may_read_across_processes();
     let kills = Kills::so_far();
-    let sets = binding::sets(&share.binding.unwrap_or_default());
+    let binding = share.binding.unwrap_or_default();
+    let sets = binding::sets(&binding);
+    let mut gpus = gpus.into_iter();
     let mut ends = Vec::new();
     let programs = programs.iter().flat_map(|run| {
         let mut common = environment::common(
@@ -124,6 +129,17 @@ pub(crate) async fn fork(
         let (stdout, rank_stdout) = std::io::pipe()?;
         let (stderr, rank_stderr) = std::io::pipe()?;
         let (pmi, rank_pmi) = UnixStream::pair()?;
+        let processors = sets
+            .get(local_rank.checked_rem(sets.len()).unwrap_or(0))
+            .copied();
+        let told = || {
+            let where_to = binding::told(processors.as_ref());
+            format!("rank {rank} on {}: {where_to}\n", share.host).into_bytes()
+        };
+        let before = binding.report.then(told).unwrap_or_default();
+        let mut own = environment::of_rank(pmi_rank, local_rank, program);
+        let given = |name: &str| program.environment.iter().any(|pair| pair.key == name);
+        own.extend(gpus.next().flatten().filter(|(name, _)| !given(name)));
         let plan = Plan {
             rank,
             pmi_rank,
@@ -132,11 +148,9 @@ pub(crate) async fn fork(
             folder: (!program.folder.is_empty()).then(|| folder.join(&program.folder)),
             args,
             environment,
-            own: environment::of_rank(pmi_rank, local_rank, program),
+            own,
             waits: waits.clone(),
-            processors: sets
-                .get(local_rank.checked_rem(sets.len()).unwrap_or(0))
-                .copied(),
+            processors,
             stdin: rank_stdin,
             stdout: rank_stdout,
             stderr: rank_stderr,
@@ -150,6 +164,7 @@ pub(crate) async fn fork(
             stderr,
             pmi,
             waits,
+            before,
         });
     }
     let origin = Origin {
@@ -213,9 +228,9 @@ impl Forked {
         for ends in self.ends {
             let rank = ends.rank;
             let gone = CancellationToken::new();
-            for (stream, pipe) in [
-                (Stream::Stdout, OwnedFd::from(ends.stdout)),
-                (Stream::Stderr, OwnedFd::from(ends.stderr)),
+            for (stream, pipe, before) in [
+                (Stream::Stdout, OwnedFd::from(ends.stdout), Vec::new()),
+                (Stream::Stderr, OwnedFd::from(ends.stderr), ends.before),
             ] {
                 let pump = Pump {
                     rank,
@@ -224,6 +239,7 @@ impl Forked {
                     chunks: chunks.clone(),
                     ended: gone.clone(),
                     origin: Some(self.origin.clone()),
+                    before,
                 };
                 tasks.spawn(pump.run());
             }

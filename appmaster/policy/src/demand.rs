@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use crate::{Mode, Resources};
+use crate::{Mode, Numbering, Resources};
 
 /// So many processes, each of one unit, and the rules by which they may be placed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub struct Demand {
     pub same_rack: bool,
     /// Freest node first; otherwise in order of node id, as the ResourceManager lists them.
     pub sort_nodes: bool,
+    /// Which ranks the processes of a node are; a map is one of the nodes in the order of `listed`.
+    pub numbering: Numbering,
 }
 
 /// One entry of the user's list.
@@ -55,6 +57,7 @@ impl Demand {
             pack: false,
             same_rack: false,
             sort_nodes: true,
+            numbering: Numbering::Slot,
         }
     }
 }

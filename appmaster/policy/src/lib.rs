@@ -19,6 +19,7 @@ mod demand;
 mod end;
 pub mod lifecycle;
 mod mode;
+mod numbering;
 mod placement;
 mod quantities;
 
@@ -28,5 +29,6 @@ pub use degraded::{Degraded, degraded};
 pub use demand::{Demand, Listed};
 pub use end::End;
 pub use mode::{Mode, UnknownMode};
+pub use numbering::Numbering;
 pub use placement::{NodeShare, Placement, Rejection};
 pub use quantities::{ContainerId, MiB, Millis, NodeId, Rank, Resources, Vcores};

@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::{Demand, MiB, Mode, NodeId, Rank, Resources};
+use crate::{Demand, MiB, Mode, NodeId, Numbering, Rank, Resources};
 
 /// Which node runs how many processes, and how large its container is to be.
 ///
-/// Shares stand in the order in which the policy first used the nodes. Ranks are dealt in that
-/// order, each node's in one block.
+/// Shares stand in the order in which the policy first used the nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placement {
     /// One entry a node, each with at least one process.
@@ -30,14 +29,10 @@ pub struct NodeShare {
 }
 
 impl Placement {
-    /// The ranks of each share: consecutive blocks, in the order of the shares.
-    pub fn ranks(&self) -> impl Iterator<Item = (&NodeShare, Vec<Rank>)> {
-        let mut next = 0u32;
-        self.shares.iter().map(move |share| {
-            let first = next;
-            next = next.saturating_add(share.processes);
-            (share, (first..next).map(Rank).collect())
-        })
+    /// The ranks of each share, in the order of the shares.
+    pub fn ranks(&self, numbering: &Numbering) -> impl Iterator<Item = (&NodeShare, Vec<Rank>)> {
+        let processes: Vec<u32> = self.shares.iter().map(|share| share.processes).collect();
+        self.shares.iter().zip(numbering.ranks(&processes))
     }
 
     /// The same shares in the order of the user's list, where `demand`'s mode keeps the listed hosts,
@@ -285,7 +280,7 @@ mod tests {
         };
         let in_order = placement.in_order_of_list(&demand);
         let ranks: Vec<(&str, u32)> = in_order
-            .ranks()
+            .ranks(&demand.numbering)
             .map(|(share, ranks)| (share.host.as_str(), ranks[0].0))
             .collect();
         assert_eq!(ranks, [("a", 0), ("b", 2), ("c", 8), ("d", 10)]);

@@ -39,6 +39,10 @@ pub struct Description {
     pub same_rack: bool,
     /// Freest node first, not in order of node id.
     pub sort_nodes: bool,
+    /// Ranks are numbered over the nodes in turn, not node after node.
+    pub rank_by_node: bool,
+    /// The place of each rank's node in `listed`; empty: the other fields say it.
+    pub rank_map: Vec<u32>,
     /// Hosts that are no candidates, as their nodes registered them.
     pub exclude: Vec<String>,
     /// Node label whose nodes are the candidates; `None`: nodes without a label.
@@ -62,6 +66,8 @@ pub struct Description {
     pub yielding: Yielding,
     /// Which processors a rank may run on.
     pub binding: Binding,
+    /// Graphics processors of the node for each rank; `None`: nothing is said to the ranks.
+    pub gpus_per_process: Option<u32>,
     /// What was asked for the AM's own container, MiB; 0: it has none.
     pub am_memory_mib: u64,
     /// By the client's settings, the RM rounds containers up to multiples of this, MiB.
@@ -151,6 +157,8 @@ pub struct Binding {
     pub to: Option<(BindUnit, u32)>,
     /// Ranks take the units from one of these after the other; `None`: in order.
     pub map: Option<BindUnit>,
+    /// Each rank's processors are told on its standard error before it begins.
+    pub report: bool,
 }
 
 /// A part of a node's processors.
@@ -184,6 +192,7 @@ impl From<Binding> for wire::Binding {
             to: unit(binding.to.map(|(unit, _)| unit)).into(),
             count: binding.to.map_or(0, |(_, count)| count),
             map: unit(binding.map).into(),
+            report: binding.report,
         }
     }
 }

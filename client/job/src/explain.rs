@@ -8,8 +8,11 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use policy::allocate::reasons_beside;
-use policy::{ClusterView, Counted, Demand, Millis, NodeId, Placement, Resources};
+use policy::{ClusterView, Counted, Demand, Millis, NodeId, Numbering, Placement, Resources};
 use serde::{Deserialize, Serialize};
+
+/// Ranks of a node that are told one by one, at most.
+pub const RANKS_APART: usize = 8;
 
 /// One thing that was decided or seen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -115,6 +118,9 @@ pub struct PlacedNode {
     pub host: String,
     /// Lowest rank on it.
     pub first_rank: u32,
+    /// Where its ranks are not consecutive, the first [`RANKS_APART`] of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranks_apart: Vec<u32>,
     /// Processes on it.
     pub processes: u32,
     /// The container that is asked for.
@@ -350,7 +356,7 @@ impl Explained {
         held: &BTreeSet<NodeId>,
     ) -> Self {
         let reasons = reasons_beside(demand, cluster, placement, held);
-        let shares = placement.ranks().zip(reasons.used);
+        let shares = placement.ranks(&demand.numbering).zip(reasons.used);
         Self::Placed(Placed {
             at_ms: at.0,
             round,
@@ -363,6 +369,12 @@ impl Explained {
                     id: share.node.0.clone(),
                     host: share.host.clone(),
                     first_rank: ranks.first().map_or(0, |rank| rank.0),
+                    ranks_apart: match &demand.numbering {
+                        Numbering::Slot => Vec::new(),
+                        Numbering::Node | Numbering::Map(_) => {
+                            ranks.iter().map(|rank| rank.0).take(RANKS_APART).collect()
+                        }
+                    },
                     processes: share.processes,
                     ask: share.ask.into(),
                     reason,

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use job::BindUnit;
 
+use super::placement::PROCESSES_MAX;
+
 /// The options on processors.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Processors of a node")]
@@ -15,9 +17,47 @@ pub(crate) struct BindArguments {
     #[arg(long, visible_aliases = ["binding", "cpu-bind"], value_name = "UNIT[:N]", value_parser = bind_to)]
     pub bind_to: Option<To>,
 
-    /// With -bind-to: take the units from one socket (or numa, core) after the other, not in order
-    #[arg(long, value_name = "UNIT", value_parser = map_by, requires = "bind_to")]
-    pub map_by: Option<BindUnit>,
+    /// With -bind-to: take the units from one socket (or numa, core) after the other, not in order.
+    /// Without it, as Open MPI has it: node is the same as -rank-by node, slot as -rank-by slot,
+    /// ppr:N:node as -ppn N
+    #[arg(long, value_name = "UNIT", value_parser = map_by)]
+    pub map_by: Option<MapBy>,
+
+    /// Tell on standard error, before the program begins, which processors each process may run on
+    #[arg(long)]
+    pub report_bindings: bool,
+
+    /// Give each process so many of its node's GPUs, by CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES or
+    /// ZE_AFFINITY_MASK; 0 hides them, AUTO says nothing of them, the default
+    #[arg(short = 'g', long, value_name = "N", value_parser = gpus)]
+    pub gpus_per_proc: Option<Gpus>,
+}
+
+/// By what processes are mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MapBy {
+    /// The units of a node's processors.
+    Unit(BindUnit),
+    /// Node after node.
+    Slot,
+    /// One on each node in turn.
+    Node,
+    /// So many on each node.
+    PerNode(u32),
+}
+
+/// GPUs of a process; `None`: nothing is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Gpus(pub Option<u32>);
+
+fn gpus(text: &str) -> Result<Gpus, String> {
+    match text {
+        "AUTO" | "auto" => Ok(Gpus(None)),
+        number => match number.parse() {
+            Ok(number) => Ok(Gpus(Some(number))),
+            Err(_) => Err(format!("{number} is no number of GPUs, nor AUTO")),
+        },
+    }
 }
 
 /// A unit and how many, or none.
@@ -27,12 +67,16 @@ impl BindArguments {
     pub(crate) fn resolved(&self) -> job::Binding {
         job::Binding {
             to: self.bind_to.and_then(|(unit, count)| Some((unit?, count))),
-            map: self.map_by,
+            map: match self.map_by {
+                Some(MapBy::Unit(unit)) => Some(unit),
+                Some(MapBy::Slot | MapBy::Node | MapBy::PerNode(_)) | None => None,
+            },
+            report: self.report_bindings,
         }
     }
 }
 
-fn unit(text: &str) -> Option<BindUnit> {
+pub(super) fn unit(text: &str) -> Option<BindUnit> {
     Some(match text {
         "hwthread" | "thread" | "threads" => BindUnit::Hwthread,
         "core" | "cores" => BindUnit::Core,
@@ -63,13 +107,24 @@ fn bind_to(text: &str) -> Result<To, String> {
     }
 }
 
-fn map_by(text: &str) -> Result<BindUnit, String> {
-    unit(text).ok_or_else(|| {
-        format!(
-            "{text}: processes of a node are mapped by hwthread, core, socket or numa; how many a node \
-             gets say -ppn, -hosts and -r, and its ranks are consecutive"
-        )
-    })
+fn map_by(text: &str) -> Result<MapBy, String> {
+    let on_each_node = || {
+        let number = text.strip_prefix("ppr:")?.strip_suffix(":node")?;
+        number
+            .parse()
+            .ok()
+            .filter(|n| (1..=PROCESSES_MAX).contains(n))
+    };
+    match (text, unit(text), on_each_node()) {
+        ("slot", ..) => Ok(MapBy::Slot),
+        ("node", ..) => Ok(MapBy::Node),
+        (_, Some(unit), _) => Ok(MapBy::Unit(unit)),
+        (_, None, Some(number)) => Ok(MapBy::PerNode(number)),
+        (_, None, None) => Err(format!(
+            "{text}: the processes of a node are mapped by hwthread, core, socket or numa, all by slot, \
+             node or ppr:N:node; how many a node gets say also -ppn, -hosts and -r"
+        )),
+    }
 }
 
 /// The options on what is shipped.
@@ -122,7 +177,14 @@ mod tests {
         for bad in ["l3cache", "core:0", "core:x", ""] {
             assert!(bind_to(bad).is_err(), "{bad}");
         }
-        assert!(map_by("ppr:2:node").unwrap_err().contains("-ppn"));
+        assert_eq!(map_by("ppr:2:node"), Ok(MapBy::PerNode(2)));
+        assert_eq!(map_by("socket"), Ok(MapBy::Unit(BindUnit::Socket)));
+        for bad in ["ppr:2:socket", "ppr:0:node", "slot:PE=2", "l3cache"] {
+            assert!(map_by(bad).unwrap_err().contains("-ppn"), "{bad}");
+        }
+        assert_eq!(gpus("AUTO"), Ok(Gpus(None)));
+        assert_eq!(gpus("2"), Ok(Gpus(Some(2))));
+        assert!(gpus("-1").is_err());
     }
 
     #[test]

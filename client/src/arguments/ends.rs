@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::values::{span, yes_or_no};
+use super::values::{slurm_time, span, yes_or_no};
 
 /// The options of this group.
 #[derive(Clone, Debug, Default, Args)]
@@ -14,6 +14,10 @@ pub(crate) struct Ends {
     /// 5m, 1h [default: $MPIEXEC_TIMEOUT in seconds, otherwise never]
     #[arg(long, value_name = "SPAN", value_parser = span)]
     pub timeout: Option<Duration>,
+
+    /// The same as srun writes it: minutes, MM:SS, HH:MM:SS, days-hours, or days-HH:MM:SS
+    #[arg(short = 't', long, value_name = "TIME", value_parser = slurm_time, conflicts_with = "timeout")]
+    pub time: Option<Duration>,
 
     /// When the first process has ended, end the others after so long; 0 is never
     #[arg(long, value_name = "SPAN", value_parser = span_or_never)]
@@ -64,8 +68,9 @@ impl Ends {
     /// # Errors
     /// One sentence for the user.
     pub(crate) fn limit(&self, variable: Option<&str>) -> Result<Option<Duration>, String> {
-        let Some(text) = variable.filter(|_| self.timeout.is_none()) else {
-            return Ok(self.timeout);
+        let given = self.timeout.or(self.time);
+        let Some(text) = variable.filter(|_| given.is_none()) else {
+            return Ok(given);
         };
         match text.trim().parse::<i64>() {
             Ok(seconds) => Ok(u64::try_from(seconds)
@@ -103,6 +108,8 @@ mod tests {
         let seconds = |n| Ok(Some(Duration::from_secs(n)));
         let ends = given("-timeout 5m ./cpi").unwrap();
         assert_eq!(ends.limit(Some("7")), seconds(300));
+        assert_eq!(given("-t 5 ./cpi").unwrap().limit(Some("7")), seconds(300));
+        assert!(given("-t 5 -timeout 5 ./cpi").is_err());
         let none = Ends::default();
         assert_eq!(none.limit(Some(" 7")), seconds(7));
         assert_eq!(none.limit(Some("-1")), Ok(None));

@@ -11,8 +11,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::vec::IntoIter;
 
 use super::launchers::{self, Meaning};
+use super::values::yes_or_no;
 
-use Meaning::{File, Is, LabelOrList, NoEffect, Ours, Refused, Same};
+use Meaning::{File, Is, LabelOrList, Means, NoEffect, Ours, Refused, Same};
 
 /// An option as the parser behind this one knows it.
 #[derive(Clone, Debug)]
@@ -30,6 +31,8 @@ pub(super) enum Value {
     None,
     /// Behind `=` only.
     Optional,
+    /// Yes or no, behind `=` or as the next word; without either it is yes.
+    Switch,
     /// Behind `=`, or the next word.
     Required,
     /// A name and a value: two words, or `NAME=VALUE` in one.
@@ -141,6 +144,17 @@ fn one(
                 Some(next) if !next.as_bytes().starts_with(b"-") && (files.is_list)(next) => "list",
                 Some(_) | None => "label",
             },
+            Some(Means(words)) => {
+                if let Some(value) = option.value {
+                    return Err(format!(
+                        "{} takes no value, but {} was given",
+                        option.written,
+                        value.display()
+                    ));
+                }
+                lexed.words.push((*words).into());
+                continue;
+            }
             Some(Is(long)) => long,
             Some(Same | Ours(_)) | None => option.name,
         };
@@ -171,7 +185,11 @@ fn one(
                 }
                 None
             }
-            (Value::None | Value::Optional, value) => value,
+            (Value::Switch, None) => {
+                let next = words.next_if(|next| next.to_str().is_some_and(is_yes_or_no));
+                Some(next.unwrap_or_else(|| "true".into()))
+            }
+            (Value::None | Value::Optional | Value::Switch, value) => value,
             (Value::Required, given) => Some(
                 given
                     .or_else(|| words.next())
@@ -194,6 +212,11 @@ fn one(
         lexed.words.push(canonical);
     }
     Ok(false)
+}
+
+/// Which no program is called either, but in whose place `./true` can be written.
+fn is_yes_or_no(word: &str) -> bool {
+    yes_or_no(word).is_ok()
 }
 
 /// Which no program is called, but many a value is.

@@ -12,6 +12,7 @@ mod launchers;
 mod lexer;
 mod placement;
 mod program;
+mod ranks;
 mod reporting;
 mod streams;
 mod values;
@@ -30,6 +31,7 @@ use crate::generate::Form;
 use crate::hostfile::HostListError;
 use crate::words;
 
+use binding::MapBy;
 pub(crate) use binding::{BindArguments, ShipArguments, Shipped};
 pub(crate) use data::DataArguments;
 pub(crate) use deployment::{DeployMode, Deployment};
@@ -39,6 +41,7 @@ pub(crate) use launchers::page;
 pub(crate) use placement::{PROCESSES_MAX, Placement, Relax};
 use program::Further;
 pub(crate) use program::{Environment, Program, Start};
+pub(crate) use ranks::{RankBy, RankMap};
 pub(crate) use reporting::Reporting;
 pub(crate) use streams::{Input, StreamArguments};
 
@@ -200,6 +203,7 @@ impl Arguments {
         given.reporting.check(typed).map_err(|sentence| {
             clap::Error::raw(ErrorKind::ArgumentConflict, format!("error: {sentence}\n"))
         })?;
+        given.mapped()?;
         given.notes = lexed.notes;
         given.further(lexed.further)?;
         let list = given.placement.list();
@@ -207,6 +211,47 @@ impl Arguments {
             .notes
             .extend(list.into_iter().flat_map(|list| list.notes.iter().cloned()));
         Ok(given)
+    }
+
+    /// What `-map-by` says of nodes is said of their placement.
+    fn mapped(&mut self) -> Result<(), clap::Error> {
+        let refused = |sentence: &str| {
+            clap::Error::raw(ErrorKind::ArgumentConflict, format!("error: {sentence}\n"))
+        };
+        let placement = &mut self.placement;
+        let order = match self.bind.map_by {
+            Some(MapBy::Unit(_)) if self.bind.bind_to.is_none() => {
+                return Err(refused(
+                    "-map-by with a unit of processors says in which order -bind-to takes them; write \
+                     -bind-to too",
+                ));
+            }
+            Some(MapBy::Unit(unit)) => {
+                let other = |order: &RankBy| matches!(order, RankBy::Unit(own) if *own != unit);
+                if placement.rank_by.as_ref().is_some_and(other) {
+                    return Err(refused(
+                        "-rank-by and -map-by name different units: the ranks of a node take the \
+                         processors in the order of -map-by",
+                    ));
+                }
+                return Ok(());
+            }
+            Some(MapBy::PerNode(number)) => {
+                if placement.processes_per_node.is_some_and(|n| n != number) {
+                    return Err(refused("-ppn and -map-by ppr say different numbers"));
+                }
+                placement.processes_per_node = Some(number);
+                return Ok(());
+            }
+            Some(MapBy::Slot) => RankBy::Slot,
+            Some(MapBy::Node) => RankBy::Node,
+            None => return Ok(()),
+        };
+        if placement.rankmap.is_some() {
+            return Err(refused("-rankmap says already which ranks a node has"));
+        }
+        placement.rank_by.get_or_insert(order);
+        Ok(())
     }
 
     /// Reads the programs behind the first; all of them then have a number of processes.
@@ -319,6 +364,7 @@ fn known() -> Vec<lexer::Known> {
             short: argument.get_short(),
             value: match argument.get_num_args() {
                 Some(_) if PAIRS.contains(&argument.get_id().as_str()) => lexer::Value::Pair,
+                Some(_) if argument.get_id() == SWITCH => lexer::Value::Switch,
                 Some(range) if !range.takes_values() => lexer::Value::None,
                 Some(range) if range.min_values() == 0 => lexer::Value::Optional,
                 Some(_) | None => lexer::Value::Required,
@@ -327,6 +373,9 @@ fn known() -> Vec<lexer::Known> {
     });
     known.collect()
 }
+
+/// GERBIL's option takes a word, Open MPI's of the same name none.
+const SWITCH: &str = "oversubscribe";
 
 /// Options with a name and a value.
 const PAIRS: [&str; 2] = ["env", "genv"];

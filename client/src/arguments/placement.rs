@@ -9,6 +9,7 @@ use clap::builder::{PathBufValueParser, TypedValueParser as _};
 use job::Yielding;
 use policy::{Mode, UnknownMode};
 
+use super::ranks::{RankBy, RankMap, rank_by, rank_map};
 use super::values::{gang_span, span, yes_or_no};
 use crate::hostfile::{self, HostList};
 
@@ -77,7 +78,7 @@ pub(crate) struct Placement {
     pub relax: Option<Relax>,
 
     /// Whether processes may share less memory and fewer cores than they asked for, rather than
-    /// wait for room [default: true]
+    /// wait for room; alone it is true [default: true]
     #[arg(short = 'o', long, value_name = "BOOL", value_parser = yes_or_no)]
     pub oversubscribe: Option<bool>,
 
@@ -86,6 +87,17 @@ pub(crate) struct Placement {
     #[arg(long, visible_aliases = ["ppn", "perhost"], value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=i64::from(PROCESSES_MAX)))]
     pub processes_per_node: Option<u32>,
+
+    /// How ranks are numbered: by slot (also block), node after node, or by node (also cyclic), one on
+    /// each node in turn [default: slot]
+    #[arg(long, value_name = "ORDER", value_parser = rank_by)]
+    pub rank_by: Option<RankBy>,
+
+    /// The node of each rank, numbered from 0 in the order of the list of hosts, or without one in any
+    /// order: 0,1,0,1, or blocks of first node, nodes and ranks on each, as in (0,2,2). It begins again
+    /// when it is used up
+    #[arg(long, value_name = "NODE,...", value_parser = rank_map, conflicts_with = "rank_by")]
+    pub rankmap: Option<RankMap>,
 
     /// Number of nodes to use, instead of a list
     #[arg(long, value_name = "N")]

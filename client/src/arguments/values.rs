@@ -62,6 +62,42 @@ pub(super) fn span(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// A time as Slurm has it: minutes, `MM:SS`, `HH:MM:SS`, and with days before a dash `D-HH`,
+/// `D-HH:MM`, `D-HH:MM:SS`.
+pub(super) fn slurm_time(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("{text} is no time; write minutes, or for example 1:30:00 or 2-12");
+    let number = |text: &str| text.parse::<u64>().map_err(|_no_number| wrong());
+    let (days, clock) = match text.split_once('-') {
+        Some((days, clock)) => (Some(number(days)?), clock),
+        None => (None, text),
+    };
+    let parts: Vec<u64> = clock.split(':').map(number).collect::<Result<_, _>>()?;
+    let (hours, minutes, seconds) = match (days.is_some(), &parts[..]) {
+        (false, &[minutes]) => (0, minutes, 0),
+        (false, &[minutes, seconds]) => (0, minutes, seconds),
+        (true, &[hours]) => (hours, 0, 0),
+        (true, &[hours, minutes]) => (hours, minutes, 0),
+        (_, &[hours, minutes, seconds]) => (hours, minutes, seconds),
+        _ => return Err(wrong()),
+    };
+    let sum = [
+        (days.unwrap_or(0), 86_400),
+        (hours, 3600),
+        (minutes, 60),
+        (seconds, 1),
+    ]
+    .into_iter()
+    .try_fold(0u64, |sum, (count, each)| {
+        sum.checked_add(count.checked_mul(each)?)
+    });
+    match sum.and_then(|seconds| seconds.checked_mul(1000)) {
+        Some(ms @ 1..=SPAN_MAX_MS) => Ok(Duration::from_millis(ms)),
+        Some(_) | None => Err(format!(
+            "{text} is out of range; 1 second to 366 days are possible"
+        )),
+    }
+}
+
 /// The span for which a gang may stay incomplete, or after which its requests are placed again. YARN
 /// takes a granted container back that has not been started for ten minutes; what was granted first
 /// must be started before.
@@ -140,6 +176,32 @@ mod tests {
         assert_eq!(gang_span("1s"), seconds(1));
         assert!(gang_span("9m").unwrap_err().contains("at most 8m"));
         assert!(gang_span("500ms").unwrap_err().contains("at least 1s"));
+    }
+
+    #[test]
+    fn times_are_slurms() {
+        for (text, seconds) in [
+            ("30", 1800),
+            ("1:30", 90),
+            ("1:00:00", 3600),
+            ("2-12", 60 * 3600),
+            ("1-0:30", 86_400 + 1800),
+            ("0-0:0:5", 5),
+        ] {
+            assert_eq!(slurm_time(text), Ok(Duration::from_secs(seconds)), "{text}");
+        }
+        for bad in [
+            "",
+            "0",
+            "30m",
+            "1:2:3:4",
+            "1-",
+            "-1",
+            "367-0",
+            "99999999999999999999",
+        ] {
+            assert!(slurm_time(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -100,6 +100,11 @@ fn passed_over(nodes: &[PassedOver]) -> Vec<String> {
 }
 
 fn ranks(node: &PlacedNode) -> String {
+    if !node.ranks_apart.is_empty() {
+        let numbers: Vec<String> = node.ranks_apart.iter().map(u32::to_string).collect();
+        let all = u32::try_from(numbers.len()) == Ok(node.processes);
+        return numbers.join(",") + if all { "" } else { ",..." };
+    }
     let first = node.first_rank;
     match node.processes {
         0 | 1 => first.to_string(),

@@ -76,6 +76,7 @@ fn placed() -> Placed {
         id: format!("{name}:45454"),
         host: name.into(),
         first_rank,
+        ranks_apart: Vec::new(),
         processes,
         ask: mib(u64::from(processes) * 1024, processes),
         reason: "has room for all (8192 MiB and 8 vcores left), and the most of all nodes that \

@@ -214,6 +214,7 @@ mod tests {
             auto: false,
             listed: listed.iter().map(entry).collect(),
             nodes: None,
+            numbering: policy::Numbering::Slot,
         }
     }
 

@@ -81,6 +81,25 @@ pub(crate) enum Contradiction {
         reissue.as_secs_f64(), gang.as_secs_f64()
     )]
     NeverReissued { reissue: Duration, gang: Duration },
+    #[error(
+        "-rankmap says how many processes each node has, so that it goes with -r none or loc alone; \
+         leave out one of the two"
+    )]
+    MapIsRelaxed,
+    #[error(
+        "-rankmap says already how many processes each node has, and how many nodes there are; leave \
+         out -ppn and --nodes, or the map"
+    )]
+    MapAndNumbers,
+    #[error(
+        "-rankmap puts a rank on node {node}, and the list has {hosts} hosts, which are numbered from 0"
+    )]
+    MapBeyondList { node: u32, hosts: usize },
+    #[error(
+        "-rankmap puts a rank on node {node}, but none on one before it; without a list nodes are \
+         numbered from 0 without a gap"
+    )]
+    MapLeavesOut { node: u32 },
     #[error("{processes} processes are more than {PROCESSES_MAX}")]
     TooMany { processes: u64 },
 }

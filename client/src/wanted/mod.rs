@@ -10,6 +10,7 @@
 //! What else is written together contradicts itself, and gets a sentence of its own.
 
 mod contradiction;
+mod numbered;
 #[cfg(test)]
 mod tests;
 
@@ -17,7 +18,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use policy::lifecycle::Limits;
-use policy::{Millis, Mode};
+use policy::{Millis, Mode, Numbering};
 
 use crate::arguments::{PROCESSES_MAX, Placement, Relax};
 use crate::hostfile::{HostList, in_order, one_each_first};
@@ -37,6 +38,8 @@ pub(crate) struct Wanted {
     pub listed: Vec<Entry>,
     /// Number of nodes in mode `loc+dist` without a list.
     pub nodes: Option<NonZeroU32>,
+    /// Which ranks the processes of a node are.
+    pub numbering: Numbering,
 }
 
 /// Processes that belong together on one node.
@@ -55,9 +58,16 @@ impl Wanted {
     /// They contradict each other.
     pub(crate) fn new(given: &Placement) -> Result<Self, Contradiction> {
         let auto = given.relax == Some(Relax::Auto);
+        if let Some(map) = &given.rankmap {
+            let mode = match given.relax {
+                Some(Relax::To(mode)) => mode,
+                None | Some(Relax::Auto) => Mode::None,
+            };
+            return numbered::by_map(given, map, mode, auto);
+        }
         let mode = mode(given)?;
         check_mode(given, mode, auto)?;
-        let wanted = match (given.list(), given.processes_per_node, given.nodes) {
+        let mut wanted = match (given.list(), given.processes_per_node, given.nodes) {
             (Some(list), per_node, _) => by_list(given.processes, list, per_node, mode, auto)?,
             (None, Some(per_node), nodes) => by_number(given.processes, per_node, nodes, auto)?,
             (None, None, Some(nodes)) => {
@@ -69,6 +79,7 @@ impl Wanted {
             }
             (None, None, None) => Self::unlisted(given.processes.unwrap_or(1), mode, auto, None)?,
         };
+        wanted.numbering = numbered::by_order(given.rank_by);
         Ok(wanted)
     }
 
@@ -84,6 +95,7 @@ impl Wanted {
             auto,
             listed: Vec::new(),
             nodes,
+            numbering: Numbering::Slot,
         })
     }
 }
@@ -207,6 +219,7 @@ fn by_list(
             .map(entry)
             .collect(),
         nodes: None,
+        numbering: Numbering::Slot,
     })
 }
 
@@ -242,5 +255,6 @@ fn by_number(
         auto,
         listed: (0..entries).map(entry).collect(),
         nodes: None,
+        numbering: Numbering::Slot,
     })
 }

@@ -28,6 +28,65 @@ fn flat(line: &str) -> (Mode, u32, String, Option<u32>) {
 }
 
 #[test]
+fn a_map_says_which_ranks_are_where() {
+    let flat = |line: &str| {
+        let wanted = wanted(line)?;
+        let entry = |entry: &Entry| {
+            let name = entry.name.as_deref().unwrap_or("*");
+            format!("{name}{}", entry.processes)
+        };
+        let listed: Vec<String> = wanted.listed.iter().map(entry).collect();
+        let Numbering::Map(map) = wanted.numbering else {
+            panic!("no map")
+        };
+        Ok::<_, Contradiction>((wanted.mode, listed.join(" "), map))
+    };
+    for (line, mode, listed, map) in [
+        ("-rankmap 0,1,0", Mode::Loc, "*2 *1", &[0, 1, 0][..]),
+        ("-rankmap (0,2,1) -n 4", Mode::Loc, "*2 *2", &[0, 1, 0, 1]),
+        ("-hosts a,b -rankmap 1,0", Mode::None, "a1 b1", &[1, 0]),
+        (
+            "-hosts a,b,c:9 -rankmap 2,0,2",
+            Mode::None,
+            "a1 c2",
+            &[1, 0, 1],
+        ),
+        ("-hosts a,b -r loc -rankmap 1,1", Mode::Loc, "b2", &[0, 0]),
+    ] {
+        let expected = (mode, listed.to_owned(), map.to_vec());
+        assert_eq!(flat(line), Ok(expected), "{line}");
+    }
+    let refused = |line: &str| flat(line).unwrap_err();
+    assert_eq!(
+        refused("-hosts a,b -rankmap 0,2"),
+        Contradiction::MapBeyondList { node: 2, hosts: 2 }
+    );
+    for (line, node) in [
+        ("-rankmap 1,1", 1),
+        ("-rankmap 0,7", 7),
+        ("-rankmap 0,2,2", 2),
+    ] {
+        assert_eq!(
+            refused(line),
+            Contradiction::MapLeavesOut { node },
+            "{line}"
+        );
+    }
+    assert_eq!(refused("-rankmap 0 -ppn 1"), Contradiction::MapAndNumbers);
+    for mode in ["all", "dist", "auto"] {
+        let line = format!("-hosts a -rankmap 0 -r {mode}");
+        assert_eq!(refused(&line), Contradiction::MapIsRelaxed, "{line}");
+    }
+    let order = |line: &str| wanted(line).unwrap().numbering;
+    assert_eq!(order("-n 4 -rank-by node"), Numbering::Node);
+    assert_eq!(order("-n 4 -map-by node"), Numbering::Node);
+    assert_eq!(order("-n 4 -bynode"), Numbering::Node);
+    assert_eq!(order("-n 4 --distribution=cyclic"), Numbering::Node);
+    assert_eq!(order("-n 4 -rank-by core"), Numbering::Slot);
+    assert_eq!(order("-n 4"), Numbering::Slot);
+}
+
+#[test]
 fn what_the_flags_say_together() {
     use Mode::{All, Dist, Loc, LocDist, None as Strict};
     for (line, mode, processes, listed, nodes) in [

@@ -24,6 +24,7 @@ mod exchange;
 mod lines;
 mod mapping;
 mod node;
+mod numbered;
 mod spawn;
 mod text;
 
@@ -31,6 +32,7 @@ pub use exchange::{Exchange, ExchangeError};
 pub use lines::{LineTooLong, Lines};
 pub use mapping::{mapping_of_blocks, process_mapping};
 pub use node::{Effect, Job, JobError, NameRequest, NodeServer, Stage};
+pub use numbered::mapping_of_nodes;
 pub use spawn::{SpawnCommand, SpawnRequest};
 pub use text::{Command, LineError};
 

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::shortfall::Missing;
 use super::words::{Grant, Seat};
-use crate::{ClusterView, ContainerId, NodeId, NodeShare, NodeView, Placement, Rank, Resources};
+use crate::{
+    ClusterView, ContainerId, NodeId, NodeShare, NodeView, Numbering, Placement, Rank, Resources,
+};
 
 /// What is wanted, what is asked for and what has come.
 ///
@@ -153,7 +155,7 @@ impl Gang {
     }
 
     /// The seats of the job, once every container is there.
-    pub(super) fn complete(&self) -> Option<Vec<Seat>> {
+    pub(super) fn complete(&self, numbering: &Numbering) -> Option<Vec<Seat>> {
         if self.granted.len() < self.placement.shares.len() {
             return None;
         }
@@ -167,6 +169,6 @@ impl Gang {
                 resources: grant.resources,
             })
         };
-        self.placement.ranks().map(seat).collect()
+        self.placement.ranks(numbering).map(seat).collect()
     }
 }

@@ -114,7 +114,7 @@ impl Job {
         let State::Gathering { gang, .. } = &self.state else {
             return Vec::new();
         };
-        let Some(seats) = gang.complete() else {
+        let Some(seats) = gang.complete(&self.demand.numbering) else {
             return Vec::new();
         };
         let wanted = seats.len();

@@ -1,7 +1,7 @@
 //! Hydra's mpiexec: all its options, in its own order.
 
 use super::meaning::Meaning::{File, Is, LabelOrList, Refused, Same};
-use super::{NO_GPUS, REPORT, Row, STARTED_BY_YARN, nothing, row};
+use super::{LAUNCH_NODE, Row, STARTED_BY_YARN, nothing, row};
 
 pub(super) const ROWS: &[Row] = &[
     row("help", Same),
@@ -19,12 +19,7 @@ pub(super) const ROWS: &[Row] = &[
     row("hostlist", Is("hosts")),
     row("host", Same),
     row("hosts", Same),
-    row(
-        "rankmap",
-        Refused(
-            "-rankmap: name the hosts in the order of the ranks, with -hosts a:2,b:2 or a file; the ranks of a node are consecutive",
-        ),
-    ),
+    row("rankmap", Same),
     row("ppn", Same),
     row("perhost", Same),
     row("profile", Is("timing")),
@@ -68,7 +63,7 @@ pub(super) const ROWS: &[Row] = &[
         "membind",
         Refused("-membind: memory is not bound here; start the program through numactl"),
     ),
-    row("report-bindings", Refused(REPORT)),
+    row("report-bindings", Same),
     row(
         "demux",
         nothing(1, "there is one way only to wait for output"),
@@ -86,9 +81,14 @@ pub(super) const ROWS: &[Row] = &[
         "enable-hostname-propagation",
         nothing(0, "ranks learn their host's name from the host itself"),
     ),
-    row("g", Refused(NO_GPUS)),
-    row("gpus-per-proc", Refused(NO_GPUS)),
-    row("gpu-subdevs-per-proc", Refused(NO_GPUS)),
+    row("g", Same),
+    row("gpus-per-proc", Same),
+    row(
+        "gpu-subdevs-per-proc",
+        Refused(
+            "-gpu-subdevs-per-proc: parts of a GPU are not dealt; whole ones are, with -gpus-per-proc",
+        ),
+    ),
     row(
         "hybrid-hosts",
         nothing(
@@ -110,20 +110,16 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row(
         "order-nodes",
-        Refused("-order-nodes: write --sort-nodes true for the freest nodes first"),
+        Refused(
+            "-order-nodes sorts hosts by their cores; here the freest come first (--sort-nodes true), or, with -r none, those listed first",
+        ),
     ),
     row(
         "pmi-port",
         nothing(0, "ranks are spoken to through a descriptor"),
     ),
     row("print-all-exitcodes", Same),
-    row(
-        "skip-launch-node",
-        nothing(
-            0,
-            "the launch node is no node of the job; --exclude leaves nodes out",
-        ),
-    ),
+    row("skip-launch-node", nothing(0, LAUNCH_NODE)),
     row(
         "usize",
         Refused("-usize: the universe has the size of the job"),

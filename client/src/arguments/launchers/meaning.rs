@@ -8,6 +8,8 @@ pub(in crate::arguments) enum Meaning {
     Ours(&'static str),
     /// The same as this long option.
     Is(&'static str),
+    /// The same as this option with this value: `--option=value`.
+    Means(&'static str),
     /// Understood, but of no effect: so many values follow it, and why it has none.
     NoEffect {
         values: usize,

@@ -45,11 +45,24 @@ const LAUNCHERS: [Launcher; 3] = [
 ];
 
 const STARTED_BY_YARN: &str = "YARN starts the processes, nothing logs in anywhere";
-const BINDING: &str = "-bind-to and -map-by say which processors a process gets";
-const MAPPING: &str = "the ranks of a node are consecutive; -ppn, -hosts and -r say how many are where, -bind-to \
-    and -map-by on which processors";
-const REPORT: &str = "processes are bound as -bind-to says; each can tell with: taskset -p $$";
-const NO_GPUS: &str = "processes are not given GPUs; nodes that have them may carry a label, which --node-label asks for";
+const UNITS: &str = "-bind-to UNIT:N and -map-by say which processors a process gets, -ppn and -hosts how many \
+    processes a node";
+const NO_DAEMONS: &str =
+    "there are no daemons; the launchers' logs are their containers' (yarn logs)";
+const OPEN_MPIS_OWN: &str = "it steers parts of Open MPI that are not used here";
+const SAID_ONLY_OF_FAILURES: &str = "nothing is said of a job that succeeds";
+const ALWAYS_SHIPPED: &str = "the program is always brought to the nodes";
+const AS_IT_COMES: &str = "output is shown as it comes";
+const LAUNCH_NODE: &str = "the launch node is no node of the job; --exclude leaves nodes out";
+const BY_PROCESS: &str = "GPUs are given by the process: write -gpus-per-proc; nodes that have them may carry a label, \
+    which --node-label asks for";
+const CORES: &str = "-c means processes to Open MPI and cores of a process to Slurm; write -n for the one, \
+    --vcores-per-proc for the other";
+const NODES: &str = "-N means processes per node to Open MPI and nodes to Slurm; write -ppn for the one, --nodes for \
+    the other";
+const QUIET: &str = "-q means silence to Open MPI, which is the rule here, and a quality of service to Slurm; write --queue \
+    for the queue";
+const SHARED: &str = "the program is always brought to the nodes, and nodes are shared";
 
 const fn row(word: &'static str, meaning: Meaning) -> Row {
     Row { word, meaning }
@@ -78,39 +91,4 @@ pub(super) fn meaning(word: &str) -> Option<&'static Meaning> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::Meaning::{File, Is, LabelOrList, Refused};
-    use super::*;
-    use crate::arguments::known;
-
-    #[test]
-    fn every_row_says_what_is_so() {
-        let known = known();
-        let own = |word: &str| {
-            let letter = |short: Option<char>| short.is_some_and(|c| c.to_string() == word);
-            known.iter().any(|known| {
-                known.long == word || letter(known.short) || known.aliases.iter().any(|a| a == word)
-            })
-        };
-        for row in rows() {
-            match row.meaning {
-                Same | Ours(_) => assert!(own(row.word), "{} is no option", row.word),
-                Is(other) => assert!(
-                    own(other) && !own(row.word),
-                    "{} is an option itself, or {other} is none",
-                    row.word
-                ),
-                NoEffect { .. } | Refused(_) | LabelOrList | File => {
-                    assert!(!own(row.word), "{} is an option itself", row.word);
-                }
-            }
-        }
-        for launcher in &LAUNCHERS {
-            for row in launcher.rows {
-                let same = launcher.rows.iter().filter(|other| other.word == row.word);
-                assert_eq!(same.count(), 1, "{} is there twice", row.word);
-            }
-        }
-        assert!(hydra::ROWS.len() >= 72, "{}", hydra::ROWS.len());
-    }
-}
+mod tests;

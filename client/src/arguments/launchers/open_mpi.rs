@@ -1,52 +1,55 @@
 //! Open MPI's mpirun: its common options, those of releases 4 and 5.
 
-use super::meaning::Meaning::{File, Is, Ours, Refused, Same};
-use super::{MAPPING, REPORT, Row, nothing, row};
+use super::meaning::Meaning::{File, Is, Means, Ours, Refused, Same};
+use super::{
+    ALWAYS_SHIPPED, AS_IT_COMES, CORES, LAUNCH_NODE, NO_DAEMONS, NODES, OPEN_MPIS_OWN, QUIET, Row,
+    SAID_ONLY_OF_FAILURES, SHARED, UNITS, nothing, row,
+};
+
+const FAULTS: &str =
+    "a job that loses a process ends, but with -disable-auto-cleanup; let a script start it again";
+const APPLICATION: &str =
+    "the application's id is said when it is submitted, and in --report; gerbil-run -k ends it";
+const DEBUGGER: &str = "a debugger is not started; start it as the program: gdb --args ./cpi";
 
 pub(super) const ROWS: &[Row] = &[
     row("help", Same),
     row("h", Same),
-    row("report-bindings", Refused(REPORT)),
+    row("report-bindings", Same),
     row("n", Same),
     row("np", Same),
     row("H", Same),
     row("host", Same),
     row("hostfile", Same),
     row("machinefile", Same),
-    row(
-        "c",
-        Refused(
-            "-c means processes to Open MPI and cores of a process to Slurm; write -n for the one, --vcores-per-proc for the other",
-        ),
-    ),
-    row(
-        "N",
-        Refused(
-            "-N means processes per node to Open MPI and nodes to Slurm; write -ppn for the one, --nodes for the other",
-        ),
-    ),
+    row("c", Refused(CORES)),
+    row("N", Refused(NODES)),
     row("npernode", Is("processes-per-node")),
-    row("pernode", Refused("-pernode: write -ppn 1")),
-    row("npersocket", Refused(MAPPING)),
-    row("bynode", Refused(MAPPING)),
-    row("byslot", Refused(MAPPING)),
-    row("bycore", Refused(MAPPING)),
-    row("cpus-per-proc", Refused(MAPPING)),
-    row("cpus-per-rank", Refused(MAPPING)),
-    row("use-hwthread-cpus", Refused(MAPPING)),
-    row("cpu-set", Refused(MAPPING)),
-    row("cpu-list", Refused(MAPPING)),
+    row("pernode", Means("--processes-per-node=1")),
+    row("npersocket", Refused(UNITS)),
+    row("bynode", Means("--rank-by=node")),
+    row("byslot", Means("--rank-by=slot")),
+    row("bycore", Means("--bind-to=core")),
+    row("cpus-per-proc", Refused(UNITS)),
+    row("cpus-per-rank", Refused(UNITS)),
+    row("use-hwthread-cpus", Refused(UNITS)),
+    row(
+        "cpu-set",
+        Refused(
+            "the processors of a container are those that YARN gives it; -bind-to deals them out",
+        ),
+    ),
+    row(
+        "cpu-list",
+        Refused(
+            "the processors of a container are those that YARN gives it; -bind-to deals them out",
+        ),
+    ),
     row("bind-to", Same),
     row("map-by", Same),
-    row("rank-by", Refused(MAPPING)),
-    row(
-        "oversubscribe",
-        Ours("as a switch it is the default here; false forbids it"),
-    ),
-    row(
-        "nooversubscribe",
-        Refused("--nooversubscribe: write -o false"),
-    ),
+    row("rank-by", Same),
+    row("oversubscribe", Same),
+    row("nooversubscribe", Means("--oversubscribe=false")),
     row("x", Same),
     row("wdir", Same),
     row("wd", Same),
@@ -59,14 +62,8 @@ pub(super) const ROWS: &[Row] = &[
             "--prefix: the libraries of the program are shipped; --no-ship-libs and -x LD_LIBRARY_PATH=... use those of the nodes",
         ),
     ),
-    row(
-        "preload-binary",
-        nothing(0, "the program is always brought to the nodes"),
-    ),
-    row(
-        "s",
-        nothing(0, "the program is always brought to the nodes"),
-    ),
+    row("preload-binary", nothing(0, ALWAYS_SHIPPED)),
+    row("s", nothing(0, SHARED)),
     row("tag-output", Is("label")),
     row(
         "timestamp-output",
@@ -78,34 +75,13 @@ pub(super) const ROWS: &[Row] = &[
         "merge-stderr-to-stdout",
         Refused("--merge-stderr-to-stdout: write 2>&1 behind the line"),
     ),
-    row(
-        "mca",
-        nothing(2, "it steers parts of Open MPI that are not used here"),
-    ),
-    row(
-        "gmca",
-        nothing(2, "it steers parts of Open MPI that are not used here"),
-    ),
-    row(
-        "prtemca",
-        nothing(2, "it steers parts of Open MPI that are not used here"),
-    ),
-    row(
-        "pmixmca",
-        nothing(2, "it steers parts of Open MPI that are not used here"),
-    ),
-    row(
-        "omca",
-        nothing(2, "it steers parts of Open MPI that are not used here"),
-    ),
-    row(
-        "am",
-        nothing(1, "it steers parts of Open MPI that are not used here"),
-    ),
-    row(
-        "tune",
-        nothing(1, "it steers parts of Open MPI that are not used here"),
-    ),
+    row("mca", nothing(2, OPEN_MPIS_OWN)),
+    row("gmca", nothing(2, OPEN_MPIS_OWN)),
+    row("prtemca", nothing(2, OPEN_MPIS_OWN)),
+    row("pmixmca", nothing(2, OPEN_MPIS_OWN)),
+    row("omca", nothing(2, OPEN_MPIS_OWN)),
+    row("am", nothing(1, OPEN_MPIS_OWN)),
+    row("tune", nothing(1, OPEN_MPIS_OWN)),
     row("app", File),
     row("display-map", Is("dry-run")),
     row("display-allocation", Is("dry-run")),
@@ -118,37 +94,16 @@ pub(super) const ROWS: &[Row] = &[
         "allow-run-as-root",
         nothing(0, "YARN decides as which user containers run"),
     ),
-    row("q", nothing(0, "nothing is said of a job that succeeds")),
-    row(
-        "quiet",
-        nothing(0, "nothing is said of a job that succeeds"),
-    ),
+    row("q", Refused(QUIET)),
+    row("quiet", nothing(0, SAID_ONLY_OF_FAILURES)),
     row("version", Same),
     row("V", Same),
-    row(
-        "nolocal",
-        nothing(
-            0,
-            "the launch node is no node of the job; --exclude leaves nodes out",
-        ),
-    ),
+    row("nolocal", nothing(0, LAUNCH_NODE)),
     row("enable-recovery", Is("disable-auto-cleanup")),
     row("continuous", Is("disable-auto-cleanup")),
     row("xterm", Refused("--xterm: the processes have no terminal")),
-    row(
-        "debug-daemons",
-        nothing(
-            0,
-            "there are no daemons; the launchers' logs are their containers' (yarn logs)",
-        ),
-    ),
-    row(
-        "leave-session-attached",
-        nothing(
-            0,
-            "there are no daemons; the launchers' logs are their containers' (yarn logs)",
-        ),
-    ),
+    row("debug-daemons", nothing(0, NO_DAEMONS)),
+    row("leave-session-attached", nothing(0, NO_DAEMONS)),
     row(
         "report-state-on-timeout",
         nothing(0, "the end of every rank is in --report"),
@@ -157,4 +112,92 @@ pub(super) const ROWS: &[Row] = &[
         "get-stack-traces",
         nothing(0, "the end of every rank is in --report"),
     ),
+    row("bysocket", Refused(UNITS)),
+    row("bind-to-core", Means("--bind-to=core")),
+    row("bind-to-socket", Means("--bind-to=socket")),
+    row("bind-to-none", Means("--bind-to=none")),
+    row("cpus-per-task", Is("vcores-per-proc")),
+    row(
+        "overload-allowed",
+        nothing(0, "processes may always share processors"),
+    ),
+    row(
+        "rankfile",
+        Refused(
+            "--rankfile: the node of each rank is said with -rankmap, its processors with -bind-to",
+        ),
+    ),
+    row(
+        "rf",
+        Refused(
+            "--rankfile: the node of each rank is said with -rankmap, its processors with -bind-to",
+        ),
+    ),
+    row("slot-list", Refused(UNITS)),
+    row(
+        "default-hostfile",
+        Refused("--default-hostfile: write --hostfile; without one YARN chooses the nodes"),
+    ),
+    row(
+        "add-host",
+        Refused(
+            "--add-host: a job has the nodes that it starts with; name all of them with -hosts",
+        ),
+    ),
+    row(
+        "add-hostfile",
+        Refused(
+            "--add-hostfile: a job has the nodes that it starts with; name all of them in one file",
+        ),
+    ),
+    row("preload-files", Is("files")),
+    row(
+        "set-cwd-to-session-dir",
+        nothing(0, "the program starts in its container's own folder"),
+    ),
+    row(
+        "output",
+        Ours("keeps a copy of all output in a folder; tags are --label"),
+    ),
+    row("stream-buffering", nothing(1, AS_IT_COMES)),
+    row(
+        "forward-signals",
+        nothing(
+            1,
+            "SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are always handed on",
+        ),
+    ),
+    row("launch-agent", nothing(1, NO_DAEMONS)),
+    row("daemonize", nothing(0, NO_DAEMONS)),
+    row("no-daemonize", nothing(0, NO_DAEMONS)),
+    row("novm", nothing(0, NO_DAEMONS)),
+    row("abort-on-non-zero-status", Means("--kill-on-bad-exit=true")),
+    row("with-ft", Refused(FAULTS)),
+    row("max-restarts", Refused(FAULTS)),
+    row("report-pid", Refused(APPLICATION)),
+    row("report-uri", Refused(APPLICATION)),
+    row(
+        "ompi-server",
+        Refused("--ompi-server: the name service is the job's own"),
+    ),
+    row(
+        "tmpdir",
+        nothing(1, "YARN gives each container a folder of its own"),
+    ),
+    row("tv", Refused(DEBUGGER)),
+    row("debugger", Refused(DEBUGGER)),
+    row("stop-on-exec", Refused(DEBUGGER)),
+    row(
+        "index-argv-by-rank",
+        Refused("--index-argv-by-rank: a program may use the variable PMI_RANK"),
+    ),
+    row("set-env", Is("pass")),
+    row("display-topo", Is("dry-run")),
+    row("display-devel-map", Is("dry-run")),
+    row(
+        "show-progress",
+        nothing(0, "progress is shown on a terminal"),
+    ),
+    row("do-not-resolve", nothing(0, NO_DAEMONS)),
+    row("personality", nothing(1, OPEN_MPIS_OWN)),
 ];

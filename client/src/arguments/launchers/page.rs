@@ -1,7 +1,7 @@
 //! The reference page OPTIONS.md.
 
 use super::LAUNCHERS;
-use super::meaning::Meaning::{self, File, Is, LabelOrList, NoEffect, Ours, Refused, Same};
+use super::meaning::Meaning::{self, File, Is, LabelOrList, Means, NoEffect, Ours, Refused, Same};
 
 /// The reference page.
 pub(crate) fn page() -> String {
@@ -33,6 +33,7 @@ fn here(word: &str, meaning: &Meaning) -> String {
         Same => "the same".to_owned(),
         Ours(what) => format!("means something else: {what}"),
         Is(other) => format!("the same as `--{other}`"),
+        Means(words) => format!("the same as `{}`", words.replacen('=', " ", 1)),
         NoEffect { because, .. } => format!("accepted with a warning: {because}"),
         Refused(instead) => {
             let own = format!("{word}: ");

@@ -7,6 +7,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
 use super::*;
+use crate::Numbering;
 use crate::allocate::rack::units_now;
 use crate::allocate::rest::Rest;
 use crate::degraded;
@@ -104,6 +105,7 @@ prop_compose! {
             pack,
             same_rack,
             sort_nodes,
+            numbering: Numbering::Slot,
         }
     }
 }
