@@ -134,59 +134,6 @@ async fn a_barrier_passes_while_output_stands_still() {
     assert_eq!(link.ended().await.how, Some(How::ExitCode(4)));
 }
 
-/// What the AM hears of a rank that broke the protocol.
-#[cfg(test)]
-async fn broken(script: &str) -> String {
-    let mut am = Appmaster::start().await;
-    let script = format!(
-        "#!/bin/bash\nif [ $PMI_RANK = 1 ]; then echo cmd=get_appnum >&$PMI_FD; read -r a <&$PMI_FD; \
-         echo \"$a\"; sleep 60; fi\n{script}"
-    );
-    let launcher = am.launcher(&[("bad", &script)]);
-    let mut link = am.link().await;
-    let idle = launcher.status_kib("VmRSS:");
-    link.run(share(2, &[0, 1], "bad")).await;
-    let Event::Broke(broke) = link.event().await else {
-        panic!("no word of it");
-    };
-    assert_eq!(broke.rank, 0);
-    let ended = link.ended().await;
-    assert_eq!((ended.rank, ended.how), (0, Some(How::Signal(9))));
-    let grown = launcher.status_kib("VmHWM:").saturating_sub(idle);
-    assert!(grown < GROWTH_MAX, "{grown} KiB");
-    // The other rank is served and goes on.
-    support::within(async {
-        while am.so_far(1, 0) != "cmd=appnum appnum=0 rc=0\n" {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    })
-    .await;
-    link.stop(0).await;
-    assert_eq!(link.ended().await.rank, 1);
-    broke.sentence
-}
-
-#[tokio::test]
-async fn a_rank_that_floods_its_pmi_socket_is_killed() {
-    let message = broken("exec head -c 1000000000 /dev/zero >&$PMI_FD\n").await;
-    assert!(
-        message.contains("a line of more than 65536 bytes"),
-        "{message}"
-    );
-}
-
-#[tokio::test]
-async fn a_rank_that_never_reads_its_answers_is_killed() {
-    let message = broken("yes cmd=get_maxes >&$PMI_FD\n").await;
-    assert!(message.contains("does not read the answers"), "{message}");
-}
-
-#[tokio::test]
-async fn a_rank_that_speaks_something_else_is_killed() {
-    let message = broken("echo 'GET / HTTP/1.0' >&$PMI_FD; sleep 60\n").await;
-    assert!(message.contains("GET / HTTP/1.0"), "{message}");
-}
-
 #[tokio::test]
 async fn an_abort_comes_before_the_end_it_causes() {
     let mut am = Appmaster::start().await;
