@@ -51,6 +51,7 @@ pub mod loopback;
 pub mod mpi;
 pub mod process;
 pub mod resource_manager;
+pub mod results;
 pub mod settings;
 pub mod shared;
 pub mod suite;

@@ -12,6 +12,8 @@
 //! launcher's link one. Nothing is measured of memory or time that real processes would take.
 
 mod fleet;
+pub mod job;
 pub mod launcher;
+pub mod one_by_one;
 
 pub use fleet::{Fleet, Phases, Plan};

@@ -1,0 +1,122 @@
+//! An ApplicationMaster that asks as most do: a container for each process, wherever there is room.
+//!
+//! It is unmanaged, this process itself, and starts nothing: what it measures is the time from its one
+//! call that asks to the answer that brings the last container, as Hadoop's DistributedShell, which
+//! asks in the same way and looks once a second, would see it.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use proto_hadoop::yarn::{
+    ANY, AllocateRequest, ApplicationSubmission, ContainerLaunch, FinalApplicationStatus, Resource,
+    ResourceRequest,
+};
+use proto_hadoop::{ApplicationClient, ApplicationId, ApplicationMasterClient};
+use tokio::time::{Instant, sleep};
+
+use crate::Cluster;
+
+/// Of each container.
+const MEMORY_MIB: u64 = 1024;
+/// To be admitted, and to be over.
+const DEADLINE: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What came of the asking.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked {
+    /// From the call that asked to the answer with the last container.
+    pub allocation: Duration,
+    /// Calls in that time.
+    pub allocates: u32,
+}
+
+/// Asks for `count` containers of 1024 MiB, looks every `pause`, and gives all back at the end.
+///
+/// # Errors
+///
+/// The ResourceManager refuses, or has not granted all by `deadline`.
+pub async fn ask(
+    cluster: &Cluster,
+    count: u32,
+    pause: Duration,
+    deadline: Duration,
+) -> Result<Asked> {
+    let rm = ApplicationClient::new(vec![cluster.resource_manager_address()], cluster.user());
+    let new = rm.new_application().await?;
+    let submission = ApplicationSubmission {
+        name: "one by one".into(),
+        application_type: "BENCHMARK".into(),
+        unmanaged: true,
+        max_attempts: 1,
+        ..ApplicationSubmission::new(
+            new.id,
+            ContainerLaunch::default(),
+            Resource::new(MEMORY_MIB, 1),
+        )
+    };
+    rm.submit(&submission).await?;
+    let master = admitted(cluster, &rm, new.id).await?;
+    master.register("", None, "").await?;
+    let began = Instant::now();
+    let mut request = AllocateRequest {
+        asks: vec![ResourceRequest {
+            priority: 1,
+            resource_name: ANY.into(),
+            capability: Resource::new(MEMORY_MIB, 1),
+            containers: count,
+            relax_locality: true,
+            node_label: None,
+            allocation_request_id: 0,
+        }],
+        ..AllocateRequest::default()
+    };
+    let (mut granted, mut allocates) = (0, 0);
+    let allocation = loop {
+        let answer = master.allocate(std::mem::take(&mut request)).await?;
+        allocates += 1;
+        granted += answer.allocated.len();
+        if granted >= count as usize {
+            break began.elapsed();
+        }
+        ensure!(
+            began.elapsed() < deadline,
+            "{granted} of {count} containers after {deadline:?}"
+        );
+        sleep(pause).await;
+    };
+    let status = FinalApplicationStatus::Succeeded;
+    master.finish(status, "", "").await?;
+    let ending = Instant::now();
+    while !rm.report(&new.id).await?.state.is_final() {
+        ensure!(ending.elapsed() < DEADLINE, "{} does not end", new.id);
+        sleep(LOOK).await;
+    }
+    Ok(Asked {
+        allocation,
+        allocates,
+    })
+}
+
+async fn admitted(
+    cluster: &Cluster,
+    rm: &ApplicationClient,
+    id: ApplicationId,
+) -> Result<ApplicationMasterClient> {
+    let began = Instant::now();
+    while began.elapsed() < DEADLINE {
+        let report = rm.report(&id).await?;
+        if report.state.is_final() {
+            bail!("{id}: {}", report.diagnostics);
+        }
+        if let Some(token) = report
+            .am_rm_token
+            .filter(|_| report.current_attempt.is_some())
+        {
+            let address = vec![cluster.scheduler_address()];
+            return Ok(ApplicationMasterClient::new(address, token));
+        }
+        sleep(LOOK).await;
+    }
+    None.with_context(|| format!("{id} was not admitted within {DEADLINE:?}"))
+}
