@@ -49,10 +49,14 @@ impl Appmaster {
                 }
                 Action::Release { containers, why } => {
                     tracing::info!("giving back {} containers: {why}", containers.len());
+                    for container in &containers {
+                        self.dismiss(container).await;
+                    }
                     let released = containers.iter().filter_map(|id| self.grants.remove(id));
                     let ids = released.map(|granted| granted.container.id).collect();
                     self.order_rm(Order::Release(ids)).await;
                 }
+                Action::Repeat { run, cause, kept } => self.repeat(run, &cause, &kept).await,
                 Action::Start(seats) => {
                     self.timing.granted_us = now_us();
                     todo.extend(self.start(&seats));
@@ -116,7 +120,7 @@ impl Appmaster {
 
     /// Hands the ranks out.
     async fn begin(&mut self, seats: Vec<JobSeat>) {
-        let description = &self.seat.description;
+        let (description, run) = (&self.seat.description, self.job.run_number());
         self.groups.begin(&seats);
         let mut nodes: Vec<(Rank, u32)> = seats
             .iter()
@@ -137,7 +141,10 @@ impl Appmaster {
             ranks: Vec::new(),
             programs: description.programs.iter().map(Into::into).collect(),
             process_mapping: mapping,
-            kvs_name: format!("kvs_{}", self.seat.attempt),
+            kvs_name: match run {
+                1 => format!("kvs_{}", self.seat.attempt),
+                later => format!("kvs_{}_run_{later}", self.seat.attempt),
+            },
             input: description.input,
             yielding: wire::Yielding::from(description.yielding).into(),
             meeting_host: first.map(|seat| seat.host.clone()).unwrap_or_default(),
@@ -146,6 +153,7 @@ impl Appmaster {
             gpus_per_process: description.gpus_per_process,
             host: String::new(),
             node: 0,
+            run,
         };
         for (seat, node) in seats.iter().zip(0..) {
             let share = wire::Share {
@@ -159,6 +167,14 @@ impl Appmaster {
             }
         }
         self.seats = Seats::new(seats);
+    }
+
+    /// A launcher that is of no use is to leave, with whatever runs there.
+    pub(crate) async fn dismiss(&mut self, container: &ContainerId) {
+        self.order(container, ToLauncher::Leave(wire::Leave {}))
+            .await;
+        self.links.remove(container);
+        self.tickets.revoke(container);
     }
 
     pub(crate) async fn order_all(&self, order: &ToLauncher) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use job::wire;
 use job::wire::clients_server::Clients;
-use policy::lifecycle::KillReason;
+use policy::lifecycle::{Event, KillReason};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use tokio_stream::StreamExt;
@@ -109,7 +109,12 @@ impl Clients for ClientService {
             ));
         };
         let mut chunks = request.into_inner();
+        let mut is_told = false;
         while let Some(chunk) = chunks.message().await? {
+            if chunk.once && !chunk.data.is_empty() && !is_told {
+                tell(&self.news, News::Machine(Event::InputUsed)).await?;
+                is_told = true;
+            }
             // Rank 0 has closed its standard input, or is gone: the rest has no reader.
             if to_rank.send(chunk).await.is_err() {
                 break;

@@ -84,6 +84,13 @@ impl Console {
         lock(&self.input).take()
     }
 
+    /// Input begins again, for another run: what is still under way has no reader any more.
+    pub(crate) fn renew_input(&self) {
+        let (input, input_taker) = mpsc::channel(INPUT_QUEUE);
+        *lock(&self.input) = Some(input);
+        *lock(&self.input_taker) = Some(input_taker);
+    }
+
     /// What the launcher of rank 0 reads, for the first who asks.
     pub(crate) fn take_input(&self) -> Option<mpsc::Receiver<wire::InputChunk>> {
         lock(&self.input_taker).take()

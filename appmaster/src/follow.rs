@@ -169,6 +169,11 @@ impl Appmaster {
                     free_port: node.free_port,
                 };
                 self.links.insert(container.clone(), link);
+                if !self.grants.contains_key(&container) {
+                    // Given back while it was on its way here.
+                    self.dismiss(&container).await;
+                    return Vec::new();
+                }
                 self.step(Event::Joined(container))
             }
             News::LauncherSaid { container, event } => self.launcher_said(container, event).await,
@@ -183,6 +188,10 @@ impl Appmaster {
             News::OutputTaken | News::OutputHandedOver => Vec::new(),
             News::Headroom(headroom) => {
                 self.headroom = Some(headroom);
+                Vec::new()
+            }
+            News::WantedBack(containers) => {
+                self.wanted_back(containers);
                 Vec::new()
             }
             News::Asked { containers, rows } => {

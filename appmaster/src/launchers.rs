@@ -34,6 +34,11 @@ impl Tickets {
         self.lock().insert(container, ticket);
     }
 
+    /// Whoever shows it now comes too late.
+    pub(crate) fn revoke(&self, container: &ContainerId) {
+        self.lock().remove(container);
+    }
+
     /// A ticket is good for one call: a second launcher cannot come in the first one's name.
     fn redeem(&self, container: &ContainerId, shown: &[u8]) -> bool {
         let mut tickets = self.lock();

@@ -18,7 +18,12 @@
 //! news over a bounded channel. Every task belongs to one set that is ended with the AM. What a slow terminal does not take is not read from
 //! the ranks either: nothing grows.
 //!
-//! Caveats: one attempt; a job whose AM dies is lost. On clusters that run every user's containers
+//! When a container is lost the program may be started again in this AM ([`repeat`]); when the AM is
+//! lost YARN starts another, which knows nothing of this one and begins from the start. An AM that has
+//! had no answer from the ResourceManager for half the time after which YARN takes it for dead ends
+//! its ranks: no two attempts run side by side.
+//!
+//! Caveats: launchers do not outlive their AM. On clusters that run every user's containers
 //! as one OS user, co-tenants can read the credentials file.
 
 mod act;
@@ -40,6 +45,7 @@ mod nodes;
 mod notice;
 mod outbox;
 mod peers;
+mod repeat;
 mod report;
 mod requests;
 mod resource_manager;

@@ -31,6 +31,8 @@ pub(crate) enum News {
     Granted(Vec<Granted>),
     /// What the queue still gives this application has changed.
     Headroom(Resources),
+    /// The scheduler wants so many containers back, for another queue or application.
+    WantedBack(usize),
     /// The ResourceManager has taken requests for so many new containers, in so many rows.
     Asked { containers: u32, rows: u32 },
     /// The reasons of the waiting were looked for.

@@ -74,7 +74,7 @@ fn length(event: &Event) -> usize {
     match event {
         Event::Explained(line) => line.len(),
         Event::Notice(notice) => notice.sentence.len(),
-        Event::Phase(_) | Event::Verdict(_) | Event::Unregistered(_) => 0,
+        Event::Phase(_) | Event::Verdict(_) | Event::Unregistered(_) | Event::Again(_) => 0,
     }
 }
 

@@ -3,7 +3,7 @@
 //! It asks, gives back and finishes as the loop orders, and tells it what came: containers with
 //! their tokens, ends of containers, silence.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use proto_hadoop::yarn::{
 };
 use proto_hadoop::{ApplicationMasterClient, CallError};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{sleep, timeout};
+use tokio::time::{sleep, timeout, timeout_at};
 
 use crate::news::{Granted, News, NewsSender};
 use crate::nodes;
@@ -28,6 +28,8 @@ const BUSY_LONG: Duration = Duration::from_millis(250);
 const BUSY_ENDS: Duration = Duration::from_secs(2);
 /// Between two calls otherwise. YARN expects one within ten minutes.
 const IDLE: Duration = Duration::from_secs(1);
+/// For an answer, when patience is almost over.
+const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 /// Refusals in a row after which the ResourceManager is believed, and the pause after each.
 const REFUSALS: u32 = 4;
 const REFUSED_PAUSE: Duration = Duration::from_millis(300);
@@ -75,6 +77,8 @@ pub(crate) struct ResourceManager {
     /// News of a call that may not have been taken yet.
     asked: Option<News>,
     headroom: Option<Resource>,
+    /// Containers that the scheduler has said it wants back.
+    wanted_back: BTreeSet<proto_hadoop::ContainerId>,
     counts: Finished,
     /// The client keeps a call whose answer was lost, and repeats it before the next one.
     in_doubt: bool,
@@ -112,6 +116,7 @@ impl ResourceManager {
             asks: 0,
             asked: None,
             headroom: None,
+            wanted_back: BTreeSet::new(),
             counts: Finished::default(),
             in_doubt: false,
             refusals: 0,
@@ -128,22 +133,22 @@ impl ResourceManager {
         let mut heard = Instant::now();
         let mut ordered = Instant::now();
         loop {
-            match self.allocate().await {
+            match self.allocate(heard + self.patience).await {
                 Ok(()) => {
                     heard = Instant::now();
                     self.refusals = 0;
                 }
-                Err(error) if error.is_attempt_gone() => {
+                Err(Some(error)) if error.is_attempt_gone() => {
                     tracing::error!("this attempt is over: {error}");
                     let over = Event::KillRequested(KillReason::Terminated);
                     self.tell(News::Machine(over)).await;
                     return;
                 }
-                Err(error) if error.is_not_registered() => {
+                Err(Some(error)) if error.is_not_registered() => {
                     tracing::warn!("the ResourceManager has restarted: registering again");
                     self.register_again().await;
                 }
-                Err(error) if error.class().is_some() => {
+                Err(Some(error)) if error.class().is_some() => {
                     // An answer, too: it has heard of us.
                     heard = Instant::now();
                     tracing::warn!("allocate: {error}");
@@ -154,9 +159,12 @@ impl ResourceManager {
                         self.tell(News::Machine(refused)).await;
                     }
                 }
-                Err(error) => {
-                    tracing::warn!("allocate: {error}");
-                    if heard.elapsed() > self.patience {
+                Err(unanswered) => {
+                    match unanswered {
+                        Some(error) => tracing::warn!("allocate: {error}"),
+                        None => tracing::warn!("allocate: no answer in time"),
+                    }
+                    if heard.elapsed() >= self.patience {
                         let silent = millis(heard.elapsed());
                         let lost = Event::ResourceManagerLost { silent };
                         self.tell(News::Machine(lost)).await;
@@ -197,6 +205,8 @@ impl ResourceManager {
                 Order::Ask(asking) => {
                     let fresh = u32::try_from(asking.fresh().count()).unwrap_or(u32::MAX);
                     self.asks = self.asks.saturating_add(fresh);
+                    // Whatever was to be seen soon has been.
+                    self.hurry = false;
                     self.table.replace(&asking);
                 }
                 Order::Release(containers) => self.releases.extend(containers),
@@ -242,7 +252,9 @@ impl ResourceManager {
         }
     }
 
-    async fn allocate(&mut self) -> Result<(), CallError> {
+    /// One call. Without an error there was no answer by `until`: whoever is frozen keeps its
+    /// connections, and then nobody else would end this wait in time.
+    async fn allocate(&mut self, until: Instant) -> Result<(), Option<CallError>> {
         self.counts.allocates += 1;
         let request = if self.in_doubt {
             AllocateRequest::default()
@@ -260,16 +272,22 @@ impl ResourceManager {
                 ..AllocateRequest::default()
             }
         };
-        let answer = match self.client.allocate(request).await {
-            Ok(answer) => answer,
-            Err(error) => {
+        let until = until.max(Instant::now() + SHORTEST_WAIT);
+        let answer = match timeout_at(until.into(), self.client.allocate(request)).await {
+            Ok(Ok(answer)) => answer,
+            Err(_late) => {
+                // The client keeps it and says it again.
+                self.in_doubt = true;
+                return Err(None);
+            }
+            Ok(Err(error)) => {
                 self.in_doubt = error.class().is_none();
                 // As a whole: nothing of it was taken.
                 if let Some(refused) = self.client.take_refused().await {
                     self.table.refused(refused.asks);
                     self.releases.extend(refused.releases);
                 }
-                return Err(error);
+                return Err(Some(error));
             }
         };
         self.in_doubt = false;
@@ -309,7 +327,14 @@ impl ResourceManager {
         if !granted.is_empty() {
             self.tell(News::Granted(granted)).await;
         }
+        let wanted: Vec<_> = answer.preempted.iter().map(|wanted| wanted.id).collect();
+        let before = self.wanted_back.len();
+        self.wanted_back.extend(wanted.iter().copied());
+        if self.wanted_back.len() > before {
+            self.tell(News::WantedBack(wanted.len())).await;
+        }
         for status in answer.completed {
+            self.wanted_back.remove(&status.id);
             let ended = Event::ContainerEnded {
                 container: ContainerId(status.id.to_string()),
                 status: status.exit_status,

@@ -76,7 +76,12 @@ pub async fn serve(seat: Seat, place: Place, ending: CancellationToken) -> Resul
         ApplicationMasterClient::new(description.rm_scheduler.clone(), seat.amrm_token.clone());
     let registration = register(&rm, &host, Some(port), &description).await?;
     let registered = now_us();
-    tracing::info!("{} is registered, listening on {appmaster}", seat.attempt);
+    tracing::info!(
+        "{} is registered, listening on {appmaster}: attempt {} of {}",
+        seat.attempt,
+        seat.attempt.attempt,
+        description.attempts
+    );
 
     let cluster = ApplicationClient::new(description.rm_client.clone(), &description.user);
     let cluster = Arc::new(cluster);
@@ -228,6 +233,7 @@ fn limits(description: &Description) -> Limits {
         run: description.run_limit_ms.map(Millis),
         linger: description.linger_ms.map(Millis),
         spare_others: description.spare_others,
+        restarts: description.restarts,
         ..usual
     }
 }

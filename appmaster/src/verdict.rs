@@ -24,6 +24,8 @@ pub(crate) fn exit_code(verdict: &Verdict) -> u8 {
         | Cause::ContainerEnded { .. }
         | Cause::LinkLost { .. }
         | Cause::Misbehaved { .. }
+        | Cause::NotRepeated { .. }
+        | Cause::InputUsed
         | Cause::ResourceManagerLost { .. } => Exit::Lost.code(),
         Cause::Impossible(_) | Cause::RequestsRefused { .. } => Exit::Impossible.code(),
         Cause::NotInTime { .. } | Cause::NoRoomInTime { .. } => Exit::NotInTime.code(),

@@ -8,7 +8,7 @@ use job::wire::client_order::Order;
 use job::wire::clients_client::ClientsClient;
 use job::wire::job_event::Event;
 use proto_hadoop::yarn::{ApplicationReport, FinalApplicationStatus, YarnApplicationState};
-use proto_hadoop::{ApplicationClient, ApplicationId, CallError};
+use proto_hadoop::{AppAttemptId, ApplicationClient, ApplicationId, CallError};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
@@ -16,7 +16,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
 use tonic::transport::Channel;
 
-use crate::arguments::Input;
+use crate::attempts::{self, Attempts, Lost};
 use crate::explained::Sink;
 use crate::failure::{Failure, say};
 use crate::interrupt::{Asked, Signals};
@@ -27,7 +27,7 @@ use crate::outlet::Layout;
 use crate::patience::Patience;
 use crate::preflight::unavailable;
 use crate::progress::Progress;
-use crate::streams::{self, OutputEnd};
+use crate::streams::{self, OutputEnd, Source};
 
 /// Between two looks at the application: soon after the submit, and when it lasts.
 const SOON: Duration = Duration::from_millis(25);
@@ -36,15 +36,14 @@ const LATER: Duration = Duration::from_millis(250);
 const SOON_ENDS: Duration = Duration::from_secs(3);
 /// A ResourceManager that has not answered for so long is given up.
 const RM_PATIENCE: Duration = Duration::from_secs(120);
-/// How long YARN may take to notice that an ApplicationMaster is gone. A NodeManager that still
-/// lives tells at once; a lost node takes YARN's own ten minutes.
-const GONE_PATIENCE: Duration = Duration::from_secs(30);
 /// Between two thoughts of how long something has lasted.
 const REMIND: Duration = Duration::from_secs(1);
 /// For the thread that writes, when the connection has broken.
 const OUTPUT_PATIENCE: Duration = Duration::from_secs(10);
 /// For the ResourceManager to take the verdict from the ApplicationMaster.
 const LAST_EVENT: Duration = Duration::from_secs(30);
+/// For YARN to say of an ApplicationMaster that cannot be reached that it is gone.
+const GONE_SOON: Duration = Duration::from_secs(3);
 /// For an ApplicationMaster that is reached to take us as its client.
 const ATTACH_DEADLINE: Duration = Duration::from_secs(15);
 
@@ -80,7 +79,9 @@ pub(crate) struct Follower<'a> {
     /// Where output goes.
     pub layout: Layout,
     /// What rank 0 reads.
-    pub input: Input,
+    pub input: Source,
+    /// Which of them is followed.
+    pub attempts: Attempts,
     /// Where the ApplicationMaster's reasons go.
     pub explain: Option<Sink>,
 }
@@ -89,7 +90,7 @@ pub(crate) struct Follower<'a> {
 enum Seen {
     /// With what YARN says of the reason, if it says something.
     Waiting(Option<String>),
-    Running(String),
+    Running(String, Option<AppAttemptId>),
     Over(Box<ApplicationReport>),
 }
 
@@ -97,61 +98,122 @@ impl Follower<'_> {
     /// Until the job is over and gone.
     pub(crate) async fn follow(mut self) -> Result<Ended, Failure> {
         self.progress.show(format!("{}: submitted", self.id));
+        loop {
+            let address = match self.find().await? {
+                Found::Address(address) => address,
+                Found::Ended(ended) => return Ok(ended),
+            };
+            match self.attach_to(&address).await? {
+                Followed::Ended(ended) => return Ok(ended),
+                Followed::Lost(why) => {
+                    if let Some(ended) = self.lost(&why).await? {
+                        return Ok(ended);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Waits for the ApplicationMaster of the present attempt.
+    async fn find(&mut self) -> Result<Found, Failure> {
         let mut said = String::new();
-        let address = loop {
+        loop {
             let seen = tokio::select! {
                 seen = look(self.rm, self.id, &mut self.progress) => seen?,
-                signal = self.signals.ending() => return self.interrupted(signal).await,
-                () = self.patience.over() => return self.given_up(&said).await,
+                signal = self.signals.ending() => {
+                    return self.interrupted(signal).await.map(Found::Ended);
+                }
+                () = self.patience.over() => return self.given_up(&said).await.map(Found::Ended),
             };
             match seen {
                 Seen::Waiting(None) => {}
                 Seen::Waiting(Some(reason)) => said = reason,
-                Seen::Running(address) => break address,
-                Seen::Over(report) => return Ok(judge(&report)),
+                // What is still said of the attempt that is over.
+                Seen::Running(_, attempt) if self.attempts.is_over(attempt) => {
+                    pause(&self.progress).await;
+                }
+                Seen::Running(address, attempt) => {
+                    self.attempts.follow(attempt);
+                    return Ok(Found::Address(address));
+                }
+                Seen::Over(report) => return Ok(Found::Ended(judge(&report))),
             }
-        };
-        self.attach_to(&address).await
+        }
     }
 
-    /// The same from where the ApplicationMaster is known to listen at `address`.
-    pub(crate) async fn attach_to(self, address: &str) -> Result<Ended, Failure> {
+    /// The same for the one attempt whose ApplicationMaster is known to listen at `address`.
+    pub(crate) async fn follow_at(mut self, address: &str) -> Result<Ended, Failure> {
+        match self.attach_to(address).await? {
+            Followed::Ended(ended) => Ok(ended),
+            Followed::Lost(why) => match self.lost(&why).await? {
+                Some(ended) => Ok(ended),
+                None => Ok(self.attempts.unforeseen(self.id)),
+            },
+        }
+    }
+
+    /// Attaches, and follows to the end.
+    async fn attach_to(&mut self, address: &str) -> Result<Followed, Failure> {
         let attached = tokio::select! {
             attached = attach(address, self.keys) => attached,
-            signal = self.signals.ending() => return self.interrupted(signal).await,
+            signal = self.signals.ending() => {
+                return self.interrupted(signal).await.map(Followed::Ended);
+            }
         };
         match attached {
-            Ok(attached) => self.attached(attached).await,
+            Ok(attached) => Box::pin(self.attached(attached)).await,
             Err(error) => {
+                let error = chain(&error);
+                if self.is_gone().await? {
+                    return Ok(Followed::Lost(error));
+                }
                 say(format!(
-                    "cannot attach to the ApplicationMaster of {} at {address}: {}; is a firewall \
-                     between here and that port? --am-ports holds it in a range. The job goes on; \
-                     its output goes to the ApplicationMaster's log",
-                    self.id,
-                    chain(&error)
+                    "cannot attach to the ApplicationMaster of {} at {address}: {error}; is a \
+                     firewall between here and that port? --am-ports holds it in a range. The job \
+                     goes on; its output goes to the ApplicationMaster's log",
+                    self.id
                 ));
                 self.unattached().await
             }
         }
     }
 
+    /// Whether YARN says within a moment that the present attempt is over.
+    async fn is_gone(&mut self) -> Result<bool, Failure> {
+        let deadline = Instant::now() + GONE_SOON;
+        while Instant::now() < deadline {
+            let report = patiently(self.rm, &self.id).await?;
+            let runs = report.state == YarnApplicationState::Running;
+            if !runs || self.attempts.is_another(report.current_attempt) {
+                return Ok(true);
+            }
+            sleep(LATER).await;
+        }
+        Ok(false)
+    }
+
     /// Follows a job whose ApplicationMaster cannot be reached, through the ResourceManager.
-    async fn unattached(mut self) -> Result<Ended, Failure> {
+    async fn unattached(&mut self) -> Result<Followed, Failure> {
         loop {
             let seen = tokio::select! {
                 seen = look(self.rm, self.id, &mut self.progress) => seen?,
-                signal = self.signals.ending() => return self.interrupted(signal).await,
+                signal = self.signals.ending() => {
+                    return self.interrupted(signal).await.map(Followed::Ended);
+                }
             };
             match seen {
+                Seen::Running(_, attempt) if self.attempts.is_another(attempt) => {
+                    return Ok(Followed::Lost("it could not be reached".into()));
+                }
                 Seen::Waiting(_) => {}
-                Seen::Running(_) => sleep(LATER).await,
-                Seen::Over(report) => return Ok(judge(&report)),
+                Seen::Running(..) => sleep(LATER).await,
+                Seen::Over(report) => return Ok(Followed::Ended(judge(&report))),
             }
         }
     }
 
     /// Kills the job through the ResourceManager.
-    pub(crate) async fn interrupted(mut self, signal: u8) -> Result<Ended, Failure> {
+    pub(crate) async fn interrupted(&mut self, signal: u8) -> Result<Ended, Failure> {
         self.progress.clear();
         let report = kill(self.rm, &self.id, "interrupted by the user").await?;
         Ok(Ended {
@@ -165,7 +227,7 @@ impl Follower<'_> {
     }
 
     /// Kills a job whose ApplicationMaster did not come in time; `said` is YARN's last word on it.
-    pub(crate) async fn given_up(mut self, said: &str) -> Result<Ended, Failure> {
+    pub(crate) async fn given_up(&mut self, said: &str) -> Result<Ended, Failure> {
         self.progress.clear();
         let ended = self.patience.ended(self.id, said);
         let report = kill(self.rm, &self.id, &ended.sentence).await?;
@@ -176,7 +238,7 @@ impl Follower<'_> {
         }
     }
 
-    async fn attached(mut self, attached: Attached) -> Result<Ended, Failure> {
+    async fn attached(&mut self, attached: Attached) -> Result<Followed, Failure> {
         let Attached {
             client,
             orders,
@@ -186,7 +248,7 @@ impl Follower<'_> {
         let mut output_task = JoinSet::new();
         output_task.spawn(streams::output(output, self.layout.clone()));
         let mut input_task = JoinSet::new();
-        input_task.spawn(streams::input(client, self.input.clone()));
+        input_task.spawn(streams::input(client.clone(), self.input.clone()));
 
         let mut verdict: Option<wire::Verdict> = None;
         let mut signalled: Option<u8> = None;
@@ -213,6 +275,16 @@ impl Follower<'_> {
                     Ok(Some(wire::JobEvent { event: Some(Event::Notice(notice)) })) => {
                         self.progress.aside(|| say(&notice.sentence));
                     }
+                    Ok(Some(wire::JobEvent { event: Some(Event::Again(_)) })) => {
+                        input_task.abort_all();
+                        if self.input.is_spent() {
+                            // It was read in the moment in which the run ended.
+                            say(attempts::SPENT);
+                            kill_order(&orders, wire::kill::Reason::Interrupted).await;
+                        } else {
+                            input_task.spawn(streams::input(client.clone(), self.input.clone()));
+                        }
+                    }
                     // The one after the verdict, and none that this build knows.
                     Ok(Some(wire::JobEvent { event: Some(Event::Unregistered(_)) | None })) => {}
                     Ok(None) => break Some("it closed the connection".to_owned()),
@@ -236,7 +308,7 @@ impl Follower<'_> {
                         order(&orders, Order::Signal(signal)).await;
                     }
                     Asked::End(number) if signalled.is_some() || verdict.is_some() => {
-                        return self.interrupted(number).await;
+                        return self.interrupted(number).await.map(Followed::Ended);
                     }
                     Asked::End(number) => {
                         self.progress.clear();
@@ -268,7 +340,13 @@ impl Follower<'_> {
         match (verdict, broken) {
             (Some(verdict), _) => {
                 // The last event follows at once, or never: the verdict is said.
-                let _unregistered = timeout(LAST_EVENT, events.message()).await.is_ok();
+                let last = timeout(LAST_EVENT, events.message()).await;
+                let is_taken = matches!(last, Ok(Ok(Some(wire::JobEvent { event: Some(_) }))));
+                let is_lost = verdict.exit_code == i32::from(Exit::Lost.code());
+                if !is_taken && is_lost && self.attempts.are_left() {
+                    // An attempt that YARN has given up, and that knows it, is not the job.
+                    return Ok(Followed::Lost(verdict.sentence));
+                }
                 let mut ended = conclude(verdict, signalled);
                 if ended.code == Exit::Killed.code() && signalled.is_none() {
                     // By whom and why, YARN alone knows.
@@ -280,55 +358,92 @@ impl Follower<'_> {
                 if unwritable {
                     ended.code = Exit::Staging.code();
                 }
-                Ok(ended)
+                Ok(Followed::Ended(ended))
             }
             (None, why) => {
+                if let Some(signal) = signalled {
+                    // Nobody wants another attempt.
+                    return self.interrupted(signal).await.map(Followed::Ended);
+                }
                 let why = why.unwrap_or_else(|| "it left without a verdict".into());
-                self.lost(&why).await
+                Ok(Followed::Lost(why))
             }
         }
     }
 
-    /// The link broke without a verdict: the ResourceManager knows what became of the job.
-    async fn lost(mut self, why: &str) -> Result<Ended, Failure> {
-        let deadline = Instant::now() + GONE_PATIENCE;
+    /// The link broke without a verdict: the ResourceManager knows what became of the job. `None`:
+    /// there is another attempt.
+    async fn lost(&mut self, why: &str) -> Result<Option<Ended>, Failure> {
+        let deadline = Instant::now() + self.attempts.patience();
         self.progress
             .show(format!("lost the ApplicationMaster ({why}), asking YARN"));
         while Instant::now() < deadline {
-            let report = self
-                .rm
-                .report(&self.id)
-                .await
-                .map_err(|e| unavailable(&e))?;
+            let report = patiently(self.rm, &self.id).await?;
             if report.state.is_final() {
                 let mut ended = judge(&report);
                 if ended.code == 0 || ended.sentence.is_empty() {
-                    return Ok(ended);
+                    return Ok(Some(ended));
                 }
                 ended.sentence = format!(
                     "lost the ApplicationMaster of {}: {}",
                     self.id, ended.sentence
                 );
-                return Ok(ended);
+                return Ok(Some(ended));
+            }
+            match self.attempts.next(&report, self.input.is_spent()) {
+                Lost::Still => {}
+                Lost::Replaced { lost, name } => {
+                    say(attempts::replaced(self.rm, lost, &name).await);
+                    self.progress = Progress::new();
+                    self.patience = self.patience.anew();
+                    return Ok(None);
+                }
+                Lost::Spent => {
+                    let _report = kill(self.rm, &self.id, attempts::SPENT).await?;
+                    return Ok(Some(Ended {
+                        code: Exit::Lost.code(),
+                        sentence: format!(
+                            "lost the ApplicationMaster of {}: {why}; {}",
+                            self.id,
+                            attempts::SPENT
+                        ),
+                        verdict: None,
+                    }));
+                }
             }
             tokio::select! {
                 () = sleep(LATER) => {}
-                signal = self.signals.ending() => return self.interrupted(signal).await,
+                signal = self.signals.ending() => return self.interrupted(signal).await.map(Some),
             }
         }
         // It may be cut off from us alone; what nobody follows must not stay.
         let _report = kill(self.rm, &self.id, "the client lost the ApplicationMaster").await?;
-        Ok(Ended {
+        Ok(Some(Ended {
             code: Exit::Lost.code(),
             sentence: format!(
                 "lost the ApplicationMaster of {}: {why}; YARN still took it for alive after {} s, \
                  so the job was killed",
                 self.id,
-                GONE_PATIENCE.as_secs()
+                self.attempts.patience().as_secs()
             ),
             verdict: None,
-        })
+        }))
     }
+}
+
+/// What came of waiting for an ApplicationMaster.
+enum Found {
+    /// It listens there.
+    Address(String),
+    /// There will be none.
+    Ended(Ended),
+}
+
+/// What came of following an ApplicationMaster.
+enum Followed {
+    Ended(Ended),
+    /// It is gone, for this reason, and with it perhaps not the job.
+    Lost(String),
 }
 
 /// The exit of a local program whose reader has gone.
@@ -344,7 +459,10 @@ async fn look(
     let seen = match report.state {
         state if state.is_final() => return Ok(Seen::Over(Box::new(report))),
         YarnApplicationState::Running => match report.rpc_port {
-            Some(port) => return Ok(Seen::Running(format!("{}:{port}", report.host))),
+            Some(port) => {
+                let address = format!("{}:{port}", report.host);
+                return Ok(Seen::Running(address, report.current_attempt));
+            }
             None => Seen::Waiting(reason(&report)),
         },
         _ => Seen::Waiting(reason(&report)),
@@ -352,9 +470,14 @@ async fn look(
     if let Seen::Waiting(Some(reason)) = &seen {
         progress.wait(reason);
     }
+    pause(progress).await;
+    Ok(seen)
+}
+
+/// Between two looks.
+async fn pause(progress: &Progress) {
     let young = progress.age() < SOON_ENDS;
     sleep(if young { SOON } else { LATER }).await;
-    Ok(seen)
 }
 
 /// What YARN says of an application that waits, on one line.

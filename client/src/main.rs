@@ -14,6 +14,7 @@
 //! argument that no user types.
 
 mod arguments;
+mod attempts;
 mod data;
 mod dry_run;
 mod ends;

@@ -63,6 +63,8 @@ pub(crate) struct Outlet<O, E> {
     origins: BTreeMap<u32, (String, u32)>,
     labels: Labels,
     files: Files,
+    /// Which run of the program is shown.
+    run: u32,
 }
 
 impl<O: Write, E: Write> Outlet<O, E> {
@@ -74,10 +76,17 @@ impl<O: Write, E: Write> Outlet<O, E> {
             origins: BTreeMap::new(),
             labels: Labels::default(),
             files: Files::default(),
+            run: 0,
         }
     }
 
     pub(crate) fn take(&mut self, chunk: OutputChunk) -> io::Result<()> {
+        if chunk.run > self.run {
+            self.begin(chunk.run)?;
+        } else if chunk.run < self.run {
+            // A run that is over has nothing more to say.
+            return Ok(());
+        }
         let stream = chunk.stream();
         let rank = chunk.rank;
         if self.layout.only.is_some_and(|only| only != rank) {
@@ -97,8 +106,23 @@ impl<O: Write, E: Write> Outlet<O, E> {
         }
     }
 
+    /// Another run begins: unfinished lines are ended, and files written anew.
+    fn begin(&mut self, run: u32) -> io::Result<()> {
+        if self.run > 0 {
+            self.flush()?;
+            self.labels = Labels::default();
+            self.files = Files::default();
+        }
+        self.run = run;
+        Ok(())
+    }
+
     /// What is still held of unfinished lines.
     pub(crate) fn finish(mut self) -> io::Result<()> {
+        self.flush()
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
         let Some(label) = self.layout.label.clone() else {
             return Ok(());
         };
@@ -198,6 +222,7 @@ mod tests {
             data: text.as_bytes().to_vec(),
             host: host.into(),
             node: rank / 2,
+            run: 1,
         }
     }
 
@@ -251,6 +276,31 @@ mod tests {
         assert_eq!(copy("rank-1.out").unwrap(), "yes");
         assert_eq!(copy("rank-1.err").unwrap(), "well");
         assert!(copy("rank-0.out").is_err());
+    }
+
+    #[test]
+    fn another_run_begins_its_files_anew_and_the_one_before_is_silent() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rank");
+        let pattern = Pattern::parse(path.to_str().unwrap()).unwrap();
+        let layout = Layout {
+            files: [Some(pattern), None],
+            ..Layout::default()
+        };
+        let mut stderr = Vec::new();
+        let mut outlet = Outlet::new(layout, Vec::new(), &mut stderr);
+        for (run, text) in [(1, "one"), (2, "two "), (1, "late"), (2, "three")] {
+            for stream in [Stream::Stdout, Stream::Stderr] {
+                let chunk = OutputChunk {
+                    run,
+                    ..chunk(0, stream, text, "n")
+                };
+                outlet.take(chunk).unwrap();
+            }
+        }
+        outlet.finish().unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "two three");
+        assert_eq!(stderr, b"onetwo three");
     }
 
     #[test]

@@ -37,6 +37,11 @@ impl Patience {
         }
     }
 
+    /// The same span, from now on.
+    pub(crate) fn anew(self) -> Self {
+        Self::new(self.limit)
+    }
+
     /// What is left of the span.
     pub(crate) fn left(self) -> Option<Duration> {
         let limit = self.limit?;

@@ -52,6 +52,10 @@ pub(crate) struct Resolved {
     pub linger: Option<Duration>,
     /// A rank that fails leaves the others alone.
     pub spare_others: bool,
+    /// How often the program is started again when a container of it was lost.
+    pub restarts: u32,
+    /// How often YARN starts the ApplicationMaster.
+    pub attempts: u32,
     /// The first of the programs, as the user named it.
     pub program: PathBuf,
     /// In the order of their ranks.
@@ -76,6 +80,8 @@ pub(crate) struct Resolved {
     pub allocation_step_mib: u64,
     /// The RM takes an AM for dead after this silence, ms.
     pub am_expiry_ms: u64,
+    /// The RM takes a node for lost after this silence, ms.
+    pub nm_expiry_ms: u64,
 }
 
 /// A program of the job.
@@ -147,6 +153,11 @@ const MINIMUM_ALLOCATION_MIB: u64 = 1024;
 /// Hadoop's default of `yarn.am.liveness-monitor.expiry-interval-ms` up to 3.3; 3.4 has 900,000.
 /// The smaller one is the safe one.
 const AM_EXPIRY_MS: u64 = 600_000;
+/// Hadoop's default of `yarn.nm.liveness-monitor.expiry-interval-ms`.
+const NM_EXPIRY_MS: u64 = 600_000;
+/// Hadoop's default of `yarn.resourcemanager.am.max-attempts`. The ResourceManager holds to its own
+/// value, whatever is asked for.
+const AM_MAX_ATTEMPTS: u64 = 2;
 
 impl Resolved {
     /// Decides everything.
@@ -208,6 +219,17 @@ impl Resolved {
             "yarn.scheduler.minimum-allocation-mb",
             MINIMUM_ALLOCATION_MIB,
         )?;
+        let most = cluster.number("yarn.resourcemanager.am.max-attempts", AM_MAX_ATTEMPTS)?;
+        let attempts = match given.deployment.deploy_mode {
+            // It is this process.
+            DeployMode::Client => 1,
+            // The cluster in this process knows one attempt.
+            DeployMode::Cluster if given.local.local.is_some() => 1,
+            DeployMode::Cluster => u64::from(given.ends.attempts()).min(most.max(1)),
+        };
+        let attempts = u32::try_from(attempts).unwrap_or(u32::MAX);
+        let nm_expiry_ms =
+            cluster.number("yarn.nm.liveness-monitor.expiry-interval-ms", NM_EXPIRY_MS)?;
         Ok(Self {
             wanted,
             placement: given.placement,
@@ -221,6 +243,8 @@ impl Resolved {
             run_limit,
             linger: given.ends.linger(),
             spare_others: given.ends.spares_others(),
+            restarts: given.ends.restarts(),
+            attempts,
             program,
             programs,
             notes: notes.collect(),
@@ -237,6 +261,7 @@ impl Resolved {
             staging: given.staging,
             explain: given.reporting.explain.is_some(),
             allocation_step_mib: step,
+            nm_expiry_ms,
             am_expiry_ms: cluster
                 .number("yarn.am.liveness-monitor.expiry-interval-ms", AM_EXPIRY_MS)?,
         })

@@ -10,6 +10,7 @@ use job::exit::Exit;
 use proto_hadoop::{ApplicationClient, ApplicationId};
 
 use crate::arguments::{Arguments, DeployMode, Reporting, essence};
+use crate::attempts::Attempts;
 use crate::explained::Sink;
 use crate::failure::{Failure, say};
 use crate::follow::{Ended, Follower};
@@ -21,6 +22,7 @@ use crate::progress::Progress;
 use crate::report::{Destination, Own};
 use crate::resolve::{Cluster, Resolved};
 use crate::stage::{self, stage};
+use crate::streams::Source;
 use crate::submit::submit;
 use crate::tell::tell;
 use crate::{data, dry_run, generate, kill, list, preflight, timing, unmanaged};
@@ -233,7 +235,8 @@ async fn job(
         signals,
         explain,
         layout: resolved.layout.clone(),
-        input: resolved.input.clone(),
+        input: Source::new(resolved.input.clone()),
+        attempts: Attempts::new(&resolved),
     };
     match place {
         None => follower.follow().await,

@@ -25,8 +25,6 @@ use crate::stage::Outcome;
 pub(crate) const AM_MEMORY_MIB: u64 = 256;
 /// Application type in YARN's lists.
 const APPLICATION_TYPE: &str = "GERBIL";
-/// One: the job's output has already gone to the terminal when an attempt dies.
-const ATTEMPTS: u32 = 1;
 /// A ResourceManager keeps a submission in its state store, which refuses large ones: ZooKeeper's
 /// limit is 1 MiB for all of it.
 const DESCRIPTION_MAX: usize = 512 * 1024;
@@ -59,7 +57,9 @@ pub(crate) async fn submit(
         queue: resolved.queue.clone(),
         priority: resolved.priority,
         application_type: APPLICATION_TYPE.into(),
-        max_attempts: ATTEMPTS,
+        // All failures count, however long ago, so that a job cannot go on in this way for ever. What
+        // an attempt leaves running would be of no use to the next, and is ended by YARN.
+        max_attempts: resolved.attempts,
         unmanaged,
         ..ApplicationSubmission::new(id, launch, resource)
     };
@@ -183,6 +183,8 @@ fn describe(
         run_limit_ms: ms(resolved.run_limit),
         linger_ms: ms(resolved.linger),
         spare_others: resolved.spare_others,
+        restarts: resolved.restarts,
+        attempts: resolved.attempts,
         explain: resolved.explain,
         yielding: given.yielding,
         binding: resolved.binding,

@@ -123,7 +123,7 @@ pub(crate) async fn follow(
     let mut appmaster = JoinSet::new();
     appmaster.spawn(appmaster::serve(seat, place, ending.clone()));
     let followed = tokio::select! {
-        followed = Box::pin(follower.attach_to(&address)) => followed,
+        followed = Box::pin(follower.follow_at(&address)) => followed,
         never = Box::pin(explain_waiting(rm, id, aside)) => match never {},
         why = broken(&mut appmaster) => {
             let sentence = format!("the ApplicationMaster of {id} in this process {why}");

@@ -7,7 +7,8 @@
 //! what makes them yield (`yielding`) → their PMI lines are answered (`pmi_socket`), names and spawns
 //! that they ask for go up, and what was spawned is started beside them (`group`), what they print
 //! goes up (`output`), standard input comes down (`input`), what they use is sampled once a second
-//! (`samples`), each end is reported → the AM says leave.
+//! (`samples`), each end is reported → the AM says leave, or sends a share once more, when a container
+//! elsewhere was lost and the program begins again.
 //!
 //! Invariants:
 //! - No rank outlives its launcher. Ranks are killed by the kernel when the forking thread ends;

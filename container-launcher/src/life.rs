@@ -112,13 +112,14 @@ pub(crate) async fn live(
         events,
         mut orders,
     } = joined;
-    let (heard_by, mut heard) = mpsc::channel(HEARD);
+    let (heard_by, heard) = mpsc::channel(HEARD);
     let mut life = Life {
         seat: place.seat,
         nursery,
         warden,
         client,
         heard_by,
+        heard,
         outbox: VecDeque::new(),
         share: None,
         groups: BTreeMap::new(),
@@ -149,7 +150,7 @@ pub(crate) async fn live(
                 let ended = nursery.reap().await;
                 life.on_ended(ended).await;
             }
-            Some((rank, heard)) = heard.recv() => life.on_heard(rank, heard).await,
+            Some((rank, heard)) = life.heard.recv() => life.on_heard(rank, heard).await,
             permit = events.reserve(), if !life.outbox.is_empty() => match permit {
                 Ok(permit) => {
                     let event = life.outbox.pop_front();
@@ -226,6 +227,7 @@ pub(crate) struct Life<'a> {
     pub(crate) warden: &'a Warden,
     pub(crate) client: LaunchersClient<Channel>,
     pub(crate) heard_by: mpsc::Sender<(u32, Heard)>,
+    heard: mpsc::Receiver<(u32, Heard)>,
     pub(crate) outbox: VecDeque<Event>,
     /// What the job's own ranks were started with.
     pub(crate) share: Option<Share>,
@@ -281,8 +283,13 @@ impl Life<'_> {
     async fn on_order(&mut self, order: Order) -> Result<(), LifeError> {
         match order {
             Order::Share(share) => {
+                if !self.all_ended() {
+                    return Err(self.confused("a share while ranks run"));
+                }
                 if self.share.is_some() {
-                    return Err(self.confused("a second share"));
+                    // Neither should be left what the run before has started.
+                    self.sweep().await;
+                    self.forget();
                 }
                 match self.start(share).await {
                     Ok(running) => {
@@ -329,6 +336,14 @@ impl Life<'_> {
             Order::Leave(_) => {}
         }
         Ok(())
+    }
+
+    /// Nothing of the run before is of account any more, nor what is still heard of it.
+    fn forget(&mut self) {
+        self.share = None;
+        self.groups.clear();
+        self.sent = Sent::default();
+        (self.heard_by, self.heard) = mpsc::channel(HEARD);
     }
 
     /// Attends to ranks that have been started.

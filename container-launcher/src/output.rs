@@ -40,6 +40,8 @@ pub(crate) struct Pump {
     pub(crate) origin: Option<Origin>,
     /// What goes before all that the rank writes.
     pub(crate) before: Vec<u8>,
+    /// Which run of the program this is.
+    pub(crate) run: u32,
     /// The rank is gone.
     pub(crate) ended: CancellationToken,
 }
@@ -115,6 +117,7 @@ impl Pump {
             data,
             node: origin.as_ref().map_or(0, |origin| origin.node),
             host: origin.map(|origin| origin.host).unwrap_or_default(),
+            run: self.run,
         };
         drop(self.chunks.send(chunk).await);
     }

@@ -176,6 +176,7 @@ pub(crate) async fn fork(
         first,
         ends,
         origin,
+        run: share.run,
     })
 }
 
@@ -208,6 +209,7 @@ pub(crate) struct Forked {
     first: u32,
     ends: Vec<Ends>,
     origin: Origin,
+    run: u32,
 }
 
 impl Forked {
@@ -240,6 +242,7 @@ impl Forked {
                     ended: gone.clone(),
                     origin: Some(self.origin.clone()),
                     before,
+                    run: self.run,
                 };
                 tasks.spawn(pump.run());
             }

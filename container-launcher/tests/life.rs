@@ -135,7 +135,10 @@ async fn input_reaches_rank_0_and_ends() {
     assert_eq!(link.ended().await.rank, 1, "its input is empty");
     for _ in 0..640 {
         let data = vec![b'x'; 16 * 1024];
-        am.input.send(Ok(InputChunk { data })).await.unwrap();
+        am.input
+            .send(Ok(InputChunk { data, once: false }))
+            .await
+            .unwrap();
     }
     let (closed, _) = tokio::sync::mpsc::channel(1);
     am.input = closed;
@@ -157,6 +160,7 @@ async fn a_rank_may_close_its_input() {
     let chunk = |text: &str| {
         Ok(InputChunk {
             data: text.as_bytes().to_vec(),
+            once: false,
         })
     };
     am.input.send(chunk("one\n")).await.unwrap();
@@ -167,6 +171,35 @@ async fn a_rank_may_close_its_input() {
     link.leave().await;
     assert_eq!(launcher.exit().await.code(), Some(0));
     assert_eq!(launcher.log(), "");
+}
+
+#[tokio::test]
+async fn the_next_run_begins_when_nothing_of_the_one_before_is_left() {
+    let mut am = Appmaster::start().await;
+    let script = format!("{ORPHAN_MAKER}\necho of $GERBIL_TEST_RUN; sleep 0.$GERBIL_TEST_RUN\n");
+    let mut launcher = am.launcher(&[("maker", &script)]);
+    let mut link = am.link().await;
+    let run = |run: u32| {
+        let number = run.to_string();
+        let mut share = with(
+            share(1, &[0], "maker"),
+            &[],
+            &[("GERBIL_TEST_RUN", &number)],
+        );
+        (share.run, share.kvs_name) = (run, format!("run_{number}"));
+        share
+    };
+    link.run(run(1)).await;
+    let orphan: i32 = launcher.file("orphan").await.parse().unwrap();
+    assert_eq!(link.ended().await.how, Some(How::ExitCode(0)));
+    link.run(run(2)).await;
+    assert!(!is_alive(orphan));
+    assert_eq!(link.ended().await.how, Some(How::ExitCode(0)));
+    am.all_output().await;
+    assert_eq!(am.stdout(0).await, "of 1\nof 2\n");
+    link.leave().await;
+    assert_eq!(launcher.exit().await.code(), Some(0));
+    launcher.nothing_left().await;
 }
 
 #[tokio::test]

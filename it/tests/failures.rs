@@ -586,9 +586,8 @@ fn hdfs_down(given: &Given) -> Result<()> {
 /// NodeManager that granted is dead.
 fn node_manager_dies(given: &Given) -> Result<()> {
     let linger = given.program("linger")?;
-    let running = gerbil::run(&given.cluster, ["-n", "2", &linger, "600"])?
-        .deadline(LOST)
-        .start()?;
+    let line = ["--restarts", "0", "-n", "2", &linger, "600"];
+    let running = gerbil::run(&given.cluster, line)?.deadline(LOST).start()?;
     let busy = |at_least: u32| -> Result<Vec<String>> {
         let nodes = given.cluster.resource_manager().nodes()?;
         Ok(nodes

@@ -84,6 +84,11 @@ struct Stage {
 impl Stage {
     /// `places` in either queue.
     async fn new(answers: Answers, places: usize) -> Self {
+        Self::expiring(answers, places, Duration::from_secs(600)).await
+    }
+
+    /// YARN takes the task for dead after `expiry`.
+    async fn expiring(answers: Answers, places: usize, expiry: Duration) -> Self {
         let script = Arc::new(Script {
             key: MasterKey::generate(1),
             answers: Mutex::new(answers),
@@ -98,7 +103,6 @@ impl Stage {
         let client = ApplicationMasterClient::new(vec![server.address().to_string()], token);
         let (news_sender, news) = mpsc::channel(places);
         let (orders, order_receiver) = mpsc::channel(places);
-        let expiry = Duration::from_secs(600);
         let host = "here".to_owned();
         let task = ResourceManager::new(client, host, 1, expiry, None, order_receiver, news_sender);
         let mut tasks = JoinSet::new();
@@ -284,4 +288,37 @@ async fn a_request_in_doubt_that_is_refused_when_repeated_is_made_again() {
     }
     let rows: Vec<usize> = stage.heard().iter().map(|call| call.asks.len()).collect();
     assert_eq!(rows, [3, 3, 3]);
+}
+
+#[tokio::test]
+async fn a_resource_manager_that_keeps_its_connection_and_answers_nothing_is_missed_in_time() {
+    let expiry = Duration::from_secs(2);
+    let mut stage = Stage::expiring(Answers::new(), 64, expiry).await;
+    stage.faults.next("allocate", Fault::Lost);
+    let began = Instant::now();
+    loop {
+        if let News::Machine(Event::ResourceManagerLost { silent }) = stage.hear().await {
+            assert!(silent.0 >= 1_000 && silent.0 < 1_900, "{silent:?}");
+            break;
+        }
+    }
+    assert!(began.elapsed() < expiry);
+    let told = AllocateResponse {
+        preempted: vec![proto_hadoop::yarn::PreemptedContainer {
+            id: proto_hadoop::ContainerId {
+                attempt: ATTEMPT,
+                id: 2,
+            },
+            strict: true,
+        }],
+        ..AllocateResponse::default()
+    };
+    stage.script.answers.lock().unwrap().push_back(Ok(told));
+    // It goes on asking: whoever unregisters later needs the connection.
+    loop {
+        if let News::WantedBack(containers) = stage.hear().await {
+            assert_eq!(containers, 1);
+            break;
+        }
+    }
 }

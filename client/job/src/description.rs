@@ -60,6 +60,10 @@ pub struct Description {
     pub linger_ms: Option<u64>,
     /// A rank that fails does not end the others.
     pub spare_others: bool,
+    /// How often the program is started again when a container of it was lost.
+    pub restarts: u32,
+    /// How often YARN may start the AM, this time included, as far as the client knows.
+    pub attempts: u32,
     /// The client wants to be told every decision.
     pub explain: bool,
     /// Whether ranks give up their core while they wait for messages.

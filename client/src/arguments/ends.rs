@@ -6,6 +6,9 @@ use clap::{Args, ValueEnum};
 
 use super::values::{slurm_time, span, yes_or_no};
 
+/// Most runs and attempts that can be asked for.
+const RESTARTS_MAX: i64 = 1000;
+
 /// The options of this group.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "The end")]
@@ -32,6 +35,23 @@ pub(crate) struct Ends {
         default_missing_value = "true", value_parser = yes_or_no)]
     pub kill_on_bad_exit: Option<bool>,
 
+    /// How often the program is started again, in the containers that are left and a new one, when
+    /// a container of it was lost: node lost, preempted, its launcher killed; what the program itself
+    /// does wrong, or too much memory, is never repeated
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "no_restart",
+        value_parser = clap::value_parser!(u32).range(..=RESTARTS_MAX))]
+    pub restarts: u32,
+
+    /// How often YARN may start the ApplicationMaster; each attempt runs the program from its beginning
+    /// [at most yarn.resourcemanager.am.max-attempts]
+    #[arg(long, value_name = "N", default_value_t = 2, conflicts_with = "no_restart",
+        value_parser = clap::value_parser!(u32).range(1..=RESTARTS_MAX))]
+    pub attempts: u32,
+
+    /// For a program that must not run twice: the same as --restarts 0 --attempts 1
+    #[arg(long)]
+    pub no_restart: bool,
+
     /// At the end say how each process ended
     #[arg(long)]
     pub print_all_exitcodes: bool,
@@ -52,6 +72,22 @@ pub(crate) enum ExitRule {
 }
 
 impl Ends {
+    /// How often the program is started again by its ApplicationMaster.
+    pub(crate) const fn restarts(&self) -> u32 {
+        match self.no_restart {
+            true => 0,
+            false => self.restarts,
+        }
+    }
+
+    /// How often YARN may start the ApplicationMaster.
+    pub(crate) const fn attempts(&self) -> u32 {
+        match self.no_restart {
+            true => 1,
+            false => self.attempts,
+        }
+    }
+
     /// A rank that fails leaves the others alone.
     pub(crate) fn spares_others(&self) -> bool {
         self.disable_auto_cleanup || self.kill_on_bad_exit == Some(false)
@@ -133,6 +169,16 @@ mod tests {
             assert!(!given(line).unwrap().spares_others(), "{line}");
         }
         assert!(given("-disable-auto-cleanup --kill-on-bad-exit ./cpi").is_err());
+    }
+
+    #[test]
+    fn a_program_that_must_not_run_twice_does_not() {
+        let of = |line: &str| given(line).map(|ends| (ends.restarts(), ends.attempts()));
+        assert_eq!(of("./cpi"), Ok((1, 2)));
+        assert_eq!(of("--restarts 3 --attempts 1 ./cpi"), Ok((3, 1)));
+        assert_eq!(of("--no-restart ./cpi"), Ok((0, 1)));
+        assert!(of("--no-restart --restarts 3 ./cpi").is_err());
+        assert!(of("--attempts 0 ./cpi").is_err());
     }
 
     #[test]

@@ -13,14 +13,12 @@ impl Job {
 
     /// The first look of a gang is answered.
     pub(super) fn place(&mut self, now: Millis, view: ClusterView) -> Vec<Action> {
-        let answer = (self.place)(&self.demand, &view, &[]);
+        let answer = self.place_on(now, &view, &[]);
         self.view = Some(view);
         self.looked = now;
         match answer {
             Ok(placement) => {
-                // Jobs that got in each other's way in step do not let go in step.
-                let longest = Millis(self.limits.gang.0 + self.limits.gang.0 / 5);
-                let span = self.chance.between(self.limits.gang, longest);
+                let span = self.span_of_gang();
                 self.state = State::Gathering {
                     gang: Gang::default(),
                     until: now.plus(span),
@@ -33,6 +31,13 @@ impl Job {
             }
             Err(rejection) => self.fail(now, Cause::Impossible(rejection)),
         }
+    }
+
+    /// How long a gang has to come together. Jobs that got in each other's way in step do not let go
+    /// in step.
+    pub(super) fn span_of_gang(&mut self) -> Millis {
+        let longest = Millis(self.limits.gang.0 + self.limits.gang.0 / 5);
+        self.chance.between(self.limits.gang, longest)
     }
 
     /// Whether to look again. What was possible once is believed to be impossible only when two looks

@@ -135,6 +135,15 @@ pub enum Cause {
         /// How many still ran.
         left: usize,
     },
+    /// A container was lost, and the program could not be started again.
+    NotRepeated {
+        /// How it was lost.
+        lost: Box<Self>,
+        /// Why not.
+        why: Box<Self>,
+    },
+    /// The program has been given input that cannot be given again.
+    InputUsed,
     /// Somebody ended it.
     Killed(KillReason),
     /// The ResourceManager is gone.
@@ -164,6 +173,40 @@ impl Cause {
             self,
             Self::RankFailed { .. } | Self::LeftEarly { .. } | Self::NeverInitialized { .. }
         )
+    }
+
+    /// Whether it is what the ranks, or one of them, did.
+    pub(super) const fn is_of_ranks(&self) -> bool {
+        self.is_of_one_rank() || matches!(self, Self::Aborted { .. } | Self::Broke { .. })
+    }
+
+    /// The rank that did it.
+    pub(super) const fn rank(&self) -> Option<Rank> {
+        match self {
+            Self::RankFailed { rank, .. }
+            | Self::Aborted { rank, .. }
+            | Self::Broke { rank, .. }
+            | Self::LeftEarly { rank, .. }
+            | Self::NeverInitialized { rank, .. } => Some(rank.number),
+            _ => None,
+        }
+    }
+
+    /// Whether the program had no part in it, so that it may be started again: a container, its
+    /// launcher or its node is lost.
+    #[must_use]
+    pub const fn is_loss(&self) -> bool {
+        match self {
+            Self::LinkLost { .. } | Self::StartFailed { .. } => true,
+            // Taken back, node or disks lost, preempted, ended by an administrator or YARN, not
+            // started; its launcher was killed, or did not reach us. Too much memory, or too large
+            // a log, would be so again.
+            Self::ContainerEnded { status, .. } => matches!(
+                status,
+                -100 | -101 | -102 | -105 | -106 | -108 | -1000 | 69 | 70 | 137 | 143
+            ),
+            _ => false,
+        }
     }
 
     /// The container that YARN killed for memory, and which limit it was over.
@@ -282,6 +325,13 @@ impl fmt::Display for Cause {
                     _ => format!("{left} ranks"),
                 },
                 span(*after)
+            ),
+            Self::NotRepeated { lost, why } => {
+                write!(f, "{lost}; the program could not be started again: {why}")
+            }
+            Self::InputUsed => f.write_str(
+                "it has read standard input, which cannot be given again; --input takes a file, \
+                 which can",
             ),
             Self::Killed(KillReason::Interrupted) => f.write_str("interrupted by the user"),
             Self::Killed(KillReason::NoReader) => {

@@ -103,10 +103,16 @@ impl Gang {
         self.granted.len() < before
     }
 
-    /// Nothing that has come is there any more: what it was.
-    pub(super) fn forget(&mut self) -> Vec<ContainerId> {
-        let granted = std::mem::take(&mut self.granted);
-        granted.into_values().map(|grant| grant.container).collect()
+    /// Of what has come, nothing is there any more but what is `known`: what the rest was.
+    pub(super) fn forget(&mut self, known: impl Fn(&ContainerId) -> bool) -> Vec<ContainerId> {
+        let granted = std::mem::take(&mut self.granted).into_iter();
+        let (kept, forgotten) = granted.partition(|(_, grant)| known(&grant.container));
+        self.granted = kept;
+        let forgotten: BTreeMap<NodeId, Grant> = forgotten;
+        forgotten
+            .into_values()
+            .map(|grant| grant.container)
+            .collect()
     }
 
     /// What is wanted.

@@ -36,6 +36,17 @@ impl Job {
                 *look_at = look_at.map(|_| now.max(next_look));
                 vec![self.granted_so_far()]
             }
+            // A container that was kept for the next run is lost as well.
+            Event::LinkLost(container) | Event::StartFailed { container, .. }
+                if gang.lose(&container) =>
+            {
+                *look_at = look_at.map(|_| now.max(next_look));
+                let lost = Action::Release {
+                    containers: vec![container],
+                    why: Unused::Lost,
+                };
+                vec![lost, self.granted_so_far()]
+            }
             Event::ResourceManagerRestarted => self.ask_anew(now),
             Event::Snapshot(view) if look_at.is_none() => self.place_rest(now, view),
             Event::SnapshotFailed(_) if look_at.is_none() => {
@@ -60,7 +71,8 @@ impl Job {
         let State::Gathering { gang, look_at, .. } = &mut self.state else {
             return Vec::new();
         };
-        let forgotten = gang.forget();
+        let launchers = &self.launchers;
+        let forgotten = gang.forget(|container| launchers.is_started(container));
         if forgotten.is_empty() {
             return Vec::new();
         }
@@ -93,8 +105,9 @@ impl Job {
         let State::Gathering { gang, look_at, .. } = &mut self.state else {
             return Vec::new();
         };
-        let answer = (self.place)(&self.demand, &view, &gang.held_shares());
         *look_at = Some(now.plus(self.limits.reissue));
+        let held = gang.held_shares();
+        let answer = self.place_on(now, &view, &held);
         self.view = Some(view);
         self.looked = now;
         match answer {
@@ -119,15 +132,33 @@ impl Job {
         };
         let wanted = seats.len();
         self.give_up_at = None;
-        self.state = State::Starting {
-            seats: Seats::new(seats.clone()),
-            joined: BTreeSet::new(),
+        let (mut joined, mut new) = (BTreeSet::new(), Vec::new());
+        for seat in &seats {
+            if self.launchers.is_there(&seat.container) {
+                joined.insert(seat.container.clone());
+            } else if !self.launchers.is_started(&seat.container) {
+                new.push(seat.clone());
+            }
+        }
+        self.launchers.start(&new);
+        let there = joined.len();
+        let starting = State::Starting {
+            seats: Seats::new(seats),
+            joined,
             until: now.plus(self.limits.join),
         };
-        vec![
-            Action::Start(seats),
-            Action::Show(Phase::StartingContainers { joined: 0, wanted }),
-        ]
+        if let State::Gathering { gang, .. } = std::mem::replace(&mut self.state, starting) {
+            self.whole = gang;
+        }
+        let mut actions = vec![
+            Action::Start(new),
+            Action::Show(Phase::StartingContainers {
+                joined: there,
+                wanted,
+            }),
+        ];
+        actions.extend(self.begin_if_joined(now));
+        actions
     }
 
     /// Gives everything back and asks again later, so that two half-served jobs cannot wait for
@@ -141,6 +172,7 @@ impl Job {
         };
         let held = gang.held();
         let (granted, wanted) = gang.progress();
+        self.launchers.keep(&[]);
         self.state = State::Waiting {
             until: now.plus(pause).max(next_look),
         };

@@ -33,6 +33,18 @@ pub struct Limits {
     pub reap: Millis,
     /// How long a broken link waits for YARN to name the reason.
     pub settle: Millis,
+    /// How long the failure of a rank waits for the loss of a container that may be the reason of
+    /// it: ranks whose neighbour is gone fail within milliseconds, and a launcher's link breaks as
+    /// fast.
+    pub blame: Millis,
+    /// How often the program is started again when a container of it was lost.
+    pub restarts: u32,
+    /// After so long a launcher that has lost us has ended its ranks: both ends of the link give up
+    /// an answer that does not come, and the ranks are killed.
+    pub lease: Millis,
+    /// How long a node that a container was lost with is left alone where the mode allows another: as
+    /// long as YARN itself may take to miss a node, by Hadoop's default.
+    pub avoid: Millis,
 }
 
 /// A NodeManager's heartbeat: requests cannot be served sooner.
@@ -59,6 +71,10 @@ impl Default for Limits {
             grace: Millis(1_000),
             reap: Millis(5_000),
             settle: Millis(3_000),
+            blame: Millis(400),
+            restarts: 0,
+            lease: Millis(20_000),
+            avoid: Millis(600_000),
         }
     }
 }

@@ -7,6 +7,9 @@
 //!                  └──┴─────────────┘ not all in time: let go, wait, look again
 //! ```
 //!
+//! A container that is lost takes the ranks with it. The program may be started again, in what is
+//! left and a replacement of the same size: that leads back to asking, with everything else held.
+//!
 //! Nothing is started until every container is granted; no rank runs until every launcher has
 //! dialled in. The first cause of a failure stands. Whatever happens the job ends: every phase but
 //! the wait for containers has a deadline, that one has one if the user gives it, and the end itself
@@ -22,14 +25,16 @@ mod chance;
 mod ending;
 mod gang;
 mod gathering;
+mod launchers;
 mod limits;
 mod ranks;
+mod repeating;
 mod running;
 mod shortfall;
 mod starting;
 mod words;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 pub use cause::{Cause, KillReason, Limit, OutOfMemory, Seen};
@@ -39,9 +44,12 @@ pub use words::{Action, Event, Grant, Phase, Seat, Stage, Unused, Verdict, Who};
 
 use self::chance::Chance;
 use self::gang::Gang;
+use self::launchers::Launchers;
 use self::ranks::{Ranks, Seats};
 use self::shortfall::Shortfall;
-use crate::{ClusterView, ContainerId, Demand, Millis, NodeShare, Placement, Rejection, allocate};
+use crate::{
+    ClusterView, ContainerId, Demand, Millis, NodeId, NodeShare, Placement, Rejection, allocate,
+};
 
 /// A container allocator.
 type Place = fn(&Demand, &ClusterView, &[NodeShare]) -> Result<Placement, Rejection>;
@@ -65,6 +73,17 @@ pub struct Job {
     shortfall: Option<Shortfall>,
     /// When waiting for containers ends the job.
     give_up_at: Option<Millis>,
+    /// Which run of the program this is, from 1.
+    run: u32,
+    /// Input was given that cannot be given again.
+    input_used: bool,
+    /// The containers of the job, once all have come.
+    whole: Gang,
+    launchers: Launchers,
+    /// Why the last run ended, while the next has not begun.
+    lost: Option<Cause>,
+    /// Nodes that a container was lost with, and until when they are left alone.
+    avoided: BTreeMap<NodeId, Millis>,
     state: State,
 }
 
@@ -105,7 +124,8 @@ enum State {
         cause: Cause,
         /// When whoever is still silent is taken for dead.
         until: Millis,
-        /// Until when a lost link waits for its reason; `None` once there is nothing to wait for.
+        /// Until when the cause may still turn out to have a reason, or ranks run that nobody hears
+        /// of; `None` once there is nothing to wait for.
         settle: Option<Millis>,
     },
     /// The verdict is out.
@@ -154,6 +174,12 @@ impl Job {
             doubted: false,
             shortfall: None,
             give_up_at: None,
+            run: 1,
+            input_used: false,
+            whole: Gang::default(),
+            launchers: Launchers::default(),
+            lost: None,
+            avoided: BTreeMap::new(),
             state: State::New,
         }
     }
@@ -185,6 +211,11 @@ impl Job {
     /// state (late grants aside, which are given back) change nothing.
     #[must_use]
     pub fn step(&mut self, now: Millis, event: Event) -> Vec<Action> {
+        self.launchers.hear(&event);
+        if matches!(event, Event::InputUsed) {
+            self.input_used = true;
+            return Vec::new();
+        }
         if let Event::KillRequested(reason) = event {
             return self.fail(now, Cause::Killed(reason));
         }

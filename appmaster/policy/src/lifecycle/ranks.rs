@@ -201,14 +201,14 @@ impl Ranks {
                 diagnostics,
             } => {
                 let host = self.seats.host_of(&container)?;
-                let ran = self.still_runs(&container);
-                self.lose(&container);
-                ran.then_some(Cause::ContainerEnded {
-                    container,
-                    host,
-                    status,
-                    diagnostics,
-                })
+                // Its launcher may be there all the same: whoever knows loses its ranks.
+                self.still_runs(&container)
+                    .then_some(Cause::ContainerEnded {
+                        container,
+                        host,
+                        status,
+                        diagnostics,
+                    })
             }
             Event::Registered
             | Event::Snapshot(_)
@@ -220,6 +220,7 @@ impl Ranks {
             | Event::ResourceManagerLost { .. }
             | Event::ResourceManagerRestarted
             | Event::RequestsRefused { .. }
+            | Event::InputUsed
             | Event::Tick => None,
         }
     }
@@ -256,7 +257,22 @@ impl Ranks {
         Some(Cause::NeverInitialized { rank, host })
     }
 
-    fn still_runs(&self, container: &ContainerId) -> bool {
+    /// Where a rank runs, or ran.
+    pub(super) fn container_of(&self, rank: Rank) -> Option<&ContainerId> {
+        let seat = self
+            .seats
+            .all
+            .iter()
+            .find(|seat| seat.ranks.contains(&rank));
+        seat.map(|seat| &seat.container)
+    }
+
+    pub(super) fn host_of(&self, container: &ContainerId) -> Option<String> {
+        self.seats.host_of(container)
+    }
+
+    /// Whether some rank of `container` has neither ended nor been lost.
+    pub(super) fn still_runs(&self, container: &ContainerId) -> bool {
         let seat = self.seats.of(container);
         seat.is_some_and(|seat| seat.ranks.iter().any(|rank| self.running.contains(rank)))
     }

@@ -28,7 +28,18 @@ impl Job {
             return vec![unused(grant)];
         }
         let one_ended = matches!(event, Event::RankEnded { .. });
-        match ranks.hear(event) {
+        let over = match &event {
+            // Otherwise its launcher tells of its ranks.
+            Event::ContainerEnded { container, .. } if !self.launchers.is_there(container) => {
+                Some(container.clone())
+            }
+            _ => None,
+        };
+        let heard = ranks.hear(event);
+        if let Some(container) = over {
+            ranks.lose(&container);
+        }
+        match heard {
             Some(cause) if self.limits.spare_others && cause.is_of_one_rank() => {
                 first.get_or_insert(cause);
             }

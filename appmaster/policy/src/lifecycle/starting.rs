@@ -26,17 +26,7 @@ impl Job {
                     joined: there,
                     wanted,
                 })];
-                if there == wanted {
-                    let ranks = Ranks::new(std::mem::take(&mut seats.all));
-                    actions.push(Action::Begin(ranks.seats().to_vec()));
-                    actions.push(Action::Show(ranks.phase()));
-                    self.state = State::Running {
-                        ranks,
-                        until: self.limits.run.map(|span| now.plus(span)),
-                        linger_until: None,
-                        first: None,
-                    };
-                }
+                actions.extend(self.begin_if_joined(now));
                 actions
             }
             Event::StartFailed { container, why } => match host(&container) {
@@ -75,5 +65,28 @@ impl Job {
             Event::Granted(grant) => vec![unused(grant)],
             _ => Vec::new(),
         }
+    }
+
+    /// Hands the ranks out once every launcher is there.
+    pub(super) fn begin_if_joined(&mut self, now: Millis) -> Vec<Action> {
+        let State::Starting { seats, joined, .. } = &mut self.state else {
+            return Vec::new();
+        };
+        if joined.len() < seats.all.len() {
+            return Vec::new();
+        }
+        let ranks = Ranks::new(std::mem::take(&mut seats.all));
+        let actions = vec![
+            Action::Begin(ranks.seats().to_vec()),
+            Action::Show(ranks.phase()),
+        ];
+        self.lost = None;
+        self.state = State::Running {
+            ranks,
+            until: self.limits.run.map(|span| now.plus(span)),
+            linger_until: None,
+            first: None,
+        };
+        actions
     }
 }

@@ -4,6 +4,7 @@ mod allocators;
 mod duel;
 mod gathering;
 mod rate;
+mod repeating;
 
 use std::num::NonZeroU32;
 
@@ -238,8 +239,8 @@ fn spawned_processes_belong_to_the_job_and_have_names_of_their_own() {
         None,
         "the spawned ones still run"
     );
-    let _over = job.step(Millis(5), ended(6, End::Signal(15), Stage::Initialized));
-    let actions = job.step(Millis(5), ended(7, End::Signal(15), Stage::Initialized));
+    let _over = job.step(Millis(500), ended(6, End::Signal(15), Stage::Initialized));
+    let actions = job.step(Millis(500), ended(7, End::Signal(15), Stage::Initialized));
     let [Action::Finish(verdict)] = actions.as_slice() else {
         panic!("{actions:?}");
     };
@@ -479,6 +480,8 @@ fn a_gang_of_ten_thousand_comes_together_runs_and_ends() {
             diagnostics: String::new(),
         };
         let _consequences = job.step(Millis(3), lost);
+        let broke = Event::LinkLost(ContainerId(format!("c{node}")));
+        let _consequences = job.step(Millis(3), broke);
     }
     assert!(job.is_over());
 }

@@ -104,6 +104,8 @@ pub enum Event {
     /// forgotten are repeated by whoever sends them; of the containers that it gave, it knows those
     /// that were started.
     ResourceManagerRestarted,
+    /// A rank was given input that cannot be given again: the program cannot be started again.
+    InputUsed,
     /// Nothing happened, but time passed: see [`super::Job::wakes_at`].
     Tick,
 }
@@ -184,7 +186,17 @@ pub enum Action {
         /// Why.
         why: Unused,
     },
-    /// Start the launchers, on all nodes at once.
+    /// A container was lost, and the program is to be started again in what is left and what will
+    /// replace it: nothing of the run before counts any more, and none of its ranks is left.
+    Repeat {
+        /// Which run is to come, from 2.
+        run: u32,
+        /// Why the one before is over.
+        cause: Cause,
+        /// Containers whose launchers stay; all others are to leave.
+        kept: Vec<ContainerId>,
+    },
+    /// Start the launchers that are not there yet, on all nodes at once.
     Start(Vec<Seat>),
     /// All launchers are there: hand out the ranks.
     Begin(Vec<Seat>),
@@ -208,6 +220,8 @@ pub enum Unused {
     Incomplete,
     /// The ResourceManager has restarted and does not know them any more.
     Forgotten,
+    /// Its launcher, or its node, is lost.
+    Lost,
     /// The job ends before they were put to use.
     JobEnds,
 }
@@ -218,6 +232,7 @@ impl fmt::Display for Unused {
             Self::NotWanted => "its node or its size is no longer wanted",
             Self::Incomplete => "the job's other containers did not come in time",
             Self::Forgotten => "the ResourceManager has restarted and does not know them any more",
+            Self::Lost => "its launcher or its node is lost",
             Self::JobEnds => "the job ends",
         })
     }

@@ -7,6 +7,10 @@
 //! application orders, and what it is told, each takes effect in order and some time later. A look at
 //! the nodes is answered with the state of some moment between question and answer, and does not
 //! show who has reserved what.
+//!
+//! Beside nodes, containers are lost one by one (preempted, or cut off from their ApplicationMaster
+//! while their ranks run on for as long as a launcher's lease), and so are ApplicationMasters, whose
+//! next attempt begins anew. No rank may run beside those of an earlier run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,6 +31,12 @@ struct Setup {
     losses: u64,
     /// The ResourceManager is restarted once.
     restarts: bool,
+    /// A container of a running job is preempted, this many times.
+    preemptions: u64,
+    /// A launcher is cut off from its ApplicationMaster, this many times.
+    cuts: u64,
+    /// An ApplicationMaster is killed, this many times.
+    kills: u64,
     limits: Limits,
 }
 
@@ -41,8 +51,15 @@ enum Happening {
     Reads(usize),
     /// The machine may have asked to be woken.
     Wake(usize),
-    /// The job's ranks have done their work.
-    Done(usize),
+    /// The ranks of this run of the job have done their work.
+    Done(usize, u32),
+    Preempt,
+    Cut,
+    /// The ranks of a container end: they were stopped, or their launcher has missed its master.
+    RanksEnd(ContainerId),
+    /// The launcher of a container, its link and its ranks are gone.
+    LauncherEnds(ContainerId),
+    MasterKilled(usize),
     NodeLost(usize),
     NodeBack(usize),
     Restart,
@@ -51,6 +68,15 @@ enum Happening {
 struct Container {
     job: usize,
     node: usize,
+}
+
+/// A launcher that runs.
+struct Launcher {
+    job: usize,
+    /// Its master can be told something.
+    is_linked: bool,
+    /// Those that run.
+    ranks: Vec<Rank>,
 }
 
 struct Node {
@@ -82,6 +108,10 @@ struct Outcome {
     unwanted: usize,
     /// Containers that went back with their gang.
     incomplete: usize,
+    /// Runs after the first of an attempt.
+    repeated: usize,
+    /// Attempts after the first of a job.
+    attempts: usize,
 }
 
 struct Duel {
@@ -95,7 +125,10 @@ struct Duel {
     granted: u64,
     jobs: Vec<Job>,
     applications: Vec<Application>,
-    started: Vec<Option<BTreeSet<ContainerId>>>,
+    started: Vec<BTreeSet<ContainerId>>,
+    launchers: BTreeMap<ContainerId, Launcher>,
+    seeds: Vec<u64>,
+    place: Place,
     askings: Vec<Vec<u64>>,
     outcome: Outcome,
 }
@@ -115,7 +148,11 @@ impl Duel {
             by_age: draw(0, 1) == 1,
             losses: draw(0, 3),
             restarts: draw(0, 3) == 0,
+            preemptions: draw(0, 3).saturating_sub(1),
+            cuts: draw(0, 2).saturating_sub(1),
+            kills: draw(0, 2).saturating_sub(1),
             limits: Limits {
+                restarts: u32::try_from(draw(0, 3)).unwrap(),
                 reissue: Millis(draw(1_000, 5_000)),
                 gang: Millis(draw(5_000, 60_000)),
                 ..Limits::default()
@@ -124,14 +161,16 @@ impl Duel {
         // Every job needs more than half of the cluster: no two fit beside each other.
         let half = u64::try_from(nodes / 2 + 1).unwrap();
         let all = u64::try_from(nodes).unwrap();
-        let mut jobs = Vec::new();
+        let (mut jobs, mut seeds) = (Vec::new(), Vec::new());
         for _ in 0..setup.jobs {
             let processes = u32::try_from(draw(half, all)).unwrap();
             let mut demand = Demand::anywhere(NonZeroU32::new(processes).unwrap(), WHOLE);
             wants(&mut demand);
-            let mut job = Job::new(demand, setup.limits, draw(0, u64::MAX - 1));
+            let seed = draw(0, u64::MAX - 1);
+            let mut job = Job::new(demand, setup.limits, seed);
             job.place = place;
             jobs.push(job);
+            seeds.push(seed);
         }
         let mut duel = Self {
             now: 0,
@@ -141,7 +180,10 @@ impl Duel {
             containers: BTreeMap::new(),
             granted: 0,
             applications: jobs.iter().map(|_| Application::default()).collect(),
-            started: vec![None; jobs.len()],
+            started: vec![BTreeSet::new(); jobs.len()],
+            launchers: BTreeMap::new(),
+            seeds,
+            place,
             askings: vec![Vec::new(); jobs.len()],
             jobs,
             outcome: Outcome::default(),
@@ -174,6 +216,19 @@ impl Duel {
             let node = usize::try_from(node - 1).unwrap();
             self.at(at, Happening::NodeLost(node));
         }
+        for _ in 0..self.setup.preemptions {
+            let at = self.draw(0, 90_000);
+            self.at(at, Happening::Preempt);
+        }
+        for _ in 0..self.setup.cuts {
+            let at = self.draw(0, 90_000);
+            self.at(at, Happening::Cut);
+        }
+        for _ in 0..self.setup.kills {
+            let (at, job) = (self.draw(0, 90_000), self.draw(1, self.setup.jobs as u64));
+            let job = usize::try_from(job - 1).unwrap();
+            self.at(at, Happening::MasterKilled(job));
+        }
     }
 
     /// It forgets the containers that are not started; the requests it is told again.
@@ -182,10 +237,8 @@ impl Duel {
             node.reserved = None;
         }
         let started = &self.started;
-        self.containers.retain(|id, container| {
-            let of_job = started[container.job].as_ref();
-            of_job.is_some_and(|started| started.contains(id))
-        });
+        self.containers
+            .retain(|id, container| started[container.job].contains(id));
         for job in 0..self.jobs.len() {
             self.tell(job, Event::ResourceManagerRestarted);
         }
@@ -208,6 +261,12 @@ impl Duel {
         self.at(at, Happening::Told(job, event));
     }
 
+    /// Tells the job over a launcher's own link, after that launcher's hello.
+    fn tell_by_link(&mut self, job: usize, soonest: u64, latest: u64, event: Event) {
+        let at = self.now + self.draw(soonest.max(300), latest.max(300));
+        self.at(at, Happening::Told(job, event));
+    }
+
     fn run(mut self) -> Outcome {
         while !self.jobs.iter().all(Job::is_over) {
             let ((at, _), what) = self.agenda.pop_first().unwrap();
@@ -226,7 +285,7 @@ impl Duel {
             }
             let distance = self.setup.limits.reissue.0;
             assert!(
-                times.windows(2).all(|t| t[1] - t[0] >= distance),
+                self.setup.kills > 0 || times.windows(2).all(|t| t[1] - t[0] >= distance),
                 "{times:?}"
             );
         }
@@ -250,7 +309,14 @@ impl Duel {
                 // Not in order with the allocate stream: it is another call.
                 self.at(answered, Happening::Told(job, Event::Snapshot(view)));
             }
-            Happening::Done(job) => self.done(job),
+            Happening::Done(job, run) => self.done(job, run),
+            Happening::Preempt => self.preempt(),
+            Happening::Cut => self.cut(),
+            Happening::RanksEnd(container) => self.ranks_end(&container),
+            Happening::LauncherEnds(container) => {
+                self.launchers.remove(&container);
+            }
+            Happening::MasterKilled(job) => self.kill_master(job),
             Happening::NodeLost(node) => self.lose(node),
             Happening::NodeBack(node) => self.nodes[node].up = true,
             Happening::Restart => self.restart(),
@@ -338,10 +404,13 @@ impl Duel {
             Action::Release { containers, .. } => {
                 for container in containers {
                     self.containers.remove(&container);
+                    self.launchers.remove(&container);
+                    self.started[job].remove(&container);
                 }
             }
             Action::Finish(_) => {
                 self.containers.retain(|_, container| container.job != job);
+                self.launchers.retain(|_, launcher| launcher.job != job);
                 self.applications[job].requests.clear();
             }
             _ => {}
@@ -362,7 +431,7 @@ impl Duel {
         match action {
             Action::TakeSnapshot => {
                 // Everything of an earlier gang has had the time to go back.
-                if self.started[job].is_none() && matches!(self.jobs[job].state, State::Looking) {
+                if matches!(self.jobs[job].state, State::Looking) {
                     self.holds_nothing(job);
                 }
                 let read = self.now + self.draw(1, 400);
@@ -378,15 +447,18 @@ impl Duel {
                     Action::Release { containers, why } => match why {
                         Unused::NotWanted => self.outcome.unwanted += containers.len(),
                         Unused::Incomplete => self.outcome.incomplete += containers.len(),
-                        Unused::Forgotten | Unused::JobEnds => {}
+                        Unused::Forgotten | Unused::Lost | Unused::JobEnds => {}
                     },
                     Action::Finish(verdict) => match &verdict.cause {
                         None => self.outcome.succeeded += 1,
-                        // A node was lost under it, or is lost and it cannot do without.
-                        Some(Cause::ContainerEnded { status: -100, .. } | Cause::Impossible(_))
-                            if self.setup.losses > 0 => {}
-                        // It was started before the job had heard of the restart.
-                        Some(Cause::StartFailed { .. }) if self.setup.restarts => {}
+                        // A node is lost and it cannot do without.
+                        Some(Cause::Impossible(_)) if self.setup.losses > 0 => {}
+                        Some(Cause::NotRepeated { why, .. })
+                            if matches!(**why, Cause::Impossible(_)) => {}
+                        // One loss too many.
+                        Some(cause)
+                            if cause.is_loss()
+                                && self.jobs[job].run > self.setup.limits.restarts => {}
                         Some(cause) => panic!("{cause}"),
                     },
                     _ => {}
@@ -397,13 +469,20 @@ impl Duel {
                 self.at(at, Happening::Ordered(job, action));
             }
             Action::Start(seats) => {
-                let containers: BTreeSet<ContainerId> =
-                    seats.into_iter().map(|seat| seat.container).collect();
-                for container in &containers {
-                    let there = self.containers.get(container);
+                for seat in seats {
+                    let container = seat.container;
+                    let there = self.containers.get(&container);
                     assert!(there.is_none_or(|c| c.job == job));
                     let answer = match there {
-                        Some(_) => Event::Joined(container.clone()),
+                        Some(_) => {
+                            let launcher = Launcher {
+                                job,
+                                is_linked: true,
+                                ranks: Vec::new(),
+                            };
+                            self.launchers.insert(container.clone(), launcher);
+                            Event::Joined(container.clone())
+                        }
                         // The node, or its memory of it, is gone.
                         None => Event::StartFailed {
                             container: container.clone(),
@@ -411,28 +490,178 @@ impl Duel {
                         },
                     };
                     self.tell(job, answer);
+                    self.started[job].insert(container);
                 }
-                self.started[job] = Some(containers);
             }
-            Action::Begin(_) => {
+            Action::Repeat { run, kept, .. } => {
+                assert!(run <= self.setup.limits.restarts + 1, "{run}");
+                self.outcome.repeated += 1;
+                for container in kept {
+                    let launcher = self.launchers.get(&container);
+                    assert!(launcher.is_none_or(|l| l.ranks.is_empty()), "{container}");
+                }
+            }
+            Action::Begin(seats) => {
+                let of_job = self.launchers.values().filter(|l| l.job == job);
+                let beside: usize = of_job.map(|launcher| launcher.ranks.len()).sum();
+                assert_eq!(beside, 0, "ranks of an earlier run");
+                for seat in seats {
+                    if let Some(launcher) = self.launchers.get_mut(&seat.container) {
+                        launcher.ranks = seat.ranks;
+                    }
+                }
                 let done = self.now + self.draw(3_000, 30_000);
-                self.at(done, Happening::Done(job));
+                self.at(done, Happening::Done(job, self.jobs[job].run));
             }
-            Action::Stop { .. } | Action::Show(_) => {}
+            Action::Stop { .. } => {
+                let of_job = self.launchers.iter().filter(|(_, l)| l.job == job);
+                let linked: Vec<ContainerId> = of_job
+                    .filter(|(_, launcher)| launcher.is_linked && !launcher.ranks.is_empty())
+                    .map(|(container, _)| container.clone())
+                    .collect();
+                for container in linked {
+                    // Some rank can be stuck in its kernel.
+                    if self.draw(0, 20) > 0 {
+                        let at = self.now + self.draw(1, 1_200);
+                        self.at(at, Happening::RanksEnd(container));
+                    }
+                }
+            }
+            Action::Show(_) => {}
         }
     }
 
-    /// The ranks of the job return; by now nothing but what it runs in belongs to it.
-    fn done(&mut self, job: usize) {
-        let started = self.started[job].clone().unwrap_or_default();
+    /// The ranks of the job return, if all of them are there; by then nothing but what it runs in
+    /// belongs to it.
+    fn done(&mut self, job: usize, run: u32) {
+        if self.jobs[job].run != run || !matches!(self.jobs[job].state, State::Running { .. }) {
+            return;
+        }
+        let started = &self.started[job];
         let of_job = self.containers.iter().filter(|(_, c)| c.job == job);
         for (id, _) in of_job {
             assert!(started.contains(id), "{id} was kept beside {started:?}");
         }
         assert!(self.applications[job].requests.is_empty());
-        for rank in 0..self.jobs[job].demand.processes.get() {
+        let processes = self.jobs[job].demand.processes.get();
+        let mut launchers = self.launchers.values_mut();
+        let linked = |l: &&mut Launcher| l.job == job && l.is_linked;
+        let ranks: Vec<Rank> = launchers
+            .by_ref()
+            .filter(linked)
+            .flat_map(|launcher| std::mem::take(&mut launcher.ranks))
+            .collect();
+        if ranks.len() < processes as usize {
+            // Those that are left wait for the others for ever; put them back where they were.
+            let mut left = ranks.into_iter();
+            for launcher in self.launchers.values_mut().filter(|l| l.job == job) {
+                if launcher.is_linked {
+                    launcher.ranks.extend(left.by_ref().take(1));
+                }
+            }
+            return;
+        }
+        for rank in 0..processes {
             self.hear(job, ended(rank, End::Code(0), Stage::Finalized));
         }
+    }
+
+    /// The ranks of a container are ended, and its master is told if it can be.
+    fn ranks_end(&mut self, container: &ContainerId) {
+        let Some(launcher) = self.launchers.get_mut(container) else {
+            return;
+        };
+        let (job, ranks) = (launcher.job, std::mem::take(&mut launcher.ranks));
+        if launcher.is_linked {
+            for rank in ranks {
+                self.hear(job, ended(rank.0, End::Signal(15), Stage::Silent));
+            }
+        }
+    }
+
+    /// Some launcher whose ranks run.
+    fn draw_busy(&mut self) -> Option<ContainerId> {
+        let busy = self.launchers.iter().filter(|(_, l)| !l.ranks.is_empty());
+        let mut busy: Vec<ContainerId> = busy.map(|(container, _)| container.clone()).collect();
+        let last = u64::try_from(busy.len().checked_sub(1)?).unwrap();
+        let chosen = usize::try_from(self.draw(0, last)).unwrap();
+        Some(busy.swap_remove(chosen))
+    }
+
+    /// The launcher goes at once, with its ranks. Those of the others may fail for it before anybody
+    /// else knows.
+    fn preempt(&mut self) {
+        let Some(container) = self.draw_busy() else {
+            return;
+        };
+        let Some(launcher) = self.launchers.remove(&container) else {
+            return;
+        };
+        let job = launcher.job;
+        self.containers.remove(&container);
+        if self.draw(0, 1) == 1 {
+            let of_job = self.launchers.values_mut().filter(|l| l.job == job);
+            let reset: Vec<Rank> = of_job.flat_map(|l| std::mem::take(&mut l.ranks)).collect();
+            for rank in reset {
+                let at = self.now + self.draw(1, 50);
+                let failed = ended(rank.0, End::Code(1), Stage::Initialized);
+                self.at(at, Happening::Told(job, failed));
+            }
+        }
+        self.tell_by_link(job, 300, 350, Event::LinkLost(container.clone()));
+        let taken = Event::ContainerEnded {
+            container,
+            status: -102,
+            diagnostics: String::new(),
+        };
+        self.tell(job, taken);
+    }
+
+    /// A launcher and its master do not hear each other any more. Each notices within the lease; YARN
+    /// may hear of the launcher's end, or not.
+    fn cut(&mut self) {
+        let Some(container) = self.draw_busy() else {
+            return;
+        };
+        let Some(launcher) = self.launchers.get_mut(&container) else {
+            return;
+        };
+        launcher.is_linked = false;
+        let job = launcher.job;
+        let ends = self.now + self.draw(0, 15_000);
+        self.at(ends, Happening::LauncherEnds(container.clone()));
+        if self.draw(0, 1) == 1 {
+            let ended = Event::ContainerEnded {
+                container: container.clone(),
+                status: 70,
+                diagnostics: String::new(),
+            };
+            self.at(ends + 1_000, Happening::Told(job, ended));
+        }
+        self.tell_by_link(job, 300, 15_000, Event::LinkLost(container));
+    }
+
+    /// All that the attempt held goes, and nothing that was on its way to or from it arrives. The
+    /// next one registers a moment later.
+    fn kill_master(&mut self, job: usize) {
+        if self.jobs[job].is_over() {
+            return;
+        }
+        self.outcome.attempts += 1;
+        self.agenda.retain(|_, what| {
+            !matches!(what, Happening::Told(of, _) | Happening::Ordered(of, _) | Happening::Reads(of)
+                | Happening::Wake(of) | Happening::Done(of, _) if *of == job)
+        });
+        self.containers.retain(|_, container| container.job != job);
+        self.launchers.retain(|_, launcher| launcher.job != job);
+        self.started[job].clear();
+        self.applications[job] = Application::default();
+        let demand = self.jobs[job].demand.clone();
+        let mut next = Job::new(demand, self.setup.limits, self.seeds[job] ^ 1);
+        next.place = self.place;
+        self.jobs[job] = next;
+        let registers = self.now + self.draw(1_000, 3_000);
+        self.at(registers, Happening::Told(job, Event::Registered));
     }
 
     /// Nothing belongs to the job but what is on its way to it and back.
@@ -461,8 +690,13 @@ impl Duel {
         };
         let on_it = self.containers.iter().filter(|(_, c)| c.node == node);
         let lost: Vec<(ContainerId, usize)> = on_it.map(|(id, c)| (id.clone(), c.job)).collect();
+        // Sometimes it is the NodeManager alone, and the launchers run on.
+        let launchers_too = self.draw(0, 3) > 0;
         for (container, job) in lost {
             self.containers.remove(&container);
+            if launchers_too && self.launchers.remove(&container).is_some() {
+                self.tell_by_link(job, 300, 15_000, Event::LinkLost(container.clone()));
+            }
             let ended = Event::ContainerEnded {
                 container,
                 status: -100,
@@ -489,7 +723,9 @@ fn fight(place: Place, wants: fn(&mut Demand)) {
     for seed in 0..DUELS {
         let duel = Duel::new(seed, place, wants);
         let jobs = duel.setup.jobs;
-        let calm = duel.setup.losses == 0 && !duel.setup.restarts;
+        let calm = duel.setup.losses == 0
+            && !duel.setup.restarts
+            && duel.setup.preemptions + duel.setup.cuts == 0;
         let reissue = duel.setup.limits.reissue.0;
         let outcome = duel.run();
         // A job ends without success only when a node or the ResourceManager takes it down.
@@ -507,10 +743,13 @@ fn fight(place: Place, wants: fn(&mut Demand)) {
         sum.events += outcome.events;
         sum.unwanted += outcome.unwanted;
         sum.incomplete += outcome.incomplete;
+        sum.repeated += outcome.repeated;
+        sum.attempts += outcome.attempts;
     }
     println!("{DUELS} duels: {sum:?}");
     // The duels are ones: gangs did get in each other's way.
     assert!(u64::from(sum.let_go) > DUELS / 10, "{sum:?}");
+    assert!(sum.repeated > 100 && sum.attempts > 100, "{sum:?}");
 }
 
 #[test]

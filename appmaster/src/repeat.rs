@@ -1,0 +1,55 @@
+//! Between two runs of the program in one ApplicationMaster.
+
+use job::wire;
+use job::wire::job_event::Event;
+use policy::ContainerId;
+use policy::lifecycle::{Cause, Verdict};
+
+use crate::follow::{Appmaster, Client};
+use crate::names::Names;
+use crate::seats::Seats;
+use crate::spawn::Groups;
+use crate::usage::Usages;
+use crate::verdict;
+
+impl Appmaster {
+    /// Forgets the run before, which `cause` has ended, and tells the user. The launchers in `kept`
+    /// containers wait for their next share; the others are to leave.
+    pub(crate) async fn repeat(&mut self, run: u32, cause: &Cause, kept: &[ContainerId]) {
+        let ended = Verdict {
+            cause: Some(cause.clone()),
+        };
+        let sentence = verdict::sentence(&ended, self.seen(&ended));
+        tracing::warn!("run {run}: {sentence}");
+        let runs = self.seat.description.restarts.saturating_add(1);
+        self.story.outbox.notice(format!(
+            "run {run} of {runs}: {sentence}; the program is started again, and so is its output"
+        ));
+        let links: Vec<ContainerId> = self.links.keys().cloned().collect();
+        for container in links {
+            if !kept.contains(&container) {
+                self.dismiss(&container).await;
+            }
+        }
+        for link in self.links.values_mut() {
+            link.outputs = 0;
+        }
+        self.outputs_opened = 0;
+        self.groups = Groups::default();
+        self.firsts.clear();
+        self.names = Names::default();
+        self.seats = Seats::default();
+        self.reports.clear();
+        self.usages = Usages::new(self.seat.description.processes);
+        self.timing.started_us = 0;
+        self.console.renew_input();
+        match self.client {
+            Client::Awaited | Client::Attached(_) => {
+                let again = Event::Again(wire::Again { run });
+                self.story.outbox.push(again);
+            }
+            // Nobody will give any.
+            Client::Absent | Client::Gone => drop(self.console.input()),
+        }
+    }
+}
