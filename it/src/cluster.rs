@@ -51,6 +51,8 @@ pub struct Cluster {
     has_hdfs: bool,
     /// Of the ResourceManager.
     heap_mib: u32,
+    /// Two ResourceManagers and a ZooKeeper server.
+    has_two_masters: bool,
     nodes: usize,
     daemons: Mutex<BTreeMap<Daemon, Child>>,
     user: String,
@@ -138,10 +140,27 @@ impl Cluster {
         format!("{}:8020", self.loopback.master())
     }
 
-    /// The ResourceManager's account of the cluster.
+    /// The ResourceManager's account of the cluster; of two, that of the active one.
     #[must_use]
     pub fn resource_manager(&self) -> ResourceManager {
-        ResourceManager::at(self.loopback.master())
+        match self.active_resource_manager() {
+            Some(Daemon::SecondResourceManager) => {
+                ResourceManager::at(self.loopback.second_master())
+            }
+            _ => ResourceManager::at(self.loopback.master()),
+        }
+    }
+
+    /// Which of two ResourceManagers is the active one; `None` while neither is, or is asked.
+    #[must_use]
+    pub fn active_resource_manager(&self) -> Option<Daemon> {
+        let masters = [
+            (Daemon::ResourceManager, self.loopback.master()),
+            (Daemon::SecondResourceManager, self.loopback.second_master()),
+        ];
+        let masters = masters.into_iter().filter(|_| self.has_two_masters);
+        let mut active = masters.filter(|(_, address)| ResourceManager::at(*address).is_active());
+        active.next().map(|(daemon, _)| daemon)
     }
 
     /// The cluster's HDFS, as its superuser.
@@ -168,12 +187,24 @@ impl Cluster {
     /// Every daemon, masters first.
     #[must_use]
     pub fn all_daemons(&self) -> Vec<Daemon> {
-        let masters = [Daemon::ResourceManager, Daemon::NameNode, Daemon::DataNode];
+        let masters = [
+            Daemon::ZooKeeper,
+            Daemon::ResourceManager,
+            Daemon::SecondResourceManager,
+            Daemon::NameNode,
+            Daemon::DataNode,
+        ];
+        let of_two = [Daemon::ZooKeeper, Daemon::SecondResourceManager];
         masters
             .into_iter()
+            .filter(|daemon| self.has_two_masters || !of_two.contains(daemon))
             .filter(|daemon| self.has_hdfs || !daemon.is_hdfs())
             .chain((0..self.nodes).map(Daemon::NodeManager))
             .collect()
+    }
+
+    fn zookeeper_settings(&self) -> PathBuf {
+        self.folder().join("zoo.cfg")
     }
 
     fn daemon_folder(&self, daemon: Daemon) -> PathBuf {

@@ -5,8 +5,12 @@ use std::fmt;
 /// One daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Daemon {
+    /// Where two ResourceManagers agree who is the active one.
+    ZooKeeper,
     /// YARN's master.
     ResourceManager,
+    /// The second of two, of which one is active.
+    SecondResourceManager,
     /// HDFS's master.
     NameNode,
     /// The one that stores HDFS's blocks.
@@ -20,7 +24,8 @@ impl Daemon {
     #[must_use]
     pub fn class(self) -> &'static str {
         match self {
-            Self::ResourceManager => {
+            Self::ZooKeeper => "org.apache.zookeeper.server.ZooKeeperServerMain",
+            Self::ResourceManager | Self::SecondResourceManager => {
                 "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"
             }
             Self::NameNode => "org.apache.hadoop.hdfs.server.namenode.NameNode",
@@ -36,11 +41,13 @@ impl Daemon {
     }
 }
 
-/// `rm`, `nn`, `dn`, `nm1`, `nm2`, …: also the name of its folder.
+/// `zk`, `rm`, `rm2`, `nn`, `dn`, `nm1`, `nm2`, …: also the name of its folder.
 impl fmt::Display for Daemon {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::ZooKeeper => formatter.write_str("zk"),
             Self::ResourceManager => formatter.write_str("rm"),
+            Self::SecondResourceManager => formatter.write_str("rm2"),
             Self::NameNode => formatter.write_str("nn"),
             Self::DataNode => formatter.write_str("dn"),
             Self::NodeManager(index) => write!(formatter, "nm{}", index + 1),

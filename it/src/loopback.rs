@@ -1,8 +1,9 @@
 //! A loopback network of one cluster's own, so that every daemon keeps its default port.
 //!
-//! Linux answers on all of 127.0.0.0/8. A cluster owns `127.K.*.*`: the masters on `0.1`, the
-//! NodeManagers on `0.11`, `0.12`, …, hollow nodes on `1.1`, `1.2`, … A socket in the kernel's abstract name space says that K is taken: it
-//! is a name without a file, seen by all users, and gone with the process.
+//! Linux answers on all of 127.0.0.0/8. A cluster owns `127.K.*.*`: the masters on `0.1` and `0.2`, the
+//! NodeManagers on `0.11`, `0.12`, …, hollow nodes on `1.1`, `1.2`, … A socket in the kernel's abstract
+//! name space says that K is taken: it is a name without a file, seen by all users, and gone with the
+//! process.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::linux::net::SocketAddrExt as _;
@@ -55,6 +56,12 @@ impl Loopback {
     #[must_use]
     pub fn master(&self) -> Ipv4Addr {
         Ipv4Addr::new(127, self.network, 0, 1)
+    }
+
+    /// Where the second of two ResourceManagers listens.
+    #[must_use]
+    pub fn second_master(&self) -> Ipv4Addr {
+        Ipv4Addr::new(127, self.network, 0, 2)
     }
 
     /// Where NodeManager `index`, counted from 0, listens.

@@ -120,6 +120,13 @@ impl ResourceManager {
         format!("http://{}:8088/ws/v1/cluster/{path}", self.address)
     }
 
+    /// Whether it answers, and says that it is not the one that stands by.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        let info = json(&self.url("info")).unwrap_or_default();
+        info.pointer("/clusterInfo/haState").and_then(Value::as_str) == Some("ACTIVE")
+    }
+
     /// The Hadoop release it says it is.
     ///
     /// # Errors
@@ -142,6 +149,17 @@ impl ResourceManager {
     /// As [`ResourceManager::version`].
     pub fn nodes(&self) -> Result<Vec<NodeReport>> {
         list(&json(&self.url("nodes"))?, "/nodes/node")
+    }
+
+    /// How many attempts of an application there were.
+    ///
+    /// # Errors
+    ///
+    /// As [`ResourceManager::version`].
+    pub fn attempts(&self, application: &str) -> Result<usize> {
+        let answer = json(&self.url(&format!("apps/{application}/appattempts")))?;
+        let all: Vec<Value> = list(&answer, "/appAttempts/appAttempt")?;
+        Ok(all.len())
     }
 
     /// Every application, oldest first.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -48,6 +49,7 @@ pub struct Builder {
     queues: Vec<(String, u32)>,
     hdfs: bool,
     heap_mib: u32,
+    two_masters: bool,
     deadline: Duration,
 }
 
@@ -62,6 +64,7 @@ impl Default for Builder {
             queues: Vec::new(),
             hdfs: true,
             heap_mib: java::HEAP_MIB,
+            two_masters: false,
             deadline: READY,
         }
     }
@@ -133,6 +136,14 @@ impl Builder {
         self
     }
 
+    /// Two ResourceManagers, of which one is active and the other stands by, and the ZooKeeper server
+    /// by which they agree. When the active one is killed the other takes over after some seconds.
+    #[must_use]
+    pub fn two_resource_managers(mut self) -> Self {
+        self.two_masters = true;
+        self
+    }
+
     /// How long the start may take; three minutes unless said.
     #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> Self {
@@ -170,6 +181,7 @@ impl Builder {
             deadline: self.deadline,
             has_hdfs: self.hdfs,
             heap_mib: self.heap_mib,
+            has_two_masters: self.two_masters,
             nodes: self.nodes.len(),
             daemons: Mutex::default(),
             user,
@@ -227,6 +239,15 @@ impl Builder {
             "yarn.resourcemanager.hostname",
             master.to_string(),
         );
+        if self.two_masters {
+            for (key, value) in two_masters(&cluster.loopback) {
+                set(File::Yarn, key, value);
+            }
+            let data = folder.join("zookeeper");
+            fs::create_dir_all(&data).with_context(|| format!("making {}", data.display()))?;
+            fs::write(cluster.zookeeper_settings(), zookeeper(master, &data))
+                .context("writing ZooKeeper's settings")?;
+        }
         // A machine whose disk is nine tenths full would have no healthy node.
         set(
             File::Yarn,
@@ -287,10 +308,56 @@ impl Builder {
                     own.merge(asked);
                 }
             }
+            let id = match daemon {
+                Daemon::ResourceManager if self.two_masters => Some("rm1"),
+                Daemon::SecondResourceManager => Some("rm2"),
+                _ => None,
+            };
+            if let Some(id) = id {
+                own.set(File::Yarn, "yarn.resourcemanager.ha.id", id);
+            }
             own.write(&cluster.daemon_folder(daemon).join("conf"))?;
         }
         Ok(())
     }
+}
+
+/// What makes two ResourceManagers a pair. The one that is killed is missed after two seconds.
+fn two_masters(network: &Loopback) -> Vec<(&'static str, String)> {
+    let (first, second) = (network.master(), network.second_master());
+    let store = "org.apache.hadoop.yarn.server.resourcemanager.recovery.ZKRMStateStore";
+    vec![
+        ("yarn.resourcemanager.ha.enabled", "true".into()),
+        ("yarn.resourcemanager.ha.rm-ids", "rm1,rm2".into()),
+        ("yarn.resourcemanager.hostname.rm1", first.to_string()),
+        ("yarn.resourcemanager.hostname.rm2", second.to_string()),
+        ("yarn.resourcemanager.cluster-id", "it".into()),
+        ("yarn.resourcemanager.recovery.enabled", "true".into()),
+        ("yarn.resourcemanager.store.class", store.into()),
+        ("yarn.resourcemanager.zk-address", format!("{first}:2181")),
+        ("yarn.resourcemanager.zk-timeout-ms", "2000".into()),
+        ("hadoop.zk.address", format!("{first}:2181")),
+        ("hadoop.zk.timeout-ms", "2000".into()),
+        (
+            "yarn.resourcemanager.connect.retry-interval.ms",
+            "500".into(),
+        ),
+        ("yarn.client.failover-sleep-base-ms", "200".into()),
+        ("yarn.client.failover-sleep-max-ms", "1000".into()),
+        (
+            "yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms",
+            "1000".into(),
+        ),
+    ]
+}
+
+/// `zoo.cfg` of a server that is alone.
+fn zookeeper(address: Ipv4Addr, data: &Path) -> String {
+    format!(
+        "clientPort=2181\nclientPortAddress={address}\ndataDir={}\ntickTime=500\n\
+         admin.enableServer=false\n",
+        data.display()
+    )
 }
 
 fn open_to_all(folder: &Path) -> Result<()> {

@@ -1,6 +1,7 @@
 //! Daemons started, stopped, killed and frozen one by one, and waited for.
 
 use std::fs::File;
+use std::net::TcpStream;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -30,8 +31,17 @@ impl Cluster {
             bail!("{daemon} runs already");
         }
         let folder = self.daemon_folder(daemon);
-        let command =
-            self.java_command(&folder.join("conf"), daemon.class(), &[], daemon.is_hdfs());
+        let settings = self.zookeeper_settings().display().to_string();
+        let arguments: &[&str] = match daemon {
+            Daemon::ZooKeeper => &[&settings],
+            _ => &[],
+        };
+        let command = self.java_command(
+            &folder.join("conf"),
+            daemon.class(),
+            arguments,
+            daemon.is_hdfs(),
+        );
         let log = File::options()
             .create(true)
             .append(true)
@@ -145,6 +155,12 @@ impl Cluster {
             .filter(|daemon| !daemon.is_hdfs())
         {
             self.start(daemon)?;
+            if daemon == Daemon::ZooKeeper {
+                let address = (self.loopback.master(), 2181);
+                wait::until("ZooKeeper", self.deadline, || {
+                    Ok(TcpStream::connect(address).ok().map(drop))
+                })?;
+            }
         }
         if self.has_hdfs {
             let conf = self.daemon_folder(Daemon::NameNode).join("conf");
