@@ -1,0 +1,66 @@
+//! What is lost while a job runs, on real clusters: ApplicationMasters, launchers, nodes, containers
+//! that others want, ResourceManagers. The program runs again where it may, says so, and leaves nothing.
+
+mod attempts;
+mod failover;
+mod fence;
+mod preemption;
+mod program;
+mod runs;
+
+use std::process::ExitCode;
+
+use it::cluster::Size;
+use it::settings::File;
+use it::suite::{self, Group};
+use it::{Builder, Cluster};
+
+/// Several ApplicationMasters of one user at once, whose jobs may fill the cluster.
+fn roomy(builder: Builder) -> Builder {
+    let key = |name: &str| format!("yarn.scheduler.capacity.{name}");
+    builder
+        .set(
+            File::CapacityScheduler,
+            &key("root.default.user-limit-factor"),
+            "10",
+        )
+        .set(
+            File::CapacityScheduler,
+            &key("maximum-am-resource-percent"),
+            "0.5",
+        )
+}
+
+fn groups() -> Vec<Group> {
+    let small = Size {
+        memory_mib: 4096,
+        vcores: 8,
+    };
+    vec![
+        Group::new(
+            roomy(Cluster::builder().sizes(&[small; 3])).set(
+                File::Yarn,
+                "yarn.nm.liveness-monitor.expiry-interval-ms",
+                "6000",
+            ),
+            &[attempts::CASES, runs::CASES],
+        ),
+        Group::new(preemption::cluster(roomy), &[preemption::CASES]),
+        Group::new(
+            roomy(Cluster::builder().nodes(2)).two_resource_managers(),
+            &[failover::CASES],
+        ),
+        Group::new(
+            Cluster::builder().nodes(1).set(
+                File::Yarn,
+                "yarn.am.liveness-monitor.expiry-interval-ms",
+                fence::EXPIRY.as_millis().to_string(),
+            ),
+            &[fence::CASES],
+        ),
+    ]
+}
+
+fn main() -> ExitCode {
+    suite::run(groups())
+}

@@ -1,0 +1,49 @@
+//! A queue that wants its share back.
+
+use anyhow::Result;
+use it::bed::{Case, Given};
+use it::cluster::Size;
+use it::settings::File;
+use it::{Builder, Cluster};
+
+use crate::program::{Job, said};
+
+pub const CASES: &[(&str, Case)] = &[(
+    "preemption: a container that another queue takes is named, and replaced",
+    preempted,
+)];
+
+/// Two nodes, two queues with half of them each, and a scheduler that takes back what a queue has lent.
+pub fn cluster(roomy: fn(Builder) -> Builder) -> Builder {
+    let size = Size {
+        memory_mib: 8192,
+        vcores: 8,
+    };
+    let preemption =
+        |name: &str| format!("yarn.resourcemanager.monitor.capacity.preemption.{name}");
+    roomy(Cluster::builder().sizes(&[size; 2]))
+        .queue("urgent", 50)
+        .set(
+            File::Yarn,
+            "yarn.resourcemanager.scheduler.monitor.enable",
+            "true",
+        )
+        .set(File::Yarn, &preemption("monitoring_interval"), "500")
+        .set(File::Yarn, &preemption("max_wait_before_kill"), "1000")
+        .set(File::Yarn, &preemption("total_preemption_per_round"), "1.0")
+        .set(File::Yarn, &preemption("natural_termination_factor"), "1.0")
+}
+
+fn preempted(given: &Given) -> Result<()> {
+    // 12 of 16 GiB, where 8 are its queue's.
+    let lent = ["--mem-per-proc", "6g", "-o", "false"];
+    let job = Job::running(given, "lent", 2, &lent)?;
+    let urgent = ["--queue", "urgent", "--mem-per-proc", "4g", "-o", "false"];
+    let urgent = Job::start(given, "urgent", 1, &urgent)?;
+    urgent.wait_for_runs(1)?;
+    urgent.let_go(1)?;
+    job.wait_for_runs(2)?;
+    let finished = job.let_go(2)?;
+    said(&finished, &["run 2 of 2: ", "preempted"])?;
+    given.is_clean()
+}

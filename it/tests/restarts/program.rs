@@ -1,0 +1,156 @@
+//! A program that lasts until it is let go, keeps a book of its runs, and notices a second one beside
+//! it; and those processes of a job that are to be killed.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use it::bed::{Given, text_of};
+use it::command::Running;
+use it::process::signal_by_id;
+use it::sweep::Found;
+use it::{Finished, wait};
+use nix::sys::signal::Signal;
+
+/// A rank writes itself into the book, holds a lock that its run has to itself, and waits. The lock goes
+/// with the process, and no child keeps it.
+const SCRIPT: &str = r#"
+exec 9>"$1/lock-$PMI_RANK"
+flock -n 9 || echo "$PMI_RANK" >>"$1/beside"
+echo "$PMI_RANK" >>"$1/book"
+[ "$PMI_RANK" = 0 ] && echo ready
+while [ ! -e "$1/gate" ]; do sleep 0.1 9>&-; done
+[ "$PMI_RANK" = 0 ] && echo gone
+exit 0"#;
+
+/// A job of that program.
+pub struct Job {
+    folder: PathBuf,
+    ranks: usize,
+    pub running: Running,
+}
+
+impl Job {
+    /// Starts it and does not wait.
+    pub fn start(given: &Given, name: &str, ranks: usize, arguments: &[&str]) -> Result<Self> {
+        let script = given.script("booked", SCRIPT)?;
+        let folder = given.folder.join(name);
+        fs::create_dir_all(&folder)?;
+        let (count, path) = (ranks.to_string(), text_of(&folder)?);
+        let mut line = vec!["--name", name, "-n", &count];
+        line.extend(arguments);
+        line.extend([script.as_str(), path.as_str()]);
+        let running = given.gerbil(&line)?.start()?;
+        Ok(Self {
+            folder,
+            ranks,
+            running,
+        })
+    }
+
+    /// Starts it and waits until every rank runs.
+    pub fn running(given: &Given, name: &str, ranks: usize, arguments: &[&str]) -> Result<Self> {
+        let job = Self::start(given, name, ranks, arguments)?;
+        job.wait_for_runs(1)?;
+        Ok(job)
+    }
+
+    /// Waits until every rank has begun so often.
+    pub fn wait_for_runs(&self, runs: usize) -> Result<()> {
+        let all = wait::until("all ranks of the run", it::bed::DEADLINE, || {
+            Ok((self.begun() >= runs * self.ranks).then_some(()))
+        });
+        all.map_err(|error| error.context(self.running.stderr_so_far()))
+    }
+
+    fn begun(&self) -> usize {
+        let book = fs::read_to_string(self.folder.join("book")).unwrap_or_default();
+        book.lines().count()
+    }
+
+    /// Lets it end, which it does well, after so many runs of which no two were side by side.
+    pub fn let_go(self, runs: usize) -> Result<Finished> {
+        fs::write(self.folder.join("gate"), "")?;
+        let (begun, beside) = (self.begun(), self.folder.join("beside"));
+        let finished = self.running.finish()?;
+        ensure!(
+            finished.code() == 0 && begun == runs * self.ranks && !beside.exists(),
+            "{begun} ranks began; {finished:?}"
+        );
+        let text = finished.stdout_text();
+        ensure!(
+            text.matches("ready").count() == runs && text.matches("gone").count() == 1,
+            "{text}"
+        );
+        Ok(finished)
+    }
+
+    /// It ends without being let go, after so many runs.
+    pub fn ends(self, runs: usize) -> Result<Finished> {
+        let finished = self.running.finish()?;
+        let book = fs::read_to_string(self.folder.join("book"))?;
+        let begun = book.lines().count();
+        ensure!(begun == runs * self.ranks, "{begun} ranks; {finished:?}");
+        Ok(finished)
+    }
+}
+
+/// Whether a container is an ApplicationMaster's, of whatever attempt.
+fn is_master(found: &Found) -> bool {
+    let id = found.container.as_deref().unwrap_or_default();
+    id.ends_with("_000001")
+}
+
+/// Kills the ApplicationMaster.
+pub fn kill_master(given: &Given) -> Result<()> {
+    let all = given.cluster.container_processes()?;
+    let master: Vec<&Found> = all.iter().filter(|found| is_master(found)).collect();
+    ensure!(!master.is_empty(), "{all:?}");
+    for found in master {
+        signal_by_id(found.pid, Signal::SIGKILL)?;
+    }
+    Ok(())
+}
+
+/// Kills one launcher, and nothing else of its container.
+pub fn kill_launcher(given: &Given) -> Result<()> {
+    let all = given.cluster.container_processes()?;
+    let launcher = all.iter().find(|found| {
+        let mut arguments = found.arguments.iter();
+        !is_master(found)
+            && found
+                .arguments
+                .first()
+                .is_some_and(|first| first.ends_with("gerbil-run"))
+            && arguments.any(|argument| argument == job::Role::ContainerLauncher.argument())
+    });
+    let Some(launcher) = launcher else {
+        anyhow::bail!("no launcher among {all:?}");
+    };
+    signal_by_id(launcher.pid, Signal::SIGKILL)
+}
+
+/// The nodes that run containers of ranks, and none of an ApplicationMaster.
+pub fn nodes_without_master(given: &Given) -> Result<Vec<usize>> {
+    let all = given.cluster.container_processes()?;
+    let on = |folder: &str, master: bool| {
+        let shows = |found: &&Found| {
+            is_master(found) == master && found.arguments.iter().any(|word| word.contains(folder))
+        };
+        all.iter().any(|found| shows(&found))
+    };
+    let nodes = given.cluster.nodes().into_iter().filter(|node| {
+        let folder = node.folder.to_string_lossy().into_owned() + "/";
+        on(&folder, false) && !on(&folder, true)
+    });
+    Ok(nodes.map(|node| node.index).collect())
+}
+
+/// What `gerbil-run` said of the matter.
+pub fn said(finished: &Finished, words: &[&str]) -> Result<()> {
+    let stderr = finished.stderr_text();
+    for word in words {
+        ensure!(stderr.contains(word), "no {word:?} in {stderr}");
+    }
+    Ok(())
+}
