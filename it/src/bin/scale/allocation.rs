@@ -95,8 +95,8 @@ fn finding(rows: &[Row], heartbeat: Duration) -> String {
     let medians = rows.iter().map(|row| row.ours.median);
     let longest = rows.iter().map(|row| row.ours.max).fold(0.0, f64::max);
     format!(
-        "Medians from {:.2} to {:.2} s, longest {longest:.2} s: one heartbeat ({:.0} s) and the \
-         ApplicationMaster's next look, at every size; every job asked in {} call.",
+        "Medians from {:.2} to {:.2} s, longest {longest:.2} s, where a heartbeat comes every {:.0} s and the \
+         ApplicationMaster looks every 0.05 s; every job asked in {} call.",
         medians.clone().fold(f64::INFINITY, f64::min),
         medians.fold(0.0, f64::max),
         heartbeat.as_secs_f64(),
@@ -104,8 +104,8 @@ fn finding(rows: &[Row], heartbeat: Duration) -> String {
     )
 }
 
-const METHOD: &str = "Hollow nodes under a real ResourceManager with its default settings, each with a \
-    heartbeat a second, those of all nodes spread evenly over the second. Counted is the time from the \
+const METHOD: &str = "Hollow nodes under a real ResourceManager with its default settings, but for the \
+    largest container, each with a heartbeat a second, those of all nodes spread evenly over the second. Counted is the time from the \
     call that asks to the answer that brings the last container. `gerbil-run` (mode `all`) is asked for \
     more and more processes; *one by one* is an ApplicationMaster that asks for a container of 1024 MiB \
     for each process anywhere and looks once a second, as Hadoop's DistributedShell does.";
@@ -137,7 +137,7 @@ pub(crate) fn figure_14(quick: bool) -> Answer {
             "{METHOD} 18 nodes with room for 8 each, 143 and the ApplicationMaster in all."
         ),
         paper: "the time of the default way grows linearly, 18 containers with each round of \
-                heartbeats, to about 8 times at 143; GERBIL's is one heartbeat whatever the size."
+                heartbeats (eight rounds for 143); GERBIL's is one heartbeat whatever the size."
             .to_owned(),
         findings: vec![finding(&rows, plan.heartbeat)],
         setting: setting.finish()?,
