@@ -1,6 +1,7 @@
 //! Jobs of `gerbil-run` on hollow nodes, and their ApplicationMaster as a process.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -20,6 +21,7 @@ const ROLE: &str = "--as=appmaster";
 #[derive(Debug)]
 pub struct Desk {
     folder: TempDir,
+    jobs: AtomicU32,
 }
 
 /// A job that was started.
@@ -42,7 +44,16 @@ impl Desk {
         for (name, _) in launcher::PROGRAMS {
             launcher::program(name, folder.path())?;
         }
-        Ok(Self { folder })
+        Ok(Self {
+            folder,
+            jobs: AtomicU32::new(0),
+        })
+    }
+
+    /// The folder, for files of hosts.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Starts `gerbil-run OPTIONS PROGRAM ARGUMENTS`.
@@ -58,7 +69,8 @@ impl Desk {
         deadline: Duration,
     ) -> Result<Started> {
         let folder = self.folder.path();
-        let report = folder.join("report.json");
+        let number = self.jobs.fetch_add(1, Ordering::Relaxed);
+        let report = folder.join(format!("report-{number}.json"));
         let staging = format!("file:{}", folder.join("staging").display());
         let mut line = vec!["--staging".to_owned(), staging, "--report".to_owned()];
         line.push(report.display().to_string());
