@@ -1,0 +1,286 @@
+//! Figures 8, 9 and 13: the same work by MPI under `gerbil-run` and by Hadoop's own MapReduce examples.
+
+use anyhow::{Context as _, Result};
+use it::cluster::Size;
+use it::results::{Axis, Chart, Figure, Series, Setting, Spread, Table};
+use it::settings::File;
+use it::{Cluster, Version};
+
+use crate::programs::{Programs, hadoop};
+use crate::{command, say};
+
+/// Processes, or mappers; the paper has 18 on 18 nodes of 8 cores.
+const PROCESSES: u32 = 4;
+/// Samples of each.
+const SAMPLES: u64 = 10_000_000;
+/// Hexadecimal digits, from the first on.
+const DIGITS: u64 = 4000;
+/// The paper's, at its largest.
+const PAPER_SPEEDUP: f64 = 2.3;
+/// Room for sixteen of the smallest containers.
+const NODE: Size = Size {
+    memory_mib: 4096,
+    vcores: 4,
+};
+
+/// Four nodes that MapReduce can shuffle on.
+fn cluster() -> Result<Cluster> {
+    Cluster::builder()
+        .version(Version::V3_4_2)
+        .sizes(&[NODE; 4])
+        .set(
+            File::Yarn,
+            "yarn.nodemanager.aux-services",
+            "mapreduce_shuffle",
+        )
+        // All nodes share this machine's ports.
+        .set(File::Mapred, "mapreduce.shuffle.port", "0")
+        .set(File::Yarn, "mapreduce.shuffle.port", "0")
+        .set(File::Mapred, "yarn.app.mapreduce.am.resource.mb", "1024")
+        .set(
+            File::Mapred,
+            "yarn.app.mapreduce.am.command-opts",
+            "-Xmx512m",
+        )
+        .set(File::Mapred, "mapreduce.map.memory.mb", "1024")
+        .set(File::Mapred, "mapreduce.reduce.memory.mb", "1024")
+        .set(File::Mapred, "mapred.child.java.opts", "-Xmx512m")
+        .start()
+}
+
+const MONTE_CARLO: &str = "org.apache.hadoop.examples.QuasiMonteCarlo";
+const BBP: &str = "org.apache.hadoop.examples.BaileyBorweinPlouffe";
+
+struct Bed {
+    cluster: Cluster,
+    programs: Programs,
+    runs: u32,
+}
+
+impl Bed {
+    fn new() -> Result<Self> {
+        let mut bed = Self {
+            programs: Programs::compile(&["pi_mc", "pi_bbp"])?,
+            cluster: cluster()?,
+            runs: 0,
+        };
+        // Files are staged on both sides.
+        bed.monte_carlo(PROCESSES, 1000)?;
+        Ok(bed)
+    }
+
+    /// Seconds of `gerbil-run` and of MapReduce.
+    fn monte_carlo(&mut self, processes: u32, samples: u64) -> Result<(f64, f64)> {
+        let (processes, samples) = (processes.to_string(), samples.to_string());
+        let options = ["-n", &processes];
+        let (ours, _) = self
+            .programs
+            .gerbil(&self.cluster, &options, "pi_mc", &[&samples])?;
+        let theirs = hadoop(&self.cluster, MONTE_CARLO, &[&processes, &samples])?;
+        Ok((ours, theirs))
+    }
+
+    fn bbp(&mut self, digits: u64) -> Result<(f64, f64)> {
+        self.runs += 1;
+        let (processes, digits) = (PROCESSES.to_string(), digits.to_string());
+        let options = ["-n", &processes];
+        let line = ["1", &digits];
+        let (ours, _) = self
+            .programs
+            .gerbil(&self.cluster, &options, "pi_bbp", &line)?;
+        let folder = format!("bbp-{}", self.runs);
+        let line = ["1", &digits, &processes, &folder];
+        let theirs = hadoop(&self.cluster, BBP, &line)?;
+        Ok((ours, theirs))
+    }
+}
+
+/// One program or size, both ways.
+struct Row {
+    name: String,
+    at: f64,
+    ours: Spread,
+    theirs: Spread,
+}
+
+fn row(name: String, at: f64, pairs: &[(f64, f64)]) -> Result<Row> {
+    let side = |of: fn(&(f64, f64)) -> f64| {
+        let values: Vec<f64> = pairs.iter().map(of).collect();
+        Spread::of(&values).context("no round")
+    };
+    let row = Row {
+        name,
+        at,
+        ours: side(|pair| pair.0)?,
+        theirs: side(|pair| pair.1)?,
+    };
+    say(&format!(
+        "{}: gerbil-run {} s, MapReduce {} s",
+        row.name,
+        row.ours.words(),
+        row.theirs.words()
+    ))?;
+    Ok(row)
+}
+
+fn table(first: &str, rows: &[Row], paper: &[&str]) -> Table {
+    let mut table = Table::new(&[first, "gerbil-run, s", "MapReduce, s", "times faster"]);
+    if !paper.is_empty() {
+        table.columns.push("the paper's".to_owned());
+    }
+    for (place, row) in rows.iter().enumerate() {
+        let cells = [
+            row.name.clone(),
+            row.ours.words(),
+            row.theirs.words(),
+            format!("{:.1}", row.theirs.median / row.ours.median),
+        ];
+        let said = paper.get(place).map(ToString::to_string);
+        table.row(cells.into_iter().chain(said));
+    }
+    table
+}
+
+fn least(rows: &[Row]) -> f64 {
+    let ratios = rows.iter().map(|row| row.theirs.median / row.ours.median);
+    ratios.fold(f64::INFINITY, f64::min)
+}
+
+fn over(rows: &[Row], value: impl Fn(&Row) -> f64) -> Vec<(f64, f64)> {
+    rows.iter().map(|row| (row.at, value(row))).collect()
+}
+
+pub(crate) fn figures_8_9(quick: bool) -> Result<Vec<Figure>> {
+    let mut bed = Bed::new()?;
+    let setting = Setting::begin(&bed.cluster.version()?)?;
+    let rounds = if quick { 1 } else { 3 };
+    let mut pairs = Vec::new();
+    for _ in 0..rounds {
+        pairs.push(bed.monte_carlo(PROCESSES, SAMPLES)?);
+    }
+    let monte_carlo = row("Pi-MC".to_owned(), 0.0, &pairs)?;
+    let mut pairs = Vec::new();
+    for _ in 0..rounds {
+        pairs.push(bed.bbp(DIGITS)?);
+    }
+    let both = [monte_carlo, row("Pi-BBP".to_owned(), 1.0, &pairs)?];
+    let figure_8 = Figure {
+        name: "figure-08".to_owned(),
+        title: "Figure 8: Pi by MPI and by MapReduce".to_owned(),
+        command: command("figures-8-9"),
+        method: format!(
+            "{PROCESSES} processes or mappers on four NodeManagers with HDFS, in turns; the whole command. \
+             Pi-MC: Hadoop's example `pi` and the same sequence of points in C, {SAMPLES} samples each. \
+             Pi-BBP: its example `bbp` and the same formula in C, {DIGITS} hexadecimal digits."
+        ),
+        paper: "133 % and 121 % faster (2.33 and 2.21 times), with 18 processes or mappers."
+            .to_owned(),
+        findings: vec![format!(
+            "At least {:.1} times faster (target: {PAPER_SPEEDUP}).",
+            least(&both)
+        )],
+        setting: setting.clone().finish()?,
+        table: table("program", &both, &["2.33", "2.21"]),
+        chart: Chart {
+            x: Axis::linear(""),
+            y: Axis::linear("seconds, whole command"),
+            names: both.iter().map(|row| row.name.clone()).collect(),
+            stacked: false,
+            series: vec![
+                Series::measured("gerbil-run", over(&both, |row| row.ours.median)),
+                Series::measured("MapReduce", over(&both, |row| row.theirs.median)),
+            ],
+        },
+    };
+    let sizes: &[u64] = match quick {
+        true => &[100_000],
+        false => &[100_000, 1_000_000, 10_000_000, 100_000_000],
+    };
+    let mut rows = Vec::new();
+    for &samples in sizes {
+        let pair = bed.monte_carlo(PROCESSES, samples)?;
+        rows.push(row(format!("{samples}"), samples as f64, &[pair])?);
+    }
+    let figure_9 = Figure {
+        name: "figure-09".to_owned(),
+        title: "Figure 9: Pi-MC against MapReduce, by the number of samples".to_owned(),
+        command: command("figures-8-9"),
+        method: format!(
+            "Pi-MC as in Figure 8, with more and more samples for each of {PROCESSES}."
+        ),
+        paper: "up to 2.3 times faster.".to_owned(),
+        findings: vec![format!(
+            "At least {:.1} times faster at every size (target: {PAPER_SPEEDUP}). With little to compute it \
+             is the start that counts; with much, C against Java as well.",
+            least(&rows)
+        )],
+        setting: setting.finish()?,
+        table: table("samples of each", &rows, &[]),
+        chart: Chart {
+            x: Axis::logarithmic("samples of each process"),
+            y: Axis::linear("MapReduce's time to ours"),
+            series: vec![
+                Series::measured(
+                    "gerbil-run",
+                    over(&rows, |row| row.theirs.median / row.ours.median),
+                ),
+                Series::given(
+                    "the paper's, at its largest",
+                    over(&rows, |_| PAPER_SPEEDUP),
+                ),
+            ],
+            ..Chart::default()
+        },
+    };
+    Ok(vec![figure_8, figure_9])
+}
+
+pub(crate) fn figure_13(quick: bool) -> Result<Figure> {
+    const ALL: u64 = 100_000_000;
+    let mut bed = Bed::new()?;
+    let setting = Setting::begin(&bed.cluster.version()?)?;
+    let sizes: &[u32] = match quick {
+        true => &[8],
+        false => &[8, 16, 32, 48],
+    };
+    let mut rows = Vec::new();
+    for &processes in sizes {
+        let samples = ALL / u64::from(processes);
+        let pair = bed.monte_carlo(processes, samples)?;
+        rows.push(row(processes.to_string(), f64::from(processes), &[pair])?);
+    }
+    let growth = |of: fn(&Row) -> f64| {
+        let (first, last) = (rows.first().map(of), rows.last().map(of));
+        last.unwrap_or(0.0) / first.unwrap_or(1.0)
+    };
+    Ok(Figure {
+        name: "figure-13".to_owned(),
+        title: "Figure 13: more processes than room, against MapReduce's waves".to_owned(),
+        command: command("figure-13"),
+        method: format!(
+            "Pi-MC with {ALL} samples in all, dealt out to more and more processes or mappers, on four \
+             NodeManagers with room for 16 containers, the ApplicationMaster's included; one run each."
+        ),
+        paper: "with 10^8 iterations and 70 containers: MapReduce's mappers run in waves and its time grows \
+                linearly, GERBIL's is effectively constant."
+            .to_owned(),
+        findings: vec![format!(
+            "From {} to {} processes MapReduce's time grows {:.1} times, that of `gerbil-run` {:.1} times.",
+            sizes.first().copied().unwrap_or(0),
+            sizes.last().copied().unwrap_or(0),
+            growth(|row| row.theirs.median),
+            growth(|row| row.ours.median)
+        )],
+        setting: setting.finish()?,
+        table: table("processes", &rows, &[]),
+        chart: Chart {
+            x: Axis::linear("processes or mappers"),
+            y: Axis::linear("seconds, whole command"),
+            series: vec![
+                Series::measured("gerbil-run", over(&rows, |row| row.ours.median)),
+                Series::measured("MapReduce", over(&rows, |row| row.theirs.median)),
+            ],
+            ..Chart::default()
+        },
+    })
+}

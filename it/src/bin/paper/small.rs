@@ -1,0 +1,228 @@
+//! Figures 4 and 5: small programs, and where the time of a launch goes.
+
+use anyhow::{Context as _, Result};
+use it::Cluster;
+use it::results::{Axis, Chart, Figure, Series, Setting, Spread, Table};
+use job::report::{Phases, Report};
+
+use crate::programs::{Programs, hadoop};
+use crate::{command, say};
+
+/// With arguments that take about a tenth of a second natively, launch aside.
+const PROGRAMS: [(&str, &str, &str); 4] = [
+    ("CPI", "cpi", "20000000"),
+    ("MatrixMultiply", "matmul", "700"),
+    ("2D-FFT", "fft2d", "1024"),
+    ("PrimeCount", "primecount", "1000000"),
+];
+/// One process on each of two nodes: this machine's cores must not be shared, since MPI's processes
+/// wait by looking.
+const PROCESSES: u32 = 2;
+/// What the paper adds to each program.
+const PAPER_OVERHEAD: f64 = 9.0;
+
+/// The paper's phases, from one stamp of a job's report to another.
+type Phase = (&'static str, fn(&Phases) -> (i64, i64));
+const PHASES: [Phase; 6] = [
+    ("staging and submit", |at| (at.started_us, at.submitted_us)),
+    ("AM start", |at| (at.submitted_us, at.registered_us)),
+    ("container allocation", |at| {
+        (at.registered_us, at.granted_us)
+    }),
+    ("container ready", |at| {
+        (at.granted_us, at.processes_started_us)
+    }),
+    ("MPI execution", |at| (at.processes_started_us, at.ended_us)),
+    ("finishing up", |at| (at.ended_us, at.finished_us)),
+];
+
+struct Row {
+    name: &'static str,
+    native: Spread,
+    ours: Spread,
+    /// Medians, in the order of [`PHASES`], seconds.
+    phases: Vec<f64>,
+}
+
+fn phases(report: &Report) -> Vec<f64> {
+    let of = PHASES.iter().map(|(_, of)| of(&report.phases));
+    of.map(|(from, to)| (to - from) as f64 / 1e6).collect()
+}
+
+pub(crate) fn measure(quick: bool) -> Result<Vec<Figure>> {
+    let rounds = if quick { 1 } else { 7 };
+    let programs = Programs::compile(&PROGRAMS.map(|(_, program, _)| program))?;
+    let cluster = Cluster::builder().nodes(4).start()?;
+    let setting = Setting::begin(&cluster.version()?)?;
+    let options = ["-n", &PROCESSES.to_string()];
+    let shell = distributed_shell(&cluster, rounds.min(3))?;
+    let mut rows = Vec::new();
+    for (name, program, argument) in PROGRAMS {
+        // The first stages the program.
+        programs.gerbil(&cluster, &options, program, &[argument])?;
+        let (mut native, mut ours, mut parts) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..rounds {
+            native.push(programs.native(PROCESSES, program, &[argument])?);
+            let (wall, report) = programs.gerbil(&cluster, &options, program, &[argument])?;
+            ours.push(wall);
+            parts.push(phases(&report));
+        }
+        let median = |place: usize| {
+            let values: Vec<f64> = parts
+                .iter()
+                .filter_map(|part| part.get(place))
+                .copied()
+                .collect();
+            Spread::of(&values).map_or(0.0, |spread| spread.median)
+        };
+        let row = Row {
+            name,
+            native: Spread::of(&native).context("no round")?,
+            ours: Spread::of(&ours).context("no round")?,
+            phases: (0..PHASES.len()).map(median).collect(),
+        };
+        say(&format!(
+            "{name}: native {} s, gerbil-run {} s",
+            row.native.words(),
+            row.ours.words()
+        ))?;
+        rows.push(row);
+    }
+    let setting = setting.finish()?;
+    Ok(vec![
+        figure_4(&rows, shell, setting.clone()),
+        figure_5(&rows, setting),
+    ])
+}
+
+/// Seconds of Hadoop's own way to start as many processes, which do nothing.
+fn distributed_shell(cluster: &Cluster, rounds: usize) -> Result<Spread> {
+    let jar = cluster.distribution().distributed_shell_jar();
+    let arguments = [
+        "-jar",
+        &jar.display().to_string(),
+        "-shell_command",
+        "true",
+        "-num_containers",
+        &PROCESSES.to_string(),
+        "-container_memory",
+        "1024",
+    ];
+    let class = "org.apache.hadoop.yarn.applications.distributedshell.Client";
+    let times = (0..rounds).map(|_| hadoop(cluster, class, &arguments));
+    let times: Vec<f64> = times.collect::<Result<_>>()?;
+    Spread::of(&times).context("no round")
+}
+
+fn names(rows: &[Row]) -> Vec<String> {
+    rows.iter().map(|row| row.name.to_owned()).collect()
+}
+
+fn bars(rows: &[Row], value: impl Fn(&Row) -> f64) -> Vec<(f64, f64)> {
+    let points = rows.iter().enumerate();
+    points
+        .map(|(place, row)| (place as f64, value(row)))
+        .collect()
+}
+
+fn figure_4(rows: &[Row], shell: Spread, setting: Setting) -> Figure {
+    let mut table = Table::new(&[
+        "program",
+        "native mpiexec, s",
+        "gerbil-run, s",
+        "more than native, s",
+        "the paper's more, s",
+    ]);
+    for row in rows {
+        table.row([
+            row.name.to_owned(),
+            row.native.words(),
+            row.ours.words(),
+            format!("{:.2}", row.ours.median - row.native.median),
+            format!("about {PAPER_OVERHEAD:.0}"),
+        ]);
+    }
+    let overheads: Vec<f64> = rows
+        .iter()
+        .map(|row| row.ours.median - row.native.median)
+        .collect();
+    let overhead = Spread::of(&overheads);
+    Figure {
+        name: "figure-04".to_owned(),
+        title: "Figure 4: small programs, native and under YARN".to_owned(),
+        command: command("figures-4-5"),
+        method: format!(
+            "{PROCESSES} processes, one on each of two nodes of a cluster of four NodeManagers with HDFS, \
+             against MPICH's own `mpiexec` on the same machine, in turns; the whole command, second and later \
+             runs. Beside them DistributedShell, which starts as many processes that do nothing ({} s).",
+            shell.words()
+        ),
+        paper: "GERBIL takes about 9 s more than native MPI for each of the four programs (18 processes on 18 \
+                nodes)."
+            .to_owned(),
+        findings: vec![format!(
+            "`gerbil-run` takes {:.2} to {:.2} s more than native.",
+            overhead.map_or(0.0, |spread| spread.min),
+            overhead.map_or(0.0, |spread| spread.max)
+        )],
+        setting,
+        table,
+        chart: Chart {
+            x: Axis::linear(""),
+            y: Axis::linear("seconds, whole command"),
+            names: names(rows),
+            stacked: false,
+            series: vec![
+                Series::measured("native mpiexec", bars(rows, |row| row.native.median)),
+                Series::measured("gerbil-run", bars(rows, |row| row.ours.median)),
+                Series::measured(
+                    "DistributedShell, processes that do nothing",
+                    bars(rows, |_| shell.median),
+                ),
+                Series::given(
+                    "native and the paper's 9 s",
+                    bars(rows, |row| row.native.median + PAPER_OVERHEAD),
+                ),
+            ],
+        },
+    }
+}
+
+fn figure_5(rows: &[Row], setting: Setting) -> Figure {
+    let mut table = Table::new(&["phase, s"]);
+    table.columns.extend(names(rows));
+    for (place, (phase, _)) in PHASES.iter().enumerate() {
+        let cells = rows.iter().map(|row| format!("{:.2}", row.phases[place]));
+        table.row(std::iter::once((*phase).to_owned()).chain(cells));
+    }
+    let series = PHASES
+        .iter()
+        .enumerate()
+        .map(|(place, (phase, _))| Series::measured(phase, bars(rows, |row| row.phases[place])));
+    let allocation: Vec<f64> = rows.iter().map(|row| row.phases[2]).collect();
+    let allocation = Spread::of(&allocation).map_or(0.0, |spread| spread.median);
+    Figure {
+        name: "figure-05".to_owned(),
+        title: "Figure 5: where the time of a small job goes".to_owned(),
+        command: command("figures-4-5"),
+        method: "The phases of the jobs of Figure 4, from the job reports, medians. The paper's names; staging \
+                 and submit is the client's part, which it does not show."
+            .to_owned(),
+        paper: "AM start, container allocation and container ready, all YARN's, make up the 9 s; MPI execution \
+                is as native."
+            .to_owned(),
+        findings: vec![format!(
+            "Waiting for the NodeManagers' heartbeats is the largest part: {allocation:.2} s of container \
+             allocation, and part of AM start."
+        )],
+        setting,
+        table,
+        chart: Chart {
+            x: Axis::linear(""),
+            y: Axis::linear("seconds"),
+            names: names(rows),
+            stacked: true,
+            series: series.collect(),
+        },
+    }
+}
