@@ -14,6 +14,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let descriptors = protox::compile(["gerbil.proto"], ["proto"])?;
     tonic_prost_build::configure()
         .bytes(".gerbil.FenceDone.puts")
+        .codec_path("crate::codec::Frugal")
         .compile_fds(descriptors)?;
     Ok(())
 }

@@ -10,6 +10,7 @@
 //! are one build ([`BUILD`]) and refuse another.
 
 pub mod arenas;
+pub mod codec;
 pub mod description;
 pub mod exit;
 pub mod explain;
