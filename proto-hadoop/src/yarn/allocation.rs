@@ -151,11 +151,12 @@ impl AllocateResponse {
         self.completed.extend(later.completed);
         self.updated_nodes.extend(later.updated_nodes);
         self.nm_tokens.extend(later.nm_tokens);
+        // Each is told once.
+        self.preempted.extend(later.preempted);
         self.previous_containers.extend(later.previous_containers);
         Self {
             headroom: later.headroom,
             cluster_nodes: later.cluster_nodes,
-            preempted: later.preempted,
             command: later.command.or(self.command),
             ..self
         }
