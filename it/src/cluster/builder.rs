@@ -322,7 +322,8 @@ impl Builder {
     }
 }
 
-/// What makes two ResourceManagers a pair. The one that is killed is missed after two seconds.
+/// What makes two ResourceManagers a pair. The one that is killed is missed after eight seconds: on a
+/// busy machine a shorter silence is none.
 fn two_masters(network: &Loopback) -> Vec<(&'static str, String)> {
     let (first, second) = (network.master(), network.second_master());
     let store = "org.apache.hadoop.yarn.server.resourcemanager.recovery.ZKRMStateStore";
@@ -335,9 +336,9 @@ fn two_masters(network: &Loopback) -> Vec<(&'static str, String)> {
         ("yarn.resourcemanager.recovery.enabled", "true".into()),
         ("yarn.resourcemanager.store.class", store.into()),
         ("yarn.resourcemanager.zk-address", format!("{first}:2181")),
-        ("yarn.resourcemanager.zk-timeout-ms", "2000".into()),
+        ("yarn.resourcemanager.zk-timeout-ms", "8000".into()),
         ("hadoop.zk.address", format!("{first}:2181")),
-        ("hadoop.zk.timeout-ms", "2000".into()),
+        ("hadoop.zk.timeout-ms", "8000".into()),
         (
             "yarn.resourcemanager.connect.retry-interval.ms",
             "500".into(),
