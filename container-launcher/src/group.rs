@@ -162,6 +162,7 @@ impl Life<'_> {
             kvs_name: group.kvs_name.clone(),
             process_mapping: group.process_mapping.clone(),
             appnums,
+            spawned: true,
             preputs: (group.preputs.iter())
                 .map(|put| (put.key.clone(), put.value.clone()))
                 .collect(),

@@ -1,4 +1,4 @@
-//! PMI-1, the text by which MPICH's ranks talk to whatever started them; no sockets here.
+//! PMI-1 and PMI-2, the text by which MPICH's ranks talk to whatever started them; no sockets here.
 //!
 //! Two halves. [`NodeServer`] sits in the launcher and answers the ranks of one node: each line of
 //! a rank goes in, [`Effect`]s come out. [`Exchange`] sits in the ApplicationMaster (AM) and joins
@@ -13,7 +13,8 @@
 //! Invariants: nothing here does I/O, reads a clock or panics on what a rank or a peer sends; every
 //! key, value, line and exchange has a bound that is checked before it is stored.
 //!
-//! What MPICH 4 and 5 ask of PMI-1 is here. Names and spawns concern the whole job: they come out as
+//! What MPICH 4 and 5 and Intel MPI ask of PMI-1 is here, and what the PMI-2 libraries of MPICH and Slurm
+//! ask. A rank chooses with its first line. Names and spawns concern the whole job: they come out as
 //! [`Effect::Name`] and [`Effect::Spawn`], and the rank waits for [`NodeServer::name_answer`] or
 //! [`NodeServer::spawn_answer`]. Each spawned group of processes has servers, barriers and a
 //! key-value space of its own. The version offered is 1.1, so that MPICH 5 does not try barriers
@@ -23,6 +24,7 @@
 mod exchange;
 mod lines;
 mod mapping;
+mod message;
 mod node;
 mod numbered;
 mod spawn;

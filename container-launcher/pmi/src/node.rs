@@ -3,10 +3,13 @@
 //! A value is seen by the ranks of its own node at once and by all others after the next barrier;
 //! PMI promises no more than the latter. A key that is put again takes the newer value.
 
+mod version_two;
+
 use std::collections::BTreeMap;
 
 use thiserror::Error;
 
+use self::version_two::Asker;
 use crate::spawn::{Incoming, SpawnRequest, Step};
 use crate::text::{Command, shown, write};
 use crate::{EXCHANGE_MAX, KEY_MAX, KVS_NAME_MAX, LINE_MAX, Pair, SPACE_MAX, VALUE_MAX};
@@ -29,6 +32,10 @@ pub struct Job {
     pub appnums: BTreeMap<u32, u32>,
     /// What the key-value space begins with.
     pub preputs: Vec<Pair>,
+    /// Other ranks have spawned these.
+    pub spawned: bool,
+    /// How many processes the job may become, spawned ones included; `None`: unknown.
+    pub universe: Option<u32>,
 }
 
 /// What a rank asks of the job's name service.
@@ -141,7 +148,7 @@ pub enum Effect {
         /// Where it is now.
         stage: Stage,
     },
-    /// The rank does not speak PMI-1 as it should and is not answered any more: end it.
+    /// The rank does not speak PMI as it should and is not answered any more: end it.
     Broken {
         /// Who.
         rank: u32,
@@ -155,10 +162,25 @@ struct Rank {
     stage: Stage,
     in_barrier: bool,
     broken: bool,
+    /// It speaks PMI-2.
+    second: bool,
     /// The request to spawn that is being received.
     incoming: Option<Incoming>,
-    /// What the job is asked on its behalf, by the name of the answer.
-    asked: Option<&'static str>,
+    /// What the job is asked on its behalf.
+    asked: Option<Asked>,
+    /// Who entered the barrier; of PMI-2.
+    fence: Option<Asker>,
+    /// Attributes of the node that it waits for.
+    waits: Vec<(String, Asker)>,
+}
+
+/// Who waits for an answer of the job.
+#[derive(Clone, Debug)]
+enum Asked {
+    /// In the words of PMI-1, by the name of the answer.
+    One(&'static str),
+    /// In those of PMI-2.
+    Two(Asker),
 }
 
 /// The process manager of one node, as the ranks see it.
@@ -174,8 +196,13 @@ pub struct NodeServer {
     puts_bytes: usize,
     /// Of `space`, keys and values.
     space_bytes: usize,
+    /// What the ranks of this node tell each other, by PMI-2.
+    attributes: BTreeMap<String, String>,
+    attributes_bytes: usize,
     fence_open: bool,
     appnums: BTreeMap<u32, u32>,
+    spawned: bool,
+    universe: Option<u32>,
 }
 
 impl NodeServer {
@@ -192,6 +219,8 @@ impl NodeServer {
             process_mapping,
             appnums,
             preputs,
+            spawned,
+            universe,
         } = job;
         let mut ranks = BTreeMap::new();
         for rank in named {
@@ -220,7 +249,11 @@ impl NodeServer {
             space,
             puts: BTreeMap::new(),
             puts_bytes: 0,
+            attributes: BTreeMap::new(),
+            attributes_bytes: 0,
             fence_open: false,
+            spawned,
+            universe,
         })
     }
 
@@ -232,7 +265,7 @@ impl NodeServer {
             .map_or(Stage::Silent, |rank| rank.stage)
     }
 
-    /// Takes one line of a rank, without its newline. Lines of ranks that are not of this node, or
+    /// Takes one line of a rank, without its newline, or one message, without its length. Lines of ranks that are not of this node, or
     /// are broken, have no effect.
     #[must_use]
     pub fn on_line(&mut self, rank: u32, line: &[u8]) -> Vec<Effect> {
@@ -244,6 +277,9 @@ impl NodeServer {
                 rank,
                 format!("it sent a line of more than {LINE_MAX} bytes"),
             );
+        }
+        if state.second {
+            return self.on_message(rank, line);
         }
         if state.incoming.is_some() || line.starts_with(b"mcmd=") {
             return self.on_multi_line(rank, line);
@@ -280,7 +316,10 @@ impl NodeServer {
         let mut effects = Vec::with_capacity(self.ranks.len());
         for (&rank, state) in &mut self.ranks {
             state.in_barrier = false;
-            effects.push(reply(rank, "barrier_out", &[("rc", "0")]));
+            effects.push(match state.fence.take() {
+                None => reply(rank, "barrier_out", &[("rc", "0")]),
+                Some(asker) => asker.tell(&[("rc", "0")]),
+            });
         }
         effects
     }
@@ -300,8 +339,10 @@ impl NodeServer {
     /// not.
     #[must_use]
     pub fn name_answer(&mut self, rank: u32, answer: Result<&str, &str>) -> Vec<Effect> {
-        let Some(asked) = self.take_asked(rank) else {
-            return Vec::new();
+        let asked = match self.take_asked(rank) {
+            None => return Vec::new(),
+            Some(Asked::Two(asker)) => return vec![version_two::name_answer(&asker, answer)],
+            Some(Asked::One(asked)) => asked,
         };
         let line = match answer {
             Ok("") => reply(rank, asked, &[("rc", "0"), ("msg", "success")]),
@@ -319,8 +360,10 @@ impl NodeServer {
     /// The job's answer to [`Effect::Spawn`]: all processes run, or why not.
     #[must_use]
     pub fn spawn_answer(&mut self, rank: u32, answer: Result<(), &str>) -> Vec<Effect> {
-        let Some(asked) = self.take_asked(rank) else {
-            return Vec::new();
+        let asked = match self.take_asked(rank) {
+            None => return Vec::new(),
+            Some(Asked::Two(asker)) => return vec![version_two::spawn_answer(&asker, answer)],
+            Some(Asked::One(asked)) => asked,
         };
         // Without `errcodes` they are all 0. With one that is not, MPICH would give the program a
         // communicator that cannot be used, and wait for ever where the program ignores the codes.
@@ -330,15 +373,15 @@ impl NodeServer {
         }]
     }
 
-    fn take_asked(&mut self, rank: u32) -> Option<&'static str> {
+    fn take_asked(&mut self, rank: u32) -> Option<Asked> {
         self.ranks.get_mut(&rank)?.asked.take()
     }
 
     /// Notes that the rank waits for an answer of the job.
-    fn ask(&mut self, rank: u32, answer: &'static str, effect: Effect) -> Vec<Effect> {
+    fn ask(&mut self, rank: u32, asked: Asked, effect: Effect) -> Vec<Effect> {
         match self.ranks.get_mut(&rank) {
             Some(state) if state.asked.is_none() => {
-                state.asked = Some(answer);
+                state.asked = Some(asked);
                 vec![effect]
             }
             _ => self.broken(rank, "it asked again before it was answered".to_owned()),
@@ -359,7 +402,8 @@ impl NodeServer {
                 return vec![refused(rank, &answer, "service_or_port_is_missing")];
             }
         };
-        self.ask(rank, request.answer(), Effect::Name { rank, request })
+        let asked = Asked::One(request.answer());
+        self.ask(rank, asked, Effect::Name { rank, request })
     }
 
     fn on_command(&mut self, rank: u32, command: &Command) -> Vec<Effect> {
@@ -391,7 +435,14 @@ impl NodeServer {
                 vec![reply(rank, "appnum", &[("appnum", &appnum), ("rc", "0")])]
             }
             "get_universe_size" => {
-                vec![reply(rank, "universe_size", &[("size", "-1"), ("rc", "0")])]
+                let size = self
+                    .universe
+                    .map_or("-1".to_owned(), |size| size.to_string());
+                vec![reply(
+                    rank,
+                    "universe_size",
+                    &[("size", &size), ("rc", "0")],
+                )]
             }
             "get_my_kvsname" => vec![reply(
                 rank,
@@ -419,18 +470,29 @@ impl NodeServer {
     }
 
     fn init(&mut self, rank: u32, command: &Command) -> Vec<Effect> {
-        const VERSION: i32 = 1;
-        let version = [("pmi_version", "1"), ("pmi_subversion", "1")];
-        if command.number("pmi_version") != Some(VERSION) {
-            let [major, minor] = version;
-            return vec![reply(
-                rank,
-                "response_to_init",
-                &[major, minor, ("rc", "-1"), ("msg", "only_PMI_1_is_offered")],
-            )];
-        }
+        let (second, minor) = match command.number("pmi_version") {
+            Some(1) => (false, "1"),
+            Some(2) => (true, "0"),
+            _ => {
+                let why = "PMI_1_and_2_are_offered";
+                return vec![reply(
+                    rank,
+                    "response_to_init",
+                    &[
+                        ("pmi_version", "1"),
+                        ("pmi_subversion", "1"),
+                        ("rc", "-1"),
+                        ("msg", why),
+                    ],
+                )];
+            }
+        };
         let mut effects = self.reach(rank, Stage::Initialized);
-        let [major, minor] = version;
+        if let Some(state) = self.ranks.get_mut(&rank) {
+            state.second = second;
+        }
+        let major = ("pmi_version", if second { "2" } else { "1" });
+        let minor = ("pmi_subversion", minor);
         effects.push(reply(
             rank,
             "response_to_init",
@@ -464,26 +526,34 @@ impl NodeServer {
         let (Some(key), Some(value)) = (command.value("key"), command.value("value")) else {
             return put_refused("a_put_needs_key_and_value");
         };
+        match self.store(key, value) {
+            Ok(()) => reply(rank, "put_result", &[("rc", "0"), ("msg", "success")]),
+            Err(why) => put_refused(&why),
+        }
+    }
+
+    /// Puts a value, or says why not.
+    fn store(&mut self, key: &str, value: &str) -> Result<(), String> {
         if key.len() > KEY_MAX {
-            return put_refused(&format!("key_longer_than_{KEY_MAX}_bytes"));
+            return Err(format!("key_longer_than_{KEY_MAX}_bytes"));
         }
         if value.len() > VALUE_MAX {
-            return put_refused(&format!("value_longer_than_{VALUE_MAX}_bytes"));
+            return Err(format!("value_longer_than_{VALUE_MAX}_bytes"));
         }
         let bytes = self
             .puts_bytes
             .saturating_add(key.len())
             .saturating_add(value.len());
         if bytes > EXCHANGE_MAX {
-            return put_refused("too_many_values_before_a_barrier");
+            return Err("too_many_values_before_a_barrier".to_owned());
         }
         if self.space_bytes > SPACE_MAX {
-            return put_refused("the_key-value_space_is_full");
+            return Err("the_key-value_space_is_full".to_owned());
         }
         self.puts_bytes = bytes;
         self.puts.insert(key.to_owned(), value.to_owned());
         self.insert(key.to_owned(), value.to_owned());
-        reply(rank, "put_result", &[("rc", "0"), ("msg", "success")])
+        Ok(())
     }
 
     fn get(&self, rank: u32, command: &Command) -> Effect {
@@ -540,6 +610,10 @@ impl NodeServer {
             let why = format!("barrier_of_group_{group}_is_not_offered");
             return vec![refused(rank, "barrier_out", &why)];
         }
+        self.enter_barrier(rank)
+    }
+
+    fn enter_barrier(&mut self, rank: u32) -> Vec<Effect> {
         let Some(state) = self.ranks.get_mut(&rank) else {
             return Vec::new();
         };
@@ -569,7 +643,8 @@ impl NodeServer {
             Step::More => Vec::new(),
             Step::Done(request) => {
                 state.incoming = None;
-                self.ask(rank, SPAWN_RESULT, Effect::Spawn { rank, request })
+                let asked = Asked::One(SPAWN_RESULT);
+                self.ask(rank, asked, Effect::Spawn { rank, request })
             }
             Step::Refused(why) => {
                 state.incoming = None;

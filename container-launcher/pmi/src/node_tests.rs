@@ -170,12 +170,12 @@ fn what_is_not_offered_gets_an_answer() {
             "{line}"
         );
     }
-    let old = node.on_line(0, b"cmd=init pmi_version=2 pmi_subversion=0");
+    let newer = node.on_line(0, b"cmd=init pmi_version=3 pmi_subversion=0");
     assert_eq!(
-        old,
+        newer,
         [said(
             0,
-            "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1 msg=only_PMI_1_is_offered"
+            "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1 msg=PMI_1_and_2_are_offered"
         )]
     );
     assert_eq!(node.stage(0), Stage::Silent);

@@ -56,8 +56,8 @@ pub struct Command {
 impl Command {
     /// Reads one line, without its newline.
     ///
-    /// The words of `cmd=abort … message=` reach to the end of the line: ranks send them with
-    /// spaces in them.
+    /// The words of `cmd=abort … message=` reach to the end of the line, and so do names of services and
+    /// ports: ranks send them with spaces in them.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl Command {
         let mut rest = text
             .strip_prefix("cmd=")
             .ok_or_else(|| LineError::NoCommand { line: shown(line) })?;
-        let name = take_value(&mut rest);
+        let name = take_value(&mut rest).to_owned();
         if name.is_empty() {
             return Err(LineError::NoCommand { line: shown(line) });
         }
@@ -92,18 +92,20 @@ impl Command {
                 rest = after;
                 continue;
             };
-            if name == "abort" && key == "message" {
-                arguments.push((key.to_owned(), Some(value.to_owned())));
-                return Ok(Self { name, arguments });
-            }
-            let taken = take_value(&mut value);
-            if taken.is_empty() {
+            let taken = match (name.as_str(), key) {
+                ("publish_name", "service") => take_until(&mut value, " port="),
+                ("abort", "message")
+                | ("publish_name", "port")
+                | ("lookup_name" | "unpublish_name", "service") => std::mem::take(&mut value),
+                _ => take_value(&mut value),
+            };
+            if taken.is_empty() && key != "message" {
                 return Err(LineError::NoValue {
                     key: key.to_owned(),
                     line: shown(line),
                 });
             }
-            arguments.push((key.to_owned(), Some(taken)));
+            arguments.push((key.to_owned(), Some(taken.to_owned())));
             rest = value;
         }
     }
@@ -178,7 +180,7 @@ const fn is_key(c: char) -> bool {
 }
 
 /// Takes a value off the front.
-fn take_value(rest: &mut &str) -> String {
+fn take_value<'a>(rest: &mut &'a str) -> &'a str {
     let mut escaped = false;
     let end = rest
         .find(|c| {
@@ -189,7 +191,15 @@ fn take_value(rest: &mut &str) -> String {
         .unwrap_or(rest.len());
     let (value, tail) = rest.split_at(end);
     *rest = tail;
-    value.to_owned()
+    value
+}
+
+/// Takes what comes before the last `mark` off the front, or all.
+fn take_until<'a>(rest: &mut &'a str, mark: &str) -> &'a str {
+    let end = rest.rfind(mark).unwrap_or(rest.len());
+    let (value, tail) = rest.split_at(end);
+    *rest = tail;
+    value
 }
 
 #[cfg(test)]
@@ -219,6 +229,16 @@ mod tests {
         let abort = Command::parse(b"cmd=abort exitcode=-3 message=rank 1: (no) way").unwrap();
         assert_eq!(abort.number("exitcode"), Some(-3));
         assert_eq!(abort.value("message"), Some("rank 1: (no) way"));
+    }
+
+    #[test]
+    fn names_of_services_may_have_blanks() {
+        let publish = b"cmd=publish_name service=a = service port=tag#0$host a$";
+        let publish = Command::parse(publish).unwrap();
+        assert_eq!(publish.value("service"), Some("a = service"));
+        assert_eq!(publish.value("port"), Some("tag#0$host a$"));
+        let lookup = Command::parse(b"cmd=lookup_name service=a = service").unwrap();
+        assert_eq!(lookup.value("service"), Some("a = service"));
     }
 
     #[test]
