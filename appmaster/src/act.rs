@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use job::Universe;
 use job::wire;
 use job::wire::launcher_order::Order as ToLauncher;
 use policy::lifecycle::{Action, Event, Phase, Seat as JobSeat, Verdict};
@@ -151,6 +152,7 @@ impl Appmaster {
             meeting_port,
             binding: Some(description.binding.into()),
             gpus_per_process: description.gpus_per_process,
+            universe_size: self.universe_size(&seats),
             host: String::new(),
             node: 0,
             run,
@@ -175,6 +177,18 @@ impl Appmaster {
             .await;
         self.links.remove(container);
         self.tickets.revoke(container);
+    }
+
+    /// What the ranks find as MPI_UNIVERSE_SIZE; 0: unknown.
+    fn universe_size(&self, seats: &[JobSeat]) -> u32 {
+        match self.seat.description.universe {
+            Universe::Unknown => 0,
+            Universe::Processes(count) => count.get(),
+            Universe::Cores => (seats.iter())
+                .filter_map(|seat| self.links.get(&seat.container))
+                .map(|link| link.cores)
+                .fold(0, u32::saturating_add),
+        }
     }
 
     pub(crate) async fn order_all(&self, order: &ToLauncher) {

@@ -42,6 +42,8 @@ pub(crate) struct Resolved {
     pub binding: job::Binding,
     /// GPUs of a process; `None`: nothing is said of them.
     pub gpus_per_process: Option<u32>,
+    /// What the program finds as MPI_UNIVERSE_SIZE.
+    pub universe: job::Universe,
     /// Files, then archives, to bring along.
     pub shipped: [Vec<Shipped>; 2],
     /// What moves between the cluster's file system and the nodes.
@@ -239,6 +241,7 @@ impl Resolved {
             binding: given.bind.resolved(),
             data: Data::new(&given.data, cluster)?,
             gpus_per_process: given.bind.gpus_per_proc.and_then(|gpus| gpus.0),
+            universe: given.usize.unwrap_or_default(),
             shipped: [given.ship.files, given.ship.archives],
             run_limit,
             linger: given.ends.linger(),

@@ -189,6 +189,7 @@ fn describe(
         yielding: given.yielding,
         binding: resolved.binding,
         gpus_per_process: resolved.gpus_per_process,
+        universe: resolved.universe,
         am_memory_mib: match resolved.deploy_mode {
             DeployMode::Cluster => AM_MEMORY_MIB,
             DeployMode::Client => 0,

@@ -163,6 +163,7 @@ impl Life<'_> {
             process_mapping: group.process_mapping.clone(),
             appnums,
             spawned: true,
+            universe: Some(share.universe_size).filter(|&size| size > 0),
             preputs: (group.preputs.iter())
                 .map(|put| (put.key.clone(), put.value.clone()))
                 .collect(),

@@ -371,6 +371,7 @@ impl Life<'_> {
             kvs_name: share.kvs_name.clone(),
             process_mapping: share.process_mapping.clone(),
             appnums: appnums.collect(),
+            universe: Some(share.universe_size).filter(|&size| size > 0),
             ..Job::default()
         })
         .map_err(|error| Refusal {

@@ -1,6 +1,7 @@
 //! What a job is: written by the client, read by the ApplicationMaster.
 
 use std::fmt;
+use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
@@ -72,6 +73,8 @@ pub struct Description {
     pub binding: Binding,
     /// Graphics processors of the node for each rank; `None`: nothing is said to the ranks.
     pub gpus_per_process: Option<u32>,
+    /// What the program finds as MPI_UNIVERSE_SIZE.
+    pub universe: Universe,
     /// What was asked for the AM's own container, MiB; 0: it has none.
     pub am_memory_mib: u64,
     /// By the client's settings, the RM rounds containers up to multiples of this, MiB.
@@ -130,6 +133,18 @@ impl From<&Program> for wire::Program {
             glibc_needed_by,
         }
     }
+}
+
+/// How many processes a program may believe the job can become, those that it spawns included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Universe {
+    /// It is told nothing.
+    #[default]
+    Unknown,
+    /// As many as the job's containers have cores.
+    Cores,
+    /// So many.
+    Processes(NonZeroU32),
 }
 
 /// Whether ranks give up their core while they wait for messages.

@@ -106,6 +106,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "CORES", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
     pub vcores_per_proc: u32,
 
+    /// How many processes the program is told that the job may become when it spawns some: a number,
+    /// SYSTEM for the cores of its containers, INFINITE for unknown [default: INFINITE]
+    #[arg(long, value_name = "N", value_parser = values::universe)]
+    pub usize: Option<job::Universe>,
+
     /// Ports the ApplicationMaster may listen on, for firewalls
     #[arg(long, value_name = "FIRST-LAST", value_parser = values::ports)]
     pub am_ports: Option<(u16, u16)>,

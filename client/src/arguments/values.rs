@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use job::Universe;
 use policy::lifecycle::{LONGEST_GANG, SHORTEST_REISSUE};
 
 /// `512`, `512m`, `4g`, `1t`, also `4GiB` and `4GB`, as MiB.
@@ -20,6 +21,20 @@ pub(super) fn memory(text: &str) -> Result<u64, String> {
     match number.checked_mul(scale) {
         Some(0) | None => Err(format!("{text} is out of range")),
         Some(mib) => Ok(mib),
+    }
+}
+
+/// `16`, `SYSTEM` or `INFINITE`, in any case of letters.
+pub(super) fn universe(text: &str) -> Result<Universe, String> {
+    match text.to_ascii_uppercase().as_str() {
+        "SYSTEM" => Ok(Universe::Cores),
+        "INFINITE" => Ok(Universe::Unknown),
+        number => number
+            .parse()
+            .map(Universe::Processes)
+            .map_err(|_no_count| {
+                format!("{text} is no number of processes; write one, SYSTEM or INFINITE")
+            }),
     }
 }
 
@@ -133,6 +148,11 @@ mod tests {
 
     #[test]
     fn amounts_of_memory_have_units() {
+        let known = |n| Ok(Universe::Processes(std::num::NonZeroU32::new(n).unwrap()));
+        assert_eq!(universe("16"), known(16));
+        assert_eq!(universe("system"), Ok(Universe::Cores));
+        assert_eq!(universe("INFINITE"), Ok(Universe::Unknown));
+        assert!(universe("0").is_err() && universe("-1").is_err());
         assert_eq!(memory("512"), Ok(512));
         assert_eq!(memory("4g"), Ok(4096));
         assert_eq!(memory("4GiB"), Ok(4096));

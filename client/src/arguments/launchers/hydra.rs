@@ -120,10 +120,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row("print-all-exitcodes", Same),
     row("skip-launch-node", nothing(0, LAUNCH_NODE)),
-    row(
-        "usize",
-        Refused("-usize: the universe has the size of the job"),
-    ),
+    row("usize", Same),
     row("version", Same),
     row(
         "pmi_args",
