@@ -11,6 +11,7 @@ use std::fs::OpenOptions;
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use job::wire;
@@ -44,6 +45,9 @@ pub(crate) fn applies(yielding: wire::Yielding, ranks: usize, cores: Cores) -> b
     }
 }
 
+/// How many files this process has written.
+static WRITTEN: AtomicU32 = AtomicU32::new(0);
+
 /// The shim, written where ranks can load it.
 #[derive(Debug)]
 pub(crate) struct Shim {
@@ -65,14 +69,18 @@ impl Shim {
             ));
         }
         let file = folder.join(FILE);
+        // Ranks that are there already may be starting programs, which load it: it is whole at any time.
+        let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+        let half = folder.join(format!("{FILE}.{number}"));
         // One that may not be written to any more could be left from before.
-        std::fs::remove_file(&file).ok();
+        std::fs::remove_file(&half).ok();
         let mut written = OpenOptions::new()
             .write(true)
             .create_new(true)
             .mode(FILE_MODE)
-            .open(&file)?;
+            .open(&half)?;
         written.write_all(SHIM)?;
+        std::fs::rename(&half, &file)?;
         Ok(Self {
             folder: folder.to_owned(),
             file,
@@ -141,6 +149,21 @@ mod tests {
             *"1"
         );
         assert_eq!(std::fs::read(&shim.file).unwrap(), SHIM);
+    }
+
+    #[test]
+    fn the_file_is_whole_while_it_is_written_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = Shim::write(folder.path()).unwrap().file;
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| (0..50).for_each(|_| drop(Shim::write(folder.path()).unwrap())));
+            }
+            for _ in 0..1000 {
+                assert_eq!(std::fs::read(&file).unwrap(), SHIM);
+            }
+        });
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]
