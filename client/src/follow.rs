@@ -273,7 +273,7 @@ impl Follower<'_> {
                         }
                     }
                     Ok(Some(wire::JobEvent { event: Some(Event::Notice(notice)) })) => {
-                        self.progress.aside(|| say(&notice.sentence));
+                        self.progress.remark(&notice.sentence);
                     }
                     Ok(Some(wire::JobEvent { event: Some(Event::Again(_)) })) => {
                         input_task.abort_all();
@@ -394,7 +394,7 @@ impl Follower<'_> {
                 Lost::Still => {}
                 Lost::Replaced { lost, name } => {
                     say(attempts::replaced(self.rm, lost, &name).await);
-                    self.progress = Progress::new();
+                    self.progress = self.progress.anew();
                     self.patience = self.patience.anew();
                     return Ok(None);
                 }

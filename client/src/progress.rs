@@ -1,6 +1,7 @@
 //! What the user sees while the job is on its way: a line that changes on a terminal, nothing in a
 //! pipe except a wait that lasts.
 
+use std::fmt;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The line.
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
+    quiet: bool,
     began: Instant,
     /// What is waited for, and since when; empty: nothing.
     waiting: String,
@@ -24,8 +26,8 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn new() -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
+    pub(crate) fn new(quiet: bool) -> Self {
+        let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
             let bar = ProgressBar::new_spinner();
             bar.set_draw_target(ProgressDrawTarget::stderr());
             if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
@@ -36,11 +38,17 @@ impl Progress {
         });
         Self {
             bar,
+            quiet,
             began: Instant::now(),
             waiting: String::new(),
             since: Instant::now(),
             said: String::new(),
         }
+    }
+
+    /// The same for a job that begins anew.
+    pub(crate) fn anew(&self) -> Self {
+        Self::new(self.quiet)
     }
 
     /// Since the command began to report.
@@ -57,6 +65,9 @@ impl Progress {
 
     /// What the job waits for, in the cluster's own words.
     pub(crate) fn wait(&mut self, reason: &str) {
+        if self.quiet {
+            return;
+        }
         let reason = essence(reason);
         if let Some(bar) = &self.bar {
             bar.set_message(format!("waiting: {reason}"));
@@ -93,6 +104,11 @@ impl Progress {
         }
     }
 
+    /// Something that is good to know and no error.
+    pub(crate) fn remark(&self, sentence: impl fmt::Display) {
+        self.beside().remark(sentence);
+    }
+
     /// Takes the line away while `speak` writes something that stays.
     pub(crate) fn aside(&self, speak: impl FnOnce()) {
         self.beside().aside(speak);
@@ -100,7 +116,10 @@ impl Progress {
 
     /// For somebody else who has something to say.
     pub(crate) fn beside(&self) -> Aside {
-        Aside(self.bar.clone())
+        Aside {
+            bar: self.bar.clone(),
+            quiet: self.quiet,
+        }
     }
 
     /// Takes the line away.
@@ -113,14 +132,24 @@ impl Progress {
 }
 
 /// Speaks beside the line that somebody else shows.
-pub(crate) struct Aside(Option<ProgressBar>);
+pub(crate) struct Aside {
+    bar: Option<ProgressBar>,
+    quiet: bool,
+}
 
 impl Aside {
     /// As [`Progress::aside`]; also when the line has been taken away for good since.
     pub(crate) fn aside(&self, speak: impl FnOnce()) {
-        match &self.0 {
+        match &self.bar {
             Some(bar) if !bar.is_finished() => bar.suspend(speak),
             Some(_) | None => speak(),
+        }
+    }
+
+    /// As [`Progress::remark`].
+    pub(crate) fn remark(&self, sentence: impl fmt::Display) {
+        if !self.quiet {
+            self.aside(|| say(sentence));
         }
     }
 }

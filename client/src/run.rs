@@ -84,7 +84,9 @@ fn usage(error: &clap::Error) -> ExitCode {
 }
 
 async fn run(mut given: Arguments, started_us: i64) -> Result<u8, Failure> {
-    given.notes.iter().for_each(say);
+    if !given.reporting.quiet {
+        given.notes.iter().for_each(say);
+    }
     let signals = Signals::listen();
     let signals = signals
         .map_err(|error| Failure::new(Exit::Lost, format!("cannot listen to signals: {error}")))?;
@@ -190,12 +192,15 @@ async fn job(
             ControlFlow::Break(signal) => return Ok(Ended::unsubmitted(signal)),
         },
     };
+    let quiet = given.reporting.quiet;
     let resolved = Resolved::new(given, cluster)?;
-    resolved.notes.iter().for_each(say);
+    if !quiet {
+        resolved.notes.iter().for_each(say);
+    }
     resolved.layout.prepare()?;
     own.program.clone_from(&resolved.program);
     own.processes = resolved.wanted.processes.get();
-    let mut progress = Progress::new();
+    let mut progress = Progress::new(quiet);
     progress.show("staging the program");
     let ready = async {
         // Both ask other servers: the ResourceManager, the file system.
@@ -215,7 +220,7 @@ async fn job(
     };
     if let Some(reason) = &checked.chosen {
         let mode = checked.demand.mode;
-        progress.aside(|| say(format!("-r auto: {mode}, because {reason}")));
+        progress.remark(format_args!("-r auto: {mode}, because {reason}"));
     }
     let keys = Keys::generate()?;
     let place = match resolved.deploy_mode {

@@ -24,7 +24,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::failure::{Failure, say};
+use crate::failure::Failure;
 use crate::follow::{Ended, Follower, chain, judge, patiently, reason};
 use crate::keys::Keys;
 use crate::kill::kill;
@@ -202,7 +202,7 @@ async fn explain_waiting(rm: &ApplicationClient, id: ApplicationId, aside: Aside
     if let (Ok(own), Ok(all)) = tokio::join!(rm.report(&id), rm.applications(&running))
         && let Some(sentence) = in_the_way(&own, &all)
     {
-        aside.aside(|| say(sentence));
+        aside.remark(sentence);
     }
     pending().await
 }

@@ -123,6 +123,20 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_quiet_job_says_nothing_of_its_own() {
+        let folder = folder();
+        // Three times the cores that the nodes have.
+        let processes = (std::thread::available_parallelism().unwrap().get() * 6).to_string();
+        for (option, silent) in [("--quiet", true), ("-launcher=fork", false)] {
+            let mut command = gerbil_run(folder.path());
+            command.args(["--local=2", option, "-n", &processes, "true"]);
+            let output = output(command).await;
+            assert!(output.status.success(), "{output:?}");
+            assert_eq!(text(&output.stderr).is_empty(), silent, "{output:?}");
+        }
+    }
+
+    #[tokio::test]
     async fn exit_codes_and_sentences_are_those_of_a_cluster() {
         let folder = folder();
         let mut command = gerbil_run(folder.path());

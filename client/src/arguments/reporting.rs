@@ -31,6 +31,11 @@ pub(crate) struct Reporting {
     #[arg(long)]
     pub timing: bool,
 
+    /// Say nothing that is not an error: not where the job runs degraded, what it waits for, and which
+    /// options have no effect here
+    #[arg(long)]
+    pub quiet: bool,
+
     /// Run many jobs: each line of FILE is the command line of one (# begins a comment); a table at
     /// the end, the exit code is the highest of all
     #[arg(long, value_name = "FILE")]

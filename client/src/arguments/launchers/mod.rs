@@ -50,7 +50,6 @@ const UNITS: &str = "-bind-to UNIT:N and -map-by say which processors a process 
 const NO_DAEMONS: &str =
     "there are no daemons; the launchers' logs are their containers' (yarn logs)";
 const OPEN_MPIS_OWN: &str = "it steers parts of Open MPI that are not used here";
-const SAID_ONLY_OF_FAILURES: &str = "nothing is said of a job that succeeds";
 const ALWAYS_SHIPPED: &str = "the program is always brought to the nodes";
 const AS_IT_COMES: &str = "output is shown as it comes";
 const LAUNCH_NODE: &str = "the launch node is no node of the job; --exclude leaves nodes out";
@@ -60,7 +59,7 @@ const CORES: &str = "-c means processes to Open MPI and cores of a process to Sl
     --vcores-per-proc for the other";
 const NODES: &str = "-N means processes per node to Open MPI and nodes to Slurm; write -ppn for the one, --nodes for \
     the other";
-const QUIET: &str = "-q means silence to Open MPI, which is the rule here, and a quality of service to Slurm; write --queue \
+const QUIET: &str = "-q means silence to Open MPI and a quality of service to Slurm; write --quiet, or --queue \
     for the queue";
 const SHARED: &str = "the program is always brought to the nodes, and nodes are shared";
 

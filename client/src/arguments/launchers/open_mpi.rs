@@ -3,7 +3,7 @@
 use super::meaning::Meaning::{File, Is, Means, Ours, Refused, Same};
 use super::{
     ALWAYS_SHIPPED, AS_IT_COMES, CORES, LAUNCH_NODE, NO_DAEMONS, NODES, OPEN_MPIS_OWN, QUIET, Row,
-    SAID_ONLY_OF_FAILURES, SHARED, UNITS, nothing, row,
+    SHARED, UNITS, nothing, row,
 };
 
 const FAULTS: &str =
@@ -95,7 +95,7 @@ pub(super) const ROWS: &[Row] = &[
         nothing(0, "YARN decides as which user containers run"),
     ),
     row("q", Refused(QUIET)),
-    row("quiet", nothing(0, SAID_ONLY_OF_FAILURES)),
+    row("quiet", Same),
     row("version", Same),
     row("V", Same),
     row("nolocal", nothing(0, LAUNCH_NODE)),

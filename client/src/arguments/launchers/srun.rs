@@ -2,8 +2,7 @@
 
 use super::meaning::Meaning::{Is, LabelOrList, Ours, Refused, Same};
 use super::{
-    ALWAYS_SHIPPED, AS_IT_COMES, BY_PROCESS, CORES, NODES, QUIET, Row, SAID_ONLY_OF_FAILURES,
-    SHARED, UNITS, nothing, row,
+    ALWAYS_SHIPPED, AS_IT_COMES, BY_PROCESS, CORES, NODES, QUIET, Row, SHARED, UNITS, nothing, row,
 };
 
 const CLUSTERS: &str = "the cluster is the one that HADOOP_CONF_DIR names";
@@ -144,7 +143,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row("u", nothing(0, AS_IT_COMES)),
     row("unbuffered", nothing(0, AS_IT_COMES)),
-    row("Q", nothing(0, SAID_ONLY_OF_FAILURES)),
+    row("Q", Is("quiet")),
     row("bcast", nothing(0, ALWAYS_SHIPPED)),
     row("test-only", Is("dry-run")),
     row(
@@ -168,7 +167,7 @@ pub(super) const ROWS: &[Row] = &[
     row("s", nothing(0, SHARED)),
     row("oversubscribe", Same),
     row("share", nothing(0, SHARED)),
-    row("quiet", nothing(0, SAID_ONLY_OF_FAILURES)),
+    row("quiet", Same),
     row("v", Is("explain")),
     row("verbose", Is("explain")),
     row("V", Same),
