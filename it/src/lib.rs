@@ -49,6 +49,7 @@ pub mod java;
 pub mod load;
 pub mod loopback;
 pub mod mpi;
+pub mod mpich_suite;
 pub mod process;
 pub mod resource_manager;
 pub mod results;
