@@ -153,6 +153,7 @@ impl Appmaster {
             binding: Some(description.binding.into()),
             gpus_per_process: description.gpus_per_process,
             universe_size: self.universe_size(&seats),
+            terminal: description.terminal.as_ref().map(Into::into),
             host: String::new(),
             node: 0,
             run,

@@ -212,6 +212,10 @@ impl Appmaster {
                     .await;
                 Vec::new()
             }
+            News::ClientResized(size) => {
+                self.order_all(&ToLauncher::WindowSize(size)).await;
+                Vec::new()
+            }
             News::ClientKill(reason) => self.step(Event::KillRequested(reason)),
             News::ClientLeft => {
                 self.client = Client::Gone;

@@ -64,6 +64,8 @@ pub(crate) enum News {
     },
     /// It sent a signal for the ranks.
     ClientSignal(i32),
+    /// Its terminal has another size.
+    ClientResized(wire::WindowSize),
     /// It wants the job ended.
     ClientKill(KillReason),
     /// The link of the client that follows broke or ended.

@@ -9,6 +9,7 @@ use job::wire::clients_client::ClientsClient;
 use job::wire::job_event::Event;
 use proto_hadoop::yarn::{ApplicationReport, FinalApplicationStatus, YarnApplicationState};
 use proto_hadoop::{AppAttemptId, ApplicationClient, ApplicationId, CallError};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
@@ -19,7 +20,7 @@ use tonic::transport::Channel;
 use crate::attempts::{self, Attempts, Lost};
 use crate::explained::Sink;
 use crate::failure::{Failure, say};
-use crate::interrupt::{Asked, Signals};
+use crate::interrupt::{self, Asked, SIGTSTP, Signals};
 use crate::keys::Keys;
 use crate::kill::kill;
 use crate::link::dial;
@@ -28,6 +29,7 @@ use crate::patience::Patience;
 use crate::preflight::unavailable;
 use crate::progress::Progress;
 use crate::streams::{self, OutputEnd, Source};
+use crate::terminal::{self, Raw};
 
 /// Between two looks at the application: soon after the submit, and when it lasts.
 const SOON: Duration = Duration::from_millis(25);
@@ -38,6 +40,8 @@ const SOON_ENDS: Duration = Duration::from_secs(3);
 const RM_PATIENCE: Duration = Duration::from_secs(120);
 /// Between two thoughts of how long something has lasted.
 const REMIND: Duration = Duration::from_secs(1);
+/// For an order to leave before this process stops.
+const LAST_ORDER: Duration = Duration::from_millis(100);
 /// For the thread that writes, when the connection has broken.
 const OUTPUT_PATIENCE: Duration = Duration::from_secs(10);
 /// For the ResourceManager to take the verdict from the ApplicationMaster.
@@ -82,6 +86,8 @@ pub(crate) struct Follower<'a> {
     pub input: Source,
     /// Which of them is followed.
     pub attempts: Attempts,
+    /// Rank 0 has our terminal.
+    pub terminal: bool,
     /// Where the ApplicationMaster's reasons go.
     pub explain: Option<Sink>,
 }
@@ -250,6 +256,11 @@ impl Follower<'_> {
         let mut input_task = JoinSet::new();
         input_task.spawn(streams::input(client.clone(), self.input.clone()));
 
+        let mut resized = match self.terminal {
+            true => signal(SignalKind::window_change()).ok(),
+            false => None,
+        };
+        let mut raw = self.terminal.then(Raw::enter).flatten();
         let mut verdict: Option<wire::Verdict> = None;
         let mut signalled: Option<u8> = None;
         let mut output_end = None;
@@ -302,10 +313,24 @@ impl Follower<'_> {
                     }
                 }
                 () = sleep(REMIND) => self.progress.remind(),
+                () = changed(&mut resized) => {
+                    if let Some(size) = terminal::size() {
+                        order(&orders, Order::WindowSize(size)).await;
+                    }
+                }
                 asked = self.signals.next() => match asked {
                     Asked::Forward(number) => {
                         let signal = wire::Signal { signal: i32::from(number) };
                         order(&orders, Order::Signal(signal)).await;
+                    }
+                    Asked::Pause => {
+                        let signal = wire::Signal { signal: i32::from(SIGTSTP) };
+                        order(&orders, Order::Signal(signal)).await;
+                        self.progress.clear();
+                        sleep(LAST_ORDER).await;
+                        let was_raw = raw.take().is_some();
+                        interrupt::pause();
+                        raw = was_raw.then(Raw::enter).flatten();
                     }
                     Asked::End(number) if signalled.is_some() || verdict.is_some() => {
                         return self.interrupted(number).await.map(Followed::Ended);
@@ -320,6 +345,7 @@ impl Follower<'_> {
             }
         };
         input_task.abort_all();
+        drop(raw);
         if verdict.is_none() {
             // What has arrived is still shown before YARN is asked.
             let last = timeout(OUTPUT_PATIENCE, output_task.join_next()).await;
@@ -533,6 +559,14 @@ async fn attach(address: &str, keys: &Keys) -> anyhow::Result<Attached> {
         events,
         output,
     })
+}
+
+/// Until the window of our terminal has another size; for ever where that is of no interest.
+async fn changed(resized: &mut Option<Signal>) {
+    match resized {
+        Some(resized) => drop(resized.recv().await),
+        None => std::future::pending().await,
+    }
 }
 
 async fn kill_order(orders: &mpsc::Sender<wire::ClientOrder>, reason: wire::kill::Reason) {

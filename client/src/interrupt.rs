@@ -1,6 +1,8 @@
 //! Signals to this command: those that end a run in order, and those that are the program's.
 
-use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal as Number, sigaction};
+use nix::sys::signal::{
+    SaFlags, SigAction, SigHandler, SigSet, Signal as Number, raise, sigaction,
+};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// What a signal asks for.
@@ -10,13 +12,16 @@ pub(crate) enum Asked {
     End(u8),
     /// Hand this signal to every rank.
     Forward(u8),
+    /// Stop with all ranks, as the shell's Ctrl-Z asks, until somebody lets us go on.
+    Pause,
 }
 
 /// The signals that are listened to.
 pub(crate) struct Signals {
     /// What was ignored when we started stays so: `nohup`, or a job in the background of a script.
     ending: [(u8, Option<Signal>); 3],
-    forwarded: [(u8, Option<Signal>); 2],
+    forwarded: [(u8, Option<Signal>); 3],
+    pause: (u8, Option<Signal>),
 }
 
 /// Linux's numbers.
@@ -25,6 +30,8 @@ const SIGINT: u8 = 2;
 const SIGUSR1: u8 = 10;
 const SIGUSR2: u8 = 12;
 const SIGTERM: u8 = 15;
+pub(crate) const SIGCONT: u8 = 18;
+pub(crate) const SIGTSTP: u8 = 20;
 
 impl Signals {
     pub(crate) fn listen() -> std::io::Result<Self> {
@@ -40,31 +47,43 @@ impl Signals {
             forwarded: [
                 (SIGUSR1, unless_ignored(Number::SIGUSR1)?),
                 (SIGUSR2, unless_ignored(Number::SIGUSR2)?),
+                (SIGCONT, unless_ignored(Number::SIGCONT)?),
             ],
+            pause: (SIGTSTP, unless_ignored(Number::SIGTSTP)?),
         })
     }
 
     /// The next one.
     pub(crate) async fn next(&mut self) -> Asked {
         let [interrupt, terminate, hangup] = &mut self.ending;
-        let [first, second] = &mut self.forwarded;
+        let [first, second, third] = &mut self.forwarded;
         tokio::select! {
             number = one(interrupt) => Asked::End(number),
             number = one(terminate) => Asked::End(number),
             number = one(hangup) => Asked::End(number),
             number = one(first) => Asked::Forward(number),
             number = one(second) => Asked::Forward(number),
+            number = one(third) => Asked::Forward(number),
+            _ = one(&mut self.pause) => Asked::Pause,
         }
     }
 
     /// The next one that ends the run; before ranks exist there is nobody to forward others to.
     pub(crate) async fn ending(&mut self) -> u8 {
         loop {
-            if let Asked::End(number) = self.next().await {
-                return number;
+            match self.next().await {
+                Asked::End(number) => return number,
+                Asked::Pause => pause(),
+                Asked::Forward(_) => {}
             }
         }
     }
+}
+
+/// Stops this process. It goes on behind this call, with a SIGCONT to hear of.
+pub(crate) fn pause() {
+    // Nobody can keep a process from stopping itself.
+    let _stopped = raise(Number::SIGSTOP).is_ok();
 }
 
 async fn one((number, signal): &mut (u8, Option<Signal>)) -> u8 {

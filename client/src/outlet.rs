@@ -4,11 +4,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use job::exit::Exit;
 use job::wire::{OutputChunk, Stream};
+use tokio::runtime::Handle;
 
 use crate::failure::Failure;
+use crate::kept::{Folder, Kept};
 use crate::label::Labels;
 use crate::pattern::{Pattern, Subject};
 use crate::streams::write_whole;
@@ -25,6 +28,8 @@ pub(crate) struct Layout {
     pub files: [Option<Pattern>; 2],
     /// A folder that keeps a copy.
     pub copy: Option<PathBuf>,
+    /// A folder of HDFS that keeps one.
+    pub kept: Option<Arc<Folder>>,
     /// The one rank whose output counts.
     pub only: Option<u32>,
 }
@@ -65,6 +70,7 @@ pub(crate) struct Outlet<O, E> {
     files: Files,
     /// Which run of the program is shown.
     run: u32,
+    kept: Option<Kept>,
 }
 
 impl<O: Write, E: Write> Outlet<O, E> {
@@ -77,7 +83,17 @@ impl<O: Write, E: Write> Outlet<O, E> {
             labels: Labels::default(),
             files: Files::default(),
             run: 0,
+            kept: None,
         }
+    }
+
+    /// Opens the folder of HDFS that keeps a copy, if there is one; `runtime` speaks to it.
+    pub(crate) fn keep(&mut self, runtime: Handle) -> io::Result<()> {
+        let folder = self.layout.kept.clone();
+        self.kept = folder
+            .map(|folder| Kept::new(folder, runtime))
+            .transpose()?;
+        Ok(())
     }
 
     pub(crate) fn take(&mut self, chunk: OutputChunk) -> io::Result<()> {
@@ -112,6 +128,7 @@ impl<O: Write, E: Write> Outlet<O, E> {
             self.flush()?;
             self.labels = Labels::default();
             self.files = Files::default();
+            self.kept = self.kept.take().map(Kept::anew).transpose()?;
         }
         self.run = run;
         Ok(())
@@ -119,7 +136,8 @@ impl<O: Write, E: Write> Outlet<O, E> {
 
     /// What is still held of unfinished lines.
     pub(crate) fn finish(mut self) -> io::Result<()> {
-        self.flush()
+        self.flush()?;
+        self.kept.map_or(Ok(()), Kept::finish)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -139,12 +157,11 @@ impl<O: Write, E: Write> Outlet<O, E> {
             return Ok(());
         }
         if let Some(folder) = &self.layout.copy {
-            let suffix = match stream {
-                Stream::Stdout => "out",
-                Stream::Stderr => "err",
-            };
-            self.files
-                .write(&folder.join(format!("rank-{rank}.{suffix}")), data)?;
+            let path = folder.join(name_of(rank, stream));
+            self.files.write(&path, data)?;
+        }
+        if let Some(kept) = &mut self.kept {
+            kept.add(rank, stream, data)?;
         }
         let [out, err] = &self.layout.files;
         let pattern = match stream {
@@ -164,6 +181,15 @@ impl<O: Write, E: Write> Outlet<O, E> {
             (None, Stream::Stderr) => write_whole(&mut self.stderr, data),
         }
     }
+}
+
+/// The name of a rank's file among the copies.
+pub(crate) fn name_of(rank: u32, stream: Stream) -> String {
+    let suffix = match stream {
+        Stream::Stdout => "out",
+        Stream::Stderr => "err",
+    };
+    format!("rank-{rank}.{suffix}")
 }
 
 fn subject(origins: &BTreeMap<u32, (String, u32)>, rank: u32) -> Subject<'_> {

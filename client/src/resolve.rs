@@ -3,18 +3,22 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use job::exit::Exit;
 use proto_hadoop::conf::{Configuration, ResourceManagers};
 
-use crate::arguments::{Arguments, DeployMode, Input, Placement, Shipped};
+use crate::arguments::{Arguments, CopyTo, DeployMode, Input, Placement, Shipped};
 use crate::data::Data;
 use crate::environment;
 use crate::failure::Failure;
 use crate::history;
+use crate::kept::Folder;
 use crate::outlet::Layout;
 use crate::pattern::Pattern;
+use crate::stage::root::{self, Root};
+use crate::terminal;
 use crate::wanted::Wanted;
 
 /// The cluster, as Hadoop's settings on this machine describe it.
@@ -38,6 +42,8 @@ pub(crate) struct Resolved {
     pub layout: Layout,
     /// What rank 0 reads.
     pub input: Input,
+    /// Rank 0 has a terminal.
+    pub terminal: Option<job::Terminal>,
     /// Which processors a process may run on.
     pub binding: job::Binding,
     /// GPUs of a process; `None`: nothing is said of them.
@@ -121,6 +127,26 @@ impl Cluster {
         })
     }
 
+    /// A folder of HDFS that keeps output.
+    fn folder(&self, url: &str) -> Result<Folder, Failure> {
+        let files = self.configuration.files().first();
+        let conf_dir = files.and_then(|file| file.parent());
+        let conf_dir = conf_dir.map(|folder| folder.display().to_string());
+        let hadoop = |key: &str| self.configuration.get(key).ok().flatten();
+        let root = root::resolve(Some(url), &self.user, &hadoop, conf_dir.as_deref());
+        match root.map_err(|error| Failure::new(error.exit(), error))? {
+            Root::Hdfs(root) => Ok(Folder {
+                root,
+                user: self.user.clone(),
+                conf_dir,
+            }),
+            Root::Shared(path) => Err(Failure::new(
+                Exit::Usage,
+                format!("--output {url}: {path} is no folder of HDFS"),
+            )),
+        }
+    }
+
     /// A number among the settings.
     fn number(&self, key: &str, default: u64) -> Result<u64, Failure> {
         let value = self.configuration.get(key);
@@ -177,15 +203,22 @@ impl Resolved {
             .name
             .unwrap_or_else(|| short.to_string_lossy().into_owned());
         let streams = given.streams;
+        let (copy, kept) = match streams.output {
+            None => (None, None),
+            Some(CopyTo::Here(folder)) => (Some(folder), None),
+            Some(CopyTo::Hdfs(url)) => (None, Some(Arc::new(cluster.folder(&url)?))),
+        };
         let layout = Layout {
             label: match streams.label {
                 true => Some(Pattern::label()),
                 false => streams.prepend_pattern,
             },
             files: [streams.outfile_pattern, streams.errfile_pattern],
-            copy: streams.output,
-            only: streams.output_from,
+            copy,
+            kept,
+            only: streams.output_from.or(streams.pty.then_some(0)),
         };
+        let terminal = streams.pty.then(terminal::described);
         let input = streams.input.unwrap_or_default();
         if let Input::File(path) = &input
             && let Err(error) = std::fs::File::open(path)
@@ -238,6 +271,7 @@ impl Resolved {
             communication_share,
             layout,
             input,
+            terminal,
             binding: given.bind.resolved(),
             data: Data::new(&given.data, cluster)?,
             gpus_per_process: given.bind.gpus_per_proc.and_then(|gpus| gpus.0),

@@ -198,6 +198,11 @@ async fn job(
         resolved.notes.iter().for_each(say);
     }
     resolved.layout.prepare()?;
+    if let Some(kept) = &resolved.layout.kept {
+        kept.prepare()
+            .await
+            .map_err(|error| Failure::new(error.exit(), error))?;
+    }
     own.program.clone_from(&resolved.program);
     own.processes = resolved.wanted.processes.get();
     let mut progress = Progress::new(quiet);
@@ -242,6 +247,7 @@ async fn job(
         layout: resolved.layout.clone(),
         input: Source::new(resolved.input.clone()),
         attempts: Attempts::new(&resolved),
+        terminal: resolved.terminal.is_some(),
     };
     match place {
         None => follower.follow().await,

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use job::wire;
 use job::wire::clients_client::ClientsClient;
+use tokio::runtime::Handle;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
@@ -45,8 +46,9 @@ pub(crate) enum OutputEnd {
 pub(crate) async fn output(mut chunks: Streaming<wire::OutputChunk>, layout: Layout) -> OutputEnd {
     let (sender, receiver) = mpsc::channel(OUTPUT_QUEUE);
     let (done, written) = oneshot::channel();
+    let runtime = Handle::current();
     let writer = thread::Builder::new().name("output".into()).spawn(move || {
-        let _awaited = done.send(write(receiver, layout)).is_ok();
+        let _awaited = done.send(write(receiver, layout, runtime)).is_ok();
     });
     if let Err(error) = writer {
         return OutputEnd::Unwritable(error);
@@ -72,8 +74,13 @@ pub(crate) async fn output(mut chunks: Streaming<wire::OutputChunk>, layout: Lay
 }
 
 /// The writing thread.
-fn write(mut chunks: mpsc::Receiver<wire::OutputChunk>, layout: Layout) -> std::io::Result<()> {
+fn write(
+    mut chunks: mpsc::Receiver<wire::OutputChunk>,
+    layout: Layout,
+    runtime: Handle,
+) -> std::io::Result<()> {
     let mut outlet = Outlet::new(layout, std::io::stdout().lock(), std::io::stderr());
+    outlet.keep(runtime)?;
     while let Some(chunk) = chunks.blocking_recv() {
         outlet.take(chunk)?;
     }

@@ -213,6 +213,7 @@ fn describe(
         am_ports: resolved.am_ports,
         interface: resolved.interface.clone(),
         input: resolved.input != Input::None,
+        terminal: resolved.terminal.clone(),
         am_expiry_ms: resolved.am_expiry_ms,
     }
 }

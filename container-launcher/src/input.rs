@@ -10,7 +10,13 @@ use crate::say;
 
 /// Asks for the input and writes it until its end, or until the rank does not read any more. The
 /// rank then reads the end of its input. A rank that reads slowly holds the stream back.
-pub(crate) async fn feed(mut client: LaunchersClient<Channel>, mut pipe: pipe::Sender) {
+///
+/// `end` is written at the end of the input: where the rank has a terminal, closing it says nothing.
+pub(crate) async fn feed(
+    mut client: LaunchersClient<Channel>,
+    mut pipe: pipe::Sender,
+    end: &'static [u8],
+) {
     let mut chunks = match client.input(InputRequest {}).await {
         Ok(answer) => answer.into_inner(),
         Err(status) => {
@@ -26,7 +32,11 @@ pub(crate) async fn feed(mut client: LaunchersClient<Channel>, mut pipe: pipe::S
                     return;
                 }
             }
-            Ok(None) => return,
+            Ok(None) => {
+                // The rank may be gone.
+                drop(pipe.write_all(end).await);
+                return;
+            }
             Err(status) => {
                 say(&format!("standard input broke off: {}", status.message()));
                 return;

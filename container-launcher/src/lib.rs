@@ -45,6 +45,7 @@ mod samples;
 mod seat;
 mod spawn;
 mod sweep;
+mod terminal;
 mod warden;
 mod yielding;
 

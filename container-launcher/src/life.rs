@@ -325,6 +325,11 @@ impl Life<'_> {
                     self.nursery.signal(None, signal).await;
                 }
             }
+            Order::WindowSize(size) => {
+                if let Some(running) = self.groups.get(&0) {
+                    running.ranks.resize(size);
+                }
+            }
             Order::Stop(Stop { grace_ms }) => {
                 let at = Instant::now() + Duration::from_millis(u64::from(grace_ms));
                 self.stop_at = Some(self.stop_at.map_or(at, |earlier| earlier.min(at)));

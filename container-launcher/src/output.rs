@@ -38,6 +38,8 @@ pub(crate) struct Pump {
     pub(crate) chunks: mpsc::Sender<OutputChunk>,
     /// Where the rank runs; goes with the first chunk.
     pub(crate) origin: Option<Origin>,
+    /// Somebody waits for each letter: nothing is held back until the end of its line.
+    pub(crate) live: bool,
     /// What goes before all that the rank writes.
     pub(crate) before: Vec<u8>,
     /// Which run of the program this is.
@@ -65,11 +67,11 @@ impl Pump {
             tokio::select! {
                 read = read_some(&mut self.pipe, &mut held) => match read {
                     Ok(1..) => {
-                        if let Some(chunk) = cut(&mut held) {
+                        if let Some(chunk) = cut(&mut held, self.live) {
                             self.send(chunk).await;
                         }
                     }
-                    // A pipe has no errors to wait out.
+                    // A pipe has no errors to wait out, and a terminal ends with one.
                     Ok(0) | Err(_) => break,
                 },
                 () = tokio::time::sleep(UNFINISHED_MAX), if !held.is_empty() => {
@@ -98,7 +100,7 @@ impl Pump {
                 Ok(read @ 1..) => {
                     left = left.saturating_sub(read);
                     held.extend_from_slice(piece.get(..read).unwrap_or_default());
-                    if let Some(chunk) = cut(held) {
+                    if let Some(chunk) = cut(held, self.live) {
                         self.send(chunk).await;
                     }
                 }
@@ -152,8 +154,12 @@ async fn read_some(pipe: &mut pipe::Receiver, held: &mut Vec<u8>) -> std::io::Re
     pipe.take(limit).read_buf(held).await
 }
 
-/// Takes what can be sent off the front: all whole lines, or a full chunk of one line.
-fn cut(held: &mut Vec<u8>) -> Option<Vec<u8>> {
+/// Takes what can be sent off the front: all whole lines, or a full chunk of one line; all there is of
+/// what is `live`.
+fn cut(held: &mut Vec<u8>, live: bool) -> Option<Vec<u8>> {
+    if live {
+        return (!held.is_empty()).then(|| std::mem::take(held));
+    }
     match held.iter().rposition(|&byte| byte == b'\n') {
         Some(last) => {
             let rest = held.split_off(last.saturating_add(1));
@@ -171,11 +177,16 @@ mod tests {
     #[test]
     fn chunks_end_at_the_last_newline() {
         let mut held = b"one\ntwo\nthr".to_vec();
-        assert_eq!(cut(&mut held).as_deref(), Some(&b"one\ntwo\n"[..]));
+        assert_eq!(cut(&mut held, false).as_deref(), Some(&b"one\ntwo\n"[..]));
         assert_eq!(held, b"thr");
-        assert_eq!(cut(&mut held), None);
+        assert_eq!(cut(&mut held, false), None);
         held = vec![b'x'; CHUNK_MAX];
-        assert_eq!(cut(&mut held).map(|chunk| chunk.len()), Some(CHUNK_MAX));
+        assert_eq!(
+            cut(&mut held, false).map(|chunk| chunk.len()),
+            Some(CHUNK_MAX)
+        );
         assert!(held.is_empty());
+        assert_eq!(cut(&mut b"$ ".to_vec(), true).as_deref(), Some(&b"$ "[..]));
+        assert_eq!(cut(&mut Vec::new(), true), None);
     }
 }

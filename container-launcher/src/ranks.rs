@@ -11,7 +11,7 @@ use std::time::Duration;
 use job::exit::End;
 use job::wire::launcher_event::Event;
 use job::wire::launchers_client::LaunchersClient;
-use job::wire::{OutOfMemory, PmiStage, Program, RankEnded, Share, Stream};
+use job::wire::{OutOfMemory, PmiStage, Program, RankEnded, Share, Stream, Terminal, WindowSize};
 use pmi::{NodeServer, Stage};
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
@@ -30,7 +30,8 @@ use crate::output::{self, Origin, Pump};
 use crate::pmi_socket::{self, Heard};
 use crate::program::Run;
 use crate::say;
-use crate::spawn::Plan;
+use crate::spawn::{Plan, Streams};
+use crate::terminal;
 use crate::yielding::{self, Shim};
 
 /// After a rank's end its last PMI lines are waited for, so that an abort is told before the end;
@@ -40,13 +41,22 @@ const LAST_WORDS_MAX: Duration = Duration::from_millis(500);
 /// The launcher's ends of a rank's pipes and socket.
 struct Ends {
     rank: u32,
-    stdin: Option<PipeWriter>,
-    stdout: PipeReader,
-    stderr: PipeReader,
+    outer: Outer,
     pmi: UnixStream,
     waits: Option<PathBuf>,
     /// What its standard error begins with.
     before: Vec<u8>,
+}
+
+/// Where a rank's input comes from and its output goes.
+enum Outer {
+    Pipes {
+        stdin: Option<PipeWriter>,
+        stdout: PipeReader,
+        stderr: PipeReader,
+    },
+    /// What it writes is all of one stream.
+    Terminal(OwnedFd),
 }
 
 /// What is known of one rank.
@@ -71,6 +81,8 @@ pub(crate) struct Ranks {
     /// Number of their group's rank 0.
     first: u32,
     ranks: BTreeMap<u32, Rank>,
+    /// That of rank 0.
+    terminal: Option<OwnedFd>,
 }
 
 /// Forks the ranks of a share, which are called by their numbers in the job; `first` is that of their
@@ -119,15 +131,12 @@ pub(crate) async fn fork(
     });
     for (local_rank, (rank, program, environment, args)) in programs.enumerate() {
         let pmi_rank = rank.saturating_sub(first);
-        let (rank_stdin, stdin) = if rank == 0 && share.input {
-            let (reader, writer) = std::io::pipe()?;
-            (Some(reader), Some(writer))
-        } else {
-            (None, None)
+        let terminal = share.terminal.as_ref().filter(|_| rank == 0);
+        let (streams, outer) = match terminal {
+            Some(terminal) => on_terminal(terminal)?,
+            None => on_pipes(rank == 0 && share.input)?,
         };
         let waits = shim.as_ref().map(|shim| shim.waits(rank));
-        let (stdout, rank_stdout) = std::io::pipe()?;
-        let (stderr, rank_stderr) = std::io::pipe()?;
         let (pmi, rank_pmi) = UnixStream::pair()?;
         let processors = sets
             .get(local_rank.checked_rem(sets.len()).unwrap_or(0))
@@ -139,6 +148,8 @@ pub(crate) async fn fork(
         let before = binding.report.then(told).unwrap_or_default();
         let mut own = environment::of_rank(pmi_rank, local_rank, program);
         let given = |name: &str| program.environment.iter().any(|pair| pair.key == name);
+        let kind = terminal.map(|terminal| ("TERM".to_owned(), terminal.name.clone()));
+        own.extend(kind.filter(|(name, _)| !given(name)));
         own.extend(gpus.next().flatten().filter(|(name, _)| !given(name)));
         let plan = Plan {
             rank,
@@ -151,17 +162,13 @@ pub(crate) async fn fork(
             own,
             waits: waits.clone(),
             processors,
-            stdin: rank_stdin,
-            stdout: rank_stdout,
-            stderr: rank_stderr,
+            streams,
             pmi: rank_pmi,
         };
         nursery.spawn(plan).await?;
         ends.push(Ends {
             rank,
-            stdin,
-            stdout,
-            stderr,
+            outer,
             pmi,
             waits,
             before,
@@ -178,6 +185,34 @@ pub(crate) async fn fork(
         origin,
         run: share.run,
     })
+}
+
+fn on_pipes(input: bool) -> std::io::Result<(Streams, Outer)> {
+    let (rank_stdin, stdin) = match input {
+        true => {
+            let (reader, writer) = std::io::pipe()?;
+            (Some(reader), Some(writer))
+        }
+        false => (None, None),
+    };
+    let (stdout, rank_stdout) = std::io::pipe()?;
+    let (stderr, rank_stderr) = std::io::pipe()?;
+    let streams = Streams::Pipes {
+        stdin: rank_stdin,
+        stdout: rank_stdout,
+        stderr: rank_stderr,
+    };
+    let outer = Outer::Pipes {
+        stdin,
+        stdout,
+        stderr,
+    };
+    Ok((streams, outer))
+}
+
+fn on_terminal(terminal: &Terminal) -> std::io::Result<(Streams, Outer)> {
+    let (own, ranks) = terminal::open(terminal.size.unwrap_or_default())?;
+    Ok((Streams::Terminal(ranks), Outer::Terminal(own)))
 }
 
 /// How a program is called: as its first argument shows it, short where it starts beside its file.
@@ -227,17 +262,39 @@ impl Forked {
         let (chunks, queued) = mpsc::channel(output::QUEUE);
         tasks.spawn(output::carry(client.clone(), queued));
         let mut ranks = BTreeMap::new();
+        let mut terminal = None;
         for ends in self.ends {
             let rank = ends.rank;
             let gone = CancellationToken::new();
-            for (stream, pipe, before) in [
-                (Stream::Stdout, OwnedFd::from(ends.stdout), Vec::new()),
-                (Stream::Stderr, OwnedFd::from(ends.stderr), ends.before),
-            ] {
+            let (input, outputs, live) = match ends.outer {
+                Outer::Pipes {
+                    stdin,
+                    stdout,
+                    stderr,
+                } => {
+                    let outputs = vec![
+                        (Stream::Stdout, OwnedFd::from(stdout), Vec::new()),
+                        (Stream::Stderr, OwnedFd::from(stderr), ends.before),
+                    ];
+                    let stdin = stdin.map(|stdin| pipe::Sender::from_owned_fd(stdin.into()));
+                    (stdin.transpose()?, outputs, false)
+                }
+                Outer::Terminal(own) => {
+                    let input = pipe::Sender::from_owned_fd_unchecked(own.try_clone()?)?;
+                    let output = (Stream::Stdout, own.try_clone()?, ends.before);
+                    terminal = Some(own);
+                    (Some(input), vec![output], true)
+                }
+            };
+            for (stream, pipe, before) in outputs {
                 let pump = Pump {
                     rank,
                     stream,
-                    pipe: pipe::Receiver::from_owned_fd(pipe)?,
+                    pipe: match live {
+                        true => pipe::Receiver::from_owned_fd_unchecked(pipe)?,
+                        false => pipe::Receiver::from_owned_fd(pipe)?,
+                    },
+                    live,
                     chunks: chunks.clone(),
                     ended: gone.clone(),
                     origin: Some(self.origin.clone()),
@@ -246,9 +303,9 @@ impl Forked {
                 };
                 tasks.spawn(pump.run());
             }
-            if let Some(stdin) = ends.stdin {
-                let pipe = pipe::Sender::from_owned_fd(stdin.into())?;
-                tasks.spawn(input::feed(client.clone(), pipe));
+            if let Some(pipe) = input {
+                let end = if live { terminal::END_OF_INPUT } else { &[] };
+                tasks.spawn(input::feed(client.clone(), pipe, end));
             }
             ends.pmi.set_nonblocking(true)?;
             let (from, to) = tokio::net::UnixStream::from_std(ends.pmi)?.into_split();
@@ -273,11 +330,19 @@ impl Forked {
             kills: self.kills,
             first: self.first,
             ranks,
+            terminal,
         })
     }
 }
 
 impl Ranks {
+    /// The terminal that rank 0 may have here has another size.
+    pub(crate) fn resize(&self, size: WindowSize) {
+        if let Some(terminal) = &self.terminal {
+            terminal::resize(terminal, size);
+        }
+    }
+
     /// Queues an answer. False: the rank does not read its answers.
     pub(crate) fn reply(&self, rank: u32, line: String) -> bool {
         match self.ranks.get(&rank) {

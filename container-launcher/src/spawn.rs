@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{PipeReader, PipeWriter};
-use std::os::fd::{AsRawFd as _, RawFd};
+use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
-use nix::unistd::{Pid, getppid};
+use nix::unistd::{Pid, getppid, setsid};
 
 use crate::yielding::WAITS_VARIABLE;
 
@@ -43,11 +43,20 @@ pub(crate) struct Plan {
     pub(crate) waits: Option<PathBuf>,
     /// The processors that it may run on; none: all of the container's.
     pub(crate) processors: Option<CpuSet>,
-    /// None: `/dev/null`.
-    pub(crate) stdin: Option<PipeReader>,
-    pub(crate) stdout: PipeWriter,
-    pub(crate) stderr: PipeWriter,
+    pub(crate) streams: Streams,
     pub(crate) pmi: UnixStream,
+}
+
+/// What a rank reads and writes.
+pub(crate) enum Streams {
+    Pipes {
+        /// None: `/dev/null`.
+        stdin: Option<PipeReader>,
+        stdout: PipeWriter,
+        stderr: PipeWriter,
+    },
+    /// Its own end of a terminal, which is then the one of its session.
+    Terminal(OwnedFd),
 }
 
 /// Starts it, in a process group of its own, from the thread whose end is to kill it.
@@ -65,18 +74,31 @@ pub(crate) fn spawn(plan: Plan) -> std::io::Result<Pid> {
         .envs(plan.own)
         .env("PMI_FD", pmi_fd.to_string())
         .env("PMI_RANK", plan.pmi_rank.to_string())
-        .env("MPI_LOCALRANKID", plan.local_rank.to_string())
-        .stdin(plan.stdin.map_or_else(Stdio::null, Stdio::from))
-        .stdout(plan.stdout)
-        .stderr(plan.stderr)
-        .process_group(0);
+        .env("MPI_LOCALRANKID", plan.local_rank.to_string());
+    let terminal = matches!(plan.streams, Streams::Terminal(_));
+    match plan.streams {
+        Streams::Pipes {
+            stdin,
+            stdout,
+            stderr,
+        } => command
+            .stdin(stdin.map_or_else(Stdio::null, Stdio::from))
+            .stdout(stdout)
+            .stderr(stderr)
+            .process_group(0),
+        // Whoever begins a session begins a process group with it.
+        Streams::Terminal(end) => command
+            .stdin(end.try_clone()?)
+            .stdout(end.try_clone()?)
+            .stderr(end),
+    };
     if let Some(folder) = &plan.folder {
         command.current_dir(folder);
     }
     if let Some(file) = &plan.waits {
         command.env(WAITS_VARIABLE, file);
     }
-    before_exec(&mut command, pmi_fd, Pid::this(), plan.processors);
+    before_exec(&mut command, pmi_fd, Pid::this(), plan.processors, terminal);
     // The rank's end of the socket stays open here until the rank has its own.
     let child = command.spawn()?;
     drop(plan.pmi);
@@ -87,7 +109,13 @@ pub(crate) fn spawn(plan: Plan) -> std::io::Result<Pid> {
     unsafe_code,
     reason = "what a rank inherits is set between fork and exec"
 )]
-fn before_exec(command: &mut Command, pmi_fd: RawFd, launcher: Pid, processors: Option<CpuSet>) {
+fn before_exec(
+    command: &mut Command,
+    pmi_fd: RawFd,
+    launcher: Pid,
+    processors: Option<CpuSet>,
+    terminal: bool,
+) {
     // SAFETY: the closure runs in the forked child, where only async-signal-safe calls are allowed:
     // it makes system calls alone and allocates nothing. `pmi_fd` is open: `spawn` holds it until
     // after the exec, and the child has a copy of every descriptor.
@@ -97,6 +125,11 @@ fn before_exec(command: &mut Command, pmi_fd: RawFd, launcher: Pid, processors: 
             // A launcher that died before the line above leaves the child without that signal.
             if getppid() != launcher {
                 return Err(Errno::ESRCH.into());
+            }
+            if terminal {
+                setsid()?;
+                // Standard input is the terminal; it has no session yet.
+                Errno::result(libc::ioctl(0, libc::TIOCSCTTY, 0))?;
             }
             if let Some(processors) = &processors {
                 sched_setaffinity(Pid::from_raw(0), processors)?;

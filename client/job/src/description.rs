@@ -89,6 +89,8 @@ pub struct Description {
     pub interface: Option<String>,
     /// Standard input of the client goes to rank 0.
     pub input: bool,
+    /// Rank 0 has a terminal; `None`: pipes.
+    pub terminal: Option<Terminal>,
     /// The RM takes an AM for dead after this silence, ms.
     pub am_expiry_ms: u64,
 }
@@ -165,6 +167,29 @@ impl From<Yielding> for wire::Yielding {
             Yielding::Auto => Self::Auto,
             Yielding::Always => Self::Always,
             Yielding::Never => Self::Never,
+        }
+    }
+}
+
+/// The client's terminal, for rank 0.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Terminal {
+    /// Lines of its window.
+    pub rows: u32,
+    /// Characters in a line.
+    pub columns: u32,
+    /// What it is, as the variable TERM says it.
+    pub name: String,
+}
+
+impl From<&Terminal> for wire::Terminal {
+    fn from(terminal: &Terminal) -> Self {
+        Self {
+            size: Some(wire::WindowSize {
+                rows: terminal.rows,
+                columns: terminal.columns,
+            }),
+            name: terminal.name.clone(),
         }
     }
 }

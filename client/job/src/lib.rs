@@ -22,7 +22,7 @@ pub mod secrets;
 pub mod wire;
 
 pub use description::{
-    BindUnit, Binding, Description, Program, Seat, Staged, StagedKind, Universe, Yielding,
+    BindUnit, Binding, Description, Program, Seat, Staged, StagedKind, Terminal, Universe, Yielding,
 };
 pub use role::Role;
 

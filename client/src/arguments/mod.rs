@@ -43,7 +43,7 @@ use program::Further;
 pub(crate) use program::{Environment, Program, Start};
 pub(crate) use ranks::{RankBy, RankMap};
 pub(crate) use reporting::Reporting;
-pub(crate) use streams::{Input, StreamArguments};
+pub(crate) use streams::{CopyTo, Input, StreamArguments};
 
 mod local;
 

@@ -29,9 +29,15 @@ pub(crate) struct StreamArguments {
     #[arg(long, visible_alias = "errfile", value_name = "PATTERN", value_parser = Pattern::parse)]
     pub errfile_pattern: Option<Pattern>,
 
-    /// Keep a copy of all output in files of this folder, rank-R.out and rank-R.err
+    /// Keep a copy of all output in files of this folder, rank-R.out and rank-R.err: a folder here, or one
+    /// of HDFS, as in hdfs://host:port/folder or hdfs:///folder
     #[arg(long, value_name = "FOLDER", value_parser = folder)]
-    pub output: Option<PathBuf>,
+    pub output: Option<CopyTo>,
+
+    /// Give rank 0 this terminal, as srun does: its input and output are a terminal of the size of ours,
+    /// and every key goes to it, Ctrl-C too. Of the other ranks nothing is shown
+    #[arg(long, conflicts_with = "input")]
+    pub pty: bool,
 
     /// Show the output of this rank alone
     #[arg(long, value_name = "RANK")]
@@ -40,6 +46,15 @@ pub(crate) struct StreamArguments {
     /// What rank 0 reads: a file here, or none; otherwise standard input
     #[arg(long, value_name = "FILE", visible_alias = "stdin", value_parser = input)]
     pub input: Option<Input>,
+}
+
+/// A folder that keeps a copy of all output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum CopyTo {
+    /// Of this machine.
+    Here(PathBuf),
+    /// Of HDFS; its URL.
+    Hdfs(String),
 }
 
 /// What rank 0 reads as its standard input.
@@ -54,7 +69,7 @@ pub(crate) enum Input {
     File(PathBuf),
 }
 
-fn folder(text: &str) -> Result<PathBuf, String> {
+fn folder(text: &str) -> Result<CopyTo, String> {
     if text.contains('%') {
         return Err(format!(
             "{text}: this names a folder that keeps a copy; files by a pattern are -outfile-pattern \
@@ -62,12 +77,13 @@ fn folder(text: &str) -> Result<PathBuf, String> {
         ));
     }
     match text.split_once("://") {
-        Some(("file", path)) => Ok(path.into()),
+        Some(("file", path)) => Ok(CopyTo::Here(path.into())),
+        Some(("hdfs" | "viewfs", _)) => Ok(CopyTo::Hdfs(text.to_owned())),
         Some((scheme, _)) => Err(format!(
-            "{text}: {scheme}: folders cannot be written; name one here, and copy it afterwards"
+            "{text}: {scheme}: folders cannot be written; name one here or of hdfs:"
         )),
         None if text.is_empty() => Err("a folder wants a name".into()),
-        None => Ok(text.into()),
+        None => Ok(CopyTo::Here(text.into())),
     }
 }
 
@@ -98,10 +114,12 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_goes_to_a_folder_here() {
-        assert_eq!(folder("out"), Ok("out".into()));
-        assert_eq!(folder("file:///tmp/x"), Ok("/tmp/x".into()));
+    fn a_copy_goes_to_a_folder() {
+        let here = |path: &str| Ok(CopyTo::Here(path.into()));
+        assert_eq!(folder("out"), here("out"));
+        assert_eq!(folder("file:///tmp/x"), here("/tmp/x"));
+        assert_eq!(folder("hdfs:///x"), Ok(CopyTo::Hdfs("hdfs:///x".into())));
         assert!(folder("out.%t").unwrap_err().contains("-outfile-pattern"));
-        assert!(folder("hdfs:///x").unwrap_err().contains("hdfs"));
+        assert!(folder("s3://x").unwrap_err().contains("hdfs"));
     }
 }

@@ -22,16 +22,18 @@ use job::report::{Phases, Report};
 use serde::Deserialize;
 use tokio::sync::broadcast;
 use tokio::task::{JoinSet, spawn_blocking};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::arguments::{Arguments, Reporting};
 use crate::failure::{Failure, say};
-use crate::interrupt::{Asked, Signals};
+use crate::interrupt::{Asked, SIGTSTP, Signals, pause};
 use crate::report::{self, Destination};
 use crate::timing;
 use child::{LAST_LINES, Order};
 use lines::Job;
 
+/// For the jobs to take a signal before this process stops.
+const FORWARDED: std::time::Duration = std::time::Duration::from_millis(100);
 /// Signals that a job has not taken yet; more than a person types.
 const ORDERS: usize = 16;
 /// What ends a command whose output nobody reads.
@@ -150,6 +152,11 @@ async fn all(
             Some(Ok(Ok(ended))) = running.join_next() => done.push(ended),
             asked = signals.next() => match asked {
                 Asked::Forward(number) => order(&orders, Order::Forward(number)),
+                Asked::Pause => {
+                    order(&orders, Order::Forward(SIGTSTP));
+                    sleep(FORWARDED).await;
+                    pause();
+                }
                 Asked::End(number) => {
                     if ending.replace(number).is_none() {
                         say("ending all jobs; once more to end them at once");

@@ -121,10 +121,7 @@ pub(super) const ROWS: &[Row] = &[
         "overcommit",
         nothing(0, "it is the default; -o false forbids it"),
     ),
-    row(
-        "pty",
-        Refused("--pty: the processes have no terminal; standard input reaches rank 0 as it is"),
-    ),
+    row("pty", Same),
     row(
         "prolog",
         Refused("nothing is run beside the program; let a script start it"),

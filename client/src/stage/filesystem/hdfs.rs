@@ -3,6 +3,8 @@
 //! That crate retries by itself, some things for ever, so every call has a deadline here. What a
 //! NameNode answers is told apart by the class of its exception.
 
+mod growing;
+
 use std::fmt::Display;
 use std::time::Duration;
 
@@ -15,6 +17,8 @@ use tokio::time::timeout;
 use super::{ANSWER, FileSystem, MARK, PIECE, Published, Status};
 use crate::stage::error::StageError;
 use crate::stage::root::HdfsRoot;
+
+pub use growing::Growing;
 
 /// Other users need not see what is staged: YARN fetches it in the user's name.
 const FOLDER_MODE: u32 = 0o700;

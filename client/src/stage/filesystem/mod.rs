@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::mpsc::Receiver;
 
-pub use hdfs::Hdfs;
+pub use hdfs::{Growing, Hdfs};
 pub use shared::Shared;
 
 use super::error::StageError;
