@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::console::Console;
+use crate::handing::Handing;
 use crate::news::{News, NewsSender, tell};
 use crate::peers::{Admitted, same_build};
 
@@ -34,7 +35,7 @@ pub(crate) struct ClientService {
 #[tonic::async_trait]
 impl Clients for ClientService {
     type AttachStream = ReceiverStream<Result<wire::JobEvent, Status>>;
-    type OutputStream = ReceiverStream<Result<wire::OutputChunk, Status>>;
+    type OutputStream = Handing;
 
     async fn attach(
         &self,
@@ -79,23 +80,17 @@ impl Clients for ClientService {
         request: Request<wire::OutputRequest>,
     ) -> Result<Response<Self::OutputStream>, Status> {
         self.admitted.check(&request)?;
-        let Some(mut chunks) = self.console.take_output() else {
+        let Some(chunks) = self.console.take_output() else {
             return Err(Status::failed_precondition(
                 "another client takes the output",
             ));
         };
-        let (to_client, outgoing) = mpsc::channel(1);
-        let (console, news) = (Arc::clone(&self.console), self.news.clone());
-        self.tasks.spawn(async move {
-            while let Some(chunk) = chunks.recv().await {
-                if to_client.send(Ok(chunk)).await.is_err() {
-                    break;
-                }
-            }
-            console.handed_over();
-            let _heard = news.send(News::OutputHandedOver).await.is_ok();
-        });
-        Ok(Response::new(ReceiverStream::new(outgoing)))
+        Ok(Response::new(Handing {
+            chunks,
+            console: Arc::clone(&self.console),
+            news: self.news.clone(),
+            tasks: self.tasks.clone(),
+        }))
     }
 
     async fn input(

@@ -11,7 +11,7 @@ use job::wire;
 use tokio::sync::mpsc;
 
 /// Chunks of output under way inside the AM: with [`job::CHUNK_MAX`] at most 1 MiB.
-const OUTPUT_QUEUE: usize = 64;
+const OUTPUT_QUEUE: usize = 16;
 /// Chunks of input under way inside the AM.
 const INPUT_QUEUE: usize = 4;
 

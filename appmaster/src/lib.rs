@@ -35,6 +35,7 @@ mod containers;
 mod explain;
 mod finish;
 mod follow;
+mod handing;
 mod handshake;
 mod holders;
 mod launchers;

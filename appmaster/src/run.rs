@@ -70,6 +70,7 @@ pub async fn serve(seat: Seat, place: Place, ending: CancellationToken) -> Resul
             tasks: tasks.clone(),
             leaving: leaving.clone(),
         },
+        description.processes,
     )?;
 
     let rm =

@@ -37,8 +37,14 @@ pub(crate) struct Doors {
     pub leaving: CancellationToken,
 }
 
-/// Serves launchers and client on `listener` until `doors.leaving`.
-pub(crate) fn start(listener: TcpListener, keys: &Keys, doors: &Doors) -> Result<()> {
+/// Serves launchers and client on `listener` until `doors.leaving`. Launchers are no more than the
+/// `processes` of the job.
+pub(crate) fn start(
+    listener: TcpListener,
+    keys: &Keys,
+    doors: &Doors,
+    processes: u32,
+) -> Result<()> {
     let tls = handshake::acceptor(keys)?;
     let launchers = LaunchersServer::new(LauncherService {
         admitted: Admitted::new(&keys.launcher_certificate, "launchers")?,
@@ -56,12 +62,14 @@ pub(crate) fn start(listener: TcpListener, keys: &Keys, doors: &Doors) -> Result
         tasks: doors.tasks.clone(),
     });
     let (known, incoming) = mpsc::channel(KNOWN_QUEUE);
+    let window = link::stream_window(processes);
     let serving = Server::builder()
         .max_concurrent_streams(Some(CALLS_MAX))
         .http2_keepalive_interval(Some(link::KEEPALIVE_INTERVAL))
         .http2_keepalive_timeout(Some(link::KEEPALIVE_TIMEOUT))
-        .initial_stream_window_size(link::STREAM_WINDOW)
-        .initial_connection_window_size(link::CONNECTION_WINDOW)
+        .max_frame_size(link::FRAME_MAX)
+        .initial_stream_window_size(window)
+        .initial_connection_window_size(link::connection_window(window))
         .add_service(launchers)
         .add_service(clients)
         .serve_with_incoming_shutdown(

@@ -13,8 +13,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rustc-env=GERBIL_WIRE={:016x}", hasher.finish());
     let descriptors = protox::compile(["gerbil.proto"], ["proto"])?;
     tonic_prost_build::configure()
-        .bytes(".gerbil.FenceDone.puts")
         .codec_path("crate::codec::Frugal")
+        // What one barrier brings is shared by all launchers' orders; what the ranks print is handed on.
+        .bytes(".gerbil.FenceDone.puts")
+        .bytes(".gerbil.OutputChunk.data")
+        .bytes(".gerbil.InputChunk.data")
         .compile_fds(descriptors)?;
     Ok(())
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use job::wire::Stream;
 
 /// Bytes of a line that stay together.
-const LINE_MAX: usize = 16 * 1024;
+const LINE_MAX: usize = job::CHUNK_MAX;
 /// Bytes that are held for all ranks together.
 const HELD_MAX: usize = 16 * 1024 * 1024;
 

@@ -32,8 +32,9 @@ pub(crate) async fn dial(address: &str, keys: &Keys) -> Result<ClientsClient<Cha
         .http2_keep_alive_interval(link::KEEPALIVE_INTERVAL)
         .keep_alive_timeout(link::KEEPALIVE_TIMEOUT)
         .keep_alive_while_idle(true)
+        .max_frame_size(link::FRAME_MAX)
         .initial_stream_window_size(link::STREAM_WINDOW)
-        .initial_connection_window_size(link::CONNECTION_WINDOW);
+        .initial_connection_window_size(link::connection_window(link::STREAM_WINDOW));
     let client = ClientsClient::new(endpoint.connect().await?);
     Ok(client.max_decoding_message_size(link::MESSAGE_MAX))
 }

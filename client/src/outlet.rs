@@ -245,7 +245,7 @@ mod tests {
         OutputChunk {
             rank,
             stream: stream.into(),
-            data: text.as_bytes().to_vec(),
+            data: text.as_bytes().to_vec().into(),
             host: host.into(),
             node: rank / 2,
             run: 1,

@@ -219,7 +219,7 @@ fn read(from: &mut impl Read, sender: &mpsc::Sender<wire::InputChunk>, once: boo
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             Err(_unreadable) => return,
         };
-        let data = buffer[..length].to_vec();
+        let data = bytes::Bytes::copy_from_slice(&buffer[..length]);
         if sender
             .blocking_send(wire::InputChunk { data, once })
             .is_err()

@@ -72,8 +72,9 @@ fn endpoint(place: &Place) -> Result<Endpoint, tonic::transport::Error> {
             .tls_config(tls)?
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_nodelay(true)
+            .max_frame_size(link::FRAME_MAX)
             .initial_stream_window_size(link::STREAM_WINDOW)
-            .initial_connection_window_size(link::CONNECTION_WINDOW)
+            .initial_connection_window_size(link::connection_window(link::STREAM_WINDOW))
             .http2_keep_alive_interval(link::KEEPALIVE_INTERVAL)
             .keep_alive_timeout(link::KEEPALIVE_TIMEOUT)
             .keep_alive_while_idle(true),

@@ -116,7 +116,7 @@ impl Pump {
         let chunk = OutputChunk {
             rank: self.rank,
             stream: self.stream.into(),
-            data,
+            data: data.into(),
             node: origin.as_ref().map_or(0, |origin| origin.node),
             host: origin.map(|origin| origin.host).unwrap_or_default(),
             run: self.run,

@@ -134,7 +134,7 @@ async fn input_reaches_rank_0_and_ends() {
     .await;
     assert_eq!(link.ended().await.rank, 1, "its input is empty");
     for _ in 0..640 {
-        let data = vec![b'x'; 16 * 1024];
+        let data = vec![b'x'; 16 * 1024].into();
         am.input
             .send(Ok(InputChunk { data, once: false }))
             .await
@@ -159,7 +159,7 @@ async fn a_rank_may_close_its_input() {
     .await;
     let chunk = |text: &str| {
         Ok(InputChunk {
-            data: text.as_bytes().to_vec(),
+            data: text.as_bytes().to_vec().into(),
             once: false,
         })
     };

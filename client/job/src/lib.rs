@@ -29,8 +29,6 @@ pub use role::Role;
 /// Names this build: the version and a digest of the wire schema.
 pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("GERBIL_WIRE"));
 
-/// Longest piece of output or input in one message, bytes.
-///
-/// A quarter of [`link::STREAM_WINDOW`]: a few are under way at once, and a torn line is
-/// rare.
-pub const CHUNK_MAX: usize = 16 * 1024;
+/// Longest piece of output or input in one message, bytes: what a pipe holds. Lines up to this length
+/// stay whole.
+pub const CHUNK_MAX: usize = 64 * 1024;

@@ -7,10 +7,32 @@
 
 use std::time::Duration;
 
-/// Window of one stream, bytes: four pieces of [`crate::CHUNK_MAX`] under way.
-pub const STREAM_WINDOW: u32 = 64 * 1024;
-/// Window of a connection, bytes: it has three streams at most, of which two carry bulk data.
-pub const CONNECTION_WINDOW: u32 = 1024 * 1024;
+/// Window of one stream, bytes, where one peer sends: several pieces of [`crate::CHUNK_MAX`] are under
+/// way, so that no side waits for the other's turn on the processor.
+pub const STREAM_WINDOW: u32 = 1024 * 1024;
+/// The least, where many send: one piece.
+const STREAM_WINDOW_MIN: u32 = 64 * 1024;
+/// What the windows of all senders may hold together, bytes, until there are so many that each has the
+/// least.
+const ALL_WINDOWS: u32 = 32 * 1024 * 1024;
+
+/// Largest frame, bytes: a piece of output in one, and so in few calls of the kernel.
+pub const FRAME_MAX: u32 = 128 * 1024;
+
+/// Window of one stream, bytes, where so many peers may send at once to one that must not grow.
+#[must_use]
+pub fn stream_window(senders: u32) -> u32 {
+    let share = ALL_WINDOWS / senders.max(1);
+    share.clamp(STREAM_WINDOW_MIN, STREAM_WINDOW)
+}
+
+/// Window of a connection, bytes, whose streams have windows of `stream`: it has three at most, of which
+/// two carry bulk data.
+#[must_use]
+pub const fn connection_window(stream: u32) -> u32 {
+    stream.saturating_mul(4)
+}
+
 /// Largest message, bytes: the values of one barrier of a large job, `pmi::EXCHANGE_MAX`, and half
 /// as much again for what the encoding adds.
 pub const MESSAGE_MAX: usize = 96 * 1024 * 1024;
@@ -18,3 +40,17 @@ pub const MESSAGE_MAX: usize = 96 * 1024 * 1024;
 pub const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 /// A ping not answered for so long: the other side is lost.
 pub const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_senders_share_what_there_is() {
+        assert_eq!(stream_window(0), STREAM_WINDOW);
+        assert_eq!(stream_window(32), STREAM_WINDOW);
+        assert_eq!(stream_window(64), STREAM_WINDOW / 2);
+        assert_eq!(stream_window(1_000_000), STREAM_WINDOW_MIN);
+        assert!(connection_window(STREAM_WINDOW) > 3 * STREAM_WINDOW);
+    }
+}

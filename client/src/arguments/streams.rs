@@ -11,7 +11,8 @@ use crate::pattern::Pattern;
 #[command(next_help_heading = "Input and output")]
 pub(crate) struct StreamArguments {
     /// Begin every line of output with the rank that wrote it; also -l before the program, and
-    /// -prepend-rank
+    /// -prepend-rank. With and without it, lines of up to 64 KiB stay whole and those of one rank in their
+    /// order; a longer line is cut. A line without an end is shown after a fifth of a second, with a label when it ends
     #[arg(long, visible_alias = "prepend-rank")]
     pub label: bool,
 

@@ -180,7 +180,7 @@ impl Appmaster {
                 .tls_config(tls)
                 .unwrap()
                 .initial_stream_window_size(link::STREAM_WINDOW)
-                .initial_connection_window_size(link::CONNECTION_WINDOW)
+                .initial_connection_window_size(link::connection_window(link::STREAM_WINDOW))
                 .serve_with_incoming(
                     LaunchersServer::new(service).max_decoding_message_size(link::MESSAGE_MAX),
                     TcpIncoming::from(inner).with_nodelay(Some(true)),

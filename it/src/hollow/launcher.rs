@@ -177,7 +177,7 @@ impl Place {
                 .connect_timeout(DIAL)
                 .tcp_nodelay(true)
                 .initial_stream_window_size(link::STREAM_WINDOW)
-                .initial_connection_window_size(link::CONNECTION_WINDOW)
+                .initial_connection_window_size(link::connection_window(link::STREAM_WINDOW))
                 .http2_keep_alive_interval(link::KEEPALIVE_INTERVAL)
                 .keep_alive_timeout(link::KEEPALIVE_TIMEOUT)
                 .keep_alive_while_idle(true),
