@@ -48,6 +48,7 @@ pub mod hollow;
 pub mod java;
 pub mod load;
 pub mod loopback;
+pub mod memory;
 pub mod mpi;
 pub mod mpich_suite;
 pub mod process;

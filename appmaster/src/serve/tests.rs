@@ -52,7 +52,7 @@ impl Port {
             tasks: TaskTracker::new(),
             leaving: CancellationToken::new(),
         };
-        start(listener, &keys.appmaster, &doors).unwrap();
+        start(listener, &keys.appmaster, &doors, 4).unwrap();
         Self {
             keys,
             address,

@@ -1,0 +1,186 @@
+//! How fast a rank's standard output comes through, and what it costs in memory.
+//!
+//! One rank writes a gigabyte of lines, in turn under `gerbil-run` on a real cluster and under stock
+//! Hydra's `mpiexec`; both write into a pipe that is read as fast as it can be. What counts is the
+//! time from the first byte to the last: how long a job takes to start is another question. Then the
+//! same with a reader that stands still for a while. The resident memory of client, ApplicationMaster
+//! and launcher is looked at all the while.
+
+use std::io::{Read, Write as _};
+use std::path::Path;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use it::memory::Resident;
+use it::process::{self, Streams};
+use it::{Cluster, Mpich, gerbil, mpi};
+
+const USAGE: &str = "usage: streams [ROUNDS [MIB]]";
+const ROUNDS: usize = 5;
+const MIB: usize = 1024;
+/// Between two looks at the memory.
+const LOOK: Duration = Duration::from_millis(50);
+/// For which the slow reader does not read.
+const STILL: Duration = Duration::from_secs(10);
+const BYTES_PER_MIB: usize = 1 << 20;
+
+/// One run: its throughput and what it held.
+struct Flow {
+    mib_per_second: f64,
+    resident: Resident,
+}
+
+#[expect(clippy::print_stderr, reason = "a command says on stderr why it ends")]
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("streams: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
+    let number = |place: usize, default: usize| match std::env::args().nth(place) {
+        None => Ok(default),
+        Some(text) => match text.parse() {
+            Ok(number @ 1..) => Ok(number),
+            _ => bail!("{text}: not a number\n{USAGE}"),
+        },
+    };
+    let (rounds, mib) = (number(1, ROUNDS)?, number(2, MIB)?);
+    gerbil::binary()?;
+    let folder = tempfile::tempdir()?;
+    let program = mpi::plain_program("stream", folder.path())?;
+    let mpich = Mpich::install()?;
+    let cluster = Cluster::builder().nodes(1).start()?;
+    let ours = || -> Result<Command> {
+        let line = [
+            "-n".into(),
+            "1".into(),
+            program.clone().into(),
+            mib.to_string().into(),
+        ];
+        gerbil::command::<std::ffi::OsString>(&cluster.conf_dir(), line)
+    };
+    let theirs = || {
+        let mut command = Command::new(mpich.mpiexec());
+        command.args(["-n", "1"]).arg(&program).arg(mib.to_string());
+        command
+    };
+    // Files come to the node once.
+    flow(ours()?, cluster.folder(), mib, Duration::ZERO)?;
+    let mut stdout = std::io::stdout();
+    writeln!(
+        stdout,
+        "{mib} MiB of standard output from one rank, MiB/s\n{:>8} {:>8} {:>8}",
+        "gerbil", "hydra", "ratio"
+    )?;
+    let (mut of_ours, mut of_theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    let mut flowing = Resident::default();
+    for _ in 0..rounds {
+        let one = flow(ours()?, cluster.folder(), mib, Duration::ZERO)?;
+        let other = flow(theirs(), cluster.folder(), mib, Duration::ZERO)?;
+        let ratio = one.mib_per_second / other.mib_per_second;
+        writeln!(
+            stdout,
+            "{:>8.0} {:>8.0} {ratio:>8.2}",
+            one.mib_per_second, other.mib_per_second
+        )?;
+        of_ours.push(one.mib_per_second);
+        of_theirs.push(other.mib_per_second);
+        ratios.push(ratio);
+        for (role, kib) in one.resident.0 {
+            let most = flowing.0.entry(role).or_default();
+            *most = kib.max(*most);
+        }
+    }
+    writeln!(
+        stdout,
+        "{:>8.0} {:>8.0} {:>8.2} median",
+        median(&mut of_ours),
+        median(&mut of_theirs),
+        median(&mut ratios)
+    )?;
+    let still = flow(ours()?, cluster.folder(), mib, STILL)?;
+    for (when, resident) in [
+        ("while it flows", flowing),
+        ("with a reader that stood still", still.resident),
+    ] {
+        let shown: Vec<String> = resident
+            .0
+            .iter()
+            .map(|(role, kib)| format!("{role} {:.1}", *kib as f64 / 1024.0))
+            .collect();
+        writeln!(stdout, "most resident {when}, MiB: {}", shown.join(", "))?;
+    }
+    Ok(())
+}
+
+/// Runs `command` and reads all that it writes, after a pause of `still` behind the first bytes.
+fn flow(command: Command, folder: &Path, mib: usize, still: Duration) -> Result<Flow> {
+    let streams = Streams {
+        stdin: Stdio::null(),
+        stdout: Stdio::piped(),
+        stderr: Stdio::inherit(),
+    };
+    let mut child = process::spawn(&command, streams)?;
+    let read = read(&mut child, folder, still);
+    if read.is_err() {
+        process::destroy(&mut child)?;
+    }
+    let (bytes, span, resident) = read?;
+    let status = child.wait()?;
+    ensure!(status.success(), "{command:?}: {status}");
+    let wanted = mib * BYTES_PER_MIB;
+    ensure!(bytes == wanted, "{bytes} of {wanted} bytes came");
+    Ok(Flow {
+        mib_per_second: (bytes as f64 / BYTES_PER_MIB as f64) / span.as_secs_f64(),
+        resident,
+    })
+}
+
+fn read(child: &mut Child, folder: &Path, still: Duration) -> Result<(usize, Duration, Resident)> {
+    let pid = child.id();
+    let mut pipe = child.stdout.take().context("no pipe")?;
+    let (over, resident) = (AtomicBool::new(false), Mutex::new(Resident::default()));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                if let Ok(mut resident) = resident.lock() {
+                    resident.look(pid, folder);
+                }
+                std::thread::park_timeout(LOOK);
+            }
+        });
+        let read = drain(&mut pipe, still);
+        over.store(true, Ordering::Relaxed);
+        read
+    })
+    .map(|(bytes, span)| (bytes, span, resident.into_inner().unwrap_or_default()))
+}
+
+/// How many bytes came, and in which time.
+fn drain(pipe: &mut impl Read, still: Duration) -> Result<(usize, Duration)> {
+    let mut buffer = vec![0; 1 << 18];
+    let mut bytes = pipe.read(&mut buffer)?;
+    let begin = Instant::now();
+    if !still.is_zero() {
+        std::thread::park_timeout(still);
+    }
+    loop {
+        match pipe.read(&mut buffer)? {
+            0 => return Ok((bytes, begin.elapsed())),
+            more => bytes += more,
+        }
+    }
+}
+
+fn median(numbers: &mut [f64]) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    numbers.get(numbers.len() / 2).copied().unwrap_or(f64::NAN)
+}

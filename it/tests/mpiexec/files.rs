@@ -1,0 +1,82 @@
+//! Output in files, and files that are brought along.
+
+use std::fs;
+
+use anyhow::{Result, ensure};
+use it::bed::{Case, Given, text_of};
+
+use crate::hosts;
+
+pub const CASES: &[(&str, Case)] = &[
+    ("files: output by rank and host, and a copy of all", by_rank),
+    ("files: --files and --archives", along),
+];
+
+fn by_rank(given: &Given) -> Result<()> {
+    let folder = given.folder.join("by-rank");
+    let pattern = |name: &str| format!("{}/{name}", folder.display());
+    let script = given.script("both", "echo out $PMI_RANK; echo err $PMI_RANK >&2")?;
+    let hosts = hosts(given);
+    let list = format!("{}:2,{}:1", hosts[1], hosts[0]);
+    let finished = given.succeeds(&[
+        "-hosts",
+        &list,
+        "-outfile-pattern",
+        &pattern("%h/out-%p-%r"),
+        "-errfile-pattern",
+        &pattern("errors"),
+        "--output",
+        &pattern("copy"),
+        &script,
+    ])?;
+    ensure!(finished.stdout_bytes == 0, "{finished:?}");
+    let read = |name: &str| fs::read_to_string(folder.join(name));
+    for (rank, host, node) in [(0, &hosts[1], 0), (1, &hosts[1], 0), (2, &hosts[0], 1)] {
+        let text = read(&format!("{host}/out-{node}-{rank}"))?;
+        ensure!(text == format!("out {rank}\n"), "{text}");
+        let copies =
+            read(&format!("copy/rank-{rank}.out"))? + &read(&format!("copy/rank-{rank}.err"))?;
+        ensure!(copies == format!("out {rank}\nerr {rank}\n"), "{copies}");
+    }
+    let errors = read("errors")?;
+    let mut errors: Vec<&str> = errors.lines().collect();
+    errors.sort_unstable();
+    ensure!(errors == ["err 0", "err 1", "err 2"], "{errors:?}");
+    Ok(())
+}
+
+fn along(given: &Given) -> Result<()> {
+    let file = given.folder.join("words.txt");
+    fs::write(&file, "words\n")?;
+    let other = given.folder.join("others.txt");
+    fs::write(&other, "others\n")?;
+    let folder = given.folder.join("pack");
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join("deep.txt"), "deep\n")?;
+    let mut tar = std::process::Command::new("tar");
+    tar.args(["czf", "pack.tar.gz", "pack"])
+        .current_dir(&given.folder);
+    it::Run::new(tar).finish()?.success("tar")?;
+    let script = given.script(
+        "along",
+        "cat words.txt other.txt; find -L data -name deep.txt | wc -l",
+    )?;
+    let (file, other) = (text_of(&file)?, text_of(&other)?);
+    let archive = text_of(&given.folder.join("pack.tar.gz"))?;
+    let finished = given.succeeds(&[
+        "--files",
+        &format!("{file},{other}#other.txt"),
+        "--archives",
+        &format!("{archive}#data"),
+        "-n",
+        "2",
+        "-ppn",
+        "1",
+        &script,
+    ])?;
+    ensure!(
+        finished.stdout_text().matches("words\nothers\n1\n").count() == 2,
+        "{finished:?}"
+    );
+    Ok(())
+}
