@@ -65,5 +65,5 @@ pub use cluster::{Builder, Cluster, Node};
 pub use command::{Finished, Run};
 pub use daemon::Daemon;
 pub use hadoop::Version;
-pub use mpi::Mpich;
+pub use mpi::{IntelMpi, Mpich};
 pub use shared::Shared;

@@ -12,7 +12,7 @@ use crate::process;
 
 /// The release of MPICH 5 that PyPI carries with compiler wrapper, Hydra and network libraries.
 const RELEASE: &str = "5.0.2";
-/// 20 MB over a slow line.
+/// 70 MB over a slow line.
 const INSTALL_DEADLINE: Duration = Duration::from_secs(600);
 /// One small C file.
 const COMPILE_DEADLINE: Duration = Duration::from_secs(60);
@@ -32,25 +32,7 @@ impl Mpich {
     /// Python with `venv` is missing, or pip failed; its output is in the message.
     pub fn install() -> Result<Self> {
         let folder = Cache::find().entry(&format!("mpich-{RELEASE}"), |half| {
-            let mut venv = Command::new("python3");
-            venv.args(["-m", "venv"]).arg(half);
-            let what = "python3 -m venv (run it/setup, or install python3-venv)";
-            Run::new(venv)
-                .deadline(INSTALL_DEADLINE)
-                .finish()?
-                .success(what)?;
-            let mut pip = Command::new(half.join("bin/python"));
-            pip.args([
-                "-m",
-                "pip",
-                "install",
-                "--quiet",
-                &format!("mpich=={RELEASE}"),
-            ]);
-            Run::new(pip)
-                .deadline(INSTALL_DEADLINE)
-                .finish()?
-                .success("pip install mpich")?;
+            pip(half, &[&format!("mpich=={RELEASE}")])?;
             // The wrapper finds its library beside itself, wherever the folder is moved.
             if half.join("bin/mpicc").is_file() {
                 Ok(())
@@ -123,6 +105,71 @@ impl Mpich {
     pub fn compile(&self, source: &Path, folder: &Path) -> Result<PathBuf> {
         compile(&self.mpicc, source, folder, &[])
     }
+}
+
+/// The release of Intel MPI that PyPI carries with its network libraries: later ones want a package that
+/// is not there.
+const INTEL_RELEASE: &str = "2021.13.1";
+
+/// The libraries of Intel MPI, which programs built with MPICH can use instead of its own.
+#[derive(Debug, Clone)]
+pub struct IntelMpi {
+    folder: PathBuf,
+}
+
+impl IntelMpi {
+    /// Intel MPI from PyPI, in a folder of the cache that nothing else of the machine knows.
+    ///
+    /// # Errors
+    ///
+    /// As [`Mpich::install`].
+    pub fn install() -> Result<Self> {
+        let folder = Cache::find().entry(&format!("impi-{INTEL_RELEASE}"), |half| {
+            pip(half, &["--no-deps", &format!("impi-rt=={INTEL_RELEASE}")])?;
+            if half.join("lib/libmpi.so.12").is_file() {
+                Ok(())
+            } else {
+                bail!("pip succeeded, but there is no libmpi.so.12")
+            }
+        })?;
+        Ok(Self { folder })
+    }
+
+    /// Options of `gerbil-run` with which a program finds these libraries on a node that has them.
+    #[must_use]
+    pub fn options(&self) -> Vec<String> {
+        let folder = self.folder.display();
+        let variables = [
+            format!("LD_LIBRARY_PATH={folder}/lib:{folder}/lib/libfabric"),
+            format!("FI_PROVIDER_PATH={folder}/lib/libfabric/prov"),
+            format!("I_MPI_ROOT={folder}"),
+        ];
+        let mut options = vec!["--no-ship-libs".to_owned()];
+        for variable in variables {
+            options.extend(["-x".to_owned(), variable]);
+        }
+        options
+    }
+}
+
+/// Installs packages into a new environment of Python's in `folder`.
+fn pip(folder: &Path, arguments: &[&str]) -> Result<()> {
+    let mut venv = Command::new("python3");
+    venv.args(["-m", "venv"]).arg(folder);
+    let what = "python3 -m venv (run it/setup, or install python3-venv)";
+    Run::new(venv)
+        .deadline(INSTALL_DEADLINE)
+        .finish()?
+        .success(what)?;
+    let mut pip = Command::new(folder.join("bin/python"));
+    pip.args(["-m", "pip", "install", "--quiet"])
+        .args(arguments);
+    let what = format!("pip install {}", arguments.join(" "));
+    Run::new(pip)
+        .deadline(INSTALL_DEADLINE)
+        .finish()?
+        .success(&what)?;
+    Ok(())
 }
 
 /// Compiles `it/programs/NAME.c`, which uses no MPI, into `folder`.
