@@ -1,0 +1,237 @@
+//! How long a launch takes from containers that are there: `gerbil-run` against stock Hydra.
+//!
+//! Both start the same MPI program with as many ranks on each of four nodes, which are loopback
+//! addresses of this machine; Hydra forks its proxies. Each rank notes the moment it was past `MPI_Init`.
+//! Measured is the time to the last such moment: for Hydra from the start of the command, for
+//! `gerbil-run` from the moment when all launchers were connected, as the job's report tells it. Where
+//! ranks outnumber cores `gerbil-run` makes them yield; a third peer does without that. A round is one
+//! run of each, in turns of who goes first; one round before warms caches.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use it::cluster::Size;
+use it::{Cluster, Mpich, Run, gerbil, wait};
+use job::report::Report;
+
+const USAGE: &str = "usage: against-hydra [ROUNDS] [--ranks N]";
+const NODES: usize = 4;
+const RANKS: usize = 64;
+const ROUNDS: usize = 5;
+/// One run of either.
+const DEADLINE: Duration = Duration::from_secs(300);
+/// The daemons finish their own work after a job.
+const SETTLE: Duration = Duration::from_secs(1);
+/// Of a rank, MiB: as much as the check of virtual memory wants for 16 of them in a container.
+const MEMORY_MIB: u64 = 512;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Peer {
+    Hydra,
+    GerbilRun,
+    GerbilRunBusy,
+}
+
+const PEERS: [Peer; 3] = [Peer::Hydra, Peer::GerbilRun, Peer::GerbilRunBusy];
+
+impl Peer {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Hydra => "mpiexec.hydra",
+            Self::GerbilRun => "gerbil-run",
+            Self::GerbilRunBusy => "gerbil-run --yield never",
+        }
+    }
+}
+
+struct Bench {
+    cluster: Cluster,
+    mpich: Mpich,
+    program: String,
+    ranks: usize,
+    folder: tempfile::TempDir,
+    runs: u32,
+}
+
+#[expect(clippy::print_stderr, reason = "a command says on stderr why it ends")]
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("against-hydra: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
+    let (mut rounds, mut ranks) = (ROUNDS, RANKS);
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let number = match argument.as_str() {
+            "--ranks" => &mut ranks,
+            _ => &mut rounds,
+        };
+        let text = match argument.as_str() {
+            "--ranks" => arguments.next().unwrap_or_default(),
+            _ => argument.clone(),
+        };
+        match text.parse() {
+            Ok(given @ 1..) => *number = given,
+            _ => bail!("{argument} {text}: not a number\n{USAGE}"),
+        }
+    }
+    gerbil::binary()?;
+    let each = ranks.div_ceil(NODES) as u64;
+    let size = Size {
+        // The ApplicationMaster's container is on one of them.
+        memory_mib: each * MEMORY_MIB + 2048,
+        vcores: u32::try_from(each)? + 1,
+    };
+    let folder = tempfile::tempdir()?;
+    let mpich = Mpich::install()?;
+    let program = mpich.program("initialized", folder.path())?;
+    let mut bench = Bench {
+        cluster: Cluster::builder().sizes(&[size; NODES]).start()?,
+        mpich,
+        program: program.display().to_string(),
+        ranks,
+        folder,
+        runs: 0,
+    };
+    let mut stdout = std::io::stdout();
+    bench.round(0)?;
+    let mut all = Vec::new();
+    for number in 0..rounds {
+        let times = bench.round(number)?;
+        let texts = PEERS.iter().zip(times);
+        let texts: Vec<String> = texts
+            .map(|(peer, seconds)| format!("{} {seconds:.2} s", peer.name()))
+            .collect();
+        writeln!(stdout, "round {:2}: {}", number + 1, texts.join(", "))?;
+        all.push(times);
+    }
+    let cores = std::thread::available_parallelism()?.get();
+    writeln!(
+        stdout,
+        "\n{ranks} ranks on {NODES} nodes on one machine of {cores} cores, {rounds} rounds; seconds to the last \
+         rank past MPI_Init, and each round's ratio to mpiexec.hydra; median (min-max)"
+    )?;
+    for (place, peer) in PEERS.iter().enumerate() {
+        let seconds = spread(all.iter().map(|times| times[place]).collect());
+        let ratio = spread(all.iter().map(|times| times[place] / times[0]).collect());
+        writeln!(stdout, "{:26} {seconds:>20} {ratio:>20}", peer.name())?;
+    }
+    Ok(())
+}
+
+/// Of at least one value.
+fn spread(mut values: Vec<f64>) -> String {
+    values.sort_by(f64::total_cmp);
+    let (low, high) = ((values.len() - 1) / 2, values.len() / 2);
+    let median = f64::midpoint(values[low], values[high]);
+    format!(
+        "{median:.2} ({:.2}-{:.2})",
+        values[0],
+        values[values.len() - 1]
+    )
+}
+
+impl Bench {
+    /// One run of each, `first` of them (round the list) going first; in the order of the list.
+    fn round(&mut self, first: usize) -> Result<[f64; 3]> {
+        let mut times = [0.0; 3];
+        for step in 0..PEERS.len() {
+            let place = (first + step) % PEERS.len();
+            times[place] = self.measure(PEERS[place])?;
+        }
+        Ok(times)
+    }
+
+    /// Seconds to the last rank past `MPI_Init`.
+    fn measure(&mut self, peer: Peer) -> Result<f64> {
+        wait::until("every container to end", DEADLINE, || {
+            Ok(self.cluster.container_processes()?.is_empty().then_some(()))
+        })?;
+        wait::pause(SETTLE);
+        self.runs += 1;
+        let stamps = self.folder.path().join(format!("run-{}", self.runs));
+        std::fs::create_dir(&stamps)?;
+        let report = self.folder.path().join("report.json");
+        let command = match peer {
+            Peer::Hydra => self.hydra(&stamps),
+            Peer::GerbilRun => self.gerbil("auto", &stamps, &report)?,
+            Peer::GerbilRunBusy => self.gerbil("never", &stamps, &report)?,
+        };
+        let what = format!("{command:?}");
+        let mut begin = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs_f64();
+        Run::new(command)
+            .deadline(DEADLINE)
+            .finish()?
+            .success(&what)?;
+        if peer != Peer::Hydra {
+            let text = std::fs::read_to_string(&report)?;
+            let report: Report = serde_json::from_str(&text)?;
+            begin = Duration::from_micros(report.phases.joined_us.try_into()?).as_secs_f64();
+        }
+        let last = last(&stamps, self.ranks).context(what)?;
+        Ok(last - begin)
+    }
+
+    fn each(&self) -> String {
+        self.ranks.div_ceil(NODES).to_string()
+    }
+
+    fn hydra(&self, stamps: &Path) -> Command {
+        let hosts: Vec<String> = (self.cluster.nodes().iter())
+            .map(|node| node.host.to_string())
+            .collect();
+        let mut command = Command::new(self.mpich.mpiexec());
+        command
+            .args(["-launcher", "fork", "-hosts", &hosts.join(",")])
+            .args(["-ppn", &self.each(), "-n", &self.ranks.to_string()])
+            .args([self.program.as_ref(), stamps.as_os_str()]);
+        command
+    }
+
+    fn gerbil(&self, yields: &str, stamps: &Path, report: &Path) -> Result<Command> {
+        let (ranks, each) = (self.ranks.to_string(), self.each());
+        let memory = format!("{MEMORY_MIB}m");
+        let (stamps, report) = (stamps.display().to_string(), report.display().to_string());
+        gerbil::command(
+            &self.cluster.conf_dir(),
+            [
+                "--report",
+                &report,
+                "--yield",
+                yields,
+                "--mem-per-proc",
+                &memory,
+                "-ppn",
+                &each,
+                "-n",
+                &ranks,
+                &self.program,
+                &stamps,
+            ],
+        )
+    }
+}
+
+/// The last moment that `ranks` ranks have noted.
+fn last(stamps: &Path, ranks: usize) -> Result<f64> {
+    let mut moments = Vec::new();
+    for found in std::fs::read_dir(stamps)? {
+        let text = std::fs::read_to_string(found?.path())?;
+        moments.push(text.trim().parse::<f64>().context("a moment")?);
+    }
+    ensure!(
+        moments.len() == ranks,
+        "{} ranks of {ranks} began",
+        moments.len()
+    );
+    Ok(moments.into_iter().fold(f64::MIN, f64::max))
+}
