@@ -6,7 +6,7 @@ use anyhow::Result;
 use job::exit::diagnostics;
 use job::wire;
 use job::wire::launcher_order::Order as ToLauncher;
-use policy::lifecycle::Verdict;
+use policy::lifecycle::{Cause, Verdict};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -51,12 +51,12 @@ impl Appmaster {
             done,
         })
         .await;
-        // The task that finishes may itself have news to get rid of first.
-        let finished: Finished = loop {
-            tokio::select! {
-                finished = &mut finished => break finished.unwrap_or_default(),
-                news = inbox.recv() => self.hear_late(news).await,
-            }
+        // A ResourceManager that does not answer is given time to, and may use it to end this very
+        // process: the client is told before, without the counts of the calls.
+        let deaf = matches!(verdict.cause, Some(Cause::ResourceManagerLost { .. }));
+        let counts = match deaf {
+            true => Finished::default(),
+            false => self.finished(&mut finished, inbox).await,
         };
         let mut last = wire::Verdict {
             exit_code: i32::from(verdict::exit_code(&verdict)),
@@ -64,27 +64,45 @@ impl Appmaster {
             sentence,
             ranks: self.rank_reports(),
             timing: Some(self.timing),
-            asking_allocates: finished.asking,
-            allocates: finished.allocates,
+            asking_allocates: counts.asking,
+            allocates: counts.allocates,
             appmaster_memory: Some(verdict::memory()),
             report: String::new(),
         };
-        last.report = self.report(&last, finished);
+        last.report = self.report(&last, counts);
         while let Some(event) = self.story.outbox.pop() {
             self.tell_client(Some(event)).await;
         }
         self.tell_client(Some(wire::job_event::Event::Verdict(last)))
             .await;
+        let unregistered = match deaf {
+            true => self.finished(&mut finished, inbox).await.unregistered,
+            false => counts.unregistered,
+        };
         // An empty event where the ResourceManager has not taken it: the client need not wait.
         let taken = wire::job_event::Event::Unregistered(wire::Unregistered {});
-        self.tell_client(finished.unregistered.then_some(taken))
-            .await;
+        self.tell_client(unregistered.then_some(taken)).await;
         // It leaves when its terminal has taken the last byte; a dead one the keep-alive ends.
         while matches!(self.client, Client::Attached(_)) {
             let news = inbox.recv().await;
             self.hear_late(news).await;
         }
         Ok(())
+    }
+
+    /// Until the ResourceManager has taken the verdict, or will not. The task that tells it may itself
+    /// have news to get rid of first.
+    async fn finished(
+        &mut self,
+        finished: &mut oneshot::Receiver<Finished>,
+        inbox: &mut mpsc::Receiver<News>,
+    ) -> Finished {
+        loop {
+            tokio::select! {
+                finished = &mut *finished => return finished.unwrap_or_default(),
+                news = inbox.recv() => self.hear_late(news).await,
+            }
+        }
     }
 
     /// A job can be over before its client has found us.
