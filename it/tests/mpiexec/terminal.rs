@@ -54,7 +54,7 @@ fn ours(given: &Given) -> Result<()> {
     let line = format!(
         "sleep 1; stty rows 40 cols 100; before=$(stty -g); t=$(tty); \
          ( {}; stty -F $t rows 50 cols 132 ) & {} -n 2 --pty {seen}; echo \"code $?\"; \
-         [ \"$before\" = \"$(stty -g)\" ] && echo restored; kill -9 $PPID",
+         [ \"$before\" = \"$(stty -g)\" ] && echo restored; sleep 1; kill -9 $PPID",
         until("waiting"),
         binary.display()
     );
