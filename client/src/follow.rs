@@ -46,6 +46,9 @@ const LAST_ORDER: Duration = Duration::from_millis(100);
 const OUTPUT_PATIENCE: Duration = Duration::from_secs(10);
 /// For the ResourceManager to take the verdict from the ApplicationMaster.
 const LAST_EVENT: Duration = Duration::from_secs(30);
+/// Each for the ResourceManager to take the verdict of a job that is lost, and for its own account of
+/// it.
+const ROOT_PATIENCE: Duration = Duration::from_secs(5);
 /// For YARN to say of an ApplicationMaster that cannot be reached that it is gone.
 const GONE_SOON: Duration = Duration::from_secs(3);
 /// For an ApplicationMaster that is reached to take us as its client.
@@ -250,6 +253,7 @@ impl Follower<'_> {
             orders,
             mut events,
             output,
+            place,
         } = attached;
         let mut output_task = JoinSet::new();
         output_task.spawn(streams::output(output, self.layout.clone()));
@@ -366,14 +370,26 @@ impl Follower<'_> {
         match (verdict, broken) {
             (Some(verdict), _) => {
                 // The last event follows at once, or never: the verdict is said.
-                let last = timeout(LAST_EVENT, events.message()).await;
-                let is_taken = matches!(last, Ok(Ok(Some(wire::JobEvent { event: Some(_) }))));
                 let is_lost = verdict.exit_code == i32::from(Exit::Lost.code());
+                let patience = if is_lost { ROOT_PATIENCE } else { LAST_EVENT };
+                let last = timeout(patience, events.message()).await;
+                let is_taken = matches!(last, Ok(Ok(Some(wire::JobEvent { event: Some(_) }))));
                 if !is_taken && is_lost && self.attempts.are_left() {
                     // An attempt that YARN has given up, and that knows it, is not the job.
                     return Ok(Followed::Lost(verdict.sentence));
                 }
                 let mut ended = conclude(verdict, signalled);
+                let is_told = ended.code == Exit::Killed.code() && signalled.is_none();
+                if !is_taken && is_told && self.attempts.are_left() {
+                    let report = patiently(self.rm, &self.id).await?;
+                    if report.state != YarnApplicationState::Killed {
+                        // Told to end because YARN has given this attempt up: the next is the job.
+                        return Ok(Followed::Lost(ended.sentence));
+                    }
+                }
+                if !is_taken && (is_lost || is_told) {
+                    self.find_the_root(&mut ended, &place).await;
+                }
                 if ended.code == Exit::Killed.code() && signalled.is_none() {
                     // By whom and why, YARN alone knows.
                     let report = patiently(self.rm, &self.id).await?;
@@ -395,6 +411,26 @@ impl Follower<'_> {
                 Ok(Followed::Lost(why))
             }
         }
+    }
+
+    /// The ResourceManager has not taken the verdict. Where that is because it has itself given the
+    /// ApplicationMaster up, what that saw are the consequences, or the other side of the same.
+    async fn find_the_root(&self, ended: &mut Ended, place: &str) {
+        let asked = timeout(ROOT_PATIENCE, self.rm.report(&self.id)).await;
+        let Ok(Ok(report)) = asked else { return };
+        if report.state != YarnApplicationState::Failed {
+            return;
+        }
+        let root = judge(&report).sentence;
+        ended.sentence = match ended.code == Exit::Lost.code() {
+            true => format!(
+                "{}; YARN has given up its ApplicationMaster {place}: {root}",
+                ended.sentence
+            ),
+            // It was told to end, and nobody has asked for that.
+            false => format!("lost the ApplicationMaster of {} {place}: {root}", self.id),
+        };
+        ended.code = Exit::Lost.code();
     }
 
     /// The link broke without a verdict: the ResourceManager knows what became of the job. `None`:
@@ -535,6 +571,8 @@ struct Attached {
     orders: mpsc::Sender<wire::ClientOrder>,
     events: Streaming<wire::JobEvent>,
     output: Streaming<wire::OutputChunk>,
+    /// Where the ApplicationMaster was found, in words.
+    place: String,
 }
 
 async fn attach(address: &str, keys: &Keys) -> anyhow::Result<Attached> {
@@ -558,6 +596,8 @@ async fn attach(address: &str, keys: &Keys) -> anyhow::Result<Attached> {
         orders,
         events,
         output,
+        // YARN forgets the host of one that is lost.
+        place: format!("at {address}"),
     })
 }
 
