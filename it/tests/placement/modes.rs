@@ -132,8 +132,8 @@ fn auto_leaves(given: &Given) -> Result<()> {
 
 /// A run in which the ranks were made to yield tells how long they waited for each other.
 fn auto_remembers(given: &Given) -> Result<()> {
-    let program = given.program("barriers")?;
-    let measured = ["--yield", "always", "-n", "4", &program, "2000"];
+    let program = given.program("late")?;
+    let measured = ["--yield", "always", "-n", "4", &program];
     let (_, first) = report::reported(given, &measured)?;
     let shares: Vec<f64> = first
         .ranks
@@ -149,7 +149,7 @@ fn auto_remembers(given: &Given) -> Result<()> {
     let (background, _) = given.held("background", &line)?;
     let file = host_file(given)?;
     let line = ["--deploy-mode", "client", "-r", "auto", "-f", &file];
-    let line = [&line[..], &[&program, "10"]].concat();
+    let line = [&line[..], &[&program]].concat();
     let (finished, report) = report::reported(given, &line)?;
     background.let_go()?;
     ensure!(report.mode == "dist", "{}", finished.stderr_text());
