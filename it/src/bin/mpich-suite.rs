@@ -29,7 +29,7 @@ ended. Fails when a test that passes with mpiexec does not with gerbil-run.";
 
 /// What no node has, so that no test is refused for want of room: the machine is what it is.
 const NODE: Size = Size {
-    memory_mib: 128 << 10,
+    memory_mib: 1 << 20,
     vcores: 128,
 };
 /// The largest that a rank of the suite needs: MPI-IO with types of more than 2 GiB.
