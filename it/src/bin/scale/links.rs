@@ -157,9 +157,9 @@ fn figure(rows: &[Row], without: f64, nodes: usize, setting: Setting) -> Answer 
         ),
         format!(
             "The ResourceManager used {without:.0} % of a core for the heartbeats of its {nodes} nodes \
-             without any job, and {:.0} % beside the largest: the job's own part is one allocate call a \
-             second.",
-            last.idle.resource_manager
+             without any job, and {:.0} % beside the largest: the job's own part are {:.1} allocate \
+             calls a second.",
+            last.idle.resource_manager, last.allocates_per_second
         ),
     ];
     let over = |value: fn(&Row) -> f64| {
