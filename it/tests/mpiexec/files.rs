@@ -10,6 +10,7 @@ use crate::hosts;
 pub const CASES: &[(&str, Case)] = &[
     ("files: output by rank and host, and a copy of all", by_rank),
     ("files: --files and --archives", along),
+    ("files: output kept in HDFS is brought back", kept),
 ];
 
 fn by_rank(given: &Given) -> Result<()> {
@@ -80,4 +81,19 @@ fn along(given: &Given) -> Result<()> {
         ensure!(count == 2, "{line}: {text}");
     }
     Ok(())
+}
+
+/// What one job leaves in HDFS by `--output` the next one finds by `--stage-in`.
+fn kept(given: &Given) -> Result<()> {
+    let says = given.script("says", "echo out $PMI_RANK")?;
+    given.succeeds(&["-n", "2", "--output", "hdfs:///mpiexec-kept", &says])?;
+    let reads = given.script("reads", "cat back")?;
+    let back = "hdfs:///mpiexec-kept/rank-1.out=back";
+    let finished = given.succeeds(&["-n", "2", "-ppn", "1", "--stage-in", back, &reads])?;
+    let stdout = finished.stdout_text();
+    ensure!(stdout == "out 1\nout 1\n", "{stdout}");
+    let none = "hdfs:///mpiexec-kept/none=back";
+    given.fails(&["--stage-in", none, &reads], 74, &["mpiexec-kept/none"])?;
+    given.cluster.hdfs().remove("/mpiexec-kept")?;
+    given.is_clean()
 }
