@@ -252,7 +252,7 @@ impl Builder {
         set(
             File::Yarn,
             "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage",
-            "99".into(),
+            "100".into(),
         );
         let class_path = cluster.class_path(&cluster.conf_dir());
         set(
