@@ -189,31 +189,33 @@ fn a_daemon_that_cannot_start_is_reported_with_its_log() {
     );
 }
 
-/// No folder, and no process that mentions it.
+/// No folder, and soon no process that mentions it: the warden itself lives on for a moment after it has
+/// removed the folder.
 fn assert_gone(folder: &Path) {
     assert!(!folder.exists(), "{} is left", folder.display());
-    let alive: Vec<_> = fs::read_dir("/proc")
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|entry| {
-            entry
-                .file_name()
-                .to_string_lossy()
-                .parse::<u32>()
-                .is_ok_and(|pid| pid != std::process::id())
+    let gone = wait::until("processes to be gone", Duration::from_secs(10), || {
+        Ok(alive(folder).is_empty().then_some(()))
+    });
+    let (alive, folder) = (alive(folder), folder.display());
+    assert!(gone.is_ok(), "{alive:?} are left of {folder}");
+}
+
+/// The processes that mention the folder.
+fn alive(folder: &Path) -> Vec<PathBuf> {
+    let own = std::process::id();
+    let mentions = |process: &Path| {
+        ["cmdline", "environ"].iter().any(|file| {
+            let text = fs::read(process.join(file)).unwrap_or_default();
+            String::from_utf8_lossy(&text).contains(&*folder.to_string_lossy())
         })
+    };
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes
         .filter(|entry| {
-            let shown = |file: &str| fs::read(entry.path().join(file)).unwrap_or_default();
-            [shown("cmdline"), shown("environ")]
-                .iter()
-                .any(|text| String::from_utf8_lossy(text).contains(&*folder.to_string_lossy()))
+            let pid = entry.file_name().to_string_lossy().parse::<u32>();
+            pid.is_ok_and(|pid| pid != own)
         })
         .map(|entry| entry.path())
-        .collect();
-    assert!(
-        alive.is_empty(),
-        "{alive:?} are left of {}",
-        folder.display()
-    );
+        .filter(|process| mentions(process))
+        .collect()
 }
