@@ -65,7 +65,11 @@ fn twice(given: &Given) -> Result<()> {
 
 fn own_failure(given: &Given) -> Result<()> {
     let book = given.folder.join("failures").display().to_string();
-    let script = format!("echo x >>{book}; [ \"$PMI_RANK\" = 1 ] && exit 7; sleep 60");
+    // Not before all have begun.
+    let script = format!(
+        "echo x >>{book}; [ \"$PMI_RANK\" = 1 ] || exec sleep 60
+         until [ \"$(wc -l <{book})\" -ge 3 ]; do sleep 0.05; done; exit 7"
+    );
     let script = given.script("fails", &script)?;
     given.fails(
         &["-n", "3", "--restarts", "5", &script],
