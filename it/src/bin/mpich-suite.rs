@@ -34,6 +34,8 @@ const NODE: Size = Size {
 };
 /// The largest that a rank of the suite needs: MPI-IO with types of more than 2 GiB.
 const MEMORY: &str = "8g";
+/// Milliseconds between two reports of a node; a second, unless it is said.
+const HEARTBEAT: &str = "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms";
 
 struct Options {
     only: Vec<String>,
@@ -127,7 +129,9 @@ fn run() -> Result<bool> {
         let builder = Cluster::builder().version(options.version).sizes(&sizes);
         let builder = builder
             .set(File::Yarn, &most("mb"), NODE.memory_mib.to_string())
-            .set(File::Yarn, &most("vcores"), NODE.vcores.to_string());
+            .set(File::Yarn, &most("vcores"), NODE.vcores.to_string())
+            // A thousand short jobs, each of which waits for a heartbeat or two.
+            .set(File::Yarn, HEARTBEAT, "100");
         Some(builder.start()?)
     };
     let state = tempfile::tempdir()?;
