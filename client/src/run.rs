@@ -29,6 +29,7 @@ use crate::{data, dry_run, generate, kill, list, preflight, timing, unmanaged};
 
 /// From the command line to the exit code.
 pub(crate) fn main() -> ExitCode {
+    job::allocator::set_up();
     let started_us = timing::now_us();
     let given = match Arguments::parse(std::env::args_os()) {
         Ok(given) => given,

@@ -71,7 +71,7 @@ const RUNTIME_LEAVE: Duration = Duration::from_millis(100);
 ///
 /// Errors go to standard error, which YARN keeps as the container's log.
 pub fn main() -> ExitCode {
-    job::arenas::limit();
+    job::allocator::set_up();
     match run() {
         Ok(code) => ExitCode::from(code),
         Err(error) => {

@@ -9,7 +9,7 @@
 //! Invariants: nothing secret is ever in an environment or on a command line; the three processes
 //! are one build ([`BUILD`]) and refuse another.
 
-pub mod arenas;
+pub mod allocator;
 pub mod codec;
 pub mod description;
 pub mod exit;
