@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use job::Gulp;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
@@ -30,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 use crate::seat::Keys;
 
 /// A peer that has shown a certificate of this job.
-pub(crate) type Known = TlsStream<TcpStream>;
+pub(crate) type Known = TlsStream<Gulp>;
 
 /// After the kernel had no descriptor or memory for one more connection.
 const SHORT_PAUSE: Duration = Duration::from_millis(50);
@@ -46,6 +47,8 @@ pub(crate) struct Bounds {
     pub deadline: Duration,
     /// None is cut short before, however many wait. A busy node needs a tenth of it.
     pub spared: Duration,
+    /// Taken from the kernel at once, bytes.
+    pub piece: usize,
 }
 
 impl Default for Bounds {
@@ -54,6 +57,7 @@ impl Default for Bounds {
             most: 512,
             deadline: Duration::from_secs(10),
             spared: Duration::from_secs(3),
+            piece: job::CHUNK_MAX,
         }
     }
 }
@@ -159,12 +163,15 @@ impl Strangers {
     }
 
     fn meet(&mut self, stream: TcpStream, from: SocketAddr, tls: TlsAcceptor) {
-        let deadline = self.bounds.deadline;
+        let Bounds {
+            deadline, piece, ..
+        } = self.bounds;
         let task = self.tasks.spawn(async move {
             let refused = |cause| Refused { from, cause };
             stream
                 .set_nodelay(true)
                 .map_err(|e| refused(e.to_string()))?;
+            let stream = Gulp::new(stream, piece);
             match timeout(deadline, tls.accept(stream)).await {
                 Ok(Ok(known)) => Ok(known),
                 Ok(Err(error)) => Err(refused(error.to_string())),

@@ -76,7 +76,10 @@ pub(crate) fn start(
             ReceiverStream::new(incoming),
             doors.leaving.clone().cancelled_owned(),
         );
-    let bounds = Bounds::default();
+    let bounds = Bounds {
+        piece: link::piece(processes),
+        ..Bounds::default()
+    };
     let leaving = doors.leaving.clone();
     doors
         .tasks

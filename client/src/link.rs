@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use job::link;
+use hyper_util::rt::TokioIo;
 use job::secrets::APPMASTER_NAME;
 use job::wire::clients_client::ClientsClient;
-use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+use job::{Gulp, link};
+use tokio::net::TcpStream;
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity, Uri};
+use tower::service_fn;
 
 use crate::keys::Keys;
 
@@ -28,13 +31,23 @@ pub(crate) async fn dial(address: &str, keys: &Keys) -> Result<ClientsClient<Cha
         .with_context(|| format!("{address} is no address"))?
         .tls_config(tls)?
         .connect_timeout(CONNECT_DEADLINE)
-        .tcp_nodelay(true)
         .http2_keep_alive_interval(link::KEEPALIVE_INTERVAL)
         .keep_alive_timeout(link::KEEPALIVE_TIMEOUT)
         .keep_alive_while_idle(true)
         .max_frame_size(link::FRAME_MAX)
         .initial_stream_window_size(link::STREAM_WINDOW)
         .initial_connection_window_size(link::connection_window(link::STREAM_WINDOW));
-    let client = ClientsClient::new(endpoint.connect().await?);
+    let channel = endpoint.connect_with_connector(service_fn(connect)).await?;
+    let client = ClientsClient::new(channel);
     Ok(client.max_decoding_message_size(link::MESSAGE_MAX))
+}
+
+/// The connection below TLS.
+async fn connect(to: Uri) -> std::io::Result<TokioIo<Gulp>> {
+    let host = to.host().unwrap_or_default();
+    // As a part of an address an IPv6 address stands in brackets.
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let stream = TcpStream::connect((host, to.port_u16().unwrap_or_default())).await?;
+    stream.set_nodelay(true)?;
+    Ok(TokioIo::new(Gulp::new(stream, link::piece(1))))
 }

@@ -59,6 +59,7 @@ async fn who_means_it_gets_in_beside_a_flood_that_says_nothing() {
         most: 8,
         deadline: Duration::from_secs(2),
         spared: Duration::from_millis(100),
+        ..Bounds::default()
     };
     let (address, mut came, _tasks) = port(bounds, &keys.appmaster).await;
     let mut flood = Vec::new();

@@ -15,6 +15,7 @@ pub mod description;
 pub mod exit;
 pub mod explain;
 mod fence;
+mod gulp;
 pub mod link;
 pub mod report;
 pub mod role;
@@ -24,6 +25,7 @@ pub mod wire;
 pub use description::{
     BindUnit, Binding, Description, Program, Seat, Staged, StagedKind, Terminal, Universe, Yielding,
 };
+pub use gulp::Gulp;
 pub use role::Role;
 
 /// Names this build: the version and a digest of the wire schema.

@@ -26,6 +26,13 @@ pub fn stream_window(senders: u32) -> u32 {
     share.clamp(STREAM_WINDOW_MIN, STREAM_WINDOW)
 }
 
+/// What is taken from the kernel at once of one of so many connections, bytes.
+#[must_use]
+pub fn piece(senders: u32) -> usize {
+    // Of a full window an eighth lies here, and the rest with the kernel and in the streams.
+    usize::try_from(stream_window(senders) / 8).unwrap_or(crate::CHUNK_MAX)
+}
+
 /// Window of a connection, bytes, whose streams have windows of `stream`: it has three at most, of which
 /// two carry bulk data.
 #[must_use]
@@ -51,6 +58,8 @@ mod tests {
         assert_eq!(stream_window(32), STREAM_WINDOW);
         assert_eq!(stream_window(64), STREAM_WINDOW / 2);
         assert_eq!(stream_window(1_000_000), STREAM_WINDOW_MIN);
+        assert_eq!(piece(1), 128 * 1024);
+        assert_eq!(piece(1_000_000), 8 * 1024);
         assert!(connection_window(STREAM_WINDOW) > 3 * STREAM_WINDOW);
     }
 }
