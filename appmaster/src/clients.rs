@@ -14,7 +14,7 @@ use tokio_util::task::TaskTracker;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::console::Console;
-use crate::handing::Handing;
+use crate::handing::Output;
 use crate::news::{News, NewsSender, tell};
 use crate::peers::{Admitted, same_build};
 
@@ -35,7 +35,7 @@ pub(crate) struct ClientService {
 #[tonic::async_trait]
 impl Clients for ClientService {
     type AttachStream = ReceiverStream<Result<wire::JobEvent, Status>>;
-    type OutputStream = Handing;
+    type OutputStream = Output;
 
     async fn attach(
         &self,
@@ -85,12 +85,8 @@ impl Clients for ClientService {
                 "another client takes the output",
             ));
         };
-        Ok(Response::new(Handing {
-            chunks,
-            console: Arc::clone(&self.console),
-            news: self.news.clone(),
-            tasks: self.tasks.clone(),
-        }))
+        let output = Output::new(chunks, &self.console, &self.news, &self.tasks);
+        Ok(Response::new(output))
     }
 
     async fn input(

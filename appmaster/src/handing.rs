@@ -1,4 +1,4 @@
-//! The output on its way to the client.
+//! The output on its way to the client, over the wire or inside one process.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,17 +13,34 @@ use tonic::Status;
 use crate::console::Console;
 use crate::news::{News, NewsSender};
 
-/// Hands the console's output to the connection, chunk by chunk, as fast as that takes it. Dropped by
-/// the connection when the last is under way, or when nobody takes it any more: then it is told.
+/// What the ranks print, chunk by chunk, as fast as it is taken; ends after the last byte of the last
+/// rank. To be dropped when the last is taken, or when nobody takes it any more: the AM waits for that
+/// before it leaves.
 #[derive(Debug)]
-pub(crate) struct Handing {
-    pub chunks: mpsc::Receiver<wire::OutputChunk>,
-    pub console: Arc<Console>,
-    pub news: NewsSender,
-    pub tasks: TaskTracker,
+pub struct Output {
+    chunks: mpsc::Receiver<wire::OutputChunk>,
+    console: Arc<Console>,
+    news: NewsSender,
+    tasks: TaskTracker,
 }
 
-impl Stream for Handing {
+impl Output {
+    pub(crate) fn new(
+        chunks: mpsc::Receiver<wire::OutputChunk>,
+        console: &Arc<Console>,
+        news: &NewsSender,
+        tasks: &TaskTracker,
+    ) -> Self {
+        Self {
+            chunks,
+            console: Arc::clone(console),
+            news: news.clone(),
+            tasks: tasks.clone(),
+        }
+    }
+}
+
+impl Stream for Output {
     type Item = Result<wire::OutputChunk, Status>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -31,7 +48,7 @@ impl Stream for Handing {
     }
 }
 
-impl Drop for Handing {
+impl Drop for Output {
     fn drop(&mut self) {
         self.console.handed_over();
         let news = self.news.clone();

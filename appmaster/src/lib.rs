@@ -64,6 +64,7 @@ mod waiting;
 use std::process::ExitCode;
 
 pub use address::Place;
+pub use handing::Output;
 pub use run::serve;
 pub use seat::{Keys, Seat};
 

@@ -10,7 +10,7 @@ use policy::lifecycle::{Event, Job, KillReason, Limits};
 use policy::{Demand, Listed, MiB, Millis, Numbering, Resources, Vcores};
 use proto_hadoop::yarn::Registration;
 use proto_hadoop::{ApplicationClient, ApplicationMasterClient};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -20,6 +20,7 @@ use crate::console::Console;
 use crate::containers::LaunchTemplate;
 use crate::explain::Story;
 use crate::follow::{Appmaster, Client};
+use crate::handing::Output;
 use crate::launchers::Tickets;
 use crate::names::Names;
 use crate::news::{NEWS_QUEUE, News, NewsSender};
@@ -38,13 +39,21 @@ const ORDER_QUEUE: usize = 64;
 
 /// Is the AM of `seat`'s job at `place`, until the job is over and everybody has been told.
 ///
+/// A client in this same process is given the ranks' output through `beside`; any other asks for it over
+/// the wire.
+///
 /// When `ending` is cancelled the job is ended in order, as if YARN had killed it. Dropping the
 /// future leaves at once: the port closes, and the launchers that lose their link end their ranks.
 ///
 /// # Errors
 /// The ResourceManager does not take the registration, or the job description makes no sense. No
 /// container runs then.
-pub async fn serve(seat: Seat, place: Place, ending: CancellationToken) -> Result<()> {
+pub async fn serve(
+    seat: Seat,
+    place: Place,
+    ending: CancellationToken,
+    beside: Option<oneshot::Sender<Output>>,
+) -> Result<()> {
     let born = now_us();
     let description = seat.description.clone();
     let appmaster = place.address();
@@ -72,6 +81,13 @@ pub async fn serve(seat: Seat, place: Place, ending: CancellationToken) -> Resul
         },
         description.processes,
     )?;
+    if let Some(beside) = beside
+        && let Some(chunks) = console.take_output()
+    {
+        let _taken = beside
+            .send(Output::new(chunks, &console, &news, &tasks))
+            .is_ok();
+    }
 
     let rm =
         ApplicationMasterClient::new(description.rm_scheduler.clone(), seat.amrm_token.clone());

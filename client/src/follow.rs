@@ -10,7 +10,7 @@ use job::wire::job_event::Event;
 use proto_hadoop::yarn::{ApplicationReport, FinalApplicationStatus, YarnApplicationState};
 use proto_hadoop::{AppAttemptId, ApplicationClient, ApplicationId, CallError};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_stream::wrappers::ReceiverStream;
@@ -112,7 +112,7 @@ impl Follower<'_> {
                 Found::Address(address) => address,
                 Found::Ended(ended) => return Ok(ended),
             };
-            match self.attach_to(&address).await? {
+            match self.attach_to(&address, None).await? {
                 Followed::Ended(ended) => return Ok(ended),
                 Followed::Lost(why) => {
                     if let Some(ended) = self.lost(&why).await? {
@@ -150,9 +150,14 @@ impl Follower<'_> {
         }
     }
 
-    /// The same for the one attempt whose ApplicationMaster is known to listen at `address`.
-    pub(crate) async fn follow_at(mut self, address: &str) -> Result<Ended, Failure> {
-        match self.attach_to(address).await? {
+    /// The same for the one attempt whose ApplicationMaster is a task of this process: it listens at
+    /// `address`, and gives the output through `beside`.
+    pub(crate) async fn follow_at(
+        mut self,
+        address: &str,
+        beside: Beside,
+    ) -> Result<Ended, Failure> {
+        match self.attach_to(address, Some(beside)).await? {
             Followed::Ended(ended) => Ok(ended),
             Followed::Lost(why) => match self.lost(&why).await? {
                 Some(ended) => Ok(ended),
@@ -162,9 +167,13 @@ impl Follower<'_> {
     }
 
     /// Attaches, and follows to the end.
-    async fn attach_to(&mut self, address: &str) -> Result<Followed, Failure> {
+    async fn attach_to(
+        &mut self,
+        address: &str,
+        beside: Option<Beside>,
+    ) -> Result<Followed, Failure> {
         let attached = tokio::select! {
-            attached = attach(address, self.keys) => attached,
+            attached = attach(address, self.keys, beside) => attached,
             signal = self.signals.ending() => {
                 return self.interrupted(signal).await.map(Followed::Ended);
             }
@@ -565,17 +574,20 @@ pub(crate) async fn patiently(
     }
 }
 
+/// Brings the output of an ApplicationMaster in this process.
+type Beside = oneshot::Receiver<appmaster::Output>;
+
 /// The streams of one client.
 struct Attached {
     client: ClientsClient<Channel>,
     orders: mpsc::Sender<wire::ClientOrder>,
     events: Streaming<wire::JobEvent>,
-    output: Streaming<wire::OutputChunk>,
+    output: streams::Output,
     /// Where the ApplicationMaster was found, in words.
     place: String,
 }
 
-async fn attach(address: &str, keys: &Keys) -> anyhow::Result<Attached> {
+async fn attach(address: &str, keys: &Keys, beside: Option<Beside>) -> anyhow::Result<Attached> {
     let mut client = dial(address, keys).await?;
     let (orders, outgoing) = mpsc::channel(16);
     let hello = wire::ClientHello {
@@ -584,8 +596,14 @@ async fn attach(address: &str, keys: &Keys) -> anyhow::Result<Attached> {
     order(&orders, Order::Hello(hello)).await;
     let streams = async {
         let events = client.attach(ReceiverStream::new(outgoing)).await?;
-        let output = client.output(wire::OutputRequest {}).await?;
-        Ok::<_, tonic::Status>((events.into_inner(), output.into_inner()))
+        let output: streams::Output = match beside {
+            None => Box::pin(client.output(wire::OutputRequest {}).await?.into_inner()),
+            Some(output) => match output.await {
+                Ok(output) => Box::pin(output),
+                Err(_left) => return Err(tonic::Status::unavailable("it has left")),
+            },
+        };
+        Ok((events.into_inner(), output))
     };
     let (events, output) = timeout(ATTACH_DEADLINE, streams)
         .await

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Seek as _, SeekFrom, Write};
 use std::os::fd::AsFd as _;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -17,7 +18,8 @@ use job::wire::clients_client::ClientsClient;
 use tokio::runtime::Handle;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::Streaming;
+use tokio_stream::{Stream, StreamExt as _};
+use tonic::Status;
 use tonic::transport::Channel;
 
 use crate::arguments::Input;
@@ -42,8 +44,11 @@ pub(crate) enum OutputEnd {
     Broken,
 }
 
+/// What the ranks print, from the ApplicationMaster.
+pub(crate) type Output = Pin<Box<dyn Stream<Item = Result<wire::OutputChunk, Status>> + Send>>;
+
 /// Copies output until its end, as `layout` says.
-pub(crate) async fn output(mut chunks: Streaming<wire::OutputChunk>, layout: Layout) -> OutputEnd {
+pub(crate) async fn output(mut chunks: Output, layout: Layout) -> OutputEnd {
     let (sender, receiver) = mpsc::channel(OUTPUT_QUEUE);
     let (done, written) = oneshot::channel();
     let runtime = Handle::current();
@@ -54,16 +59,18 @@ pub(crate) async fn output(mut chunks: Streaming<wire::OutputChunk>, layout: Lay
         return OutputEnd::Unwritable(error);
     }
     let broken = loop {
-        match chunks.message().await {
-            Ok(Some(chunk)) => {
+        match chunks.next().await {
+            Some(Ok(chunk)) => {
                 if sender.send(chunk).await.is_err() {
                     break false;
                 }
             }
-            Ok(None) => break false,
-            Err(_status) => break true,
+            None => break false,
+            Some(Err(_status)) => break true,
         }
     };
+    // The ApplicationMaster waits for this.
+    drop(chunks);
     drop(sender);
     match written.await {
         Ok(Err(error)) if error.kind() == ErrorKind::BrokenPipe => OutputEnd::NoReader,

@@ -2,8 +2,9 @@
 //!
 //! YARN knows such an application as unmanaged: it starts no container for the ApplicationMaster,
 //! and shows the token by which that logs in to the application's owner. Everything else is as in a
-//! container; this command attaches to it over the same port, on the loopback. Neither the token
-//! nor the keys of the job are written anywhere, except the launchers' in their own containers.
+//! container; this command attaches to it over the same port, on the loopback, except that the ranks'
+//! output, which may be much, is handed over inside the process. Neither the token nor the keys of the
+//! job are written anywhere, except the launchers' in their own containers.
 //!
 //! Caveats: the nodes must reach this machine. When this process is killed the launchers lose their
 //! link and end their ranks at once, but YARN keeps the application, without a container, until the
@@ -20,6 +21,7 @@ use job::exit::Exit;
 use proto_hadoop::credentials::{Credentials, Token};
 use proto_hadoop::yarn::{ApplicationFilter, ApplicationReport, YarnApplicationState};
 use proto_hadoop::{AppAttemptId, ApplicationClient, ApplicationId};
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -120,10 +122,11 @@ pub(crate) async fn follow(
     let address = format!("127.0.0.1:{}", place.port());
     let ending = CancellationToken::new();
     let aside = follower.progress.beside();
+    let (beside, output) = oneshot::channel();
     let mut appmaster = JoinSet::new();
-    appmaster.spawn(appmaster::serve(seat, place, ending.clone()));
+    appmaster.spawn(appmaster::serve(seat, place, ending.clone(), Some(beside)));
     let followed = tokio::select! {
-        followed = Box::pin(follower.follow_at(&address)) => followed,
+        followed = Box::pin(follower.follow_at(&address, output)) => followed,
         never = Box::pin(explain_waiting(rm, id, aside)) => match never {},
         why = broken(&mut appmaster) => {
             let sentence = format!("the ApplicationMaster of {id} in this process {why}");
