@@ -1,11 +1,12 @@
 //! How fast a rank's standard output comes through, and what it costs in memory.
 //!
-//! One rank writes a gigabyte of lines, in turn under `gerbil-run` on a real cluster and under stock
-//! Hydra's `mpiexec`; both write into a pipe that is read as fast as it can be. What counts is the
+//! One rank writes a gigabyte of lines, in turn under `gerbil-run` on a real cluster, with its
+//! ApplicationMaster in a container and inside the command, and under stock Hydra's `mpiexec`; all write into a pipe that is read as fast as it can be. What counts is the
 //! time from the first byte to the last: how long a job takes to start is another question. Then the
 //! same with a reader that stands still for a while. The resident memory of client, ApplicationMaster
 //! and launcher is looked at all the while.
 
+use std::ffi::OsString;
 use std::io::{Read, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -58,55 +59,52 @@ fn run() -> Result<()> {
     let program = mpi::plain_program("stream", folder.path())?;
     let mpich = Mpich::install()?;
     let cluster = Cluster::builder().nodes(1).start()?;
-    let ours = || -> Result<Command> {
-        let line = [
-            "-n".into(),
-            "1".into(),
-            program.clone().into(),
-            mib.to_string().into(),
-        ];
-        gerbil::command::<std::ffi::OsString>(&cluster.conf_dir(), line)
+    let ours = |options: &[&str]| -> Result<Command> {
+        let mut line: Vec<OsString> = options.iter().map(OsString::from).collect();
+        line.extend(["-n", "1"].map(OsString::from));
+        line.extend([program.clone().into(), mib.to_string().into()]);
+        gerbil::command(&cluster.conf_dir(), line)
     };
     let theirs = || {
         let mut command = Command::new(mpich.mpiexec());
         command.args(["-n", "1"]).arg(&program).arg(mib.to_string());
         command
     };
+    let folder = cluster.folder();
     // Files come to the node once.
-    flow(ours()?, cluster.folder(), mib, Duration::ZERO)?;
+    flow(ours(&[])?, folder, mib, Duration::ZERO)?;
     let mut stdout = std::io::stdout();
     writeln!(
         stdout,
-        "{mib} MiB of standard output from one rank, MiB/s\n{:>8} {:>8} {:>8}",
-        "gerbil", "hydra", "ratio"
+        "{mib} MiB of standard output from one rank, MiB/s, and as ratios to Hydra's\n\
+         {:>8} {:>8} {:>8} {:>8} {:>8}\n{:>8} {:>8}",
+        "gerbil", "--deploy", "hydra", "gerbil", "--deploy", "", "client"
     )?;
-    let (mut of_ours, mut of_theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    let mut columns: [Vec<f64>; 5] = Default::default();
     let mut flowing = Resident::default();
     for _ in 0..rounds {
-        let one = flow(ours()?, cluster.folder(), mib, Duration::ZERO)?;
-        let other = flow(theirs(), cluster.folder(), mib, Duration::ZERO)?;
-        let ratio = one.mib_per_second / other.mib_per_second;
-        writeln!(
-            stdout,
-            "{:>8.0} {:>8.0} {ratio:>8.2}",
-            one.mib_per_second, other.mib_per_second
+        let one = flow(ours(&[])?, folder, mib, Duration::ZERO)?;
+        let inside = flow(
+            ours(&["--deploy-mode", "client"])?,
+            folder,
+            mib,
+            Duration::ZERO,
         )?;
-        of_ours.push(one.mib_per_second);
-        of_theirs.push(other.mib_per_second);
-        ratios.push(ratio);
+        let other = flow(theirs(), folder, mib, Duration::ZERO)?;
+        let [first, second, third] = [&one, &inside, &other].map(|flow| flow.mib_per_second);
+        let row = [first, second, third, first / third, second / third];
+        writeln!(stdout, "{}", shown(row))?;
+        for (column, number) in columns.iter_mut().zip(row) {
+            column.push(number);
+        }
         for (role, kib) in one.resident.0 {
             let most = flowing.0.entry(role).or_default();
             *most = kib.max(*most);
         }
     }
-    writeln!(
-        stdout,
-        "{:>8.0} {:>8.0} {:>8.2} median",
-        median(&mut of_ours),
-        median(&mut of_theirs),
-        median(&mut ratios)
-    )?;
-    let still = flow(ours()?, cluster.folder(), mib, STILL)?;
+    let medians = columns.each_mut().map(|column| median(column));
+    writeln!(stdout, "{} median", shown(medians))?;
+    let still = flow(ours(&[])?, folder, mib, STILL)?;
     for (when, resident) in [
         ("while it flows", flowing),
         ("with a reader that stood still", still.resident),
@@ -178,6 +176,10 @@ fn drain(pipe: &mut impl Read, still: Duration) -> Result<(usize, Duration)> {
             more => bytes += more,
         }
     }
+}
+
+fn shown([one, inside, other, ratio, inside_ratio]: [f64; 5]) -> String {
+    format!("{one:>8.0} {inside:>8.0} {other:>8.0} {ratio:>8.2} {inside_ratio:>8.2}")
 }
 
 fn median(numbers: &mut [f64]) -> f64 {
