@@ -275,7 +275,7 @@ impl fmt::Display for Cause {
                 "no word from the launcher on {} within {} s after its container was started; see \
                  the container's log there, and whether a firewall keeps it from the \
                  ApplicationMaster",
-                hosts.join(", "),
+                first_few(hosts),
                 waited.0 / 1000
             ),
             Self::ContainerEnded {
@@ -397,6 +397,18 @@ fn words(status: i32) -> String {
     }
 }
 
+/// The first hosts by name, the others by their number.
+fn first_few(hosts: &[String]) -> String {
+    /// As many as of missing containers.
+    const NAMED: usize = 5;
+    let named = hosts.iter().take(NAMED).map(String::as_str);
+    let named = named.collect::<Vec<_>>().join(", ");
+    match hosts.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
 fn one_line(text: &str) -> String {
     /// Longest excerpt of YARN's words, characters: stack traces follow the message.
     const MOST: usize = 400;
@@ -404,5 +416,21 @@ fn one_line(text: &str) -> String {
     match joined.char_indices().nth(MOST) {
         Some((end, _)) => format!("{}…", &joined[..end]),
         None => joined,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_few_of_many_silent_launchers_are_named() {
+        let sentence = |count: usize| {
+            let hosts = (1..=count).map(|host| format!("n{host}")).collect();
+            let waited = Millis(30_000);
+            Cause::NotJoined { hosts, waited }.to_string()
+        };
+        assert!(sentence(5).contains("on n1, n2, n3, n4, n5 within 30 s"));
+        assert!(sentence(2048).contains("on n1, n2, n3, n4, n5 and 2043 more within 30 s"));
     }
 }
