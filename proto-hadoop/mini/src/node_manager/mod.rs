@@ -26,8 +26,11 @@ use containers::Desk;
 
 pub use stand_in::{Accepted, Hollow, Life, Rhythm, StandIn};
 
-/// The ResourceManager has so long to take a node in.
-const REGISTER: Duration = Duration::from_secs(20);
+/// The ResourceManager has so long to take a node in: long, for a machine that is busy with other
+/// things. A refusal ends it at once.
+const REGISTER: Duration = Duration::from_secs(60);
+/// And so long for one answer.
+const CALL: Duration = Duration::from_secs(20);
 const REGISTER_PAUSE: Duration = Duration::from_millis(200);
 /// What the node says it is.
 const VERSION: &str = "3.4.2";
@@ -94,7 +97,7 @@ impl NodeManager {
         };
         let tracker = ResourceTrackerClient::new(options.trackers.clone(), &options.user);
         let tracker = Arc::new(tracker.with_timing(Timing {
-            call: REGISTER,
+            call: CALL,
             ..Timing::default()
         }));
         let (desk, starts) = Desk::open(id, options, hollow)?;
