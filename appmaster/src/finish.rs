@@ -155,6 +155,7 @@ impl Appmaster {
             Some(News::LauncherLeft(container)) => {
                 self.links.remove(&container);
             }
+            Some(News::Machine(event)) => self.exits.hear(&event),
             Some(_) => {}
         }
     }
@@ -171,6 +172,7 @@ impl Appmaster {
                         end: self.reports.get(rank).cloned(),
                         group,
                         group_rank,
+                        container_exit: self.exits.of(&seat.container),
                     }
                 })
             })

@@ -19,6 +19,7 @@ use tonic::Status;
 use crate::act::merged;
 use crate::console::Console;
 use crate::containers::LaunchTemplate;
+use crate::exits::Exits;
 use crate::explain::Story;
 use crate::launchers::Tickets;
 use crate::names::Names;
@@ -86,6 +87,7 @@ pub(crate) struct Appmaster {
     /// Output streams opened so far.
     pub(crate) outputs_opened: usize,
     pub(crate) reports: BTreeMap<Rank, wire::RankEnded>,
+    pub(crate) exits: Exits,
     pub(crate) usages: Usages,
     pub(crate) timing: wire::Timing,
     /// What the queue still gives this application, as the ResourceManager last said.
@@ -132,6 +134,7 @@ impl Appmaster {
     pub(crate) fn step(&mut self, event: Event) -> Vec<Action> {
         let now = self.now();
         self.story.hear(&event);
+        self.exits.hear(&event);
         let actions = self.job.step(now, event);
         self.story.tell(now, self.headroom, &actions);
         actions

@@ -32,6 +32,7 @@ mod clients;
 mod console;
 mod contained;
 mod containers;
+mod exits;
 mod explain;
 mod finish;
 mod follow;

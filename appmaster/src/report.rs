@@ -1,5 +1,6 @@
 //! The ApplicationMaster's part of the job report, which travels with the verdict.
 
+use job::container_exit::ContainerExit;
 use job::report::{Phases, RankReport, Report, Sample};
 use job::wire;
 use policy::Rank;
@@ -77,6 +78,7 @@ fn rank(report: &wire::RankReport, seen: &Seen<'_>) -> RankReport {
         host: report.host.clone(),
         exit_code,
         signal,
+        container_exit: report.container_exit.map(ContainerExit::from),
         peak_resident_kib: end.max_rss_kib.max(seen.peak_resident_kib),
         cpu_ms: (end.cpu_us / 1000).max(seen.cpu_ms),
         waiting_share: end.waiting_share,
@@ -166,6 +168,7 @@ mod tests {
         assert_eq!((report.exit_code, report.signal), (None, Some(9)));
         assert_eq!((report.peak_resident_kib, report.cpu_ms), (2000, 1234));
         assert_eq!(report.waiting_share, Some(0.25));
+        assert_eq!(report.container_exit, None);
         assert_eq!(report.samples, samples);
         let report = rank(&ended(Some(How::ExitCode(0))), &seen);
         assert_eq!((report.exit_code, report.signal), (Some(0), None));
@@ -173,9 +176,12 @@ mod tests {
         // It was never heard of again.
         let lost = wire::RankReport {
             end: None,
+            container_exit: Some(-100),
             ..ended(None)
         };
         let report = rank(&lost, &seen);
+        let exit = report.container_exit.map(|exit| exit.to_string());
+        assert_eq!(exit.unwrap(), "-100 (taken back, or its node lost)");
         assert_eq!((report.exit_code, report.peak_resident_kib), (None, 2000));
     }
 

@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 use crate::address::Place;
 use crate::console::Console;
 use crate::containers::LaunchTemplate;
+use crate::exits::Exits;
 use crate::explain::Story;
 use crate::follow::{Appmaster, Client};
 use crate::handing::Output;
@@ -136,6 +137,7 @@ pub async fn serve(
         phase: wire::Phase::default(),
         outputs_opened: 0,
         reports: BTreeMap::new(),
+        exits: Exits::default(),
         usages: Usages::new(seat.description.processes),
         timing: wire::Timing {
             appmaster_started_us: born,

@@ -1,5 +1,6 @@
 //! The ends of the ranks in words, and as one number.
 
+use job::container_exit::ContainerExit;
 use job::exit::End;
 use job::wire::{FinalState, OutOfMemory, PmiStage, RankReport};
 
@@ -32,32 +33,83 @@ fn called(report: &RankReport) -> String {
     }
 }
 
-/// A table of the ranks that failed, when there is more than one: the sentence names the first.
+/// Whether its container is known to have ended in another way than by its launcher's leave.
+fn lost(report: &RankReport) -> bool {
+    report.container_exit.is_some_and(|status| status != 0)
+}
+
+/// A table of the ranks that failed or whose containers were lost, when there is more than one: the
+/// sentence names the first. Neighbours of whom the same is to be said share a row.
 pub(crate) fn failures(ranks: &[RankReport]) -> Vec<String> {
-    let failed: Vec<&RankReport> = ranks.iter().filter(|report| failed(report)).collect();
-    if failed.len() < 2 {
+    let told: Vec<&RankReport> = ranks
+        .iter()
+        .filter(|report| failed(report) || lost(report))
+        .collect();
+    if told.len() < 2 {
         return Vec::new();
     }
-    let columns = [
+    let what = match told.iter().all(|report| failed(report)) {
+        true => "failed",
+        false => "failed or were lost",
+    };
+    let with_containers = told.iter().any(|report| report.container_exit.is_some());
+    let mut columns = vec![
         Column::Right("rank"),
         Column::Left("node"),
         Column::Left("end"),
-        Column::Left("cause"),
     ];
-    let row = |report: &&RankReport| {
-        vec![
-            called(report),
+    if with_containers {
+        columns.push(Column::Left("container exit"));
+    }
+    columns.push(Column::Left("cause"));
+    let cells = |report: &RankReport| {
+        let mut cells = vec![
             report.host.clone(),
-            end(report).map(short).unwrap_or_default(),
-            cause(report).to_owned(),
-        ]
+            end(report).map_or_else(|| "unknown".into(), short),
+        ];
+        if with_containers {
+            let exit = report.container_exit.map(ContainerExit::from);
+            cells.push(exit.map(|exit| exit.to_string()).unwrap_or_default());
+        }
+        cells.push(cause(report).to_owned());
+        cells
     };
-    let mut lines = vec![format!("{} of {} ranks failed:", failed.len(), ranks.len())];
-    lines.extend(table(0, &columns, failed.iter().take(SHOWN).map(row)));
-    if failed.len() > SHOWN {
-        lines.push(format!("and {} more", failed.len() - SHOWN));
+    let mut rows: Vec<(Vec<&RankReport>, Vec<String>)> = Vec::new();
+    for report in &told {
+        let cells = cells(report);
+        let same = rows.last_mut().filter(|(above, said)| {
+            above.last().is_some_and(|above| follows(above, report)) && *said == cells
+        });
+        match same {
+            Some((above, _)) => above.push(report),
+            None => rows.push((vec![report], cells)),
+        }
+    }
+    let left_out: usize = rows.iter().skip(SHOWN).map(|(row, _)| row.len()).sum();
+    let rows = rows.into_iter().take(SHOWN).map(|(row, mut cells)| {
+        cells.insert(0, span(&row));
+        cells
+    });
+    let mut lines = vec![format!("{} of {} ranks {what}:", told.len(), ranks.len())];
+    lines.extend(table(0, &columns, rows));
+    if left_out > 0 {
+        lines.push(format!("and {left_out} more"));
     }
     lines
+}
+
+/// Whether `later` is the next rank of the same group.
+fn follows(earlier: &RankReport, later: &RankReport) -> bool {
+    earlier.group == later.group && earlier.rank.checked_add(1) == Some(later.rank)
+}
+
+/// Ranks in a row.
+fn span(ranks: &[&RankReport]) -> String {
+    match ranks {
+        [] => String::new(),
+        [one] => called(one),
+        [first, .., last] => format!("{}-{}", called(first), called(last)),
+    }
 }
 
 fn short(end: End) -> String {
@@ -69,8 +121,10 @@ fn short(end: End) -> String {
 }
 
 fn cause(report: &RankReport) -> &'static str {
-    let Some(ended) = &report.end else {
-        return "";
+    let ended = match &report.end {
+        Some(ended) if failed(report) => ended,
+        _ if lost(report) => return "lost with its container",
+        _ => return "",
     };
     match (ended.out_of_memory(), ended.pmi()) {
         (OutOfMemory::Group, _) => "out of its container's memory",
@@ -183,5 +237,42 @@ mod tests {
             ..report(3, End::Code(8), PmiStage::Finalized, false)
         };
         assert_eq!(all(&ranks)[1], "exit codes on n1: 2: signal 15, 2.0: 8");
+    }
+
+    #[test]
+    fn ranks_that_are_lost_with_a_container_share_a_row_that_says_how_it_ended() {
+        let mut ranks: Vec<RankReport> = (0..60)
+            .map(|rank| report(rank, End::Signal(15), PmiStage::Initialized, true))
+            .collect();
+        ranks[5] = report(5, End::Signal(9), PmiStage::Initialized, false);
+        for rank in &mut ranks[4..8] {
+            rank.host = "n2".into();
+            rank.container_exit = Some(-104);
+        }
+        ranks[6].end = None;
+        ranks[7].end = None;
+        let lines = failures(&ranks);
+        assert_eq!(
+            lines.join("\n"),
+            "\
+4 of 60 ranks failed or were lost:
+rank  node  end                  container exit          cause
+   4  n2    signal 15 (SIGTERM)  -104 (over its memory)  lost with its container
+   5  n2    signal 9 (SIGKILL)   -104 (over its memory)  without MPI_Finalize
+ 6-7  n2    unknown              -104 (over its memory)  lost with its container"
+        );
+        // They are no failures of the program's own.
+        assert_eq!(combined(&ranks[6..8]), 1);
+
+        // Each on its own row, since nodes differ from pair to pair.
+        for rank in &mut ranks {
+            rank.end = None;
+            rank.host = format!("n{}", rank.rank / 2);
+            rank.container_exit = Some(-100);
+        }
+        let lines = failures(&ranks);
+        assert_eq!(lines.len(), 2 + SHOWN + 1);
+        assert!(lines[2].starts_with("  0-1  n0 "), "{}", lines[2]);
+        assert_eq!(lines.last().unwrap(), "and 20 more");
     }
 }

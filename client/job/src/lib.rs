@@ -11,6 +11,7 @@
 
 pub mod allocator;
 pub mod codec;
+pub mod container_exit;
 pub mod description;
 pub mod exit;
 pub mod explain;

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::container_exit::ContainerExit;
 use crate::explain::{Amount, Granted, Placed};
 
 /// One job from its submission to its end.
@@ -86,6 +87,8 @@ pub struct RankReport {
     pub exit_code: Option<i32>,
     /// The signal that ended it, if one did.
     pub signal: Option<i32>,
+    /// How its container ended; absent where YARN had not told it by the verdict.
+    pub container_exit: Option<ContainerExit>,
     /// Highest resident size seen, its children's included, KiB.
     pub peak_resident_kib: u64,
     /// User and system time, its children's included, ms.

@@ -1,8 +1,10 @@
 //! Containers that YARN kills for memory: which limit, how much, which rank, and what to change.
 
-use anyhow::{Context as _, Result, ensure};
+use std::fs;
 
-use it::bed::{Case, Given};
+use anyhow::{Context as _, Result, ensure};
+use it::bed::{Case, Given, text_of};
+use job::report::Report;
 
 pub const CASES: &[(&str, Case)] = &[
     ("killed for physical memory", physical),
@@ -11,7 +13,7 @@ pub const CASES: &[(&str, Case)] = &[
 
 /// Two ranks to a node and 1024 MiB to a rank: rank 3 takes what both have, and more.
 fn physical(given: &Given) -> Result<()> {
-    let sentence = killed(given, "2300", "touch")?;
+    let sentence = killed(given, "2300", "touch", -104)?;
     for words in [
         "of physical memory and had asked for 2 GB",
         "have yarn.nodemanager.pmem-check-enabled set to false",
@@ -23,7 +25,7 @@ fn physical(given: &Given) -> Result<()> {
 
 /// Hadoop's own ratio gives 2.1 times the size.
 fn virtual_memory(given: &Given) -> Result<()> {
-    let sentence = killed(given, "6000", "reserve")?;
+    let sentence = killed(given, "6000", "reserve", -103)?;
     for words in [
         "of virtual memory and its node allows 4.2 GB to a container of this size",
         "yarn.nodemanager.vmem-pmem-ratio raised",
@@ -34,12 +36,25 @@ fn virtual_memory(given: &Given) -> Result<()> {
     Ok(())
 }
 
-/// What `gerbil-run` says of a job whose rank 3 takes `mib`.
-fn killed(given: &Given, mib: &str, how: &str) -> Result<String> {
+/// What `gerbil-run` says of a job whose rank 3 takes `mib`, for which YARN ends the container of ranks
+/// 2 and 3 with `status`.
+fn killed(given: &Given, mib: &str, how: &str, status: i32) -> Result<String> {
     let program = given.program("hog")?;
-    let arguments = ["-n", "4", "--mem-per-proc", "1g", &program, "3", mib, how];
+    let path = text_of(&given.folder.join("hog.json"))?;
+    let arguments = ["--report", &path, "-n", "4", "-ppn", "2"];
+    let program = ["--mem-per-proc", "1g", &program, "3", mib, how];
+    let arguments = [arguments.as_slice(), &program].concat();
     let finished = given.fails(&arguments, 70, &["killed by YARN", "--mem-per-proc"])?;
     let stderr = finished.stderr_text();
+    let report: Report = serde_json::from_str(&fs::read_to_string(&path)?)?;
+    let exits = report.ranks.iter().map(|rank| rank.container_exit.as_ref());
+    let exits: Vec<Option<i32>> = exits.map(|exit| Some(exit?.status)).collect();
+    ensure!(
+        exits == [None, None, Some(status), Some(status)],
+        "{exits:?}"
+    );
+    let row = format!("  {status} (over its ");
+    ensure!(stderr.contains(&row), "no table with {row:?}: {stderr}");
     let sentence = stderr.lines().find(|line| line.contains("killed by YARN"));
     let sentence = sentence.context("no sentence")?;
     // The launcher looks once a second, the NodeManager every three.
