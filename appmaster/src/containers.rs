@@ -1,11 +1,12 @@
 //! Starts the launchers' containers, on all nodes at once.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::time::Duration;
 
 use credentials::{Credentials, Token};
 use job::role::BINARY_LINK;
-use job::{Role, StagedKind, secrets};
+use job::{Role, Staged, StagedKind, secrets};
 use policy::lifecycle::Event;
 use proto_hadoop::yarn::{
     Container, ContainerLaunch, ContainerStart, LocalResource, LocalResourceKind, Visibility,
@@ -23,6 +24,8 @@ const START_DEADLINE: Duration = Duration::from_secs(20);
 /// What every launcher's container has in common.
 pub(crate) struct LaunchTemplate {
     resources: BTreeMap<String, LocalResource>,
+    /// Names of files beyond the first, with that.
+    links: Vec<(String, String)>,
     command: String,
     secrets: BTreeMap<String, Vec<u8>>,
     tokens: BTreeMap<String, Token>,
@@ -33,7 +36,8 @@ impl LaunchTemplate {
     /// `appmaster` is the `host:port` at which launchers find us.
     pub(crate) fn new(seat: &Seat, appmaster: String) -> anyhow::Result<Self> {
         let mut resources = BTreeMap::new();
-        for staged in &seat.description.staged {
+        let (staged, links) = once_each(&seat.description.staged);
+        for staged in staged {
             let resource = LocalResource {
                 url: staged.url.parse()?,
                 size: staged.size,
@@ -54,6 +58,7 @@ impl LaunchTemplate {
         ];
         Ok(Self {
             resources,
+            links,
             command: format!(
                 "./{BINARY_LINK} {} 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr",
                 Role::ContainerLauncher.argument()
@@ -73,6 +78,7 @@ impl LaunchTemplate {
             appmaster: self.appmaster.clone(),
             container: container.id.to_string(),
             ticket: ticket.to_vec(),
+            links: self.links.clone(),
         };
         let mut secrets = self.secrets.clone();
         secrets.insert(secrets::SEAT.into(), serde_json::to_vec(&seat)?);
@@ -116,6 +122,23 @@ impl LaunchTemplate {
     }
 }
 
+/// Each file under the first of its names, and the others with that: NodeManagers link a file once
+/// only, and the launcher makes the other links.
+fn once_each(staged: &[Staged]) -> (Vec<&Staged>, Vec<(String, String)>) {
+    let mut first: BTreeMap<&str, &Staged> = BTreeMap::new();
+    let (mut once, mut links) = (Vec::new(), Vec::new());
+    for file in staged {
+        match first.entry(&file.url) {
+            Entry::Vacant(vacant) => {
+                vacant.insert(file);
+                once.push(file);
+            }
+            Entry::Occupied(there) => links.push((file.link.clone(), there.get().link.clone())),
+        }
+    }
+    (once, links)
+}
+
 async fn start(container: &Container, launch: ContainerLaunch, token: Token) -> Result<(), String> {
     let node: &NodeId = &container.node;
     let client = ContainerClient::new(node, token);
@@ -135,5 +158,33 @@ async fn start(container: &Container, launch: ContainerLaunch, token: Token) -> 
     match answer.failed.into_iter().next() {
         None => Ok(()),
         Some(refusal) => Err(refusal.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_ordered_once_however_many_names_it_has() {
+        let staged = |link: &str, url: &str| Staged {
+            link: link.into(),
+            url: url.into(),
+            size: 1,
+            modified_ms: 1,
+            kind: StagedKind::File,
+        };
+        let all = [
+            staged("gerbil-run", "hdfs:/c/1"),
+            staged("a", "hdfs:/c/2"),
+            staged("b", "hdfs:/c/2"),
+            staged("c", "hdfs:/c/3"),
+            staged("d", "hdfs:/c/2"),
+        ];
+        let (once, links) = once_each(&all);
+        let once: Vec<&str> = once.iter().map(|file| file.link.as_str()).collect();
+        assert_eq!(once, ["gerbil-run", "a", "c"]);
+        let link = |name: &str| (name.to_owned(), "a".to_owned());
+        assert_eq!(links, [link("b"), link("d")]);
     }
 }

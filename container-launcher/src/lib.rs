@@ -33,6 +33,7 @@ mod group;
 mod input;
 mod leftovers;
 mod life;
+mod links;
 mod node_facts;
 mod nursery;
 mod out_of_memory;
@@ -50,6 +51,7 @@ mod warden;
 mod yielding;
 
 use std::io::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -108,6 +110,8 @@ impl LauncherError {
 fn run() -> Result<u8, LauncherError> {
     let system = |what| move |source| LauncherError::System { what, source };
     let place = seat::read()?;
+    links::make(Path::new("."), &place.seat.links)
+        .map_err(system("giving files their other names"))?;
     nix::sys::prctl::set_child_subreaper(true)
         .map_err(std::io::Error::from)
         .map_err(system("becoming the reaper of orphans"))?;

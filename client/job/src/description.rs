@@ -276,6 +276,9 @@ pub struct Seat {
     pub container: String,
     /// Shown to the AM as proof of being that container. Never logged.
     pub ticket: Vec<u8>,
+    /// Further names of files in the container's working directory: the name, and the one that YARN
+    /// gave the file.
+    pub links: Vec<(String, String)>,
 }
 
 impl fmt::Debug for Seat {

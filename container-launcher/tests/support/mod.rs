@@ -243,6 +243,7 @@ impl Appmaster {
             appmaster: self.address.clone(),
             container: container.clone(),
             ticket: ticket.to_vec(),
+            links: Vec::new(),
         };
         let mut credentials = Credentials::default();
         for (alias, value) in [

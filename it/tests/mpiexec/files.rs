@@ -60,13 +60,14 @@ fn along(given: &Given) -> Result<()> {
     it::Run::new(tar).finish()?.success("tar")?;
     let script = given.script(
         "along",
-        "cat words.txt other.txt; find -L data -name deep.txt | wc -l",
+        "cat words.txt other.txt; cat again.txt | tr a-z A-Z; find -L data -name deep.txt | wc -l",
     )?;
     let (file, other) = (text_of(&file)?, text_of(&other)?);
     let archive = text_of(&given.folder.join("pack.tar.gz"))?;
     let finished = given.succeeds(&[
         "--files",
-        &format!("{file},{other}#other.txt"),
+        // A file with two names.
+        &format!("{file},{other}#other.txt,{file}#again.txt"),
         "--archives",
         &format!("{archive}#data"),
         "-n",
@@ -76,7 +77,7 @@ fn along(given: &Given) -> Result<()> {
         &script,
     ])?;
     let text = finished.stdout_text();
-    for line in ["words", "others", "1"] {
+    for line in ["words", "others", "WORDS", "1"] {
         let count = text.lines().filter(|found| *found == line).count();
         ensure!(count == 2, "{line}: {text}");
     }
