@@ -125,6 +125,23 @@ fn travels(key: &str) -> bool {
         && !STAYS_WITH.iter().any(|start| key.starts_with(start))
 }
 
+/// Variables that name folders of libraries of this machine: those that travel lie elsewhere.
+const LIBRARIES: [&str; 2] = ["FI_PROVIDER_PATH", "I_MPI_ROOT"];
+
+/// Takes out what was inherited of [`LIBRARIES`], for a program whose libraries travel; what `wish` names
+/// stays.
+pub(crate) fn without_libraries_of_here(wish: &Wish, environment: &mut Vec<(String, String)>) {
+    let is_named = |name: &str| {
+        let named = match &wish.inherited {
+            Inherited::Named(names) => names.as_slice(),
+            Inherited::All | Inherited::None => &[],
+        };
+        let variables = wish.variables.iter().map(|variable| &variable.name);
+        named.iter().chain(variables).any(|named| named == name)
+    };
+    environment.retain(|(name, _)| !LIBRARIES.contains(&name.as_str()) || is_named(name));
+}
+
 /// What makes MPI libraries talk over `interface`, where the user has not said otherwise.
 pub(crate) fn for_interface(interface: &str, environment: &mut Vec<(String, String)>) {
     // UCX; libfabric's tcp and sockets providers.
@@ -163,6 +180,29 @@ mod tests {
         for_interface("ib0", &mut travelling);
         assert!(travelling.contains(&("FI_TCP_IFACE".into(), "eth7".into())));
         assert!(travelling.contains(&("UCX_NET_DEVICES".into(), "ib0".into())));
+    }
+
+    #[test]
+    fn folders_of_libraries_of_this_machine_travel_only_when_they_are_named() {
+        let mut wish = Wish {
+            inherited: Inherited::All,
+            variables: vec![Variable {
+                name: "I_MPI_ROOT".into(),
+                value: None,
+            }],
+        };
+        let all = ["FI_PROVIDER_PATH", "I_MPI_DEBUG", "I_MPI_ROOT"];
+        let left = |wish: &Wish| {
+            let mut environment = all.map(|name| (name.to_owned(), "/x".to_owned())).to_vec();
+            without_libraries_of_here(wish, &mut environment);
+            let names = environment.into_iter().map(|(name, _)| name);
+            names.collect::<Vec<_>>()
+        };
+        assert_eq!(left(&wish), all[1..]);
+        wish.variables.clear();
+        assert_eq!(left(&wish), all[1..2]);
+        wish.inherited = Inherited::Named(vec!["FI_PROVIDER_PATH".into()]);
+        assert_eq!(left(&wish), all[..2]);
     }
 
     #[test]

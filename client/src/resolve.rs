@@ -234,6 +234,9 @@ impl Resolved {
             let mut environment = wish.fulfil(&own, &mut |name| {
                 missing.insert(name.to_owned());
             });
+            if !given.no_ship_libs {
+                environment::without_libraries_of_here(&wish, &mut environment);
+            }
             if let Some(interface) = &given.iface {
                 environment::for_interface(interface, &mut environment);
             }

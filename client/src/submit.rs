@@ -206,6 +206,7 @@ fn describe(
                 environment: wanted.environment.clone(),
                 folder: wanted.folder.clone(),
                 library_folder: placed.library_folder.clone(),
+                library_variables: placed.library_variables.clone(),
                 glibc_needed: placed.glibc_needed.clone(),
             })
             .collect(),

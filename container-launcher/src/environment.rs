@@ -74,6 +74,17 @@ pub(crate) fn common(
             path.push(old);
         }
         environment.insert(LIBRARY_PATH.into(), path);
+        let libraries = folder.join(&program.library_folder);
+        let given = |name: &str| program.environment.iter().any(|pair| pair.key == name);
+        for pair in &program.library_variables {
+            if !given(&pair.key) {
+                let place = match pair.value.as_str() {
+                    "" => libraries.clone(),
+                    inside => libraries.join(inside),
+                };
+                environment.insert(pair.key.clone().into(), place.into());
+            }
+        }
     }
     if let Yielding::Yes(shim) = yielding {
         yielding::add_to(&mut environment, shim);
@@ -142,6 +153,11 @@ mod tests {
         let program = Program {
             environment: vec![pair("OMP_NUM_THREADS", "2"), pair("MASTER_PORT", "1")],
             library_folder: "libs".to_owned(),
+            library_variables: vec![
+                pair("I_MPI_ROOT", ""),
+                pair("FI_PROVIDER_PATH", "prov"),
+                pair("OMP_NUM_THREADS", "deep"),
+            ],
             folder: "deep".to_owned(),
             ..Program::default()
         };
@@ -164,6 +180,8 @@ mod tests {
         );
         let expected: BTreeMap<OsString, OsString> = [
             ("CONTAINER_ID", "container_1_0001_01_000002"),
+            ("FI_PROVIDER_PATH", "/container/libs/prov"),
+            ("I_MPI_ROOT", "/container/libs"),
             ("LD_LIBRARY_PATH", "/container/libs:/usr/lib/native"),
             ("LOCAL_WORLD_SIZE", "2"),
             ("MASTER_ADDR", "node1"),

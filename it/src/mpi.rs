@@ -135,6 +135,18 @@ impl IntelMpi {
         Ok(Self { folder })
     }
 
+    /// The installation.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The folder of the libraries that programs are linked to.
+    #[must_use]
+    pub fn libraries(&self) -> PathBuf {
+        self.folder.join("lib")
+    }
+
     /// Options of `gerbil-run` with which a program finds these libraries on a node that has them.
     #[must_use]
     pub fn options(&self) -> Vec<String> {

@@ -111,26 +111,30 @@ pub struct Program {
     pub folder: Option<String>,
     /// Link name of its unpacked library archive, if libraries travel.
     pub library_folder: Option<String>,
+    /// Variables that the libraries need, each the name and a path inside that folder; what
+    /// `environment` says counts more.
+    pub library_variables: Vec<(String, String)>,
     /// Newest glibc symbol version wanted, and by which file.
     pub glibc_needed: Option<(String, String)>,
 }
 
 impl From<&Program> for wire::Program {
     fn from(program: &Program) -> Self {
-        let environment = program.environment.iter();
+        let pairs = |pairs: &[(String, String)]| {
+            let pairs = pairs.iter().cloned();
+            pairs
+                .map(|(key, value)| wire::KeyValue { key, value })
+                .collect()
+        };
         let (glibc_needed, glibc_needed_by) = program.glibc_needed.clone().unwrap_or_default();
         Self {
             processes: program.processes,
             file: program.file.clone(),
             args: program.args.clone(),
-            environment: environment
-                .map(|(key, value)| wire::KeyValue {
-                    key: key.clone(),
-                    value: value.clone(),
-                })
-                .collect(),
+            environment: pairs(&program.environment),
             folder: program.folder.clone().unwrap_or_default(),
             library_folder: program.library_folder.clone().unwrap_or_default(),
+            library_variables: pairs(&program.library_variables),
             glibc_needed,
             glibc_needed_by,
         }

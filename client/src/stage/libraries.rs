@@ -2,7 +2,7 @@
 //!
 //! On the node `LD_LIBRARY_PATH` names that folder, so every library lies in it under the name that
 //! others need it by, wherever it was found. Providers keep their folder beside the library that
-//! loads them ([`rules::providers`]). A program linked with RPATH (not RUNPATH) looks there first,
+//! loads them ([`rules::providers`]), and Intel MPI has more that it opens by itself ([`intel`]). A program linked with RPATH (not RUNPATH) looks there first,
 //! also on the node.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::elf::{Elf, Glibc};
 use super::error::StageError;
+use super::intel::{self, Intel};
 use super::rules::{self, Stays};
 use super::search::{Requester, Search};
 
@@ -44,6 +45,8 @@ pub struct Closure {
     /// Newest C library version wanted, and the file that wants it. Providers do not count: one that
     /// the node's C library is too old for is left aside when it is loaded.
     pub glibc: Option<(Glibc, PathBuf)>,
+    /// Variables that the libraries need, each the name and a path inside the folder.
+    pub variables: Vec<(String, String)>,
 }
 
 /// An object that was found and whose needs are still to be met.
@@ -163,6 +166,7 @@ impl Walk<'_> {
                     self.add(found.path.clone(), found.elf, Some(index), optional);
                     let loaded = self.objects.len() - 1;
                     self.add_providers(&name, &found.path, loaded)?;
+                    self.add_intel(&name, loaded)?;
                 }
                 None if optional => self.leave(&name, &path, None),
                 None => {
@@ -190,6 +194,36 @@ impl Walk<'_> {
                 why,
             });
         }
+    }
+
+    /// Takes what the library that was `loaded` opens by itself, if it is Intel's.
+    fn add_intel(&mut self, name: &str, loaded: usize) -> Result<(), StageError> {
+        let Some(object) = self.objects.get(loaded) else {
+            return Ok(());
+        };
+        let Some(intel) = Intel::of(name, &canonical(&object.path)?, &object.elf.needed) else {
+            return Ok(());
+        };
+        for (inside, table) in intel.tables {
+            self.names.insert(inside, canonical(&table)?);
+        }
+        let variables = intel::VARIABLES.into_iter();
+        self.closure.variables = variables
+            .map(|(name, inside)| (name.into(), inside.into()))
+            .collect();
+        if self.names.contains_key(intel::FABRIC) {
+            return Ok(());
+        }
+        // One that cannot be read the library will complain of.
+        if let Ok(Some(elf)) = Elf::read(&intel.fabric) {
+            let source = canonical(&intel.fabric)?;
+            self.sources.insert(source.clone());
+            self.names.insert(intel::FABRIC.into(), source);
+            self.add(intel.fabric.clone(), elf, Some(loaded), false);
+            let loaded = self.objects.len() - 1;
+            self.add_providers(intel::FABRIC, &intel.fabric, loaded)?;
+        }
+        Ok(())
     }
 
     /// Takes the folders that the library at `path` loads providers from.
@@ -405,6 +439,44 @@ mod tests {
         let (version, file) = closure.glibc.unwrap();
         assert_eq!(version.to_string(), "2.28");
         assert!(file.ends_with("lib/libmpi.so.12"), "{}", file.display());
+    }
+
+    #[test]
+    fn what_intel_mpi_opens_by_itself_travels_with_the_variables_that_say_where() {
+        let lab = Lab::new();
+        let needs = |library: &'static [&'static str]| Crafted {
+            needed: library,
+            ..Crafted::default()
+        };
+        lab.library("bin/program", &needs(&["libmpi.so.12"]));
+        lab.library("intel/lib/libmpi.so.12", &needs(&["libc.so.6"]));
+        let fabric = "intel/lib/libfabric/libfabric.so.1";
+        lab.library(fabric, &needs(&["libc.so.6"]));
+        let provider = "intel/lib/libfabric/prov/libtcp-fi.so";
+        lab.library(provider, &needs(&["libfabric.so.1", "libgone.so.1"]));
+        let tables = lab.path("intel/opt/mpi/etc");
+        fs::create_dir_all(&tables).unwrap();
+        fs::write(tables.join("tuning_generic_shm.dat"), "table").unwrap();
+        let path = lab.path("intel/lib");
+        let closure = lab.closure(path.to_str().unwrap()).unwrap();
+        let wanted = [
+            "libfabric.so.1",
+            "libmpi.so.12",
+            "opt/mpi/etc/tuning_generic_shm.dat",
+            "prov/libtcp-fi.so",
+        ];
+        assert_eq!(inside(&closure), wanted);
+        let variable = |name: &str, inside: &str| (name.to_owned(), inside.to_owned());
+        assert_eq!(
+            closure.variables,
+            [
+                variable("FI_PROVIDER_PATH", "prov"),
+                variable("I_MPI_ROOT", "")
+            ]
+        );
+        // MPICH finds its own by itself.
+        mpich(&lab);
+        assert_eq!(lab.closure("").unwrap().variables, []);
     }
 
     #[test]

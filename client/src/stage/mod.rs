@@ -21,7 +21,7 @@
 //! # Caveats
 //!
 //! Libraries that a program opens by itself while it runs are not seen, except those that
-//! [`rules::providers`] knows. Whether a `file:` folder is mounted on the nodes cannot be seen from
+//! [`rules::providers`] and [`intel`] know. Whether a `file:` folder is mounted on the nodes cannot be seen from
 //! here. Uploads broken off by a signal leave a file that is removed a day later. Names are looked up,
 //! and `file:` folders used, on threads that a deadline leaves behind but cannot end: a process that
 //! must end at once shuts its runtime down without waiting for them.
@@ -34,6 +34,7 @@ pub mod digest;
 pub mod elf;
 pub mod error;
 pub mod filesystem;
+pub mod intel;
 pub mod libraries;
 pub mod link;
 mod plan;
@@ -106,6 +107,8 @@ pub struct Placed {
     pub link: String,
     /// Name of its folder of libraries there, if it has any: [`LIBRARY_LINK`] for the first that has.
     pub library_folder: Option<String>,
+    /// Variables that the libraries need, each the name and a path inside that folder.
+    pub library_variables: Vec<(String, String)>,
     /// Newest C library version that it and its libraries want, such as `2.34`, and the file that
     /// wants it.
     pub glibc_needed: Option<(String, String)>,

@@ -122,6 +122,7 @@ pub fn plan(local: &Local) -> Result<Plan, StageError> {
         plan.programs.push(Placed {
             link,
             library_folder,
+            library_variables: closure.variables,
             glibc_needed: closure
                 .glibc
                 .map(|(version, file)| (version.to_string(), file.display().to_string())),

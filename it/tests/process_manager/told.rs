@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
-use it::IntelMpi;
-use it::bed::{Case, Given};
+use it::bed::{Case, Given, text_of};
+use it::{IntelMpi, expect};
 
 pub const CASES: &[(&str, Case)] = &[
     ("told: names", names),
     ("told: which ranks share a node, and the universe", nodes),
     ("told: Intel MPI, 2 and 8 ranks over two nodes", intel),
     ("told: ports, with Intel MPI", ports),
+    ("told: Intel MPI brought along", shipped),
 ];
 
 fn names(given: &Given) -> Result<()> {
@@ -87,6 +88,38 @@ fn intel(given: &Given) -> Result<()> {
         let line = format!(": {each} on its node, universe -1");
         ensure!(stdout.matches(&line).count() == 2 * each, "{stdout}");
     }
+    Ok(())
+}
+
+/// Nothing that the ranks load lies where Intel MPI is installed, where these nodes, being on one machine,
+/// could find it too: neither what the linker loads nor what the library opens by itself.
+fn shipped(given: &Given) -> Result<()> {
+    let intel = IntelMpi::install()?;
+    let libraries = text_of(&intel.libraries())?;
+    // As the scripts of an installation set them. On nodes without it they would lead astray.
+    let run = |line: &[&str]| {
+        let run = given.gerbil(line)?.env("LD_LIBRARY_PATH", &libraries);
+        let run = run.env("I_MPI_ROOT", "/nowhere");
+        expect::job(&given.cluster, run.env("FI_PROVIDER_PATH", "/nowhere/prov"))
+    };
+    let loaded = given.program("loaded")?;
+    let line = ["-x", "I_MPI_DEBUG=6", "-n", "4", "-ppn", "2", &loaded];
+    let text = run(&line)?.stdout_text();
+    ensure!(text.matches(": sum 6").count() == 4, "{text}");
+    for library in ["libmpi.so.12", "libfabric.so.1", "prov/libtcp-fi.so"] {
+        ensure!(
+            text.matches(&format!("/{library}\n")).count() == 4,
+            "{library}: {text}"
+        );
+    }
+    ensure!(!text.contains(&text_of(intel.folder())?), "{text}");
+    let tables = "/opt/mpi/etc/tuning_";
+    let table = text.lines().find(|line| line.contains("Load tuning file"));
+    ensure!(table.is_some_and(|line| line.contains(tables)), "{text}");
+    ensure!(!text.contains("Unable to read tuning file"), "{text}");
+    let spawn = given.program("spawn")?;
+    let text = run(&["-n", "4", "-ppn", "2", &spawn, "ports"])?.stdout_text();
+    ensure!(text.matches(": met 2, sum 6").count() == 4, "{text}");
     Ok(())
 }
 
