@@ -167,7 +167,7 @@ fn parts(
 ) -> (BTreeMap<usize, Vec<wire::Part>>, String) {
     let mut by_seat: BTreeMap<usize, Vec<wire::Part>> = BTreeMap::new();
     let used: BTreeSet<usize> = runs.iter().map(|run| run.seat).collect();
-    let mut blocks = Vec::new();
+    let mut nodes = Vec::new();
     let mut next = first;
     for run in runs {
         let Some(command) = commands.get(run.command) else {
@@ -188,9 +188,10 @@ fn parts(
             path: info("path").unwrap_or_default(),
         });
         next += run.ranks;
-        blocks.push((used.range(..run.seat).count(), run.ranks));
+        let node = used.range(..run.seat).count();
+        nodes.push((u32::try_from(node).unwrap_or(u32::MAX), run.ranks));
     }
-    (by_seat, pmi::mapping_of_blocks(&blocks))
+    (by_seat, pmi::mapping_of_runs(nodes))
 }
 
 impl Appmaster {

@@ -26,15 +26,13 @@ mod lines;
 mod mapping;
 mod message;
 mod node;
-mod numbered;
 mod spawn;
 mod text;
 
 pub use exchange::{Exchange, ExchangeError};
 pub use lines::{LineTooLong, Lines};
-pub use mapping::{mapping_of_blocks, process_mapping};
+pub use mapping::{mapping_of_nodes, mapping_of_runs, process_mapping};
 pub use node::{Effect, Job, JobError, NameRequest, NodeServer, Stage};
-pub use numbered::mapping_of_nodes;
 pub use spawn::{SpawnCommand, SpawnRequest};
 pub use text::{Command, LineError};
 
