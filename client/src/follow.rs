@@ -449,11 +449,33 @@ impl Follower<'_> {
         self.progress
             .show(format!("lost the ApplicationMaster ({why}), asking YARN"));
         while Instant::now() < deadline {
-            let report = patiently(self.rm, &self.id).await?;
+            let report = tokio::select! {
+                report = patiently(self.rm, &self.id) => report,
+                signal = self.signals.ending() => return self.interrupted(signal).await.map(Some),
+            };
+            let report = match report {
+                Ok(report) => report,
+                // That nobody answers is no reason why it was lost.
+                Err(silence) => {
+                    return Ok(Some(Ended {
+                        code: Exit::Lost.code(),
+                        sentence: format!(
+                            "lost the ApplicationMaster of {}: {why}; nor could YARN be asked: {silence}",
+                            self.id
+                        ),
+                        verdict: None,
+                    }));
+                }
+            };
             if report.state.is_final() {
                 let mut ended = judge(&report);
                 if ended.code == 0 || ended.sentence.is_empty() {
                     return Ok(Some(ended));
+                }
+                if report.state != YarnApplicationState::Killed && ended.code == Exit::Killed.code()
+                {
+                    // It ended the job because it had lost us, too.
+                    ended.code = Exit::Lost.code();
                 }
                 ended.sentence = format!(
                     "lost the ApplicationMaster of {}: {}",
