@@ -33,6 +33,9 @@ use crate::usage::Usages;
 
 /// A job that no client has attached to by then writes its output to the container's log.
 pub(crate) const ATTACH_DEADLINE: Duration = Duration::from_secs(60);
+/// For the client of an attempt that was lost to come to the next one. It may have to miss the lost one
+/// first, which takes it 15 s and what it waits for YARN to say so.
+const RETURN_DEADLINE: Duration = Duration::from_secs(30);
 
 /// Whether a client follows.
 pub(crate) enum Client {
@@ -100,7 +103,7 @@ impl Appmaster {
     /// Until the verdict is out and everybody knows it.
     pub(crate) async fn follow(&mut self, mut inbox: mpsc::Receiver<News>) -> Result<()> {
         let attach_by = Instant::now() + ATTACH_DEADLINE;
-        let mut todo = self.step(Event::Registered);
+        let mut todo = self.first_steps(&mut inbox).await;
         loop {
             if let Some(verdict) = self.carry_out(todo).await {
                 return self.finish(verdict, &mut inbox).await;
@@ -129,6 +132,29 @@ impl Appmaster {
                 }
             };
         }
+    }
+
+    /// The first steps. What a lost attempt has come to this one cannot know: perhaps the program had
+    /// ended well and YARN could not be told. The client does know, and comes only where the program is
+    /// to run again; without one nothing is started.
+    async fn first_steps(&mut self, inbox: &mut mpsc::Receiver<News>) -> Vec<Action> {
+        let by = Instant::now() + RETURN_DEADLINE;
+        while self.seat.attempt.attempt > 1 && matches!(self.client, Client::Awaited) {
+            let todo = tokio::select! {
+                news = inbox.recv() => match news {
+                    Some(news) => self.hear(news).await,
+                    None => return Vec::new(),
+                },
+                () = sleep_until(by) => {
+                    self.client = Client::Gone;
+                    self.step(Event::KillRequested(KillReason::ClientLost))
+                }
+            };
+            if !todo.is_empty() {
+                return todo;
+            }
+        }
+        self.step(Event::Registered)
     }
 
     pub(crate) fn step(&mut self, event: Event) -> Vec<Action> {
