@@ -8,7 +8,7 @@ use job::wire;
 use job::wire::launcher_order::Order as ToLauncher;
 use policy::lifecycle::{Cause, Verdict};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::follow::{ATTACH_DEADLINE, Appmaster, Client};
 use crate::news::News;
@@ -19,6 +19,8 @@ use crate::verdict;
 /// How long launchers may take to hand over what their ranks have printed when no client hinders
 /// them.
 const DRAIN_DEADLINE: Duration = Duration::from_secs(10);
+/// How long the client waits for the ResourceManager to take the verdict before it hears it itself.
+const TAKEN_SOON: Duration = Duration::from_secs(3);
 /// Between two looks at who hinders whom.
 const DRAIN_LOOK: Duration = Duration::from_millis(500);
 
@@ -54,10 +56,14 @@ impl Appmaster {
         // A ResourceManager that does not answer is given time to, and may use it to end this very
         // process: the client is told before, without the counts of the calls.
         let deaf = matches!(verdict.cause, Some(Cause::ResourceManagerLost { .. }));
-        let counts = match deaf {
-            true => Finished::default(),
-            false => self.finished(&mut finished, inbox).await,
+        let heard = match deaf {
+            true => None,
+            false => {
+                let soon = timeout(TAKEN_SOON, self.finished(&mut finished, inbox)).await;
+                soon.ok()
+            }
         };
+        let counts = heard.unwrap_or_default();
         let mut last = wire::Verdict {
             exit_code: i32::from(verdict::exit_code(&verdict)),
             state: verdict::final_state(&verdict).into(),
@@ -75,9 +81,9 @@ impl Appmaster {
         }
         self.tell_client(Some(wire::job_event::Event::Verdict(last)))
             .await;
-        let unregistered = match deaf {
-            true => self.finished(&mut finished, inbox).await.unregistered,
-            false => counts.unregistered,
+        let unregistered = match heard {
+            Some(counts) => counts.unregistered,
+            None => self.finished(&mut finished, inbox).await.unregistered,
         };
         // An empty event where the ResourceManager has not taken it: the client need not wait.
         let taken = wire::job_event::Event::Unregistered(wire::Unregistered {});

@@ -44,8 +44,9 @@ const REMIND: Duration = Duration::from_secs(1);
 const LAST_ORDER: Duration = Duration::from_millis(100);
 /// For the thread that writes, when the connection has broken.
 const OUTPUT_PATIENCE: Duration = Duration::from_secs(10);
-/// For the ResourceManager to take the verdict from the ApplicationMaster.
-const LAST_EVENT: Duration = Duration::from_secs(30);
+/// For the ResourceManager to take the verdict from the ApplicationMaster, which goes on trying without
+/// us.
+const LAST_EVENT: Duration = Duration::from_secs(10);
 /// Each for the ResourceManager to take the verdict of a job that is lost, and for its own account of
 /// it.
 const ROOT_PATIENCE: Duration = Duration::from_secs(5);
@@ -405,6 +406,13 @@ impl Follower<'_> {
                     if report.state == YarnApplicationState::Killed {
                         ended.sentence = judge(&report).sentence;
                     }
+                }
+                if !is_taken && ended.code == Exit::Success.code() {
+                    say(format!(
+                        "the ResourceManager has not taken the verdict of {}, a success; YARN may record \
+                         a failure",
+                        self.id
+                    ));
                 }
                 if unwritable {
                     ended.code = Exit::Staging.code();

@@ -385,6 +385,20 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
+    async fn a_verdict_does_not_wait_for_a_resource_manager_that_is_away() {
+        let faulty = Faulty::start().await;
+        let manager = faulty.cluster.resource_manager();
+        let away = Fault::Late(Duration::from_secs(60));
+        manager
+            .scheduler_faults()
+            .next("finishApplicationMaster", away);
+        let (code, said) = faulty.run(2, "exit 0").await;
+        assert_eq!(code, Some(0), "{said}");
+        assert!(said.contains("has not taken the verdict"), "{said}");
+        faulty.stop().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
     async fn what_cannot_be_mended_is_told_in_a_sentence() {
         let faulty = Faulty::start().await;
         let manager = faulty.cluster.resource_manager();
