@@ -3,159 +3,20 @@
 //! A value is seen by the ranks of its own node at once and by all others after the next barrier;
 //! PMI promises no more than the latter. A key that is put again takes the newer value.
 
+mod effect;
+mod job;
+mod version_one;
 mod version_two;
 
 use std::collections::BTreeMap;
 
-use thiserror::Error;
-
+pub use self::effect::{Effect, NameRequest, Stage};
+pub use self::job::{Job, JobError};
+use self::version_one::{refused, reply};
 use self::version_two::Asker;
-use crate::spawn::{Incoming, SpawnRequest, Step};
-use crate::text::{Command, shown, write};
+use crate::spawn::Incoming;
+use crate::text::Command;
 use crate::{EXCHANGE_MAX, KEY_MAX, KVS_NAME_MAX, LINE_MAX, Pair, SPACE_MAX, VALUE_MAX};
-
-/// What the ranks of one node need to know about the job.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Job {
-    /// Ranks in the whole job.
-    pub size: u32,
-    /// Those of this node.
-    pub ranks: Vec<u32>,
-    /// Name of the key-value space: no blanks, 1..=[`KVS_NAME_MAX`] bytes. MPICH derives the names
-    /// of its shared memory segments from it, so two jobs on a node must never share one, and
-    /// neither may a job and the leftovers of a killed one.
-    pub kvs_name: String,
-    /// Value of `PMI_process_mapping`; empty: the ranks find out themselves.
-    pub process_mapping: String,
-    /// Which of the job's programs a rank runs, counted from 0; a rank that is not here runs the
-    /// first.
-    pub appnums: BTreeMap<u32, u32>,
-    /// What the key-value space begins with.
-    pub preputs: Vec<Pair>,
-    /// Other ranks have spawned these.
-    pub spawned: bool,
-    /// How many processes the job may become, spawned ones included; `None`: unknown.
-    pub universe: Option<u32>,
-}
-
-/// What a rank asks of the job's name service.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NameRequest {
-    /// Make a port known under a name.
-    Publish {
-        /// The name.
-        service: String,
-        /// The port.
-        port: String,
-    },
-    /// Which port has this name?
-    Lookup(String),
-    /// Forget a name.
-    Unpublish(String),
-}
-
-impl NameRequest {
-    const fn answer(&self) -> &'static str {
-        match self {
-            Self::Publish { .. } => "publish_result",
-            Self::Lookup(_) => "lookup_result",
-            Self::Unpublish(_) => "unpublish_result",
-        }
-    }
-}
-
-/// A [`Job`] that cannot be served.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum JobError {
-    /// Ranks are `0..size`, each once, and there is one at least.
-    #[error("rank {rank} does not belong into a job of {size}, or was named twice")]
-    Rank {
-        /// The rank.
-        rank: u32,
-        /// Size of the job.
-        size: u32,
-    },
-    /// No ranks at all.
-    #[error("a node without ranks")]
-    NoRanks,
-    /// See [`Job::kvs_name`].
-    #[error("{name:?} cannot name a key-value space (1 to {KVS_NAME_MAX} bytes, no blanks)")]
-    KvsName {
-        /// The name.
-        name: String,
-    },
-}
-
-/// Name of the answer to a request to spawn.
-const SPAWN_RESULT: &str = "spawn_result";
-
-/// How far a rank got. MPI is in use between the two.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Stage {
-    /// It never said anything: not an MPI program, or not yet in `MPI_Init`.
-    #[default]
-    Silent,
-    /// Since `MPI_Init`.
-    Initialized,
-    /// Since `MPI_Finalize`.
-    Finalized,
-}
-
-/// What the owner of the sockets is to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Effect {
-    /// Send these bytes, one or more whole lines, to the rank.
-    Reply {
-        /// To whom.
-        rank: u32,
-        /// The bytes, newlines included.
-        line: String,
-    },
-    /// Every rank of the node has entered the barrier: send these values up, and call
-    /// [`NodeServer::fence_done`] with the answer.
-    Fence {
-        /// What was put since the last one, ordered by key.
-        puts: Vec<Pair>,
-    },
-    /// The rank asks the name service; [`NodeServer::name_answer`] answers.
-    Name {
-        /// Who.
-        rank: u32,
-        /// What.
-        request: NameRequest,
-    },
-    /// The rank wants new processes; [`NodeServer::spawn_answer`] answers.
-    Spawn {
-        /// Who.
-        rank: u32,
-        /// Which.
-        request: SpawnRequest,
-    },
-    /// The rank asks to end the job, as `MPI_Abort` does.
-    Abort {
-        /// Who.
-        rank: u32,
-        /// As the program gave it; not limited to 0..=255.
-        exit_code: i32,
-        /// Its words; may be empty.
-        message: String,
-    },
-    /// The rank has reached another stage.
-    Stage {
-        /// Who.
-        rank: u32,
-        /// Where it is now.
-        stage: Stage,
-    },
-    /// The rank does not speak PMI as it should and is not answered any more: end it.
-    Broken {
-        /// Who.
-        rank: u32,
-        /// What it did.
-        sentence: String,
-    },
-}
 
 #[derive(Debug, Default)]
 struct Rank {
@@ -388,119 +249,6 @@ impl NodeServer {
         }
     }
 
-    fn name(&mut self, rank: u32, command: &Command) -> Vec<Effect> {
-        let service = command.value("service").map(str::to_owned);
-        let request = match (command.name(), service, command.value("port")) {
-            ("publish_name", Some(service), Some(port)) => NameRequest::Publish {
-                service,
-                port: port.to_owned(),
-            },
-            ("lookup_name", Some(service), _) => NameRequest::Lookup(service),
-            ("unpublish_name", Some(service), _) => NameRequest::Unpublish(service),
-            (name, ..) => {
-                let answer = name.replace("_name", "_result");
-                return vec![refused(rank, &answer, "service_or_port_is_missing")];
-            }
-        };
-        let asked = Asked::One(request.answer());
-        self.ask(rank, asked, Effect::Name { rank, request })
-    }
-
-    fn on_command(&mut self, rank: u32, command: &Command) -> Vec<Effect> {
-        let size = self.size.to_string();
-        match command.name() {
-            "initack" => vec![Effect::Reply {
-                rank,
-                line: [
-                    write("initack", &[("rc", "0")]),
-                    write("set", &[("size", &size)]),
-                    write("set", &[("rank", &rank.to_string())]),
-                    write("set", &[("debug", "0")]),
-                ]
-                .concat(),
-            }],
-            "init" => self.init(rank, command),
-            "get_maxes" => vec![reply(
-                rank,
-                "maxes",
-                &[
-                    ("kvsname_max", &KVS_NAME_MAX.to_string()),
-                    ("keylen_max", &KEY_MAX.to_string()),
-                    ("vallen_max", &VALUE_MAX.to_string()),
-                    ("rc", "0"),
-                ],
-            )],
-            "get_appnum" => {
-                let appnum = self.appnums.get(&rank).copied().unwrap_or(0).to_string();
-                vec![reply(rank, "appnum", &[("appnum", &appnum), ("rc", "0")])]
-            }
-            "get_universe_size" => {
-                let size = self
-                    .universe
-                    .map_or("-1".to_owned(), |size| size.to_string());
-                vec![reply(
-                    rank,
-                    "universe_size",
-                    &[("size", &size), ("rc", "0")],
-                )]
-            }
-            "get_my_kvsname" => vec![reply(
-                rank,
-                "my_kvsname",
-                &[("kvsname", &self.kvs_name), ("rc", "0")],
-            )],
-            "put" => vec![self.put(rank, command)],
-            "get" => vec![self.get(rank, command)],
-            "getbyidx" => vec![self.by_index(rank, command)],
-            "barrier_in" => self.barrier_in(rank, command),
-            "finalize" => {
-                let mut effects = self.reach(rank, Stage::Finalized);
-                effects.push(reply(rank, "finalize_ack", &[("rc", "0")]));
-                effects
-            }
-            "abort" => vec![Effect::Abort {
-                rank,
-                exit_code: command.number("exitcode").unwrap_or(1),
-                message: command.value("message").unwrap_or_default().to_owned(),
-            }],
-            "publish_name" | "lookup_name" | "unpublish_name" => self.name(rank, command),
-            "spawn" => vec![refused(rank, "spawn_result", "a_spawn_has_several_lines")],
-            unknown => vec![refused(rank, unknown, "unknown_command")],
-        }
-    }
-
-    fn init(&mut self, rank: u32, command: &Command) -> Vec<Effect> {
-        let (second, minor) = match command.number("pmi_version") {
-            Some(1) => (false, "1"),
-            Some(2) => (true, "0"),
-            _ => {
-                let why = "PMI_1_and_2_are_offered";
-                return vec![reply(
-                    rank,
-                    "response_to_init",
-                    &[
-                        ("pmi_version", "1"),
-                        ("pmi_subversion", "1"),
-                        ("rc", "-1"),
-                        ("msg", why),
-                    ],
-                )];
-            }
-        };
-        let mut effects = self.reach(rank, Stage::Initialized);
-        if let Some(state) = self.ranks.get_mut(&rank) {
-            state.second = second;
-        }
-        let major = ("pmi_version", if second { "2" } else { "1" });
-        let minor = ("pmi_subversion", minor);
-        effects.push(reply(
-            rank,
-            "response_to_init",
-            &[major, minor, ("rc", "0")],
-        ));
-        effects
-    }
-
     fn reach(&mut self, rank: u32, stage: Stage) -> Vec<Effect> {
         match self.ranks.get_mut(&rank) {
             Some(state) if state.stage != stage => {
@@ -508,27 +256,6 @@ impl NodeServer {
                 vec![Effect::Stage { rank, stage }]
             }
             _ => Vec::new(),
-        }
-    }
-
-    /// The name of the space may be left out; ours is the only one.
-    fn is_our_space(&self, command: &Command) -> bool {
-        command
-            .value("kvsname")
-            .is_none_or(|name| name == self.kvs_name)
-    }
-
-    fn put(&mut self, rank: u32, command: &Command) -> Effect {
-        let put_refused = |why: &str| refused(rank, "put_result", why);
-        if !self.is_our_space(command) {
-            return put_refused("unknown_kvsname");
-        }
-        let (Some(key), Some(value)) = (command.value("key"), command.value("value")) else {
-            return put_refused("a_put_needs_key_and_value");
-        };
-        match self.store(key, value) {
-            Ok(()) => reply(rank, "put_result", &[("rc", "0"), ("msg", "success")]),
-            Err(why) => put_refused(&why),
         }
     }
 
@@ -556,63 +283,6 @@ impl NodeServer {
         Ok(())
     }
 
-    fn get(&self, rank: u32, command: &Command) -> Effect {
-        let missing = |why: &str| {
-            reply(
-                rank,
-                "get_result",
-                &[("rc", "-1"), ("msg", why), ("value", "unknown")],
-            )
-        };
-        if !self.is_our_space(command) {
-            return missing("unknown_kvsname");
-        }
-        let Some(key) = command.value("key") else {
-            return missing("a_get_needs_a_key");
-        };
-        match self.space.get(key) {
-            Some(value) => reply(
-                rank,
-                "get_result",
-                &[("rc", "0"), ("msg", "success"), ("value", value)],
-            ),
-            None => missing("key_not_found"),
-        }
-    }
-
-    /// The values one by one, ordered by key. From MPICH's older clients.
-    fn by_index(&self, rank: u32, command: &Command) -> Effect {
-        const RESULT: &str = "getbyidx_results";
-        if !self.is_our_space(command) {
-            return refused(rank, RESULT, "unknown_kvsname");
-        }
-        let index = command
-            .number("idx")
-            .and_then(|index| usize::try_from(index).ok());
-        let found = index.and_then(|index| Some((index, self.space.iter().nth(index)?)));
-        match found {
-            Some((index, (key, value))) => reply(
-                rank,
-                RESULT,
-                &[
-                    ("rc", "0"),
-                    ("nextidx", &index.saturating_add(1).to_string()),
-                    ("key", key),
-                    ("val", value),
-                ],
-            ),
-            None => reply(rank, RESULT, &[("rc", "-2"), ("reason", "no_more_keyvals")]),
-        }
-    }
-
-    fn barrier_in(&mut self, rank: u32, command: &Command) -> Vec<Effect> {
-        if let Some(group) = command.value("group").filter(|group| *group != "WORLD") {
-            let why = format!("barrier_of_group_{group}_is_not_offered");
-            return vec![refused(rank, "barrier_out", &why)];
-        }
-        self.enter_barrier(rank)
-    }
-
     fn enter_barrier(&mut self, rank: u32) -> Vec<Effect> {
         let Some(state) = self.ranks.get_mut(&rank) else {
             return Vec::new();
@@ -634,49 +304,12 @@ impl NodeServer {
         }]
     }
 
-    /// A request of several lines, up to `endcmd`: only spawning has one.
-    fn on_multi_line(&mut self, rank: u32, line: &[u8]) -> Vec<Effect> {
-        let Some(state) = self.ranks.get_mut(&rank) else {
-            return Vec::new();
-        };
-        match state.incoming.get_or_insert_default().on_line(line) {
-            Step::More => Vec::new(),
-            Step::Done(request) => {
-                state.incoming = None;
-                let asked = Asked::One(SPAWN_RESULT);
-                self.ask(rank, asked, Effect::Spawn { rank, request })
-            }
-            Step::Refused(why) => {
-                state.incoming = None;
-                vec![refused(rank, SPAWN_RESULT, why)]
-            }
-            Step::TooLong => {
-                let sentence = format!(
-                    "it sent a request of more than {LINE_MAX} bytes, at {:?}",
-                    shown(line)
-                );
-                self.broken(rank, sentence)
-            }
-        }
-    }
-
     fn broken(&mut self, rank: u32, sentence: String) -> Vec<Effect> {
         if let Some(state) = self.ranks.get_mut(&rank) {
             state.broken = true;
         }
         vec![Effect::Broken { rank, sentence }]
     }
-}
-
-fn reply(rank: u32, command: &str, arguments: &[(&str, &str)]) -> Effect {
-    Effect::Reply {
-        rank,
-        line: write(command, arguments),
-    }
-}
-
-fn refused(rank: u32, command: &str, why: &str) -> Effect {
-    reply(rank, command, &[("rc", "-1"), ("msg", why)])
 }
 
 #[cfg(test)]

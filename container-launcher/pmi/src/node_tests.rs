@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, VecDeque};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Exchange, SpawnCommand, process_mapping};
+use crate::{Exchange, SpawnCommand, SpawnRequest, process_mapping};
 
 fn server(size: u32, ranks: &[u32]) -> NodeServer {
     NodeServer::new(Job {
