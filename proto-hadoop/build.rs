@@ -8,6 +8,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "container.proto",
         "token.proto",
         "tracker.proto",
+        "namenode.proto",
     ];
     let descriptors = protox::compile(roots, ["proto"])?;
     prost_build::Config::new()

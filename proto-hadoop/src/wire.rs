@@ -19,6 +19,15 @@ pub(crate) mod yarn {
     include!(concat!(env!("OUT_DIR"), "/hadoop.yarn.rs"));
 }
 
+/// Package `hadoop.hdfs`: the NameNode's protocol.
+#[expect(
+    clippy::enum_variant_names,
+    reason = "the generator keeps the names of the .proto files"
+)]
+pub(crate) mod hdfs {
+    include!(concat!(env!("OUT_DIR"), "/hadoop.hdfs.rs"));
+}
+
 /// A message that decodes but lacks what it cannot be used without.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the answer has no usable {what}")]
