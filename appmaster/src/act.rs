@@ -157,6 +157,7 @@ impl Appmaster {
             host: String::new(),
             node: 0,
             run,
+            ..wire::Share::default()
         };
         for (seat, node) in seats.iter().zip(0..) {
             let share = wire::Share {

@@ -324,6 +324,8 @@ impl Appmaster {
                 own.for_each(|usage| self.usages.hear(usage));
                 Vec::new()
             }
+            // Nobody orders what these answer.
+            Said::Found(_) | Said::Moved(_) => Vec::new(),
             Said::PmiSeen(seen) => self.step(Event::PmiSeen(seen.group)),
             Said::Abort(wire::Abort { rank, .. }) | Said::Broke(wire::RankBroke { rank, .. })
                 if self.has_unspawned(Rank(rank)) =>

@@ -8,7 +8,9 @@
 //! that they ask for go up, and what was spawned is started beside them (`group`), what they print
 //! goes up (`output`), standard input comes down (`input`), what they use is sampled once a second
 //! (`samples`), each end is reported → the AM says leave, or sends a share once more, when a container
-//! elsewhere was lost and the program begins again.
+//! elsewhere was lost and the program begins again. Before the ranks start, while they run and when they
+//! have ended, files are found and moved where the AM orders it (`errand`, `files`), and the ranks are
+//! asked for checkpoints (`checkpoint`).
 //!
 //! Invariants:
 //! - No rank outlives its launcher. Ranks are killed by the kernel when the forking thread ends;
@@ -25,9 +27,12 @@
 //! clears its environment and leaves its session is found by descent alone, so not by the warden.
 
 mod binding;
+mod checkpoint;
 mod cores;
 mod dial;
 mod environment;
+mod errand;
+mod files;
 mod gpus;
 mod group;
 mod input;
@@ -64,7 +69,7 @@ pub use yielding::SHIM;
 const WORKERS: usize = 2;
 /// Stack of a thread, bytes. YARN counts address space.
 const STACK: usize = 512 * 1024;
-/// Threads for name look-ups, the only blocking calls of the runtime.
+/// Threads for what blocks: name look-ups, and files that are read and written for the AM.
 const BLOCKING_THREADS: usize = 1;
 /// How long the runtime may take to drop what is left when the launcher leaves.
 const RUNTIME_LEAVE: Duration = Duration::from_millis(100);

@@ -25,6 +25,7 @@ use tonic::transport::Channel;
 use tonic::{Status, Streaming};
 
 use crate::dial::{self, DialError};
+use crate::errand::{Done, Errands};
 use crate::gpus::{self, Devices};
 use crate::nursery::Nursery;
 use crate::pmi_socket::Heard;
@@ -127,6 +128,7 @@ pub(crate) async fn live(
         stopping: false,
         sampling: Sampling::Idle,
         sent: Sent::default(),
+        errands: Errands::new(),
         tasks: JoinSet::new(),
     };
     loop {
@@ -161,6 +163,7 @@ pub(crate) async fn live(
             () = until(life.stop_at) => life.sweep().await,
             () = until(report_at) => life.report(),
             look = life.sampling.next() => life.sample(look),
+            done = life.errands.next() => life.on_errand(done).await,
             Some(_) = life.tasks.join_next(), if !life.tasks.is_empty() => {}
         }
     }
@@ -238,6 +241,7 @@ pub(crate) struct Life<'a> {
     stopping: bool,
     sampling: Sampling,
     sent: Sent,
+    errands: Errands,
     pub(crate) tasks: JoinSet<()>,
 }
 
@@ -283,7 +287,7 @@ impl Life<'_> {
     async fn on_order(&mut self, order: Order) -> Result<(), LifeError> {
         match order {
             Order::Share(share) => {
-                if !self.all_ended() {
+                if !self.all_ended() || self.errands.is_restoring() {
                     return Err(self.confused("a share while ranks run"));
                 }
                 if self.share.is_some() {
@@ -291,16 +295,16 @@ impl Life<'_> {
                     self.sweep().await;
                     self.forget();
                 }
-                match self.start(share).await {
-                    Ok(running) => {
-                        self.begin(running);
-                    }
-                    Err(refusal) => {
-                        // Those that were forked before the one that failed.
-                        self.nursery.sweep().await;
-                        self.outbox.push_back(Event::Refusal(refusal));
-                    }
+                match share.checkpoint_folder.is_empty() {
+                    true => self.begin_with(share).await,
+                    false => self.errands.restore(Box::new(share)),
                 }
+            }
+            Order::Find(find) => self.errands.find(find),
+            Order::Move(order) => self.errands.carry(order),
+            Order::Checkpoint(checkpoint) => {
+                let pids = self.nursery.pids().await;
+                self.errands.checkpoint(checkpoint, pids);
             }
             Order::FenceDone(done) => {
                 let Some(puts) = done.values() else {
@@ -334,6 +338,7 @@ impl Life<'_> {
                 let at = Instant::now() + Duration::from_millis(u64::from(grace_ms));
                 self.stop_at = Some(self.stop_at.map_or(at, |earlier| earlier.min(at)));
                 self.stopping = true;
+                self.outbox.extend(self.errands.stop());
                 self.nursery.signal(None, Signal::SIGTERM).await;
                 self.sweep_if_over().await;
             }
@@ -360,6 +365,31 @@ impl Life<'_> {
         self.groups.insert(running.group, running);
         if matches!(self.sampling, Sampling::Idle) {
             self.sampling = Sampling::Due(Instant::now() + samples::INTERVAL);
+        }
+    }
+
+    /// Starts the ranks of a share, whose files are there.
+    async fn begin_with(&mut self, share: Share) {
+        match self.start(share).await {
+            Ok(running) => self.begin(running),
+            Err(refusal) => {
+                // Those that were forked before the one that failed.
+                self.nursery.sweep().await;
+                self.outbox.push_back(Event::Refusal(refusal));
+            }
+        }
+    }
+
+    async fn on_errand(&mut self, done: Done) {
+        match done {
+            Done::Say(event) => self.outbox.push_back(event),
+            Done::Start(share) => self.begin_with(*share).await,
+            Done::Ask(checkpoint) => {
+                let ranks = self.errands.asked(checkpoint.id);
+                if let Ok(signal) = Signal::try_from(checkpoint.signal) {
+                    self.nursery.nudge(ranks, signal).await;
+                }
+            }
         }
     }
 
@@ -546,6 +576,9 @@ impl Life<'_> {
     }
 
     async fn on_ended(&mut self, ended: Vec<crate::nursery::Ended>) {
+        if !ended.is_empty() {
+            self.errands.rank_ended();
+        }
         for running in self.groups.values_mut() {
             running.ranks.ended(&ended, self.stopping);
         }

@@ -12,7 +12,7 @@ use std::thread::{JoinHandle, park_timeout};
 use std::time::{Duration, Instant};
 
 use job::exit::End;
-use nix::sys::signal::{Signal, killpg};
+use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use tokio::sync::oneshot;
 
@@ -49,6 +49,8 @@ enum Request {
     Signal(Option<u32>, Signal, oneshot::Sender<()>),
     Sweep(oneshot::Sender<Vec<Ended>>),
     Look(oneshot::Sender<Look>),
+    Pids(oneshot::Sender<Vec<(u32, i32)>>),
+    Nudge(Vec<u32>, Signal, oneshot::Sender<()>),
     Close,
 }
 
@@ -96,6 +98,17 @@ impl Nursery {
     /// Kills everything that belongs to the container, orphans included.
     pub(crate) async fn sweep(&self) -> Vec<Ended> {
         self.ask(Request::Sweep).await.unwrap_or_default()
+    }
+
+    /// The ranks that still run, with the process that leads each.
+    pub(crate) async fn pids(&self) -> Vec<(u32, i32)> {
+        self.ask(Request::Pids).await.unwrap_or_default()
+    }
+
+    /// Sends a signal to the processes that lead these ranks, and to nothing that they have started.
+    pub(crate) async fn nudge(&self, ranks: Vec<u32>, signal: Signal) {
+        self.ask(|answer| Request::Nudge(ranks, signal, answer))
+            .await;
     }
 
     /// Looks at what the ranks use. The answer may be waited for while other things are asked;
@@ -149,6 +162,18 @@ impl Thread {
             }
             Request::Sweep(answer) => drop(answer.send(self.sweep())),
             Request::Look(answer) => return self.look(answer, requests),
+            Request::Pids(answer) => {
+                let pids = self.alive.iter().map(|(&pid, of)| (of.rank, pid));
+                drop(answer.send(pids.collect()));
+            }
+            Request::Nudge(ranks, signal, answer) => {
+                for (&pid, of) in &self.alive {
+                    if ranks.contains(&of.rank) {
+                        kill(Pid::from_raw(pid), signal).ok();
+                    }
+                }
+                answer.send(()).ok();
+            }
             Request::Close => return ControlFlow::Break(()),
         }
         ControlFlow::Continue(())

@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 
 use crate::binding;
+use crate::checkpoint;
 use crate::cores::Cores;
 use crate::environment::{self, Yielding};
 use crate::input;
@@ -151,6 +152,9 @@ pub(crate) async fn fork(
         let kind = terminal.map(|terminal| ("TERM".to_owned(), terminal.name.clone()));
         own.extend(kind.filter(|(name, _)| !given(name)));
         own.extend(gpus.next().flatten().filter(|(name, _)| !given(name)));
+        if first == 0 {
+            own.extend(checkpoint::environment(share, folder, rank));
+        }
         let plan = Plan {
             rank,
             pmi_rank,

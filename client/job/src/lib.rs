@@ -12,6 +12,7 @@
 pub mod allocator;
 pub mod codec;
 pub mod container_exit;
+pub mod data;
 pub mod description;
 pub mod exit;
 pub mod explain;
@@ -23,6 +24,7 @@ pub mod role;
 pub mod secrets;
 pub mod wire;
 
+pub use data::{Checkpoints, StageOut};
 pub use description::{
     BindUnit, Binding, Description, Program, Seat, Staged, StagedKind, Terminal, Universe, Yielding,
 };

@@ -348,6 +348,9 @@ async fn live(place: &Place, launchers: &Launchers) -> Result<()> {
                 Some(Order::Name(_) | Order::Spawned(_) | Order::Group(_) | Order::EndGroup(_)) => {
                     bail!("no rank asked for a name or for more ranks")
                 }
+                Some(Order::Find(_) | Order::Move(_) | Order::Checkpoint(_)) => {
+                    bail!("no rank has files")
+                }
             },
             () = until(ranks.as_ref().map(|ranks| ranks.ends_at)) => {
                 ended(&mut ranks, How::ExitCode(0), false)

@@ -1,0 +1,208 @@
+//! Files of the working directory: what there is, and copies of them to and from file systems that all
+//! nodes see.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::path::{Component, Path};
+
+use job::wire::{Find, Found, FoundFile, FoundPath, Move, Moved};
+use storage::Storage;
+
+use crate::node_facts;
+
+/// Files and folders that one order may find.
+const FILES_MAX: usize = 10_000;
+
+/// Answers an order to look for files. Links are not followed, save the path itself.
+pub(crate) async fn find(folder: &Path, order: Find) -> Found {
+    let mut paths = Vec::with_capacity(order.paths.len());
+    let mut left = FILES_MAX;
+    for path in &order.paths {
+        match look(folder, path, &mut left).await {
+            Ok(found) => paths.push(found),
+            Err(trouble) => return without_answer(order.id, trouble),
+        }
+    }
+    Found {
+        id: order.id,
+        paths,
+        trouble: String::new(),
+    }
+}
+
+/// An answer that says why there is none.
+pub(crate) fn without_answer(id: u32, trouble: String) -> Found {
+    Found {
+        id,
+        paths: Vec::new(),
+        trouble,
+    }
+}
+
+/// What is at `path` below `folder`; `left` is how many more files and folders may be found.
+pub(crate) async fn look(folder: &Path, path: &str, left: &mut usize) -> Result<FoundPath, String> {
+    let host = node_facts::hostname();
+    if !stays(path) {
+        return Err(format!("{host}: {path} leads out of the working directory"));
+    }
+    let most = *left;
+    let top = folder.join(path);
+    let failed =
+        |path: &Path, error: std::io::Error| format!("{host}: {}: {error}", path.display());
+    let metadata = match tokio::fs::metadata(&top).await {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Ok(FoundPath::default());
+        }
+        Err(error) => return Err(failed(&top, error)),
+    };
+    let mut found = FoundPath {
+        exists: true,
+        is_folder: metadata.is_dir(),
+        files: Vec::new(),
+    };
+    if !found.is_folder {
+        found.files.push(FoundFile {
+            inside: String::new(),
+            size: metadata.len(),
+        });
+        return Ok(found);
+    }
+    let mut folders = vec![top.clone()];
+    while let Some(inner) = folders.pop() {
+        let entries = tokio::fs::read_dir(&inner).await;
+        let mut entries = entries.map_err(|error| failed(&inner, error))?;
+        while let Some(entry) = entries.next_entry().await.map_err(|e| failed(&inner, e))? {
+            *left = left.checked_sub(1).ok_or_else(|| {
+                format!("{host}: there are more than {most} files and folders in {path}")
+            })?;
+            let metadata = entry.metadata().await.map_err(|e| failed(&inner, e))?;
+            let file = entry.path();
+            if metadata.is_dir() {
+                folders.push(file);
+            } else if metadata.is_file() {
+                let inside = file.strip_prefix(&top).ok().and_then(Path::to_str);
+                let inside = inside
+                    .ok_or_else(|| format!("{host}: the name of {} is no text", file.display()))?;
+                found.files.push(FoundFile {
+                    inside: inside.to_owned(),
+                    size: metadata.len(),
+                });
+            }
+        }
+    }
+    found.files.sort_by(|a, b| a.inside.cmp(&b.inside));
+    Ok(found)
+}
+
+/// Whether a relative path stays below where it begins.
+fn stays(path: &str) -> bool {
+    let mut parts = Path::new(path).components().peekable();
+    parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// Answers an order to copy files: one after the other, until one cannot be copied.
+pub(crate) async fn carry(folder: &Path, order: Move) -> Moved {
+    let mut bytes = 0;
+    let mut opened: BTreeMap<u32, Storage> = BTreeMap::new();
+    for copy in &order.copies {
+        let copied = async {
+            if !stays(&copy.local) {
+                return Err(format!("{} leads out of the working directory", copy.local));
+            }
+            let storage = match opened.entry(copy.address) {
+                Entry::Occupied(opened) => opened.into_mut(),
+                Entry::Vacant(place) => {
+                    let address = order.address(copy);
+                    let address = address.ok_or("an order names no file system")?;
+                    let storage = Storage::open(&address).map_err(|error| error.to_string())?;
+                    place.insert(storage)
+                }
+            };
+            let local = folder.join(&copy.local);
+            let copied = match order.out {
+                true => storage.put(&local, &copy.remote).await,
+                false => storage.take(&copy.remote, &local).await,
+            };
+            match copied.map_err(|error| error.to_string())? {
+                copied if copied == copy.size => Ok(copied),
+                copied => Err(format!(
+                    "{} has {copied} bytes, and had {} when it was found: something writes to it",
+                    copy.local, copy.size
+                )),
+            }
+        };
+        match copied.await {
+            Ok(copied) => bytes += copied,
+            Err(trouble) => {
+                return Moved {
+                    id: order.id,
+                    bytes,
+                    trouble: format!("{}: {trouble}", node_facts::hostname()),
+                };
+            }
+        }
+    }
+    Moved {
+        id: order.id,
+        bytes,
+        trouble: String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use job::wire::Copy;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn files_are_found_and_carried_and_nothing_leads_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let (here, there) = (folder.path().join("here"), folder.path().join("there"));
+        std::fs::create_dir_all(here.join("out/deep")).unwrap();
+        std::fs::write(here.join("out/deep/a"), "123").unwrap();
+        std::fs::write(here.join("b"), "1").unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", here.join("out/link")).unwrap();
+        let find_all = |paths: &[&str]| Find {
+            id: 7,
+            paths: paths.iter().map(ToString::to_string).collect(),
+        };
+        let found = find(&here, find_all(&["out", "b", "none"])).await;
+        assert_eq!((found.id, found.trouble.as_str()), (7, ""));
+        let flat: Vec<_> = found
+            .paths
+            .iter()
+            .map(|path| (path.exists, path.is_folder, path.files.len()))
+            .collect();
+        assert_eq!(flat, [(true, true, 1), (true, false, 1), (false, false, 0)]);
+        assert_eq!(found.paths[0].files[0].inside, "deep/a");
+        assert_eq!(found.paths[0].files[0].size, 3);
+        for path in ["..", "/etc", "a/../../b", ""] {
+            let out = find(&here, find_all(&[path])).await;
+            assert!(out.trouble.contains("leads out"), "{path}: {out:?}");
+        }
+
+        let address = serde_json::to_string(&storage::Address::Shared).unwrap();
+        let order = |out: bool, local: &str, size: u64| Move {
+            id: 8,
+            out,
+            addresses: vec![address.clone()],
+            copies: vec![Copy {
+                local: local.into(),
+                remote: there.join("x/a").display().to_string(),
+                address: 0,
+                size,
+            }],
+        };
+        let moved = carry(&here, order(true, "out/deep/a", 3)).await;
+        assert_eq!((moved.bytes, moved.trouble.as_str()), (3, ""));
+        let short = carry(&here, order(false, "short", 4)).await;
+        assert!(short.trouble.contains("3 bytes, and had 4"), "{short:?}");
+        let moved = carry(&here, order(false, "back/a", 3)).await;
+        assert_eq!((moved.bytes, moved.trouble.as_str()), (3, ""));
+        assert_eq!(std::fs::read(here.join("back/a")).unwrap(), b"123");
+        let again = carry(&here, order(true, "b", 1)).await;
+        assert!(again.trouble.contains("exists already"), "{again:?}");
+    }
+}
