@@ -239,6 +239,7 @@ fn demand(seat: &Seat, step: MiB) -> Result<Demand> {
             map => Numbering::Map(map.to_vec()),
         },
         sort_nodes: description.sort_nodes,
+        near: policy::Near::default(),
     })
 }
 

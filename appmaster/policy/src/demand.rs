@@ -1,5 +1,7 @@
 //! What a job wants of the cluster.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::num::NonZeroU32;
 
 use crate::{Mode, Numbering, Resources};
@@ -30,6 +32,45 @@ pub struct Demand {
     pub sort_nodes: bool,
     /// Which ranks the processes of a node are; a map is one of the nodes in the order of `listed`.
     pub numbering: Numbering,
+    /// Data that the processes are to be near, where the nodes are not given.
+    pub near: Near,
+}
+
+/// Where the data lies that processes are to be near.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Near {
+    /// What it is, in words: "hdfs://h:8020/data".
+    pub of: String,
+    /// Bytes of it that each host has, by the name its node registered; others have none.
+    pub held: BTreeMap<String, u64>,
+}
+
+impl Near {
+    /// Bytes that `host` has.
+    #[must_use]
+    pub fn bytes(&self, host: &str) -> u64 {
+        self.held.get(host).copied().unwrap_or(0)
+    }
+
+    /// What `host` has, as a predicate; `None`: nothing.
+    #[must_use]
+    pub fn predicate(&self, host: &str) -> Option<String> {
+        let bytes = Some(self.bytes(host)).filter(|bytes| *bytes > 0)?;
+        Some(format!("holds {} of {}", Bytes(bytes), self.of))
+    }
+}
+
+/// An amount of data, shown in the largest unit that leaves a whole number.
+struct Bytes(u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+        match units.into_iter().find(|(shift, _)| self.0 >> shift >= 10) {
+            Some((shift, unit)) => write!(f, "{} {unit}", self.0 >> shift),
+            None => write!(f, "{} bytes", self.0),
+        }
+    }
 }
 
 /// One entry of the user's list.
@@ -45,7 +86,7 @@ pub struct Listed {
 impl Demand {
     /// `processes` anywhere (mode `all`), sharing room where there is too little.
     #[must_use]
-    pub const fn anywhere(processes: NonZeroU32, unit: Resources) -> Self {
+    pub fn anywhere(processes: NonZeroU32, unit: Resources) -> Self {
         Self {
             processes,
             unit,
@@ -58,6 +99,7 @@ impl Demand {
             same_rack: false,
             sort_nodes: true,
             numbering: Numbering::Slot,
+            near: Near::default(),
         }
     }
 }

@@ -26,7 +26,7 @@ mod quantities;
 pub use choose::{COMMUNICATES_MUCH, Choice, Circumstances, choose};
 pub use cluster::{ClusterView, Counted, NodeView};
 pub use degraded::{Degraded, degraded};
-pub use demand::{Demand, Listed};
+pub use demand::{Demand, Listed, Near};
 pub use end::End;
 pub use mode::{Mode, UnknownMode};
 pub use numbering::Numbering;

@@ -85,8 +85,12 @@ impl Words<'_> {
             Some(rack) => format!(", on rack {rack}"),
             None => String::new(),
         };
+        let near = match self.demand.near.predicate(&node.host) {
+            Some(predicate) if self.is_relaxed() => format!(", {predicate}"),
+            _ => String::new(),
+        };
         format!(
-            "{}{rack}; {}",
+            "{}{near}{rack}; {}",
             self.why_here(share, node),
             self.why_so_large(share, node)
         )
@@ -99,9 +103,15 @@ impl Words<'_> {
         let dealt = if demand.pack {
             format!("{own} of {}, nodes filled in turn", demand.processes)
         } else {
-            format!("{own} of {} by most room left", demand.processes)
+            let rule = match demand.near.held.is_empty() {
+                true => "by most room left",
+                false => "by the data there, then by most room left",
+            };
+            format!("{own} of {} {rule}", demand.processes)
         };
-        let order = if demand.sort_nodes {
+        let order = if !demand.near.held.is_empty() {
+            "nearest to the data first"
+        } else if demand.sort_nodes {
             "freest first"
         } else {
             "by node id"
@@ -173,6 +183,11 @@ impl Words<'_> {
         if demand.mode == Mode::All && demand.pack {
             return format!("not needed: the nodes before it are filled first ({left} left)");
         }
+        if !demand.near.held.is_empty() {
+            let has = demand.near.predicate(&node.host);
+            let has = has.unwrap_or_else(|| format!("holds nothing of {}", demand.near.of));
+            return format!("not needed: {has} ({left} left)");
+        }
         if !demand.sort_nodes && demand.mode != Mode::All {
             return format!("not needed: later by node id ({left} left)");
         }
@@ -184,6 +199,11 @@ impl Words<'_> {
             return format!("cannot hold a part whole ({left} left, at most {ceiling})");
         }
         format!("no more room than the nodes chosen ({left} left)")
+    }
+
+    /// Whether the nodes are chosen here.
+    const fn is_relaxed(&self) -> bool {
+        matches!(self.demand.mode, Mode::Loc | Mode::LocDist | Mode::All)
     }
 
     fn units_now(&self, node: &NodeView) -> u64 {

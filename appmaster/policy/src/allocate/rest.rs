@@ -21,6 +21,9 @@ pub(super) struct Candidate<'a> {
     pub now: u64,
     /// Whole units that the ceiling holds, in what the scheduler counts.
     pub ever: u64,
+    /// Bytes it has of the data that the job is to be near; 0 while it has no room, since data is no
+    /// reason to wait.
+    pub near: u64,
     /// Most processes that it may be given: as many as its ceiling holds of what must not be shared,
     /// any number where everything may be.
     pub most: u64,
@@ -78,8 +81,9 @@ impl<'a> Rest<'a> {
     }
 
     /// Candidates whose ceiling holds at least one process, in the order of the cluster list: those
-    /// with room for one now, then most room in memory, in vcores, then node id; by node id alone if
-    /// the user does not want them sorted.
+    /// with room for one now and most of the data that the job is to be near; then those with room for
+    /// one now, then most room in memory, in vcores, then node id; by node id alone if the user does
+    /// not want them sorted.
     ///
     /// (Where memory alone is counted the first rule follows from the second.)
     pub(super) fn cluster_list(&self) -> Vec<Candidate<'a>> {
@@ -95,7 +99,12 @@ impl<'a> Rest<'a> {
             Reverse(candidate.now > 0),
             Reverse((candidate.room.memory, candidate.room.vcores)),
         );
-        (self.demand.sort_nodes.then_some(freest), candidate.by_id)
+        let near = Reverse(candidate.near);
+        (
+            near,
+            self.demand.sort_nodes.then_some(freest),
+            candidate.by_id,
+        )
     }
 
     /// Whether something of a process must not be shared, so that no node may be overloaded.
@@ -163,12 +172,17 @@ impl<'a> Candidate<'a> {
         } else {
             u64::MAX
         };
+        let now = cluster.units_in(demand.unit, room);
         Self {
             node,
             by_id,
             room,
             ceiling,
-            now: cluster.units_in(demand.unit, room),
+            now,
+            near: match now {
+                0 => 0,
+                _ => demand.near.bytes(&node.host),
+            },
             ever,
             most,
         }

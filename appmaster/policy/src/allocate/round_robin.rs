@@ -14,6 +14,11 @@
 //! before one whose room does not, then most memory, then most vcores, then the smaller node id.
 //! Room counts on below zero, so that an overload spreads evenly.
 //!
+//! Where the job is to be near its data, a node with room first counts by the bytes it has for each
+//! process that it would run, so that processes are dealt in proportion to the data (the rule of
+//! greatest averages, as seats are dealt to parties); only nodes that are equal in this are told
+//! apart by their room.
+//!
 //! Differences from the paper: no node goes beyond its ceiling while another candidate is below its
 //! own, since such a container would never be granted; where a list has to keep its node count every
 //! node first gets one process; packing fills a node's room before it touches the next node, and
@@ -42,6 +47,8 @@ pub(super) struct Rule {
 struct Preference {
     fits_room: bool,
     fits_ceiling: bool,
+    /// Bytes of near data for each process, with this one.
+    near: u64,
     /// MiB, negative when overloaded.
     memory_left: i64,
     vcores_left: i64,
@@ -56,6 +63,10 @@ impl Preference {
         Self {
             fits_room: u64::from(dealt) < candidate.now,
             fits_ceiling: u64::from(dealt) < candidate.ever,
+            near: match u64::from(dealt) < candidate.now {
+                true => candidate.near / (u64::from(dealt) + 1),
+                false => 0,
+            },
             memory_left: left(candidate.room.memory.0, whole.memory.0),
             vcores_left: left(candidate.room.vcores.0.into(), whole.vcores.0.into()),
             by_id: Reverse(candidate.by_id),

@@ -11,6 +11,7 @@ use crate::{
 mod all;
 mod held;
 mod listed;
+mod near;
 mod preferences;
 mod properties;
 mod rejections;

@@ -10,7 +10,7 @@ use super::*;
 use crate::Numbering;
 use crate::allocate::rack::units_now;
 use crate::allocate::rest::Rest;
-use crate::degraded;
+use crate::{Near, degraded};
 
 const CASES: u32 = 2000;
 
@@ -86,6 +86,7 @@ prop_compose! {
         oversubscribe: bool, memory_is_explicit in proptest::bool::weighted(0.25),
         pack in proptest::bool::weighted(0.25), same_rack in proptest::bool::weighted(0.25),
         sort_nodes in proptest::bool::weighted(0.75),
+        near in prop_oneof![3 => Just(BTreeMap::new()), 1 => proptest::collection::btree_map(0u32..60, 0u64..9, 0..20)],
     ) -> Demand {
         let mut listed = listed;
         // A job without a list, in the modes that take one.
@@ -106,6 +107,10 @@ prop_compose! {
             same_rack,
             sort_nodes,
             numbering: Numbering::Slot,
+            near: Near {
+                of: "hdfs://h:8020/d".into(),
+                held: near.into_iter().map(|(id, bytes)| (format!("n{id:02}"), bytes << 20)).collect(),
+            },
         }
     }
 }
@@ -306,7 +311,7 @@ proptest! {
 
     #[test]
     fn packing_uses_no_more_nodes_than_spreading((view, demand) in any_case()) {
-        let demand = Demand { mode: Mode::All, listed: Vec::new(), sort_nodes: true, ..demand };
+        let demand = Demand { mode: Mode::All, listed: Vec::new(), sort_nodes: true, near: Near::default(), ..demand };
         let used = |pack| {
             let demand = Demand { pack, ..demand.clone() };
             place_fresh(&demand, &view).map(|placement| placement.shares.len())
