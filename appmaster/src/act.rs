@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use job::Universe;
+use job::exit::Exit;
 use job::wire;
 use job::wire::launcher_order::Order as ToLauncher;
 use policy::lifecycle::{Action, Event, Phase, Seat as JobSeat, Verdict};
@@ -65,9 +66,10 @@ impl Appmaster {
                 Action::Begin(seats) => {
                     self.timing.joined_us = now_us();
                     self.say_degraded(&seats);
-                    self.begin(seats).await;
+                    todo.extend(self.begin(seats).await);
                 }
                 Action::Stop { grace } => {
+                    self.checkpoints.pause();
                     self.order_rm(Order::Hurry).await;
                     let grace_ms = u32::try_from(grace.0).unwrap_or(u32::MAX);
                     self.order_all(&ToLauncher::Stop(wire::Stop { grace_ms }))
@@ -120,7 +122,7 @@ impl Appmaster {
     }
 
     /// Hands the ranks out.
-    async fn begin(&mut self, seats: Vec<JobSeat>) {
+    async fn begin(&mut self, seats: Vec<JobSeat>) -> Vec<Action> {
         let (description, run) = (&self.seat.description, self.job.run_number());
         self.groups.begin(&seats);
         let mut nodes: Vec<(Rank, u32)> = seats
@@ -160,17 +162,26 @@ impl Appmaster {
             ..wire::Share::default()
         };
         for (seat, node) in seats.iter().zip(0..) {
-            let share = wire::Share {
+            let mut share = wire::Share {
                 ranks: seat.ranks.iter().map(|rank| rank.0).collect(),
                 host: seat.host.clone(),
                 node,
                 ..template.clone()
             };
+            if let Err(sentence) = self.checkpoints.add_to(&mut share) {
+                return self.step(Event::Refused {
+                    container: seat.container.clone(),
+                    sentence,
+                    code: Exit::Staging.code(),
+                });
+            }
             if let Some(link) = self.links.get(&seat.container) {
                 send(&link.orders, ToLauncher::Share(share)).await;
             }
         }
         self.seats = Seats::new(seats);
+        self.checkpoints.begin();
+        Vec::new()
     }
 
     /// A launcher that is of no use is to leave, with whatever runs there.
@@ -303,7 +314,7 @@ pub(crate) fn merged(actions: Vec<Action>) -> Vec<Action> {
 }
 
 /// A launcher reads its orders at once; one that does not is lost, and the keep-alive will say so.
-async fn send(orders: &Orders, order: ToLauncher) {
+pub(crate) async fn send(orders: &Orders, order: ToLauncher) {
     const PATIENCE: Duration = Duration::from_secs(2);
     let order = wire::LauncherOrder { order: Some(order) };
     match timeout(PATIENCE, orders.send(Ok(order))).await {

@@ -30,7 +30,7 @@ pub(crate) async fn run() -> Result<()> {
         terminate.recv().await;
         terminated.cancel();
     });
-    serve(seat, place, ending, None).await
+    Box::pin(serve(seat, place, ending, None)).await
 }
 
 /// The job cannot be run from here: YARN is told so in one sentence, and through it the client.

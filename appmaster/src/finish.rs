@@ -33,6 +33,8 @@ impl Appmaster {
         inbox: &mut mpsc::Receiver<News>,
     ) -> Result<()> {
         self.timing.ended_us = now_us();
+        self.checkpoints.pause();
+        let verdict = Box::pin(self.deliver(verdict, inbox)).await;
         let sentence = self.last_sentence(&verdict).await;
         tracing::info!(
             "verdict: {}",
@@ -45,6 +47,7 @@ impl Appmaster {
         self.await_client(inbox).await;
         self.drain(inbox).await;
         self.order_all(&ToLauncher::Leave(wire::Leave {})).await;
+        Box::pin(self.checkpoints_over(verdict.cause.is_none(), inbox)).await;
 
         let (done, mut finished) = oneshot::channel();
         self.order_rm(Order::Finish {
@@ -85,6 +88,7 @@ impl Appmaster {
             Some(counts) => counts.unregistered,
             None => self.finished(&mut finished, inbox).await.unregistered,
         };
+        Box::pin(self.delivery_over(unregistered)).await;
         // An empty event where the ResourceManager has not taken it: the client need not wait.
         let taken = wire::job_event::Event::Unregistered(wire::Unregistered {});
         self.tell_client(unregistered.then_some(taken)).await;
@@ -150,7 +154,7 @@ impl Appmaster {
     }
 
     /// News after the verdict.
-    async fn hear_late(&mut self, news: Option<News>) {
+    pub(crate) async fn hear_late(&mut self, news: Option<News>) {
         match news {
             Some(News::ClientAttached { events, admitted }) => {
                 let _heard = admitted.send(self.attach(events)).is_ok();

@@ -17,6 +17,7 @@ use tokio_util::task::TaskTracker;
 use tonic::Status;
 
 use crate::act::merged;
+use crate::checkpoints::Checkpoints;
 use crate::console::Console;
 use crate::containers::LaunchTemplate;
 use crate::exits::Exits;
@@ -26,6 +27,7 @@ use crate::names::Names;
 use crate::news::{Granted, JobEvents, News, NewsSender, Orders};
 use crate::nodes;
 use crate::resource_manager::Order;
+use crate::results::Delivery;
 use crate::seat::Seat;
 use crate::seats::Seats;
 use crate::spawn::Groups;
@@ -95,6 +97,8 @@ pub(crate) struct Appmaster {
     pub(crate) timing: wire::Timing,
     /// What the queue still gives this application, as the ResourceManager last said.
     pub(crate) headroom: Option<Resources>,
+    pub(crate) checkpoints: Checkpoints,
+    pub(crate) delivery: Delivery,
     /// What was decided so far, and why.
     pub(crate) story: Story,
 }
@@ -111,6 +115,7 @@ impl Appmaster {
             let wake = self.job.wakes_at();
             let wake = wake.map(|at| self.at(at));
             let look = self.story.look_due().map(|at| self.at(at));
+            let checkpoint = self.checkpoints.due();
             let awaited = matches!(self.client, Client::Awaited);
             todo = tokio::select! {
                 news = inbox.recv() => match news {
@@ -118,6 +123,10 @@ impl Appmaster {
                     None => Vec::new(),
                 },
                 () = until(wake) => self.step(Event::Tick),
+                () = until(checkpoint) => {
+                    self.checkpoint_due().await;
+                    Vec::new()
+                }
                 () = until(look) => {
                     self.look_around();
                     Vec::new()
@@ -228,6 +237,10 @@ impl Appmaster {
                 self.story.asked(now, containers, rows);
                 Vec::new()
             }
+            News::Checkpoint(heard) => {
+                self.checkpoint_heard(heard).await;
+                Vec::new()
+            }
             News::Looked(look) => {
                 self.looked(&look);
                 Vec::new()
@@ -324,8 +337,6 @@ impl Appmaster {
                 own.for_each(|usage| self.usages.hear(usage));
                 Vec::new()
             }
-            // Nobody orders what these answer.
-            Said::Found(_) | Said::Moved(_) => Vec::new(),
             Said::PmiSeen(seen) => self.step(Event::PmiSeen(seen.group)),
             Said::Abort(wire::Abort { rank, .. }) | Said::Broke(wire::RankBroke { rank, .. })
                 if self.has_unspawned(Rank(rank)) =>
@@ -339,6 +350,14 @@ impl Appmaster {
                     container,
                     what: format!("spoke for rank {rank}, which is not its own"),
                 })
+            }
+            Said::Found(found) => {
+                self.checkpoint_found(container, found).await;
+                Vec::new()
+            }
+            Said::Moved(moved) => {
+                self.checkpoint_moved(&container, moved);
+                Vec::new()
             }
             Said::Abort(abort) => {
                 tracing::info!(rank = abort.rank, "MPI_Abort: {}", abort.message);

@@ -9,7 +9,9 @@
 //! is there, [`containers`] starts the launchers on all nodes at once; they dial in ([`launchers`])
 //! and get their ranks, whose barriers and spawns ([`spawn`]) and names ([`names`]) concern all
 //! nodes; their output passes through [`console`] to the client ([`clients`]) that follows the job;
-//! [`verdict`] puts the end into words and numbers, and the AM unregisters with it. Beside all this
+//! [`verdict`] puts the end into words and numbers, and the AM unregisters with it. A job that has
+//! succeeded hands over its [`results`] first; one that is saved on its way has [`checkpoints`]. Beside
+//! all this
 //! [`explain`] keeps the story of what was decided and why, and [`waiting`] looks for who holds what
 //! the job waits for ([`holders`]).
 //!
@@ -28,7 +30,9 @@
 
 mod act;
 mod address;
+mod checkpoints;
 mod clients;
+mod commit;
 mod console;
 mod contained;
 mod containers;
@@ -51,6 +55,7 @@ mod repeat;
 mod report;
 mod requests;
 mod resource_manager;
+mod results;
 mod run;
 mod seat;
 mod seats;

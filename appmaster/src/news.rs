@@ -8,6 +8,7 @@ use proto_hadoop::yarn::Container;
 use tokio::sync::{mpsc, oneshot};
 use tonic::Status;
 
+use crate::checkpoints::Heard;
 use crate::waiting::Look;
 
 /// Orders to one launcher.
@@ -37,6 +38,8 @@ pub(crate) enum News {
     Asked { containers: u32, rows: u32 },
     /// The reasons of the waiting were looked for.
     Looked(Box<Look>),
+    /// Something about the job's checkpoints.
+    Checkpoint(Heard),
     /// A launcher has dialled in.
     LauncherJoined {
         container: ContainerId,

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::address::Place;
+use crate::checkpoints::Checkpoints;
 use crate::console::Console;
 use crate::containers::LaunchTemplate;
 use crate::exits::Exits;
@@ -27,6 +28,7 @@ use crate::names::Names;
 use crate::news::{NEWS_QUEUE, News, NewsSender};
 use crate::nodes;
 use crate::resource_manager::ResourceManager;
+use crate::results::Delivery;
 use crate::seat::Seat;
 use crate::seats::Seats;
 use crate::serve::{self, Doors};
@@ -145,6 +147,8 @@ pub async fn serve(
             ..wire::Timing::default()
         },
         headroom: None,
+        checkpoints: Box::pin(Checkpoints::open(&seat)).await,
+        delivery: Delivery::default(),
         seat,
     };
     let outcome = appmaster.follow(inbox).await;
@@ -239,7 +243,10 @@ fn demand(seat: &Seat, step: MiB) -> Result<Demand> {
             map => Numbering::Map(map.to_vec()),
         },
         sort_nodes: description.sort_nodes,
-        near: policy::Near::default(),
+        near: policy::Near {
+            of: description.near.0.clone(),
+            held: description.near.1.iter().cloned().collect(),
+        },
     })
 }
 

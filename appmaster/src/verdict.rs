@@ -27,6 +27,7 @@ pub(crate) fn exit_code(verdict: &Verdict) -> u8 {
         | Cause::NotRepeated { .. }
         | Cause::InputUsed
         | Cause::ResourceManagerLost { .. } => Exit::Lost.code(),
+        Cause::Results { .. } => Exit::Staging.code(),
         Cause::Impossible(_) | Cause::RequestsRefused { .. } => Exit::Impossible.code(),
         Cause::NotInTime { .. } | Cause::NoRoomInTime { .. } => Exit::NotInTime.code(),
         Cause::TimedOut { .. } | Cause::Outlived { .. } => Exit::TimedOut.code(),

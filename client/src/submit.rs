@@ -175,6 +175,10 @@ fn describe(
             Numbering::Map(nodes) => nodes.clone(),
             Numbering::Slot | Numbering::Node => Vec::new(),
         },
+        near: (
+            demand.near.of.clone(),
+            demand.near.held.clone().into_iter().collect(),
+        ),
         exclude: checked.excluded.clone(),
         node_label: checked.node_label.clone(),
         reissue_after_ms: ms(given.reissue_after),
@@ -211,6 +215,8 @@ fn describe(
             })
             .collect(),
         staged: staged.staged.clone(),
+        stage_out: Vec::new(),
+        checkpoints: None,
         am_ports: resolved.am_ports,
         interface: resolved.interface.clone(),
         input: resolved.input != Input::None,

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
+use crate::data::{Checkpoints, StageOut};
 use crate::wire;
 
 /// One MPI job, ready to be placed. Travels as JSON in the AM's credentials.
@@ -44,6 +45,8 @@ pub struct Description {
     pub rank_by_node: bool,
     /// The place of each rank's node in `listed`; empty: the other fields say it.
     pub rank_map: Vec<u32>,
+    /// Data that the processes are to be near: what it is, and how many bytes of it each host has.
+    pub near: (String, Vec<(String, u64)>),
     /// Hosts that are no candidates, as their nodes registered them.
     pub exclude: Vec<String>,
     /// Node label whose nodes are the candidates; `None`: nodes without a label.
@@ -83,6 +86,10 @@ pub struct Description {
     pub programs: Vec<Program>,
     /// What every launcher's container needs in its working directory, this binary included.
     pub staged: Vec<Staged>,
+    /// What becomes of the containers' files at the end.
+    pub stage_out: Vec<StageOut>,
+    /// How the job is saved on its way, if it is.
+    pub checkpoints: Option<Checkpoints>,
     /// Ports the AM may listen on, inclusive; `None`: any.
     pub am_ports: Option<(u16, u16)>,
     /// Network interface that the AM advertises and the ranks talk over.

@@ -144,6 +144,11 @@ pub enum Cause {
     },
     /// The program has been given input that cannot be given again.
     InputUsed,
+    /// Every rank returned 0, but the results could not be handed over.
+    Results {
+        /// What was wrong.
+        sentence: String,
+    },
     /// Somebody ended it.
     Killed(KillReason),
     /// The ResourceManager is gone.
@@ -265,7 +270,7 @@ impl fmt::Display for Cause {
                 "{rank} on {host} exited with code 0 before MPI_Init, in which the other \
                  ranks wait for it"
             ),
-            Self::Refused { sentence, .. } => f.write_str(sentence),
+            Self::Refused { sentence, .. } | Self::Results { sentence } => f.write_str(sentence),
             Self::StartFailed { host, why } => write!(
                 f,
                 "the NodeManager of {host} did not start the job's container: {why}"

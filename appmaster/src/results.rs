@@ -1,0 +1,478 @@
+//! `--stage-out`: when every rank has returned 0, files of the containers become results.
+//!
+//! The launchers tell what they have, and it is laid out ([`lay_out`]): where which file comes to lie.
+//! They copy it into a folder that carries the attempt's number, beside the destination; when all have,
+//! this ApplicationMaster alone gives it the final name ([`commit`](crate::commit)). So a result is
+//! whole or not there, two attempts cannot mix theirs, and one that comes after a result was made leaves
+//! it as it is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use job::StageOut;
+use job::wire;
+use job::wire::launcher_event::Event as Said;
+use job::wire::launcher_order::Order as ToLauncher;
+use policy::ContainerId;
+use policy::lifecycle::{Cause, Event, KillReason, Verdict};
+use proto_hadoop::AppAttemptId;
+use storage::{Address, Storage};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::commit::{Own, Renames, fixed};
+use crate::follow::Appmaster;
+use crate::news::News;
+
+/// The orders of this phase; checkpoints count from 1.
+const FIND: u32 = u32::MAX - 1;
+const MOVE: u32 = u32::MAX;
+/// To remove what is not needed at the end of the job.
+const LAST: Duration = Duration::from_secs(15);
+/// Files of all nodes together.
+const FILES_MAX: usize = 100_000;
+
+/// What one node has, for each of the results.
+#[derive(Debug)]
+struct Have {
+    container: ContainerId,
+    host: String,
+    /// Its place among the nodes of the job.
+    node: usize,
+    paths: Vec<wire::FoundPath>,
+}
+
+/// Where everything comes to lie.
+#[derive(Debug, Default, PartialEq)]
+struct Layout {
+    copies: BTreeMap<ContainerId, Vec<wire::Copy>>,
+    /// For each of the results.
+    renames: Vec<Renames>,
+}
+
+/// `pattern` for one node.
+fn expanded(pattern: &str, host: &str, node: usize) -> String {
+    pattern.replace("%h", host).replace("%p", &node.to_string())
+}
+
+/// Decides where each file comes to lie: first below the folder of its result, then at its name.
+///
+/// # Errors
+/// A sentence: a result is nowhere, or two nodes have the same file.
+fn lay_out(outs: &[(StageOut, Own)], have: &[Have]) -> Result<Layout, String> {
+    let mut layout = Layout::default();
+    let mut files = 0;
+    for (index, (out, own)) in outs.iter().enumerate() {
+        let (top, own) = (fixed(&out.path).trim_end_matches('/'), &own.path);
+        let url = |path: &str| out.address.url(path);
+        let mut renames = Renames::new();
+        // Who brings a file, by its final name.
+        let mut owners: BTreeMap<String, &str> = BTreeMap::new();
+        for node in have {
+            let Some(found) = node.paths.get(index).filter(|found| found.exists) else {
+                continue;
+            };
+            let to = expanded(&out.path, &node.host, node.node);
+            let from = format!("{own}{}", to.strip_prefix(top).unwrap_or(&to));
+            if !found.files.is_empty() {
+                renames.insert((from.clone(), to.clone()));
+            }
+            for file in &found.files {
+                let inside = match file.inside.is_empty() {
+                    true => String::new(),
+                    false => format!("/{}", file.inside),
+                };
+                let name = format!("{to}{inside}");
+                if let Some(other) = owners.insert(name.clone(), &node.host) {
+                    return Err(format!(
+                        "{other} and {} both have {}{inside}, and both would become \
+                         {}; give each node its own with %h or %p in the address",
+                        node.host,
+                        out.local,
+                        url(&name)
+                    ));
+                }
+                files += 1;
+                if files > FILES_MAX {
+                    return Err(format!(
+                        "the nodes have more than {FILES_MAX} files, which is the most that can \
+                         become results; pack them"
+                    ));
+                }
+                let copies = layout.copies.entry(node.container.clone()).or_default();
+                copies.push(wire::Copy {
+                    local: format!("{}{inside}", out.local),
+                    remote: format!("{from}{inside}"),
+                    address: u32::try_from(index).unwrap_or(u32::MAX),
+                    size: file.size,
+                });
+            }
+        }
+        if renames.is_empty() {
+            let nodes = have.iter().map(|node| node.host.as_str());
+            return Err(format!(
+                "no file of {} is in the working directory of any node ({})",
+                out.local,
+                first(nodes)
+            ));
+        }
+        // Of a file and a folder of the same name, one would lie inside the other.
+        let inside_another = owners.keys().find_map(|name| {
+            let above = name.match_indices('/').map(|(end, _)| &name[..end]);
+            let mut above = above.filter(|folder| owners.contains_key(*folder));
+            above.next().map(|file| (name, file.to_owned()))
+        });
+        if let Some((name, file)) = inside_another {
+            return Err(format!(
+                "{} of {} would be a file, and a folder for {} of {}",
+                url(&file),
+                owners.get(&file).copied().unwrap_or_default(),
+                url(name),
+                owners.get(name).copied().unwrap_or_default()
+            ));
+        }
+        layout.renames.push(renames);
+    }
+    Ok(layout)
+}
+
+/// Some of the names.
+fn first<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    const SHOWN: usize = 4;
+    let names: Vec<&str> = names.collect();
+    match names.len().checked_sub(SHOWN) {
+        Some(more @ 1..) => format!("{} and {more} more", names[..SHOWN].join(", ")),
+        _ => names.join(", "),
+    }
+}
+
+/// Why a delivery ends early.
+enum Broken {
+    Sentence(String),
+    Ended(Cause),
+}
+
+impl From<String> for Broken {
+    fn from(sentence: String) -> Self {
+        Self::Sentence(format!("--stage-out: {sentence}"))
+    }
+}
+
+/// What there is to remove when the job is over.
+#[derive(Debug, Default)]
+pub(crate) struct Delivery {
+    /// Of results that are there: until nobody can come any more who would make them again.
+    committed: Vec<Own>,
+    /// Of a job that was ended while launchers copied.
+    abandoned: Vec<Own>,
+}
+
+impl Appmaster {
+    /// Makes results of the files of a job that has succeeded; the verdict that comes of it.
+    pub(crate) async fn deliver(
+        &mut self,
+        verdict: Verdict,
+        inbox: &mut mpsc::Receiver<News>,
+    ) -> Verdict {
+        if verdict.cause.is_some() || self.seat.description.stage_out.is_empty() {
+            return verdict;
+        }
+        let cause = match self.delivered(inbox).await {
+            Ok(()) => return verdict,
+            Err(Broken::Sentence(sentence)) => Cause::Results { sentence },
+            Err(Broken::Ended(cause)) => cause,
+        };
+        Verdict { cause: Some(cause) }
+    }
+
+    /// Nothing else is to be done; `unregistered`: nor will another attempt come.
+    pub(crate) async fn delivery_over(&mut self, unregistered: bool) {
+        let delivery = std::mem::take(&mut self.delivery);
+        let committed = delivery.committed.iter().filter(|_| unregistered);
+        let forget = async {
+            for own in committed.chain(&delivery.abandoned) {
+                if let Err(error) = own.forget().await {
+                    tracing::warn!("left behind: {error}");
+                }
+            }
+        };
+        let _in_time = timeout(LAST, forget).await.is_ok();
+    }
+
+    async fn delivered(&mut self, inbox: &mut mpsc::Receiver<News>) -> Result<(), Broken> {
+        let outs = self.undelivered().await?;
+        if outs.is_empty() {
+            return Ok(());
+        }
+        let hosts: Hosts = {
+            let seats = self.seats.all().iter().zip(0..);
+            seats
+                .map(|(seat, node)| (seat.container.clone(), (seat.host.clone(), node)))
+                .collect()
+        };
+        let all: BTreeSet<ContainerId> = hosts.keys().cloned().collect();
+        let paths = outs.iter().map(|(out, _)| out.local.clone()).collect();
+        let order = ToLauncher::Find(wire::Find { id: FIND, paths });
+        for container in &all {
+            self.order(container, order.clone()).await;
+        }
+        let mut have = Vec::with_capacity(all.len());
+        let answers = self.await_all(&all, &hosts, inbox).await?;
+        for (container, said) in answers {
+            if let (Said::Found(found), Some((host, node))) = (said, hosts.get(&container)) {
+                have.push(Have {
+                    host: host.clone(),
+                    node: *node,
+                    container,
+                    paths: found.paths,
+                });
+            }
+        }
+        have.sort_by_key(|node| node.node);
+        let layout = lay_out(&outs, &have)?;
+
+        let addresses = outs
+            .iter()
+            .map(|(out, _)| serde_json::to_string(&out.address));
+        let addresses: Result<Vec<String>, _> = addresses.collect();
+        let addresses = addresses.map_err(|error| error.to_string())?;
+        // Nobody may have made the destination while the job ran.
+        for ((out, _), renames) in outs.iter().zip(&layout.renames) {
+            let store = Storage::open(&out.address).map_err(|error| error.to_string())?;
+            for (_, to) in renames {
+                free(&store, &out.address, to).await?;
+            }
+        }
+        let movers: BTreeSet<ContainerId> = layout.copies.keys().cloned().collect();
+        for (container, copies) in layout.copies {
+            let order = ToLauncher::Move(wire::Move {
+                id: MOVE,
+                out: true,
+                addresses: addresses.clone(),
+                copies,
+            });
+            self.order(&container, order).await;
+        }
+        if let Err(broken) = self.await_all(&movers, &hosts, inbox).await {
+            return Err(match broken {
+                Broken::Sentence(sentence) => left(&sentence, &outs),
+                Broken::Ended(cause) => {
+                    self.delivery.abandoned = outs.into_iter().map(|(_, own)| own).collect();
+                    Broken::Ended(cause)
+                }
+            });
+        }
+        for ((_, own), renames) in outs.iter().zip(&layout.renames) {
+            if let Err(sentence) = own.commit(renames).await {
+                return Err(left(&format!("--stage-out: {sentence}"), &outs));
+            }
+            self.delivery.committed.push(own.clone());
+        }
+        Ok(())
+    }
+
+    /// The results that no attempt before this one has made, each with the folder in which this attempt
+    /// has its files. What others have left of them is gone.
+    async fn undelivered(&mut self) -> Result<Vec<(StageOut, Own)>, Broken> {
+        let attempt = self.seat.attempt;
+        let mut outs = Vec::new();
+        for (index, out) in self.seat.description.stage_out.iter().enumerate() {
+            let mut made_by = None;
+            for earlier in 1..attempt.attempt {
+                let of = AppAttemptId {
+                    attempt: earlier,
+                    ..attempt
+                };
+                let own = Own::of(out, index, &of);
+                if own.finish().await? {
+                    made_by = Some(earlier);
+                    self.delivery.committed.push(own);
+                }
+            }
+            match made_by {
+                Some(earlier) => self.story.outbox.notice(format!(
+                    "--stage-out: {} was made by attempt {earlier} before it was lost, and stays as \
+                     it is",
+                    out.address.url(&out.path)
+                )),
+                None => {
+                    let own = Own::of(out, index, &attempt);
+                    outs.push((out.clone(), own));
+                }
+            }
+        }
+        Ok(outs)
+    }
+
+    /// Waits until each of `waited` has answered. A copy has no deadline of its own: each of its pieces
+    /// has, and so has the link to who makes it.
+    async fn await_all(
+        &mut self,
+        waited: &BTreeSet<ContainerId>,
+        hosts: &Hosts,
+        inbox: &mut mpsc::Receiver<News>,
+    ) -> Result<Vec<(ContainerId, Said)>, Broken> {
+        let mut waited = waited.clone();
+        let mut answers = Vec::with_capacity(waited.len());
+        // One that was lost before this began will not say so again.
+        if let Some(lost) = waited.iter().find(|one| !self.links.contains_key(*one)) {
+            return Err(lost_before(hosts, lost));
+        }
+        while !waited.is_empty() {
+            match inbox.recv().await {
+                Some(News::LauncherSaid { container, event }) => {
+                    let trouble = match &event {
+                        Said::Found(found) if found.id == FIND => &found.trouble,
+                        Said::Moved(moved) if moved.id == MOVE => &moved.trouble,
+                        _ => continue,
+                    };
+                    if !trouble.is_empty() {
+                        return Err(trouble.clone().into());
+                    }
+                    if waited.remove(&container) {
+                        answers.push((container, event));
+                    }
+                }
+                Some(News::LauncherLeft(container)) => {
+                    self.links.remove(&container);
+                    if waited.contains(&container) {
+                        return Err(lost_before(hosts, &container));
+                    }
+                }
+                Some(News::ClientKill(reason) | News::Machine(Event::KillRequested(reason))) => {
+                    return Err(Broken::Ended(Cause::Killed(reason)));
+                }
+                Some(News::Machine(Event::ResourceManagerLost { silent })) => {
+                    return Err(Broken::Ended(Cause::ResourceManagerLost { silent }));
+                }
+                news => {
+                    let left = matches!(news, Some(News::ClientLeft));
+                    self.hear_late(news).await;
+                    if left {
+                        let reason = KillReason::ClientLost;
+                        return Err(Broken::Ended(Cause::Killed(reason)));
+                    }
+                }
+            }
+        }
+        Ok(answers)
+    }
+}
+
+/// By container: its host, and its place among the nodes of the job.
+type Hosts = BTreeMap<ContainerId, (String, usize)>;
+
+/// Why there are no results, and where what was copied is.
+fn left(sentence: &str, outs: &[(StageOut, Own)]) -> Broken {
+    let left: Vec<String> = outs.iter().map(|(_, own)| own.url()).collect();
+    Broken::Sentence(format!(
+        "{sentence}; not all of it has its final name, and the rest lies in {}",
+        left.join(", ")
+    ))
+}
+
+fn lost_before(hosts: &Hosts, lost: &ContainerId) -> Broken {
+    let host = hosts.get(lost).map_or("a node", |(host, _)| host.as_str());
+    format!("the launcher on {host} was lost before it had handed over its files").into()
+}
+
+async fn free(store: &Storage, address: &Address, to: &str) -> Result<(), String> {
+    match store.stat(to).await {
+        Ok(None) => Ok(()),
+        Ok(Some(_)) => Err(format!("{} exists already", address.url(to))),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn out(local: &str, path: &str) -> (StageOut, Own) {
+        let out = StageOut {
+            local: local.into(),
+            address: Address::Shared,
+            path: path.into(),
+        };
+        let attempt = "appattempt_1700000000000_0007_000001".parse().unwrap();
+        let own = Own::of(&out, 0, &attempt);
+        (out, own)
+    }
+
+    const OWN: &str = ".gerbil-appattempt_1700000000000_0007_000001-0";
+
+    fn have(node: usize, paths: &[&[&str]]) -> Have {
+        let path = |files: &&[&str]| wire::FoundPath {
+            exists: !files.is_empty(),
+            is_folder: files.iter().any(|file| !file.is_empty()),
+            files: files
+                .iter()
+                .map(|inside| wire::FoundFile {
+                    inside: (*inside).to_owned(),
+                    size: 1,
+                })
+                .collect(),
+        };
+        Have {
+            container: ContainerId(format!("c{node}")),
+            host: format!("h{node}"),
+            node,
+            paths: paths.iter().map(path).collect(),
+        }
+    }
+
+    fn remotes(layout: &Layout) -> Vec<String> {
+        let copies = layout.copies.values().flatten();
+        copies.map(|copy| copy.remote.clone()).collect()
+    }
+
+    #[test]
+    fn the_folders_of_all_nodes_become_one() {
+        let outs = [out("res", "/d/res")];
+        let nodes = [
+            have(0, &[&["a", "x/b"]]),
+            have(1, &[&["c"]]),
+            have(2, &[&[]]),
+        ];
+        let layout = lay_out(&outs, &nodes).unwrap();
+        let own = format!("/d/{OWN}/res");
+        assert_eq!(
+            remotes(&layout),
+            ["/a", "/x/b", "/c"].map(|file| format!("{own}{file}"))
+        );
+        let one = BTreeSet::from([(own.to_owned(), "/d/res".to_owned())]);
+        assert_eq!(layout.renames, [one]);
+    }
+
+    #[test]
+    fn two_nodes_with_one_file_are_both_named() {
+        let nodes = [have(0, &[&["a"]]), have(1, &[&["a"]])];
+        let refused = lay_out(&[out("res", "/d/res")], &nodes).unwrap_err();
+        assert!(refused.contains("h0 and h1 both have res/a"), "{refused}");
+        let layout = lay_out(&[out("res", "/d/%h/r%p")], &nodes).unwrap();
+        assert_eq!(
+            remotes(&layout),
+            ["h0/r0/a", "h1/r1/a"].map(|file| format!("/d/{OWN}/{file}"))
+        );
+        let to: Vec<_> = layout.renames[0]
+            .iter()
+            .map(|(_, to)| to.as_str())
+            .collect();
+        assert_eq!(to, ["/d/h0/r0", "/d/h1/r1"]);
+    }
+
+    #[test]
+    fn what_is_nowhere_or_in_the_way_is_refused() {
+        let none = lay_out(&[out("res", "/res")], &[have(0, &[&[]])]).unwrap_err();
+        assert!(
+            none.contains("no file of res") && none.contains("h0"),
+            "{none}"
+        );
+        let nodes = [have(0, &[&[""]]), have(1, &[&["a"]])];
+        let mixed = lay_out(&[out("res", "/res")], &nodes).unwrap_err();
+        assert!(mixed.contains("would be a file"), "{mixed}");
+        // One file, of one node, at the top of the file system.
+        let layout = lay_out(&[out("f", "/f")], &[have(0, &[&[""]])]).unwrap();
+        assert_eq!(remotes(&layout), [format!("/{OWN}/f")]);
+    }
+}
