@@ -268,6 +268,8 @@ impl Resolved {
         let attempts = u32::try_from(attempts).unwrap_or(u32::MAX);
         let nm_expiry_ms =
             cluster.number("yarn.nm.liveness-monitor.expiry-interval-ms", NM_EXPIRY_MS)?;
+        let near = &given.placement.near;
+        let data = Data::new(&given.data, near, given.staging.as_deref(), cluster)?;
         Ok(Self {
             wanted,
             placement: given.placement,
@@ -276,9 +278,9 @@ impl Resolved {
             input,
             terminal,
             binding: given.bind.resolved(),
-            data: Data::new(&given.data, cluster)?,
             gpus_per_process: given.bind.gpus_per_proc.and_then(|gpus| gpus.0),
             universe: given.usize.unwrap_or_default(),
+            data,
             shipped: [given.ship.files, given.ship.archives],
             run_limit,
             linger: given.ends.linger(),

@@ -161,6 +161,10 @@ async fn on(
     if let Some(id) = &given.kill {
         return end(&rm, id, &mut signals).await;
     }
+    if let Some(id) = &given.data.checkpoint {
+        let root = given.staging.as_deref();
+        return data::ask(&rm, id, root, cluster, &mut signals).await;
+    }
     let reporting = given.reporting.clone();
     let destination = match destination(&reporting, &mut signals).await? {
         ControlFlow::Continue(destination) => destination,
@@ -194,7 +198,7 @@ async fn job(
         },
     };
     let quiet = given.reporting.quiet;
-    let resolved = Resolved::new(given, cluster)?;
+    let mut resolved = Resolved::new(given, cluster)?;
     if !quiet {
         resolved.notes.iter().for_each(say);
     }
@@ -211,13 +215,20 @@ async fn job(
     let ready = async {
         // Both ask other servers: the ResourceManager, the file system.
         let incoming = data::bring(&resolved.data.incoming);
+        let outgoing = data::check(&resolved.data.outgoing);
+        let restore = data::find_restore(&resolved);
         let checked = preflight::check(rm, &resolved);
-        let (checked, mut staged, incoming) =
-            tokio::try_join!(checked, staged(&resolved, cluster), incoming)?;
+        let (checked, mut staged, incoming, (), restore) = tokio::try_join!(
+            checked,
+            staged(&resolved, cluster),
+            incoming,
+            outgoing,
+            restore
+        )?;
         data::merge(&mut staged.staged, incoming)?;
-        Ok((checked, staged))
+        Ok((checked, staged, restore))
     };
-    let (checked, staged) = tokio::select! {
+    let (checked, staged, restore) = tokio::select! {
         ready = ready => ready?,
         signal = signals.ending() => {
             progress.clear();
@@ -227,6 +238,9 @@ async fn job(
     if let Some(reason) = &checked.chosen {
         let mode = checked.demand.mode;
         progress.remark(format_args!("-r auto: {mode}, because {reason}"));
+    }
+    if let Some(checkpoints) = &mut resolved.data.checkpoints {
+        checkpoints.restore = restore;
     }
     let keys = Keys::generate()?;
     let place = match resolved.deploy_mode {

@@ -215,8 +215,8 @@ fn describe(
             })
             .collect(),
         staged: staged.staged.clone(),
-        stage_out: Vec::new(),
-        checkpoints: None,
+        stage_out: resolved.data.outgoing.clone(),
+        checkpoints: resolved.data.checkpoints.clone(),
         am_ports: resolved.am_ports,
         interface: resolved.interface.clone(),
         input: resolved.input != Input::None,

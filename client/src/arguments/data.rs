@@ -1,6 +1,12 @@
 //! What moves between the cluster's file system and the nodes.
 
+use std::str::FromStr as _;
+use std::time::Duration;
+
 use clap::Args;
+use nix::sys::signal::Signal;
+
+use super::values::span;
 
 /// The options on data.
 #[derive(Clone, Debug, Default, Args)]
@@ -11,6 +17,81 @@ pub(crate) struct DataArguments {
     /// given again. It cannot be written to there, and YARN keeps it for the next job
     #[arg(long, value_name = "URL[=NAME]", value_parser = stage_in)]
     pub stage_in: Vec<Incoming>,
+
+    /// A file or folder of the containers that becomes URL when every process has returned 0, whole
+    /// or not at all; may be given again. What the folders of several nodes have comes together;
+    /// %h in the address stands for a node's host, %p for its number
+    #[arg(long, value_name = "NAME=URL", value_parser = stage_out)]
+    pub stage_out: Vec<Outgoing>,
+
+    /// Save the job whenever so long has passed: the processes are asked by a signal to write their
+    /// files into $GERBIL_CHECKPOINT_DIR, which is copied to the staging folder
+    #[arg(long, value_name = "SPAN", value_parser = span)]
+    pub checkpoint_interval: Option<Duration>,
+
+    /// That signal [default: SIGUSR1]
+    #[arg(long, value_name = "SIGNAL", value_parser = signal)]
+    pub checkpoint_signal: Option<Signal>,
+
+    /// The folder in the containers in which each process has its $GERBIL_CHECKPOINT_DIR; without
+    /// --checkpoint-interval the job is saved when --checkpoint asks for it [default: checkpoint]
+    #[arg(long, value_name = "NAME", value_parser = folder)]
+    pub checkpoint_dir: Option<String>,
+
+    /// Begin from the newest checkpoint of that application, or from the one in that folder
+    #[arg(long, value_name = "APPLICATION_ID|URL")]
+    pub restore: Option<String>,
+
+    /// Have that application saved now, and wait until it is; its --staging is to be given, if it had one
+    #[arg(
+        long,
+        value_name = "APPLICATION_ID",
+        conflicts_with_all = ["command", "mpi", "list", "processes", "dry_run", "kill"]
+    )]
+    pub checkpoint: Option<String>,
+}
+
+/// Something that becomes a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Outgoing {
+    /// Name in the containers' working directories, in parts.
+    pub name: String,
+    /// A path, with scheme and host or without.
+    pub url: String,
+}
+
+fn stage_out(text: &str) -> Result<Outgoing, String> {
+    let (name, url) = text
+        .split_once('=')
+        .ok_or_else(|| format!("{text} wants an address behind ="))?;
+    Ok(Outgoing {
+        name: folder(name)?,
+        url: url.to_owned(),
+    })
+}
+
+fn folder(name: &str) -> Result<String, String> {
+    inside(name).ok_or_else(|| format!("{name:?} is no name inside the container's folder"))
+}
+
+/// `SIGUSR1`, `USR1` or its number; not one that no process can answer.
+fn signal(text: &str) -> Result<Signal, String> {
+    let by_number = text
+        .parse()
+        .ok()
+        .and_then(|number: i32| Signal::try_from(number).ok());
+    let by_name = || {
+        let upper = text.to_ascii_uppercase();
+        let name = upper.strip_prefix("SIG").unwrap_or(&upper);
+        Signal::from_str(&format!("SIG{name}")).ok()
+    };
+    match by_number.or_else(by_name) {
+        Some(deaf @ (Signal::SIGKILL | Signal::SIGSTOP)) => {
+            Err(format!("{deaf} cannot be answered by a process"))
+        }
+        Some(signal) => Ok(signal),
+        None => Err(format!("{text} is no signal; write for example SIGUSR1")),
+    }
 }
 
 /// Something to be brought to every container.
@@ -32,8 +113,7 @@ fn stage_in(text: &str) -> Result<Incoming, String> {
     };
     Ok(Incoming {
         url: url.to_owned(),
-        name: inside(name)
-            .ok_or_else(|| format!("{name:?} is no name inside the container's folder"))?,
+        name: folder(name)?,
     })
 }
 
@@ -48,6 +128,29 @@ pub(super) fn inside(path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_goes_out_has_a_name_and_an_address() {
+        let read = |text: &str| {
+            let Outgoing { name, url } = stage_out(text).ok()?;
+            Some((name, url))
+        };
+        let pair = |name: &str, url: &str| Some((name.to_owned(), url.to_owned()));
+        assert_eq!(read("./out/=/d=3/x"), pair("out", "/d=3/x"));
+        for bad in ["out", "/out=/x", "../x=/x", "=/x"] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_signal_has_a_name_or_a_number() {
+        for text in ["SIGUSR2", "usr2", "12"] {
+            assert_eq!(signal(text), Ok(Signal::SIGUSR2), "{text}");
+        }
+        for text in ["KILL", "19", "0", "SIGNONE"] {
+            assert!(signal(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn what_comes_in_has_its_own_name_or_another() {

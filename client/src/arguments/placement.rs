@@ -111,6 +111,10 @@ pub(crate) struct Placement {
     #[arg(long)]
     pub same_rack: bool,
 
+    /// Prefer the nodes that have most of these files or folders of HDFS (loc, loc+dist and all)
+    #[arg(long, value_name = "URL,...", value_delimiter = ',')]
+    pub near: Vec<String>,
+
     /// Use the nodes with this label alone [default: the queue's own label, or nodes without one]
     #[arg(long, value_name = "LABEL")]
     pub node_label: Option<String>,

@@ -1,6 +1,6 @@
 //! `--stage-in`: files of the cluster's file system that YARN brings into every container.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use job::exit::Exit;
 use job::{Staged, StagedKind};
@@ -88,11 +88,25 @@ fn staged(place: &Located, link: String, found: &Status) -> Result<Staged, Failu
 /// Puts `incoming` beside what is `staged`.
 ///
 /// # Errors
-/// Two would have one name, or one would be a file and a folder.
+/// Two would have one name, one two names, or one would be a file and a folder.
 pub(crate) fn merge(staged: &mut Vec<Staged>, incoming: Vec<Staged>) -> Result<(), Failure> {
     let mut files: BTreeSet<String> = staged.iter().map(|file| file.link.clone()).collect();
     let mut folders: BTreeSet<String> = BTreeSet::new();
+    let mut links: BTreeMap<String, String> = BTreeMap::new();
     for file in incoming {
+        // A NodeManager makes one link of a file, under the name that it was told last.
+        if let Some(link) = links.insert(file.url.clone(), file.link.clone())
+            && link != file.link
+        {
+            return Err(Failure::new(
+                Exit::Usage,
+                format!(
+                    "{OPTION}: {} would lie in the container as {link} and as {}, and YARN gives a \
+                     file one name alone; leave out one, and make a link of it in the program",
+                    file.url, file.link
+                ),
+            ));
+        }
         let above = |link: &str| -> Vec<String> {
             let ends = link
                 .match_indices('/')
@@ -173,5 +187,12 @@ mod tests {
         ] {
             assert!(merged(own, more).is_err(), "{own:?} {more:?}");
         }
+        let second_name = Staged {
+            link: "b".into(),
+            ..file("a")
+        };
+        let twice = merge(&mut Vec::new(), vec![file("a"), second_name]);
+        let sentence = twice.unwrap_err().sentence;
+        assert!(sentence.contains("as a and as b"), "{sentence}");
     }
 }

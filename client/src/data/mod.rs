@@ -1,20 +1,35 @@
 //! Data that moves between the cluster's file system and the nodes.
 //!
 //! What comes in ([`incoming`]) is brought by YARN itself: it becomes files of the launchers'
-//! containers, beside the program. All of it is looked at before anything is submitted.
+//! containers, beside the program. What goes out is checked here ([`outgoing`]) and handed over by the
+//! ApplicationMaster; so are checkpoints ([`checkpoint`]). All of it is looked at before anything is
+//! submitted.
 
+mod checkpoint;
 mod incoming;
+mod near;
+mod outgoing;
+
+use std::time::Duration;
 
 use job::exit::Exit;
+use job::{Checkpoints, StageOut};
+use nix::sys::signal::Signal;
 use storage::{Address, Storage, StorageError};
 
+pub(crate) use checkpoint::{ask, find_restore};
 pub(crate) use incoming::{bring, merge};
+pub(crate) use near::Near;
+pub(crate) use outgoing::check;
 
 use crate::arguments::DataArguments;
 use crate::failure::Failure;
 use crate::resolve::Cluster;
 use crate::stage::StageError;
 use crate::stage::root::{self, Root};
+
+/// Stands for % while an address is read: paths of Hadoop have none.
+const PERCENT: &str = "\u{1}";
 
 /// A place on a file system that all nodes see.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,16 +44,67 @@ pub(crate) struct Located {
 pub(crate) struct Data {
     /// To be brought to every container, each with its name there.
     pub incoming: Vec<(Located, String)>,
+    /// To become results.
+    pub outgoing: Vec<StageOut>,
+    /// How the job is saved; what it begins from is still to be found.
+    pub checkpoints: Option<Checkpoints>,
+    /// Where to look for that: the folder of a job, or a checkpoint.
+    pub restore: Option<Located>,
+    /// What the processes are to be near.
+    pub near: Option<Near>,
 }
 
 impl Data {
     /// Finds the places. Asks nobody.
-    pub(crate) fn new(given: &DataArguments, cluster: &Cluster) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        given: &DataArguments,
+        near: &[String],
+        staging: Option<&str>,
+        cluster: &Cluster,
+    ) -> Result<Self, Failure> {
         let incoming = given.stage_in.iter().map(|incoming| {
             let located = locate("--stage-in", &incoming.url, cluster)?;
             Ok((located, incoming.name.clone()))
         });
+        let outgoing = given.stage_out.iter().map(|outgoing| {
+            let located = locate("--stage-out", &outgoing.url.replace('%', PERCENT), cluster)?;
+            outgoing::pattern(&outgoing.name, located)
+        });
+        let wanted = given.checkpoint_interval.is_some()
+            || given.checkpoint_dir.is_some()
+            || given.restore.is_some();
+        if !wanted && given.checkpoint_signal.is_some() {
+            return Err(Failure::new(
+                Exit::Usage,
+                "--checkpoint-signal says how to ask for checkpoints, and nothing says that there \
+                 are any; give --checkpoint-interval, or --checkpoint-dir",
+            ));
+        }
+        let root = match wanted {
+            true => Some(checkpoint::root(staging, cluster)?),
+            false => None,
+        };
+        let restore = match (&given.restore, &root) {
+            (Some(text), Some(root)) => Some(checkpoint::place(text, root, cluster)?),
+            _ => None,
+        };
+        let ms = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+        let signal = given.checkpoint_signal.unwrap_or(Signal::SIGUSR1);
         Ok(Self {
+            outgoing: outgoing.collect::<Result<_, Failure>>()?,
+            restore,
+            near: Near::new(near, cluster)?,
+            checkpoints: root.map(|root| Checkpoints {
+                folder: given
+                    .checkpoint_dir
+                    .clone()
+                    .unwrap_or_else(|| "checkpoint".to_owned()),
+                signal: signal as i32,
+                interval_ms: given.checkpoint_interval.map(ms),
+                address: root.address,
+                root: root.path,
+                restore: None,
+            }),
             incoming: incoming.collect::<Result<_, Failure>>()?,
         })
     }

@@ -80,7 +80,10 @@ pub(crate) async fn look(rm: &ApplicationClient, resolved: &Resolved) -> Result<
         same_rack: given.same_rack,
         sort_nodes: given.sort_nodes.unwrap_or(true),
         numbering: resolved.wanted.numbering.clone(),
-        near: policy::Near::default(),
+        near: match &resolved.data.near {
+            Some(near) => near.find(newest.keys().copied()).await?,
+            None => policy::Near::default(),
+        },
     };
     let (demand, chosen) = match resolved.wanted.auto {
         false => (demand, None),

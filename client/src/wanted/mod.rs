@@ -160,6 +160,7 @@ fn check_mode(given: &Placement, mode: Mode, auto: bool) -> Result<(), Contradic
     let nodes_are_given = matches!(mode, Mode::None | Mode::Dist);
     let useless = [
         (given.same_rack && nodes_are_given, "--same-rack"),
+        (!given.near.is_empty() && nodes_are_given, "--near"),
         (
             given.sort_nodes.is_some() && nodes_are_given,
             "--sort-nodes",
