@@ -54,6 +54,8 @@ pub struct Cluster {
     /// Two ResourceManagers and a ZooKeeper server.
     has_two_masters: bool,
     nodes: usize,
+    /// Nodes with a DataNode of their own; none: the master has one.
+    data_nodes: Vec<usize>,
     daemons: Mutex<BTreeMap<Daemon, Child>>,
     user: String,
     java: Java,
@@ -192,11 +194,11 @@ impl Cluster {
             Daemon::ResourceManager,
             Daemon::SecondResourceManager,
             Daemon::NameNode,
-            Daemon::DataNode,
         ];
         let of_two = [Daemon::ZooKeeper, Daemon::SecondResourceManager];
         masters
             .into_iter()
+            .chain(self.stores())
             .filter(|daemon| self.has_two_masters || !of_two.contains(daemon))
             .filter(|daemon| self.has_hdfs || !daemon.is_hdfs())
             .chain((0..self.nodes).map(Daemon::NodeManager))
@@ -205,6 +207,19 @@ impl Cluster {
 
     fn zookeeper_settings(&self) -> PathBuf {
         self.folder().join("zoo.cfg")
+    }
+
+    /// Those that store HDFS's blocks.
+    fn stores(&self) -> Vec<Daemon> {
+        match self.data_nodes.is_empty() {
+            true => vec![Daemon::DataNode],
+            false => self
+                .data_nodes
+                .iter()
+                .copied()
+                .map(Daemon::DataNodeOf)
+                .collect(),
+        }
     }
 
     fn daemon_folder(&self, daemon: Daemon) -> PathBuf {

@@ -15,6 +15,8 @@ pub enum Daemon {
     NameNode,
     /// The one that stores HDFS's blocks.
     DataNode,
+    /// One on a node, counted from 0, in its stead.
+    DataNodeOf(usize),
     /// The NodeManager of a node, counted from 0.
     NodeManager(usize),
 }
@@ -29,7 +31,9 @@ impl Daemon {
                 "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager"
             }
             Self::NameNode => "org.apache.hadoop.hdfs.server.namenode.NameNode",
-            Self::DataNode => "org.apache.hadoop.hdfs.server.datanode.DataNode",
+            Self::DataNode | Self::DataNodeOf(_) => {
+                "org.apache.hadoop.hdfs.server.datanode.DataNode"
+            }
             Self::NodeManager(_) => "org.apache.hadoop.yarn.server.nodemanager.NodeManager",
         }
     }
@@ -37,11 +41,11 @@ impl Daemon {
     /// Whether it belongs to HDFS.
     #[must_use]
     pub fn is_hdfs(self) -> bool {
-        matches!(self, Self::NameNode | Self::DataNode)
+        matches!(self, Self::NameNode | Self::DataNode | Self::DataNodeOf(_))
     }
 }
 
-/// `zk`, `rm`, `rm2`, `nn`, `dn`, `nm1`, `nm2`, …: also the name of its folder.
+/// `zk`, `rm`, `rm2`, `nn`, `dn` or `dn1`, `dn2`, …, `nm1`, `nm2`, …: also the name of its folder.
 impl fmt::Display for Daemon {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -50,6 +54,7 @@ impl fmt::Display for Daemon {
             Self::SecondResourceManager => formatter.write_str("rm2"),
             Self::NameNode => formatter.write_str("nn"),
             Self::DataNode => formatter.write_str("dn"),
+            Self::DataNodeOf(index) => write!(formatter, "dn{}", index + 1),
             Self::NodeManager(index) => write!(formatter, "nm{}", index + 1),
         }
     }

@@ -113,6 +113,17 @@ impl Hdfs {
         self.change(Method::DELETE, path, "DELETE&recursive=true")
     }
 
+    /// Makes a folder in which there may be `most` names, its own included.
+    ///
+    /// # Errors
+    ///
+    /// As [`Hdfs::make_folder`].
+    pub fn allow_names(&self, path: &str, most: u32) -> Result<()> {
+        self.make_folder(path, "777")?;
+        let quota = format!("SETQUOTA&namespacequota={most}");
+        self.change(Method::PUT, path, &quota)
+    }
+
     /// What lies in a folder; nothing if it is not there.
     ///
     /// # Errors
@@ -151,18 +162,18 @@ impl Hdfs {
         Ok(paths)
     }
 
-    /// Whether the NameNode takes writes and has a DataNode to put them on.
+    /// Whether the NameNode takes writes and has so many DataNodes to put them on.
     ///
     /// # Errors
     ///
     /// It does not answer.
-    pub fn is_ready(&self) -> Result<bool> {
+    pub fn is_ready(&self, stores: usize) -> Result<bool> {
         let url = format!(
             "http://{}:9870/jmx?qry=Hadoop:service=NameNode,name=FSNamesystemState",
             self.address
         );
         let state = json(&url)?;
         let bean = state.pointer("/beans/0").cloned().unwrap_or_default();
-        Ok(bean["FSState"] == "Operational" && bean["NumLiveDataNodes"] == 1)
+        Ok(bean["FSState"] == "Operational" && bean["NumLiveDataNodes"] == stores)
     }
 }

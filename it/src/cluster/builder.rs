@@ -50,6 +50,7 @@ pub struct Builder {
     hdfs: bool,
     heap_mib: u32,
     two_masters: bool,
+    data_nodes: Vec<usize>,
     deadline: Duration,
 }
 
@@ -65,6 +66,7 @@ impl Default for Builder {
             hdfs: true,
             heap_mib: java::HEAP_MIB,
             two_masters: false,
+            data_nodes: Vec::new(),
             deadline: READY,
         }
     }
@@ -144,6 +146,13 @@ impl Builder {
         self
     }
 
+    /// DataNodes on these nodes, counted from 0, under the nodes' names, instead of one on the master.
+    #[must_use]
+    pub fn data_nodes_on(mut self, nodes: &[usize]) -> Self {
+        self.data_nodes = nodes.to_vec();
+        self
+    }
+
     /// How long the start may take; three minutes unless said.
     #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> Self {
@@ -183,6 +192,7 @@ impl Builder {
             heap_mib: self.heap_mib,
             has_two_masters: self.two_masters,
             nodes: self.nodes.len(),
+            data_nodes: self.data_nodes.clone(),
             daemons: Mutex::default(),
             user,
             java,
@@ -278,6 +288,13 @@ impl Builder {
         }
         for daemon in cluster.all_daemons() {
             let mut own = shared.clone();
+            if let Daemon::DataNodeOf(index) = daemon {
+                let host = cluster.loopback.node(index).to_string();
+                own.set(File::Hdfs, "dfs.datanode.hostname", host);
+                let storage = folder.join("storage").join(daemon.to_string());
+                let storage = format!("file://{}", storage.display());
+                own.set(File::Hdfs, "dfs.datanode.data.dir", storage);
+            }
             if let Daemon::NodeManager(index) = daemon {
                 let size = self.nodes[index];
                 let files = folder.join("nodes").join(daemon.to_string());

@@ -118,10 +118,11 @@ impl Cluster {
     ///
     /// It does not in time, or a daemon has ended.
     pub fn wait_for_hdfs(&self) -> Result<()> {
+        let stores = self.stores().len();
         let ready = || {
             self.check_alive()?;
             // Not listening yet is no error.
-            Ok(self.hdfs().is_ready().unwrap_or(false).then_some(()))
+            Ok(self.hdfs().is_ready(stores).unwrap_or(false).then_some(()))
         };
         wait::until(
             "HDFS out of safe mode with a live DataNode",
@@ -175,7 +176,9 @@ impl Cluster {
                 .finish()?
                 .success("formatting the NameNode")?;
             self.start(Daemon::NameNode)?;
-            self.start(Daemon::DataNode)?;
+            for store in self.stores() {
+                self.start(store)?;
+            }
         }
         self.wait_for_nodes(self.nodes)?;
         if self.has_hdfs {
