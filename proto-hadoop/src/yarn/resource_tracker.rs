@@ -159,6 +159,16 @@ fn now_ms() -> i64 {
     i64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(i64::MAX)
 }
 
+/// What is in use of a node that measures nothing. A ResourceManager takes a report without it, and then
+/// cannot show the node on its pages.
+fn unmeasured() -> yarn::ResourceUtilizationProto {
+    yarn::ResourceUtilizationProto {
+        pmem: Some(0),
+        vmem: Some(0),
+        cpu: Some(0.0),
+    }
+}
+
 fn health(illness: &str) -> yarn::NodeHealthStatusProto {
     yarn::NodeHealthStatusProto {
         is_node_healthy: Some(illness.is_empty()),
@@ -209,6 +219,8 @@ impl ResourceTrackerClient {
                 node_id: Some(node),
                 response_id: Some(0),
                 node_health_status: Some(health("")),
+                containers_utilization: Some(unmeasured()),
+                node_utilization: Some(unmeasured()),
                 ..yarn::NodeStatusProto::default()
             }),
         };
@@ -230,6 +242,8 @@ impl ResourceTrackerClient {
                 response_id: Some(beat.response_id),
                 containers_statuses: beat.containers.iter().map(Into::into).collect(),
                 node_health_status: Some(health(&beat.illness)),
+                containers_utilization: Some(unmeasured()),
+                node_utilization: Some(unmeasured()),
                 ..yarn::NodeStatusProto::default()
             }),
             last_known_container_token_master_key: beat.container_key.as_ref().map(Into::into),
