@@ -220,8 +220,14 @@ impl ResourceManager {
                     diagnostics,
                     done,
                 } => {
-                    // As long as the ResourceManager would wait for us, and it may be restarting.
-                    let finish = timeout(self.patience, self.finish(status, &diagnostics));
+                    // As long as the ResourceManager would wait for us, and it may be restarting. No
+                    // rank runs any more: what has ended well need not fear the next attempt, but
+                    // would be recorded as a failure.
+                    let span = match status {
+                        FinalApplicationStatus::Succeeded => self.patience.saturating_mul(2),
+                        _ => self.patience,
+                    };
+                    let finish = timeout(span, self.finish(status, &diagnostics));
                     self.counts.unregistered = finish.await.unwrap_or(false);
                     if !self.counts.unregistered {
                         tracing::error!("could not unregister: YARN will judge by our exit");

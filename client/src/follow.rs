@@ -44,11 +44,8 @@ const REMIND: Duration = Duration::from_secs(1);
 const LAST_ORDER: Duration = Duration::from_millis(100);
 /// For the thread that writes, when the connection has broken.
 const OUTPUT_PATIENCE: Duration = Duration::from_secs(10);
-/// For the ResourceManager to take the verdict from the ApplicationMaster, which goes on trying without
-/// us.
-const LAST_EVENT: Duration = Duration::from_secs(10);
-/// Each for the ResourceManager to take the verdict of a job that is lost, and for its own account of
-/// it.
+/// Each for the ResourceManager to take the verdict from the ApplicationMaster, which goes on trying
+/// without us, and for its own account of a job that is lost.
 const ROOT_PATIENCE: Duration = Duration::from_secs(5);
 /// For YARN to say of an ApplicationMaster that cannot be reached that it is gone.
 const GONE_SOON: Duration = Duration::from_secs(3);
@@ -381,8 +378,7 @@ impl Follower<'_> {
             (Some(verdict), _) => {
                 // The last event follows at once, or never: the verdict is said.
                 let is_lost = verdict.exit_code == i32::from(Exit::Lost.code());
-                let patience = if is_lost { ROOT_PATIENCE } else { LAST_EVENT };
-                let last = timeout(patience, events.message()).await;
+                let last = timeout(ROOT_PATIENCE, events.message()).await;
                 let is_taken = matches!(last, Ok(Ok(Some(wire::JobEvent { event: Some(_) }))));
                 if !is_taken && is_lost && self.attempts.are_left() {
                     // An attempt that YARN has given up, and that knows it, is not the job.
