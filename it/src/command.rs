@@ -141,6 +141,15 @@ impl Running {
         self.child.id()
     }
 
+    /// Whether it has ended.
+    ///
+    /// # Errors
+    ///
+    /// The kernel does not say.
+    pub fn is_over(&mut self) -> Result<bool> {
+        Ok(self.child.try_wait()?.is_some())
+    }
+
     /// Sends a signal to the command alone, not to its group.
     ///
     /// # Errors

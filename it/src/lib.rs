@@ -37,6 +37,7 @@
 
 pub mod bed;
 pub mod cache;
+pub mod chaos;
 pub mod cluster;
 pub mod command;
 pub mod daemon;

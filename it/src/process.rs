@@ -152,6 +152,26 @@ pub fn signal_by_id(pid: i32, signal: Signal) -> Result<()> {
         .with_context(|| format!("sending {signal} to {pid}"))
 }
 
+/// A variable in the environment that a process was started with; `None` also when it is gone.
+#[must_use]
+pub fn variable(pid: i32, name: &str) -> Option<String> {
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+    environment.split(|byte| *byte == 0).find_map(|entry| {
+        let entry = String::from_utf8_lossy(entry);
+        let value = entry.strip_prefix(name)?.strip_prefix('=')?;
+        Some(value.to_owned())
+    })
+}
+
+/// The process group of a process; `None` when it is gone.
+#[must_use]
+pub fn group(pid: i32) -> Option<i32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // Behind the name, which may hold anything: state, parent, group.
+    let (_name, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace().nth(2)?.parse().ok()
+}
+
 /// Kills a child and the group it leads, and collects it.
 ///
 /// # Errors

@@ -20,4 +20,11 @@ while [ $clean -lt 2 ] && [ $tries -lt 200 ]; do
     if [ -n "$found" ]; then clean=0; else clean=$((clean + 1)); fi
     sleep 0.05
 done
+# What a killed test has cut off or mounted for this cluster.
+while read -r rule; do
+    iptables -w -D $rule
+done < <(iptables -w -S 2>/dev/null | grep -F -e "--comment ${folder##*/} " | sed 's/^-A //') 2>/dev/null
+while read -r mount; do
+    umount -l "$mount"
+done < <(awk -v below="$folder/" 'index($2, below) == 1 { print $2 }' /proc/mounts) 2>/dev/null
 rm -rf "$folder"

@@ -1,4 +1,5 @@
 //! How it fails, on a real cluster: in each case one clear sentence, a true exit code, and nothing left.
+//! What happens to a job from outside is `chaos`.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -10,7 +11,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use it::command::Running;
 use it::process::signal_by_id;
 use it::resource_manager::ApplicationReport;
 use it::settings::File as Setting;
@@ -32,7 +32,7 @@ struct Given {
 type Case = fn(&Given) -> Result<()>;
 
 /// In this order: the last ones hurt the cluster.
-const CASES: [(&str, Case); 26] = [
+const CASES: [(&str, Case); 24] = [
     ("program not found", program_not_found),
     ("program not executable", program_not_executable),
     ("program for another architecture", wrong_architecture),
@@ -57,8 +57,6 @@ const CASES: [(&str, Case); 26] = [
     ("no home folder", no_home),
     ("quota full", quota_full),
     ("HDFS in safe mode", safe_mode),
-    ("client killed -9", client_killed),
-    ("AM killed", am_killed),
 ];
 
 /// Each on a cluster of its own.
@@ -191,16 +189,6 @@ impl Given {
             "no {words:?} in {report:?}"
         );
         Ok(())
-    }
-
-    /// A job of two lingering ranks, one a node, that is up.
-    fn lingering(&self) -> Result<Running> {
-        let linger = self.program("linger")?;
-        let mut running = gerbil::run(&self.cluster, ["-n", "2", &linger, "600"])?
-            .deadline(LOST)
-            .start()?;
-        running.wait_for_stdout("ready")?;
-        Ok(running)
     }
 
     /// The pids of the AM's processes, of whatever attempt.
@@ -535,33 +523,6 @@ fn safe_mode(given: &Given) -> Result<()> {
     let finished = given.run(&["-n", "2", &program, "0"]);
     given.cluster.safe_mode(false)?;
     expect::failure(&given.cluster, &finished?, 69, &["safe mode"])
-}
-
-fn client_killed(given: &Given) -> Result<()> {
-    let running = given.lingering()?;
-    running.signal(Signal::SIGKILL)?;
-    drop(running.finish()?);
-    given.cluster.wait_until_clean(LOST)?;
-    let report = given.ended(LOST)?;
-    ensure!(report.final_status != "SUCCEEDED", "{report:?}");
-    Ok(())
-}
-
-fn am_killed(given: &Given) -> Result<()> {
-    let running = given.lingering()?;
-    // YARN may start a second attempt: that one is killed too, until the job has ended.
-    let hunted = wait::until("the application's end", LOST, || {
-        for pid in given.am_processes()? {
-            signal_by_id(pid, Signal::SIGKILL)?;
-        }
-        Ok(given
-            .applications()?
-            .pop()
-            .filter(ApplicationReport::is_over))
-    })?;
-    ensure!(hunted.final_status == "FAILED", "{hunted:?}");
-    let finished = running.finish()?;
-    expect::failure(&given.cluster, &finished, 70, &["ApplicationMaster"])
 }
 
 fn hdfs_down(given: &Given) -> Result<()> {

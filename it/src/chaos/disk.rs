@@ -1,0 +1,103 @@
+//! A node whose disk is small and can be filled.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write as _};
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::command::Run;
+use crate::{Cluster, Daemon};
+
+/// Bytes of the disk: the files of a job, debug builds included, and some room.
+const SIZE: &str = "size=1500m";
+
+/// A NodeManager's folder on a disk of its own, in memory. Its files are gone with it.
+#[derive(Debug)]
+pub struct SmallDisk {
+    folder: PathBuf,
+    filling: PathBuf,
+}
+
+impl SmallDisk {
+    /// Gives `node`, counted from 0, such a disk; its NodeManager is started again on it.
+    ///
+    /// # Errors
+    ///
+    /// There is no root to mount it, or the NodeManager does not start.
+    pub fn of_node(cluster: &Cluster, node: usize) -> Result<Self> {
+        let daemon = Daemon::NodeManager(node);
+        let folder = cluster
+            .nodes()
+            .get(node)
+            .context("no such node")?
+            .folder
+            .clone();
+        cluster.stop(daemon)?;
+        let mut mount = Command::new("mount");
+        mount
+            .args(["-t", "tmpfs", "-o", SIZE, "gerbil-it"])
+            .arg(&folder);
+        let mounted = Run::new(mount)
+            .finish()?
+            .success("mounting a small disk, which needs root");
+        let disk = Self {
+            filling: folder.join("filling"),
+            folder,
+        };
+        cluster.start(daemon)?;
+        cluster.wait_for_nodes(cluster.nodes().len())?;
+        mounted?;
+        Ok(disk)
+    }
+
+    /// Leaves not one byte.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written for another reason than that it is full.
+    pub fn fill(&self) -> Result<()> {
+        let mut file = File::create(&self.filling)?;
+        let block = vec![1; 1 << 20];
+        for piece in [block.as_slice(), &block[..4096]] {
+            loop {
+                match file.write_all(piece) {
+                    Ok(()) => {}
+                    Err(error) if error.kind() == ErrorKind::StorageFull => break,
+                    Err(error) => return Err(error).context("filling the disk"),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes it away again.
+    ///
+    /// # Errors
+    ///
+    /// The NodeManager does not start on its old disk.
+    pub fn remove(self, cluster: &Cluster) -> Result<()> {
+        let nodes = cluster.nodes();
+        let node = nodes.iter().find(|node| node.folder == self.folder);
+        let daemon = Daemon::NodeManager(node.context("a disk of another cluster")?.index);
+        // It could not write its last words.
+        drop(fs::remove_file(&self.filling));
+        cluster.stop(daemon)?;
+        let mut unmount = Command::new("umount");
+        unmount.arg(&self.folder);
+        let unmounted = Run::new(unmount).finish()?;
+        ensure!(unmounted.code() == 0, "{}", unmounted.stderr_text());
+        cluster.start(daemon)?;
+        cluster.wait_for_nodes(nodes.len())
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        // Lazily: processes may still be in it. Unmounted already is fine.
+        let mut unmount = Command::new("umount");
+        unmount.arg("-l").arg(&self.folder);
+        drop(Run::new(unmount).finish());
+    }
+}

@@ -1,0 +1,189 @@
+//! Connections that lose every packet, as if the cable were cut: no side is told.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+
+use crate::command::Run;
+
+/// An established connection, as one of its processes sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Connection {
+    /// That process's end.
+    pub local: SocketAddrV4,
+    /// The other end.
+    pub remote: SocketAddrV4,
+}
+
+/// The TCP connections of one process.
+///
+/// # Errors
+///
+/// It is gone.
+pub fn connections(pid: i32) -> Result<Vec<Connection>> {
+    let own = format!("/proc/{pid}");
+    let mut inodes = BTreeSet::new();
+    for entry in fs::read_dir(format!("{own}/fd")).with_context(|| format!("looking at {pid}"))? {
+        let Ok(target) = fs::read_link(entry?.path()) else {
+            continue;
+        };
+        let target = target.to_string_lossy();
+        if let Some(inode) = target.strip_prefix("socket:[") {
+            inodes.insert(inode.trim_end_matches(']').to_owned());
+        }
+    }
+    let table = fs::read_to_string(format!("{own}/net/tcp"))?;
+    Ok(table
+        .lines()
+        .filter_map(|line| connection(line, &inodes))
+        .collect())
+}
+
+/// One line of `/proc/net/tcp`: number, local, remote, state, …, inode in the tenth column.
+fn connection(line: &str, inodes: &BTreeSet<String>) -> Option<Connection> {
+    const ESTABLISHED: &str = "01";
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let is_ours = inodes.contains(*words.get(9)?);
+    (*words.get(3)? == ESTABLISHED && is_ours).then_some(())?;
+    Some(Connection {
+        local: address(words.get(1)?)?,
+        remote: address(words.get(2)?)?,
+    })
+}
+
+/// `0B01007F:1F90`: the address as this machine keeps it in memory.
+fn address(text: &str) -> Option<SocketAddrV4> {
+    let (host, port) = text.split_once(':')?;
+    let host = u32::from_str_radix(host, 16).ok()?;
+    let port = u16::from_str_radix(port, 16).ok()?;
+    Some(SocketAddrV4::new(Ipv4Addr::from(host.to_ne_bytes()), port))
+}
+
+/// Rules of the kernel's packet filter, gone when dropped; and, by its mark, with the cluster.
+#[derive(Debug)]
+pub struct Cut {
+    rules: Vec<Vec<String>>,
+}
+
+impl Cut {
+    /// Nothing is cut yet.
+    ///
+    /// # Errors
+    ///
+    /// The packet filter cannot be had: it needs root and `iptables`.
+    pub fn new() -> Result<Self> {
+        Run::new(iptables(&["-S".to_owned()]))
+            .finish()
+            .and_then(|finished| finished.success("iptables -S"))
+            .context("cutting the network needs root and iptables: apt-get install iptables")?;
+        Ok(Self { rules: Vec::new() })
+    }
+
+    /// Cuts one connection, both ways. The name of the `cluster`'s folder marks the rules.
+    ///
+    /// # Errors
+    ///
+    /// The packet filter refuses.
+    pub fn connection(&mut self, cluster: &Path, found: Connection) -> Result<()> {
+        for (from, to) in [(found.local, found.remote), (found.remote, found.local)] {
+            let (source, sport) = (from.ip().to_string(), from.port().to_string());
+            let (destination, dport) = (to.ip().to_string(), to.port().to_string());
+            let ends = [
+                "-s",
+                &source,
+                "-d",
+                &destination,
+                "-p",
+                "tcp",
+                "--sport",
+                &sport,
+                "--dport",
+                &dport,
+            ];
+            self.drop_all(cluster, &ends)?;
+        }
+        Ok(())
+    }
+
+    /// Cuts whatever goes to this port. `cluster` as before.
+    ///
+    /// # Errors
+    ///
+    /// The packet filter refuses.
+    pub fn port(&mut self, cluster: &Path, to: SocketAddrV4) -> Result<()> {
+        let (destination, dport) = (to.ip().to_string(), to.port().to_string());
+        self.drop_all(
+            cluster,
+            &["-d", &destination, "-p", "tcp", "--dport", &dport],
+        )
+    }
+
+    fn drop_all(&mut self, cluster: &Path, packets: &[&str]) -> Result<()> {
+        let mark = cluster.file_name().context("a cluster without a folder")?;
+        let mark = mark.to_string_lossy();
+        let mut rule = vec!["INPUT"];
+        rule.extend(packets);
+        rule.extend(["-m", "comment", "--comment", &mark, "-j", "DROP"]);
+        let rule: Vec<String> = rule.into_iter().map(str::to_owned).collect();
+        let mut insert = vec!["-I".to_owned()];
+        insert.extend(rule.clone());
+        Run::new(iptables(&insert))
+            .finish()?
+            .success("iptables -I")?;
+        self.rules.push(rule);
+        Ok(())
+    }
+
+    /// Lets everything through again.
+    ///
+    /// # Errors
+    ///
+    /// The packet filter refuses.
+    pub fn heal(&mut self) -> Result<()> {
+        for rule in std::mem::take(&mut self.rules) {
+            let mut delete = vec!["-D".to_owned()];
+            delete.extend(rule);
+            Run::new(iptables(&delete))
+                .finish()?
+                .success("iptables -D")?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Cut {
+    fn drop(&mut self) {
+        // The warden finds what stays.
+        drop(self.heal());
+    }
+}
+
+fn iptables(arguments: &[String]) -> Command {
+    let mut command = Command::new("iptables");
+    command.arg("-w").args(arguments);
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, TcpStream};
+
+    #[test]
+    fn the_connections_of_a_process_are_found() {
+        let listener = TcpListener::bind("127.9.8.7:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let own = i32::try_from(std::process::id()).unwrap();
+        let all = connections(own).unwrap();
+        let local = stream.local_addr().unwrap().to_string();
+        let remote = stream.peer_addr().unwrap().to_string();
+        let is_it = |found: &&Connection| {
+            found.local.to_string() == local && found.remote.to_string() == remote
+        };
+        assert_eq!(all.iter().filter(is_it).count(), 1, "{all:?}");
+    }
+}

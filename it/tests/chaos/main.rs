@@ -1,0 +1,87 @@
+//! What may happen to a job at any moment, once each, with a fixed seed; the command `soak` repeats it
+//! with others. What hurts one job alone comes to several jobs at once.
+
+mod secrets;
+
+use std::process::ExitCode;
+use std::sync::OnceLock;
+
+use anyhow::{Context as _, Result, anyhow, ensure};
+use it::bed::{Case, Given};
+use it::chaos::{self, CASES, Outcome, trial};
+use it::suite::{self, Group};
+
+/// Any would do: the moment and the victim of each fault follow from it.
+const SEED: u64 = 1;
+
+/// What became of a case, or why it could not be tried.
+type Tried = Result<Outcome, String>;
+
+fn number<const N: usize>(given: &Given) -> Result<()> {
+    let case = &CASES[N];
+    let outcome = match case.is_alone() {
+        true => trial::run(given, case, SEED)?,
+        false => together(given)
+            .iter()
+            .find_map(|(name, tried)| (*name == case.name).then(|| tried.clone()))
+            .context("not tried")?
+            .map_err(|error| anyhow!(error))?,
+    };
+    ensure!(outcome.is_right(), "{}", outcome.line());
+    Ok(())
+}
+
+/// All that can be tried side by side, when the first of them is asked for.
+fn together(given: &Given) -> &'static [(&'static str, Tried)] {
+    static TRIED: OnceLock<Vec<(&str, Tried)>> = OnceLock::new();
+    TRIED.get_or_init(|| {
+        let cases: Vec<&chaos::Case> = (0..CASES.len())
+            .filter(|index| is_wanted(*index))
+            .map(|index| &CASES[index])
+            .filter(|case| !case.is_alone())
+            .collect();
+        let outcomes = trial::together(given, &cases, SEED);
+        let tried = outcomes
+            .into_iter()
+            .map(|outcome| outcome.map_err(|error| format!("{error:?}")));
+        cases.iter().map(|case| case.name).zip(tried).collect()
+    })
+}
+
+macro_rules! numbers {
+    ($($number:literal)*) => { [$((CASES[$number].name, number::<$number> as Case)),*] };
+}
+
+const TRIALS: [(&str, Case); CASES.len()] =
+    numbers!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22);
+
+/// Cutting the network and filling a disk needs root.
+fn is_possible(index: usize) -> bool {
+    nix::unistd::geteuid().is_root() || !CASES[index].fault.needs_root()
+}
+
+/// Whether it is tried here.
+fn is_wanted(index: usize) -> bool {
+    is_possible(index) && !CASES[index].is_long
+}
+
+#[expect(
+    clippy::print_stderr,
+    reason = "a test says on stderr what it cannot try"
+)]
+fn main() -> ExitCode {
+    let trials: Vec<(&str, Case)> = (0..CASES.len())
+        .filter(|index| is_wanted(*index))
+        .map(|index| TRIALS[index])
+        .collect();
+    let left_out = (0..CASES.len())
+        .filter(|index| !is_possible(*index))
+        .count();
+    if left_out > 0 {
+        eprintln!(
+            "chaos: {left_out} cases are left out: cutting the network and filling a disk needs root"
+        );
+    }
+    let cases: &[&[(&str, Case)]] = &[secrets::CASES, &trials];
+    suite::run(vec![Group::new(chaos::cluster(), cases)])
+}
