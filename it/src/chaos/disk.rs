@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
@@ -12,6 +12,36 @@ use crate::{Cluster, Daemon};
 
 /// Bytes of the disk: the files of a job, debug builds included, and some room.
 const SIZE: &str = "size=1500m";
+
+/// Tries it.
+///
+/// # Errors
+///
+/// There is no folder to try it on, or no such command.
+pub fn can_be_mounted() -> Result<bool> {
+    let folder = tempfile::tempdir()?;
+    let mounted = Run::new(mount(folder.path())).finish()?.code() == 0;
+    if mounted {
+        Run::new(unmount(folder.path()))
+            .finish()?
+            .success("umount")?;
+    }
+    Ok(mounted)
+}
+
+fn mount(folder: &Path) -> Command {
+    let mut mount = Command::new("mount");
+    mount
+        .args(["-t", "tmpfs", "-o", SIZE, "gerbil-it"])
+        .arg(folder);
+    mount
+}
+
+fn unmount(folder: &Path) -> Command {
+    let mut unmount = Command::new("umount");
+    unmount.arg(folder);
+    unmount
+}
 
 /// A NodeManager's folder on a disk of its own, in memory. Its files are gone with it.
 #[derive(Debug)]
@@ -35,11 +65,7 @@ impl SmallDisk {
             .folder
             .clone();
         cluster.stop(daemon)?;
-        let mut mount = Command::new("mount");
-        mount
-            .args(["-t", "tmpfs", "-o", SIZE, "gerbil-it"])
-            .arg(&folder);
-        let mounted = Run::new(mount)
+        let mounted = Run::new(mount(&folder))
             .finish()?
             .success("mounting a small disk, which needs root");
         let disk = Self {
@@ -84,9 +110,7 @@ impl SmallDisk {
         // It could not write its last words.
         drop(fs::remove_file(&self.filling));
         cluster.stop(daemon)?;
-        let mut unmount = Command::new("umount");
-        unmount.arg(&self.folder);
-        let unmounted = Run::new(unmount).finish()?;
+        let unmounted = Run::new(unmount(&self.folder)).finish()?;
         ensure!(unmounted.code() == 0, "{}", unmounted.stderr_text());
         cluster.start(daemon)?;
         cluster.wait_for_nodes(nodes.len())

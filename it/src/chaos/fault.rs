@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use nix::sys::signal::Signal;
 
-use super::disk::SmallDisk;
+use super::disk::{self, SmallDisk};
 use super::network::{Connection, Cut, connections};
 use super::scene::{Scene, node_of};
 use crate::bed::Given;
@@ -56,6 +56,29 @@ pub enum Fault {
     DiskFull,
     /// One node's disk becomes full while a rank writes to it.
     DiskFullMeanwhile,
+}
+
+/// What only root may use, and not in every container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// Nothing of the kind.
+    Nothing,
+    /// The kernel's packet filter.
+    PacketFilter,
+    /// A disk of its own.
+    Mount,
+}
+
+impl Needs {
+    /// Whether this machine lets us.
+    #[must_use]
+    pub fn are_met(self) -> bool {
+        match self {
+            Self::Nothing => true,
+            Self::PacketFilter => Cut::new().is_ok(),
+            Self::Mount => disk::can_be_mounted().unwrap_or(false),
+        }
+    }
 }
 
 /// What has to be put right after a case.
@@ -137,17 +160,16 @@ impl Fault {
         self == Self::MasterFromResourceManager(None)
     }
 
-    /// Whether it wants the kernel's packet filter, or a disk of its own.
+    /// What of this machine's it takes.
     #[must_use]
-    pub fn needs_root(self) -> bool {
-        matches!(
-            self,
+    pub fn needs(self) -> Needs {
+        match self {
             Self::ClientFromMaster(_)
-                | Self::MasterFromLauncher(_)
-                | Self::MasterFromResourceManager(_)
-                | Self::DiskFull
-                | Self::DiskFullMeanwhile
-        )
+            | Self::MasterFromLauncher(_)
+            | Self::MasterFromResourceManager(_) => Needs::PacketFilter,
+            Self::DiskFull | Self::DiskFullMeanwhile => Needs::Mount,
+            _ => Needs::Nothing,
+        }
     }
 
     /// Further arguments of the job's program.

@@ -212,7 +212,7 @@ pub const CASES: [Case; 23] = {
                 60,
             ),
         ),
-        with(
+        long(with(
             ONCE,
             case(
                 "NodeManager of the AM killed, --no-restart",
@@ -220,7 +220,7 @@ pub const CASES: [Case; 23] = {
                 Failure(LOST, &["ApplicationMaster", "lost", "HOST"]),
                 120,
             ),
-        ),
+        )),
         case(
             "ResourceManager restarted",
             RestartResourceManager,
@@ -242,7 +242,7 @@ pub const CASES: [Case; 23] = {
                 120,
             ),
         ),
-        // The client waits two minutes for a ResourceManager that may start the next attempt.
+        // Its client waits two minutes for a ResourceManager that may start the next attempt.
         long(case(
             "ResourceManager killed",
             KillResourceManager,
@@ -261,7 +261,7 @@ pub const CASES: [Case; 23] = {
             Again(&["attempt 2 of 2", "attempt 1 was lost"]),
             60,
         ),
-        with(
+        long(with(
             ONCE,
             case(
                 "AM cut off from the ResourceManager for ever, --no-restart",
@@ -269,7 +269,7 @@ pub const CASES: [Case; 23] = {
                 Failure(LOST, &["ResourceManager"]),
                 120,
             ),
-        ),
+        )),
         case(
             "disk full",
             DiskFull,
