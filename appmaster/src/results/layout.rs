@@ -1,0 +1,223 @@
+//! Where which file of which node comes to lie.
+
+use std::collections::BTreeMap;
+
+use job::StageOut;
+use job::wire;
+use policy::ContainerId;
+
+use crate::commit::{Own, Renames, fixed};
+
+/// Files of all nodes together.
+const FILES_MAX: usize = 100_000;
+
+/// What one node has, for each of the results.
+#[derive(Debug)]
+pub(super) struct Have {
+    pub container: ContainerId,
+    pub host: String,
+    /// Its place among the nodes of the job.
+    pub node: usize,
+    pub paths: Vec<wire::FoundPath>,
+}
+
+/// Where everything comes to lie.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Layout {
+    pub copies: BTreeMap<ContainerId, Vec<wire::Copy>>,
+    /// For each of the results.
+    pub renames: Vec<Renames>,
+}
+
+/// `pattern` for one node.
+fn expanded(pattern: &str, host: &str, node: usize) -> String {
+    pattern.replace("%h", host).replace("%p", &node.to_string())
+}
+
+/// Decides where each file comes to lie: first below the folder of its result, then at its name.
+///
+/// # Errors
+/// A sentence: a result is nowhere, or two nodes have the same file.
+pub(super) fn lay_out(outs: &[(StageOut, Own)], have: &[Have]) -> Result<Layout, String> {
+    let mut layout = Layout::default();
+    let mut files = 0;
+    for (index, (out, own)) in outs.iter().enumerate() {
+        let (top, own) = (fixed(&out.path).trim_end_matches('/'), &own.path);
+        let url = |path: &str| out.address.url(path);
+        let mut renames = Renames::new();
+        // Who brings a file, by its final name.
+        let mut owners: BTreeMap<String, &str> = BTreeMap::new();
+        for node in have {
+            let Some(found) = node.paths.get(index).filter(|found| found.exists) else {
+                continue;
+            };
+            let to = expanded(&out.path, &node.host, node.node);
+            let from = format!("{own}{}", to.strip_prefix(top).unwrap_or(&to));
+            if !found.files.is_empty() {
+                renames.insert((from.clone(), to.clone()));
+            }
+            for file in &found.files {
+                let inside = match file.inside.is_empty() {
+                    true => String::new(),
+                    false => format!("/{}", file.inside),
+                };
+                let name = format!("{to}{inside}");
+                if let Some(other) = owners.insert(name.clone(), &node.host) {
+                    return Err(format!(
+                        "{other} and {} both have {}{inside}, and both would become \
+                         {}; give each node its own with %h or %p in the address",
+                        node.host,
+                        out.local,
+                        url(&name)
+                    ));
+                }
+                files += 1;
+                if files > FILES_MAX {
+                    return Err(format!(
+                        "the nodes have more than {FILES_MAX} files, which is the most that can \
+                         become results; pack them"
+                    ));
+                }
+                let copies = layout.copies.entry(node.container.clone()).or_default();
+                copies.push(wire::Copy {
+                    local: format!("{}{inside}", out.local),
+                    remote: format!("{from}{inside}"),
+                    address: u32::try_from(index).unwrap_or(u32::MAX),
+                    size: file.size,
+                });
+            }
+        }
+        if renames.is_empty() {
+            let nodes = have.iter().map(|node| node.host.as_str());
+            return Err(format!(
+                "no file of {} is in the working directory of any node ({})",
+                out.local,
+                first(nodes)
+            ));
+        }
+        // Of a file and a folder of the same name, one would lie inside the other.
+        let inside_another = owners.keys().find_map(|name| {
+            let above = name.match_indices('/').map(|(end, _)| &name[..end]);
+            let mut above = above.filter(|folder| owners.contains_key(*folder));
+            above.next().map(|file| (name, file.to_owned()))
+        });
+        if let Some((name, file)) = inside_another {
+            return Err(format!(
+                "{} of {} would be a file, and a folder for {} of {}",
+                url(&file),
+                owners.get(&file).copied().unwrap_or_default(),
+                url(name),
+                owners.get(name).copied().unwrap_or_default()
+            ));
+        }
+        layout.renames.push(renames);
+    }
+    Ok(layout)
+}
+
+/// Some of the names.
+fn first<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    const SHOWN: usize = 4;
+    let names: Vec<&str> = names.collect();
+    match names.len().checked_sub(SHOWN) {
+        Some(more @ 1..) => format!("{} and {more} more", names[..SHOWN].join(", ")),
+        _ => names.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use storage::Address;
+
+    use super::*;
+
+    fn out(local: &str, path: &str) -> (StageOut, Own) {
+        let out = StageOut {
+            local: local.into(),
+            address: Address::Shared,
+            path: path.into(),
+        };
+        let attempt = "appattempt_1700000000000_0007_000001".parse().unwrap();
+        let own = Own::of(&out, 0, &attempt);
+        (out, own)
+    }
+
+    const OWN: &str = ".gerbil-appattempt_1700000000000_0007_000001-0";
+
+    fn have(node: usize, paths: &[&[&str]]) -> Have {
+        let path = |files: &&[&str]| wire::FoundPath {
+            exists: !files.is_empty(),
+            is_folder: files.iter().any(|file| !file.is_empty()),
+            files: files
+                .iter()
+                .map(|inside| wire::FoundFile {
+                    inside: (*inside).to_owned(),
+                    size: 1,
+                })
+                .collect(),
+        };
+        Have {
+            container: ContainerId(format!("c{node}")),
+            host: format!("h{node}"),
+            node,
+            paths: paths.iter().map(path).collect(),
+        }
+    }
+
+    fn remotes(layout: &Layout) -> Vec<String> {
+        let copies = layout.copies.values().flatten();
+        copies.map(|copy| copy.remote.clone()).collect()
+    }
+
+    #[test]
+    fn the_folders_of_all_nodes_become_one() {
+        let outs = [out("res", "/d/res")];
+        let nodes = [
+            have(0, &[&["a", "x/b"]]),
+            have(1, &[&["c"]]),
+            have(2, &[&[]]),
+        ];
+        let layout = lay_out(&outs, &nodes).unwrap();
+        let own = format!("/d/{OWN}/res");
+        assert_eq!(
+            remotes(&layout),
+            ["/a", "/x/b", "/c"].map(|file| format!("{own}{file}"))
+        );
+        let one = BTreeSet::from([(own.to_owned(), "/d/res".to_owned())]);
+        assert_eq!(layout.renames, [one]);
+    }
+
+    #[test]
+    fn two_nodes_with_one_file_are_both_named() {
+        let nodes = [have(0, &[&["a"]]), have(1, &[&["a"]])];
+        let refused = lay_out(&[out("res", "/d/res")], &nodes).unwrap_err();
+        assert!(refused.contains("h0 and h1 both have res/a"), "{refused}");
+        let layout = lay_out(&[out("res", "/d/%h/r%p")], &nodes).unwrap();
+        assert_eq!(
+            remotes(&layout),
+            ["h0/r0/a", "h1/r1/a"].map(|file| format!("/d/{OWN}/{file}"))
+        );
+        let to: Vec<_> = layout.renames[0]
+            .iter()
+            .map(|(_, to)| to.as_str())
+            .collect();
+        assert_eq!(to, ["/d/h0/r0", "/d/h1/r1"]);
+    }
+
+    #[test]
+    fn what_is_nowhere_or_in_the_way_is_refused() {
+        let none = lay_out(&[out("res", "/res")], &[have(0, &[&[]])]).unwrap_err();
+        assert!(
+            none.contains("no file of res") && none.contains("h0"),
+            "{none}"
+        );
+        let nodes = [have(0, &[&[""]]), have(1, &[&["a"]])];
+        let mixed = lay_out(&[out("res", "/res")], &nodes).unwrap_err();
+        assert!(mixed.contains("would be a file"), "{mixed}");
+        // One file, of one node, at the top of the file system.
+        let layout = lay_out(&[out("f", "/f")], &[have(0, &[&[""]])]).unwrap();
+        assert_eq!(remotes(&layout), [format!("/{OWN}/f")]);
+    }
+}
