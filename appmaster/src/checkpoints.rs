@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use job::Checkpoints as Plan;
-use job::data::{Manifest, of_job};
+use job::data::Manifest;
 use job::wire;
 use policy::ContainerId;
 use storage::{Address, Storage};
@@ -120,22 +120,9 @@ impl Checkpoints {
                 };
             }
         };
-        let mut own = Own {
-            folder: of_job(&plan.root, &application),
-            plan,
-            storage,
-            application,
-            attempt: seat.attempt.attempt,
-            size: seat.description.processes,
-            number: 0,
-            growing: None,
-            asked: false,
-            running: false,
-            cut_off: false,
-            closing: Arc::default(),
-            due: None,
-            look: None,
-        };
+        let attempt = seat.attempt.attempt;
+        let size = seat.description.processes;
+        let mut own = Own::new(plan, storage, application, attempt, size);
         match own.begin_from().await {
             Ok(newest) => Self {
                 own: Some(own),

@@ -1,11 +1,40 @@
 //! What is complete in the file system: found, and made.
 
-use job::data::{MANIFEST, MANIFEST_MAX, Manifest, number};
+use std::sync::Arc;
+
+use job::Checkpoints as Plan;
+use job::data::{MANIFEST, MANIFEST_MAX, Manifest, number, of_job};
 use storage::Storage;
 
 use super::{ENTRIES_MAX, KEPT, Own, Saved};
 
 impl Own {
+    /// Of a job of `size` processes that has not begun: nothing grows and nothing is due.
+    pub(super) fn new(
+        plan: Plan,
+        storage: Arc<Storage>,
+        application: String,
+        attempt: i32,
+        size: u32,
+    ) -> Self {
+        Self {
+            folder: of_job(&plan.root, &application),
+            plan,
+            storage,
+            application,
+            attempt,
+            size,
+            number: 0,
+            growing: None,
+            asked: false,
+            running: false,
+            cut_off: false,
+            closing: Arc::default(),
+            due: None,
+            look: None,
+        }
+    }
+
     /// The newest complete checkpoint of this job, of an earlier attempt of it; or the one that the
     /// user wants.
     pub(super) async fn begin_from(&mut self) -> Result<Option<Saved>, String> {
@@ -100,10 +129,6 @@ pub(super) async fn close(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use job::Checkpoints as Plan;
-    use job::data::of_job;
     use job::wire;
     use storage::Address;
 
@@ -119,22 +144,8 @@ mod tests {
             root: root.into(),
             restore,
         };
-        Own {
-            folder: of_job(root, "application_1_0001"),
-            storage: Arc::new(Storage::open(&plan.address).unwrap()),
-            plan,
-            application: "application_1_0001".into(),
-            attempt: 1,
-            size: 2,
-            number: 0,
-            growing: None,
-            asked: false,
-            running: false,
-            cut_off: false,
-            closing: Arc::default(),
-            due: None,
-            look: None,
-        }
+        let storage = Arc::new(Storage::open(&plan.address).unwrap());
+        Own::new(plan, storage, "application_1_0001".into(), 1, 2)
     }
 
     #[tokio::test]
