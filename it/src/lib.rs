@@ -12,7 +12,8 @@
 //! that their containers left ([`sweep`]), then removes the folder.
 //!
 //! Test programs are C files, compiled at test time against a stock MPICH ([`mpi`]); the binary under
-//! test is found by [`gerbil`], run with a deadline by [`command`].
+//! test is found by [`gerbil`], run with a deadline by [`command`]; what a test kills of a job, and which
+//! nodes, [`victims`] finds.
 //!
 //! [`hollow`] puts nodes that run nothing, by the hundred and thousand, under a real ResourceManager.
 //!
@@ -59,6 +60,7 @@ pub mod settings;
 pub mod shared;
 pub mod suite;
 pub mod sweep;
+pub mod victims;
 pub mod wait;
 pub mod warden;
 

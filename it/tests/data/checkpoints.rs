@@ -2,9 +2,10 @@
 
 use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, Given, text_of};
+use it::command::Running;
+use it::victims::{kill_master, kill_node};
 use it::{Daemon, wait};
 
-use crate::processes::{kill_master, kill_node};
 use crate::{names, with_hdfs};
 
 pub const CASES: &[(&str, Case)] = &[
@@ -47,26 +48,21 @@ fn resumed(output: &str) -> Result<u32> {
     Ok(step.parse()?)
 }
 
+/// A job of a rank on each of two nodes, in the midst of its steps, with two complete checkpoints.
+fn saved_twice(given: &Given, heat: &str, options: [&str; 2]) -> Result<Running> {
+    let mut line = vec!["-n", "2", "-ppn", "1", "--checkpoint-interval", "1s"];
+    line.extend(options);
+    line.extend([heat, STEPS, SLOWLY]);
+    let mut running = given.gerbil(&line)?.start()?;
+    running.wait_for_stdout("begins")?;
+    running.wait_for_stderr("checkpoint 2 is complete")?;
+    Ok(running)
+}
+
 fn goes_on(given: &Given) -> Result<()> {
     let heat = given.example("heat")?;
     let whole = whole(given, &heat)?;
-    let mut running = given
-        .gerbil(&[
-            "-n",
-            "2",
-            "-ppn",
-            "1",
-            "--restarts",
-            "0",
-            "--checkpoint-interval",
-            "1s",
-            &heat,
-            STEPS,
-            SLOWLY,
-        ])?
-        .start()?;
-    running.wait_for_stdout("begins")?;
-    running.wait_for_stderr("checkpoint 2 is complete")?;
+    let running = saved_twice(given, &heat, ["--restarts", "0"])?;
     let id = given.newest()?.id;
     let node = kill_node(given)?;
     let finished = running.finish()?;
@@ -93,23 +89,7 @@ fn goes_on(given: &Given) -> Result<()> {
 fn node(given: &Given) -> Result<()> {
     let heat = given.example("heat")?;
     let whole = whole(given, &heat)?;
-    let mut running = given
-        .gerbil(&[
-            "-n",
-            "2",
-            "-ppn",
-            "1",
-            "-r",
-            "loc",
-            "--checkpoint-interval",
-            "1s",
-            &heat,
-            STEPS,
-            SLOWLY,
-        ])?
-        .start()?;
-    running.wait_for_stdout("begins")?;
-    running.wait_for_stderr("checkpoint 2 is complete")?;
+    let running = saved_twice(given, &heat, ["-r", "loc"])?;
     let node = kill_node(given)?;
     let finished = running.finish()?;
     let (text, said) = (finished.stdout_text(), finished.stderr_text());

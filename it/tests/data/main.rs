@@ -4,7 +4,6 @@ mod checkpoints;
 mod incoming;
 mod near;
 mod outgoing;
-mod processes;
 
 use std::process::ExitCode;
 

@@ -2,9 +2,9 @@
 
 use anyhow::{Result, ensure};
 use it::bed::{Case, Given};
+use it::victims::kill_master;
 use it::wait;
 
-use crate::processes::kill_master;
 use crate::{names, put, text, tree, with_hdfs};
 
 pub const CASES: &[(&str, Case)] = &[

@@ -3,8 +3,9 @@
 use anyhow::{Result, ensure};
 use it::bed::{Case, Given, text_of};
 use it::expect;
+use it::victims::kill_master;
 
-use crate::program::{Job, kill_master, said};
+use crate::program::{Job, said};
 
 pub const CASES: &[(&str, Case)] = &[
     (

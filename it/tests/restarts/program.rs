@@ -1,5 +1,4 @@
-//! A program that lasts until it is let go, keeps a book of its runs, and notices a second one beside
-//! it; and those processes of a job that are to be killed.
+//! A program that lasts until it is let go, keeps a book of its runs, and notices a second one beside it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,10 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use it::bed::{Given, text_of};
 use it::command::Running;
-use it::process::signal_by_id;
-use it::sweep::Found;
 use it::{Finished, wait};
-use nix::sys::signal::Signal;
 
 /// A rank writes itself into the book, holds a lock that its run has to itself, and waits. The lock goes
 /// with the process, and no child keeps it.
@@ -93,57 +89,6 @@ impl Job {
         ensure!(begun == runs * self.ranks, "{begun} ranks; {finished:?}");
         Ok(finished)
     }
-}
-
-/// Whether a container is an ApplicationMaster's, of whatever attempt.
-fn is_master(found: &Found) -> bool {
-    let id = found.container.as_deref().unwrap_or_default();
-    id.ends_with("_000001")
-}
-
-/// Kills the ApplicationMaster.
-pub fn kill_master(given: &Given) -> Result<()> {
-    let all = given.cluster.container_processes()?;
-    let master: Vec<&Found> = all.iter().filter(|found| is_master(found)).collect();
-    ensure!(!master.is_empty(), "{all:?}");
-    for found in master {
-        signal_by_id(found.pid, Signal::SIGKILL)?;
-    }
-    Ok(())
-}
-
-/// Kills one launcher, and nothing else of its container.
-pub fn kill_launcher(given: &Given) -> Result<()> {
-    let all = given.cluster.container_processes()?;
-    let launcher = all.iter().find(|found| {
-        let mut arguments = found.arguments.iter();
-        !is_master(found)
-            && found
-                .arguments
-                .first()
-                .is_some_and(|first| first.ends_with("gerbil-run"))
-            && arguments.any(|argument| argument == job::Role::ContainerLauncher.argument())
-    });
-    let Some(launcher) = launcher else {
-        anyhow::bail!("no launcher among {all:?}");
-    };
-    signal_by_id(launcher.pid, Signal::SIGKILL)
-}
-
-/// The nodes that run containers of ranks, and none of an ApplicationMaster.
-pub fn nodes_without_master(given: &Given) -> Result<Vec<usize>> {
-    let all = given.cluster.container_processes()?;
-    let on = |folder: &str, master: bool| {
-        let shows = |found: &&Found| {
-            is_master(found) == master && found.arguments.iter().any(|word| word.contains(folder))
-        };
-        all.iter().any(|found| shows(&found))
-    };
-    let nodes = given.cluster.nodes().into_iter().filter(|node| {
-        let folder = node.folder.to_string_lossy().into_owned() + "/";
-        on(&folder, false) && !on(&folder, true)
-    });
-    Ok(nodes.map(|node| node.index).collect())
 }
 
 /// What `gerbil-run` said of the matter.

@@ -4,8 +4,9 @@ use anyhow::{Context as _, Result, ensure};
 use it::Daemon;
 use it::bed::{Case, Given};
 use it::expect;
+use it::victims::{kill_launcher, nodes_without_master};
 
-use crate::program::{Job, kill_launcher, nodes_without_master, said};
+use crate::program::{Job, said};
 
 /// As many ranks as fill three nodes beside the ApplicationMaster.
 const WIDE: [&str; 2] = ["-o", "false"];

@@ -1,0 +1,91 @@
+//! Those processes of a job, and those nodes, that a test is to hurt.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use nix::sys::signal::Signal;
+
+use crate::bed::Given;
+use crate::daemon::Daemon;
+use crate::process::signal_by_id;
+use crate::sweep::{self, Found};
+
+/// For what was killed to be gone.
+const GONE: Duration = Duration::from_secs(20);
+
+/// Whether a container is an ApplicationMaster's, of whatever attempt.
+fn is_master(found: &Found) -> bool {
+    let id = found.container.as_deref().unwrap_or_default();
+    id.ends_with("_000001")
+}
+
+/// Kills the ApplicationMaster.
+///
+/// # Errors
+///
+/// There is none, or it cannot be found out.
+pub fn kill_master(given: &Given) -> Result<()> {
+    let all = given.cluster.container_processes()?;
+    let master: Vec<&Found> = all.iter().filter(|found| is_master(found)).collect();
+    ensure!(!master.is_empty(), "{all:?}");
+    for found in master {
+        signal_by_id(found.pid, Signal::SIGKILL)?;
+    }
+    Ok(())
+}
+
+/// Kills one launcher, and nothing else of its container.
+///
+/// # Errors
+///
+/// There is none, or it cannot be found out.
+pub fn kill_launcher(given: &Given) -> Result<()> {
+    let all = given.cluster.container_processes()?;
+    let launcher = all.iter().find(|found| {
+        let mut arguments = found.arguments.iter();
+        !is_master(found)
+            && found
+                .arguments
+                .first()
+                .is_some_and(|first| first.ends_with("gerbil-run"))
+            && arguments.any(|argument| argument == job::Role::ContainerLauncher.argument())
+    });
+    let Some(launcher) = launcher else {
+        bail!("no launcher among {all:?}");
+    };
+    signal_by_id(launcher.pid, Signal::SIGKILL)
+}
+
+/// The nodes that run containers of ranks, and none of an ApplicationMaster.
+///
+/// # Errors
+///
+/// There is none, or it cannot be found out.
+pub fn nodes_without_master(given: &Given) -> Result<Vec<usize>> {
+    let all = given.cluster.container_processes()?;
+    let on = |folder: &str, master: bool| {
+        let shows = |found: &&Found| {
+            is_master(found) == master && found.arguments.iter().any(|word| word.contains(folder))
+        };
+        all.iter().any(|found| shows(&found))
+    };
+    let nodes = given.cluster.nodes().into_iter().filter(|node| {
+        let folder = node.folder.to_string_lossy().into_owned() + "/";
+        on(&folder, false) && !on(&folder, true)
+    });
+    Ok(nodes.map(|node| node.index).collect())
+}
+
+/// Kills the NodeManager of a node that has ranks and no ApplicationMaster, and all that runs there; the
+/// node's index.
+///
+/// # Errors
+///
+/// There is none, or it cannot be found out.
+pub fn kill_node(given: &Given) -> Result<usize> {
+    let alone = nodes_without_master(given)?;
+    let index = *alone.first().context("no node has ranks alone")?;
+    given.cluster.kill(Daemon::NodeManager(index))?;
+    sweep::kill_all(&given.cluster.nodes()[index].folder, GONE)?;
+    Ok(index)
+}
