@@ -1,47 +1,45 @@
 //! What a launcher does between hello and leave: one loop over everything that can happen.
+//!
+//! It joins ([`mod@join`]), is given a share and starts its ranks ([`start`]), serves them
+//! ([`process_management`]), looks at them now and then ([`sampling`]), and reports their ends.
+
+mod join;
+mod process_management;
+mod sampling;
+mod start;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use job::Seat;
 use job::exit::Exit;
 use job::wire::launcher_event::Event;
 use job::wire::launcher_order::Order;
 use job::wire::launchers_client::LaunchersClient;
-use job::wire::{
-    Abort, Fence, KeyValue, LauncherEvent, LauncherHello, LauncherOrder, PmiSeen, RankBroke,
-    RankUsages, RanksStarted, Refusal, Share, Stop,
-};
+use job::wire::{LauncherEvent, LauncherOrder, Share, Stop};
 use nix::sys::signal::Signal;
-use pmi::{Effect, Job, NodeServer, Stage};
+use pmi::NodeServer;
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Channel;
-use tonic::{Status, Streaming};
 
-use crate::dial::{self, DialError};
+use join::{Joined, join, words};
+use sampling::Sampling;
+
+use crate::dial::DialError;
 use crate::errand::{Done, Errands};
-use crate::gpus::{self, Devices};
 use crate::nursery::Nursery;
 use crate::pmi_socket::Heard;
-use crate::ranks::{self, Ranks};
-use crate::samples::{self, Look, Sent};
+use crate::ranks::Ranks;
+use crate::samples::Sent;
 use crate::seat::Place;
 use crate::warden::Warden;
-use crate::{node_facts, program};
 
-/// The AM answers hello at once.
-const HELLO_TIMEOUT: Duration = Duration::from_secs(30);
 /// PMI lines of all ranks that wait for an answer.
 const HEARD: usize = 64;
-/// Events handed to the connection; those that wait before it are bounded by the ranks: a fence, an
-/// abort and an end of each.
-const SENDING: usize = 8;
 
 /// Why a launcher leaves without having been told to.
 #[derive(Debug, Error)]
@@ -169,47 +167,6 @@ pub(crate) async fn live(
     }
 }
 
-struct Joined {
-    client: LaunchersClient<Channel>,
-    events: mpsc::Sender<LauncherEvent>,
-    orders: Streaming<LauncherOrder>,
-}
-
-/// Dials and says hello.
-async fn join(place: &Place) -> Result<Joined, LifeError> {
-    let mut client = dial::dial(place).await?;
-    let refused = |cause| LifeError::Refused {
-        address: place.seat.appmaster.clone(),
-        cause,
-    };
-    let (events, sending) = mpsc::channel(SENDING);
-    let hello = LauncherHello {
-        build: job::BUILD.to_owned(),
-        container: place.seat.container.clone(),
-        ticket: place.seat.ticket.clone(),
-        node: Some(node_facts::read()),
-    };
-    let hello = LauncherEvent {
-        event: Some(Event::Hello(hello)),
-    };
-    // The queue is new and has room.
-    drop(events.try_send(hello));
-    let join = client.join(ReceiverStream::new(sending));
-    let orders = match tokio::time::timeout(HELLO_TIMEOUT, join).await {
-        Ok(Ok(answer)) => answer.into_inner(),
-        Ok(Err(status)) => return Err(refused(words(&status))),
-        Err(_) => {
-            let seconds = HELLO_TIMEOUT.as_secs();
-            return Err(refused(format!("no answer to hello in {seconds} s")));
-        }
-    };
-    Ok(Joined {
-        client,
-        events,
-        orders,
-    })
-}
-
 /// Ranks of this container that have one `MPI_COMM_WORLD`. Everything else calls them by their
 /// number in the job, `node` alone by their rank.
 pub(crate) struct Running {
@@ -243,30 +200,6 @@ pub(crate) struct Life<'a> {
     sent: Sent,
     errands: Errands,
     pub(crate) tasks: JoinSet<()>,
-}
-
-/// Where the sampling of the ranks is.
-enum Sampling {
-    /// There are no ranks.
-    Idle,
-    /// The next look is due then.
-    Due(Instant),
-    /// The ranks are being looked at.
-    Looking(oneshot::Receiver<Look>),
-}
-
-impl Sampling {
-    /// Until a look is due (`None`) or there. May be dropped and called again.
-    async fn next(&mut self) -> Option<Look> {
-        match self {
-            Self::Idle => std::future::pending().await,
-            Self::Due(at) => {
-                tokio::time::sleep_until(*at).await;
-                None
-            }
-            Self::Looking(answer) => answer.await.ok(),
-        }
-    }
 }
 
 impl Life<'_> {
@@ -356,30 +289,6 @@ impl Life<'_> {
         (self.heard_by, self.heard) = mpsc::channel(HEARD);
     }
 
-    /// Attends to ranks that have been started.
-    pub(crate) fn begin(&mut self, running: Running) {
-        self.outbox.push_back(Event::Started(RanksStarted {
-            at_us: microseconds_now(),
-            group: running.group,
-        }));
-        self.groups.insert(running.group, running);
-        if matches!(self.sampling, Sampling::Idle) {
-            self.sampling = Sampling::Due(Instant::now() + samples::INTERVAL);
-        }
-    }
-
-    /// Starts the ranks of a share, whose files are there.
-    async fn begin_with(&mut self, share: Share) {
-        match self.start(share).await {
-            Ok(running) => self.begin(running),
-            Err(refusal) => {
-                // Those that were forked before the one that failed.
-                self.nursery.sweep().await;
-                self.outbox.push_back(Event::Refusal(refusal));
-            }
-        }
-    }
-
     async fn on_errand(&mut self, done: Done) {
         match done {
             Done::Say(event) => self.outbox.push_back(event),
@@ -391,188 +300,6 @@ impl Life<'_> {
                 }
             }
         }
-    }
-
-    async fn start(&mut self, share: Share) -> Result<Running, Refusal> {
-        let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
-        program::check(&share, &folder)?;
-        let programs = program::of(&share);
-        let appnums = programs
-            .iter()
-            .flat_map(|run| run.ranks.iter().map(|&rank| (rank, run.appnum)));
-        let node = NodeServer::new(Job {
-            size: share.size,
-            ranks: share.ranks.clone(),
-            kvs_name: share.kvs_name.clone(),
-            process_mapping: share.process_mapping.clone(),
-            appnums: appnums.collect(),
-            universe: Some(share.universe_size).filter(|&size| size > 0),
-            ..Job::default()
-        })
-        .map_err(|error| Refusal {
-            sentence: format!("{}: {error}", node_facts::hostname()),
-            exit_code: i32::from(Exit::Lost.code()),
-            group: 0,
-        })?;
-        self.warden.note_space(&share.kvs_name);
-        let ranks = self.fork(&share, &programs, &folder, 0).await?;
-        self.share = Some(share);
-        Ok(Running {
-            group: 0,
-            first: 0,
-            node,
-            ranks,
-            pmi_seen: false,
-            pieces: Vec::new(),
-        })
-    }
-
-    /// Starts ranks, and the tasks that serve them.
-    pub(crate) async fn fork(
-        &mut self,
-        share: &Share,
-        programs: &[program::Run<'_>],
-        folder: &Path,
-        first: u32,
-    ) -> Result<Ranks, Refusal> {
-        let names: Vec<&str> = (programs.iter())
-            .map(|run| run.program.file.as_str())
-            .collect();
-        // What is spawned finds the devices dealt to the job's own ranks.
-        let gpus = match first {
-            0 => gpus_of(share)?,
-            _ => Vec::new(),
-        };
-        ranks::fork(
-            share,
-            programs,
-            &self.seat.container,
-            folder,
-            self.nursery,
-            first,
-            gpus,
-        )
-        .await
-        .and_then(|forked| forked.attend(&self.client, &self.heard_by, &mut self.tasks))
-        .map_err(|error| program::not_started(&names.join(" or "), &error))
-    }
-
-    async fn on_heard(&mut self, rank: u32, heard: Heard) {
-        let Some(running) = self.of(rank) else {
-            return;
-        };
-        match heard {
-            Heard::Line(line) => {
-                let group = running.group;
-                let own = rank.saturating_sub(running.first);
-                let effects = running.node.on_line(own, &line);
-                self.on_effects(group, effects).await;
-            }
-            Heard::TooLong => self.on_broken(rank, &pmi::LineTooLong.to_string()).await,
-            Heard::Closed => {
-                running.ranks.closed(rank);
-                self.report();
-            }
-        }
-    }
-
-    /// The group that a rank is of.
-    pub(crate) fn of(&mut self, rank: u32) -> Option<&mut Running> {
-        let mut groups = self.groups.values_mut();
-        groups.find(|running| running.ranks.has(rank))
-    }
-
-    pub(crate) async fn on_effects(&mut self, group: u32, effects: Vec<Effect>) {
-        for effect in effects {
-            let Some(running) = self.groups.get_mut(&group) else {
-                return;
-            };
-            let first = running.first;
-            match effect {
-                Effect::Reply { rank, line } => {
-                    let rank = first.saturating_add(rank);
-                    if !running.ranks.reply(rank, line) {
-                        self.on_broken(rank, "it does not read the answers to its requests")
-                            .await;
-                    }
-                }
-                Effect::Fence { puts } => {
-                    let puts = puts.into_iter().map(|(key, value)| KeyValue { key, value });
-                    self.outbox.push_back(Event::Fence(Fence {
-                        puts: puts.collect(),
-                        group,
-                    }));
-                }
-                Effect::Abort {
-                    rank,
-                    exit_code,
-                    message,
-                } => {
-                    let rank = first.saturating_add(rank);
-                    if running.ranks.abort(rank) {
-                        self.outbox.push_back(Event::Abort(Abort {
-                            rank,
-                            exit_code,
-                            message,
-                        }));
-                    }
-                }
-                Effect::Stage { stage, .. } => {
-                    // Each rank's stage is asked for when its end is reported.
-                    if stage == Stage::Initialized && !running.pmi_seen {
-                        running.pmi_seen = true;
-                        self.outbox.push_back(Event::PmiSeen(PmiSeen { group }));
-                    }
-                }
-                Effect::Name { rank, request } => {
-                    self.ask_name(first.saturating_add(rank), request);
-                }
-                Effect::Spawn { rank, request } => {
-                    self.ask_spawn(first.saturating_add(rank), request);
-                }
-                Effect::Broken { rank, sentence } => {
-                    self.on_broken(first.saturating_add(rank), &sentence).await;
-                }
-            }
-        }
-    }
-
-    /// Ends a rank that breaks the protocol. The others go on until the AM stops them.
-    async fn on_broken(&mut self, rank: u32, sentence: &str) {
-        let Some(running) = self.of(rank) else {
-            return;
-        };
-        if running.ranks.abort(rank) {
-            self.outbox.push_back(Event::Broke(RankBroke {
-                rank,
-                sentence: sentence.to_owned(),
-            }));
-        }
-        self.nursery.signal(Some(rank), Signal::SIGKILL).await;
-    }
-
-    /// Sends what has changed, or looks again.
-    fn sample(&mut self, look: Option<Look>) {
-        let over = self.all_ended();
-        self.sampling = match look {
-            _ if over => Sampling::Idle,
-            Some(look) => {
-                let is_usages = |event: &Event| matches!(event, Event::Usages(_));
-                // A link that is behind is not given more.
-                if !self.outbox.iter().any(is_usages) {
-                    let usages = self.sent.news(look.usages);
-                    if !usages.is_empty() {
-                        self.outbox.push_back(Event::Usages(RankUsages { usages }));
-                    }
-                }
-                Sampling::Due(look.next.into())
-            }
-            None => self.nursery.look().map_or(
-                // It is busy with something else.
-                Sampling::Due(Instant::now() + samples::INTERVAL),
-                Sampling::Looking,
-            ),
-        };
     }
 
     async fn on_ended(&mut self, ended: Vec<crate::nursery::Ended>) {
@@ -620,43 +347,9 @@ impl Life<'_> {
     }
 }
 
-/// The variable that names each rank's graphics processors, where it is to have such.
-fn gpus_of(share: &Share) -> Result<Vec<Option<(String, String)>>, Refusal> {
-    let Some(each) = share.gpus_per_process else {
-        return Ok(Vec::new());
-    };
-    let devices = Devices::here(&|name| std::env::var(name).ok());
-    gpus::deal(devices.as_ref(), share.ranks.len(), each).map_err(|sentence| Refusal {
-        sentence: format!("{}: {sentence}", node_facts::hostname()),
-        exit_code: i32::from(Exit::Impossible.code()),
-        group: 0,
-    })
-}
-
 async fn until(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => tokio::time::sleep_until(deadline).await,
         None => std::future::pending().await,
     }
-}
-
-/// What a status says, or the transport's error beneath it.
-fn words(status: &Status) -> String {
-    let said = match std::error::Error::source(status) {
-        Some(source) => format!("{}: {}", status.message(), dial::chain(source)),
-        None => status.message().to_owned(),
-    };
-    // What TLS calls a process that died; its own words are a lecture.
-    match said.contains("close_notify") {
-        true => "the connection ended without a farewell".to_owned(),
-        false => said,
-    }
-}
-
-fn microseconds_now() -> i64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .ok()
-        .and_then(|since| i64::try_from(since.as_micros()).ok())
-        .unwrap_or(0)
 }
