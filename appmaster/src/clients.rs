@@ -125,6 +125,7 @@ async fn listen(mut orders: Streaming<wire::ClientOrder>, news: NewsSender) {
                 wire::kill::Reason::NoReader => KillReason::NoReader,
             }),
             Some(wire::client_order::Order::WindowSize(size)) => News::ClientResized(size),
+            Some(wire::client_order::Order::Door(door)) => News::ClientDoor(door),
             Some(wire::client_order::Order::Hello(_)) | None => continue,
         };
         if news.send(said).await.is_err() {

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::task::TaskTracker;
 use tonic::Status;
 
-use crate::act::merged;
+use crate::act::{merged, send};
 use crate::checkpoints::Checkpoints;
 use crate::console::Console;
 use crate::containers::LaunchTemplate;
@@ -85,6 +85,8 @@ pub(crate) struct Appmaster {
     pub(crate) firsts: BTreeMap<u32, u32>,
     pub(crate) names: Names,
     pub(crate) client: Client,
+    /// Where it takes lanes, once it does.
+    pub(crate) door: Option<wire::Door>,
     /// The client would rather lose output than wait.
     pub(crate) hasty: bool,
     /// The newest, for a client that attaches later.
@@ -206,6 +208,9 @@ impl Appmaster {
                     cores: node.cores,
                     free_port: node.free_port,
                 };
+                if let Some(door) = &self.door {
+                    send(&link.orders, ToLauncher::Door(door.clone())).await;
+                }
                 self.links.insert(container.clone(), link);
                 if !self.grants.contains_key(&container) {
                     // Given back while it was on its way here.
@@ -256,6 +261,11 @@ impl Appmaster {
             }
             News::ClientResized(size) => {
                 self.order_all(&ToLauncher::WindowSize(size)).await;
+                Vec::new()
+            }
+            News::ClientDoor(door) => {
+                self.order_all(&ToLauncher::Door(door.clone())).await;
+                self.door = Some(door);
                 Vec::new()
             }
             News::ClientKill(reason) => self.step(Event::KillRequested(reason)),

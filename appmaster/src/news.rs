@@ -69,6 +69,8 @@ pub(crate) enum News {
     ClientSignal(i32),
     /// Its terminal has another size.
     ClientResized(wire::WindowSize),
+    /// It takes lanes from now on.
+    ClientDoor(wire::Door),
     /// It wants the job ended.
     ClientKill(KillReason),
     /// The link of the client that follows broke or ended.

@@ -135,6 +135,7 @@ pub async fn serve(
         firsts: BTreeMap::new(),
         names: Names::default(),
         client: Client::Awaited,
+        door: None,
         hasty: false,
         phase: wire::Phase::default(),
         outputs_opened: 0,

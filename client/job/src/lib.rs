@@ -18,6 +18,7 @@ pub mod exit;
 pub mod explain;
 mod fence;
 mod gulp;
+pub mod lane;
 pub mod link;
 pub mod report;
 pub mod role;

@@ -25,3 +25,6 @@ pub const CLIENT_CERTIFICATE: &str = "gerbil.client.certificate";
 /// The name in the AM's certificate, which launchers and client expect to see. Not a host name:
 /// the job's authority signs for this job only, wherever YARN puts the AM.
 pub const APPMASTER_NAME: &str = "appmaster.gerbil";
+
+/// The name in the client's certificate, which launchers expect to see where they open a lane.
+pub const CLIENT_NAME: &str = "client.gerbil";

@@ -344,7 +344,7 @@ async fn live(place: &Place, launchers: &Launchers) -> Result<()> {
                 Some(Order::Signal(told)) if matches!(told.signal, 2 | 9 | 15) => {
                     ended(&mut ranks, How::Signal(told.signal), false)
                 }
-                Some(Order::Signal(_) | Order::WindowSize(_)) => Vec::new(),
+                Some(Order::Signal(_) | Order::WindowSize(_) | Order::Door(_)) => Vec::new(),
                 Some(Order::Name(_) | Order::Spawned(_) | Order::Group(_) | Order::EndGroup(_)) => {
                     bail!("no rank asked for a name or for more ranks")
                 }
