@@ -36,6 +36,7 @@ mod files;
 mod gpus;
 mod group;
 mod input;
+mod lane;
 mod leftovers;
 mod life;
 mod links;

@@ -31,6 +31,7 @@ use sampling::Sampling;
 
 use crate::dial::DialError;
 use crate::errand::{Done, Errands};
+use crate::lane::{DoorSender, Lanes};
 use crate::nursery::Nursery;
 use crate::pmi_socket::Heard;
 use crate::ranks::Ranks;
@@ -48,6 +49,8 @@ pub(crate) enum LifeError {
     Dial(#[from] DialError),
     #[error("cannot watch signals: {source}")]
     Signals { source: std::io::Error },
+    #[error("cannot use this launcher's keys: {source}")]
+    Keys { source: tokio_rustls::rustls::Error },
     #[error("the ApplicationMaster at {address} refuses this launcher: {cause}")]
     Refused { address: String, cause: String },
     #[error("the ApplicationMaster at {address} is lost ({cause}); its ranks here are killed")]
@@ -111,12 +114,15 @@ pub(crate) async fn live(
         events,
         mut orders,
     } = joined;
+    let (lanes, door) = Lanes::new(&place).map_err(|source| LifeError::Keys { source })?;
     let (heard_by, heard) = mpsc::channel(HEARD);
     let mut life = Life {
         seat: place.seat,
         nursery,
         warden,
         client,
+        lanes,
+        door,
         heard_by,
         heard,
         outbox: VecDeque::new(),
@@ -186,6 +192,9 @@ pub(crate) struct Life<'a> {
     pub(crate) nursery: &'a Nursery,
     pub(crate) warden: &'a Warden,
     pub(crate) client: LaunchersClient<Channel>,
+    lanes: Lanes,
+    /// Where lanes lead to, when the client takes any.
+    door: DoorSender,
     pub(crate) heard_by: mpsc::Sender<(u32, Heard)>,
     heard: mpsc::Receiver<(u32, Heard)>,
     pub(crate) outbox: VecDeque<Event>,
@@ -256,6 +265,7 @@ impl Life<'_> {
             Order::Spawned(answer) => self.on_spawn_answer(answer).await,
             Order::Group(group) => self.start_group(group).await,
             Order::EndGroup(end) => self.end_group(end.group).await,
+            Order::Door(door) => drop(self.door.send_replace(Some(door))),
             Order::Signal(forwarded) => {
                 // A number that Linux does not have means nothing to a rank.
                 if let Ok(signal) = Signal::try_from(forwarded.signal) {

@@ -1,9 +1,11 @@
-//! Carries what the ranks print to the ApplicationMaster.
+//! Carries what the ranks print to the ApplicationMaster, or straight to the client.
 //!
 //! One task a pipe reads and cuts; one call sends. Between them is a short queue: when the AM does
-//! not take more, the tasks stop reading, the pipes fill, and the ranks that write wait.
+//! not take more, the tasks stop reading, the pipes fill, and the ranks that write wait. A stream that
+//! has much to say takes a lane to the client for as long as it has.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
+use std::pin::Pin;
 use std::time::Duration;
 
 use job::CHUNK_MAX;
@@ -17,6 +19,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 
+use crate::lane::{Lane, Lanes};
 use crate::say;
 
 /// Chunks read but not yet sent, of all ranks together.
@@ -29,6 +32,14 @@ const ORPHAN_MAX: Duration = Duration::from_secs(2);
 /// Largest pipe that a user may have, bytes (`fs.pipe-max-size`): what a rank wrote before its end
 /// is not more.
 const PIPE_MAX: usize = 1024 * 1024;
+
+/// A stream that brings so many bytes within [`BURST`] takes a lane.
+const MUCH: usize = 4 * 1024 * 1024;
+const BURST: Duration = Duration::from_secs(1);
+/// A lane that has nothing to carry for so long is left.
+const IDLE: Duration = Duration::from_secs(2);
+/// After no lane was to be had.
+const LANE_PAUSE: Duration = Duration::from_secs(30);
 
 /// Reads one stream of one rank to its end.
 pub(crate) struct Pump {
@@ -46,6 +57,28 @@ pub(crate) struct Pump {
     pub(crate) run: u32,
     /// The rank is gone.
     pub(crate) ended: CancellationToken,
+    pub(crate) lanes: Lanes,
+    pub(crate) way: Way,
+}
+
+/// How a stream's chunks get to the client.
+pub(crate) enum Way {
+    /// Through the ApplicationMaster. So many bytes went since that moment; a lane may be taken from it
+    /// on.
+    Common { bytes: usize, since: Instant },
+    /// The same, while a lane is being opened.
+    Opening(Pin<Box<dyn Future<Output = io::Result<Box<Lane>>> + Send>>),
+    /// By this lane.
+    Lane(Box<Lane>),
+}
+
+impl Way {
+    pub(crate) fn common() -> Self {
+        Self::Common {
+            bytes: 0,
+            since: Instant::now(),
+        }
+    }
 }
 
 /// The node, as the job knows it.
@@ -77,6 +110,8 @@ impl Pump {
                 () = tokio::time::sleep(UNFINISHED_MAX), if !held.is_empty() => {
                     self.send(std::mem::take(&mut held)).await;
                 }
+                opened = opened(&mut self.way) => self.change_to(opened).await,
+                () = tokio::time::sleep(IDLE), if self.has_lane() => self.leave_lane().await,
                 () = self.ended.cancelled(), if give_up.is_none() => {
                     give_up = Some(Instant::now() + ORPHAN_MAX);
                 }
@@ -89,6 +124,11 @@ impl Pump {
         if !held.is_empty() {
             self.send(held).await;
         }
+        self.leave_lane().await;
+    }
+
+    const fn has_lane(&self) -> bool {
+        matches!(self.way, Way::Lane(_))
     }
 
     /// Takes what lies in the pipe now and does not wait for more.
@@ -110,18 +150,100 @@ impl Pump {
         }
     }
 
-    /// When nobody takes output any more it is read and dropped: the rank is not to wait for ever.
     async fn send(&mut self, data: Vec<u8>) {
+        if let Way::Lane(lane) = &mut self.way {
+            if let Err(error) = lane.write(&data).await {
+                self.lost(&error).await;
+            }
+            return;
+        }
+        self.count(data.len());
+        let chunk = self.chunk(data);
+        self.pass(chunk).await;
+    }
+
+    /// A chunk of this stream, the first with where it comes from.
+    fn chunk(&mut self, data: Vec<u8>) -> OutputChunk {
         let origin = self.origin.take();
-        let chunk = OutputChunk {
+        OutputChunk {
             rank: self.rank,
             stream: self.stream.into(),
             data: data.into(),
             node: origin.as_ref().map_or(0, |origin| origin.node),
             host: origin.map(|origin| origin.host).unwrap_or_default(),
             run: self.run,
-        };
+            ..OutputChunk::default()
+        }
+    }
+
+    /// Through the ApplicationMaster. When nobody takes output any more it is read and dropped: the rank
+    /// is not to wait for ever.
+    async fn pass(&mut self, chunk: OutputChunk) {
         drop(self.chunks.send(chunk).await);
+    }
+
+    /// Sees whether the stream has much to say, and asks for a lane.
+    fn count(&mut self, length: usize) {
+        let Way::Common { bytes, since } = &mut self.way else {
+            return;
+        };
+        let now = Instant::now();
+        if now < *since {
+            return;
+        }
+        if now - *since > BURST {
+            (*bytes, *since) = (0, now);
+        }
+        *bytes = bytes.saturating_add(length);
+        if *bytes >= MUCH && self.lanes.are_open() {
+            self.way = Way::Opening(Box::pin(self.lanes.clone().open()));
+        }
+    }
+
+    /// The lane follows what has been said so far.
+    async fn change_to(&mut self, opened: io::Result<Box<Lane>>) {
+        match opened {
+            Ok(lane) => {
+                let mark = OutputChunk {
+                    lane: lane.number(),
+                    ..self.chunk(Vec::new())
+                };
+                self.pass(mark).await;
+                self.way = Way::Lane(lane);
+            }
+            Err(error) => {
+                say(&format!(
+                    "output goes on through the ApplicationMaster: no way leads to the client ({error})"
+                ));
+                self.way = Way::Common {
+                    bytes: 0,
+                    since: Instant::now() + LANE_PAUSE,
+                };
+            }
+        }
+    }
+
+    /// Back to the common way, when all that went by the lane is written.
+    async fn leave_lane(&mut self) {
+        if let Way::Lane(mut lane) = std::mem::replace(&mut self.way, Way::common())
+            && let Err(error) = lane.end().await
+        {
+            self.lost(&error).await;
+        }
+    }
+
+    /// The lane broke: nobody knows how much of what went by it has come.
+    async fn lost(&mut self, error: &io::Error) {
+        say(&format!("a connection to the client broke: {error}"));
+        self.way = Way::Common {
+            bytes: 0,
+            since: Instant::now() + LANE_PAUSE,
+        };
+        let mark = OutputChunk {
+            lost: true,
+            ..self.chunk(Vec::new())
+        };
+        self.pass(mark).await;
     }
 }
 
@@ -138,6 +260,14 @@ pub(crate) async fn carry(
     }
 }
 
+/// The lane that is being opened, if one is.
+async fn opened(way: &mut Way) -> io::Result<Box<Lane>> {
+    match way {
+        Way::Opening(opening) => opening.await,
+        Way::Common { .. } | Way::Lane(_) => std::future::pending().await,
+    }
+}
+
 async fn until(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => tokio::time::sleep_until(deadline).await,
@@ -145,7 +275,7 @@ async fn until(deadline: Option<Instant>) {
     }
 }
 
-async fn read_some(pipe: &mut pipe::Receiver, held: &mut Vec<u8>) -> std::io::Result<usize> {
+async fn read_some(pipe: &mut pipe::Receiver, held: &mut Vec<u8>) -> io::Result<usize> {
     // Memory is taken only when there is something to read: most streams are silent.
     pipe.readable().await?;
     let room = CHUNK_MAX.saturating_sub(held.len());

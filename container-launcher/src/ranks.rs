@@ -25,9 +25,10 @@ use crate::checkpoint;
 use crate::cores::Cores;
 use crate::environment::{self, Yielding};
 use crate::input;
+use crate::lane::Lanes;
 use crate::nursery::{Ended, Nursery};
 use crate::out_of_memory::Kills;
-use crate::output::{self, Origin, Pump};
+use crate::output::{self, Origin, Pump, Way};
 use crate::pmi_socket::{self, Heard};
 use crate::program::Run;
 use crate::say;
@@ -260,6 +261,7 @@ impl Forked {
     pub(crate) fn attend(
         self,
         client: &LaunchersClient<Channel>,
+        lanes: &Lanes,
         heard: &mpsc::Sender<(u32, Heard)>,
         tasks: &mut JoinSet<()>,
     ) -> std::io::Result<Ranks> {
@@ -304,6 +306,8 @@ impl Forked {
                     origin: Some(self.origin.clone()),
                     before,
                     run: self.run,
+                    lanes: lanes.clone(),
+                    way: Way::common(),
                 };
                 tasks.spawn(pump.run());
             }

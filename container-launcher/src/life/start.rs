@@ -100,7 +100,9 @@ impl Life<'_> {
             gpus,
         )
         .await
-        .and_then(|forked| forked.attend(&self.client, &self.heard_by, &mut self.tasks))
+        .and_then(|forked| {
+            forked.attend(&self.client, &self.lanes, &self.heard_by, &mut self.tasks)
+        })
         .map_err(|error| program::not_started(&names.join(" or "), &error))
     }
 }

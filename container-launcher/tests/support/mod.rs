@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses its part of this")]
 
+pub mod door;
+
 use std::collections::BTreeMap;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -38,6 +40,7 @@ struct Keys {
     authority: String,
     appmaster: (String, String),
     launcher: (String, String),
+    client: (String, String),
 }
 
 impl Keys {
@@ -54,6 +57,7 @@ impl Keys {
         Self {
             appmaster: signed(secrets::APPMASTER_NAME),
             launcher: signed("launcher.gerbil"),
+            client: signed(secrets::CLIENT_NAME),
             authority: authority.pem(),
         }
     }
@@ -62,9 +66,13 @@ impl Keys {
 /// What was printed, by rank and stream number.
 pub type Printed = BTreeMap<(u32, i32), Vec<u8>>;
 
+/// A chunk without data, and how many bytes of its stream came before it.
+pub type Mark = (usize, OutputChunk);
+
 struct Service {
     links: mpsc::Sender<Link>,
     printed: Arc<Mutex<Printed>>,
+    marks: Arc<Mutex<Vec<Mark>>>,
     largest: Arc<Mutex<usize>>,
     reading: watch::Receiver<bool>,
     finished: mpsc::Sender<()>,
@@ -113,6 +121,10 @@ impl Launchers for Service {
             *largest = chunk.data.len().max(*largest);
             let mut printed = self.printed.lock().unwrap();
             let place = printed.entry((chunk.rank, chunk.stream)).or_default();
+            if chunk.lane != 0 || chunk.lost {
+                self.marks.lock().unwrap().push((place.len(), chunk));
+                continue;
+            }
             place.extend(chunk.data);
         }
         self.finished.send(()).await.unwrap();
@@ -132,6 +144,7 @@ pub struct Appmaster {
     keys: Keys,
     links: mpsc::Receiver<Link>,
     pub printed: Arc<Mutex<Printed>>,
+    pub marks: Arc<Mutex<Vec<Mark>>>,
     pub largest: Arc<Mutex<usize>>,
     pub reading: watch::Sender<bool>,
     /// One word for each launcher whose output has ended.
@@ -158,10 +171,11 @@ impl Appmaster {
         let (input, input_from) = mpsc::channel(4);
         let (relay, state) = watch::channel(Relay::Open);
         let printed = Arc::<Mutex<Printed>>::default();
-        let largest = Arc::default();
+        let (largest, marks) = (Arc::default(), Arc::default());
         let service = Service {
             links: links_to,
             printed: Arc::clone(&printed),
+            marks: Arc::clone(&marks),
             largest: Arc::clone(&largest),
             reading: is_reading,
             finished: finished_to,
@@ -210,6 +224,7 @@ impl Appmaster {
             keys,
             links,
             printed,
+            marks,
             largest,
             reading,
             finished,

@@ -1,0 +1,161 @@
+//! Lanes to the client, as [`job::lane`] describes them: this side dials.
+
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Buf;
+use job::lane::{TAKEN, WELCOME, header};
+use job::secrets::CLIENT_NAME;
+use job::wire::Door;
+use socket2::{SockRef, TcpKeepalive};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use tokio_rustls::rustls::version::TLS13;
+use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
+
+use crate::seat::Place;
+
+/// Lanes of one launcher at once: two streams with much to say fill the network of most nodes.
+const MOST: usize = 4;
+/// From the first packet to the welcome.
+const OPEN_DEADLINE: Duration = Duration::from_secs(5);
+/// A lane that is silent for so long is asked whether its other end is there, and then so often, so many
+/// times.
+const KEEPALIVE_AFTER: Duration = Duration::from_secs(10);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
+const KEEPALIVE_TIMES: u32 = 3;
+
+/// The way to the client.
+#[derive(Clone)]
+pub(crate) struct Lanes {
+    door: watch::Receiver<Option<Door>>,
+    tls: TlsConnector,
+    places: Arc<Semaphore>,
+}
+
+/// Tells all streams where the door is.
+pub(crate) type DoorSender = watch::Sender<Option<Door>>;
+
+impl Lanes {
+    /// With the keys of `place`.
+    ///
+    /// # Errors
+    ///
+    /// Keys that make no sense.
+    pub(crate) fn new(place: &Place) -> Result<(Self, DoorSender), rustls::Error> {
+        let (sender, door) = watch::channel(None);
+        let lanes = Self {
+            door,
+            tls: connector(place)?,
+            places: Arc::new(Semaphore::new(MOST)),
+        };
+        Ok((lanes, sender))
+    }
+
+    /// Whether there is a door, and a place for one more lane.
+    pub(crate) fn are_open(&self) -> bool {
+        self.door.borrow().is_some() && self.places.available_permits() > 0
+    }
+
+    /// Opens a lane and is heard.
+    pub(crate) async fn open(self) -> io::Result<Box<Lane>> {
+        let no_place = |_closed| io::Error::from(ErrorKind::WouldBlock);
+        let place = self.places.try_acquire_owned().map_err(no_place)?;
+        let door = self.door.borrow().clone().unwrap_or_default();
+        let opened = timeout(OPEN_DEADLINE, dial(&self.tls, &door.address)).await;
+        let (number, stream) = opened.map_err(|_late| io::Error::from(ErrorKind::TimedOut))??;
+        Ok(Box::new(Lane {
+            number,
+            stream,
+            _place: place,
+        }))
+    }
+}
+
+async fn dial(tls: &TlsConnector, address: &str) -> io::Result<(u64, TlsStream<TcpStream>)> {
+    let stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    let keepalive = TcpKeepalive::new()
+        .with_time(KEEPALIVE_AFTER)
+        .with_interval(KEEPALIVE_INTERVAL)
+        .with_retries(KEEPALIVE_TIMES);
+    SockRef::from(&stream).set_tcp_keepalive(&keepalive)?;
+    let name = ServerName::try_from(CLIENT_NAME).map_err(io::Error::other)?;
+    let mut stream = tls.connect(name, stream).await?;
+    let number = number()?;
+    write(&mut stream, &number.to_le_bytes()).await?;
+    expect(&mut stream, WELCOME).await?;
+    Ok((number, stream))
+}
+
+/// That nobody else has; not 0.
+fn number() -> io::Result<u64> {
+    let mut bytes = [0; 8];
+    let provider = ring::default_provider();
+    let filled = provider.secure_random.fill(&mut bytes);
+    filled.map_err(|_none| io::Error::other("no random numbers"))?;
+    Ok(u64::from_le_bytes(bytes).max(1))
+}
+
+/// A connection to the client that is heard.
+pub(crate) struct Lane {
+    number: u64,
+    stream: TlsStream<TcpStream>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Lane {
+    pub(crate) const fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Waits until the connection takes all of `piece`.
+    pub(crate) async fn write(&mut self, piece: &[u8]) -> io::Result<()> {
+        write(&mut self.stream, piece).await
+    }
+
+    /// Waits until the client has written all that came.
+    pub(crate) async fn end(&mut self) -> io::Result<()> {
+        write(&mut self.stream, &[]).await?;
+        expect(&mut self.stream, TAKEN).await
+    }
+}
+
+async fn write(stream: &mut TlsStream<TcpStream>, piece: &[u8]) -> io::Result<()> {
+    let header = header(piece.len());
+    stream
+        .write_all_buf(&mut Buf::chain(&header[..], piece))
+        .await?;
+    stream.flush().await
+}
+
+async fn expect(stream: &mut TlsStream<TcpStream>, answer: u8) -> io::Result<()> {
+    match stream.read_u8().await? {
+        heard if heard == answer => Ok(()),
+        heard => Err(io::Error::new(
+            ErrorKind::InvalidData,
+            format!("it answers {heard}, not {answer}"),
+        )),
+    }
+}
+
+fn connector(place: &Place) -> Result<TlsConnector, rustls::Error> {
+    let senseless = |_error| rustls::Error::General("the job's keys cannot be read".into());
+    let certificate = |pem| CertificateDer::from_pem_slice(pem).map_err(senseless);
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate(&place.authority)?)?;
+    let key = PrivateKeyDer::from_pem_slice(&place.key).map_err(senseless)?;
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_protocol_versions(&[&TLS13])?
+        .with_root_certificates(roots)
+        .with_client_auth_cert(vec![certificate(&place.certificate)?], key)?;
+    Ok(TlsConnector::from(Arc::new(config)))
+}
