@@ -4,7 +4,7 @@
 //! key is never written anywhere; the others travel in YARN's container credentials.
 
 use job::exit::Exit;
-use job::secrets::APPMASTER_NAME;
+use job::secrets::{APPMASTER_NAME, CLIENT_NAME};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
     Issuer, KeyPair, KeyUsagePurpose,
@@ -33,6 +33,9 @@ const BEFORE: Duration = Duration::days(1);
 /// Beyond the longest job.
 const AFTER: Duration = Duration::days(3650);
 
+const CLIENT: ExtendedKeyUsagePurpose = ExtendedKeyUsagePurpose::ClientAuth;
+const SERVER: ExtendedKeyUsagePurpose = ExtendedKeyUsagePurpose::ServerAuth;
+
 impl Keys {
     /// Makes them. Takes well under a millisecond a key.
     pub(crate) fn generate() -> Result<Self, Failure> {
@@ -54,28 +57,21 @@ fn generate() -> Result<Keys, rcgen::Error> {
     let issuer = Issuer::new(params, key);
     Ok(Keys {
         authority,
-        appmaster: sign(&issuer, APPMASTER_NAME, ExtendedKeyUsagePurpose::ServerAuth)?,
-        launcher: sign(
-            &issuer,
-            "launcher.gerbil",
-            ExtendedKeyUsagePurpose::ClientAuth,
-        )?,
-        client: sign(
-            &issuer,
-            "client.gerbil",
-            ExtendedKeyUsagePurpose::ClientAuth,
-        )?,
+        appmaster: sign(&issuer, APPMASTER_NAME, &[SERVER])?,
+        launcher: sign(&issuer, "launcher.gerbil", &[CLIENT])?,
+        // It dials the ApplicationMaster, and launchers dial it.
+        client: sign(&issuer, CLIENT_NAME, &[CLIENT, SERVER])?,
     })
 }
 
 fn sign(
     issuer: &Issuer<'_, KeyPair>,
     name: &str,
-    usage: ExtendedKeyUsagePurpose,
+    usages: &[ExtendedKeyUsagePurpose],
 ) -> Result<Identity, rcgen::Error> {
     let mut params = params(name, vec![name.to_owned()])?;
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-    params.extended_key_usages = vec![usage];
+    params.extended_key_usages = usages.to_vec();
     let key = KeyPair::generate()?;
     Ok(Identity {
         certificate: params.signed_by(&key, issuer)?.pem(),

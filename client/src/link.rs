@@ -1,5 +1,7 @@
 //! The connection to the ApplicationMaster.
 
+use std::net::IpAddr;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -17,8 +19,11 @@ use crate::keys::Keys;
 const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
 const HANDSHAKE_DEADLINE: Duration = Duration::from_secs(10);
 
-/// Dials `host:port`.
-pub(crate) async fn dial(address: &str, keys: &Keys) -> Result<ClientsClient<Channel>> {
+/// Dials `host:port`. With the connection, the address from which it was dialled.
+pub(crate) async fn dial(
+    address: &str,
+    keys: &Keys,
+) -> Result<(ClientsClient<Channel>, Option<IpAddr>)> {
     let tls = ClientTlsConfig::new()
         .ca_certificate(Certificate::from_pem(&keys.authority))
         .identity(Identity::from_pem(
@@ -37,17 +42,25 @@ pub(crate) async fn dial(address: &str, keys: &Keys) -> Result<ClientsClient<Cha
         .max_frame_size(link::FRAME_MAX)
         .initial_stream_window_size(link::STREAM_WINDOW)
         .initial_connection_window_size(link::connection_window(link::STREAM_WINDOW));
-    let channel = endpoint.connect_with_connector(service_fn(connect)).await?;
+    let local = Arc::new(OnceLock::new());
+    let connector = {
+        let local = Arc::clone(&local);
+        service_fn(move |to| connect(to, Arc::clone(&local)))
+    };
+    let channel = endpoint.connect_with_connector(connector).await?;
     let client = ClientsClient::new(channel);
-    Ok(client.max_decoding_message_size(link::MESSAGE_MAX))
+    let client = client.max_decoding_message_size(link::MESSAGE_MAX);
+    Ok((client, local.get().copied()))
 }
 
 /// The connection below TLS.
-async fn connect(to: Uri) -> std::io::Result<TokioIo<Gulp>> {
+async fn connect(to: Uri, local: Arc<OnceLock<IpAddr>>) -> std::io::Result<TokioIo<Gulp>> {
     let host = to.host().unwrap_or_default();
     // As a part of an address an IPv6 address stands in brackets.
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let stream = TcpStream::connect((host, to.port_u16().unwrap_or_default())).await?;
+    let own = stream.local_addr()?.ip();
     stream.set_nodelay(true)?;
+    local.get_or_init(|| own);
     Ok(TokioIo::new(Gulp::new(stream, link::piece(1))))
 }

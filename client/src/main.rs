@@ -30,6 +30,7 @@ mod kept;
 mod keys;
 mod kill;
 mod label;
+mod lanes;
 mod link;
 mod list;
 mod local;

@@ -249,6 +249,7 @@ mod tests {
             host: host.into(),
             node: rank / 2,
             run: 1,
+            ..OutputChunk::default()
         }
     }
 

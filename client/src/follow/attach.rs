@@ -13,6 +13,7 @@ use tonic::transport::Channel;
 
 use super::mirror::order;
 use crate::keys::Keys;
+use crate::lanes::Door;
 use crate::link::dial;
 use crate::streams;
 
@@ -28,6 +29,8 @@ pub(super) struct Attached {
     pub orders: mpsc::Sender<wire::ClientOrder>,
     pub events: Streaming<wire::JobEvent>,
     pub output: streams::Output,
+    /// Where launchers may bring output that is much.
+    pub door: Option<Door>,
     /// Where the ApplicationMaster was found, in words.
     pub place: String,
 }
@@ -37,7 +40,7 @@ pub(super) async fn attach(
     keys: &Keys,
     beside: Option<Beside>,
 ) -> anyhow::Result<Attached> {
-    let mut client = dial(address, keys).await?;
+    let (mut client, local) = dial(address, keys).await?;
     let (orders, outgoing) = mpsc::channel(16);
     let hello = wire::ClientHello {
         build: job::BUILD.into(),
@@ -63,6 +66,7 @@ pub(super) async fn attach(
         orders,
         events,
         output,
+        door: local.map(|local| Door::new(local, keys)).transpose()?,
         // YARN forgets the host of one that is lost.
         place: format!("at {address}"),
     })

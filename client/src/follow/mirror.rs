@@ -37,10 +37,12 @@ impl Follower<'_> {
             orders,
             mut events,
             output,
+            door,
             place,
         } = attached;
         let mut output_task = JoinSet::new();
-        output_task.spawn(streams::output(output, self.layout.clone()));
+        let layout = self.layout.clone();
+        output_task.spawn(streams::output(output, layout, door, orders.clone()));
         let mut input_task = JoinSet::new();
         input_task.spawn(streams::input(client.clone(), self.input.clone()));
 

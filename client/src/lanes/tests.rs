@@ -1,0 +1,147 @@
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use job::lane::{TAKEN, WELCOME, header};
+use job::secrets::CLIENT_NAME;
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use tokio::task::{JoinSet, spawn_blocking};
+
+use super::{Door, Lanes, MOST};
+use crate::keys::{Identity, Keys};
+
+type Launcher = StreamOwned<ClientConnection, TcpStream>;
+
+/// Whoever shows the certificate `of`.
+fn dial(keys: &Keys, of: &Identity, address: &str) -> Launcher {
+    let certificate = |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes()).unwrap();
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate(&keys.authority)).unwrap();
+    let key = PrivateKeyDer::from_pem_slice(of.key.as_bytes()).unwrap();
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_client_auth_cert(vec![certificate(&of.certificate)], key)
+        .unwrap();
+    let name = ServerName::try_from(CLIENT_NAME).unwrap();
+    let connection = ClientConnection::new(Arc::new(config), name).unwrap();
+    let stream = TcpStream::connect(address).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
+    StreamOwned::new(connection, stream)
+}
+
+fn send(to: &mut Launcher, piece: &[u8]) {
+    to.write_all(&header(piece.len())).unwrap();
+    to.write_all(piece).unwrap();
+}
+
+fn answer(from: &mut Launcher) -> Option<u8> {
+    let mut answer = [0];
+    from.read_exact(&mut answer).ok().map(|()| answer[0])
+}
+
+async fn open(keys: &Keys, lanes: &Lanes) -> (String, JoinSet<()>) {
+    let door = Door::new(Ipv4Addr::LOCALHOST.into(), keys).unwrap();
+    let (address, accepting) = door.open(lanes.clone()).await.unwrap();
+    let mut tasks = JoinSet::new();
+    tasks.spawn(accepting);
+    (address.address, tasks)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_comes_by_a_lane_is_taken_whole_and_only_once_it_is_announced() {
+    let (keys, lanes) = (Keys::generate().unwrap(), Lanes::default());
+    let (address, _tasks) = open(&keys, &lanes).await;
+    spawn_blocking(move || {
+        let mut launcher = dial(&keys, &keys.launcher, &address);
+        send(&mut launcher, &7_u64.to_le_bytes());
+        assert_eq!(answer(&mut launcher), Some(WELCOME));
+        let pieces: Vec<Vec<u8>> = (1..200).map(|n| vec![n; usize::from(n) * 300]).collect();
+        let taken = Arc::new(Mutex::new(Vec::new()));
+        let to = Arc::clone(&taken);
+        lanes.begin(8, Box::new(|_| panic!("there is no lane 8")));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                pieces.iter().for_each(|piece| send(&mut launcher, piece));
+                send(&mut launcher, &[]);
+                assert_eq!(answer(&mut launcher), Some(TAKEN));
+            });
+            let take = Box::new(move |piece: bytes::Bytes| {
+                to.lock().unwrap().push(piece.to_vec());
+                true
+            });
+            lanes.begin(7, take);
+        });
+        assert!(*taken.lock().unwrap() == pieces);
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_launchers_of_this_job_are_heard_and_not_too_many() {
+    let (keys, lanes) = (Keys::generate().unwrap(), Lanes::default());
+    let (address, _tasks) = open(&keys, &lanes).await;
+    spawn_blocking(move || {
+        let other = Keys::generate().unwrap();
+        let foreign = Keys {
+            authority: keys.authority.clone(),
+            ..Keys::generate().unwrap()
+        };
+        for (keys, of) in [(&keys, &keys.appmaster), (&foreign, &other.launcher)] {
+            let mut stranger = dial(keys, of, &address);
+            let _sent = stranger
+                .write_all(&[header(8).as_slice(), &[1; 8]].concat())
+                .is_ok();
+            assert_eq!(answer(&mut stranger), None);
+        }
+        // Strangers give their places back.
+        let mut all: Vec<Launcher> = (0..MOST)
+            .map(|_| dial(&keys, &keys.launcher, &address))
+            .collect();
+        for (number, launcher) in (1_u64..).zip(&mut all) {
+            send(launcher, &number.to_le_bytes());
+            assert_eq!(answer(launcher), Some(WELCOME));
+        }
+        let mut one_too_many = dial(&keys, &keys.launcher, &address);
+        let number = 99_u64.to_le_bytes();
+        let _sent = one_too_many
+            .write_all(&[header(8).as_slice(), &number].concat())
+            .is_ok();
+        assert_eq!(answer(&mut one_too_many), None);
+        lanes.close();
+        for launcher in &mut all {
+            assert_eq!(answer(launcher), None);
+        }
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nonsense_ends_a_lane() {
+    let (keys, lanes) = (Keys::generate().unwrap(), Lanes::default());
+    let (address, _tasks) = open(&keys, &lanes).await;
+    spawn_blocking(move || {
+        for nonsense in [
+            &header(8)[..3],
+            &header(usize::MAX),
+            &[header(2).as_slice(), b"no"].concat(),
+        ] {
+            let mut launcher = dial(&keys, &keys.launcher, &address);
+            launcher.write_all(nonsense).unwrap();
+            launcher.conn.send_close_notify();
+            launcher.flush().unwrap();
+            assert_eq!(answer(&mut launcher), None);
+        }
+    })
+    .await
+    .unwrap();
+}

@@ -1,0 +1,250 @@
+//! TLS over a connection that blocks, opened in the buffer into which the kernel wrote.
+
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{UnbufferedServerConnection, WebPkiClientVerifier};
+use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
+use rustls::version::TLS13;
+use rustls::{RootCertStore, ServerConfig};
+
+use crate::keys::Keys;
+
+/// Read at once, bytes.
+const READ: usize = 128 * 1024;
+/// What is held at most: of an unfinished record of TLS, and what is read behind it.
+const HELD: usize = READ + 32 * 1024;
+/// What is written at once: the messages of a handshake, or one byte.
+const WRITTEN: usize = 16 * 1024;
+/// What a launcher may say before it is answered, bytes: its number.
+const EARLY: usize = 64;
+
+/// What every lane is served with.
+pub(super) fn config(keys: &Keys) -> Result<Arc<ServerConfig>> {
+    let provider = Arc::new(ring::default_provider());
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate(&keys.authority)?)?;
+    let verifier =
+        WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
+            .build()?;
+    let key = PrivateKeyDer::from_pem_slice(keys.client.key.as_bytes()).context("our own key")?;
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&TLS13])?
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(vec![certificate(&keys.client.certificate)?], key)?;
+    // Nobody resumes.
+    config.send_tls13_tickets = 0;
+    Ok(Arc::new(config))
+}
+
+/// The certificate that launchers show.
+pub(super) fn launcher(keys: &Keys) -> Result<Arc<[u8]>> {
+    Ok(certificate(&keys.launcher.certificate)?.as_ref().into())
+}
+
+fn certificate(pem: &str) -> Result<CertificateDer<'static>> {
+    CertificateDer::from_pem_slice(pem.as_bytes()).context("cannot read a certificate of the job")
+}
+
+/// One connection, the server's side.
+pub(super) struct Tls {
+    connection: UnbufferedServerConnection,
+    stream: TcpStream,
+    incoming: Vec<u8>,
+    /// Where in `incoming` that lies which is still to be opened.
+    from: usize,
+    to: usize,
+    outgoing: Vec<u8>,
+    written: usize,
+    /// What came with the last message of the handshake.
+    early: Vec<u8>,
+}
+
+/// What came of looking at what has been read.
+enum Step {
+    Again,
+    ReadOn,
+    Ready,
+}
+
+impl Tls {
+    /// Shakes hands with who shows `certificate` within `deadline`, which holds until
+    /// [`Tls::wait_for_ever`].
+    pub(super) fn accept(
+        stream: TcpStream,
+        config: Arc<ServerConfig>,
+        certificate: &[u8],
+        deadline: Duration,
+    ) -> io::Result<Self> {
+        let until = Instant::now() + deadline;
+        stream.set_write_timeout(Some(deadline))?;
+        let connection = UnbufferedServerConnection::new(config).map_err(io::Error::other)?;
+        let mut tls = Self {
+            connection,
+            stream,
+            incoming: vec![0; HELD],
+            from: 0,
+            to: 0,
+            outgoing: vec![0; WRITTEN],
+            written: 0,
+            early: Vec::new(),
+        };
+        let mut early = Vec::new();
+        let mut hear = |data: &[u8]| match early.len() + data.len() {
+            0..=EARLY => {
+                early.extend_from_slice(data);
+                Ok(())
+            }
+            _ => Err(ErrorKind::InvalidData.into()),
+        };
+        loop {
+            match tls.step(&mut hear, None)? {
+                Step::Again => {}
+                Step::Ready => break,
+                Step::ReadOn => {
+                    let left = until.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        return Err(ErrorKind::TimedOut.into());
+                    }
+                    tls.stream.set_read_timeout(Some(left))?;
+                    tls.fill()?;
+                }
+            }
+        }
+        tls.early = early;
+        let shown = tls.connection.peer_certificates().and_then(<[_]>::first);
+        match shown.is_some_and(|shown| shown.as_ref() == certificate) {
+            true => Ok(tls),
+            false => Err(ErrorKind::PermissionDenied.into()),
+        }
+    }
+
+    /// The launcher is one: it may be silent for as long as its rank is.
+    pub(super) fn wait_for_ever(&self) -> io::Result<()> {
+        self.stream.set_read_timeout(None)?;
+        self.stream.set_write_timeout(None)
+    }
+
+    /// Reads once, and gives `hear` what it brings.
+    ///
+    /// # Errors
+    ///
+    /// Those of the connection, its end too, and those of `hear`.
+    pub(super) fn read(&mut self, mut hear: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        let early = std::mem::take(&mut self.early);
+        if !early.is_empty() {
+            return hear(&early);
+        }
+        self.fill()?;
+        loop {
+            match self.step(&mut hear, None)? {
+                Step::Again => {}
+                Step::ReadOn | Step::Ready => return Ok(()),
+            }
+        }
+    }
+
+    /// Sends `data`, when nothing lies unread.
+    pub(super) fn send(&mut self, data: &[u8]) -> io::Result<()> {
+        let mut unread = |_: &[u8]| Err(ErrorKind::InvalidData.into());
+        loop {
+            match self.step(&mut unread, Some(data))? {
+                Step::Again => {}
+                Step::Ready => return self.flush(),
+                Step::ReadOn => return Err(ErrorKind::InvalidData.into()),
+            }
+        }
+    }
+
+    /// Goes on as far as it goes without the network; encrypts `data` when it may be sent.
+    fn step(
+        &mut self,
+        hear: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+        data: Option<&[u8]>,
+    ) -> io::Result<Step> {
+        let unread = self.incoming.get_mut(self.from..self.to);
+        let status = self
+            .connection
+            .process_tls_records(unread.unwrap_or_default());
+        let UnbufferedStatus {
+            mut discard, state, ..
+        } = status;
+        let step = match state.map_err(io::Error::other)? {
+            ConnectionState::EncodeTlsData(mut data) => {
+                let room = self.outgoing.get_mut(self.written..).unwrap_or_default();
+                self.written += data.encode(room).map_err(too_much)?;
+                Step::Again
+            }
+            ConnectionState::TransmitTlsData(data) => {
+                let whole = self.outgoing.get(..self.written).unwrap_or_default();
+                self.stream.write_all(whole)?;
+                self.written = 0;
+                data.done();
+                Step::Again
+            }
+            ConnectionState::ReadTraffic(mut traffic) => {
+                while let Some(record) = traffic.next_record() {
+                    let record = record.map_err(io::Error::other)?;
+                    discard += record.discard;
+                    hear(record.payload)?;
+                }
+                Step::Again
+            }
+            ConnectionState::WriteTraffic(mut traffic) => {
+                if let Some(data) = data {
+                    let room = self.outgoing.get_mut(self.written..).unwrap_or_default();
+                    self.written += traffic.encrypt(data, room).map_err(too_long)?;
+                }
+                Step::Ready
+            }
+            ConnectionState::BlockedHandshake => Step::ReadOn,
+            ConnectionState::PeerClosed | ConnectionState::Closed => {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+            _ => return Err(ErrorKind::Unsupported.into()),
+        };
+        self.from += discard;
+        if self.from >= self.to {
+            (self.from, self.to) = (0, 0);
+        }
+        Ok(step)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let written = std::mem::take(&mut self.written);
+        let whole = self.outgoing.get(..written).unwrap_or_default();
+        self.stream.write_all(whole)
+    }
+
+    /// Reads behind what is there.
+    fn fill(&mut self) -> io::Result<()> {
+        if self.from > 0 {
+            self.incoming.copy_within(self.from..self.to, 0);
+            self.to -= self.from;
+            self.from = 0;
+        }
+        let end = self.incoming.len().min(self.to + READ);
+        let room = self.incoming.get_mut(self.to..end).unwrap_or_default();
+        match self.stream.read(room)? {
+            0 => Err(ErrorKind::UnexpectedEof.into()),
+            read => {
+                self.to += read;
+                Ok(())
+            }
+        }
+    }
+}
+
+fn too_much(error: EncodeError) -> io::Error {
+    io::Error::other(format!("{error:?}"))
+}
+
+fn too_long(error: EncryptError) -> io::Error {
+    io::Error::other(format!("{error:?}"))
+}
