@@ -9,8 +9,10 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use job::CHUNK_MAX;
+use job::lane::PIECE_MAX;
 use job::wire::launchers_client::LaunchersClient;
 use job::wire::{OutputChunk, Stream};
+use nix::fcntl::{FcntlArg, fcntl};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
@@ -79,6 +81,14 @@ impl Way {
             since: Instant::now(),
         }
     }
+
+    /// Longest piece that goes this way, bytes.
+    const fn longest(&self) -> usize {
+        match self {
+            Self::Common { .. } | Self::Opening(_) => CHUNK_MAX,
+            Self::Lane(_) => PIECE_MAX,
+        }
+    }
 }
 
 /// The node, as the job knows it.
@@ -98,9 +108,9 @@ impl Pump {
         let mut give_up = None;
         loop {
             tokio::select! {
-                read = read_some(&mut self.pipe, &mut held) => match read {
+                read = read_some(&mut self.pipe, &mut held, self.way.longest()) => match read {
                     Ok(1..) => {
-                        if let Some(chunk) = cut(&mut held, self.live) {
+                        if let Some(chunk) = cut(&mut held, self.way.longest(), self.live) {
                             self.send(chunk).await;
                         }
                     }
@@ -140,7 +150,7 @@ impl Pump {
                 Ok(read @ 1..) => {
                     left = left.saturating_sub(read);
                     held.extend_from_slice(piece.get(..read).unwrap_or_default());
-                    if let Some(chunk) = cut(held, self.live) {
+                    if let Some(chunk) = cut(held, self.way.longest(), self.live) {
                         self.send(chunk).await;
                     }
                 }
@@ -209,6 +219,9 @@ impl Pump {
                     ..self.chunk(Vec::new())
                 };
                 self.pass(mark).await;
+                // Fewer turns of the rank and of this task; without it they are more.
+                let length = i32::try_from(PIPE_MAX).unwrap_or(i32::MAX);
+                let _set = fcntl(&self.pipe, FcntlArg::F_SETPIPE_SZ(length)).is_ok();
                 self.way = Way::Lane(lane);
             }
             Err(error) => {
@@ -275,18 +288,22 @@ async fn until(deadline: Option<Instant>) {
     }
 }
 
-async fn read_some(pipe: &mut pipe::Receiver, held: &mut Vec<u8>) -> io::Result<usize> {
+async fn read_some(
+    pipe: &mut pipe::Receiver,
+    held: &mut Vec<u8>,
+    most: usize,
+) -> io::Result<usize> {
     // Memory is taken only when there is something to read: most streams are silent.
     pipe.readable().await?;
-    let room = CHUNK_MAX.saturating_sub(held.len());
+    let room = most.saturating_sub(held.len());
     held.reserve_exact(room);
     let limit = u64::try_from(room).unwrap_or(u64::MAX);
     pipe.take(limit).read_buf(held).await
 }
 
-/// Takes what can be sent off the front: all whole lines, or a full chunk of one line; all there is of
-/// what is `live`.
-fn cut(held: &mut Vec<u8>, live: bool) -> Option<Vec<u8>> {
+/// Takes what can be sent off the front: all whole lines, or a chunk of one line that is `full`; all there
+/// is of what is `live`.
+fn cut(held: &mut Vec<u8>, full: usize, live: bool) -> Option<Vec<u8>> {
     if live {
         return (!held.is_empty()).then(|| std::mem::take(held));
     }
@@ -295,7 +312,7 @@ fn cut(held: &mut Vec<u8>, live: bool) -> Option<Vec<u8>> {
             let rest = held.split_off(last.saturating_add(1));
             Some(std::mem::replace(held, rest))
         }
-        None if held.len() >= CHUNK_MAX => Some(std::mem::take(held)),
+        None if held.len() >= full => Some(std::mem::take(held)),
         None => None,
     }
 }
@@ -307,16 +324,22 @@ mod tests {
     #[test]
     fn chunks_end_at_the_last_newline() {
         let mut held = b"one\ntwo\nthr".to_vec();
-        assert_eq!(cut(&mut held, false).as_deref(), Some(&b"one\ntwo\n"[..]));
+        assert_eq!(
+            cut(&mut held, CHUNK_MAX, false).as_deref(),
+            Some(&b"one\ntwo\n"[..])
+        );
         assert_eq!(held, b"thr");
-        assert_eq!(cut(&mut held, false), None);
+        assert_eq!(cut(&mut held, CHUNK_MAX, false), None);
         held = vec![b'x'; CHUNK_MAX];
         assert_eq!(
-            cut(&mut held, false).map(|chunk| chunk.len()),
+            cut(&mut held, CHUNK_MAX, false).map(|chunk| chunk.len()),
             Some(CHUNK_MAX)
         );
         assert!(held.is_empty());
-        assert_eq!(cut(&mut b"$ ".to_vec(), true).as_deref(), Some(&b"$ "[..]));
-        assert_eq!(cut(&mut Vec::new(), true), None);
+        assert_eq!(
+            cut(&mut b"$ ".to_vec(), CHUNK_MAX, true).as_deref(),
+            Some(&b"$ "[..])
+        );
+        assert_eq!(cut(&mut Vec::new(), CHUNK_MAX, true), None);
     }
 }

@@ -21,12 +21,13 @@
 use bytes::Bytes;
 use thiserror::Error;
 
-use crate::CHUNK_MAX;
-
 /// The client has heard a lane's number.
 pub const WELCOME: u8 = b'w';
 /// The client has written all that came by a lane.
 pub const TAKEN: u8 = b't';
+
+/// Longest piece, bytes: what is read, encrypted and sent in one turn.
+pub const PIECE_MAX: usize = 256 * 1024;
 
 /// Bytes before each piece: its length, little endian.
 pub const HEADER: usize = 4;
@@ -39,7 +40,7 @@ pub fn header(length: usize) -> [u8; HEADER] {
 
 /// A peer that does not speak so.
 #[derive(Debug, Error)]
-#[error("a piece of {length} bytes was announced, more than {CHUNK_MAX}")]
+#[error("a piece of {length} bytes was announced, more than {PIECE_MAX}")]
 pub struct PieceError {
     length: usize,
 }
@@ -70,7 +71,7 @@ impl Pieces {
                     return Ok(None);
                 };
                 let length = usize::try_from(u32::from_le_bytes(header)).unwrap_or(usize::MAX);
-                if length > CHUNK_MAX {
+                if length > PIECE_MAX {
                     return Err(PieceError { length });
                 }
                 self.header.clear();
@@ -111,7 +112,7 @@ mod tests {
 
     #[test]
     fn pieces_come_as_they_were_sent_however_they_arrive() {
-        let long = vec![7; CHUNK_MAX];
+        let long = vec![7; PIECE_MAX];
         let sent: [&[u8]; 5] = [b"one", b"", b"three", &long, b""];
         let stream: Vec<u8> = (sent.iter())
             .flat_map(|piece| [&header(piece.len()), *piece].concat())
@@ -125,8 +126,8 @@ mod tests {
     #[test]
     fn a_piece_that_is_too_long_is_refused_before_there_is_room_for_it() {
         let mut pieces = Pieces::default();
-        let error = pieces.next(&mut &header(CHUNK_MAX + 1)[..]).unwrap_err();
-        assert!(error.to_string().contains("65537"), "{error}");
+        let error = pieces.next(&mut &header(PIECE_MAX + 1)[..]).unwrap_err();
+        assert!(error.to_string().contains("262145"), "{error}");
         assert_eq!(pieces.piece.capacity(), 0);
     }
 }

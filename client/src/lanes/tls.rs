@@ -17,7 +17,7 @@ use rustls::{RootCertStore, ServerConfig};
 use crate::keys::Keys;
 
 /// Read at once, bytes.
-const READ: usize = 128 * 1024;
+const READ: usize = 256 * 1024;
 /// What is held at most: of an unfinished record of TLS, and what is read behind it.
 const HELD: usize = READ + 32 * 1024;
 /// What is written at once: the messages of a handshake, or one byte.
