@@ -135,14 +135,18 @@ fn cause(report: &RankReport) -> &'static str {
     }
 }
 
-/// The end of every rank, a line a node.
+/// The end of every rank, a line a node. Of one that was lost before it was told, how its container
+/// ended.
 pub(crate) fn all(ranks: &[RankReport]) -> Vec<String> {
     let mut nodes: Vec<(&str, Vec<String>)> = Vec::new();
     for report in ranks {
-        let end = match end(report) {
-            None => "unknown".into(),
-            Some(End::Code(code)) => code.to_string(),
-            Some(End::Signal(signal)) => format!("signal {signal}"),
+        let end = match (end(report), report.container_exit) {
+            (Some(End::Code(code)), _) => code.to_string(),
+            (Some(End::Signal(signal)), _) => format!("signal {signal}"),
+            (None, Some(status)) if lost(report) => {
+                format!("container exit {}", ContainerExit::from(status))
+            }
+            (None, _) => "unknown".into(),
         };
         let end = format!("{}: {end}", called(report));
         match nodes.last_mut().filter(|(host, _)| *host == report.host) {
@@ -260,6 +264,20 @@ rank  node  end                  container exit          cause
    4  n2    signal 15 (SIGTERM)  -104 (over its memory)  lost with its container
    5  n2    signal 9 (SIGKILL)   -104 (over its memory)  without MPI_Finalize
  6-7  n2    unknown              -104 (over its memory)  lost with its container"
+        );
+        assert_eq!(
+            all(&ranks[4..8]),
+            [
+                "exit codes on n2: 4: signal 15, 5: signal 9, 6: container exit -104 (over its memory), \
+                 7: container exit -104 (over its memory)"
+            ]
+        );
+        // Nothing is known of a rank whose container went in order before its end was told.
+        ranks[6].container_exit = Some(0);
+        ranks[7].container_exit = None;
+        assert_eq!(
+            all(&ranks[6..8]),
+            ["exit codes on n2: 6: unknown, 7: unknown"]
         );
         // They are no failures of the program's own.
         assert_eq!(combined(&ranks[6..8]), 1);
