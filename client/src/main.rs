@@ -10,8 +10,8 @@
 //! with `--local` the cluster is too ([`local`]); the rest stays the same. What was decided is
 //! [`explained`], what it came to is a [`report`]; a [`list`] is many such runs.
 //!
-//! The same file is also ApplicationMaster, launcher and warden: YARN starts it so, with a first
-//! argument that no user types.
+//! The same file is also ApplicationMaster, launcher and the launcher's helpers: YARN starts it so, with
+//! a first argument that no user types.
 
 mod arguments;
 mod attempts;
@@ -81,6 +81,7 @@ fn main() -> ExitCode {
         Some(Role::Appmaster) => appmaster::main(),
         Some(Role::ContainerLauncher) => container_launcher::main(),
         Some(Role::Warden) => container_launcher::warden_main(std::env::args_os().skip(2)),
+        Some(Role::Topology) => container_launcher::topology_main(std::env::args_os().skip(2)),
         None => run::main(),
     }
 }

@@ -11,6 +11,7 @@ fn main() -> ExitCode {
     match Role::from_argument(&role.to_string_lossy()) {
         Some(Role::ContainerLauncher) => container_launcher::main(),
         Some(Role::Warden) => container_launcher::warden_main(args),
+        Some(Role::Topology) => container_launcher::topology_main(args),
         Some(Role::Appmaster) | None => ExitCode::from(job::exit::Exit::Usage.code()),
     }
 }

@@ -1,8 +1,8 @@
 //! Inside one container: start ranks, serve PMI, forward output and signals, report each end.
 //!
 //! The life of a launcher: YARN starts it beside a file of credentials, which name the
-//! ApplicationMaster (AM), the container and the keys (`seat`) → it starts its warden, dials the
-//! AM and says hello (`dial`) → the AM sends the container's share of the ranks, whose program is
+//! ApplicationMaster (AM), the container and the keys (`seat`) → it starts its warden, and a process
+//! that finds out what the node is made of (`topology`), dials the AM and says hello (`dial`) → the AM sends the container's share of the ranks, whose program is
 //! checked (`program`) → one thread forks them all (`nursery`), those that outnumber their cores with
 //! what makes them yield (`yielding`) → their PMI lines are answered (`pmi_socket`), names and spawns
 //! that they ask for go up, and what was spawned is started beside them (`group`), what they print
@@ -53,6 +53,7 @@ mod seat;
 mod spawn;
 mod sweep;
 mod terminal;
+mod topology;
 mod warden;
 mod yielding;
 
@@ -63,6 +64,7 @@ use std::time::Duration;
 
 use job::exit::Exit;
 
+pub use topology::topology_main;
 pub use warden::warden_main;
 pub use yielding::SHIM;
 
@@ -122,6 +124,9 @@ fn run() -> Result<u8, LauncherError> {
         .map_err(std::io::Error::from)
         .map_err(system("becoming the reaper of orphans"))?;
     let kin = sweep::Kin::of_this_process(&place.seat.container);
+    // Early: it is to be done when ranks ask.
+    let topology = std::env::current_dir().ok();
+    let topology = topology.and_then(|folder| topology::Topology::begin(&folder));
     let warden = warden::Warden::start(&kin).map_err(system("starting the warden"))?;
     let kin = kin.sparing(warden.pid());
     let nursery = nursery::Nursery::start(kin).map_err(system("starting the forking thread"))?;
@@ -132,7 +137,7 @@ fn run() -> Result<u8, LauncherError> {
         .enable_all()
         .build()
         .map_err(system("starting the runtime"))?;
-    let outcome = runtime.block_on(life::live(place, &nursery, &warden));
+    let outcome = runtime.block_on(life::live(place, &nursery, &warden, topology));
     // However it ended, nothing of this container stays.
     nursery.close();
     warden.dismiss();

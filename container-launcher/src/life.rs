@@ -37,6 +37,7 @@ use crate::pmi_socket::Heard;
 use crate::ranks::Ranks;
 use crate::samples::Sent;
 use crate::seat::Place;
+use crate::topology::Topology;
 use crate::warden::Warden;
 
 /// PMI lines of all ranks that wait for an answer.
@@ -101,6 +102,7 @@ pub(crate) async fn live(
     place: Place,
     nursery: &Nursery,
     warden: &Warden,
+    topology: Option<Topology>,
 ) -> Result<u8, LifeError> {
     let signals = |source| LifeError::Signals { source };
     let mut endings = Endings::watch().map_err(signals)?;
@@ -120,6 +122,7 @@ pub(crate) async fn live(
         seat: place.seat,
         nursery,
         warden,
+        topology,
         client,
         lanes,
         door,
@@ -191,6 +194,8 @@ pub(crate) struct Life<'a> {
     pub(crate) seat: Seat,
     pub(crate) nursery: &'a Nursery,
     pub(crate) warden: &'a Warden,
+    /// None: ranks find out by themselves what their node is made of.
+    topology: Option<Topology>,
     pub(crate) client: LaunchersClient<Channel>,
     lanes: Lanes,
     /// Where lanes lead to, when the client takes any.

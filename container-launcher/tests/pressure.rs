@@ -167,7 +167,12 @@ async fn a_launcher_and_its_warden_are_small() {
     let launcher = am.launcher(&[("sleeper", "#!/bin/sh\nexec sleep 60\n")]);
     let warden = support::within(async {
         loop {
-            if let [warden] = launcher.processes()[..] {
+            let is_warden = |pid: &i32| {
+                let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+                let mut arguments = line.split(|&byte| byte == 0);
+                arguments.any(|argument| argument == b"--as=warden")
+            };
+            if let Some(warden) = launcher.processes().into_iter().find(is_warden) {
                 return warden;
             }
             tokio::time::sleep(Duration::from_millis(5)).await;

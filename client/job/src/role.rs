@@ -1,7 +1,7 @@
-//! One binary, four roles.
+//! One binary, five roles.
 //!
-//! The file that the user copied is client, ApplicationMaster, launcher and warden; which of them
-//! a process is, its first argument says.
+//! The file that the user copied is client, ApplicationMaster, launcher and the launcher's two helpers;
+//! which of them a process is, its first argument says.
 
 /// What a process of this binary is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub enum Role {
     ContainerLauncher,
     /// Sweeps a container's processes when its launcher dies; started by the launcher.
     Warden,
+    /// Writes down what the node is made of; started by the launcher.
+    Topology,
 }
 
 impl Role {
@@ -22,15 +24,20 @@ impl Role {
             Self::Appmaster => "--as=appmaster",
             Self::ContainerLauncher => "--as=container-launcher",
             Self::Warden => "--as=warden",
+            Self::Topology => "--as=topology",
         }
     }
 
     /// The role that a first argument selects; `None` is the client.
     #[must_use]
     pub fn from_argument(argument: &str) -> Option<Self> {
-        [Self::Appmaster, Self::ContainerLauncher, Self::Warden]
-            .into_iter()
-            .find(|role| role.argument() == argument)
+        let roles = [
+            Self::Appmaster,
+            Self::ContainerLauncher,
+            Self::Warden,
+            Self::Topology,
+        ];
+        roles.into_iter().find(|role| role.argument() == argument)
     }
 }
 
@@ -43,7 +50,12 @@ mod tests {
 
     #[test]
     fn each_role_is_found_by_its_own_argument() {
-        for role in [Role::Appmaster, Role::ContainerLauncher, Role::Warden] {
+        for role in [
+            Role::Appmaster,
+            Role::ContainerLauncher,
+            Role::Warden,
+            Role::Topology,
+        ] {
             assert_eq!(Role::from_argument(role.argument()), Some(role));
         }
         assert_eq!(Role::from_argument("./cpi"), None);

@@ -185,6 +185,15 @@ impl NodeServer {
         effects
     }
 
+    /// Tells the ranks of this node, and no others, a value of the process manager's own. One that is too
+    /// long for the protocol is not told.
+    pub fn offer(&mut self, key: &str, value: &str) {
+        let known = self.space.get(key).is_some_and(|known| known == value);
+        if !known && key.len() <= KEY_MAX && value.len() <= VALUE_MAX {
+            self.insert(key.to_owned(), value.to_owned());
+        }
+    }
+
     fn insert(&mut self, key: String, value: String) {
         self.space_bytes = self
             .space_bytes

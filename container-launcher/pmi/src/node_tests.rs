@@ -425,6 +425,30 @@ fn simulate(split: u32, size: u32, order: &[u8]) -> BTreeMap<u32, Vec<String>> {
     heard
 }
 
+#[test]
+fn what_the_process_manager_offers_stays_on_its_node() {
+    let mut node = server(2, &[0]);
+    node.offer("PMI_hwloc_xmlfile", "/container/topology.xml");
+    node.offer("too_long", &"v".repeat(VALUE_MAX + 1));
+    assert_eq!(
+        node.on_line(0, b"cmd=get kvsname=kvs_1 key=PMI_hwloc_xmlfile"),
+        [said(
+            0,
+            "cmd=get_result rc=0 msg=success value=/container/topology.xml"
+        )]
+    );
+    let refused = "cmd=get_result rc=-1 msg=key_not_found value=unknown";
+    assert_eq!(
+        node.on_line(0, b"cmd=get kvsname=kvs_1 key=too_long"),
+        [said(0, refused)]
+    );
+    // Of no account to the ranks of others.
+    assert_eq!(
+        node.on_line(0, b"cmd=barrier_in"),
+        [Effect::Fence { puts: vec![] }]
+    );
+}
+
 proptest! {
     #[test]
     fn two_nodes_agree_in_every_order(

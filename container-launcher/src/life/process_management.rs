@@ -7,16 +7,24 @@ use pmi::{Effect, Stage};
 
 use super::{Life, Running};
 use crate::pmi_socket::Heard;
+use crate::topology::{self, Topology};
 
 impl Life<'_> {
     pub(super) async fn on_heard(&mut self, rank: u32, heard: Heard) {
-        let Some(running) = self.of(rank) else {
+        let mut groups = self.groups.values_mut();
+        let Some(running) = groups.find(|running| running.ranks.has(rank)) else {
             return;
         };
         match heard {
             Heard::Line(line) => {
                 let group = running.group;
                 let own = rank.saturating_sub(running.first);
+                // Before its first line: what it asks for comes later.
+                if running.node.stage(own) == Stage::Silent
+                    && let Some(file) = self.topology.as_mut().and_then(Topology::file)
+                {
+                    running.node.offer(topology::KEY, file);
+                }
                 let effects = running.node.on_line(own, &line);
                 self.on_effects(group, effects).await;
             }

@@ -13,7 +13,7 @@ use super::sampling::Sampling;
 use super::{Life, Running};
 use crate::gpus::{self, Devices};
 use crate::ranks::{self, Ranks};
-use crate::{node_facts, program, samples};
+use crate::{node_facts, program, samples, topology};
 
 impl Life<'_> {
     /// Attends to ranks that have been started.
@@ -61,6 +61,10 @@ impl Life<'_> {
             exit_code: i32::from(Exit::Lost.code()),
             group: 0,
         })?;
+        let mut given = programs.iter().flat_map(|run| &run.program.environment);
+        if given.any(|pair| topology::is_said(&pair.key)) {
+            self.topology = None;
+        }
         self.warden.note_space(&share.kvs_name);
         let ranks = self.fork(&share, &programs, &folder, 0).await?;
         self.share = Some(share);
