@@ -162,7 +162,7 @@ fn run() -> Result<bool> {
     }
     let report = Report {
         setting: Setting {
-            command: std::env::args().collect::<Vec<_>>().join(" "),
+            command: typed(),
             date,
             cores: std::thread::available_parallelism()?.get(),
             mpich: suite.release().to_owned(),
@@ -175,8 +175,8 @@ fn run() -> Result<bool> {
             side_by_side: options.side_by_side,
             seconds: begin.elapsed().as_secs_f64(),
             before,
-            stock: stock.line,
-            ours: ours.line,
+            stock: without_folders(&stock.line),
+            ours: without_folders(&ours.line),
         },
         comparison,
     };
@@ -189,6 +189,24 @@ fn run() -> Result<bool> {
     }
     std::io::stdout().write_all(page.as_bytes())?;
     Ok(report.comparison.lost().next().is_none())
+}
+
+/// How to get the report again.
+fn typed() -> String {
+    let given: Vec<String> = std::env::args().skip(1).collect();
+    format!(
+        "cargo build --release -p client && cargo run -p it --bin mpich-suite -- {}",
+        given.join(" ")
+    )
+}
+
+/// What was run, wherever it lay.
+fn without_folders(line: &str) -> String {
+    let word = |word: &str| match word.rsplit_once('/') {
+        Some((folder, name)) if folder.starts_with('/') => name.to_owned(),
+        _ => word.to_owned(),
+    };
+    line.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// MPICH's own launcher: as many nodes by name, all of them this machine.
