@@ -1,9 +1,10 @@
 /* The Fourier transform of a random square image: rows, a transposition through all ranks, and rows
  * again. The energy before and after must be the same (Parseval).
  *
- *     mpicc fft2d.c -o fft2d -lm && gerbil-run -n 8 ./fft2d [SIDE]
+ *     mpicc fft2d.c -o fft2d -lm && gerbil-run -n 8 ./fft2d [SIDE [TIMES]]
  *
- * SIDE is a power of two that the number of ranks divides.
+ * SIDE is a power of two that the number of ranks divides. What comes out is transformed again until it
+ * was transformed TIMES times (1).
  */
 #include <complex.h>
 #include <math.h>
@@ -58,7 +59,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    int side = argc > 1 ? atoi(argv[1]) : 512;
+    int side = argc > 1 ? atoi(argv[1]) : 512, times = argc > 2 ? atoi(argv[2]) : 1;
     if (side < size || side > 16384 || (side & (side - 1)) || side % size) {
         if (rank == 0)
             fprintf(stderr, "fft2d: SIDE must be a power of two, at most 16384, that %d divides\n", size);
@@ -80,7 +81,9 @@ int main(int argc, char **argv)
 
     double before = energy(rows, cells);
     double begin = MPI_Wtime();
-    for (int pass = 0; pass < 2; pass++) {
+    /* A transformation of n values makes their energy n times as large. */
+    double scale = 1.0 / sqrt(side);
+    for (int pass = 0; pass < 2 * times; pass++) {
         for (int row = 0; row < own; row++)
             transform(rows + (long)row * side, side);
         /* Each block goes out transposed, column by column of ours. */
@@ -95,10 +98,10 @@ int main(int argc, char **argv)
             for (int row = 0; row < own; row++)
                 for (int column = 0; column < own; column++)
                     rows[(long)row * side + (long)from * own + column] =
-                        blocks[((long)from * own + row) * own + column];
+                        blocks[((long)from * own + row) * own + column] * scale;
     }
     double took = MPI_Wtime() - begin;
-    double after = energy(rows, cells) / ((double)side * side);
+    double after = energy(rows, cells);
     int wrong = fabs(after - before) > 1e-9 * before;
     if (rank == 0)
         printf("%d x %d took %.6f s, %s\n", side, side, took,
