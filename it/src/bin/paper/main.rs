@@ -5,6 +5,7 @@
 //! same work on the same cores; not how fast nodes compute.
 
 mod mapreduce;
+mod phases;
 mod programs;
 mod small;
 

@@ -3,10 +3,9 @@
 use anyhow::{Context as _, Result};
 use it::Cluster;
 use it::results::{Axis, Chart, Figure, Series, Setting, Spread, Table};
-use job::report::{Phases, Report};
 
 use crate::programs::{Programs, hadoop};
-use crate::{command, say};
+use crate::{command, phases, say};
 
 /// With arguments that take about a tenth of a second natively, launch aside.
 const PROGRAMS: [(&str, &str, &str); 4] = [
@@ -21,32 +20,12 @@ const PROCESSES: u32 = 2;
 /// What the paper adds to each program.
 const PAPER_OVERHEAD: f64 = 9.0;
 
-/// The paper's phases, from one stamp of a job's report to another.
-type Phase = (&'static str, fn(&Phases) -> (i64, i64));
-const PHASES: [Phase; 6] = [
-    ("staging and submit", |at| (at.started_us, at.submitted_us)),
-    ("AM start", |at| (at.submitted_us, at.registered_us)),
-    ("container allocation", |at| {
-        (at.registered_us, at.granted_us)
-    }),
-    ("container ready", |at| {
-        (at.granted_us, at.processes_started_us)
-    }),
-    ("MPI execution", |at| (at.processes_started_us, at.ended_us)),
-    ("finishing up", |at| (at.ended_us, at.finished_us)),
-];
-
 struct Row {
     name: &'static str,
     native: Spread,
     ours: Spread,
-    /// Medians, in the order of [`PHASES`], seconds.
+    /// Medians, seconds.
     phases: Vec<f64>,
-}
-
-fn phases(report: &Report) -> Vec<f64> {
-    let of = PHASES.iter().map(|(_, of)| of(&report.phases));
-    of.map(|(from, to)| (to - from) as f64 / 1e6).collect()
 }
 
 pub(crate) fn measure(quick: bool) -> Result<Vec<Figure>> {
@@ -65,21 +44,13 @@ pub(crate) fn measure(quick: bool) -> Result<Vec<Figure>> {
             native.push(programs.native(PROCESSES, program, &[argument])?);
             let (wall, report) = programs.gerbil(&cluster, &options, program, &[argument])?;
             ours.push(wall);
-            parts.push(phases(&report));
+            parts.push(phases::of(&report));
         }
-        let median = |place: usize| {
-            let values: Vec<f64> = parts
-                .iter()
-                .filter_map(|part| part.get(place))
-                .copied()
-                .collect();
-            Spread::of(&values).map_or(0.0, |spread| spread.median)
-        };
         let row = Row {
             name,
             native: Spread::of(&native).context("no round")?,
             ours: Spread::of(&ours).context("no round")?,
-            phases: (0..PHASES.len()).map(median).collect(),
+            phases: phases::medians(&parts),
         };
         say(&format!(
             "{name}: native {} s, gerbil-run {} s",
@@ -189,17 +160,14 @@ fn figure_4(rows: &[Row], shell: Spread, setting: Setting) -> Figure {
 }
 
 fn figure_5(rows: &[Row], setting: Setting) -> Figure {
-    let mut table = Table::new(&["phase, s"]);
-    table.columns.extend(names(rows));
-    for (place, (phase, _)) in PHASES.iter().enumerate() {
-        let cells = rows.iter().map(|row| format!("{:.2}", row.phases[place]));
-        table.row(std::iter::once((*phase).to_owned()).chain(cells));
-    }
-    let series = PHASES
+    let programs: Vec<(String, &[f64])> = rows
         .iter()
-        .enumerate()
-        .map(|(place, (phase, _))| Series::measured(phase, bars(rows, |row| row.phases[place])));
-    let allocation: Vec<f64> = rows.iter().map(|row| row.phases[2]).collect();
+        .map(|row| (row.name.to_owned(), row.phases.as_slice()))
+        .collect();
+    let allocation: Vec<f64> = rows
+        .iter()
+        .map(|row| row.phases[phases::ALLOCATION])
+        .collect();
     let allocation = Spread::of(&allocation).map_or(0.0, |spread| spread.median);
     Figure {
         name: "figure-05".to_owned(),
@@ -216,13 +184,13 @@ fn figure_5(rows: &[Row], setting: Setting) -> Figure {
              allocation, and part of AM start."
         )],
         setting,
-        table,
+        table: phases::table(&programs),
         chart: Chart {
             x: Axis::linear(""),
             y: Axis::linear("seconds"),
             names: names(rows),
             stacked: true,
-            series: series.collect(),
+            series: phases::series(&programs),
         },
     }
 }
