@@ -6,6 +6,7 @@
 
 pub mod chart;
 pub mod page;
+pub mod ratio;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::load;
 pub use chart::{Axis, Chart, Series};
+pub use ratio::Ratio;
 
 /// One measurement and how it came about.
 #[derive(Debug, Clone, Serialize, Deserialize)]
