@@ -4,10 +4,14 @@
 //! The nodes share this machine's cores. So what is compared is what a launch costs, and jobs with the
 //! same work on the same cores; not how fast nodes compute.
 
+mod accounting;
+mod figures_6_7;
+mod long;
 mod mapreduce;
 mod phases;
 mod programs;
 mod small;
+mod spans;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -17,8 +21,9 @@ use anyhow::{Context as _, Result, bail};
 use it::{gerbil, results};
 
 const USAGE: &str =
-    "usage: paper [all|figures-4-5|figures-8-9|figure-13]... [--out FOLDER] [--quick]
+    "usage: paper [all|figures-4-5|figures-6-7|figures-8-9|figure-13]... [--out FOLDER] [--quick]
   figures-4-5  four small programs: native mpiexec, gerbil-run and its phases, DistributedShell
+  figures-6-7  long programs: native mpiexec and gerbil-run, MPI_Init to MPI_Finalize
   figures-8-9  pi by Monte Carlo and by Bailey, Borwein and Plouffe, against Hadoop's MapReduce
   figure-13    more processes than there is room for, against MapReduce's waves
 Each prints tables and writes JSON and SVG to FOLDER (it/results).";
@@ -27,6 +32,7 @@ Each prints tables and writes JSON and SVG to FOLDER (it/results).";
 #[derive(Debug, Clone, Copy)]
 enum Part {
     Small,
+    Long,
     Pi,
     Waves,
 }
@@ -43,13 +49,14 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let all = [Part::Small, Part::Pi, Part::Waves];
+    let all = [Part::Small, Part::Long, Part::Pi, Part::Waves];
     let (mut parts, mut out, mut quick) = (Vec::new(), results::folder(), false);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "all" => parts.extend(all),
             "figures-4-5" => parts.push(Part::Small),
+            "figures-6-7" => parts.push(Part::Long),
             "figures-8-9" => parts.push(Part::Pi),
             "figure-13" => parts.push(Part::Waves),
             "--out" => out = PathBuf::from(arguments.next().context("--out wants a folder")?),
@@ -64,6 +71,7 @@ fn run() -> Result<()> {
     for part in parts {
         let figures = match part {
             Part::Small => small::measure(quick)?,
+            Part::Long => long::measure(quick)?,
             Part::Pi => mapreduce::figures_8_9(quick)?,
             Part::Waves => vec![mapreduce::figure_13(quick)?],
         };

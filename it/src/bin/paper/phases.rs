@@ -19,8 +19,9 @@ const PHASES: [Phase; 6] = [
     ("MPI execution", |at| (at.processes_started_us, at.ended_us)),
     ("finishing up", |at| (at.ended_us, at.finished_us)),
 ];
-/// Its place in the list.
+/// Places in the list.
 pub(crate) const ALLOCATION: usize = 2;
+pub(crate) const EXECUTION: usize = 4;
 
 /// Seconds of each phase of a job, in the order of the list.
 pub(crate) fn of(report: &Report) -> Vec<f64> {
@@ -91,7 +92,7 @@ mod tests {
         assert!((phases.iter().sum::<f64>() - 8.5).abs() < 1e-9);
         let twice: Vec<f64> = phases.iter().map(|seconds| seconds * 3.0).collect();
         let median = medians(&[phases, twice]);
-        assert!((median[4] - 12.0).abs() < 1e-9);
+        assert!((median[EXECUTION] - 12.0).abs() < 1e-9);
         assert_eq!(
             table(&[("heat".to_owned(), &median)]).rows[ALLOCATION][1],
             "2.00"

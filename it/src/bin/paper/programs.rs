@@ -1,6 +1,6 @@
 //! Programs of `examples`, started natively and by `gerbil-run`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -32,15 +32,27 @@ impl Programs {
         self.folder.path().join(name)
     }
 
+    /// What they were compiled with.
+    pub(crate) const fn mpich(&self) -> &Mpich {
+        &self.mpich
+    }
+
+    /// Where they lie; all may look into it.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// Seconds of `mpiexec -n PROCESSES NAME ARGUMENTS` on this machine.
     pub(crate) fn native(&self, processes: u32, name: &str, arguments: &[&str]) -> Result<f64> {
+        let run = self.native_run(&["-n", &processes.to_string()], name, arguments);
+        Ok(run.finish()?.success("mpiexec")?.wall.as_secs_f64())
+    }
+
+    /// `mpiexec OPTIONS NAME ARGUMENTS` on this machine.
+    pub(crate) fn native_run(&self, options: &[&str], name: &str, arguments: &[&str]) -> Run {
         let mut command = Command::new(self.mpich.mpiexec());
-        command
-            .args(["-n", &processes.to_string()])
-            .arg(self.path(name))
-            .args(arguments);
-        let finished = Run::new(command).deadline(DEADLINE).finish()?;
-        Ok(finished.success("mpiexec")?.wall.as_secs_f64())
+        command.args(options).arg(self.path(name)).args(arguments);
+        Run::new(command).deadline(DEADLINE)
     }
 
     /// Seconds of the same by `gerbil-run`, and its report.
@@ -51,16 +63,37 @@ impl Programs {
         name: &str,
         arguments: &[&str],
     ) -> Result<(f64, Report)> {
-        let report = self.folder.path().join("report.json");
-        let mut line = vec!["--report".to_owned(), report.display().to_string()];
+        let run = self.gerbil_run(cluster, options, name, arguments)?;
+        let finished = run.finish()?.success(&format!("gerbil-run {name}"))?;
+        Ok((finished.wall.as_secs_f64(), self.report()?))
+    }
+
+    /// `gerbil-run OPTIONS NAME ARGUMENTS`, which leaves a [`Programs::report`].
+    pub(crate) fn gerbil_run(
+        &self,
+        cluster: &Cluster,
+        options: &[&str],
+        name: &str,
+        arguments: &[&str],
+    ) -> Result<Run> {
+        let mut line = vec![
+            "--report".to_owned(),
+            self.report_file().display().to_string(),
+        ];
         line.extend(options.iter().map(ToString::to_string));
         line.push(self.path(name).display().to_string());
         line.extend(arguments.iter().map(ToString::to_string));
-        let run = gerbil::run(cluster, &line)?.deadline(DEADLINE);
-        let finished = run.finish()?.success(&format!("gerbil-run {line:?}"))?;
-        let text = std::fs::read_to_string(&report)?;
-        let report = serde_json::from_str(&text).context("the report")?;
-        Ok((finished.wall.as_secs_f64(), report))
+        Ok(gerbil::run(cluster, &line)?.deadline(DEADLINE))
+    }
+
+    /// Of the last run by `gerbil-run`.
+    pub(crate) fn report(&self) -> Result<Report> {
+        let text = std::fs::read_to_string(self.report_file())?;
+        serde_json::from_str(&text).context("the report")
+    }
+
+    fn report_file(&self) -> PathBuf {
+        self.path("report.json")
     }
 }
 
