@@ -51,6 +51,7 @@ mod ranks;
 mod samples;
 mod seat;
 mod spawn;
+mod strangers;
 mod sweep;
 mod terminal;
 mod topology;

@@ -19,6 +19,7 @@ use tokio::sync::oneshot;
 use crate::processes;
 use crate::samples::{self, Look, Running};
 use crate::spawn::{self, Plan};
+use crate::strangers::Strangers;
 use crate::sweep::Kin;
 
 /// Stack of the thread, bytes: it walks /proc and starts programs.
@@ -71,6 +72,7 @@ impl Nursery {
                 Thread {
                     kin,
                     alive: BTreeMap::new(),
+                    strangers: Strangers::default(),
                 }
                 .serve(&received);
             })?;
@@ -138,6 +140,8 @@ struct Thread {
     kin: Kin,
     /// Ranks that are not yet reaped. A rank leads its process group: the pid is the group's too.
     alive: BTreeMap<i32, Running>,
+    /// Processes that no look has to read.
+    strangers: Strangers,
 }
 
 impl Thread {
@@ -188,13 +192,17 @@ impl Thread {
     ) -> ControlFlow<()> {
         let began = Instant::now();
         let mut flow = ControlFlow::Continue(());
-        let processes = processes::all_minding(|| {
+        let mut strangers = std::mem::take(&mut self.strangers);
+        let between = || {
             if let (true, Ok(request)) = (flow.is_continue(), requests.try_recv()) {
                 flow = self.answer(request, requests);
             }
             flow
-        });
+        };
+        let processes = processes::all_minding(between, |pid| !strangers.hold(pid));
         if flow.is_continue() {
+            strangers.learn(&processes, Pid::this().as_raw());
+            self.strangers = strangers;
             let alive = self.alive.iter().map(|(&pid, running)| (pid, running));
             drop(answer.send(samples::look(alive, &processes, began)));
         }
@@ -284,6 +292,7 @@ mod tests {
         let mut thread = Thread {
             kin: Kin::named("container_x".to_owned(), []),
             alive: BTreeMap::new(),
+            strangers: Strangers::default(),
         };
         let (requests, received) = sync_channel(REQUESTS);
         let (look, mut looked) = oneshot::channel();

@@ -18,18 +18,22 @@ pub(crate) struct Process {
 
 /// All processes of the node that can be seen, by pid.
 pub(crate) fn all() -> BTreeMap<i32, Process> {
-    all_minding(|| ControlFlow::Continue(()))
+    all_minding(|| ControlFlow::Continue(()), |_| true)
 }
 
-/// The same for a thread that has more to do: calls `between` before each process, and ends there
-/// when told to break.
-pub(crate) fn all_minding(mut between: impl FnMut() -> ControlFlow<()>) -> BTreeMap<i32, Process> {
+/// The same of those that are wanted, for a thread that has more to do: calls `between` before each
+/// process, and ends there when told to break.
+pub(crate) fn all_minding(
+    mut between: impl FnMut() -> ControlFlow<()>,
+    mut is_wanted: impl FnMut(i32) -> bool,
+) -> BTreeMap<i32, Process> {
     let Ok(folder) = std::fs::read_dir("/proc") else {
         return BTreeMap::new();
     };
     folder
         .take_while(|_| between().is_continue())
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
+        .filter(|&pid| is_wanted(pid))
         .filter_map(|pid| {
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
             Some((pid, parse(&stat)?))
