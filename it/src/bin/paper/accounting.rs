@@ -62,6 +62,11 @@ impl Account {
         Self(mean)
     }
 
+    /// Of all roles together.
+    pub(crate) fn all(&self) -> f64 {
+        self.0.values().sum()
+    }
+
     pub(crate) fn of(&self, role: Role) -> f64 {
         self.0.get(&role).copied().unwrap_or(0.0)
     }
@@ -129,6 +134,7 @@ mod tests {
         assert!(account.of(Role::Command).abs() < 1e-9);
         let mean = Account::mean(&[account, Account::default()]);
         assert!((mean.of(Role::Launchers) - 2.0).abs() < 1e-9);
+        assert!((mean.all() - 2.0).abs() < 1e-9);
     }
 
     #[test]
