@@ -6,7 +6,7 @@ use it::results::{Axis, Chart, Figure, Series, Setting, Spread, Table};
 use it::settings::File;
 use it::{Cluster, Version};
 
-use crate::programs::{Programs, hadoop};
+use crate::programs::{Programs, READY, hadoop};
 use crate::{command, say};
 
 /// Processes, or mappers; the paper has 18 on 18 nodes of 8 cores.
@@ -45,6 +45,7 @@ fn cluster() -> Result<Cluster> {
         .set(File::Mapred, "mapreduce.map.memory.mb", "1024")
         .set(File::Mapred, "mapreduce.reduce.memory.mb", "1024")
         .set(File::Mapred, "mapred.child.java.opts", "-Xmx512m")
+        .deadline(READY)
         .start()
 }
 

@@ -20,6 +20,7 @@ const PHASES: [Phase; 6] = [
     ("finishing up", |at| (at.ended_us, at.finished_us)),
 ];
 /// Places in the list.
+pub(crate) const AM_START: usize = 1;
 pub(crate) const ALLOCATION: usize = 2;
 pub(crate) const EXECUTION: usize = 4;
 

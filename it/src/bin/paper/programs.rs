@@ -12,6 +12,9 @@ use tempfile::TempDir;
 /// One run of anything.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(300);
 
+/// The start of a cluster, on a machine that has much else to do.
+pub(crate) const READY: Duration = Duration::from_secs(600);
+
 /// Compiled programs.
 pub(crate) struct Programs {
     mpich: Mpich,
