@@ -12,6 +12,7 @@ mod phases;
 mod programs;
 mod small;
 mod spans;
+mod waves;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -73,7 +74,7 @@ fn run() -> Result<()> {
             Part::Small => small::measure(quick)?,
             Part::Long => long::measure(quick)?,
             Part::Pi => mapreduce::figures_8_9(quick)?,
-            Part::Waves => vec![mapreduce::figure_13(quick)?],
+            Part::Waves => vec![waves::figure_13(quick)?],
         };
         for figure in figures {
             figure.save(&out)?;

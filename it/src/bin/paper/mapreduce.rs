@@ -1,4 +1,4 @@
-//! Figures 8, 9 and 13: the same work by MPI under `gerbil-run` and by Hadoop's own MapReduce examples.
+//! Figures 8 and 9: the same work by MPI under `gerbil-run` and by Hadoop's own MapReduce examples.
 
 use anyhow::{Context as _, Result};
 use it::cluster::Size;
@@ -49,23 +49,24 @@ fn cluster() -> Result<Cluster> {
         .start()
 }
 
-const MONTE_CARLO: &str = "org.apache.hadoop.examples.QuasiMonteCarlo";
+/// Mappers and samples of each are its arguments.
+pub(crate) const MONTE_CARLO: &str = "org.apache.hadoop.examples.QuasiMonteCarlo";
 const BBP: &str = "org.apache.hadoop.examples.BaileyBorweinPlouffe";
 
-struct Bed {
-    cluster: Cluster,
-    programs: Programs,
+/// Files are staged on both sides.
+pub(crate) struct Bed {
+    pub(crate) cluster: Cluster,
+    pub(crate) programs: Programs,
     runs: u32,
 }
 
 impl Bed {
-    fn new() -> Result<Self> {
+    pub(crate) fn new() -> Result<Self> {
         let mut bed = Self {
             programs: Programs::compile(&["pi_mc", "pi_bbp"])?,
             cluster: cluster()?,
             runs: 0,
         };
-        // Files are staged on both sides.
         bed.monte_carlo(PROCESSES, 1000)?;
         Ok(bed)
     }
@@ -234,54 +235,4 @@ pub(crate) fn figures_8_9(quick: bool) -> Result<Vec<Figure>> {
         },
     };
     Ok(vec![figure_8, figure_9])
-}
-
-pub(crate) fn figure_13(quick: bool) -> Result<Figure> {
-    const ALL: u64 = 100_000_000;
-    let mut bed = Bed::new()?;
-    let setting = Setting::begin(&bed.cluster.version()?)?;
-    let sizes: &[u32] = match quick {
-        true => &[8],
-        false => &[8, 16, 32, 48],
-    };
-    let mut rows = Vec::new();
-    for &processes in sizes {
-        let samples = ALL / u64::from(processes);
-        let pair = bed.monte_carlo(processes, samples)?;
-        rows.push(row(processes.to_string(), f64::from(processes), &[pair])?);
-    }
-    let growth = |of: fn(&Row) -> f64| {
-        let (first, last) = (rows.first().map(of), rows.last().map(of));
-        last.unwrap_or(0.0) / first.unwrap_or(1.0)
-    };
-    Ok(Figure {
-        name: "figure-13".to_owned(),
-        title: "Figure 13: more processes than room, against MapReduce's waves".to_owned(),
-        command: command("figure-13"),
-        method: format!(
-            "Pi-MC with {ALL} samples in all, dealt out to more and more processes or mappers, on four \
-             NodeManagers with room for 16 containers, the ApplicationMaster's included; one run each."
-        ),
-        paper: "with 10^8 iterations and 70 containers: MapReduce's mappers run in waves and its time grows \
-                linearly, GERBIL's is effectively constant."
-            .to_owned(),
-        findings: vec![format!(
-            "From {} to {} processes MapReduce's time grows {:.1} times, that of `gerbil-run` {:.1} times.",
-            sizes.first().copied().unwrap_or(0),
-            sizes.last().copied().unwrap_or(0),
-            growth(|row| row.theirs.median),
-            growth(|row| row.ours.median)
-        )],
-        setting: setting.finish()?,
-        table: table("processes", &rows, &[]),
-        chart: Chart {
-            x: Axis::linear("processes or mappers"),
-            y: Axis::linear("seconds, whole command"),
-            series: vec![
-                Series::measured("gerbil-run", over(&rows, |row| row.ours.median)),
-                Series::measured("MapReduce", over(&rows, |row| row.theirs.median)),
-            ],
-            ..Chart::default()
-        },
-    })
 }

@@ -2,15 +2,17 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use it::{Cluster, Mpich, Run, bed, gerbil};
+use it::{Cluster, Mpich, Run, bed, gerbil, wait};
 use job::report::Report;
 use tempfile::TempDir;
 
 /// One run of anything.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(300);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(600);
+/// Between two looks at a cluster that works.
+const LOOK: Duration = Duration::from_millis(250);
 
 /// The start of a cluster, on a machine that has much else to do.
 pub(crate) const READY: Duration = Duration::from_secs(600);
@@ -106,4 +108,25 @@ pub(crate) fn hadoop(cluster: &Cluster, class: &str, arguments: &[&str]) -> Resu
     let finished = run.finish()?;
     let what = format!("{class} {}", arguments.join(" "));
     Ok(finished.success(&what)?.wall.as_secs_f64())
+}
+
+/// The same, at most a look too long, and the most containers that the cluster had at once meanwhile.
+pub(crate) fn hadoop_watched(
+    cluster: &Cluster,
+    class: &str,
+    arguments: &[&str],
+) -> Result<(f64, u32)> {
+    let run = Run::new(cluster.tool(class, arguments)).deadline(DEADLINE);
+    let mut running = run.start()?;
+    let (begin, mut most) = (Instant::now(), 0);
+    while !running.is_over()? && begin.elapsed() < DEADLINE {
+        // One that is too busy to answer is asked again.
+        if let Ok(nodes) = cluster.resource_manager().nodes() {
+            most = most.max(nodes.iter().map(|node| node.num_containers).sum());
+        }
+        wait::pause(LOOK);
+    }
+    let finished = running.finish()?;
+    let what = format!("{class} {}", arguments.join(" "));
+    Ok((finished.success(&what)?.wall.as_secs_f64(), most))
 }
