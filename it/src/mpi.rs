@@ -97,6 +97,18 @@ impl Mpich {
         )
     }
 
+    /// Compiles `examples/NAME.c` together with `it/programs/MORE.c`, which has no `main`, into `folder`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Mpich::program`].
+    pub fn example_with(&self, name: &str, more: &str, folder: &Path) -> Result<PathBuf> {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let more = here.join(format!("programs/{more}.c"));
+        let source = here.join(format!("../examples/{name}.c"));
+        compile(&self.mpicc, &source, folder, &[&more.display().to_string()])
+    }
+
     /// Compiles one C file into an executable of the same name in `folder`.
     ///
     /// # Errors

@@ -5,9 +5,12 @@
 //! same work on the same cores; not how fast nodes compute.
 
 mod accounting;
+mod cores;
 mod figures_6_7;
 mod long;
 mod mapreduce;
+mod one_node;
+mod oversubscription;
 mod phases;
 mod programs;
 mod small;
@@ -22,11 +25,13 @@ use anyhow::{Context as _, Result, bail};
 use it::{gerbil, results};
 
 const USAGE: &str =
-    "usage: paper [all|figures-4-5|figures-6-7|figures-8-9|figure-13]... [--out FOLDER] [--quick]
-  figures-4-5  four small programs: native mpiexec, gerbil-run and its phases, DistributedShell
-  figures-6-7  long programs: native mpiexec and gerbil-run, MPI_Init to MPI_Finalize
-  figures-8-9  pi by Monte Carlo and by Bailey, Borwein and Plouffe, against Hadoop's MapReduce
-  figure-13    more processes than there is room for, against MapReduce's waves
+    "usage: paper [all|figures-4-5|figures-6-7|figures-8-9|figures-11-12|figure-13]... [--out FOLDER] \
+     [--quick]
+  figures-4-5    four small programs: native mpiexec, gerbil-run and its phases, DistributedShell
+  figures-6-7    long programs: native mpiexec and gerbil-run, MPI_Init to MPI_Finalize
+  figures-8-9    pi by Monte Carlo and by Bailey, Borwein and Plouffe, against Hadoop's MapReduce
+  figures-11-12  all processes on one node against all nodes, whose cores are slow; only as root
+  figure-13      more processes than there is room for, against MapReduce's waves
 Each prints tables and writes JSON and SVG to FOLDER (it/results).";
 
 /// What is measured.
@@ -35,6 +40,7 @@ enum Part {
     Small,
     Long,
     Pi,
+    Crowded,
     Waves,
 }
 
@@ -50,7 +56,13 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let all = [Part::Small, Part::Long, Part::Pi, Part::Waves];
+    let all = [
+        Part::Small,
+        Part::Long,
+        Part::Pi,
+        Part::Crowded,
+        Part::Waves,
+    ];
     let (mut parts, mut out, mut quick) = (Vec::new(), results::folder(), false);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -59,6 +71,7 @@ fn run() -> Result<()> {
             "figures-4-5" => parts.push(Part::Small),
             "figures-6-7" => parts.push(Part::Long),
             "figures-8-9" => parts.push(Part::Pi),
+            "figures-11-12" => parts.push(Part::Crowded),
             "figure-13" => parts.push(Part::Waves),
             "--out" => out = PathBuf::from(arguments.next().context("--out wants a folder")?),
             "--quick" => quick = true,
@@ -74,6 +87,7 @@ fn run() -> Result<()> {
             Part::Small => small::measure(quick)?,
             Part::Long => long::measure(quick)?,
             Part::Pi => mapreduce::figures_8_9(quick)?,
+            Part::Crowded => oversubscription::measure(quick)?,
             Part::Waves => vec![waves::figure_13(quick)?],
         };
         for figure in figures {

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use it::{Cluster, Mpich, Run, bed, gerbil, wait};
+use it::{Cluster, Finished, Mpich, Run, bed, gerbil, wait};
 use job::report::Report;
 use tempfile::TempDir;
 
@@ -30,6 +30,13 @@ impl Programs {
         for name in names {
             mpich.example(name, folder.path())?;
         }
+        Ok(Self { mpich, folder })
+    }
+
+    /// Compiles this together with `it/programs/MORE.c`.
+    pub(crate) fn compile_with(name: &str, more: &str) -> Result<Self> {
+        let (mpich, folder) = (Mpich::install()?, bed::folder()?);
+        mpich.example_with(name, more, folder.path())?;
         Ok(Self { mpich, folder })
     }
 
@@ -68,9 +75,21 @@ impl Programs {
         name: &str,
         arguments: &[&str],
     ) -> Result<(f64, Report)> {
+        let (finished, report) = self.gerbil_said(cluster, options, name, arguments)?;
+        Ok((finished.wall.as_secs_f64(), report))
+    }
+
+    /// The same, with what it said.
+    pub(crate) fn gerbil_said(
+        &self,
+        cluster: &Cluster,
+        options: &[&str],
+        name: &str,
+        arguments: &[&str],
+    ) -> Result<(Finished, Report)> {
         let run = self.gerbil_run(cluster, options, name, arguments)?;
         let finished = run.finish()?.success(&format!("gerbil-run {name}"))?;
-        Ok((finished.wall.as_secs_f64(), self.report()?))
+        Ok((finished, self.report()?))
     }
 
     /// `gerbil-run OPTIONS NAME ARGUMENTS`, which leaves a [`Programs::report`].
