@@ -1,8 +1,11 @@
 //! Figure 13: more processes than there is room for. `gerbil-run` gives them less room each and starts
 //! them all; MapReduce starts as many as there is room for, and the rest as those end.
 
+use std::time::Duration;
+
 use anyhow::{Context as _, Result};
 use it::results::{Axis, Chart, Figure, Series, Setting, Table};
+use it::{Cluster, wait};
 
 use crate::mapreduce::{Bed, MONTE_CARLO};
 use crate::programs::hadoop_watched;
@@ -16,6 +19,8 @@ const QUICK: [u32; 2] = [8, 20];
 const ROOM: u32 = 16;
 /// What one process wants, MiB.
 const UNIT_MIB: u64 = 1024;
+/// MapReduce's ApplicationMaster stays for some seconds.
+const SETTLED: Duration = Duration::from_secs(60);
 
 /// One number of processes, both ways.
 struct Row {
@@ -38,13 +43,24 @@ impl Row {
     }
 }
 
+/// Until the job before has given all back.
+fn settle(cluster: &Cluster) -> Result<()> {
+    wait::until("all memory of the cluster to be free", SETTLED, || {
+        let nodes = cluster.resource_manager().nodes()?;
+        let is_free = nodes.iter().all(|node| node.used_memory_mb == 0);
+        Ok(is_free.then_some(()))
+    })
+}
+
 fn row(bed: &Bed, processes: u32) -> Result<Row> {
     let count = processes.to_string();
     let samples = (ALL / u64::from(processes)).to_string();
     let options = ["-n", &count];
+    settle(&bed.cluster)?;
     let (ours, report) = bed
         .programs
         .gerbil(&bed.cluster, &options, "pi_mc", &[&samples])?;
+    settle(&bed.cluster)?;
     let (theirs, most) = hadoop_watched(&bed.cluster, MONTE_CARLO, &[&count, &samples])?;
     let row = Row {
         processes,
@@ -55,7 +71,7 @@ fn row(bed: &Bed, processes: u32) -> Result<Row> {
         at_once: most.saturating_sub(1),
     };
     say(&format!(
-        "{processes}: gerbil-run {ours:.2} s, {} nodes degraded; MapReduce {theirs:.2} s, {} waves",
+        "{processes}: gerbil-run {ours:.2} s, nodes degraded: {}; MapReduce {theirs:.2} s, waves: {}",
         row.degraded,
         row.waves()
     ))?;
@@ -116,9 +132,11 @@ fn figure(rows: &[Row], setting: Setting) -> Result<Figure> {
             "Pi-MC with {ALL} samples in all, dealt out to more and more processes or mappers, on four \
              NodeManagers with room for {ROOM} containers, the ApplicationMaster's included; the whole \
              command, one run each. `gerbil-run` in its default mode, `all`: one container a node, each as \
-             large as there is room. MapReduce: Hadoop's example `pi`, looked at four times a second; its \
-             one reducer takes the room of a mapper when the first mappers have ended. The nodes share one \
-             machine, so more processes are not faster, and each JVM that is started slows all."
+             large as there is room; a node is degraded when that is less than was wanted, or when it has \
+             more ranks than this machine has cores. MapReduce: Hadoop's example `pi`, looked at four times \
+             a second; its one reducer takes the room of a mapper when the first mappers have ended. The \
+             nodes share one machine, so more processes are not faster, and each JVM that is started slows \
+             all."
         ),
         paper: "with 10^8 iterations and up to 70 processes: MapReduce's mappers run in waves and its time \
                 grows linearly, GERBIL starts all at once by oversubscription and its time is effectively \
