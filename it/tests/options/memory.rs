@@ -41,7 +41,15 @@ fn virtual_memory(given: &Given) -> Result<()> {
 fn killed(given: &Given, mib: &str, how: &str, status: i32) -> Result<String> {
     let program = given.program("hog")?;
     let path = text_of(&given.folder.join("hog.json"))?;
-    let arguments = ["--report", &path, "-n", "4", "-ppn", "2"];
+    let arguments = [
+        "--report",
+        &path,
+        "-print-all-exitcodes",
+        "-n",
+        "4",
+        "-ppn",
+        "2",
+    ];
     let program = ["--mem-per-proc", "1g", &program, "3", mib, how];
     let arguments = [arguments.as_slice(), &program].concat();
     let finished = given.fails(&arguments, 70, &["killed by YARN", "--mem-per-proc"])?;
@@ -55,6 +63,8 @@ fn killed(given: &Given, mib: &str, how: &str, status: i32) -> Result<String> {
     );
     let row = format!("  {status} (over its ");
     ensure!(stderr.contains(&row), "no table with {row:?}: {stderr}");
+    let end = format!("3: container exit {status} (over its ");
+    ensure!(stderr.contains(&end), "no {end:?}: {stderr}");
     let sentence = stderr.lines().find(|line| line.contains("killed by YARN"));
     let sentence = sentence.context("no sentence")?;
     // The launcher looks once a second, the NodeManager every three.
