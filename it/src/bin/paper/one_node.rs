@@ -9,7 +9,7 @@ use it::cluster::Size;
 use it::{Cluster, bed};
 
 use crate::cores::{Controller, SlowCores};
-use crate::programs::{Programs, READY};
+use crate::programs::{Programs, READY, settle};
 use crate::say;
 
 /// Of the cluster.
@@ -110,6 +110,7 @@ impl Bed {
         let cores = self.cores.options();
         options.extend(cores.iter().map(String::as_str));
         let samples = samples.to_string();
+        settle(&self.cluster)?;
         let (finished, report) =
             self.programs
                 .gerbil_said(&self.cluster, &options, PROGRAM, &[&samples])?;

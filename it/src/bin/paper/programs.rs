@@ -17,6 +17,9 @@ const LOOK: Duration = Duration::from_millis(250);
 /// The start of a cluster, on a machine that has much else to do.
 pub(crate) const READY: Duration = Duration::from_secs(600);
 
+/// MapReduce's ApplicationMaster stays for some seconds.
+const SETTLED: Duration = Duration::from_secs(60);
+
 /// Compiled programs.
 pub(crate) struct Programs {
     mpich: Mpich,
@@ -148,4 +151,13 @@ pub(crate) fn hadoop_watched(
     let finished = running.finish()?;
     let what = format!("{class} {}", arguments.join(" "));
     Ok((finished.success(&what)?.wall.as_secs_f64(), most))
+}
+
+/// Until the job before has given all back.
+pub(crate) fn settle(cluster: &Cluster) -> Result<()> {
+    wait::until("all memory of the cluster to be free", SETTLED, || {
+        let nodes = cluster.resource_manager().nodes()?;
+        let is_free = nodes.iter().all(|node| node.used_memory_mb == 0);
+        Ok(is_free.then_some(()))
+    })
 }

@@ -1,14 +1,11 @@
 //! Figure 13: more processes than there is room for. `gerbil-run` gives them less room each and starts
 //! them all; MapReduce starts as many as there is room for, and the rest as those end.
 
-use std::time::Duration;
-
 use anyhow::{Context as _, Result};
 use it::results::{Axis, Chart, Figure, Series, Setting, Table};
-use it::{Cluster, wait};
 
 use crate::mapreduce::{Bed, MONTE_CARLO};
-use crate::programs::hadoop_watched;
+use crate::programs::{hadoop_watched, settle};
 use crate::{command, say};
 
 /// Of all processes together.
@@ -19,8 +16,6 @@ const QUICK: [u32; 2] = [8, 20];
 const ROOM: u32 = 16;
 /// What one process wants, MiB.
 const UNIT_MIB: u64 = 1024;
-/// MapReduce's ApplicationMaster stays for some seconds.
-const SETTLED: Duration = Duration::from_secs(60);
 
 /// One number of processes, both ways.
 struct Row {
@@ -41,15 +36,6 @@ impl Row {
     fn waves(&self) -> u32 {
         self.processes.div_ceil(self.at_once.max(1))
     }
-}
-
-/// Until the job before has given all back.
-fn settle(cluster: &Cluster) -> Result<()> {
-    wait::until("all memory of the cluster to be free", SETTLED, || {
-        let nodes = cluster.resource_manager().nodes()?;
-        let is_free = nodes.iter().all(|node| node.used_memory_mb == 0);
-        Ok(is_free.then_some(()))
-    })
 }
 
 fn row(bed: &Bed, processes: u32) -> Result<Row> {
