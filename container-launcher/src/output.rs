@@ -8,6 +8,7 @@ use std::io::{self, ErrorKind};
 use std::pin::Pin;
 use std::time::Duration;
 
+use bytes::Bytes;
 use job::CHUNK_MAX;
 use job::lane::PIECE_MAX;
 use job::wire::launchers_client::LaunchersClient;
@@ -107,6 +108,10 @@ impl Pump {
         let mut held = Vec::new();
         let mut give_up = None;
         loop {
+            if held.len() >= self.way.longest() {
+                // A lane took longer pieces.
+                self.send(std::mem::take(&mut held)).await;
+            }
             tokio::select! {
                 read = read_some(&mut self.pipe, &mut held, self.way.longest()) => match read {
                     Ok(1..) => {
@@ -145,7 +150,8 @@ impl Pump {
     async fn drain(&mut self, held: &mut Vec<u8>) {
         let mut left = PIPE_MAX;
         while left > 0 {
-            let mut piece = vec![0; CHUNK_MAX.saturating_sub(held.len()).min(left)];
+            let room = self.way.longest().saturating_sub(held.len());
+            let mut piece = vec![0; room.min(left)];
             match self.pipe.try_read(&mut piece) {
                 Ok(read @ 1..) => {
                     left = left.saturating_sub(read);
@@ -168,17 +174,22 @@ impl Pump {
             return;
         }
         self.count(data.len());
-        let chunk = self.chunk(data);
-        self.pass(chunk).await;
+        // Longer is only what was read for a lane.
+        let mut data = Bytes::from(data);
+        while !data.is_empty() {
+            let piece = data.split_to(data.len().min(CHUNK_MAX));
+            let chunk = self.chunk(piece);
+            self.pass(chunk).await;
+        }
     }
 
     /// A chunk of this stream, the first with where it comes from.
-    fn chunk(&mut self, data: Vec<u8>) -> OutputChunk {
+    fn chunk(&mut self, data: Bytes) -> OutputChunk {
         let origin = self.origin.take();
         OutputChunk {
             rank: self.rank,
             stream: self.stream.into(),
-            data: data.into(),
+            data,
             node: origin.as_ref().map_or(0, |origin| origin.node),
             host: origin.map(|origin| origin.host).unwrap_or_default(),
             run: self.run,
@@ -216,7 +227,7 @@ impl Pump {
             Ok(lane) => {
                 let mark = OutputChunk {
                     lane: lane.number(),
-                    ..self.chunk(Vec::new())
+                    ..self.chunk(Bytes::new())
                 };
                 self.pass(mark).await;
                 // Fewer turns of the rank and of this task; without it they are more.
@@ -254,7 +265,7 @@ impl Pump {
         };
         let mark = OutputChunk {
             lost: true,
-            ..self.chunk(Vec::new())
+            ..self.chunk(Bytes::new())
         };
         self.pass(mark).await;
     }

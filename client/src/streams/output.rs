@@ -74,7 +74,12 @@ pub(crate) async fn output(
     let mut letting_in = JoinSet::new();
     let mut bytes = 0_usize;
     let broken = loop {
-        match chunks.next().await {
+        let chunk = tokio::select! {
+            chunk = chunks.next() => chunk,
+            // Also where nothing comes this way: what comes by a lane could not be written.
+            () = sender.closed() => break false,
+        };
+        match chunk {
             Some(Ok(chunk)) => {
                 bytes = bytes.saturating_add(chunk.data.len());
                 if sender.send(Item::Chunk(chunk)).await.is_err() {
