@@ -2,18 +2,17 @@
 //!
 //! One task a pipe reads and cuts; one call sends. Between them is a short queue: when the AM does
 //! not take more, the tasks stop reading, the pipes fill, and the ranks that write wait. A stream that
-//! has much to say takes a lane to the client for as long as it has.
+//! has much to say takes a lane to the client for as long as it has ([`way`]).
+
+mod way;
 
 use std::io::{self, ErrorKind};
-use std::pin::Pin;
 use std::time::Duration;
 
 use bytes::Bytes;
 use job::CHUNK_MAX;
-use job::lane::PIECE_MAX;
 use job::wire::launchers_client::LaunchersClient;
 use job::wire::{OutputChunk, Stream};
-use nix::fcntl::{FcntlArg, fcntl};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
@@ -22,7 +21,10 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 
-use crate::lane::{Lane, Lanes};
+pub(crate) use way::Way;
+use way::{IDLE, opened};
+
+use crate::lane::Lanes;
 use crate::say;
 
 /// Chunks read but not yet sent, of all ranks together.
@@ -35,14 +37,6 @@ const ORPHAN_MAX: Duration = Duration::from_secs(2);
 /// Largest pipe that a user may have, bytes (`fs.pipe-max-size`): what a rank wrote before its end
 /// is not more.
 const PIPE_MAX: usize = 1024 * 1024;
-
-/// A stream that brings so many bytes within [`BURST`] takes a lane.
-const MUCH: usize = 4 * 1024 * 1024;
-const BURST: Duration = Duration::from_secs(1);
-/// A lane that has nothing to carry for so long is left.
-const IDLE: Duration = Duration::from_secs(2);
-/// After no lane was to be had.
-const LANE_PAUSE: Duration = Duration::from_secs(30);
 
 /// Reads one stream of one rank to its end.
 pub(crate) struct Pump {
@@ -62,34 +56,6 @@ pub(crate) struct Pump {
     pub(crate) ended: CancellationToken,
     pub(crate) lanes: Lanes,
     pub(crate) way: Way,
-}
-
-/// How a stream's chunks get to the client.
-pub(crate) enum Way {
-    /// Through the ApplicationMaster. So many bytes went since that moment; a lane may be taken from it
-    /// on.
-    Common { bytes: usize, since: Instant },
-    /// The same, while a lane is being opened.
-    Opening(Pin<Box<dyn Future<Output = io::Result<Box<Lane>>> + Send>>),
-    /// By this lane.
-    Lane(Box<Lane>),
-}
-
-impl Way {
-    pub(crate) fn common() -> Self {
-        Self::Common {
-            bytes: 0,
-            since: Instant::now(),
-        }
-    }
-
-    /// Longest piece that goes this way, bytes.
-    const fn longest(&self) -> usize {
-        match self {
-            Self::Common { .. } | Self::Opening(_) => CHUNK_MAX,
-            Self::Lane(_) => PIECE_MAX,
-        }
-    }
 }
 
 /// The node, as the job knows it.
@@ -140,10 +106,6 @@ impl Pump {
             self.send(held).await;
         }
         self.leave_lane().await;
-    }
-
-    const fn has_lane(&self) -> bool {
-        matches!(self.way, Way::Lane(_))
     }
 
     /// Takes what lies in the pipe now and does not wait for more.
@@ -202,73 +164,6 @@ impl Pump {
     async fn pass(&mut self, chunk: OutputChunk) {
         drop(self.chunks.send(chunk).await);
     }
-
-    /// Sees whether the stream has much to say, and asks for a lane.
-    fn count(&mut self, length: usize) {
-        let Way::Common { bytes, since } = &mut self.way else {
-            return;
-        };
-        let now = Instant::now();
-        if now < *since {
-            return;
-        }
-        if now - *since > BURST {
-            (*bytes, *since) = (0, now);
-        }
-        *bytes = bytes.saturating_add(length);
-        if *bytes >= MUCH && self.lanes.are_open() {
-            self.way = Way::Opening(Box::pin(self.lanes.clone().open()));
-        }
-    }
-
-    /// The lane follows what has been said so far.
-    async fn change_to(&mut self, opened: io::Result<Box<Lane>>) {
-        match opened {
-            Ok(lane) => {
-                let mark = OutputChunk {
-                    lane: lane.number(),
-                    ..self.chunk(Bytes::new())
-                };
-                self.pass(mark).await;
-                // Fewer turns of the rank and of this task; without it they are more.
-                let length = i32::try_from(PIPE_MAX).unwrap_or(i32::MAX);
-                let _set = fcntl(&self.pipe, FcntlArg::F_SETPIPE_SZ(length)).is_ok();
-                self.way = Way::Lane(lane);
-            }
-            Err(error) => {
-                say(&format!(
-                    "output goes on through the ApplicationMaster: no way leads to the client ({error})"
-                ));
-                self.way = Way::Common {
-                    bytes: 0,
-                    since: Instant::now() + LANE_PAUSE,
-                };
-            }
-        }
-    }
-
-    /// Back to the common way, when all that went by the lane is written.
-    async fn leave_lane(&mut self) {
-        if let Way::Lane(mut lane) = std::mem::replace(&mut self.way, Way::common())
-            && let Err(error) = lane.end().await
-        {
-            self.lost(&error).await;
-        }
-    }
-
-    /// The lane broke: nobody knows how much of what went by it has come.
-    async fn lost(&mut self, error: &io::Error) {
-        say(&format!("a connection to the client broke: {error}"));
-        self.way = Way::Common {
-            bytes: 0,
-            since: Instant::now() + LANE_PAUSE,
-        };
-        let mark = OutputChunk {
-            lost: true,
-            ..self.chunk(Bytes::new())
-        };
-        self.pass(mark).await;
-    }
 }
 
 /// Sends all chunks until the last pump is gone, and waits until they were taken over.
@@ -281,14 +176,6 @@ pub(crate) async fn carry(
             "the ApplicationMaster takes no more output: {}",
             status.message()
         ));
-    }
-}
-
-/// The lane that is being opened, if one is.
-async fn opened(way: &mut Way) -> io::Result<Box<Lane>> {
-    match way {
-        Way::Opening(opening) => opening.await,
-        Way::Common { .. } | Way::Lane(_) => std::future::pending().await,
     }
 }
 
