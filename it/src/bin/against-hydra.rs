@@ -3,9 +3,10 @@
 //! Both start the same MPI program with as many ranks on each of four nodes, which are loopback
 //! addresses of this machine; Hydra forks its proxies. Each rank notes the moment it was past `MPI_Init`.
 //! Measured is the time to the last such moment: for Hydra from the start of the command, for
-//! `gerbil-run` from the moment when all launchers were connected, as the job's report tells it. Where
-//! ranks outnumber cores `gerbil-run` makes them yield; a third peer does without that. A round is one
-//! run of each, in turns of who goes first; one round before warms caches.
+//! `gerbil-run` from the moment when all launchers were connected, as the job's report tells it.
+//! `gerbil-run` brings the MPI library along, a copy a node; a third peer takes the one that is installed, as
+//! Hydra's ranks do. A round is one run of each, in turns of who goes first; one round before warms
+//! caches.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -32,17 +33,17 @@ const MEMORY_MIB: u64 = 512;
 enum Peer {
     Hydra,
     GerbilRun,
-    GerbilRunBusy,
+    GerbilRunInstalled,
 }
 
-const PEERS: [Peer; 3] = [Peer::Hydra, Peer::GerbilRun, Peer::GerbilRunBusy];
+const PEERS: [Peer; 3] = [Peer::Hydra, Peer::GerbilRun, Peer::GerbilRunInstalled];
 
 impl Peer {
     const fn name(self) -> &'static str {
         match self {
             Self::Hydra => "mpiexec.hydra",
             Self::GerbilRun => "gerbil-run",
-            Self::GerbilRunBusy => "gerbil-run --yield never",
+            Self::GerbilRunInstalled => "gerbil-run --no-ship-libs",
         }
     }
 }
@@ -123,7 +124,7 @@ fn run() -> Result<()> {
     for (place, peer) in PEERS.iter().enumerate() {
         let seconds = spread(all.iter().map(|times| times[place]).collect());
         let ratio = spread(all.iter().map(|times| times[place] / times[0]).collect());
-        writeln!(stdout, "{:26} {seconds:>20} {ratio:>20}", peer.name())?;
+        writeln!(stdout, "{:27} {seconds:>20} {ratio:>20}", peer.name())?;
     }
     Ok(())
 }
@@ -163,8 +164,8 @@ impl Bench {
         let report = self.folder.path().join("report.json");
         let command = match peer {
             Peer::Hydra => self.hydra(&stamps),
-            Peer::GerbilRun => self.gerbil("auto", &stamps, &report)?,
-            Peer::GerbilRunBusy => self.gerbil("never", &stamps, &report)?,
+            Peer::GerbilRun => self.gerbil(&[], &stamps, &report)?,
+            Peer::GerbilRunInstalled => self.gerbil(&["--no-ship-libs"], &stamps, &report)?,
         };
         let what = format!("{command:?}");
         let mut begin = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs_f64();
@@ -197,27 +198,15 @@ impl Bench {
         command
     }
 
-    fn gerbil(&self, yields: &str, stamps: &Path, report: &Path) -> Result<Command> {
+    fn gerbil(&self, options: &[&str], stamps: &Path, report: &Path) -> Result<Command> {
         let (ranks, each) = (self.ranks.to_string(), self.each());
         let memory = format!("{MEMORY_MIB}m");
         let (stamps, report) = (stamps.display().to_string(), report.display().to_string());
-        gerbil::command(
-            &self.cluster.conf_dir(),
-            [
-                "--report",
-                &report,
-                "--yield",
-                yields,
-                "--mem-per-proc",
-                &memory,
-                "-ppn",
-                &each,
-                "-n",
-                &ranks,
-                &self.program,
-                &stamps,
-            ],
-        )
+        let mut line = vec!["--report", &report];
+        line.extend(options);
+        line.extend(["--mem-per-proc", &memory, "-ppn", &each, "-n", &ranks]);
+        line.extend([self.program.as_str(), &stamps]);
+        gerbil::command(&self.cluster.conf_dir(), line)
     }
 }
 
