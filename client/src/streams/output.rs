@@ -9,6 +9,7 @@ use std::thread;
 
 use job::wire;
 use job::wire::client_order::Order;
+use nix::fcntl::{FcntlArg, fcntl};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -133,6 +134,7 @@ fn write(
     while let Some(item) = items.blocking_recv() {
         match item {
             Item::Chunk(chunk) if chunk.lane != 0 => {
+                widen();
                 if let Some(queue) = queue.upgrade() {
                     lanes.begin(chunk.lane, take(Arc::clone(&outlet), chunk, queue));
                 }
@@ -153,6 +155,14 @@ fn write(
         // A lane gives it back before its sender goes.
         None => Err(io::Error::other("a lane holds the output")),
     }
+}
+
+/// Where our output is a pipe: fewer turns between this process and whoever reads it. Without it they are
+/// more.
+fn widen() {
+    /// The largest that a user may have, bytes (`fs.pipe-max-size`).
+    const LENGTH: i32 = 1024 * 1024;
+    let _set = fcntl(io::stdout(), FcntlArg::F_SETPIPE_SZ(LENGTH)).is_ok();
 }
 
 /// Writes what comes by a lane: the stream is that of the chunk which announced it.
