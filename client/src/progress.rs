@@ -146,6 +146,13 @@ impl Aside {
         }
     }
 
+    /// As [`Progress::clear`].
+    pub(crate) fn clear(&self) {
+        if let Some(bar) = self.bar.as_ref().filter(|bar| !bar.is_finished()) {
+            bar.finish_and_clear();
+        }
+    }
+
     /// As [`Progress::remark`].
     pub(crate) fn remark(&self, sentence: impl fmt::Display) {
         if !self.quiet {

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 pub(crate) use input::{Source, input};
-pub(crate) use output::{Output, OutputEnd, output};
+pub(crate) use output::{Output, OutputEnd, Wide, output};
 
 /// As `write_all`, also where whoever shares our terminal or pipe has made it non-blocking.
 pub(crate) fn write_whole(to: &mut impl Write, mut data: &[u8]) -> std::io::Result<()> {

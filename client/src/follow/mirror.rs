@@ -41,8 +41,12 @@ impl Follower<'_> {
             place,
         } = attached;
         let mut output_task = JoinSet::new();
-        let layout = self.layout.clone();
-        output_task.spawn(streams::output(output, layout, door, orders.clone()));
+        let wide = streams::Wide {
+            door,
+            orders: orders.clone(),
+        };
+        let (layout, line) = (self.layout.clone(), self.progress.beside());
+        output_task.spawn(streams::output(output, layout, line, wide));
         let mut input_task = JoinSet::new();
         input_task.spawn(streams::input(client.clone(), self.input.clone()));
 

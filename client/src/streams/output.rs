@@ -19,6 +19,7 @@ use tonic::Status;
 use crate::failure::say;
 use crate::lanes::{Door, Lanes, Take};
 use crate::outlet::{Layout, Outlet};
+use crate::progress::Aside;
 
 /// Chunks between the network and the thread that writes.
 const OUTPUT_QUEUE: usize = 16;
@@ -51,13 +52,20 @@ enum Item {
 
 type Shared = Arc<Mutex<Outlet<File, Stderr>>>;
 
-/// Copies output until its end, as `layout` says. When there is much, it opens `door` and says so by
-/// `orders`.
+/// What there is for output that is much.
+pub(crate) struct Wide {
+    /// Opened then.
+    pub door: Option<Door>,
+    /// The launchers are told where it is.
+    pub orders: mpsc::Sender<wire::ClientOrder>,
+}
+
+/// Copies output until its end, as `layout` says. Before the first of it `line` is taken away.
 pub(crate) async fn output(
     mut chunks: Output,
     layout: Layout,
-    mut door: Option<Door>,
-    orders: mpsc::Sender<wire::ClientOrder>,
+    line: Aside,
+    mut wide: Wide,
 ) -> OutputEnd {
     let (sender, receiver) = mpsc::channel(OUTPUT_QUEUE);
     let (done, written) = oneshot::channel();
@@ -82,6 +90,8 @@ pub(crate) async fn output(
         };
         match chunk {
             Some(Ok(chunk)) => {
+                // The news that the ranks run may come later.
+                line.clear();
                 bytes = bytes.saturating_add(chunk.data.len());
                 if sender.send(Item::Chunk(chunk)).await.is_err() {
                     break false;
@@ -91,7 +101,7 @@ pub(crate) async fn output(
             Some(Err(_status)) => break true,
         }
         if bytes > MUCH
-            && let Some(door) = door.take()
+            && let Some(door) = wide.door.take()
             && let Ok((address, accepting)) = door.open(lanes.clone()).await
         {
             letting_in.spawn(accepting);
@@ -99,7 +109,7 @@ pub(crate) async fn output(
                 order: Some(Order::Door(address)),
             };
             // A link that is gone has its own report.
-            let _sent = orders.send(order).await.is_ok();
+            let _sent = wide.orders.send(order).await.is_ok();
         }
     };
     if broken {
