@@ -3,8 +3,9 @@
 //! Both are bounded queues with one taker. While nobody takes the output the launchers' streams
 //! stand still, and so do the ranks that write: nothing is lost and nothing grows.
 
+use std::collections::BTreeSet;
 use std::io::Write;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use job::wire;
@@ -24,6 +25,8 @@ pub(crate) struct Console {
     /// Tells whether any stream still holds one.
     streams: mpsc::WeakSender<wire::OutputChunk>,
     handed_over: AtomicBool,
+    /// Streams whose output goes by a lane.
+    lanes: Arc<AtomicUsize>,
     output_taker: Mutex<Option<mpsc::Receiver<wire::OutputChunk>>>,
     input: Mutex<Option<mpsc::Sender<wire::InputChunk>>>,
     input_taker: Mutex<Option<mpsc::Receiver<wire::InputChunk>>>,
@@ -36,6 +39,7 @@ impl Console {
         Self {
             streams: output.downgrade(),
             handed_over: AtomicBool::new(false),
+            lanes: Arc::default(),
             output: Mutex::new(Some(output)),
             output_taker: Mutex::new(Some(output_taker)),
             input: Mutex::new(Some(input)),
@@ -58,10 +62,19 @@ impl Console {
         self.streams.upgrade().is_none()
     }
 
-    /// Whether output waits for its taker.
+    /// Whether output waits for its taker, here or in a lane.
     pub(crate) fn is_backed_up(&self) -> bool {
         let streams = self.streams.upgrade();
-        streams.is_some_and(|queue| queue.capacity() < queue.max_capacity())
+        let waits = streams.is_some_and(|queue| queue.capacity() < queue.max_capacity());
+        waits || self.lanes.load(Ordering::Acquire) > 0
+    }
+
+    /// For one launcher's output.
+    pub(crate) fn lanes(&self) -> Lanes {
+        Lanes {
+            all: Arc::clone(&self.lanes),
+            own: BTreeSet::new(),
+        }
     }
 
     /// Noted by whoever took the output, when it has handed on the last of it.
@@ -97,6 +110,33 @@ impl Console {
     }
 }
 
+/// Which streams of one launcher go by a lane.
+#[derive(Debug)]
+pub(crate) struct Lanes {
+    all: Arc<AtomicUsize>,
+    /// By rank and stream.
+    own: BTreeSet<(u32, i32)>,
+}
+
+impl Lanes {
+    /// A lane begins with a chunk that says so, and is over with the next one of its stream.
+    pub(crate) fn hear(&mut self, chunk: &wire::OutputChunk) {
+        let stream = (chunk.rank, chunk.stream);
+        if chunk.lane != 0 && self.own.insert(stream) {
+            self.all.fetch_add(1, Ordering::AcqRel);
+        } else if chunk.lane == 0 && self.own.remove(&stream) {
+            self.all.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+}
+
+impl Drop for Lanes {
+    /// The launcher is gone, or has brought its last byte.
+    fn drop(&mut self) {
+        self.all.fetch_sub(self.own.len(), Ordering::AcqRel);
+    }
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     // Nothing in here panics while it holds the lock.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -120,4 +160,34 @@ pub(crate) async fn write_to_log(
         }
     }
     console.handed_over();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chunk(rank: u32, lane: u64) -> wire::OutputChunk {
+        wire::OutputChunk {
+            rank,
+            lane,
+            ..wire::OutputChunk::default()
+        }
+    }
+
+    #[test]
+    fn a_lane_holds_the_output_up_until_its_stream_comes_back() {
+        let console = Console::new();
+        let (mut one, mut other) = (console.lanes(), console.lanes());
+        for _again in 0..2 {
+            one.hear(&chunk(0, 7));
+        }
+        one.hear(&chunk(1, 0));
+        other.hear(&chunk(2, 9));
+        assert!(console.is_backed_up());
+        one.hear(&chunk(0, 0));
+        assert!(console.is_backed_up());
+        // Its launcher is lost.
+        drop(other);
+        assert!(!console.is_backed_up());
+    }
 }

@@ -120,12 +120,14 @@ impl Launchers for LauncherService {
         };
         tell(&self.news, News::OutputOpened).await?;
         let mut chunks = request.into_inner();
+        let mut lanes = self.console.lanes();
         let result = loop {
             match chunks.message().await {
                 Ok(Some(chunk)) if chunk.data.len() > job::CHUNK_MAX => {
                     break Err(Status::invalid_argument("a piece of output is too long"));
                 }
                 Ok(Some(chunk)) => {
+                    lanes.hear(&chunk);
                     // The taker is gone: read on, so that the ranks can end.
                     let _taken = console.send(chunk).await.is_ok();
                 }
@@ -133,6 +135,7 @@ impl Launchers for LauncherService {
                 Err(status) => break Err(status),
             }
         };
+        drop(lanes);
         drop(console);
         tell(&self.news, News::OutputTaken).await?;
         result

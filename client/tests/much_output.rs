@@ -51,6 +51,25 @@ mod tests {
         assert_eq!(ends, ["end of 0", "end of 1"]);
     }
 
+    /// Longer than an ApplicationMaster waits for a launcher that brings nothing.
+    const STILL: Duration = Duration::from_secs(14);
+
+    #[test]
+    fn what_is_on_its_way_when_the_job_ends_waits_for_its_reader() {
+        const ALL: usize = 64_000_000;
+        let folder = tempfile::tempdir().unwrap();
+        let script = format!("yes | head -c {ALL}");
+        let mut child = start(folder.path(), &["-n", "1", "sh", "-c", &script]);
+        let mut stdout = child.stdout.take().unwrap();
+        let mut taken = vec![0; ALL - 6_000_000];
+        stdout.read_exact(&mut taken).unwrap();
+        std::thread::park_timeout(STILL);
+        let rest = stdout.read_to_end(&mut taken).unwrap();
+        assert_eq!((taken.len(), rest), (ALL, 6_000_000));
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+        assert!(taken.chunks(2).all(|line| line == b"y\n"));
+    }
+
     #[test]
     fn a_reader_that_leaves_ends_the_job() {
         let folder = tempfile::tempdir().unwrap();

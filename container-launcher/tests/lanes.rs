@@ -29,11 +29,12 @@ async fn much_goes_by_a_lane_and_little_does_not() {
     let by_appmaster = am.stdout(0).await;
     let lanes = door.lanes.lock().unwrap();
     let marks = am.marks.lock().unwrap();
-    let ([(number, by_lane)], [(before, mark)]) = (&lanes[..], &marks[..]) else {
+    let ([(number, by_lane)], [(before, mark), (back, over)]) = (&lanes[..], &marks[..]) else {
         panic!("{} lanes, {} marks", lanes.len(), marks.len());
     };
     assert_eq!((mark.lane, mark.rank), (*number, 0));
     assert!(!mark.lost && *number != 0);
+    assert_eq!((back, over.lane, over.lost), (before, 0, false));
     let (begin, end) = by_appmaster.split_at(*before);
     assert_eq!(end, "the end\n");
     let by_lane = std::str::from_utf8(by_lane).unwrap();

@@ -13,10 +13,10 @@
 //!    without data. When the client has come to it, it reads the lane.
 //! 4. An empty piece ends the lane: when the stream has ended or has little to say. The client answers
 //!    [`TAKEN`] when all of it has been written, and what the stream says from then on comes through
-//!    the AM.
+//!    the AM, first of all a chunk that may be empty.
 //!
-//! The launcher's call that carries output to the AM is open all the while: to the AM the output is not
-//! over before the lane is.
+//! The launcher's call that carries output to the AM is open all the while, and the AM knows by the two
+//! chunks that a lane is under way: it waits for it as it waits for output that comes by itself.
 
 use bytes::Bytes;
 use thiserror::Error;

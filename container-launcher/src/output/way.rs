@@ -102,10 +102,15 @@ impl Pump {
 
     /// Back to the common way, when all that went by the lane is written.
     pub(super) async fn leave_lane(&mut self) {
-        if let Way::Lane(mut lane) = std::mem::replace(&mut self.way, Way::common())
-            && let Err(error) = lane.end().await
-        {
-            self.lost(&error).await;
+        let Way::Lane(mut lane) = std::mem::replace(&mut self.way, Way::common()) else {
+            return;
+        };
+        match lane.end().await {
+            Ok(()) => {
+                let mark = self.chunk(Bytes::new());
+                self.pass(mark).await;
+            }
+            Err(error) => self.lost(&error).await,
         }
     }
 

@@ -121,7 +121,7 @@ impl Launchers for Service {
             *largest = chunk.data.len().max(*largest);
             let mut printed = self.printed.lock().unwrap();
             let place = printed.entry((chunk.rank, chunk.stream)).or_default();
-            if chunk.lane != 0 || chunk.lost {
+            if chunk.data.is_empty() {
                 self.marks.lock().unwrap().push((place.len(), chunk));
                 continue;
             }
