@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Buf;
-use job::lane::{TAKEN, WELCOME, header};
+use job::lane::{self, TAKEN, WELCOME, header};
 use job::secrets::CLIENT_NAME;
 use job::wire::Door;
-use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -28,11 +27,6 @@ use crate::seat::Place;
 const MOST: usize = 4;
 /// From the first packet to the welcome.
 const OPEN_DEADLINE: Duration = Duration::from_secs(5);
-/// A lane that is silent for so long is asked whether its other end is there, and then so often, so many
-/// times.
-const KEEPALIVE_AFTER: Duration = Duration::from_secs(10);
-const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
-const KEEPALIVE_TIMES: u32 = 3;
 
 /// The way to the client.
 #[derive(Clone)]
@@ -83,12 +77,7 @@ impl Lanes {
 
 async fn dial(tls: &TlsConnector, address: &str) -> io::Result<(u64, TlsStream<TcpStream>)> {
     let stream = TcpStream::connect(address).await?;
-    stream.set_nodelay(true)?;
-    let keepalive = TcpKeepalive::new()
-        .with_time(KEEPALIVE_AFTER)
-        .with_interval(KEEPALIVE_INTERVAL)
-        .with_retries(KEEPALIVE_TIMES);
-    SockRef::from(&stream).set_tcp_keepalive(&keepalive)?;
+    lane::set_up(&stream)?;
     let name = ServerName::try_from(CLIENT_NAME).map_err(io::Error::other)?;
     let mut stream = tls.connect(name, stream).await?;
     let number = number()?;

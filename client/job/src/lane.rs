@@ -18,7 +18,12 @@
 //! The launcher's call that carries output to the AM is open all the while, and the AM knows by the two
 //! chunks that a lane is under way: it waits for it as it waits for output that comes by itself.
 
+use std::io;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
 use bytes::Bytes;
+use socket2::{SockRef, TcpKeepalive};
 use thiserror::Error;
 
 /// The client has heard a lane's number.
@@ -31,6 +36,27 @@ pub const PIECE_MAX: usize = 256 * 1024;
 
 /// Bytes before each piece: its length, little endian.
 pub const HEADER: usize = 4;
+
+/// A lane that is silent for so long is asked whether its other end is there, and then so often, so many
+/// times.
+const KEEPALIVE_AFTER: Duration = Duration::from_secs(10);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
+const KEEPALIVE_TIMES: u32 = 3;
+
+/// Sets a connection up as a lane, the same at both ends.
+///
+/// # Errors
+///
+/// Those of the kernel.
+pub fn set_up(connection: &impl AsFd) -> io::Result<()> {
+    let keepalive = TcpKeepalive::new()
+        .with_time(KEEPALIVE_AFTER)
+        .with_interval(KEEPALIVE_INTERVAL)
+        .with_retries(KEEPALIVE_TIMES);
+    let connection = SockRef::from(connection);
+    connection.set_tcp_nodelay(true)?;
+    connection.set_tcp_keepalive(&keepalive)
+}
 
 /// What stands before a piece of `length` bytes.
 #[must_use]

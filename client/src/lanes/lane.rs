@@ -7,20 +7,14 @@ use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
 use bytes::Bytes;
-use job::lane::{Pieces, TAKEN, WELCOME};
+use job::lane::{self, Pieces, TAKEN, WELCOME};
 use rustls::ServerConfig;
-use socket2::{SockRef, TcpKeepalive};
 
 use super::tls::Tls;
 use super::{Entered, Take};
 
 /// For a stranger to show a certificate and say its number.
 const OPEN_DEADLINE: Duration = Duration::from_secs(5);
-/// A lane that is silent for so long is asked whether its other end is there, and then so often, so many
-/// times.
-const KEEPALIVE_AFTER: Duration = Duration::from_secs(10);
-const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
-const KEEPALIVE_TIMES: u32 = 3;
 
 /// Serves whoever came, which is a launcher if it shows the certificate `launcher`.
 pub(super) fn serve(
@@ -30,12 +24,7 @@ pub(super) fn serve(
     mut entered: Entered,
 ) -> io::Result<()> {
     stream.set_nonblocking(false)?;
-    stream.set_nodelay(true)?;
-    let keepalive = TcpKeepalive::new()
-        .with_time(KEEPALIVE_AFTER)
-        .with_interval(KEEPALIVE_INTERVAL)
-        .with_retries(KEEPALIVE_TIMES);
-    SockRef::from(&stream).set_tcp_keepalive(&keepalive)?;
+    lane::set_up(&stream)?;
     let mut tls = Tls::accept(stream, tls, launcher, OPEN_DEADLINE)?;
     let mut pieces = Pieces::default();
     let mut number = None;
