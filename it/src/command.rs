@@ -191,11 +191,17 @@ impl Running {
 
     fn wait_for(&mut self, text: &str, name: &str, stream: &Stream) -> Result<()> {
         let left = self.deadline.saturating_sub(self.begin.elapsed());
+        let mut over = None;
         wait::until(
             &format!("{text:?} on {name} of {}", self.label),
             left,
             || {
-                let ended = self.child.try_wait()?;
+                // The last that it wrote may be read after its end.
+                let ended = self.child.try_wait()?.filter(|_status| {
+                    let since = *over.get_or_insert_with(Instant::now);
+                    self.readers.iter().all(JoinHandle::is_finished)
+                        || since.elapsed() > PIPES_CLOSE
+                });
                 if stream.text().contains(text) {
                     return Ok(Some(()));
                 }
@@ -385,6 +391,17 @@ mod tests {
             Run::new(shell("kill -TERM $$")).finish().unwrap().code(),
             143
         );
+    }
+
+    #[test]
+    fn what_a_command_wrote_last_is_waited_for() {
+        let mut running = Run::new(shell("{ sleep 0.5; echo late; } &"))
+            .start()
+            .unwrap();
+        running.wait_for_stdout("late").unwrap();
+        let mut silent = Run::new(shell("exit 3")).start().unwrap();
+        let error = silent.wait_for_stdout("late").unwrap_err();
+        assert!(format!("{error:#}").contains("exit status: 3"), "{error:#}");
     }
 
     #[test]
