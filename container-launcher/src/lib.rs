@@ -69,8 +69,8 @@ pub use topology::topology_main;
 pub use warden::warden_main;
 pub use yielding::SHIM;
 
-/// Worker threads: one may encrypt output while another serves a barrier.
-const WORKERS: usize = 2;
+/// Threads that carry output and input, and talk with the AM: one stream may be encrypted on each.
+const CARRIERS: usize = 2;
 /// Stack of a thread, bytes. YARN counts address space.
 const STACK: usize = 512 * 1024;
 /// Threads for what blocks: name look-ups, and files that are read and written for the AM.
@@ -131,18 +131,33 @@ fn run() -> Result<u8, LauncherError> {
     let warden = warden::Warden::start(&kin).map_err(system("starting the warden"))?;
     let kin = kin.sparing(warden.pid());
     let nursery = nursery::Nursery::start(kin).map_err(system("starting the forking thread"))?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(WORKERS)
+    let carriers = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(CARRIERS)
         .max_blocking_threads(BLOCKING_THREADS)
         .thread_stack_size(STACK)
         .enable_all()
         .build()
-        .map_err(system("starting the runtime"))?;
-    let outcome = runtime.block_on(life::live(place, &nursery, &warden, topology));
+        .map_err(system("starting the carriers"))?;
+    // A line of PMI is read, understood and answered without a change of threads: with many ranks that is
+    // most of what a launcher does until they are past MPI_Init.
+    let front = tokio::runtime::Builder::new_current_thread()
+        .max_blocking_threads(BLOCKING_THREADS)
+        .thread_stack_size(STACK)
+        .enable_all()
+        .build()
+        .map_err(system("starting the front"))?;
+    let outcome = front.block_on(life::live(
+        place,
+        &nursery,
+        &warden,
+        topology,
+        carriers.handle(),
+    ));
     // However it ended, nothing of this container stays.
     nursery.close();
     warden.dismiss();
-    runtime.shutdown_timeout(RUNTIME_LEAVE);
+    front.shutdown_timeout(RUNTIME_LEAVE);
+    carriers.shutdown_timeout(RUNTIME_LEAVE);
     Ok(outcome?)
 }
 

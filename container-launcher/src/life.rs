@@ -9,6 +9,7 @@ mod sampling;
 mod start;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use job::Seat;
@@ -20,6 +21,7 @@ use job::wire::{LauncherEvent, LauncherOrder, Share, Stop};
 use nix::sys::signal::Signal;
 use pmi::NodeServer;
 use thiserror::Error;
+use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -103,12 +105,16 @@ pub(crate) async fn live(
     nursery: &Nursery,
     warden: &Warden,
     topology: Option<Topology>,
+    carriers: &Handle,
 ) -> Result<u8, LifeError> {
     let signals = |source| LifeError::Signals { source };
     let mut endings = Endings::watch().map_err(signals)?;
     let mut children = signal(SignalKind::child()).map_err(signals)?;
+    let place = Arc::new(place);
+    let mut joining = JoinSet::new();
+    joining.spawn_on(join(Arc::clone(&place)), carriers);
     let joined = tokio::select! {
-        joined = join(&place) => joined?,
+        Some(Ok(joined)) = joining.join_next() => joined?,
         () = endings.next() => return Err(LifeError::Terminated),
     };
     let Joined {
@@ -119,10 +125,11 @@ pub(crate) async fn live(
     let (lanes, door) = Lanes::new(&place).map_err(|source| LifeError::Keys { source })?;
     let (heard_by, heard) = mpsc::channel(HEARD);
     let mut life = Life {
-        seat: place.seat,
+        seat: place.seat.clone(),
         nursery,
         warden,
         topology,
+        carriers,
         client,
         lanes,
         door,
@@ -196,6 +203,8 @@ pub(crate) struct Life<'a> {
     pub(crate) warden: &'a Warden,
     /// None: ranks find out by themselves what their node is made of.
     topology: Option<Topology>,
+    /// Where what goes to and comes from the AM is carried.
+    carriers: &'a Handle,
     pub(crate) client: LaunchersClient<Channel>,
     lanes: Lanes,
     /// Where lanes lead to, when the client takes any.

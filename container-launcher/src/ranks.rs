@@ -14,6 +14,7 @@ use job::wire::launchers_client::LaunchersClient;
 use job::wire::{OutOfMemory, PmiStage, Program, RankEnded, Share, Stream, Terminal, WindowSize};
 use pmi::{NodeServer, Stage};
 use tokio::net::unix::pipe;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -252,26 +253,40 @@ pub(crate) struct Forked {
     run: u32,
 }
 
+/// What serves ranks.
+pub(crate) struct Attendants<'a> {
+    /// They carry what the ranks print and read.
+    pub(crate) carriers: &'a Handle,
+    pub(crate) client: &'a LaunchersClient<Channel>,
+    pub(crate) lanes: &'a Lanes,
+    /// Where lines of PMI go. They are read on the caller's own thread.
+    pub(crate) heard: &'a mpsc::Sender<(u32, Heard)>,
+    pub(crate) tasks: &'a mut JoinSet<()>,
+}
+
 impl Forked {
     /// Starts the tasks that serve them.
     ///
     /// # Errors
     ///
     /// When the descriptors cannot be watched.
-    pub(crate) fn attend(
-        self,
-        client: &LaunchersClient<Channel>,
-        lanes: &Lanes,
-        heard: &mpsc::Sender<(u32, Heard)>,
-        tasks: &mut JoinSet<()>,
-    ) -> std::io::Result<Ranks> {
+    pub(crate) fn attend(self, by: Attendants<'_>) -> std::io::Result<Ranks> {
+        let Attendants {
+            carriers,
+            client,
+            lanes,
+            heard,
+            tasks,
+        } = by;
         let (chunks, queued) = mpsc::channel(output::QUEUE);
-        tasks.spawn(output::carry(client.clone(), queued));
+        tasks.spawn_on(output::carry(client.clone(), queued), carriers);
         let mut ranks = BTreeMap::new();
         let mut terminal = None;
         for ends in self.ends {
             let rank = ends.rank;
             let gone = CancellationToken::new();
+            // The pipes are watched where they are read.
+            let there = carriers.enter();
             let (input, outputs, live) = match ends.outer {
                 Outer::Pipes {
                     stdin,
@@ -309,12 +324,13 @@ impl Forked {
                     lanes: lanes.clone(),
                     way: Way::common(),
                 };
-                tasks.spawn(pump.run());
+                tasks.spawn_on(pump.run(), carriers);
             }
             if let Some(pipe) = input {
                 let end = if live { terminal::END_OF_INPUT } else { &[] };
-                tasks.spawn(input::feed(client.clone(), pipe, end));
+                tasks.spawn_on(input::feed(client.clone(), pipe, end), carriers);
             }
+            drop(there);
             ends.pmi.set_nonblocking(true)?;
             let (from, to) = tokio::net::UnixStream::from_std(ends.pmi)?.into_split();
             let (replies, queued) = mpsc::channel(pmi_socket::QUEUE);

@@ -1,5 +1,6 @@
 //! Dials the ApplicationMaster and says hello.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use job::wire::launcher_event::Event;
@@ -28,8 +29,8 @@ pub(super) struct Joined {
 }
 
 /// Dials and says hello.
-pub(super) async fn join(place: &Place) -> Result<Joined, LifeError> {
-    let mut client = dial::dial(place).await?;
+pub(super) async fn join(place: Arc<Place>) -> Result<Joined, LifeError> {
+    let mut client = dial::dial(&place).await?;
     let refused = |cause| LifeError::Refused {
         address: place.seat.appmaster.clone(),
         cause,

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::sampling::Sampling;
 use super::{Life, Running};
 use crate::gpus::{self, Devices};
-use crate::ranks::{self, Ranks};
+use crate::ranks::{self, Attendants, Ranks};
 use crate::{node_facts, program, samples, topology};
 
 impl Life<'_> {
@@ -105,7 +105,14 @@ impl Life<'_> {
         )
         .await
         .and_then(|forked| {
-            forked.attend(&self.client, &self.lanes, &self.heard_by, &mut self.tasks)
+            let attendants = Attendants {
+                carriers: self.carriers,
+                client: &self.client,
+                lanes: &self.lanes,
+                heard: &self.heard_by,
+                tasks: &mut self.tasks,
+            };
+            forked.attend(attendants)
         })
         .map_err(|error| program::not_started(&names.join(" or "), &error))
     }
