@@ -73,6 +73,19 @@ impl Mpich {
         &self.mpiexec
     }
 
+    /// The folder with its libraries, beside that of its commands.
+    ///
+    /// # Errors
+    ///
+    /// There is none there.
+    pub fn libraries(&self) -> Result<PathBuf> {
+        let commands = self.mpicc.parent().and_then(Path::parent);
+        let folder = commands.map(|commands| commands.join("lib"));
+        folder
+            .filter(|folder| folder.is_dir())
+            .with_context(|| format!("no libraries beside {}", self.mpicc.display()))
+    }
+
     /// Compiles `it/programs/NAME.c` into `folder`.
     ///
     /// # Errors

@@ -4,12 +4,16 @@
 //! addresses of this machine; Hydra forks its proxies. Each rank notes the moment it was past `MPI_Init`.
 //! Measured is the time to the last such moment: for Hydra from the start of the command, for
 //! `gerbil-run` from the moment when all launchers were connected, as the job's report tells it.
-//! `gerbil-run` brings the MPI library along, a copy a node; a third peer takes the one that is installed, as
-//! Hydra's ranks do. A round is one run of each, in turns of who goes first; one round before warms
-//! caches.
+//!
+//! Nodes that share a machine share its memory too, which makes a difference to ranks: those that all read
+//! one copy of the MPI library find it in the caches of the processors, those with a copy a node less
+//! often. `gerbil-run` brings a copy to each node, so it is compared with a Hydra whose ranks read a copy
+//! of their node's own, as they do on nodes with a memory each; and with `--no-ship-libs`, where all read the
+//! one that is installed, with a Hydra whose ranks do the same. A round is one run of each, in turns of who
+//! goes first; one round before warms caches.
 
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -33,17 +37,32 @@ const MEMORY_MIB: u64 = 512;
 enum Peer {
     Hydra,
     GerbilRun,
+    HydraInstalled,
     GerbilRunInstalled,
 }
 
-const PEERS: [Peer; 3] = [Peer::Hydra, Peer::GerbilRun, Peer::GerbilRunInstalled];
+const PEERS: [Peer; 4] = [
+    Peer::Hydra,
+    Peer::GerbilRun,
+    Peer::HydraInstalled,
+    Peer::GerbilRunInstalled,
+];
 
 impl Peer {
     const fn name(self) -> &'static str {
         match self {
-            Self::Hydra => "mpiexec.hydra",
+            Self::Hydra => "mpiexec.hydra, a copy of the library a node",
             Self::GerbilRun => "gerbil-run",
+            Self::HydraInstalled => "mpiexec.hydra, one copy for all",
             Self::GerbilRunInstalled => "gerbil-run --no-ship-libs",
+        }
+    }
+
+    /// Place in [`PEERS`] of the Hydra whose ranks read as many copies.
+    const fn hydra(self) -> usize {
+        match self {
+            Self::Hydra | Self::GerbilRun => 0,
+            Self::HydraInstalled | Self::GerbilRunInstalled => 2,
         }
     }
 }
@@ -51,6 +70,8 @@ impl Peer {
 struct Bench {
     cluster: Cluster,
     mpich: Mpich,
+    /// Of the MPI library, a folder a node.
+    copies: Vec<PathBuf>,
     program: String,
     ranks: usize,
     folder: tempfile::TempDir,
@@ -97,6 +118,7 @@ fn run() -> Result<()> {
     let program = mpich.program("initialized", folder.path())?;
     let mut bench = Bench {
         cluster: Cluster::builder().sizes(&[size; NODES]).start()?,
+        copies: copies(&mpich, folder.path())?,
         mpich,
         program: program.display().to_string(),
         ranks,
@@ -119,12 +141,17 @@ fn run() -> Result<()> {
     writeln!(
         stdout,
         "\n{ranks} ranks on {NODES} nodes on one machine of {cores} cores, {rounds} rounds; seconds to the last \
-         rank past MPI_Init, and each round's ratio to mpiexec.hydra; median (min-max)"
+         rank past MPI_Init, and each round's ratio to the mpiexec.hydra with as many copies; median (min-max)"
     )?;
     for (place, peer) in PEERS.iter().enumerate() {
+        let hydra = peer.hydra();
         let seconds = spread(all.iter().map(|times| times[place]).collect());
-        let ratio = spread(all.iter().map(|times| times[place] / times[0]).collect());
-        writeln!(stdout, "{:27} {seconds:>20} {ratio:>20}", peer.name())?;
+        let ratio = spread(
+            all.iter()
+                .map(|times| times[place] / times[hydra])
+                .collect(),
+        );
+        writeln!(stdout, "{:44} {seconds:>20} {ratio:>20}", peer.name())?;
     }
     Ok(())
 }
@@ -143,8 +170,8 @@ fn spread(mut values: Vec<f64>) -> String {
 
 impl Bench {
     /// One run of each, `first` of them (round the list) going first; in the order of the list.
-    fn round(&mut self, first: usize) -> Result<[f64; 3]> {
-        let mut times = [0.0; 3];
+    fn round(&mut self, first: usize) -> Result<[f64; PEERS.len()]> {
+        let mut times = [0.0; PEERS.len()];
         for step in 0..PEERS.len() {
             let place = (first + step) % PEERS.len();
             times[place] = self.measure(PEERS[place])?;
@@ -163,7 +190,8 @@ impl Bench {
         std::fs::create_dir(&stamps)?;
         let report = self.folder.path().join("report.json");
         let command = match peer {
-            Peer::Hydra => self.hydra(&stamps),
+            Peer::Hydra => self.hydra(&stamps, &self.copies),
+            Peer::HydraInstalled => self.hydra(&stamps, &[]),
             Peer::GerbilRun => self.gerbil(&[], &stamps, &report)?,
             Peer::GerbilRunInstalled => self.gerbil(&["--no-ship-libs"], &stamps, &report)?,
         };
@@ -173,7 +201,7 @@ impl Bench {
             .deadline(DEADLINE)
             .finish()?
             .success(&what)?;
-        if peer != Peer::Hydra {
+        if !matches!(peer, Peer::Hydra | Peer::HydraInstalled) {
             let text = std::fs::read_to_string(&report)?;
             let report: Report = serde_json::from_str(&text)?;
             begin = Duration::from_micros(report.phases.joined_us.try_into()?).as_secs_f64();
@@ -186,15 +214,29 @@ impl Bench {
         self.ranks.div_ceil(NODES).to_string()
     }
 
-    fn hydra(&self, stamps: &Path) -> Command {
+    /// With a folder of libraries for each node, or with the installed ones.
+    fn hydra(&self, stamps: &Path, copies: &[PathBuf]) -> Command {
         let hosts: Vec<String> = (self.cluster.nodes().iter())
             .map(|node| node.host.to_string())
             .collect();
         let mut command = Command::new(self.mpich.mpiexec());
         command
             .args(["-launcher", "fork", "-hosts", &hosts.join(",")])
-            .args(["-ppn", &self.each(), "-n", &self.ranks.to_string()])
-            .args([self.program.as_ref(), stamps.as_os_str()]);
+            .args(["-ppn", &self.each()]);
+        let program = [self.program.as_ref(), stamps.as_os_str()];
+        if copies.is_empty() {
+            command.args(["-n", &self.ranks.to_string()]).args(program);
+        }
+        // As many as `-ppn` puts there, node by node.
+        let firsts = (0..self.ranks).step_by(self.ranks.div_ceil(NODES));
+        for (first, copy) in firsts.zip(copies) {
+            let here = self.ranks.div_ceil(NODES).min(self.ranks - first);
+            command
+                .args((first > 0).then_some(":"))
+                .args(["-n", &here.to_string(), "-env", "LD_LIBRARY_PATH"])
+                .arg(copy)
+                .args(program);
+        }
         command
     }
 
@@ -208,6 +250,19 @@ impl Bench {
         line.extend([self.program.as_str(), &stamps]);
         gerbil::command(&self.cluster.conf_dir(), line)
     }
+}
+
+/// Copies what is installed, once for each node.
+fn copies(mpich: &Mpich, folder: &Path) -> Result<Vec<PathBuf>> {
+    let installed = mpich.libraries()?;
+    let copy = |node: usize| {
+        let copy = folder.join(format!("libraries-{node}"));
+        let mut command = Command::new("cp");
+        command.arg("--archive").arg(&installed).arg(&copy);
+        Run::new(command).finish()?.success("copying the library")?;
+        Ok(copy)
+    };
+    (0..NODES).map(copy).collect()
 }
 
 /// The last moment that `ranks` ranks have noted.
