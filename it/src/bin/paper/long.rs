@@ -1,4 +1,6 @@
-//! Long programs, native and by `gerbil-run`: pairs of runs, one after the other, in turns of who is first.
+//! Long programs, native and by `gerbil-run`: rounds of runs, one after the other, in turns of who is first.
+//! A round has a second native run of each program, whose ratio to the first tells what the machine alone
+//! makes of two equal runs.
 //!
 //! Both start one process on each of two nodes, which are loopback addresses of this machine: Hydra forks
 //! its proxies, `gerbil-run` asks the NodeManagers for containers. The processes find each other by the
@@ -18,8 +20,8 @@ use crate::{phases, say};
 
 /// One on each node, and a core for each: MPI's processes wait by looking.
 pub(crate) const RANKS: usize = 2;
-const PAIRS: usize = 20;
-const QUICK_PAIRS: usize = 2;
+const ROUNDS: usize = 20;
+const QUICK_ROUNDS: usize = 2;
 /// The daemons finish their own work after a job.
 const SETTLE: Duration = Duration::from_secs(1);
 /// Of a run, while the accounts of the other processes are taken.
@@ -67,8 +69,11 @@ enum Side {
     Gerbil,
 }
 
+/// The runs of a program in one round; the last is the control.
+const ROUND: [Side; 3] = [Side::Native, Side::Gerbil, Side::Native];
+
 /// Seconds of one run.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Once {
     /// The whole command.
     pub(crate) whole: f64,
@@ -76,22 +81,41 @@ pub(crate) struct Once {
     pub(crate) mpi: f64,
 }
 
+/// One round of a program.
+#[derive(Clone, Copy)]
+pub(crate) struct Round {
+    pub(crate) native: Once,
+    pub(crate) ours: Once,
+    /// Native once more.
+    pub(crate) control: Once,
+}
+
 /// All runs of one program.
 #[derive(Default)]
 pub(crate) struct Row {
-    /// Native and by `gerbil-run`.
-    pub(crate) pairs: Vec<(Once, Once)>,
-    /// Of the jobs of the pairs.
+    pub(crate) rounds: Vec<Round>,
+    /// Of the jobs of the rounds.
     pub(crate) phases: Vec<Vec<f64>>,
     /// What others used while it ran natively, and by `gerbil-run`.
     pub(crate) accounts: (Account, Account),
 }
 
 impl Row {
-    /// Of `gerbil-run`'s time to native, a number for each pair.
+    /// Of `gerbil-run`'s time to native, a number for each round.
     pub(crate) fn ratios(&self) -> Vec<f64> {
-        let pairs = self.pairs.iter();
-        pairs.map(|(native, ours)| ours.mpi / native.mpi).collect()
+        self.to_native(|round| round.ours)
+    }
+
+    /// The same of the second native run.
+    pub(crate) fn controls(&self) -> Vec<f64> {
+        self.to_native(|round| round.control)
+    }
+
+    fn to_native(&self, of: impl Fn(&Round) -> Once) -> Vec<f64> {
+        let rounds = self.rounds.iter();
+        rounds
+            .map(|round| of(round).mpi / round.native.mpi)
+            .collect()
     }
 }
 
@@ -117,39 +141,57 @@ pub(crate) fn measure(quick: bool) -> Result<Vec<Figure>> {
         bench.once(Side::Gerbil, program)?;
     }
     let mut rows: [Row; PROGRAMS.len()] = Default::default();
-    let pairs = if quick { QUICK_PAIRS } else { PAIRS };
-    for pair in 0..pairs {
+    let rounds = if quick { QUICK_ROUNDS } else { ROUNDS };
+    for number in 0..rounds {
         let mut words = Vec::new();
         for (place, (program, row)) in PROGRAMS.iter().zip(&mut rows).enumerate() {
-            let (native, ours) = bench.pair(program, (pair + place) % 2 == 0)?;
-            row.pairs.push((native, ours));
+            let round = bench.round(program, number + place)?;
+            row.rounds.push(round);
             row.phases.push(phases::of(&bench.programs.report()?));
-            let more = 100.0 * (ours.mpi / native.mpi - 1.0);
+            let more = |once: Once| 100.0 * (once.mpi / round.native.mpi - 1.0);
             words.push(format!(
-                "{} {:.3} s and {:.3} s ({more:+.2} %)",
-                program.name, native.mpi, ours.mpi
+                "{} {:.3} s and {:.3} s ({:+.2} %), again {:+.2} %",
+                program.name,
+                round.native.mpi,
+                round.ours.mpi,
+                more(round.ours),
+                more(round.control)
             ));
         }
-        say(&format!("{:2} of {pairs}: {}", pair + 1, words.join(", ")))?;
+        say(&format!(
+            "{:2} of {rounds}: {}",
+            number + 1,
+            words.join("; ")
+        ))?;
     }
     for (program, row) in PROGRAMS.iter().zip(&mut rows) {
-        let least = row.pairs.iter().map(|(native, _)| native.mpi);
+        let least = row.rounds.iter().map(|round| round.native.mpi);
         let window = WATCHED_SHARE * least.fold(f64::INFINITY, f64::min);
-        let window = Duration::try_from_secs_f64(window).context("no pair")?;
+        let window = Duration::try_from_secs_f64(window).context("no round")?;
         let account = |side| bench.account(side, program, window);
         row.accounts = (account(Side::Native)?, account(Side::Gerbil)?);
     }
     let setting = setting.finish()?;
-    let all = all(&rows)?;
+    let of_all = OfAll {
+        ours: all(rows.iter().map(Row::ratios))?,
+        control: all(rows.iter().map(Row::controls))?,
+    };
     Ok(vec![
-        figure_6(&rows, all, setting.clone())?,
+        figure_6(&rows, of_all, setting.clone())?,
         figure_7(&rows, setting),
     ])
 }
 
+/// To native, over all programs.
+#[derive(Clone, Copy)]
+pub(crate) struct OfAll {
+    pub(crate) ours: Ratio,
+    pub(crate) control: Ratio,
+}
+
 /// Over all programs: the runs of one round of all are one value.
-fn all(rows: &[Row]) -> Result<Ratio> {
-    let ratios: Vec<Vec<f64>> = rows.iter().map(Row::ratios).collect();
+fn all(ratios: impl Iterator<Item = Vec<f64>>) -> Result<Ratio> {
+    let ratios: Vec<Vec<f64>> = ratios.collect();
     let rounds = ratios.iter().map(Vec::len).min().unwrap_or(0);
     let round = |round: usize| {
         let of_all: Vec<f64> = ratios.iter().map(|ratios| ratios[round]).collect();
@@ -160,14 +202,19 @@ fn all(rows: &[Row]) -> Result<Ratio> {
 }
 
 impl Bench {
-    /// Native and by `gerbil-run`, whichever is first.
-    fn pair(&self, program: &Program, native_first: bool) -> Result<(Once, Once)> {
-        if native_first {
-            let native = self.once(Side::Native, program)?;
-            return Ok((native, self.once(Side::Gerbil, program)?));
+    /// One of each of [`ROUND`], beginning with `first` of them.
+    fn round(&self, program: &Program, first: usize) -> Result<Round> {
+        let mut runs = [Once::default(); ROUND.len()];
+        for step in 0..ROUND.len() {
+            let place = (first + step) % ROUND.len();
+            runs[place] = self.once(ROUND[place], program)?;
         }
-        let ours = self.once(Side::Gerbil, program)?;
-        Ok((self.once(Side::Native, program)?, ours))
+        let [native, ours, control] = runs;
+        Ok(Round {
+            native,
+            ours,
+            control,
+        })
     }
 
     fn once(&self, side: Side, program: &Program) -> Result<Once> {
@@ -227,12 +274,7 @@ mod tests {
 
     #[test]
     fn a_round_of_all_programs_is_one_value() {
-        let once = |mpi| Once { whole: mpi, mpi };
-        let row = |ratios: [f64; 2]| Row {
-            pairs: ratios.map(|ratio| (once(5.0), once(5.0 * ratio))).to_vec(),
-            ..Row::default()
-        };
-        let all = all(&[row([1.25, 1.0]), row([0.8, 1.0])]).unwrap();
+        let all = all([vec![1.25, 1.0], vec![0.8, 1.0]].into_iter()).unwrap();
         // What one program lost in a round the other has gained.
         assert!((all.mean - 1.0).abs() < 1e-9 && (all.high - 1.0).abs() < 1e-9);
     }
