@@ -1,0 +1,127 @@
+//! Starts the tasks that serve ranks which have been forked.
+
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+
+use job::wire::Stream;
+use job::wire::launchers_client::LaunchersClient;
+use tokio::net::unix::pipe;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tonic::transport::Channel;
+
+use super::fork::{Forked, Outer};
+use super::{Rank, Ranks};
+use crate::input;
+use crate::lane::Lanes;
+use crate::output::{self, Pump, Way};
+use crate::pmi_socket::{self, Heard};
+use crate::terminal;
+
+/// What serves ranks.
+pub(crate) struct Attendants<'a> {
+    /// They carry what the ranks print and read.
+    pub(crate) carriers: &'a Handle,
+    pub(crate) client: &'a LaunchersClient<Channel>,
+    pub(crate) lanes: &'a Lanes,
+    /// Where lines of PMI go. They are read on the caller's own thread.
+    pub(crate) heard: &'a mpsc::Sender<(u32, Heard)>,
+    pub(crate) tasks: &'a mut JoinSet<()>,
+}
+
+impl Forked {
+    /// Starts the tasks that serve them.
+    ///
+    /// # Errors
+    ///
+    /// When the descriptors cannot be watched.
+    pub(crate) fn attend(self, by: Attendants<'_>) -> std::io::Result<Ranks> {
+        let Attendants {
+            carriers,
+            client,
+            lanes,
+            heard,
+            tasks,
+        } = by;
+        let (chunks, queued) = mpsc::channel(output::QUEUE);
+        tasks.spawn_on(output::carry(client.clone(), queued), carriers);
+        let mut ranks = BTreeMap::new();
+        let mut terminal = None;
+        for ends in self.ends {
+            let rank = ends.rank;
+            let gone = CancellationToken::new();
+            // The pipes are watched where they are read.
+            let there = carriers.enter();
+            let (input, outputs, live) = match ends.outer {
+                Outer::Pipes {
+                    stdin,
+                    stdout,
+                    stderr,
+                } => {
+                    let outputs = vec![
+                        (Stream::Stdout, OwnedFd::from(stdout), Vec::new()),
+                        (Stream::Stderr, OwnedFd::from(stderr), ends.before),
+                    ];
+                    let stdin = stdin.map(|stdin| pipe::Sender::from_owned_fd(stdin.into()));
+                    (stdin.transpose()?, outputs, false)
+                }
+                Outer::Terminal(own) => {
+                    let input = pipe::Sender::from_owned_fd_unchecked(own.try_clone()?)?;
+                    let output = (Stream::Stdout, own.try_clone()?, ends.before);
+                    terminal = Some(own);
+                    (Some(input), vec![output], true)
+                }
+            };
+            for (stream, pipe, before) in outputs {
+                let pump = Pump {
+                    rank,
+                    stream,
+                    pipe: match live {
+                        true => pipe::Receiver::from_owned_fd_unchecked(pipe)?,
+                        false => pipe::Receiver::from_owned_fd(pipe)?,
+                    },
+                    live,
+                    chunks: chunks.clone(),
+                    ended: gone.clone(),
+                    origin: Some(self.origin.clone()),
+                    before,
+                    run: self.run,
+                    lanes: lanes.clone(),
+                    way: Way::common(),
+                };
+                tasks.spawn_on(pump.run(), carriers);
+            }
+            if let Some(pipe) = input {
+                let end = if live { terminal::END_OF_INPUT } else { &[] };
+                tasks.spawn_on(input::feed(client.clone(), pipe, end), carriers);
+            }
+            drop(there);
+            ends.pmi.set_nonblocking(true)?;
+            let (from, to) = tokio::net::UnixStream::from_std(ends.pmi)?.into_split();
+            let (replies, queued) = mpsc::channel(pmi_socket::QUEUE);
+            tasks.spawn(pmi_socket::listen(rank, from, heard.clone()));
+            tasks.spawn(pmi_socket::answer(to, queued));
+            ranks.insert(
+                rank,
+                Rank {
+                    replies,
+                    gone,
+                    pmi_closed: false,
+                    ended: None,
+                    stopped: false,
+                    reported: false,
+                    aborted: false,
+                    waits: ends.waits,
+                },
+            );
+        }
+        Ok(Ranks {
+            kills: self.kills,
+            first: self.first,
+            ranks,
+            terminal,
+        })
+    }
+}
