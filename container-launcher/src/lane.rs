@@ -1,5 +1,7 @@
 //! Lanes to the client, as [`job::lane`] describes them: this side dials.
 
+mod silence;
+
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +23,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName}
 use tokio_rustls::rustls::version::TLS13;
 use tokio_rustls::rustls::{self, ClientConfig, RootCertStore, SupportedCipherSuite};
 
+use self::silence::Silence;
 use crate::seat::Place;
 
 /// Lanes of one launcher at once: two streams with much to say fill the network of most nodes.
@@ -69,6 +72,7 @@ impl Lanes {
         let (number, stream) = opened.map_err(|_late| io::Error::from(ErrorKind::TimedOut))??;
         Ok(Box::new(Lane {
             number,
+            silence: Silence::of(stream.get_ref().0)?,
             stream,
             _place: place,
         }))
@@ -98,6 +102,8 @@ fn number() -> io::Result<u64> {
 /// A connection to the client that is heard.
 pub(crate) struct Lane {
     number: u64,
+    /// However long the client takes, it is there.
+    silence: Silence,
     stream: TlsStream<TcpStream>,
     _place: OwnedSemaphorePermit,
 }
@@ -107,15 +113,23 @@ impl Lane {
         self.number
     }
 
+    /// Ends it at once, where it is of no use any more.
+    pub(crate) fn abandon(self: Box<Self>) {
+        self.silence.abandon();
+    }
+
     /// Waits until the connection takes all of `piece`.
     pub(crate) async fn write(&mut self, piece: &[u8]) -> io::Result<()> {
-        write(&mut self.stream, piece).await
+        self.silence.bounds(write(&mut self.stream, piece)).await
     }
 
     /// Waits until the client has written all that came.
     pub(crate) async fn end(&mut self) -> io::Result<()> {
-        write(&mut self.stream, &[]).await?;
-        expect(&mut self.stream, TAKEN).await
+        let taken = async {
+            write(&mut self.stream, &[]).await?;
+            expect(&mut self.stream, TAKEN).await
+        };
+        self.silence.bounds(taken).await
     }
 }
 

@@ -14,6 +14,9 @@
 //! 4. An empty piece ends the lane: when the stream has ended or has little to say. The client answers
 //!    [`TAKEN`] when all of it has been written, and what the stream says from then on comes through
 //!    the AM, first of all a chunk that may be empty.
+//! 5. An end that hears nothing of the other for 25 s gives the lane up, which a client whose reader stands
+//!    still is no reason for. What had not been taken is lost then; the launcher says so through the AM, by
+//!    a chunk that is marked.
 //!
 //! The launcher's call that carries output to the AM is open all the while, and the AM knows by the two
 //! chunks that a lane is under way: it waits for it as it waits for output that comes by itself.
@@ -56,6 +59,16 @@ pub fn set_up(connection: &impl AsFd) -> io::Result<()> {
     let connection = SockRef::from(connection);
     connection.set_tcp_nodelay(true)?;
     connection.set_tcp_keepalive(&keepalive)
+}
+
+/// Has what was not yet taken forgotten when the connection is closed: it would come behind what goes by
+/// another way from then on.
+///
+/// # Errors
+///
+/// Those of the kernel.
+pub fn abandon(connection: &impl AsFd) -> io::Result<()> {
+    SockRef::from(connection).set_linger(Some(Duration::ZERO))
 }
 
 /// What stands before a piece of `length` bytes.

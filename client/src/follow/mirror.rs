@@ -96,7 +96,8 @@ impl Follower<'_> {
                     Err(status) => break Some(status.message().to_owned()),
                 },
                 Some(Ok(end)) = output_task.join_next() => {
-                    if !matches!(end, OutputEnd::Complete | OutputEnd::Broken) && signalled.is_none() {
+                    let is_refused = matches!(end, OutputEnd::NoReader | OutputEnd::Unwritable(_));
+                    if is_refused && signalled.is_none() {
                         // The job ends as a local program would whose output is refused.
                         signalled = Some(SIGPIPE);
                         kill_order(&orders, wire::kill::Reason::NoReader).await;
@@ -146,15 +147,16 @@ impl Follower<'_> {
             output_end = output_end.or_else(|| last.ok().flatten().and_then(Result::ok));
         }
         self.progress.clear();
-        let unwritable = match output_end {
+        let spoilt = match output_end {
             Some(OutputEnd::Unwritable(error)) => {
                 say(format!("cannot write the program's output: {error}"));
-                true
+                Some(Exit::Staging)
             }
-            Some(OutputEnd::Complete | OutputEnd::NoReader) => false,
+            Some(OutputEnd::Complete | OutputEnd::NoReader) => None,
+            Some(OutputEnd::Incomplete) => Some(Exit::Lost),
             Some(OutputEnd::Broken) | None => {
                 say("the connection broke while output was on its way: some of it is missing");
-                false
+                Some(Exit::Lost)
             }
         };
         match (verdict, broken) {
@@ -193,8 +195,11 @@ impl Follower<'_> {
                         self.id
                     ));
                 }
-                if unwritable {
-                    ended.code = Exit::Staging.code();
+                match spoilt {
+                    // What is missing is no success, and no reason to hide what the program says.
+                    Some(Exit::Lost) if ended.code != Exit::Success.code() => {}
+                    Some(exit) => ended.code = exit.code(),
+                    None => {}
                 }
                 Ok(Followed::Ended(ended))
             }

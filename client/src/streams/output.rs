@@ -35,6 +35,8 @@ pub(crate) enum OutputEnd {
     Unwritable(io::Error),
     /// The connection broke: bytes may be missing.
     Broken,
+    /// A lane broke, and that has been said: bytes of one stream may be missing.
+    Incomplete,
 }
 
 /// What the ranks print, from the ApplicationMaster.
@@ -124,24 +126,34 @@ pub(crate) async fn output(
     match written {
         Ok(Err(error)) if error.kind() == ErrorKind::BrokenPipe => OutputEnd::NoReader,
         Ok(Err(error)) => OutputEnd::Unwritable(error),
-        Ok(Ok(())) if !broken => OutputEnd::Complete,
-        Ok(Ok(())) | Err(_) => OutputEnd::Broken,
+        Ok(Ok(_)) if broken => OutputEnd::Broken,
+        Ok(Ok(true)) => OutputEnd::Complete,
+        Ok(Ok(false)) => OutputEnd::Incomplete,
+        Err(_) => OutputEnd::Broken,
     }
 }
 
-/// The writing thread: until neither the ApplicationMaster nor a lane brings anything more.
+/// The writing thread: until neither the ApplicationMaster nor a lane brings anything more. Whether no lane
+/// broke in the last run of the program.
 fn write(
     mut items: mpsc::Receiver<Item>,
     (lanes, queue): &(Lanes, mpsc::WeakSender<Item>),
     layout: Layout,
     runtime: Handle,
-) -> io::Result<()> {
+) -> io::Result<bool> {
+    let (mut run, mut is_whole) = (0, true);
     // By its descriptor: lanes write too, each in its thread, and none of it is to be copied once more.
     let stdout = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     let mut outlet = Outlet::new(layout, stdout, io::stderr());
     outlet.keep(runtime)?;
     let outlet = Arc::new(Mutex::new(outlet));
     while let Some(item) = items.blocking_recv() {
+        if let Item::Chunk(chunk) = &item
+            && chunk.run > run
+        {
+            // It says everything once more.
+            (run, is_whole) = (chunk.run, true);
+        }
         match item {
             Item::Chunk(chunk) if chunk.lane != 0 => {
                 widen();
@@ -149,10 +161,13 @@ fn write(
                     lanes.begin(chunk.lane, take(Arc::clone(&outlet), chunk, queue));
                 }
             }
-            Item::Chunk(chunk) if chunk.lost => say(format!(
-                "a connection to rank {} broke while output was on its way: some of it is missing",
-                chunk.rank
-            )),
+            Item::Chunk(chunk) if chunk.lost => {
+                is_whole = false;
+                say(format!(
+                    "a connection to rank {} broke while output was on its way: some of it is missing",
+                    chunk.rank
+                ));
+            }
             Item::Chunk(chunk) => lock(&outlet).take(chunk)?,
             Item::Unwritable(error) => return Err(error),
         }
@@ -161,10 +176,11 @@ fn write(
         Some(outlet) => outlet
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner)
-            .finish(),
+            .finish()?,
         // A lane gives it back before its sender goes.
-        None => Err(io::Error::other("a lane holds the output")),
+        None => return Err(io::Error::other("a lane holds the output")),
     }
+    Ok(is_whole)
 }
 
 /// Where our output is a pipe: fewer turns between this process and whoever reads it. Without it they are

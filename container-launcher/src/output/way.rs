@@ -110,17 +110,23 @@ impl Pump {
                 let mark = self.chunk(Bytes::new());
                 self.pass(mark).await;
             }
-            Err(error) => self.lost(&error).await,
+            Err(error) => {
+                lane.abandon();
+                self.lost(&error).await;
+            }
         }
     }
 
     /// The lane broke: nobody knows how much of what went by it has come.
     pub(super) async fn lost(&mut self, error: &io::Error) {
         say(&format!("a connection to the client broke: {error}"));
-        self.way = Way::Common {
+        let next = Way::Common {
             bytes: 0,
             since: Instant::now() + LANE_PAUSE,
         };
+        if let Way::Lane(lane) = std::mem::replace(&mut self.way, next) {
+            lane.abandon();
+        }
         let mark = OutputChunk {
             lost: true,
             ..self.chunk(Bytes::new())
