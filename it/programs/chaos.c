@@ -1,7 +1,8 @@
-/* chaos GATE [write]: each rank leaves a process behind that has a session of its own, no parent and
+/* chaos GATE [write | print]: each rank leaves a process behind that has a session of its own, no parent and
  * no open file, and would live for an hour. Rank 0 writes "ready" when all are up, and tells the others
  * again and again whether the file GATE is there; then all end well. With "write", the last rank writes
- * into its working directory meanwhile, and ends with 28 when it cannot. */
+ * into its working directory meanwhile, and ends with 28 when it cannot. With "print", rank 0 prints some
+ * megabytes a second. */
 #include <errno.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -36,10 +37,17 @@ static void agree(int *over)
     }
 }
 
+static void print(const char *block, size_t length)
+{
+    for (int times = 0; times < 12; times++)
+        fwrite(block, 1, length, stdout);
+    fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
     static char block[64 * 1024];
-    int rank, size, over = 0;
+    int rank, size, prints, over = 0;
     FILE *file = NULL;
 
     MPI_Init(&argc, &argv);
@@ -48,6 +56,9 @@ int main(int argc, char **argv)
     leave_a_process_behind();
     if (argc > 2 && strcmp(argv[2], "write") == 0 && rank == size - 1)
         file = fopen("data", "w");
+    prints = argc > 2 && strcmp(argv[2], "print") == 0 && rank == 0;
+    for (size_t place = 0; prints && place < sizeof block; place++)
+        block[place] = place % 64 == 63 ? '\n' : '.';
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
         puts("ready");
@@ -61,6 +72,8 @@ int main(int argc, char **argv)
             perror("chaos: data");
             _exit(why);
         }
+        if (prints)
+            print(block, sizeof block);
         if (rank == 0)
             over = access(argv[1], F_OK) == 0;
         agree(&over);

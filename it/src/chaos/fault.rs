@@ -46,6 +46,8 @@ pub enum Fault {
     KillResourceManagerAtEnd,
     /// The network between client and AM, for a time or for ever.
     ClientFromMaster(Option<Duration>),
+    /// The network between client and launcher, on a connection that one rank's output has for itself.
+    ClientFromLane(Option<Duration>),
     /// The network between the AM and a launcher.
     MasterFromLauncher(Option<Duration>),
     /// The network between the AM and the ResourceManager.
@@ -118,6 +120,7 @@ impl Fault {
             // To start takes it some seconds.
             Self::RestartResourceManager => Some(Duration::ZERO),
             Self::ClientFromMaster(lasts)
+            | Self::ClientFromLane(lasts)
             | Self::MasterFromLauncher(lasts)
             | Self::MasterFromResourceManager(lasts) => lasts,
             _ => None,
@@ -144,6 +147,7 @@ impl Fault {
                 | Self::KillRank
                 | Self::StopMaster
                 | Self::ClientFromMaster(_)
+                | Self::ClientFromLane(_)
                 | Self::MasterFromLauncher(_)
         )
     }
@@ -165,6 +169,7 @@ impl Fault {
     pub fn needs(self) -> Needs {
         match self {
             Self::ClientFromMaster(_)
+            | Self::ClientFromLane(_)
             | Self::MasterFromLauncher(_)
             | Self::MasterFromResourceManager(_) => Needs::PacketFilter,
             Self::DiskFull | Self::DiskFullMeanwhile => Needs::Mount,
@@ -177,6 +182,7 @@ impl Fault {
     pub fn program_arguments(self) -> &'static [&'static str] {
         match self {
             Self::DiskFullMeanwhile => &["write"],
+            Self::ClientFromLane(_) => &["print"],
             _ => &[],
         }
     }
@@ -277,6 +283,11 @@ impl Fault {
                 let client = i32::try_from(scene.running.id())?;
                 cut_from(scene, harms, client, master)
             }
+            Self::ClientFromLane(_) => {
+                let master = scene.master_address()?;
+                let lanes = scene.lanes(master.port())?;
+                cut(scene, harms, lanes)
+            }
             Self::MasterFromLauncher(_) => {
                 let master = scene.master_address()?;
                 let launcher = scene.launcher()?.pid;
@@ -323,6 +334,10 @@ fn cut_from(
         .filter(|found| found.remote.port() == master.port())
         .collect();
     ensure!(!all.is_empty(), "{pid} has no connection to {master}");
+    cut(scene, harms, all)
+}
+
+fn cut(scene: &Scene<'_>, harms: &mut Vec<Harm>, all: Vec<Connection>) -> Result<()> {
     let mut cut = Cut::new()?;
     for found in all {
         cut.connection(scene.cluster().folder(), found)?;

@@ -55,6 +55,9 @@ pub enum Verdict {
     /// The program is started again, a line of `gerbil-run`'s own with all these words says so and why,
     /// and it ends well when it is let go; `HOST` stands for the node that was struck.
     Again(&'static [&'static str]),
+    /// The job goes on, and ends well for YARN when it is let go; `gerbil-run` says with all these words that
+    /// something is missing, and ends with code 70.
+    Incomplete(&'static [&'static str]),
     /// One of these exit codes, and a line of `gerbil-run`'s own with all these words, `HOST` as above.
     Failure(&'static [i32], &'static [&'static str]),
     /// `gerbil-run` itself is gone: YARN's record must not say that the job succeeded.
@@ -65,7 +68,7 @@ impl Verdict {
     /// Whether the job is there after the fault, and has to be let go.
     #[must_use]
     pub fn goes_on(self) -> bool {
-        matches!(self, Self::Success | Self::Again(_))
+        matches!(self, Self::Success | Self::Again(_) | Self::Incomplete(_))
     }
 
     /// In a word or two, for tables.
@@ -74,6 +77,7 @@ impl Verdict {
         match self {
             Self::Success => "goes on",
             Self::Again(_) => "starts again",
+            Self::Incomplete(_) => "goes on, and says what is missing",
             Self::Failure(..) => "ends, and says why",
             Self::Recorded => "ends",
         }
@@ -127,17 +131,17 @@ const fn with(options: &'static [&'static str], case: Case) -> Case {
     Case { options, ..case }
 }
 
-/// All of them. What passes by itself: a lost link is noticed after 15 s, a lost NodeManager after 10 to
+/// All of them. What passes by itself: a lost link is noticed after 15 s, a lost lane after 25 to 30 s, a lost NodeManager after 10 to
 /// 20 s, a silent ResourceManager after 20 s, an AM that is silent to the ResourceManager after 40 to 60 s.
 /// The times here are several times those of an idle machine.
-pub const CASES: [Case; 23] = {
+pub const CASES: [Case; 25] = {
     use Fault::{
-        ClientFromMaster, DiskFull, DiskFullMeanwhile, KillClient, KillClientAndMaster,
-        KillLauncher, KillMaster, KillNodeManager, KillNodeManagerOfMaster, KillRank,
-        KillResourceManager, KillResourceManagerAtEnd, MasterFromLauncher,
+        ClientFromLane, ClientFromMaster, DiskFull, DiskFullMeanwhile, KillClient,
+        KillClientAndMaster, KillLauncher, KillMaster, KillNodeManager, KillNodeManagerOfMaster,
+        KillRank, KillResourceManager, KillResourceManagerAtEnd, MasterFromLauncher,
         MasterFromResourceManager, RestartResourceManager, StopMaster,
     };
-    use Verdict::{Again, Failure, Recorded, Success};
+    use Verdict::{Again, Failure, Incomplete, Recorded, Success};
     const LOST: &[i32] = &[70];
     const ELSEWHERE: &[&str] = &["-r", "loc"];
     const ONCE: &[&str] = &["--no-restart"];
@@ -175,6 +179,18 @@ pub const CASES: [Case; 23] = {
             ClientFromMaster(None),
             Failure(LOST, &["lost the ApplicationMaster"]),
             120,
+        ),
+        case(
+            "lane cut off for 5 s",
+            ClientFromLane(Some(SHORT)),
+            Success,
+            60,
+        ),
+        case(
+            "lane cut off for ever",
+            ClientFromLane(None),
+            Incomplete(&["rank 0", "some of it is missing"]),
+            60,
         ),
         case(
             "launcher cut off for 5 s",

@@ -10,6 +10,7 @@ use anyhow::{Context as _, Result, bail};
 
 use super::Case;
 use super::dice::Dice;
+use super::network::{Connection, connections};
 use super::traces;
 use crate::Cluster;
 use crate::bed::{Given, text_of};
@@ -224,6 +225,24 @@ impl<'a> Scene<'a> {
     pub fn launcher(&mut self) -> Result<Found> {
         let all = self.launchers()?;
         self.pick(all)
+    }
+
+    /// The connections of launchers that do not lead to the AM, which listens at this port: those to the
+    /// client.
+    ///
+    /// # Errors
+    ///
+    /// There is none in time.
+    pub fn lanes(&mut self, master: u16) -> Result<Vec<Connection>> {
+        self.report()?;
+        self.await_part("a lane", |scene| {
+            let mut lanes = Vec::new();
+            for launcher in scene.with_role(LAUNCHER)? {
+                lanes.extend(connections(launcher.pid)?);
+            }
+            lanes.retain(|found| found.remote.port() != master);
+            Ok((!lanes.is_empty()).then_some(lanes))
+        })
     }
 
     /// One of the ranks that are there.

@@ -20,6 +20,8 @@ const AFTERWARDS: Duration = Duration::from_secs(3);
 const APART: Duration = Duration::from_millis(700);
 /// From the fault until the program has started again.
 const AGAIN: Duration = Duration::from_secs(180);
+/// The exit code where the program did well and something was lost on the way.
+const LOST: i32 = 70;
 /// What a fault has broken is whole again, YARN has recorded the job's end, and counts no container.
 const RECORDED: Duration = Duration::from_secs(90);
 
@@ -208,6 +210,18 @@ fn until_it_is_over(
                 scene.let_go()?;
             }
         }
+        Verdict::Incomplete(words) => {
+            wait::until("the loss to be told", AGAIN, || {
+                let said = scene.running.stderr_so_far();
+                Ok(words.iter().all(|word| said.contains(word)).then_some(()))
+            })
+            .with_context(|| scene.running.stderr_so_far())?;
+            told = Some(since.elapsed());
+            undo(given, harms)?;
+            wait::pause(AFTERWARDS);
+            since = Instant::now();
+            scene.let_go()?;
+        }
         Verdict::Failure(..) | Verdict::Recorded => {}
     }
     let id = scene.known_id()?;
@@ -306,6 +320,8 @@ fn judge(case: &Case, given: &Given, over: &Over) -> Result<()> {
             }
         }
         Verdict::Again(words) => sentence(0, words),
+        Verdict::Incomplete(_) if !succeeded => Err(anyhow!("YARN has recorded a failure")),
+        Verdict::Incomplete(words) => sentence(LOST, words),
         Verdict::Recorded | Verdict::Failure(..) if succeeded => {
             Err(anyhow!("YARN has recorded a success"))
         }
