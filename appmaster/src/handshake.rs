@@ -12,19 +12,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
 use job::Gulp;
+use job::tls::{self, TlsError};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio_rustls::rustls::server::WebPkiClientVerifier;
-use tokio_rustls::rustls::version::TLS13;
-use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 
@@ -62,31 +56,16 @@ impl Default for Bounds {
     }
 }
 
-/// TLS with the keys of one job, in which both sides show a certificate.
-pub(crate) fn acceptor(keys: &Keys) -> Result<TlsAcceptor> {
-    let provider = Arc::new(ring::default_provider());
-    let mut roots = RootCertStore::empty();
-    roots
-        .add(certificate(&keys.authority)?)
-        .context("the certificate of the job's authority makes no sense")?;
-    let verifier =
-        WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
-            .build()
-            .context("cannot check certificates by the job's authority")?;
-    let key = PrivateKeyDer::from_pem_slice(&keys.key).context("cannot read the job's key")?;
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_protocol_versions(&[&TLS13])?
-        .with_client_cert_verifier(verifier)
-        .with_single_cert(vec![certificate(&keys.certificate)?], key)
-        .context("cannot use the job's certificate")?;
-    // Nobody resumes: a launcher has one connection in its life.
-    config.send_tls13_tickets = 0;
+/// TLS with the keys of one job, for gRPC.
+pub(crate) fn acceptor(keys: &Keys) -> Result<TlsAcceptor, TlsError> {
+    let keys = tls::Keys {
+        authority: &keys.authority,
+        certificate: &keys.certificate,
+        key: &keys.key,
+    };
+    let mut config = keys.server()?;
     config.alpn_protocols = vec![b"h2".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
-}
-
-fn certificate(pem: &[u8]) -> Result<CertificateDer<'static>> {
-    CertificateDer::from_pem_slice(pem).context("cannot read a certificate of the job")
 }
 
 /// Lets in who shows a certificate of this job, until `leaving`.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use bytes::Buf;
 use job::lane::{self, TAKEN, WELCOME, header};
 use job::secrets::CLIENT_NAME;
+use job::tls::{self, TlsError};
 use job::wire::Door;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -16,12 +17,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
-use tokio_rustls::rustls::CipherSuite::TLS13_AES_128_GCM_SHA256;
 use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::pem::PemObject as _;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use tokio_rustls::rustls::version::TLS13;
-use tokio_rustls::rustls::{self, ClientConfig, RootCertStore, SupportedCipherSuite};
+use tokio_rustls::rustls::pki_types::ServerName;
 
 use self::silence::Silence;
 use crate::seat::Place;
@@ -48,7 +45,7 @@ impl Lanes {
     /// # Errors
     ///
     /// Keys that make no sense.
-    pub(crate) fn new(place: &Place) -> Result<(Self, DoorSender), rustls::Error> {
+    pub(crate) fn new(place: &Place) -> Result<(Self, DoorSender), TlsError> {
         let (sender, door) = watch::channel(None);
         let lanes = Self {
             door,
@@ -151,19 +148,11 @@ async fn expect(stream: &mut TlsStream<TcpStream>, answer: u8) -> io::Result<()>
     }
 }
 
-fn connector(place: &Place) -> Result<TlsConnector, rustls::Error> {
-    let senseless = |_error| rustls::Error::General("the job's keys cannot be read".into());
-    let certificate = |pem| CertificateDer::from_pem_slice(pem).map_err(senseless);
-    let mut roots = RootCertStore::empty();
-    roots.add(certificate(&place.authority)?)?;
-    let key = PrivateKeyDer::from_pem_slice(&place.key).map_err(senseless)?;
-    let mut provider = ring::default_provider();
-    // The first that both know is taken: the fastest where processors have AES.
-    let is_first = |suite: &SupportedCipherSuite| suite.suite() == TLS13_AES_128_GCM_SHA256;
-    provider.cipher_suites.sort_by_key(|suite| !is_first(suite));
-    let config = ClientConfig::builder_with_provider(Arc::new(provider))
-        .with_protocol_versions(&[&TLS13])?
-        .with_root_certificates(roots)
-        .with_client_auth_cert(vec![certificate(&place.certificate)?], key)?;
-    Ok(TlsConnector::from(Arc::new(config)))
+fn connector(place: &Place) -> Result<TlsConnector, TlsError> {
+    let keys = tls::Keys {
+        authority: &place.authority,
+        certificate: &place.certificate,
+        key: &place.key,
+    };
+    Ok(TlsConnector::from(Arc::new(keys.client()?)))
 }

@@ -53,7 +53,7 @@ pub(crate) enum LifeError {
     #[error("cannot watch signals: {source}")]
     Signals { source: std::io::Error },
     #[error("cannot use this launcher's keys: {source}")]
-    Keys { source: tokio_rustls::rustls::Error },
+    Keys { source: job::tls::TlsError },
     #[error("the ApplicationMaster at {address} refuses this launcher: {cause}")]
     Refused { address: String, cause: String },
     #[error("the ApplicationMaster at {address} is lost ({cause}); its ranks here are killed")]

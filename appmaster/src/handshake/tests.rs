@@ -2,7 +2,6 @@ use std::net::Ipv4Addr;
 
 use tokio::io::AsyncReadExt as _;
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::ClientConfig;
 
 use super::*;
 use crate::test_keys::JobKeys;
@@ -31,19 +30,13 @@ async fn port(
 }
 
 fn connector(keys: &JobKeys) -> TlsConnector {
-    let mut roots = RootCertStore::empty();
-    roots
-        .add(certificate(&keys.appmaster.authority).unwrap())
-        .unwrap();
-    let (own, key) = &keys.launcher;
-    let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_protocol_versions(&[&TLS13])
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_client_auth_cert(vec![certificate(own.as_bytes()).unwrap()], key)
-        .unwrap();
-    TlsConnector::from(Arc::new(config))
+    let (certificate, key) = &keys.launcher;
+    let own = tls::Keys {
+        authority: &keys.appmaster.authority,
+        certificate: certificate.as_bytes(),
+        key: key.as_bytes(),
+    };
+    TlsConnector::from(Arc::new(own.client().unwrap()))
 }
 
 async fn come_in(address: SocketAddr, keys: &JobKeys) {

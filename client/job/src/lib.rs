@@ -23,6 +23,7 @@ pub mod link;
 pub mod report;
 pub mod role;
 pub mod secrets;
+pub mod tls;
 pub mod wire;
 
 pub use data::{Checkpoints, StageOut};

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use job::tls::{self, TlsError};
 use job::wire;
 use rustls::ServerConfig;
 use tokio::net::TcpListener;
 use tokio::time::sleep;
 
-use super::{Lanes, lane, tls};
+use super::{Lanes, lane};
 use crate::keys::Keys;
 
 /// After the kernel had no descriptor or memory for one more connection.
@@ -31,11 +32,17 @@ impl Door {
     /// # Errors
     ///
     /// Keys that make no sense.
-    pub(crate) fn new(address: IpAddr, keys: &Keys) -> anyhow::Result<Self> {
+    pub(crate) fn new(address: IpAddr, keys: &Keys) -> Result<Self, TlsError> {
+        let own = tls::Keys {
+            authority: keys.authority.as_bytes(),
+            certificate: keys.client.certificate.as_bytes(),
+            key: keys.client.key.as_bytes(),
+        };
+        let launcher = tls::certificate(keys.launcher.certificate.as_bytes())?;
         Ok(Self {
             address,
-            tls: tls::config(keys)?,
-            launcher: tls::launcher(keys)?,
+            tls: Arc::new(own.server()?),
+            launcher: launcher.as_ref().into(),
         })
     }
 

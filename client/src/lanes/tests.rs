@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use job::lane::{TAKEN, WELCOME, header};
 use job::secrets::CLIENT_NAME;
-use rustls::crypto::ring;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use job::tls;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConnection, StreamOwned};
 use tokio::task::{JoinSet, spawn_blocking};
 
 use super::{Door, Lanes, MOST};
@@ -18,16 +17,12 @@ type Launcher = StreamOwned<ClientConnection, TcpStream>;
 
 /// Whoever shows the certificate `of`.
 fn dial(keys: &Keys, of: &Identity, address: &str) -> Launcher {
-    let certificate = |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes()).unwrap();
-    let mut roots = RootCertStore::empty();
-    roots.add(certificate(&keys.authority)).unwrap();
-    let key = PrivateKeyDer::from_pem_slice(of.key.as_bytes()).unwrap();
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_client_auth_cert(vec![certificate(&of.certificate)], key)
-        .unwrap();
+    let keys = tls::Keys {
+        authority: keys.authority.as_bytes(),
+        certificate: of.certificate.as_bytes(),
+        key: of.key.as_bytes(),
+    };
+    let config = keys.client().unwrap();
     let name = ServerName::try_from(CLIENT_NAME).unwrap();
     let connection = ClientConnection::new(Arc::new(config), name).unwrap();
     let stream = TcpStream::connect(address).unwrap();

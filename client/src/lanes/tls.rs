@@ -5,16 +5,9 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result};
-use rustls::crypto::ring;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::{UnbufferedServerConnection, WebPkiClientVerifier};
+use rustls::ServerConfig;
+use rustls::server::UnbufferedServerConnection;
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
-use rustls::version::TLS13;
-use rustls::{RootCertStore, ServerConfig};
-
-use crate::keys::Keys;
 
 /// Read at once, bytes.
 const READ: usize = 256 * 1024;
@@ -24,33 +17,6 @@ const HELD: usize = READ + 32 * 1024;
 const WRITTEN: usize = 16 * 1024;
 /// What a launcher may say before it is answered, bytes: its number.
 const EARLY: usize = 64;
-
-/// What every lane is served with.
-pub(super) fn config(keys: &Keys) -> Result<Arc<ServerConfig>> {
-    let provider = Arc::new(ring::default_provider());
-    let mut roots = RootCertStore::empty();
-    roots.add(certificate(&keys.authority)?)?;
-    let verifier =
-        WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
-            .build()?;
-    let key = PrivateKeyDer::from_pem_slice(keys.client.key.as_bytes()).context("our own key")?;
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_protocol_versions(&[&TLS13])?
-        .with_client_cert_verifier(verifier)
-        .with_single_cert(vec![certificate(&keys.client.certificate)?], key)?;
-    // Nobody resumes.
-    config.send_tls13_tickets = 0;
-    Ok(Arc::new(config))
-}
-
-/// The certificate that launchers show.
-pub(super) fn launcher(keys: &Keys) -> Result<Arc<[u8]>> {
-    Ok(certificate(&keys.launcher.certificate)?.as_ref().into())
-}
-
-fn certificate(pem: &str) -> Result<CertificateDer<'static>> {
-    CertificateDer::from_pem_slice(pem.as_bytes()).context("cannot read a certificate of the job")
-}
 
 /// One connection, the server's side.
 pub(super) struct Tls {

@@ -3,16 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use job::lane::{Pieces, TAKEN, WELCOME};
-use job::wire;
+use job::{tls, wire};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::pem::PemObject as _;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio_rustls::rustls::server::WebPkiClientVerifier;
-use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 
 use super::Appmaster;
 
@@ -30,21 +25,12 @@ impl Door {
     /// Each lane is cut when it has brought `most` bytes.
     pub async fn open(am: &Appmaster, most: usize) -> Self {
         let keys = &am.keys;
-        let certificate = |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes()).unwrap();
-        let provider = Arc::new(ring::default_provider());
-        let mut roots = RootCertStore::empty();
-        roots.add(certificate(&keys.authority)).unwrap();
-        let verifier =
-            WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
-                .build()
-                .unwrap();
-        let key = PrivateKeyDer::from_pem_slice(keys.client.1.as_bytes()).unwrap();
-        let config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_client_cert_verifier(verifier)
-            .with_single_cert(vec![certificate(&keys.client.0)], key)
-            .unwrap();
+        let own = tls::Keys {
+            authority: keys.authority.as_bytes(),
+            certificate: keys.client.0.as_bytes(),
+            key: keys.client.1.as_bytes(),
+        };
+        let config = own.server().unwrap();
         let tls = TlsAcceptor::from(Arc::new(config));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
