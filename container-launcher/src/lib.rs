@@ -12,6 +12,9 @@
 //! have ended, files are found and moved where the AM orders it (`errand`, `files`), and the ranks are
 //! asked for checkpoints (`checkpoint`).
 //!
+//! The main thread does all this but for two things: the nursery's forks, and what is carried, which is the
+//! link to the AM, output and input, on threads of their own. So a line of PMI is answered where it is read.
+//!
 //! Invariants:
 //! - No rank outlives its launcher. Ranks are killed by the kernel when the forking thread ends;
 //!   what they have started themselves is found by descent, because the launcher is a subreaper,

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use job::Seat;
 use job::exit::Exit;
+use job::tls::TlsError;
 use job::wire::launcher_event::Event;
 use job::wire::launcher_order::Order;
 use job::wire::launchers_client::LaunchersClient;
@@ -52,8 +53,8 @@ pub(crate) enum LifeError {
     Dial(#[from] DialError),
     #[error("cannot watch signals: {source}")]
     Signals { source: std::io::Error },
-    #[error("cannot use this launcher's keys: {source}")]
-    Keys { source: job::tls::TlsError },
+    #[error(transparent)]
+    Keys(#[from] TlsError),
     #[error("the ApplicationMaster at {address} refuses this launcher: {cause}")]
     Refused { address: String, cause: String },
     #[error("the ApplicationMaster at {address} is lost ({cause}); its ranks here are killed")]
@@ -122,7 +123,7 @@ pub(crate) async fn live(
         events,
         mut orders,
     } = joined;
-    let (lanes, door) = Lanes::new(&place).map_err(|source| LifeError::Keys { source })?;
+    let (lanes, door) = Lanes::new(&place)?;
     let (heard_by, heard) = mpsc::channel(HEARD);
     let mut life = Life {
         seat: place.seat.clone(),

@@ -26,6 +26,13 @@ pub struct Keys<'a> {
     pub key: &'a [u8],
 }
 
+impl fmt::Debug for Keys<'_> {
+    /// Without the key.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keys").finish_non_exhaustive()
+    }
+}
+
 /// Keys that make no sense.
 #[derive(Debug, Error)]
 pub enum TlsError {
@@ -51,13 +58,6 @@ pub enum TlsError {
         #[from]
         source: VerifierBuilderError,
     },
-}
-
-impl fmt::Debug for Keys<'_> {
-    /// Without the key.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Keys").finish_non_exhaustive()
-    }
 }
 
 impl Keys<'_> {
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_key_is_named() {
+    fn what_is_no_certificate_is_named() {
         let keys = Keys {
             authority: b"none",
             certificate: b"none",
