@@ -17,8 +17,8 @@ pub enum Exit {
     Impossible,
     /// ResourceManager, NameNode or ApplicationMaster cannot be reached (`EX_UNAVAILABLE`).
     Unavailable,
-    /// The job was lost through no fault of the program: the AM, a node or a container is gone
-    /// (`EX_SOFTWARE`).
+    /// The job was lost through no fault of the program: the AM, a node or a container is gone; or some of
+    /// what a program printed that did well (`EX_SOFTWARE`).
     Lost,
     /// Files could not be staged (`EX_IOERR`).
     Staging,
