@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use crate::console::write_to_log;
 use crate::follow::{ATTACH_DEADLINE, Appmaster, Client};
-use crate::news::{News, Orders};
+use crate::news::Orders;
 use crate::nodes;
 use crate::requests::Asking;
 use crate::resource_manager::Order;
@@ -85,7 +85,7 @@ impl Appmaster {
     /// Reads the nodes in a task of its own: the loop goes on hearing.
     fn take_snapshot(&self) {
         let (cluster, candidates) = (Arc::clone(&self.cluster), Arc::clone(&self.candidates));
-        let (limits, news) = (self.limits, self.news.clone());
+        let (limits, rm) = (self.limits, self.rm.clone());
         self.tasks.spawn(async move {
             let reading = timeout(SNAPSHOT_DEADLINE, cluster.nodes(&[NodeState::Running]));
             let event = match reading.await {
@@ -93,7 +93,8 @@ impl Appmaster {
                 Ok(Err(error)) => Event::SnapshotFailed(error.to_string()),
                 Err(_late) => Event::SnapshotFailed("no answer in time".into()),
             };
-            let _heard = news.send(News::Machine(event)).await.is_ok();
+            // Without that task the job is over.
+            let _told = rm.send(Order::Seen(event)).await.is_ok();
         });
     }
 

@@ -44,6 +44,9 @@ pub(crate) enum Order {
     Release(Vec<proto_hadoop::ContainerId>),
     /// Look more often from now on.
     Hurry,
+    /// Tell what a read of the nodes has brought, after what the next call brings: containers that have
+    /// been granted and not told count as used there, and would be taken for somebody else's.
+    Seen(Event),
     /// Unregister, and say so.
     Finish {
         status: FinalApplicationStatus,
@@ -79,6 +82,8 @@ pub(crate) struct ResourceManager {
     headroom: Option<Resource>,
     /// Containers that the scheduler has said it wants back.
     wanted_back: BTreeSet<proto_hadoop::ContainerId>,
+    /// Reads of the nodes that wait for the next call's answer.
+    seen: Vec<Event>,
     counts: Finished,
     /// The client keeps a call whose answer was lost, and repeats it before the next one.
     in_doubt: bool,
@@ -117,6 +122,7 @@ impl ResourceManager {
             asked: None,
             headroom: None,
             wanted_back: BTreeSet::new(),
+            seen: Vec::new(),
             counts: Finished::default(),
             in_doubt: false,
             refusals: 0,
@@ -133,7 +139,18 @@ impl ResourceManager {
         let mut heard = Instant::now();
         let mut ordered = Instant::now();
         loop {
-            match self.allocate(heard + self.patience).await {
+            // Not those that are ordered while the call is under way.
+            let seen = std::mem::take(&mut self.seen);
+            let answer = self.allocate(heard + self.patience).await;
+            for event in seen {
+                let event = match (&answer, event) {
+                    (Ok(()), event) | (_, event @ Event::SnapshotFailed(_)) => event,
+                    (Err(Some(error)), _) => Event::SnapshotFailed(error.to_string()),
+                    (Err(None), _) => Event::SnapshotFailed("no answer in time".into()),
+                };
+                self.tell(News::Machine(event)).await;
+            }
+            match answer {
                 Ok(()) => {
                     heard = Instant::now();
                     self.refusals = 0;
@@ -211,6 +228,7 @@ impl ResourceManager {
                 }
                 Order::Release(containers) => self.releases.extend(containers),
                 Order::Hurry => self.hurry = true,
+                Order::Seen(event) => self.seen.push(event),
                 last @ Order::Finish { .. } if something => {
                     self.backlog.push_front(last);
                     break;

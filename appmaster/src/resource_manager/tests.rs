@@ -219,6 +219,53 @@ async fn the_containers_of_one_answer_are_one_piece_of_news_and_go_back_in_one_c
     assert_eq!(heard[0].releases.len(), 2000);
 }
 
+fn read_of_the_nodes() -> Order {
+    Order::Seen(Event::Snapshot(policy::ClusterView {
+        nodes: Vec::new(),
+        maximum: policy::Resources::new(4096, 4),
+        step: policy::MiB(1024),
+        counted: policy::Counted::Memory,
+    }))
+}
+
+#[tokio::test]
+async fn a_read_of_the_nodes_is_told_after_the_grants_that_it_may_have_counted() {
+    // The first call is under way before anything is ordered.
+    let granted = AllocateResponse {
+        allocated: vec![container(1)],
+        ..AllocateResponse::default()
+    };
+    let answers = Answers::from([Ok(AllocateResponse::default()), Ok(granted)]);
+    let mut stage = Stage::new(answers, 64).await;
+    stage.order(read_of_the_nodes()).await;
+    let mut granted = false;
+    loop {
+        match stage.hear().await {
+            News::Granted(_) => granted = true,
+            News::Machine(event) => {
+                assert!(granted && matches!(event, Event::Snapshot(_)), "{event:?}");
+                break;
+            }
+            _ => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_read_of_the_nodes_is_of_no_use_where_the_next_call_fails() {
+    let answers = Answers::from([Ok(AllocateResponse::default()), Err(refusal())]);
+    let mut stage = Stage::new(answers, 64).await;
+    stage.order(read_of_the_nodes()).await;
+    loop {
+        if let News::Machine(event) = stage.hear().await {
+            let words = format!("{event:?}");
+            assert!(matches!(event, Event::SnapshotFailed(_)), "{words}");
+            assert!(words.contains("no access to label gpu"), "{words}");
+            break;
+        }
+    }
+}
+
 fn refusal() -> Refusal {
     Refusal::yarn(
         "InvalidLabelResourceRequestException",
