@@ -19,6 +19,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use it::cluster::Size;
+use it::results::Ratio;
 use it::{Cluster, Mpich, Run, gerbil, wait};
 use job::report::Report;
 
@@ -141,17 +142,28 @@ fn run() -> Result<()> {
     writeln!(
         stdout,
         "\n{ranks} ranks on {NODES} nodes on one machine of {cores} cores, {rounds} rounds; seconds to the last \
-         rank past MPI_Init, and each round's ratio to the mpiexec.hydra with as many copies; median (min-max)"
+         rank past MPI_Init, and each round's ratio to the mpiexec.hydra with as many copies, median (min-max); \
+         and that ratio's geometric mean with its 95 % bound"
     )?;
     for (place, peer) in PEERS.iter().enumerate() {
         let hydra = peer.hydra();
         let seconds = spread(all.iter().map(|times| times[place]).collect());
-        let ratio = spread(
-            all.iter()
-                .map(|times| times[place] / times[hydra])
-                .collect(),
-        );
-        writeln!(stdout, "{:44} {seconds:>20} {ratio:>20}", peer.name())?;
+        let ratios: Vec<f64> = all
+            .iter()
+            .map(|times| times[place] / times[hydra])
+            .collect();
+        let mean = if place == hydra || rounds == 1 {
+            String::new()
+        } else {
+            let Ratio { mean, low, high } = Ratio::of(&ratios)?;
+            format!("{mean:.3} ({low:.3}-{high:.3})")
+        };
+        let ratio = spread(ratios);
+        writeln!(
+            stdout,
+            "{:44} {seconds:>20} {ratio:>20} {mean:>20}",
+            peer.name()
+        )?;
     }
     Ok(())
 }
