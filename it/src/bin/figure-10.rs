@@ -52,7 +52,8 @@ struct Row {
     mode: &'static str,
     /// Processes on each node used, by group.
     placed: [Vec<u32>; 3],
-    degraded: usize,
+    /// A sentence for each node that is degraded.
+    degraded: Vec<String>,
     /// Seconds since the command began.
     granted: f64,
     finished: f64,
@@ -95,9 +96,10 @@ fn run() -> Result<()> {
         let row = bed.measure(mode, lengths)?;
         writeln!(
             std::io::stdout(),
-            "{mode}: all containers after {:.1} s, over after {:.1} s",
+            "{mode}: all containers after {:.1} s, over after {:.1} s; degraded: {:?}",
             row.granted,
-            row.finished
+            row.finished,
+            row.degraded
         )?;
         rows.push(row);
     }
@@ -196,7 +198,7 @@ impl<'a> Bed<'a> {
         Ok(Row {
             mode,
             placed: self.placed(&job)?,
-            degraded: job.degraded.len(),
+            degraded: job.degraded,
             granted: since(job.phases.granted_us),
             finished: since(job.phases.finished_us),
             ends: (since(on_a.phases.ended_us), since(on_b.phases.ended_us)),
@@ -255,7 +257,7 @@ fn figure(rows: &[Row], lengths: Lengths, setting: Setting) -> Figure {
             group(0),
             group(1),
             group(2),
-            row.degraded.to_string(),
+            row.degraded.len().to_string(),
             format!("{:.1}", row.granted),
             format!("{:.1}", row.finished),
             format!("{:.1}", row.ends.0),
