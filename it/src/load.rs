@@ -80,6 +80,35 @@ impl Usage {
     }
 }
 
+/// Several processes at one moment.
+#[derive(Debug, Clone)]
+pub struct All(Vec<Usage>);
+
+impl All {
+    /// Of the processes with these ids.
+    ///
+    /// # Errors
+    ///
+    /// One is not there.
+    pub fn of(processes: &[u32]) -> Result<Self> {
+        let usages = processes.iter().map(|process| Usage::of(*process));
+        usages.collect::<Result<_>>().map(Self)
+    }
+
+    /// Resident size of all, 10^6 bytes.
+    #[must_use]
+    pub fn resident_mb(&self) -> f64 {
+        self.0.iter().map(Usage::resident_mb).sum()
+    }
+
+    /// Share of one core that all used since `earlier`, when they were the same, in percent.
+    #[must_use]
+    pub fn percent_since(&self, earlier: &Self) -> f64 {
+        let pairs = self.0.iter().zip(&earlier.0);
+        pairs.map(|(now, earlier)| now.percent_since(earlier)).sum()
+    }
+}
+
 /// KiB as 10^6 bytes.
 #[must_use]
 pub fn megabytes(kib: u64) -> f64 {

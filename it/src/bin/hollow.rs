@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use it::hollow::{Fleet, Phases, Plan};
+use it::hollow::{Fleet, Phases, Plan, annex};
 use it::{Daemon, Version, load};
 
 const USAGE: &str =
@@ -34,8 +34,11 @@ fn main() -> ExitCode {
 
 fn run() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
-    if arguments.next().as_deref() != Some("up") {
-        bail!("{USAGE}");
+    match arguments.next().as_deref() {
+        Some("up") => {}
+        // By the other one, for nodes that it cannot hold.
+        Some(annex::COMMAND) => return annex::live(),
+        _ => bail!("{USAGE}"),
     }
     let mut plan = Plan::default();
     while let Some(argument) = arguments.next() {
@@ -74,7 +77,7 @@ fn run() -> Result<()> {
         stdout,
         "# Hadoop {}, {} hollow nodes, registered within {:.1} s, heartbeat {} ms, {:?}, heap {} MiB",
         cluster.version()?,
-        fleet.nodes().len(),
+        plan.nodes,
         fleet.registering().as_secs_f64(),
         plan.heartbeat.as_millis(),
         plan.phases,
@@ -88,7 +91,13 @@ fn run() -> Result<()> {
     stdout.flush()?;
     let manager = cluster.daemon_process(Daemon::ResourceManager);
     let manager = manager.context("no ResourceManager")?;
-    let mut before = (load::Usage::of(manager)?, load::Usage::of_self()?);
+    let usages = || -> Result<_> {
+        Ok((
+            load::Usage::of(manager)?,
+            load::All::of(&fleet.processes())?,
+        ))
+    };
+    let mut before = usages()?;
     loop {
         let ended = runtime.block_on(async {
             tokio::select! {
@@ -100,8 +109,8 @@ fn run() -> Result<()> {
         if ended {
             return Ok(());
         }
-        let now = (load::Usage::of(manager)?, load::Usage::of_self()?);
-        let launchers = fleet.launchers();
+        let now = usages()?;
+        let account = fleet.account()?;
         writeln!(
             stdout,
             "# ResourceManager: {:.0} MB, {:.0} % of a core; the nodes: {:.0} MB, {:.0} %; launchers: {} \
@@ -110,10 +119,10 @@ fn run() -> Result<()> {
             now.0.percent_since(&before.0),
             now.1.resident_mb(),
             now.1.percent_since(&before.1),
-            launchers.joined(),
-            launchers.left(),
-            launchers
-                .trouble()
+            account.joined,
+            account.left,
+            account
+                .trouble
                 .map_or_else(String::new, |words| format!("; {words}")),
         )?;
         stdout.flush()?;

@@ -1,42 +1,28 @@
 //! A ResourceManager, and the hollow nodes below it.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
-use mini::node_manager::{self, Hollow, NodeManager, Rhythm};
-use proto_hadoop::yarn::Resource;
+use mini::node_manager::NodeManager;
+use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
-use tokio::time::Instant;
 
-use super::launcher::{InPlace, Launchers};
+use super::annex::Annex;
+use super::launcher::Launchers;
+use super::lot::{Lot, Phases};
 use crate::loopback::HOLLOW_MAX;
 use crate::settings::File;
 use crate::{Cluster, Version, wait};
 
-/// A node holds a port and a connection; the rest is for launchers' links and the process itself.
-const FILES_PER_NODE: u64 = 2;
-const FILES_BESIDE: u64 = 1000;
-/// Nodes that register at the same time.
-const AT_ONCE: usize = 64;
+/// A node holds a port and a connection, and its launcher a link.
+const FILES_PER_NODE: usize = 3;
+/// For the process itself, and calls that come and go.
+const FILES_BESIDE: usize = 1000;
 /// For the ResourceManager's web page, which comes last.
 const READY: Duration = Duration::from_secs(120);
 /// How long tasks may take to be dropped.
 const LEAVE: Duration = Duration::from_secs(5);
-/// Of the golden ratio: however many nodes are taken from the front, their heartbeats lie spread.
-const GOLDEN: f64 = 0.618_033_988_749_894_9;
-
-/// How the nodes' heartbeats lie to each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phases {
-    /// Evenly over the interval, those of any first few nodes as well.
-    Spread,
-    /// All at the same moment.
-    Together,
-}
-
 /// What a fleet shall be.
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -79,10 +65,43 @@ impl Default for Plan {
 pub struct Fleet {
     nodes: Vec<NodeManager>,
     launchers: Arc<Launchers>,
+    /// With the nodes that this process could not hold.
+    annexes: Mutex<Vec<Annex>>,
     registering: Duration,
     /// None only while it is dropped.
     runtime: Option<Runtime>,
     cluster: Cluster,
+}
+
+/// What has become of nodes and the launchers on them.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Account {
+    /// Heartbeats that the ResourceManager has answered.
+    pub heartbeats: u64,
+    /// Launchers that have said hello.
+    pub joined: u64,
+    /// Launchers that have left in order.
+    pub left: u64,
+    /// What the last launcher that failed complained of.
+    pub trouble: Option<String>,
+}
+
+impl Account {
+    pub(super) fn of(nodes: &[NodeManager], launchers: &Launchers) -> Self {
+        Self {
+            heartbeats: nodes.iter().map(NodeManager::heartbeats).sum(),
+            joined: launchers.joined(),
+            left: launchers.left(),
+            trouble: launchers.trouble(),
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.heartbeats += other.heartbeats;
+        self.joined += other.joined;
+        self.left += other.left;
+        self.trouble = self.trouble.take().or(other.trouble);
+    }
 }
 
 impl Fleet {
@@ -91,12 +110,12 @@ impl Fleet {
     ///
     /// # Errors
     ///
-    /// There are too many for the limit of open files, or one is refused or not taken in in time.
+    /// There are too many addresses wanted, or one is refused or not taken in in time.
     pub fn start(plan: &Plan) -> Result<Self> {
         if plan.nodes > HOLLOW_MAX {
             bail!("{} hollow nodes: at most {HOLLOW_MAX}", plan.nodes);
         }
-        allow_files(plan.nodes as u64 * FILES_PER_NODE + FILES_BESIDE)?;
+        let here = allow_files(plan.nodes)?;
         let cluster = Cluster::builder()
             .version(plan.version)
             .nodes(0)
@@ -116,17 +135,20 @@ impl Fleet {
         wait::until("an answer of the ResourceManager", READY, || {
             Ok(cluster.version().ok())
         })?;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build()?;
+        let runtime = run_nodes()?;
         let launchers = Arc::new(Launchers::new(plan.links));
         let began = Instant::now();
-        let nodes = runtime.block_on(register(plan, &cluster, &launchers))?;
+        let mut lots = lots(plan, &cluster, here).into_iter();
+        let own = lots.next().context("no nodes")?;
+        let annexes = lots.map(|lot| Annex::start(&lot));
+        let mut annexes = annexes.collect::<Result<Vec<_>>>()?;
+        let nodes = runtime.block_on(own.register(&launchers))?;
+        annexes.iter_mut().try_for_each(Annex::registered)?;
         let registering = began.elapsed();
         Ok(Self {
             nodes,
             launchers,
+            annexes: Mutex::new(annexes),
             registering,
             runtime: Some(runtime),
             cluster,
@@ -139,13 +161,13 @@ impl Fleet {
         &self.cluster
     }
 
-    /// The nodes.
+    /// The nodes of this process: the first ones, mostly all.
     #[must_use]
     pub fn nodes(&self) -> &[NodeManager] {
         &self.nodes
     }
 
-    /// What the launchers on them did.
+    /// What the launchers on these did.
     #[must_use]
     pub fn launchers(&self) -> &Launchers {
         &self.launchers
@@ -155,6 +177,28 @@ impl Fleet {
     #[must_use]
     pub fn registering(&self) -> Duration {
         self.registering
+    }
+
+    /// Of all nodes.
+    ///
+    /// # Errors
+    ///
+    /// A process with some of them has ended.
+    pub fn account(&self) -> Result<Account> {
+        let mut account = Account::of(&self.nodes, &self.launchers);
+        let mut annexes = self.annexes.lock().unwrap_or_else(PoisonError::into_inner);
+        for annex in annexes.iter_mut() {
+            account.add(annex.account()?);
+        }
+        Ok(account)
+    }
+
+    /// The processes that hold the nodes, this one first.
+    #[must_use]
+    pub fn processes(&self) -> Vec<u32> {
+        let annexes = self.annexes.lock().unwrap_or_else(PoisonError::into_inner);
+        let annexes = annexes.iter().map(Annex::id);
+        std::iter::once(std::process::id()).chain(annexes).collect()
     }
 
     /// Runs something beside the nodes, on their threads.
@@ -173,57 +217,45 @@ impl Drop for Fleet {
     }
 }
 
-/// Raises this process's limit of open files as far as it may.
-fn allow_files(wanted: u64) -> Result<()> {
-    use nix::sys::resource::{Resource, getrlimit, setrlimit};
-
-    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
-    if hard < wanted {
-        bail!("{wanted} open files are needed, and the limit is {hard}: see ulimit -Hn");
-    }
-    setrlimit(Resource::RLIMIT_NOFILE, soft.max(hard), hard)?;
-    Ok(())
+/// The first nodes for this process, the others for annexes, at most `each` for one.
+fn lots(plan: &Plan, cluster: &Cluster, each: usize) -> Vec<Lot> {
+    let firsts = (0..plan.nodes).step_by(each.max(1));
+    firsts
+        .map(|first| Lot {
+            first,
+            hosts: (first..plan.nodes.min(first + each))
+                .map(|index| cluster.hollow_host(index).to_string())
+                .collect(),
+            memory_mib: plan.memory_mib,
+            vcores: plan.vcores,
+            phases: plan.phases,
+            links: plan.links,
+            tracker: cluster.tracker_address(),
+            // Where the guard looks for processes that were left.
+            folder: cluster.folder().join("nodes"),
+            user: cluster.user().to_owned(),
+        })
+        .collect()
 }
 
-async fn register(
-    plan: &Plan,
-    cluster: &Cluster,
-    launchers: &Arc<Launchers>,
-) -> Result<Vec<NodeManager>> {
-    let since = Instant::now();
-    let room = Arc::new(Semaphore::new(AT_ONCE));
-    let mut starting = JoinSet::new();
-    for index in 0..plan.nodes {
-        let options = node_manager::Options {
-            host: cluster.hollow_host(index).to_string(),
-            resource: Resource::new(plan.memory_mib, plan.vcores),
-            trackers: vec![cluster.tracker_address()],
-            // Where the guard looks for processes that were left.
-            folder: cluster
-                .folder()
-                .join("nodes")
-                .join(format!("hollow{}", index + 1)),
-            user: cluster.user().to_owned(),
-        };
-        let share = match plan.phases {
-            Phases::Spread => (index as f64 * GOLDEN).fract(),
-            Phases::Together => 0.0,
-        };
-        let hollow = Hollow {
-            stand_in: Some(Arc::new(InPlace(Arc::clone(launchers)))),
-            rhythm: Rhythm::Fixed { since, share },
-        };
-        let room = Arc::clone(&room);
-        starting.spawn(async move {
-            let _turn = room.acquire_owned().await;
-            (index, NodeManager::start_hollow(options, hollow).await)
-        });
+/// Where the nodes of a process live.
+pub(super) fn run_nodes() -> Result<Runtime> {
+    Ok(tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?)
+}
+
+/// Raises this process's limit of open files as far as it may; how many of `nodes` it can then hold.
+pub(super) fn allow_files(nodes: usize) -> Result<usize> {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+    let (_, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    setrlimit(Resource::RLIMIT_NOFILE, most, most)?;
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    let held = most.saturating_sub(FILES_BESIDE) / FILES_PER_NODE;
+    if held == 0 {
+        bail!("a limit of {most} open files is too low for hollow nodes: see ulimit -Hn");
     }
-    let mut started = Vec::new();
-    while let Some(ended) = starting.join_next().await {
-        let (index, node) = ended?;
-        started.push((index, node?));
-    }
-    started.sort_by_key(|(index, _)| *index);
-    Ok(started.into_iter().map(|(_, node)| node).collect())
+    Ok(held.min(nodes))
 }

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use job::report::Report;
 use tempfile::TempDir;
 
-use super::{Fleet, launcher};
+use super::{Account, Fleet, launcher};
 use crate::bed;
 use crate::command::{Run, Running};
 use crate::load::Usage;
@@ -110,9 +110,13 @@ impl Started {
     /// It failed.
     pub fn finish(self, fleet: &Fleet) -> Result<Report> {
         let finished = self.running.finish()?.success("gerbil-run");
-        let finished = finished.with_context(|| match fleet.launchers().trouble() {
-            Some(words) => format!("a hollow launcher: {words}"),
-            None => "no hollow launcher complained".to_owned(),
+        let finished = finished.with_context(|| match fleet.account() {
+            Ok(Account {
+                trouble: Some(words),
+                ..
+            }) => format!("a hollow launcher: {words}"),
+            Ok(_) => "no hollow launcher complained".to_owned(),
+            Err(error) => format!("hollow launchers: {error:#}"),
         });
         finished?;
         let text = std::fs::read_to_string(&self.report)?;

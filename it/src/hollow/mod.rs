@@ -1,4 +1,4 @@
-//! Hollow nodes: NodeManagers without containers, by the hundred and thousand in this process, under
+//! Hollow nodes: NodeManagers without containers, by the hundred and thousand in one process, under
 //! the real ResourceManager of a real cluster.
 //!
 //! Each has an address, a name, a port and a connection of its own, registers, heartbeats and takes
@@ -8,12 +8,16 @@
 //! to the ApplicationMaster over the job's own TLS and runs its ranks as nothing ([`launcher`]).
 //! Anything else is taken for a process that sleeps until it is stopped.
 //!
-//! Caveats: all share one process and so its limit of open files, of which a node holds two and a
-//! launcher's link one. Nothing is measured of memory or time that real processes would take.
+//! Caveats: a node holds two open files and a launcher's link one, so that nodes beyond this process's
+//! limit are put into others ([`annex`]). Nothing is measured of memory or time that real processes would
+//! take.
 
+pub mod annex;
 mod fleet;
 pub mod job;
 pub mod launcher;
+mod lot;
 pub mod one_by_one;
 
-pub use fleet::{Fleet, Phases, Plan};
+pub use fleet::{Account, Fleet, Plan};
+pub use lot::Phases;

@@ -18,7 +18,7 @@ const USAGE: &str =
   figure-14   8 to 143 processes on 18 nodes of 8, against a container for each process
   allocation  8 to 10,000 processes on 100 nodes, against the same
   links       memory and processor of the ApplicationMaster with 100 to 2000 launchers
-  nodes       500 to 5000 nodes: what the ResourceManager and one job on all of them cost
+  nodes       500 nodes and more, until this machine does not carry them: what they and one job on all cost
 Each prints a table and writes JSON and SVG to FOLDER (it/results).";
 
 /// One job.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use proto_hadoop::server::{ContainerIdentifier, MasterKey};
@@ -70,6 +71,8 @@ pub(super) struct Desk {
     pub(super) news: Notify,
     /// How many have not ended.
     alive: watch::Sender<usize>,
+    /// Heartbeats that the ResourceManager has answered.
+    pub(super) beats: AtomicU64,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -111,6 +114,7 @@ impl Desk {
             closing: CancellationToken::new(),
             news: Notify::new(),
             alive: watch::Sender::new(0),
+            beats: AtomicU64::new(0),
         };
         Ok((desk, queue))
     }

@@ -1,6 +1,7 @@
 //! Tells the ResourceManager how containers are, and does what it orders.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use proto_hadoop::ResourceTrackerClient;
@@ -39,6 +40,7 @@ pub(super) async fn beat(desk: Arc<Desk>, tracker: Arc<ResourceTrackerClient>) {
                 continue;
             }
         };
+        desk.beats.fetch_add(1, Ordering::Relaxed);
         match answer.action {
             NodeAction::Normal => {}
             NodeAction::Resync => {

@@ -12,6 +12,7 @@ mod stand_in;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use proto_hadoop::server::{Door, Faults, Protocol, Server};
@@ -133,6 +134,12 @@ impl NodeManager {
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.desk.options.folder
+    }
+
+    /// How many of its heartbeats the ResourceManager has answered.
+    #[must_use]
+    pub fn heartbeats(&self) -> u64 {
+        self.desk.beats.load(Ordering::Relaxed)
     }
 
     /// Misbehaviour towards ApplicationMasters, to be ordered by tests.
