@@ -93,12 +93,26 @@ impl Attempts {
         }
         self.over = Some(lost);
         self.present = None;
-        let name = match number(next) {
+        let name = self.name(next);
+        Lost::Replaced { lost, name }
+    }
+
+    /// The one before `attempt`, when it was lost without having been followed, and the name of this one.
+    pub(crate) fn unseen(&self, attempt: Option<AppAttemptId>) -> Option<(AppAttemptId, String)> {
+        let attempt = attempt.filter(|attempt| attempt.attempt > 1)?;
+        let before = AppAttemptId {
+            attempt: attempt.attempt - 1,
+            ..attempt
+        };
+        (Some(before) != self.over).then(|| (before, self.name(attempt)))
+    }
+
+    fn name(&self, attempt: AppAttemptId) -> String {
+        match number(attempt) {
             // YARN does not count those that it ended itself.
             number if number > self.most => format!("attempt {number}"),
             number => format!("attempt {number} of {}", self.most),
-        };
-        Lost::Replaced { lost, name }
+        }
     }
 
     /// How a job ends whose only attempt was replaced all the same.
@@ -131,4 +145,38 @@ pub(crate) async fn replaced(rm: &ApplicationClient, lost: AppAttemptId, name: &
 /// From 1.
 fn number(attempt: AppAttemptId) -> u32 {
     u32::try_from(attempt.attempt).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attempt(number: i32) -> AppAttemptId {
+        AppAttemptId {
+            application: ApplicationId {
+                cluster_timestamp: 1,
+                id: 1,
+            },
+            attempt: number,
+        }
+    }
+
+    #[test]
+    fn an_attempt_that_was_lost_before_it_was_seen_is_told_once() {
+        let mut attempts = Attempts {
+            most: 2,
+            missed_after: Duration::ZERO,
+            present: None,
+            over: None,
+        };
+        assert_eq!(attempts.unseen(None), None);
+        assert_eq!(attempts.unseen(Some(attempt(1))), None);
+        let told = Some((attempt(1), "attempt 2 of 2".to_owned()));
+        assert_eq!(attempts.unseen(Some(attempt(2))), told);
+        // As when the first has been followed, and its end was told.
+        attempts.over = Some(attempt(1));
+        assert_eq!(attempts.unseen(Some(attempt(2))), None);
+        let told = Some((attempt(2), "attempt 3".to_owned()));
+        assert_eq!(attempts.unseen(Some(attempt(3))), told);
+    }
 }

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep};
 use attach::{Beside, attach};
 pub(crate) use judge::{Ended, chain, judge};
 
-use crate::attempts::Attempts;
+use crate::attempts::{self, Attempts};
 use crate::explained::Sink;
 use crate::failure::{Failure, say};
 use crate::interrupt::Signals;
@@ -106,6 +106,9 @@ impl Follower<'_> {
                     pause(&self.progress).await;
                 }
                 Seen::Running(address, attempt) => {
+                    if let Some((lost, name)) = self.attempts.unseen(attempt) {
+                        say(attempts::replaced(self.rm, lost, &name).await);
+                    }
                     self.attempts.follow(attempt);
                     return Ok(Found::Address(address));
                 }
