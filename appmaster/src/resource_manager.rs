@@ -202,10 +202,13 @@ impl ResourceManager {
                     () = sleep(pause) => continue,
                 },
             };
-            ordered = Instant::now();
             let Some(order) = order else {
                 return;
             };
+            // Who only looks while it waits asks for nothing more.
+            if !matches!(order, Order::Seen(_)) {
+                ordered = Instant::now();
+            }
             if self.obey(order).await.is_break() {
                 return;
             }
