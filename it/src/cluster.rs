@@ -4,6 +4,7 @@ mod builder;
 mod control;
 mod leftovers;
 mod logs;
+mod room;
 mod stock;
 
 pub use builder::{Builder, Size};

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::Cluster;
+use super::{Cluster, room};
 use crate::daemon::Daemon;
 use crate::hadoop::{Distribution, Version};
 use crate::java::{self, Java};
@@ -177,6 +177,7 @@ impl Builder {
             .prefix("gerbil-it-")
             .tempdir()
             .context("making the cluster's folder")?;
+        room::check(folder.path())?;
         // Containers of other users, and clients run as them, pass through it.
         open_to_all(folder.path())?;
         let user = nix::unistd::User::from_uid(nix::unistd::geteuid())
