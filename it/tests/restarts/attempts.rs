@@ -1,9 +1,10 @@
 //! ApplicationMasters that are killed.
 
 use anyhow::{Result, ensure};
-use it::bed::{Case, Given, text_of};
-use it::expect;
+use it::bed::{Case, DEADLINE, Given, text_of};
 use it::victims::kill_master;
+use it::{expect, wait};
+use nix::sys::signal::Signal;
 
 use crate::program::{Job, said};
 
@@ -11,6 +12,10 @@ pub const CASES: &[(&str, Case)] = &[
     (
         "attempts: a killed AM is replaced and the program runs again",
         replaced,
+    ),
+    (
+        "attempts: one that is lost before it was seen is told",
+        unseen,
     ),
     ("attempts: --no-restart", no_restart),
     ("attempts: the last one that is killed ends the job", last),
@@ -30,6 +35,27 @@ fn replaced(given: &Given) -> Result<()> {
     let finished = job.let_go(2)?;
     said(&finished, &["attempt 2 of 2: ", "attempt 1 was lost"])?;
     ensure!(attempts(given)? == 2);
+    given.is_clean()
+}
+
+/// The client is stopped between its submit and the first attempt's death, so that it finds the second.
+fn unseen(given: &Given) -> Result<()> {
+    let job = Job::start(given, "unseen", 2, &[])?;
+    wait::until("the job at the ResourceManager", DEADLINE, || {
+        let all = given.applications()?;
+        Ok(all.iter().any(|found| found.name == "unseen").then_some(()))
+    })?;
+    job.running.signal(Signal::SIGSTOP)?;
+    wait::until("the ApplicationMaster", DEADLINE, || {
+        Ok(kill_master(given).ok())
+    })?;
+    wait::until("the next attempt", DEADLINE, || {
+        Ok((attempts(given)? == 2).then_some(()))
+    })?;
+    job.running.signal(Signal::SIGCONT)?;
+    job.wait_for_runs(1)?;
+    let finished = job.let_go(1)?;
+    said(&finished, &["attempt 2 of 2: ", "attempt 1 was lost"])?;
     given.is_clean()
 }
 
