@@ -245,6 +245,12 @@ impl Builder {
         } else {
             set(File::Core, "fs.defaultFS", "file:///".into());
         }
+        // By default one folder of the machine, which two ResourceManagers that start together break.
+        set(
+            File::Yarn,
+            "yarn.node-attribute.fs-store.root-dir",
+            format!("file://{}", folder.join("node-attributes").display()),
+        );
         set(
             File::Yarn,
             "yarn.resourcemanager.hostname",
