@@ -167,12 +167,6 @@ impl Fleet {
         &self.nodes
     }
 
-    /// What the launchers on these did.
-    #[must_use]
-    pub fn launchers(&self) -> &Launchers {
-        &self.launchers
-    }
-
     /// From the first registration to the last.
     #[must_use]
     pub fn registering(&self) -> Duration {

@@ -90,14 +90,14 @@ fn run(
 ) -> Result<(Count, job::report::Report, f64)> {
     // Long enough for all to join on a busy machine; the ranks begin when all have.
     let lasts = (SETTLE + COUNT).as_secs() + 5;
-    let joined = fleet.launchers().joined();
+    let joined = fleet.account()?.joined;
     let options = ["-n", &links.to_string()];
     let line = [program, &lasts.to_string()];
     let started = desk.start(fleet, &options, &line, DEADLINE)?;
     wait::until("all launchers to join", DEADLINE, || {
-        Ok((fleet.launchers().joined() >= joined + u64::from(links)).then_some(()))
+        Ok((fleet.account()?.joined >= joined + u64::from(links)).then_some(()))
     })
-    .with_context(|| format!("{:?}", fleet.launchers().trouble()))?;
+    .with_context(|| format!("{:?}", fleet.account()))?;
     wait::pause(SETTLE);
     let manager = manager(fleet)?;
     let before = (appmaster(fleet)?, Usage::of(manager)?);
