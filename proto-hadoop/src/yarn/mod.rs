@@ -34,7 +34,7 @@ pub use launch::{
 };
 pub use nm_tokens::NmTokens;
 pub use node::{NodeReport, NodeState, newest};
-pub use resource::{Resource, ResourceType};
+pub use resource::{GPU, Resource, ResourceType};
 pub use resource_tracker::{
     HeartbeatAnswer, NodeAction, NodeHeartbeat, NodeRegistered, NodeRegistration,
     ResourceTrackerClient,

@@ -9,6 +9,9 @@ use crate::wire::{FromWire, Incomplete, yarn};
 const MEMORY: &str = "memory-mb";
 const VCORES: &str = "vcores";
 
+/// The resource type of graphics processors.
+pub const GPU: &str = "yarn.io/gpu";
+
 /// What a container has, an application asks for, or a node offers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Resource {
@@ -32,6 +35,23 @@ impl Resource {
             vcores,
             others: BTreeMap::new(),
         }
+    }
+
+    /// Graphics processors; as many as there can be stand for more.
+    #[must_use]
+    pub fn gpus(&self) -> u32 {
+        let gpus = self.others.get(GPU).copied().unwrap_or(0);
+        u32::try_from(gpus).unwrap_or(u32::MAX)
+    }
+
+    /// The same with so many graphics processors.
+    #[must_use]
+    pub fn with_gpus(mut self, gpus: u32) -> Self {
+        match gpus {
+            0 => self.others.remove(GPU),
+            some => self.others.insert(GPU.to_owned(), some.into()),
+        };
+        self
     }
 
     pub(crate) fn optional(wire: Option<yarn::ResourceProto>) -> Self {
