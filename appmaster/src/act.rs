@@ -155,6 +155,7 @@ impl Appmaster {
             meeting_port,
             binding: Some(description.binding.into()),
             gpus_per_process: description.gpus_per_process,
+            gpus_are_counted: description.gpus_are_counted,
             universe_size: self.universe_size(&seats),
             terminal: description.terminal.as_ref().map(Into::into),
             host: String::new(),

@@ -10,12 +10,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use job::explain::{Amount, Holder};
+use policy::Resources;
 use proto_hadoop::ApplicationClient;
 use proto_hadoop::yarn::{
     ApplicationFilter, ApplicationReport, ContainerReport, ContainerState, YarnApplicationState,
 };
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::nodes;
 
 /// Applications listed, the RM's choice when there are more.
 const LISTED: u32 = 1000;
@@ -123,10 +126,9 @@ impl Holdings {
             };
             let (count, holds) = by_node.entry(node.to_string()).or_default();
             *count += 1;
-            holds.memory_mib = holds
-                .memory_mib
-                .saturating_add(container.resource.memory_mib);
-            holds.vcores = holds.vcores.saturating_add(container.resource.vcores);
+            *holds = Resources::from(*holds)
+                .plus(nodes::amount(&container.resource))
+                .into();
         }
         for (node, (containers, holds)) in by_node {
             self.by_node.entry(node).or_default().push(Holder {

@@ -92,13 +92,8 @@ pub(crate) fn missing(
     let nodes = wanted.iter().take(MOST_NODES).map(|wanted| {
         let node = by_id.get(&wanted.node).copied();
         let holders = holdings.on(&wanted.node.0);
-        let seen = holders.iter().fold(Resources::default(), |sum, holder| {
-            let holds = Resources::from(holder.holds);
-            Resources::new(
-                sum.memory.0.saturating_add(holds.memory.0),
-                sum.vcores.0.saturating_add(holds.vcores.0),
-            )
-        });
+        let holds = holders.iter().map(|holder| Resources::from(holder.holds));
+        let seen = holds.fold(Resources::default(), Resources::plus);
         let used = node.map(|node| node.used).unwrap_or_default();
         MissingNode {
             id: wanted.node.0.clone(),
@@ -254,10 +249,7 @@ mod tests {
             user: "bob".into(),
             queue: "default".into(),
             containers: 1,
-            holds: Amount {
-                memory_mib,
-                vcores: 1,
-            },
+            holds: Resources::new(memory_mib, 1).into(),
         }
     }
 

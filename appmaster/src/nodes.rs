@@ -81,7 +81,7 @@ pub(crate) fn view(limits: Limits, candidates: &Candidates, reports: &[NodeRepor
 
 /// YARN's amount as the policy's.
 pub(crate) fn amount(resource: &yarn::Resource) -> Resources {
-    Resources::new(resource.memory_mib, resource.vcores)
+    Resources::new(resource.memory_mib, resource.vcores).with_gpus(resource.gpus())
 }
 
 #[cfg(test)]

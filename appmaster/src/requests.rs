@@ -99,9 +99,10 @@ impl RequestTable {
             }
         }
 
-        let mut by_size: BTreeMap<(u64, u32), Vec<&NodeShare>> = BTreeMap::new();
+        let mut by_size: BTreeMap<(u64, u32, u32), Vec<&NodeShare>> = BTreeMap::new();
         for share in asking.fresh() {
-            let size = (share.ask.memory.0, share.ask.vcores.0);
+            let ask = share.ask;
+            let size = (ask.memory.0, ask.vcores.0, ask.gpus.0);
             by_size.entry(size).or_default().push(share);
         }
         for shares in by_size.into_values() {
@@ -126,11 +127,7 @@ impl RequestTable {
             .or_insert_with(|| ResourceRequest {
                 priority: PRIORITY,
                 resource_name: name.to_owned(),
-                capability: Resource {
-                    memory_mib: size.memory.0,
-                    vcores: size.vcores.0,
-                    ..Resource::default()
-                },
+                capability: Resource::new(size.memory.0, size.vcores.0).with_gpus(size.gpus.0),
                 containers: 1,
                 relax_locality,
                 node_label: (name == ANY).then(|| self.label.clone()),

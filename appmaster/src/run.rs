@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use job::{Description, wire};
 use policy::lifecycle::{Event, Job, KillReason, Limits};
-use policy::{Demand, Listed, MiB, Millis, Numbering, Resources, Vcores};
+use policy::{Demand, Gpus, Listed, MiB, Millis, Numbering, Resources, Vcores};
 use proto_hadoop::yarn::Registration;
 use proto_hadoop::{ApplicationClient, ApplicationMasterClient};
 use tokio::sync::{mpsc, oneshot};
@@ -225,6 +225,10 @@ fn demand(seat: &Seat, step: MiB) -> Result<Demand> {
                 false => step,
             },
             vcores: Vcores(description.vcores_per_process),
+            gpus: match description.gpus_are_counted {
+                true => Gpus(description.gpus_per_process.unwrap_or(0)),
+                false => Gpus(0),
+            },
         },
         memory_is_explicit: description.memory_is_explicit,
         oversubscribe: description.oversubscribe,

@@ -172,6 +172,7 @@ fn rounded(size: Resources, cluster: &ClusterView) -> Resources {
     Resources {
         memory: MiB(size.memory.0.next_multiple_of(cluster.step.0.max(1))),
         vcores: Vcores(size.vcores.0.max(1)),
+        gpus: size.gpus,
     }
 }
 

@@ -193,6 +193,7 @@ fn describe(
         yielding: given.yielding,
         binding: resolved.binding,
         gpus_per_process: resolved.gpus_per_process,
+        gpus_are_counted: demand.unit.gpus.0 > 0,
         universe: resolved.universe,
         am_memory_mib: match resolved.deploy_mode {
             DeployMode::Cluster => AM_MEMORY_MIB,

@@ -176,7 +176,7 @@ impl Outlook {
         };
         let placement = match allocate::place(demand, cluster, &[]) {
             Ok(placement) => placement,
-            Err(Rejection::NoRoomNow { unit, freest }) => {
+            Err(Rejection::NoRoomNow { unit, freest, .. }) => {
                 wait.memory = MiB(unit.memory.0.saturating_sub(freest.0));
                 return Self::Waits(wait);
             }

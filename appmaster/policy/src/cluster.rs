@@ -61,10 +61,12 @@ impl ClusterView {
         }
     }
 
-    /// Whether `wanted` fits into `available`, in what the scheduler counts.
+    /// Whether `wanted` fits into `available`, in what the scheduler counts. (No scheduler that counts
+    /// memory alone has a cluster with GPUs.)
     #[must_use]
     pub fn fits(&self, wanted: Resources, available: Resources) -> bool {
         wanted.memory <= available.memory
+            && wanted.gpus <= available.gpus
             && (self.counted == Counted::Memory || wanted.vcores <= available.vcores)
     }
 
@@ -72,11 +74,20 @@ impl ClusterView {
     #[must_use]
     pub fn units_in(&self, unit: Resources, available: Resources) -> u64 {
         let by_memory = available.memory.0 / unit.memory.0.max(1);
+        let whole = by_memory.min(Self::units_by_gpus(unit, available));
         match self.counted {
-            Counted::Memory => by_memory,
+            Counted::Memory => whole,
             Counted::MemoryAndVcores => {
-                by_memory.min(u64::from(available.vcores.0 / unit.vcores.0.max(1)))
+                whole.min(u64::from(available.vcores.0 / unit.vcores.0.max(1)))
             }
         }
+    }
+
+    /// How many units the GPUs of `available` are enough for, which are never shared; any number, where a
+    /// unit has none.
+    #[must_use]
+    pub(crate) fn units_by_gpus(unit: Resources, available: Resources) -> u64 {
+        let units = available.gpus.0.checked_div(unit.gpus.0);
+        units.map_or(u64::MAX, u64::from)
     }
 }

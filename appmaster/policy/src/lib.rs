@@ -31,4 +31,4 @@ pub use end::End;
 pub use mode::{Mode, UnknownMode};
 pub use numbering::Numbering;
 pub use placement::{NodeShare, Placement, Rejection};
-pub use quantities::{ContainerId, MiB, Millis, NodeId, Rank, Resources, Vcores};
+pub use quantities::{ContainerId, Gpus, MiB, Millis, NodeId, Rank, Resources, Vcores};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::{Demand, MiB, Mode, NodeId, Numbering, Rank, Resources};
+use crate::{Demand, Gpus, MiB, Mode, NodeId, Numbering, Rank, Resources};
 
 /// Which node runs how many processes, and how large its container is to be.
 ///
@@ -75,8 +75,9 @@ pub enum Rejection {
     /// One process is larger than the largest container any node can give.
     #[error(
         "one process wants {unit}, but the largest container any node can give is {largest}; ask \
-         for less with --mem-per-proc or --vcores-per-proc, or have \
-         yarn.scheduler.maximum-allocation-mb or yarn.nodemanager.resource.memory-mb raised"
+         for less with {}, or have yarn.scheduler.maximum-allocation-mb or \
+         yarn.nodemanager.resource.memory-mb raised",
+        less(*unit)
     )]
     UnitTooLarge {
         /// What one process wants.
@@ -88,10 +89,11 @@ pub enum Rejection {
     /// must not be shared.
     #[error(
         "{} of {unit} do not fit: all {nodes} nodes that may be used together hold \
-         {slots} when empty; ask for fewer processes (-n), for less for each (--mem-per-proc, \
-         --vcores-per-proc), for more nodes (--nodes), or let processes share the room there is \
-         (-o true, without --mem-per-proc)",
-        number(*wanted)
+         {slots} when empty; ask for fewer processes (-n), for less for each with {}, for more \
+         nodes (--nodes){}",
+        number(*wanted),
+        less(*unit),
+        or_share(*unit)
     )]
     TooFewSlots {
         /// Processes wanted.
@@ -147,10 +149,11 @@ pub enum Rejection {
     },
     /// A listed node can never hold its processes.
     #[error(
-        "{host} can never hold {} of {unit}: its largest container is {ceiling}; put fewer processes there, ask for less with --mem-per-proc or \
-         --vcores-per-proc, let processes share the room there is (-o true, without \
-         --mem-per-proc), or have {key} raised",
-        number(*processes)
+        "{host} can never hold {} of {unit}: its largest container is {ceiling}; put fewer processes \
+         there, ask for less with {}, have {key} raised{}",
+        number(*processes),
+        less(*unit),
+        or_share(*unit)
     )]
     NodeTooSmall {
         /// The node's host.
@@ -168,9 +171,10 @@ pub enum Rejection {
     #[error(
         "{wanted} entries of the list have {processes} or more processes of {unit}, but only \
          {usable} nodes can ever hold so many (the largest container is {largest}); list smaller \
-         numbers, ask for less with --mem-per-proc or --vcores-per-proc, let processes share the \
-         room there is (-o true, without --mem-per-proc), or have \
-         yarn.scheduler.maximum-allocation-mb or yarn.nodemanager.resource.memory-mb raised"
+         numbers, ask for less with {}, have yarn.scheduler.maximum-allocation-mb or \
+         yarn.nodemanager.resource.memory-mb raised{}",
+        less(*unit),
+        or_share(*unit)
     )]
     TooFewLargeNodes {
         /// Processes on one node.
@@ -222,13 +226,41 @@ pub enum Rejection {
         why: Box<Self>,
     },
     /// It would fit an emptier cluster: wait and look again.
-    #[error("no node has room for one process of {unit} now (the freest has {freest} left)")]
+    #[error(
+        "no node has room for one process of {unit} now (the freest has {freest} left{})",
+        most(*unit, *gpus)
+    )]
     NoRoomNow {
         /// What one process wants.
         unit: Resources,
         /// Memory left on the freest node.
         freest: MiB,
+        /// The most GPUs left on one node.
+        gpus: Gpus,
     },
+}
+
+/// The options with which less is asked for.
+const fn less(unit: Resources) -> &'static str {
+    match unit.gpus {
+        Gpus(0) => "--mem-per-proc or --vcores-per-proc",
+        Gpus(1..) => "-gpus-per-proc, --mem-per-proc or --vcores-per-proc",
+    }
+}
+
+/// What else helps, except where a process has GPUs: these are never shared.
+const fn or_share(unit: Resources) -> &'static str {
+    match unit.gpus {
+        Gpus(0) => ", or let processes share the room there is (-o true, without --mem-per-proc)",
+        Gpus(1..) => "; GPUs are not shared",
+    }
+}
+
+fn most(unit: Resources, left: Gpus) -> String {
+    match unit.gpus {
+        Gpus(0) => String::new(),
+        Gpus(1..) => format!(", none more than {left}"),
+    }
 }
 
 /// So many processes, in words.

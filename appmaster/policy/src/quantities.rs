@@ -10,6 +10,10 @@ pub struct MiB(pub u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Vcores(pub u32);
 
+/// Graphics processors, as YARN counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Gpus(pub u32);
+
 /// A point in time or a span, in milliseconds; points count from whatever zero the caller chose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Millis(pub u64);
@@ -26,22 +30,34 @@ pub struct NodeId(pub String);
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContainerId(pub String);
 
-/// An amount of memory and cores.
+/// An amount of memory, cores and GPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Resources {
     /// Memory.
     pub memory: MiB,
     /// Cores.
     pub vcores: Vcores,
+    /// GPUs; 0 also where the cluster does not count them.
+    pub gpus: Gpus,
 }
 
 impl Resources {
-    /// Both amounts at once.
+    /// Memory and cores, without GPUs.
     #[must_use]
     pub const fn new(memory_mib: u64, vcores: u32) -> Self {
         Self {
             memory: MiB(memory_mib),
             vcores: Vcores(vcores),
+            gpus: Gpus(0),
+        }
+    }
+
+    /// The same with so many GPUs.
+    #[must_use]
+    pub const fn with_gpus(self, gpus: u32) -> Self {
+        Self {
+            gpus: Gpus(gpus),
+            ..self
         }
     }
 
@@ -51,6 +67,17 @@ impl Resources {
         Self {
             memory: MiB(self.memory.0.saturating_mul(count as u64)),
             vcores: Vcores(self.vcores.0.saturating_mul(count)),
+            gpus: Gpus(self.gpus.0.saturating_mul(count)),
+        }
+    }
+
+    /// This and `other` together.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self {
+            memory: MiB(self.memory.0.saturating_add(other.memory.0)),
+            vcores: Vcores(self.vcores.0.saturating_add(other.vcores.0)),
+            gpus: Gpus(self.gpus.0.saturating_add(other.gpus.0)),
         }
     }
 
@@ -60,6 +87,7 @@ impl Resources {
         Self {
             memory: MiB(self.memory.0.saturating_sub(other.memory.0)),
             vcores: Vcores(self.vcores.0.saturating_sub(other.vcores.0)),
+            gpus: Gpus(self.gpus.0.saturating_sub(other.gpus.0)),
         }
     }
 
@@ -69,6 +97,7 @@ impl Resources {
         Self {
             memory: self.memory.min(other.memory),
             vcores: self.vcores.min(other.vcores),
+            gpus: self.gpus.min(other.gpus),
         }
     }
 }
@@ -96,9 +125,22 @@ impl fmt::Display for Vcores {
     }
 }
 
-impl fmt::Display for Resources {
+impl fmt::Display for Gpus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} and {}", self.memory, self.vcores)
+        match self.0 {
+            1 => write!(f, "1 GPU"),
+            many => write!(f, "{many} GPUs"),
+        }
+    }
+}
+
+impl fmt::Display for Resources {
+    /// Without GPUs where there are none.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.gpus {
+            Gpus(0) => write!(f, "{} and {}", self.memory, self.vcores),
+            gpus => write!(f, "{}, {} and {gpus}", self.memory, self.vcores),
+        }
     }
 }
 

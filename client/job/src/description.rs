@@ -76,6 +76,8 @@ pub struct Description {
     pub binding: Binding,
     /// Graphics processors of the node for each rank; `None`: nothing is said to the ranks.
     pub gpus_per_process: Option<u32>,
+    /// YARN counts GPUs: it is asked for them, and who has been given some has them alone.
+    pub gpus_are_counted: bool,
     /// What the program finds as MPI_UNIVERSE_SIZE.
     pub universe: Universe,
     /// What was asked for the AM's own container, MiB; 0: it has none.

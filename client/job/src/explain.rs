@@ -36,13 +36,21 @@ pub enum Explained {
     DryRun(DryRun),
 }
 
-/// Memory and cores.
+/// Memory, cores and GPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Amount {
     /// MiB.
     pub memory_mib: u64,
     /// Cores.
     pub vcores: u32,
+    /// GPUs, where the cluster counts them; left out where there are none.
+    #[serde(default, skip_serializing_if = "no_gpus")]
+    pub gpus: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
+const fn no_gpus(gpus: &u32) -> bool {
+    *gpus == 0
 }
 
 /// The cluster at one time.
@@ -283,13 +291,14 @@ impl From<Resources> for Amount {
         Self {
             memory_mib: resources.memory.0,
             vcores: resources.vcores.0,
+            gpus: resources.gpus.0,
         }
     }
 }
 
 impl From<Amount> for Resources {
     fn from(amount: Amount) -> Self {
-        Self::new(amount.memory_mib, amount.vcores)
+        Self::new(amount.memory_mib, amount.vcores).with_gpus(amount.gpus)
     }
 }
 
@@ -334,9 +343,12 @@ impl Explained {
             })
             .collect();
         nodes.sort_by(|a, b| a.id.cmp(&b.id));
+        // Without a limit of its own the type's maximum is more than anybody has.
+        let most = cluster.nodes.iter().map(|node| node.capability.gpus).max();
+        let gpus = cluster.maximum.gpus.min(most.unwrap_or_default());
         Self::Snapshot(Snapshot {
             at_ms: at.0,
-            maximum: cluster.maximum.into(),
+            maximum: cluster.maximum.with_gpus(gpus.0).into(),
             step_mib: cluster.step.0,
             counts_vcores: cluster.counted == Counted::MemoryAndVcores,
             headroom: headroom.map(Amount::from),
@@ -396,7 +408,11 @@ mod tests {
     use super::*;
 
     const fn amount(memory_mib: u64, vcores: u32) -> Amount {
-        Amount { memory_mib, vcores }
+        Amount {
+            memory_mib,
+            vcores,
+            gpus: 0,
+        }
     }
 
     fn missing() -> Missing {

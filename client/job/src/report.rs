@@ -4,6 +4,7 @@
 //! ApplicationMaster fills in all but what only the client knows. Fields may be added, and one that
 //! is absent has its default; none changes its meaning.
 
+use policy::Resources;
 use serde::{Deserialize, Serialize};
 
 use crate::container_exit::ContainerExit;
@@ -117,9 +118,7 @@ impl Report {
     #[must_use]
     pub fn granted(&self) -> Amount {
         let kept = self.grants.iter().filter(|grant| grant.processes > 0);
-        kept.fold(Amount::default(), |sum, grant| Amount {
-            memory_mib: sum.memory_mib.saturating_add(grant.granted.memory_mib),
-            vcores: sum.vcores.saturating_add(grant.granted.vcores),
-        })
+        let granted = kept.map(|grant| Resources::from(grant.granted));
+        granted.fold(Resources::default(), Resources::plus).into()
     }
 }

@@ -43,7 +43,11 @@ pub(super) fn words(snapshot: &Snapshot) -> Vec<String> {
     if nodes.is_empty() {
         return lines;
     }
-    lines.push("  the freest first, amounts in MiB/cores".into());
+    let with_gpus = nodes.iter().any(|node| node.capability.gpus > 0);
+    lines.push(format!(
+        "  the freest first, amounts in MiB/cores{}",
+        if with_gpus { "/GPUs" } else { "" }
+    ));
     lines.extend(rows(&nodes, one_rack));
     if let Some(rest) = nodes.get(ROWS..).filter(|rest| !rest.is_empty()) {
         let most = rest.first().map_or(0, |node| node.room.memory_mib);

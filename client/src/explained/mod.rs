@@ -81,9 +81,13 @@ fn stamp(at_ms: u64) -> String {
     }
 }
 
-/// An amount in a column, MiB and cores.
+/// An amount in a column: MiB, cores and, where it has some, GPUs.
 fn short(amount: Amount) -> String {
-    format!("{}/{}", amount.memory_mib, amount.vcores)
+    let gpus = match amount.gpus {
+        0 => String::new(),
+        some => format!("/{some}"),
+    };
+    format!("{}/{}{gpus}", amount.memory_mib, amount.vcores)
 }
 
 /// `1 node`, `2 nodes`.

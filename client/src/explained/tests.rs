@@ -6,7 +6,11 @@ use job::explain::{
 use super::*;
 
 fn mib(memory_mib: u64, vcores: u32) -> Amount {
-    Amount { memory_mib, vcores }
+    Amount {
+        memory_mib,
+        vcores,
+        gpus: 0,
+    }
 }
 
 fn node(name: &str, rack: &str, used: u64) -> Node {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use job::exit::Exit;
-use policy::{Listed, Mode, NodeId, NodeView, Resources};
+use policy::{Listed, Mode, NodeId, NodeView};
 use proto_hadoop::yarn::{NodeReport, NodeState};
 
 use crate::failure::Failure;
@@ -45,13 +45,12 @@ pub(super) fn usable(
 }
 
 fn view(report: &NodeReport) -> NodeView {
-    let amount = |of: &proto_hadoop::yarn::Resource| Resources::new(of.memory_mib, of.vcores);
     NodeView {
         id: NodeId(report.id.to_string()),
         host: report.id.host.clone(),
         rack: report.rack.clone(),
-        capability: amount(&report.capability),
-        used: amount(&report.used),
+        capability: super::amount(&report.capability),
+        used: super::amount(&report.used),
     }
 }
 

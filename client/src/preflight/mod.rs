@@ -44,11 +44,12 @@ pub(crate) async fn look(rm: &ApplicationClient, resolved: &Resolved) -> Result<
             None => Ok(Vec::new()),
         }
     };
-    let (reports, queue, application, labels) = tokio::try_join!(
+    let (reports, queue, application, labels, gpus) = tokio::try_join!(
         rm.nodes(&[]),
         queue::queue(rm, &resolved.queue),
         rm.new_application(),
         labels,
+        gpus(rm, resolved),
     )
     .map_err(|error| unavailable(&error))?;
     let queue = queue::check(rm, &resolved.queue, queue).await?;
@@ -62,14 +63,14 @@ pub(crate) async fn look(rm: &ApplicationClient, resolved: &Resolved) -> Result<
     let excluded = candidates::excluded(&given.exclude, &newest).await?;
     let view = ClusterView {
         nodes: candidates::usable(&newest, &excluded, node_label.as_deref())?,
-        maximum: Resources::new(application.maximum.memory_mib, application.maximum.vcores),
+        maximum: amount(&application.maximum),
         step: MiB(resolved.allocation_step_mib),
         // What the scheduler counts is known only to a registered ApplicationMaster.
         counted: Counted::Memory,
     };
     let demand = Demand {
         processes: resolved.wanted.processes,
-        unit: Resources::new(resolved.memory_mib, resolved.vcores),
+        unit: Resources::new(resolved.memory_mib, resolved.vcores).with_gpus(gpus),
         memory_is_explicit: resolved.memory_is_explicit,
         oversubscribe: given.oversubscribe.unwrap_or(true),
         mode: resolved.wanted.mode,
@@ -104,6 +105,22 @@ pub(crate) async fn look(rm: &ApplicationClient, resolved: &Resolved) -> Result<
         excluded,
         node_label,
     })
+}
+
+/// The GPUs of a process that YARN is asked for: none where it does not count them. It would drop them
+/// without a word; a launcher deals those that it finds on its node then.
+async fn gpus(rm: &ApplicationClient, resolved: &Resolved) -> Result<u32, CallError> {
+    let Some(wanted @ 1..) = resolved.gpus_per_process else {
+        return Ok(0);
+    };
+    let types = rm.resource_types().await?;
+    let counted = types.iter().any(|counted| counted.name == yarn::GPU);
+    Ok(if counted { wanted } else { 0 })
+}
+
+/// YARN's amount as the policy's.
+fn amount(resource: &yarn::Resource) -> Resources {
+    Resources::new(resource.memory_mib, resource.vcores).with_gpus(resource.gpus())
 }
 
 /// The ResourceManager does not answer, or answers nonsense.

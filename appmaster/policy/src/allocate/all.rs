@@ -25,7 +25,7 @@
 //! Cost: O((nodes + processes) · log nodes).
 
 use super::rack;
-use super::rest::{Candidate, Rest, freest, slots};
+use super::rest::{Candidate, Rest, freest, most_gpus, slots};
 use crate::{NodeShare, Rejection};
 
 pub(super) fn place(rest: &Rest<'_>) -> Result<Vec<NodeShare>, Rejection> {
@@ -46,6 +46,7 @@ pub(super) fn place(rest: &Rest<'_>) -> Result<Vec<NodeShare>, Rejection> {
             return Err(Rejection::NoRoomNow {
                 unit: rest.demand.unit,
                 freest: freest(&candidates),
+                gpus: most_gpus(&candidates),
             });
         }
         if slots(&free) >= wanted {

@@ -83,7 +83,7 @@ fn too_few_large_nodes(
 ) -> Rejection {
     let large = list.iter().filter(|c| c.most >= u64::from(processes));
     let ceilings = list.iter().map(|candidate| candidate.ceiling);
-    let largest = ceilings.max_by_key(|ceiling| (ceiling.memory, ceiling.vcores));
+    let largest = ceilings.max_by_key(|ceiling| (ceiling.gpus, ceiling.memory, ceiling.vcores));
     Rejection::TooFewLargeNodes {
         processes,
         unit: rest.demand.unit,

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::placement::number;
 use crate::{
-    ClusterView, Counted, Demand, Mode, NodeId, NodeShare, NodeView, Placement, Resources,
+    ClusterView, Counted, Demand, Gpus, Mode, NodeId, NodeShare, NodeView, Placement, Resources,
 };
 
 /// The reasons of one placement.
@@ -221,9 +221,15 @@ impl Words<'_> {
 
     /// An amount, without what the scheduler does not count.
     fn amount(&self, resources: Resources) -> String {
-        match self.cluster.counted {
-            Counted::Memory => resources.memory.to_string(),
-            Counted::MemoryAndVcores => resources.to_string(),
+        let without_gpus = resources.with_gpus(0);
+        let words = match self.cluster.counted {
+            Counted::Memory => without_gpus.memory.to_string(),
+            Counted::MemoryAndVcores => without_gpus.to_string(),
+        };
+        match self.demand.unit.gpus {
+            Gpus(0) => words,
+            // Also where none is left.
+            Gpus(1..) => format!("{words} and {}", resources.gpus),
         }
     }
 }

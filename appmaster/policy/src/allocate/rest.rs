@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::round_robin::{self, Rule};
 use super::size;
-use crate::{ClusterView, Counted, Demand, MiB, NodeShare, NodeView, Rejection, Resources};
+use crate::{ClusterView, Counted, Demand, Gpus, MiB, NodeShare, NodeView, Rejection, Resources};
 
 /// A node without a container of the job, with its numbers worked out once.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +58,9 @@ impl<'a> Rest<'a> {
         }
         let ceilings = || cluster.nodes.iter().map(|node| cluster.ceiling(node));
         if !ceilings().any(|ceiling| cluster.fits(demand.unit, ceiling)) {
-            let largest = ceilings().max_by_key(|ceiling| (ceiling.memory, ceiling.vcores));
+            let gpus = demand.unit.gpus;
+            let largest = ceilings()
+                .max_by_key(|ceiling| (ceiling.gpus.min(gpus), ceiling.memory, ceiling.vcores));
             return Err(Rejection::UnitTooLarge {
                 unit: demand.unit,
                 largest: largest.unwrap_or_default(),
@@ -109,7 +111,7 @@ impl<'a> Rest<'a> {
 
     /// Whether something of a process must not be shared, so that no node may be overloaded.
     pub(super) const fn is_whole(&self) -> bool {
-        !self.demand.oversubscribe || self.demand.memory_is_explicit
+        !self.demand.oversubscribe || self.demand.memory_is_explicit || self.demand.unit.gpus.0 > 0
     }
 
     /// Deals the processes to `candidates`, which stand in list order.
@@ -172,6 +174,7 @@ impl<'a> Candidate<'a> {
         } else {
             u64::MAX
         };
+        let most = most.min(ClusterView::units_by_gpus(demand.unit, ceiling));
         let now = cluster.units_in(demand.unit, room);
         Self {
             node,
@@ -204,6 +207,12 @@ impl<'a> Candidate<'a> {
     fn limiting_key(&self, cluster: &ClusterView, wanted: Resources) -> &'static str {
         let maximum = cluster.maximum;
         let own = self.node.capability;
+        if wanted.gpus > self.ceiling.gpus {
+            return match maximum.gpus <= own.gpus {
+                true => "yarn.resource-types.yarn.io/gpu.maximum-allocation",
+                false => "its NodeManager's yarn.io/gpu",
+            };
+        }
         let short_of_memory = wanted.memory > self.ceiling.memory;
         match cluster.counted {
             Counted::MemoryAndVcores if !short_of_memory => {
@@ -228,6 +237,12 @@ impl<'a> Candidate<'a> {
 pub(super) fn slots(candidates: &[Candidate<'_>]) -> u64 {
     let most = candidates.iter().map(|candidate| candidate.most);
     most.fold(0, u64::saturating_add)
+}
+
+/// The most GPUs left on one of `candidates`.
+pub(super) fn most_gpus(candidates: &[Candidate<'_>]) -> Gpus {
+    let rooms = candidates.iter().map(|candidate| candidate.room.gpus);
+    rooms.max().unwrap_or_default()
 }
 
 /// Memory left on the freest of `candidates`.

@@ -48,7 +48,8 @@ fn says_by_how_much_it_does_not_fit() {
         place_fresh(&demand(1, true), &full),
         Err(Rejection::NoRoomNow {
             unit: Resources::new(1024, 1),
-            freest: MiB(0)
+            freest: MiB(0),
+            gpus: crate::Gpus(0),
         })
     );
     assert_eq!(

@@ -9,6 +9,7 @@ use crate::{
 };
 
 mod all;
+mod gpus;
 mod held;
 mod listed;
 mod near;

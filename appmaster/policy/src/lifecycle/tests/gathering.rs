@@ -314,6 +314,7 @@ fn a_waiting_limit_ends_the_job_with_what_is_missing() {
         Err(Rejection::NoRoomNow {
             unit: Resources::default(),
             freest: MiB(0),
+            gpus: crate::Gpus(0),
         })
     };
     assert_eq!(job.step(at, Event::Snapshot(view)), []);
