@@ -2,10 +2,15 @@
 //!
 //! The libraries of the three makers each read a variable with the numbers of the devices that a
 //! process may see. The node's devices are dealt in the order of the local ranks, as many to each as
-//! is wanted, none to two.
+//! is wanted, none to two. Where YARN counts devices, launchers of several jobs agree whose they are
+//! (`lease`).
+
+mod lease;
 
 use std::fs::{self, OpenOptions};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+pub(crate) use lease::{Lease, lease};
 
 /// What the numbers of devices are written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +32,9 @@ impl Maker {
         }
     }
 
-    /// Those that this container may open: others are not counted by the libraries either.
-    fn count(self, root: &Path) -> usize {
+    /// The files of those that this container may open, in the order of their numbers: others are not
+    /// counted by the libraries either.
+    fn files(self, root: &Path) -> Vec<PathBuf> {
         match self {
             Self::Nvidia => nvidia(&root.join("dev")),
             Self::Amd => amd(root),
@@ -41,8 +47,16 @@ impl Maker {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Devices {
     maker: Maker,
-    /// As the variable names them.
-    names: Vec<String>,
+    each: Vec<Device>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Device {
+    /// As the variable names it.
+    name: String,
+    /// What it is called on the whole node.
+    on_node: String,
 }
 
 impl Devices {
@@ -53,14 +67,24 @@ impl Devices {
 
     fn under(root: &Path, variable: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
         Maker::EVERY.into_iter().find_map(|maker| {
-            let count = maker.count(root);
-            let names = match variable(maker.variable()).filter(|list| !list.is_empty()) {
-                Some(list) if count > 0 => list.split(',').map(|n| n.trim().to_owned()).collect(),
-                _ => (0..count)
-                    .map(|number| number.to_string())
-                    .collect::<Vec<_>>(),
+            let files = maker.files(root);
+            let each: Vec<Device> = match variable(maker.variable()).filter(|l| !l.is_empty()) {
+                Some(list) if !files.is_empty() => {
+                    let named = list.split(',').map(str::trim).map(|name| Device {
+                        name: name.to_owned(),
+                        on_node: format!("{}={name}", maker.variable()),
+                    });
+                    named.collect()
+                }
+                _ => {
+                    let numbered = files.iter().enumerate().map(|(number, file)| Device {
+                        name: number.to_string(),
+                        on_node: file.display().to_string(),
+                    });
+                    numbered.collect()
+                }
             };
-            (!names.is_empty()).then_some(Self { maker, names })
+            (!each.is_empty()).then_some(Self { maker, each })
         })
     }
 }
@@ -76,7 +100,7 @@ pub(crate) fn deal(
     each: u32,
 ) -> Result<Vec<Option<(String, String)>>, String> {
     let each = usize::try_from(each).unwrap_or(usize::MAX);
-    let there = devices.map_or(0, |devices| devices.names.len());
+    let there = devices.map_or(0, |devices| devices.each.len());
     let wanted = ranks.saturating_mul(each);
     if wanted > there {
         return Err(format!(
@@ -88,11 +112,12 @@ pub(crate) fn deal(
     let variable = |rank: usize| {
         let devices = devices?;
         let first = rank.saturating_mul(each);
-        let own = devices.names.get(first..first.saturating_add(each))?;
+        let own = devices.each.get(first..first.saturating_add(each))?;
+        let names: Vec<&str> = own.iter().map(|device| device.name.as_str()).collect();
         // An empty list would mean all of them.
-        let list = match own {
+        let list = match names[..] {
             [] => "-1".to_owned(),
-            own => own.join(","),
+            _ => names.join(","),
         };
         Some((devices.maker.variable().to_owned(), list))
     };
@@ -119,39 +144,50 @@ fn numbered(name: &str, before: &str) -> bool {
     !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn nvidia(dev: &Path) -> usize {
-    let devices = names(dev).into_iter();
-    devices
-        .filter(|name| numbered(name, "nvidia") && opens(&dev.join(name)))
-        .count()
+/// Those of `folder` that are `before` and a number, in the order of the numbers.
+fn in_order(folder: &Path, before: &str) -> Vec<String> {
+    let mut names = names(folder);
+    names.retain(|name| numbered(name, before));
+    // Of numbers without leading zeros.
+    names.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
+    names
+}
+
+fn nvidia(dev: &Path) -> Vec<PathBuf> {
+    let devices = in_order(dev, "nvidia").into_iter();
+    let devices = devices.map(|name| dev.join(name));
+    devices.filter(|device| opens(device)).collect()
 }
 
 /// The driver lists processors too, which have no vector units.
-fn amd(root: &Path) -> usize {
+fn amd(root: &Path) -> Vec<PathBuf> {
     let nodes = root.join("sys/class/kfd/kfd/topology/nodes");
     let property = |node: &str, wanted: &str| -> Option<u64> {
         let text = fs::read_to_string(nodes.join(node).join("properties")).ok()?;
         let mut lines = text.lines();
         lines.find_map(|line| line.strip_prefix(wanted)?.trim().parse().ok())
     };
-    let usable = |node: &String| {
+    let device = |node: &String| {
         let minor = property(node, "drm_render_minor ").unwrap_or(0);
-        property(node, "simd_count ").is_some_and(|count| count > 0)
-            && opens(&root.join(format!("dev/dri/renderD{minor}")))
+        let device = root.join(format!("dev/dri/renderD{minor}"));
+        let computes = property(node, "simd_count ").is_some_and(|count| count > 0);
+        (computes && opens(&device)).then_some(device)
     };
-    names(&nodes).iter().filter(|node| usable(node)).count()
+    in_order(&nodes, "").iter().filter_map(device).collect()
 }
 
-fn intel(root: &Path) -> usize {
+fn intel(root: &Path) -> Vec<PathBuf> {
     const VENDOR: &str = "0x8086";
     let drm = root.join("sys/class/drm");
-    let usable = |name: &String| {
+    let device = |name: &String| {
         let vendor = fs::read_to_string(drm.join(name).join("device/vendor"));
-        numbered(name, "renderD")
-            && vendor.is_ok_and(|vendor| vendor.trim() == VENDOR)
-            && opens(&root.join("dev/dri").join(name))
+        let device = root.join("dev/dri").join(name);
+        (vendor.is_ok_and(|vendor| vendor.trim() == VENDOR) && opens(&device)).then_some(device)
     };
-    names(&drm).iter().filter(|name| usable(name)).count()
+    in_order(&drm, "renderD")
+        .iter()
+        .filter_map(device)
+        .collect()
 }
 
 #[cfg(test)]
@@ -166,7 +202,7 @@ mod tests {
 
     fn found(root: &Path, variable: Option<&str>) -> Option<(Maker, usize)> {
         let found = Devices::under(root, &|_| variable.map(str::to_owned))?;
-        Some((found.maker, found.names.len()))
+        Some((found.maker, found.each.len()))
     }
 
     #[test]
@@ -205,7 +241,12 @@ mod tests {
     fn no_device_is_dealt_twice() {
         let devices = Devices {
             maker: Maker::Nvidia,
-            names: ["0", "1", "GPU-a"].map(str::to_owned).to_vec(),
+            each: ["0", "1", "GPU-a"]
+                .map(|name| Device {
+                    name: name.to_owned(),
+                    on_node: format!("/dev/{name}"),
+                })
+                .to_vec(),
         };
         let lists = |ranks, each| {
             let dealt = deal(Some(&devices), ranks, each)?.into_iter();

@@ -34,6 +34,7 @@ use sampling::Sampling;
 
 use crate::dial::DialError;
 use crate::errand::{Done, Errands};
+use crate::gpus::Lease;
 use crate::lane::{DoorSender, Lanes};
 use crate::nursery::Nursery;
 use crate::pmi_socket::Heard;
@@ -144,6 +145,7 @@ pub(crate) async fn live(
         sampling: Sampling::Idle,
         sent: Sent::default(),
         errands: Errands::new(),
+        gpus: Lease::default(),
         tasks: JoinSet::new(),
     };
     loop {
@@ -223,6 +225,8 @@ pub(crate) struct Life<'a> {
     sampling: Sampling,
     sent: Sent,
     errands: Errands,
+    /// The graphics processors of the job's own ranks.
+    gpus: Lease,
     pub(crate) tasks: JoinSet<()>,
 }
 

@@ -1,7 +1,7 @@
 //! Starts ranks: those of a share, and for groups that are spawned.
 
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use job::exit::Exit;
 use job::wire::launcher_event::Event;
@@ -11,9 +11,12 @@ use tokio::time::Instant;
 
 use super::sampling::Sampling;
 use super::{Life, Running};
-use crate::gpus::{self, Devices};
+use crate::gpus::{self, Devices, Lease};
 use crate::ranks::{self, Attendants, Ranks};
 use crate::{node_facts, program, samples, topology};
+
+/// A container that YARN has just ended may not be gone yet.
+const GPUS_FREE: Duration = Duration::from_secs(10);
 
 impl Life<'_> {
     /// Attends to ranks that have been started.
@@ -91,7 +94,7 @@ impl Life<'_> {
             .collect();
         // What is spawned finds the devices dealt to the job's own ranks.
         let gpus = match first {
-            0 => gpus_of(share)?,
+            0 => self.gpus_of(share).await?,
             _ => Vec::new(),
         };
         ranks::fork(
@@ -116,19 +119,37 @@ impl Life<'_> {
         })
         .map_err(|error| program::not_started(&names.join(" or "), &error))
     }
-}
 
-/// The variable that names each rank's graphics processors, where it is to have such.
-fn gpus_of(share: &Share) -> Result<Vec<Option<(String, String)>>, Refusal> {
-    let Some(each) = share.gpus_per_process else {
-        return Ok(Vec::new());
-    };
-    let devices = Devices::here(&|name| std::env::var(name).ok());
-    gpus::deal(devices.as_ref(), share.ranks.len(), each).map_err(|sentence| Refusal {
-        sentence: format!("{}: {sentence}", node_facts::hostname()),
-        exit_code: i32::from(Exit::Impossible.code()),
-        group: 0,
-    })
+    /// The variable that names each rank's graphics processors, where it is to have such.
+    async fn gpus_of(&mut self, share: &Share) -> Result<Vec<Option<(String, String)>>, Refusal> {
+        let Some(each) = share.gpus_per_process else {
+            return Ok(Vec::new());
+        };
+        // Those of the run before.
+        self.gpus = Lease::default();
+        let ranks = share.ranks.len();
+        let wanted = usize::try_from(each).map_or(usize::MAX, |each| ranks.saturating_mul(each));
+        let mut devices = Devices::here(&|name| std::env::var(name).ok());
+        let leased = match &devices {
+            Some(all) if share.gpus_are_counted => {
+                gpus::lease(all, wanted, Instant::now() + GPUS_FREE)
+                    .await
+                    .map(Some)
+            }
+            _ => Ok(None),
+        };
+        let dealt = leased.and_then(|leased| {
+            if let Some((own, lease)) = leased {
+                (devices, self.gpus) = (Some(own), lease);
+            }
+            gpus::deal(devices.as_ref(), ranks, each)
+        });
+        dealt.map_err(|sentence| Refusal {
+            sentence: format!("{}: {sentence}", node_facts::hostname()),
+            exit_code: i32::from(Exit::Impossible.code()),
+            group: 0,
+        })
+    }
 }
 
 fn microseconds_now() -> i64 {
