@@ -2,6 +2,7 @@
 
 mod builder;
 mod control;
+mod devices;
 mod leftovers;
 mod logs;
 mod room;
@@ -57,6 +58,8 @@ pub struct Cluster {
     nodes: usize,
     /// Nodes with a DataNode of their own; none: the master has one.
     data_nodes: Vec<usize>,
+    /// Of each node.
+    gpus: u32,
     daemons: Mutex<BTreeMap<Daemon, Child>>,
     user: String,
     java: Java,

@@ -28,7 +28,8 @@ pub(crate) struct BindArguments {
     pub report_bindings: bool,
 
     /// Give each process so many of its node's GPUs, by CUDA_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES or
-    /// ZE_AFFINITY_MASK; 0 hides them, AUTO says nothing of them, the default
+    /// ZE_AFFINITY_MASK. Where YARN counts them (yarn.io/gpu) it is asked for them, and no other job has
+    /// the same. 0 hides them, AUTO says nothing of them, the default
     #[arg(short = 'g', long, value_name = "N", value_parser = gpus)]
     pub gpus_per_proc: Option<Gpus>,
 }

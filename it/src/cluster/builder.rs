@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::{Cluster, room};
+use super::{Cluster, devices, room};
 use crate::daemon::Daemon;
 use crate::hadoop::{Distribution, Version};
 use crate::java::{self, Java};
@@ -51,6 +51,7 @@ pub struct Builder {
     heap_mib: u32,
     two_masters: bool,
     data_nodes: Vec<usize>,
+    gpus: u32,
     deadline: Duration,
 }
 
@@ -67,6 +68,7 @@ impl Default for Builder {
             heap_mib: java::HEAP_MIB,
             two_masters: false,
             data_nodes: Vec::new(),
+            gpus: 0,
             deadline: READY,
         }
     }
@@ -153,6 +155,13 @@ impl Builder {
         self
     }
 
+    /// YARN counts so many GPUs of each node, for which files stand in. Only root can start it.
+    #[must_use]
+    pub fn gpus(mut self, each: u32) -> Self {
+        self.gpus = each;
+        self
+    }
+
     /// How long the start may take; three minutes unless said.
     #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> Self {
@@ -194,6 +203,7 @@ impl Builder {
             has_two_masters: self.two_masters,
             nodes: self.nodes.len(),
             data_nodes: self.data_nodes.clone(),
+            gpus: self.gpus,
             daemons: Mutex::default(),
             user,
             java,
@@ -284,6 +294,9 @@ impl Builder {
             class_path.join(","),
         );
         shared.merge(&capacity_scheduler(&self.queues));
+        if self.gpus > 0 {
+            shared.merge(&devices::settings(self.gpus));
+        }
         shared.merge(&self.settings);
         shared.write(&cluster.conf_dir())?;
 

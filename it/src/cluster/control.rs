@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use nix::sys::signal::Signal;
 
-use super::Cluster;
+use super::{Cluster, devices};
 use crate::command::Run;
 use crate::daemon::Daemon;
 use crate::process::{self, Streams};
@@ -42,6 +42,12 @@ impl Cluster {
             arguments,
             daemon.is_hdfs(),
         );
+        let command = match daemon {
+            Daemon::NodeManager(node) if self.gpus > 0 => {
+                devices::within(&command, &folder.join("dev"), node, self.gpus)
+            }
+            _ => command,
+        };
         let log = File::options()
             .create(true)
             .append(true)

@@ -3,19 +3,22 @@
 
 mod explained;
 mod gang;
+mod gpus;
 mod listed;
 mod modes;
 mod racks;
 mod report;
 mod room;
 
+use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use it::Cluster;
 use it::cluster::Size;
 use it::settings::File;
 use it::suite::{self, Group};
+use it::{Cluster, Version};
+use nix::unistd::geteuid;
 
 /// Memory of the unequal nodes, in units of the smallest container (1024 MiB).
 pub const UNITS: [u64; 4] = [8, 8, 4, 2];
@@ -40,7 +43,7 @@ fn groups(racks: &Path) -> Vec<Group> {
             )
     };
     let racks = racks.display().to_string();
-    vec![
+    let mut groups = vec![
         Group::new(
             one_user_may_fill_it(Cluster::builder().nodes(4))
                 .set(
@@ -59,7 +62,20 @@ fn groups(racks: &Path) -> Vec<Group> {
             one_user_may_fill_it(Cluster::builder().nodes(2)),
             &[gang::CASES],
         ),
-    ]
+    ];
+    // They need a `/dev` of their own.
+    if geteuid().is_root() {
+        let with_gpus = || one_user_may_fill_it(Cluster::builder().nodes(2).gpus(2));
+        groups.push(Group::new(with_gpus(), &[gpus::ON_ALL, gpus::CASES]));
+        let others = Version::ALL.into_iter().filter(|v| *v != Version::V3_4_2);
+        groups.extend(others.map(|other| Group::new(with_gpus(), &[gpus::ON_ALL]).on(other)));
+    } else {
+        drop(writeln!(
+            std::io::stderr(),
+            "the cases with GPUs are left out: only root can try them"
+        ));
+    }
+    groups
 }
 
 fn main() -> ExitCode {
