@@ -6,7 +6,7 @@
 //! checked (`program`) → one thread forks them all (`nursery`), those that outnumber their cores with
 //! what makes them yield (`yielding`) → their PMI lines are answered (`pmi_socket`), names and spawns
 //! that they ask for go up, and what was spawned is started beside them (`group`), what they print
-//! goes up (`output`), standard input comes down (`input`), what they use is sampled once a second
+//! goes up (`output`), standard input comes down (`input`), what they use is sampled now and then
 //! (`samples`), each end is reported → the AM says leave, or sends a share once more, when a container
 //! elsewhere was lost and the program begins again. Before the ranks start, while they run and when they
 //! have ended, files are found and moved where the AM orders it (`errand`, `files`), and the ranks are

@@ -13,8 +13,11 @@ use nix::unistd::{SysconfVar, sysconf};
 
 use crate::processes::Process;
 
-/// Between two looks.
+/// Between two looks, at first and at most.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(5);
+/// What the youngest rank has run is so many times the pause until it is looked at again.
+const AGE_FACTOR: u32 = 5;
 /// A look at a node with very many processes takes long; the next one waits this many times as long.
 const PAUSE_FACTOR: u32 = 100;
 const BYTES_PER_KIB: u64 = 1024;
@@ -42,12 +45,22 @@ pub(crate) fn look<'a>(
     processes: &BTreeMap<i32, Process>,
     began: Instant,
 ) -> Look {
-    let usages = of(ranks, processes, began);
-    let pause = INTERVAL.max(began.elapsed().saturating_mul(PAUSE_FACTOR));
+    let ranks: Vec<(i32, &Running)> = ranks.collect();
+    let youngest = ranks.iter().map(|(_, running)| running.since).max();
+    let age = youngest.map_or(Duration::ZERO, |since| {
+        began.saturating_duration_since(since)
+    });
+    let usages = of(ranks.into_iter(), processes, began);
+    let pause = pause(age).max(began.elapsed().saturating_mul(PAUSE_FACTOR));
     Look {
         usages,
         next: began.checked_add(pause).unwrap_or(began),
     }
+}
+
+/// Until the next look, where the youngest rank is of this age.
+fn pause(age: Duration) -> Duration {
+    (age / AGE_FACTOR).clamp(INTERVAL, LONGEST)
 }
 
 fn of<'a>(
@@ -211,6 +224,14 @@ mod tests {
             cpu_ms: pages * 1000 / unit.ticks_per_second,
         };
         assert_eq!(usages, [expected(4, 15), expected(5, 16)]);
+    }
+
+    #[test]
+    fn ranks_that_run_for_long_are_looked_at_less_often() {
+        let seconds = [(0, 1), (4, 1), (10, 2), (25, 5), (86400, 5)];
+        for (age, until_next) in seconds {
+            assert_eq!(pause(Duration::from_secs(age)).as_secs(), until_next);
+        }
     }
 
     #[test]

@@ -298,7 +298,7 @@ pub(super) const ROWS: &[Row] = &[
         "acctg-freq",
         nothing(
             1,
-            "what ranks use is sampled once a second, and in --report",
+            "what ranks use is sampled every one to five seconds, and in --report",
         ),
     ),
     row("uid", Refused("--uid: set HADOOP_USER_NAME")),
