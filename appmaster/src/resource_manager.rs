@@ -26,8 +26,9 @@ const BUSY: Duration = Duration::from_millis(50);
 /// The same when it lasts, and how long that is: two rounds of heartbeats.
 const BUSY_LONG: Duration = Duration::from_millis(250);
 const BUSY_ENDS: Duration = Duration::from_secs(2);
-/// Between two calls otherwise. YARN expects one within ten minutes.
-const IDLE: Duration = Duration::from_secs(1);
+/// Between two calls otherwise. YARN expects one within ten minutes; each costs the ResourceManager as
+/// much as a NodeManager's heartbeat, and a job may run for days.
+const IDLE: Duration = Duration::from_secs(3);
 /// For an answer, when patience is almost over.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 /// Refusals in a row after which the ResourceManager is believed, and the pause after each.
