@@ -1,10 +1,11 @@
-/* Preloaded into an MPI program: each rank notes when it came out of MPI_Init and when it came to
- * MPI_Finalize, in nanoseconds of the machine's monotonic clock, a line each, in a file of its own in the
- * folder that MPI_SPAN_FOLDER names. The file is there as soon as the rank is past MPI_Init. */
+/* Preloaded into an MPI program: each rank notes its process id, when it came out of MPI_Init and when it
+ * came to MPI_Finalize, in nanoseconds of the machine's monotonic clock, a line each, in a file of its own
+ * in the folder that MPI_SPAN_FOLDER names. The first two are there as soon as the rank is past MPI_Init. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 static FILE *file;
 
@@ -30,7 +31,7 @@ static void begun(long long begin)
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     snprintf(path, sizeof path, "%s/%d", folder ? folder : ".", rank);
     file = fopen(path, "w");
-    if (!file || fprintf(file, "%lld\n", begin) < 0 || fflush(file) != 0)
+    if (!file || fprintf(file, "%ld\n%lld\n", (long)getpid(), begin) < 0 || fflush(file) != 0)
         fail(path);
 }
 

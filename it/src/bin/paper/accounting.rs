@@ -5,7 +5,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use it::{Cluster, wait};
+use it::{Cluster, Daemon, wait};
 
 /// Who a process is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,8 +16,20 @@ pub(crate) enum Role {
     ApplicationMaster,
     /// Of `gerbil-run`, on all nodes together.
     Launchers,
-    /// Of Hadoop, all together.
-    Daemons,
+    /// Of Hadoop, on all nodes together.
+    NodeDaemons,
+    /// Of Hadoop: those that have machines of their own on a cluster of many.
+    Masters,
+}
+
+const fn role(daemon: Daemon) -> Role {
+    match daemon {
+        Daemon::NodeManager(_) | Daemon::DataNode | Daemon::DataNodeOf(_) => Role::NodeDaemons,
+        Daemon::ZooKeeper
+        | Daemon::ResourceManager
+        | Daemon::SecondResourceManager
+        | Daemon::NameNode => Role::Masters,
+    }
 }
 
 /// An argument that no user types.
@@ -53,15 +65,6 @@ impl Account {
         Self(shares)
     }
 
-    /// The mean of several.
-    pub(crate) fn mean(accounts: &[Self]) -> Self {
-        let mut mean = BTreeMap::new();
-        for (role, share) in accounts.iter().flat_map(|account| &account.0) {
-            *mean.entry(*role).or_default() += share / accounts.len() as f64;
-        }
-        Self(mean)
-    }
-
     /// Of all roles together.
     pub(crate) fn all(&self) -> f64 {
         self.0.values().sum()
@@ -75,8 +78,9 @@ impl Account {
 fn processes(cluster: &Cluster, command: u32) -> Result<Vec<(Role, u32)>> {
     let mut processes = vec![(Role::Command, command)];
     let daemons = cluster.all_daemons().into_iter();
-    let daemons = daemons.filter_map(|daemon| cluster.daemon_process(daemon));
-    processes.extend(daemons.map(|id| (Role::Daemons, id)));
+    let daemons =
+        daemons.filter_map(|daemon| Some((role(daemon), cluster.daemon_process(daemon)?)));
+    processes.extend(daemons);
     for found in cluster.container_processes()? {
         let second = found.arguments.get(1);
         let role = ROLES
@@ -132,9 +136,7 @@ mod tests {
         let account = Account::between(&before, &after, Duration::from_millis(100));
         assert!((account.of(Role::Launchers) - 4.0).abs() < 1e-9);
         assert!(account.of(Role::Command).abs() < 1e-9);
-        let mean = Account::mean(&[account, Account::default()]);
-        assert!((mean.of(Role::Launchers) - 2.0).abs() < 1e-9);
-        assert!((mean.all() - 2.0).abs() < 1e-9);
+        assert!((account.all() - 4.0).abs() < 1e-9);
     }
 
     #[test]

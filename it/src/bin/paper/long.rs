@@ -1,31 +1,39 @@
-//! Long programs, native and by `gerbil-run`: rounds of runs, one after the other, in turns of who is first.
-//! A round has a second native run of each program, whose ratio to the first tells what the machine alone
-//! makes of two equal runs.
+//! Long programs, native and by `gerbil-run`: rounds of runs that take turns on the same cores, of which the
+//! second native one tells what this machine makes of two equal runs; and a few runs by themselves, for
+//! their phases and for what starts and ends a run.
 //!
 //! Both start one process on each of two nodes, which are loopback addresses of this machine: Hydra forks
 //! its proxies, `gerbil-run` asks the NodeManagers for containers. The processes find each other by the
-//! same library, which chooses the same transport. Each run waits until nothing is left of the one before.
+//! same library, which chooses the same transport. Each round waits until nothing is left of the one before.
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use it::results::{Figure, Ratio, Setting};
 use it::{Cluster, Run, wait};
+use nix::sys::signal::Signal;
 
 use crate::accounting::Account;
 use crate::figures_6_7::{figure_6, figure_7};
 use crate::programs::{DEADLINE, Programs};
 use crate::spans::Spans;
+use crate::turns::take_turns;
 use crate::{phases, say};
 
 /// One on each node, and a core for each: MPI's processes wait by looking.
 pub(crate) const RANKS: usize = 2;
-const ROUNDS: usize = 20;
+/// Each of a round's runs is the first in a third of them.
+const ROUNDS: usize = 7 * ROUND.len();
+/// Of runs by themselves.
+const ALONE: usize = 5;
 const QUICK_ROUNDS: usize = 2;
 /// The daemons finish their own work after a job.
 const SETTLE: Duration = Duration::from_secs(1);
-/// Of a run, while the accounts of the other processes are taken.
-const WATCHED_SHARE: f64 = 0.6;
+/// What others use while a program runs is counted for so long, when it has run for so long: at the begin
+/// of a job everybody has more to do.
+const COUNTED: Duration = Duration::from_secs(60);
+const COUNTED_AFTER: Duration = Duration::from_secs(30);
+const QUICK: Duration = Duration::from_secs(5);
 
 /// A program of `examples`.
 pub(crate) struct Program {
@@ -43,7 +51,7 @@ pub(crate) const PROGRAMS: [Program; 3] = [
         name: "Heat",
         kind: "three messages or reductions every few microseconds",
         file: "heat",
-        arguments: &["1600000"],
+        arguments: &["3000000"],
         short: &["50000"],
     },
     Program {
@@ -57,10 +65,13 @@ pub(crate) const PROGRAMS: [Program; 3] = [
         name: "MatrixMultiply",
         kind: "computing, with a message at the begin and one at the end",
         file: "matmul",
-        arguments: &["2500"],
+        arguments: &["2300"],
         short: &["1000"],
     },
 ];
+
+/// Runs for longer than anybody counts, and is ended then.
+const ENDLESS: (&str, &[&str]) = ("heat", &["1000000000"]);
 
 /// How a program is started.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -72,57 +83,61 @@ enum Side {
 /// The runs of a program in one round; the last is the control.
 const ROUND: [Side; 3] = [Side::Native, Side::Gerbil, Side::Native];
 
-/// Seconds of one run.
+/// Seconds of one run by itself.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Once {
+pub(crate) struct Alone {
     /// The whole command.
     pub(crate) whole: f64,
     /// Between `MPI_Init` and `MPI_Finalize`.
     pub(crate) mpi: f64,
 }
 
-/// One round of a program.
+impl Alone {
+    pub(crate) fn start_and_end(self) -> f64 {
+        self.whole - self.mpi
+    }
+}
+
+/// Seconds that each run of a round had of the time between `MPI_Init` and `MPI_Finalize`.
 #[derive(Clone, Copy)]
 pub(crate) struct Round {
-    pub(crate) native: Once,
-    pub(crate) ours: Once,
+    pub(crate) native: f64,
+    pub(crate) ours: f64,
     /// Native once more.
-    pub(crate) control: Once,
+    pub(crate) control: f64,
 }
 
 /// All runs of one program.
 #[derive(Default)]
 pub(crate) struct Row {
     pub(crate) rounds: Vec<Round>,
-    /// Of the jobs of the rounds.
+    /// Natively, and by `gerbil-run`.
+    pub(crate) alone: Vec<(Alone, Alone)>,
+    /// Of the jobs by themselves.
     pub(crate) phases: Vec<Vec<f64>>,
-    /// What others used while it ran natively, and by `gerbil-run`.
-    pub(crate) accounts: (Account, Account),
 }
 
 impl Row {
-    /// Of `gerbil-run`'s time to native, a number for each round.
+    /// Of `gerbil-run`'s time to that of both native runs, a number for each round.
     pub(crate) fn ratios(&self) -> Vec<f64> {
-        self.to_native(|round| round.ours)
-    }
-
-    /// The same of the second native run.
-    pub(crate) fn controls(&self) -> Vec<f64> {
-        self.to_native(|round| round.control)
-    }
-
-    fn to_native(&self, of: impl Fn(&Round) -> Once) -> Vec<f64> {
         let rounds = self.rounds.iter();
         rounds
-            .map(|round| of(round).mpi / round.native.mpi)
+            .map(|round| round.ours / Ratio::together(&[round.native, round.control]))
             .collect()
+    }
+
+    /// Of the second native run's time to the first's.
+    pub(crate) fn controls(&self) -> Vec<f64> {
+        let rounds = self.rounds.iter();
+        rounds.map(|round| round.control / round.native).collect()
     }
 }
 
 struct Bench {
     cluster: Cluster,
     programs: Programs,
-    spans: Spans,
+    /// For each run of a round.
+    spans: [Spans; ROUND.len()],
     quick: bool,
 }
 
@@ -135,25 +150,33 @@ pub(crate) fn measure(quick: bool) -> Result<Vec<Figure>> {
         quick,
     };
     let setting = Setting::begin(&bench.cluster.version()?)?;
-    for program in &PROGRAMS {
-        // The first by `gerbil-run` stages the program, and all caches are warm.
-        bench.once(Side::Native, program)?;
-        bench.once(Side::Gerbil, program)?;
-    }
     let mut rows: [Row; PROGRAMS.len()] = Default::default();
-    let rounds = if quick { QUICK_ROUNDS } else { ROUNDS };
+    let (rounds, alone) = match quick {
+        true => (QUICK_ROUNDS, QUICK_ROUNDS),
+        false => (ROUNDS, ALONE),
+    };
+    for (program, row) in PROGRAMS.iter().zip(&mut rows) {
+        // The first by `gerbil-run` stages the program, and all caches are warm.
+        bench.alone(Side::Native, program)?;
+        bench.alone(Side::Gerbil, program)?;
+        for _ in 0..alone {
+            let native = bench.alone(Side::Native, program)?;
+            let ours = bench.alone(Side::Gerbil, program)?;
+            row.alone.push((native, ours));
+            row.phases.push(phases::of(&bench.programs.report()?));
+        }
+    }
     for number in 0..rounds {
         let mut words = Vec::new();
         for (place, (program, row)) in PROGRAMS.iter().zip(&mut rows).enumerate() {
             let round = bench.round(program, number + place)?;
             row.rounds.push(round);
-            row.phases.push(phases::of(&bench.programs.report()?));
-            let more = |once: Once| 100.0 * (once.mpi / round.native.mpi - 1.0);
+            let more = |seconds: f64| 100.0 * (seconds / round.native - 1.0);
             words.push(format!(
                 "{} {:.3} s and {:.3} s ({:+.2} %), again {:+.2} %",
                 program.name,
-                round.native.mpi,
-                round.ours.mpi,
+                round.native,
+                round.ours,
                 more(round.ours),
                 more(round.control)
             ));
@@ -164,22 +187,25 @@ pub(crate) fn measure(quick: bool) -> Result<Vec<Figure>> {
             words.join("; ")
         ))?;
     }
-    for (program, row) in PROGRAMS.iter().zip(&mut rows) {
-        let least = row.rounds.iter().map(|round| round.native.mpi);
-        let window = WATCHED_SHARE * least.fold(f64::INFINITY, f64::min);
-        let window = Duration::try_from_secs_f64(window).context("no round")?;
-        let account = |side| bench.account(side, program, window);
-        row.accounts = (account(Side::Native)?, account(Side::Gerbil)?);
-    }
+    let accounts = Accounts {
+        native: bench.account(Side::Native)?,
+        ours: bench.account(Side::Gerbil)?,
+    };
     let setting = setting.finish()?;
     let of_all = OfAll {
         ours: all(rows.iter().map(Row::ratios))?,
         control: all(rows.iter().map(Row::controls))?,
     };
     Ok(vec![
-        figure_6(&rows, of_all, setting.clone())?,
+        figure_6(&rows, of_all, &accounts, setting.clone())?,
         figure_7(&rows, setting),
     ])
+}
+
+/// What others use while a program runs.
+pub(crate) struct Accounts {
+    pub(crate) native: Account,
+    pub(crate) ours: Account,
 }
 
 /// To native, over all programs.
@@ -202,14 +228,25 @@ fn all(ratios: impl Iterator<Item = Vec<f64>>) -> Result<Ratio> {
 }
 
 impl Bench {
-    /// One of each of [`ROUND`], beginning with `first` of them.
+    /// One of each of [`ROUND`], by turns, beginning with `first` of them.
     fn round(&self, program: &Program, first: usize) -> Result<Round> {
-        let mut runs = [Once::default(); ROUND.len()];
-        for step in 0..ROUND.len() {
-            let place = (first + step) % ROUND.len();
-            runs[place] = self.once(ROUND[place], program)?;
+        self.settle()?;
+        let places = (0..ROUND.len()).map(|step| (first + step) % ROUND.len());
+        let places: Vec<usize> = places.collect();
+        let run = |place: &usize| {
+            let spans = &self.spans[*place];
+            let arguments = self.arguments(program);
+            Ok((
+                self.run(ROUND[*place], program.file, arguments, spans)?,
+                spans,
+            ))
+        };
+        let runs: Vec<(Run, &Spans)> = places.iter().map(run).collect::<Result<_>>()?;
+        let mut had = [0.0; ROUND.len()];
+        for (place, of_run) in places.iter().zip(take_turns(runs, RANKS)?) {
+            had[*place] = of_run.as_secs_f64();
         }
-        let [native, ours, control] = runs;
+        let [native, ours, control] = had;
         Ok(Round {
             native,
             ours,
@@ -217,24 +254,34 @@ impl Bench {
         })
     }
 
-    fn once(&self, side: Side, program: &Program) -> Result<Once> {
+    fn alone(&self, side: Side, program: &Program) -> Result<Alone> {
         self.settle()?;
-        let finished = self.run(side, program)?.finish()?.success(program.name)?;
-        Ok(Once {
+        let spans = &self.spans[0];
+        let run = self.run(side, program.file, self.arguments(program), spans)?;
+        let finished = run.finish()?.success(program.name)?;
+        Ok(Alone {
             whole: finished.wall.as_secs_f64(),
-            mpi: self.spans.longest(RANKS)?.as_secs_f64(),
+            mpi: spans.span(RANKS)?.length().as_secs_f64(),
         })
     }
 
-    /// What others use over `window` of one more run.
-    fn account(&self, side: Side, program: &Program, window: Duration) -> Result<Account> {
+    /// What others use while a program runs for long.
+    fn account(&self, side: Side) -> Result<Account> {
         self.settle()?;
-        let running = self.run(side, program)?.start()?;
+        let (file, arguments) = ENDLESS;
+        let spans = &self.spans[0];
+        let running = self.run(side, file, arguments, spans)?.start()?;
         wait::until("every rank past MPI_Init", DEADLINE, || {
-            Ok((self.spans.begun()? == RANKS).then_some(()))
+            Ok((spans.begun()?.len() == RANKS).then_some(()))
         })?;
+        let (after, window) = match self.quick {
+            true => (QUICK, QUICK),
+            false => (COUNTED_AFTER, COUNTED),
+        };
+        wait::pause(after);
         let account = Account::over(window, &self.cluster, running.id())?;
-        running.finish()?.success(program.name)?;
+        running.signal(Signal::SIGINT)?;
+        running.finish()?;
         Ok(account)
     }
 
@@ -243,21 +290,24 @@ impl Bench {
             Ok(self.cluster.container_processes()?.is_empty().then_some(()))
         })?;
         wait::pause(SETTLE);
-        self.spans.clear()
+        self.spans.iter().try_for_each(Spans::clear)
     }
 
-    fn run(&self, side: Side, program: &Program) -> Result<Run> {
+    const fn arguments(&self, program: &Program) -> &'static [&'static str] {
+        match self.quick {
+            true => program.short,
+            false => program.arguments,
+        }
+    }
+
+    fn run(&self, side: Side, file: &str, arguments: &[&str], spans: &Spans) -> Result<Run> {
         let (ranks, nodes) = (RANKS.to_string(), self.cluster.nodes());
         let hosts: Vec<String> = nodes.iter().map(|node| node.host.to_string()).collect();
         let hosts = hosts.join(",");
-        let spans = self.spans.options();
+        let spans = spans.options();
         let mut options = vec!["-ppn", "1", "-n", &ranks, "-hosts", &hosts];
         options.extend(spans.iter().map(String::as_str));
-        let arguments = match self.quick {
-            true => program.short,
-            false => program.arguments,
-        };
-        let (programs, file) = (&self.programs, program.file);
+        let programs = &self.programs;
         match side {
             Side::Native => {
                 options.extend(["-launcher", "fork"]);

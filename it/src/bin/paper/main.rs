@@ -15,6 +15,7 @@ mod phases;
 mod programs;
 mod small;
 mod spans;
+mod turns;
 mod waves;
 
 use std::io::Write as _;

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
@@ -16,15 +17,35 @@ pub(crate) struct Spans {
     folder: PathBuf,
 }
 
+/// From the first rank past `MPI_Init` to the last at `MPI_Finalize`: nanoseconds of the machine's
+/// monotonic clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) begin: u64,
+    pub(crate) end: u64,
+}
+
+impl Span {
+    pub(crate) fn length(self) -> Duration {
+        Duration::from_nanos(self.end.saturating_sub(self.begin))
+    }
+}
+
 impl Spans {
-    /// Compiles the library beside the programs, with the same compiler wrapper.
-    pub(crate) fn beside(programs: &Programs) -> Result<Self> {
+    /// Compiles the library beside the programs, with the same compiler wrapper; one of these for each of
+    /// `N` runs at once.
+    pub(crate) fn beside<const N: usize>(programs: &Programs) -> Result<[Self; N]> {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/span.c");
         let compiler = programs.mpich().mpicc();
         let library = mpi::compile(compiler, &source, programs.folder(), &["-shared", "-fPIC"])?;
-        let folder = programs.folder().join("spans");
-        fs::create_dir(&folder)?;
-        Ok(Self { library, folder })
+        let spans = std::array::from_fn(|number| Self {
+            library: library.clone(),
+            folder: programs.folder().join(format!("spans-{number}")),
+        });
+        for one in &spans {
+            fs::create_dir(&one.folder)?;
+        }
+        Ok(spans)
     }
 
     /// Preloads it; `mpiexec` and `gerbil-run` take the same words.
@@ -46,51 +67,90 @@ impl Spans {
         Ok(fs::create_dir(&self.folder)?)
     }
 
-    /// How many ranks are past `MPI_Init`.
-    pub(crate) fn begun(&self) -> Result<usize> {
-        Ok(fs::read_dir(&self.folder)?.count())
+    /// The process ids of the ranks that are past `MPI_Init`.
+    pub(crate) fn begun(&self) -> Result<Vec<i32>> {
+        let notes = self.notes()?;
+        Ok(notes.iter().filter_map(Note::begun).collect())
     }
 
-    /// From the first rank past `MPI_Init` to the last at `MPI_Finalize`.
-    pub(crate) fn longest(&self, ranks: usize) -> Result<Duration> {
-        let files = fs::read_dir(&self.folder)?;
-        let texts = files.map(|file| Ok(fs::read_to_string(file?.path())?));
-        let texts: Vec<String> = texts.collect::<Result<_>>()?;
+    /// How many ranks have come to `MPI_Finalize`.
+    pub(crate) fn ended(&self) -> Result<usize> {
+        let notes = self.notes()?;
+        Ok(notes.iter().filter(|note| note.ended().is_some()).count())
+    }
+
+    /// Of a run of so many ranks.
+    pub(crate) fn span(&self, ranks: usize) -> Result<Span> {
+        let notes = self.notes()?;
         ensure!(
-            texts.len() == ranks,
+            notes.len() == ranks,
             "{} ranks of {ranks} were watched",
-            texts.len()
+            notes.len()
         );
-        longest(&texts)
+        span(&notes)
+    }
+
+    fn notes(&self) -> Result<Vec<Note>> {
+        let files = fs::read_dir(&self.folder)?;
+        let notes = files.map(|file| Ok(Note(fs::read_to_string(file?.path())?)));
+        notes.collect()
     }
 }
 
-/// Of ranks that wrote this: two lines each, nanoseconds.
-fn longest(texts: &[String]) -> Result<Duration> {
-    let (mut first, mut last) = (u64::MAX, 0);
-    for text in texts {
-        let mut moments = text.lines().map(str::parse::<u64>);
-        let mut moment = |of| moments.next().with_context(|| format!("no moment of {of}"));
-        first = first.min(moment("MPI_Init")??);
-        last = last.max(moment("MPI_Finalize")??);
+/// What a rank wrote: its process id and the two moments, a line each.
+struct Note(String);
+
+impl Note {
+    /// The number of a line that is written to its end.
+    fn number<N: FromStr>(&self, line: usize) -> Option<N> {
+        let line = self.0.split_inclusive('\n').nth(line)?;
+        line.strip_suffix('\n')?.parse().ok()
     }
-    let span = last
-        .checked_sub(first)
-        .context("the end before the begin")?;
-    Ok(Duration::from_nanos(span))
+
+    /// The process id, when the first moment is there too.
+    fn begun(&self) -> Option<i32> {
+        self.number::<u64>(1).and_then(|_begin| self.number(0))
+    }
+
+    fn ended(&self) -> Option<u64> {
+        self.number(2)
+    }
+}
+
+fn span(notes: &[Note]) -> Result<Span> {
+    let (mut begin, mut end) = (u64::MAX, 0);
+    for note in notes {
+        let begun: u64 = note.number(1).context("no moment of MPI_Init")?;
+        let ended = note.ended().context("no moment of MPI_Finalize")?;
+        (begin, end) = (begin.min(begun), end.max(ended));
+    }
+    ensure!(begin <= end, "the end before the begin");
+    Ok(Span { begin, end })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn notes(texts: &[&str]) -> Vec<Note> {
+        texts.iter().map(|text| Note((*text).to_owned())).collect()
+    }
+
     #[test]
     fn the_longest_span_is_from_the_first_begin_to_the_last_end() {
-        let texts = ["1000\n9000\n", "800\n8000\n"].map(str::to_owned);
-        assert_eq!(longest(&texts).unwrap(), Duration::from_nanos(8200));
-        let text = ["1000\n".to_owned()];
-        let error = longest(&text).unwrap_err().to_string();
+        let both = span(&notes(&["7\n1000\n9000\n", "8\n800\n8000\n"])).unwrap();
+        assert_eq!(both.length(), Duration::from_nanos(8200));
+        let error = span(&notes(&["7\n1000\n"])).unwrap_err().to_string();
         assert_eq!(error, "no moment of MPI_Finalize");
-        assert!(longest(&["9\n8\n".to_owned()]).is_err());
+        assert!(span(&notes(&["7\n9\n8\n"])).is_err());
+    }
+
+    #[test]
+    fn a_line_counts_when_it_is_whole() {
+        let texts = ["", "17\n", "17\n10", "17\n1000\n", "17\n1000\n20"];
+        let begun = texts.map(|text| Note(text.to_owned()).begun());
+        assert_eq!(begun, [None, None, None, Some(17), Some(17)]);
+        assert_eq!(Note("17\n1000\n20".to_owned()).ended(), None);
+        assert_eq!(Note("17\n1000\n2000\n".to_owned()).ended(), Some(2000));
     }
 }
