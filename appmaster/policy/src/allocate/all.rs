@@ -24,8 +24,9 @@
 //!
 //! Cost: O((nodes + processes) · log nodes).
 
+use super::candidate::{Candidate, freest, most_gpus, slots};
 use super::rack;
-use super::rest::{Candidate, Rest, freest, most_gpus, slots};
+use super::rest::Rest;
 use crate::{NodeShare, Rejection};
 
 pub(super) fn place(rest: &Rest<'_>) -> Result<Vec<NodeShare>, Rejection> {

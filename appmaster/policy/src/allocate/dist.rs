@@ -18,8 +18,9 @@
 //!
 //! Cost: O((nodes + processes) · log nodes).
 
+use super::candidate::{Candidate, slots};
 use super::listed;
-use super::rest::{Candidate, Rest, slots};
+use super::rest::Rest;
 use crate::{NodeShare, Rejection};
 
 pub(super) fn place(rest: &Rest<'_>) -> Result<Vec<NodeShare>, Rejection> {

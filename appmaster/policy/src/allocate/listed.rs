@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::rest::{Candidate, Rest};
+use super::candidate::Candidate;
+use super::rest::Rest;
 use crate::{Listed, Rejection};
 
 /// The listed nodes that are not held, in order of the list, each with its listed processes. Of
@@ -40,7 +41,7 @@ pub(super) fn nodes<'a>(rest: &Rest<'a>) -> Result<Vec<(Candidate<'a>, u32)>, Re
             });
         };
         if candidate.ever == 0 {
-            return Err(candidate.too_small(rest, 1));
+            return Err(candidate.too_small(rest.cluster, rest.demand.unit, 1));
         }
         nodes.push((**candidate, entry.processes));
     }

@@ -28,7 +28,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::rest::{Candidate, Rest};
+use super::candidate::Candidate;
+use super::rest::Rest;
 use super::{listed, rack};
 use crate::{NodeShare, Rejection};
 

@@ -23,7 +23,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::rest::{Candidate, Rest, slots};
+use super::candidate::{Candidate, slots};
+use super::rest::Rest;
 use super::{dist, rack};
 use crate::{NodeShare, Rejection};
 

@@ -20,6 +20,7 @@
 //! even one fits when empty. More room never turns a job that can be placed into one that cannot.
 
 mod all;
+mod candidate;
 mod dist;
 mod listed;
 mod loc;

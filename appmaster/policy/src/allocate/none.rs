@@ -18,8 +18,9 @@
 //!
 //! Cost: O(nodes · log nodes).
 
+use super::candidate::Candidate;
 use super::listed;
-use super::rest::{Candidate, Rest};
+use super::rest::Rest;
 use crate::{NodeShare, Rejection};
 
 pub(super) fn place(rest: &Rest<'_>) -> Result<Vec<NodeShare>, Rejection> {
@@ -27,7 +28,7 @@ pub(super) fn place(rest: &Rest<'_>) -> Result<Vec<NodeShare>, Rejection> {
     listed::check_sum(rest, nodes.iter().map(|(_, processes)| *processes))?;
     let share = |(candidate, processes): &(Candidate<'_>, u32)| {
         if u64::from(*processes) > candidate.most {
-            return Err(candidate.too_small(rest, *processes));
+            return Err(candidate.too_small(rest.cluster, rest.demand.unit, *processes));
         }
         Ok(rest.share(candidate, *processes))
     };

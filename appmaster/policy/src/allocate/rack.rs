@@ -12,7 +12,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::rest::{Candidate, Rest};
+use super::candidate::Candidate;
+use super::rest::Rest;
 
 /// The part of `list` on the rack that is to be taken, in the same order; all of it when there is
 /// none. `hold` says whether the nodes of a rack, in order of the list, hold the job now.

@@ -30,7 +30,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-use super::rest::Candidate;
+use super::candidate::Candidate;
 use crate::Resources;
 
 /// What comes before the dealing by room left.

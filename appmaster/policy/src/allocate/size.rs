@@ -26,7 +26,7 @@
 //!
 //! Cost: O(1).
 
-use super::rest::Candidate;
+use super::candidate::Candidate;
 use crate::{ClusterView, Counted, Demand, Resources, Vcores};
 
 /// The container to ask for on `candidate`, for `processes` of `demand`.
