@@ -134,7 +134,7 @@ const fn with(options: &'static [&'static str], case: Case) -> Case {
 /// All of them. What passes by itself: a lost link is noticed after 15 s, a lost lane after 25 to 30 s, a lost NodeManager after 10 to
 /// 20 s, a silent ResourceManager after 20 s, an AM that is silent to the ResourceManager after 40 to 60 s.
 /// The times here are several times those of an idle machine.
-pub const CASES: [Case; 25] = {
+pub const CASES: [Case; 26] = {
     use Fault::{
         ClientFromLane, ClientFromMaster, DiskFull, DiskFullMeanwhile, KillClient,
         KillClientAndMaster, KillLauncher, KillMaster, KillNodeManager, KillNodeManagerOfMaster,
@@ -145,6 +145,7 @@ pub const CASES: [Case; 25] = {
     const LOST: &[i32] = &[70];
     const ELSEWHERE: &[&str] = &["-r", "loc"];
     const ONCE: &[&str] = &["--no-restart"];
+    const INSIDE: &[&str] = &["--deploy-mode", "client"];
     [
         case("nothing", Fault::Nothing, Success, 60),
         case("client killed", KillClient, Recorded, 60),
@@ -191,6 +192,15 @@ pub const CASES: [Case; 25] = {
             ClientFromLane(None),
             Incomplete(&["rank 0", "some of it is missing"]),
             60,
+        ),
+        with(
+            INSIDE,
+            case(
+                "lane cut off for ever, --deploy-mode client",
+                ClientFromLane(None),
+                Incomplete(&["rank 0", "some of it is missing"]),
+                60,
+            ),
         ),
         case(
             "launcher cut off for 5 s",
