@@ -2,8 +2,10 @@
 //!
 //! The life of a launcher: YARN starts it beside a file of credentials, which name the
 //! ApplicationMaster (AM), the container and the keys (`seat`) → it starts its warden, and a process
-//! that finds out what the node is made of (`topology`), dials the AM and says hello (`dial`) → the AM sends the container's share of the ranks, whose program is
-//! checked (`program`) → one thread forks them all (`nursery`), those that outnumber their cores with
+//! that finds out what the node is made of (`topology`), dials the AM and says hello (`dial`) → the AM
+//! sends the container's share of the ranks, whose program is checked (`program`), and to which the
+//! node's graphics processors are dealt (`gpus`) → one thread forks them all (`nursery`), those that
+//! outnumber their cores with
 //! what makes them yield (`yielding`) → their PMI lines are answered (`pmi_socket`), names and spawns
 //! that they ask for go up, and what was spawned is started beside them (`group`), what they print
 //! goes up (`output`), standard input comes down (`input`), what they use is sampled now and then
