@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::str::FromStr;
@@ -43,6 +44,16 @@ impl Version {
             Self::V3_3_6 => "3.3.6",
             Self::V3_4_2 => "3.4.2",
             Self::V3_5_0 => "3.5.0",
+        }
+    }
+
+    /// The versions of Java that its daemons run on. Before 3.5 they ask the security manager on whose
+    /// behalf they act, which 23 forbids and 24 no longer has.
+    #[must_use]
+    pub fn java(self) -> RangeInclusive<u32> {
+        match self {
+            Self::V2_10_2 | Self::V3_3_6 | Self::V3_4_2 => 17..=22,
+            Self::V3_5_0 => 17..=25,
         }
     }
 
@@ -123,10 +134,14 @@ impl Distribution {
     /// `mvn` is missing or failed (its last lines are in the message), or the cache cannot be written.
     pub fn fetch(version: Version) -> Result<Self> {
         let cache = Cache::find();
-        let folder = cache.entry(&format!("hadoop-{version}"), |half| {
-            Self::fill(version, &cache, half)
-        })?;
+        let folder = cache.entry(&entry(version), |half| Self::fill(version, &cache, half))?;
         Ok(Self { version, folder })
+    }
+
+    /// Whether the cache has it, so that nothing need be brought.
+    #[must_use]
+    pub fn is_here(version: Version) -> bool {
+        Cache::find().folder().join(entry(version)).is_dir()
     }
 
     fn fill(version: Version, cache: &Cache, half: &Path) -> Result<()> {
@@ -233,6 +248,11 @@ impl Distribution {
             self.version.examples()
         ))
     }
+}
+
+/// Its name in the cache.
+fn entry(version: Version) -> String {
+    format!("hadoop-{version}")
 }
 
 fn run_maven(mvn: Command, version: Version) -> Result<()> {

@@ -1,8 +1,12 @@
 //! The Java runtime that runs the stock daemons and tools. Nothing of the project itself uses it.
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Result, bail};
+
+use crate::command::Run;
 
 /// Heap of a daemon or tool, MiB.
 pub const HEAP_MIB: u32 = 256;
@@ -25,18 +29,22 @@ pub struct Java {
     home: PathBuf,
 }
 
+/// Versions that Debian and Ubuntu have, in the order in which they are looked for.
+const DEBIAN: [u32; 3] = [17, 21, 25];
+
 impl Java {
-    /// `JAVA_HOME`, else a runtime of version 17 or 21 where Debian puts them, else the one on `PATH`.
+    /// A runtime of one of these versions: `JAVA_HOME`, else where Debian puts them, else the one on
+    /// `PATH`.
     ///
     /// # Errors
     ///
-    /// There is none; the message says how to get one.
-    pub fn find() -> Result<Self> {
+    /// There is none; the message says what was found, and how to get one.
+    pub fn find(versions: &RangeInclusive<u32>) -> Result<Self> {
         let mut homes: Vec<PathBuf> = std::env::var_os("JAVA_HOME")
             .map(PathBuf::from)
             .into_iter()
             .collect();
-        for version in ["17", "21"] {
+        for version in DEBIAN {
             for architecture in ["amd64", "arm64"] {
                 homes.push(format!("/usr/lib/jvm/java-{version}-openjdk-{architecture}").into());
             }
@@ -50,15 +58,21 @@ impl Java {
                 }
             }
         }
-        match homes
-            .into_iter()
-            .find(|home| home.join("bin/java").is_file())
-        {
-            Some(home) => Ok(Self { home }),
-            None => bail!(
-                "no Java runtime in JAVA_HOME, /usr/lib/jvm or PATH: run it/setup, or install openjdk-17-jre-headless"
-            ),
+        let mut found = Vec::new();
+        for home in homes {
+            match version(&home) {
+                Some(version) if versions.contains(&version) => return Ok(Self { home }),
+                Some(version) => found.push(format!("; {} is {version}", home.display())),
+                None => {}
+            }
         }
+        bail!(
+            "no Java runtime of version {} to {} in JAVA_HOME, /usr/lib/jvm or PATH{}: run it/setup, or \
+             install openjdk-17-jre-headless or openjdk-21-jre-headless",
+            versions.start(),
+            versions.end(),
+            found.concat()
+        )
     }
 
     /// What `JAVA_HOME` is set to.
@@ -71,5 +85,60 @@ impl Java {
     #[must_use]
     pub fn command(&self) -> PathBuf {
         self.home.join("bin/java")
+    }
+}
+
+/// The version of the runtime in `home`, 17 for instance; none where there is no runtime.
+fn version(home: &Path) -> Option<u32> {
+    let java = home.join("bin/java");
+    if !java.is_file() {
+        return None;
+    }
+    let release = std::fs::read_to_string(home.join("release")).unwrap_or_default();
+    release_version(&release).or_else(|| {
+        let mut asked = Command::new(java);
+        asked.arg("-version");
+        said_version(&Run::new(asked).finish().ok()?.stderr_text())
+    })
+}
+
+/// 17 of a `release` file with the line `JAVA_VERSION="17.0.15"`.
+fn release_version(text: &str) -> Option<u32> {
+    let mut lines = text.lines();
+    first_number(lines.find_map(|line| line.strip_prefix("JAVA_VERSION=\""))?)
+}
+
+/// 17 of `openjdk version "17.0.15" 2025-04-15`.
+fn said_version(text: &str) -> Option<u32> {
+    first_number(text.split_once(" version \"")?.1)
+}
+
+fn first_number(text: &str) -> Option<u32> {
+    let digits = text.split(|character: char| !character.is_ascii_digit());
+    digits.into_iter().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_runtime_says_its_version_in_two_ways() {
+        let release = "IMPLEMENTOR=\"Debian\"\nJAVA_VERSION=\"21.0.12.1\"\n";
+        assert_eq!(release_version(release), Some(21));
+        assert_eq!(release_version("JAVA_VERSION=\"25\"\n"), Some(25));
+        assert_eq!(release_version(""), None);
+        assert_eq!(
+            said_version("openjdk version \"17.0.15\" 2025-04-15\n"),
+            Some(17)
+        );
+        assert_eq!(said_version("sh: not found"), None);
+    }
+
+    #[test]
+    fn one_that_the_daemons_do_not_run_on_is_not_taken() {
+        let error = Java::find(&(90..=91)).unwrap_err().to_string();
+        assert!(error.contains("of version 90 to 91"), "{error}");
+        assert!(error.contains("run it/setup"), "{error}");
     }
 }

@@ -179,7 +179,8 @@ impl Builder {
         if self.nodes.len() > NODES_MAX {
             bail!("{} nodes: at most {NODES_MAX}", self.nodes.len());
         }
-        let java = Java::find()?;
+        let java =
+            Java::find(&self.version.java()).with_context(|| format!("Hadoop {}", self.version))?;
         let distribution = Distribution::fetch(self.version)?;
         let loopback = Loopback::claim()?;
         let folder = tempfile::Builder::new()
