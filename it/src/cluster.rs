@@ -5,6 +5,7 @@ mod control;
 mod devices;
 mod leftovers;
 mod logs;
+mod own_name;
 mod room;
 mod stock;
 

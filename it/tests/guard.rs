@@ -183,10 +183,24 @@ fn a_daemon_that_cannot_start_is_reported_with_its_log() {
         .unwrap_err();
     let text = format!("{error:#}");
     assert!(text.contains("rm ended with"), "{text}");
+    // Its log is there once, from the first error on.
+    let logs: Vec<&str> = text.split("--- ").skip(1).collect();
+    let of_rm = |log: &&&str| {
+        log.lines()
+            .next()
+            .is_some_and(|path| path.ends_with("/rm/log"))
+    };
+    assert_eq!(logs.iter().filter(of_rm).count(), 1, "{text}");
+    let first = logs[0].lines().nth(1).unwrap_or_default();
+    assert!(
+        first.contains(" ERROR ") || first.contains(" FATAL "),
+        "{text}"
+    );
     assert!(
         text.contains("yarn.scheduler.minimum-allocation-mb"),
         "{text}"
     );
+    assert!(text.lines().count() < 50, "{text}");
 }
 
 /// No folder, and soon no process that mentions it: the warden itself lives on for a moment after it has

@@ -214,9 +214,10 @@ impl Builder {
             folder: Some(folder),
         };
         self.write_settings(&cluster)?;
+        cluster.write_own_name()?;
         match cluster.bring_up() {
             Ok(()) => Ok(cluster),
-            Err(error) => bail!("{error:#}\n{}", cluster.log_tails()),
+            Err(error) => bail!("{error:#}\n{}", cluster.failure()),
         }
     }
 

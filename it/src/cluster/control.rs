@@ -2,12 +2,13 @@
 
 use std::fs::File;
 use std::net::TcpStream;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use nix::sys::signal::Signal;
 
+use super::logs::excerpt;
 use super::{Cluster, devices};
 use crate::command::Run;
 use crate::daemon::Daemon;
@@ -152,7 +153,6 @@ impl Cluster {
             )
         };
         wait::until(&format!("{count} running nodes"), self.deadline, ready)
-            .with_context(|| self.log_tails())
     }
 
     pub(super) fn bring_up(&self) -> Result<()> {
@@ -177,10 +177,14 @@ impl Cluster {
                 &["-format", "-nonInteractive"],
                 true,
             );
-            Run::new(format)
-                .deadline(self.deadline)
-                .finish()?
-                .success("formatting the NameNode")?;
+            let formatted = Run::new(format).deadline(self.deadline).finish()?;
+            if !formatted.status.success() {
+                bail!(
+                    "formatting the NameNode: {}\n{}",
+                    formatted.status,
+                    excerpt(&formatted.stderr_text(), true)
+                );
+            }
             self.start(Daemon::NameNode)?;
             for store in self.stores() {
                 self.start(store)?;
@@ -197,16 +201,21 @@ impl Cluster {
 
     /// An error if a daemon that was started has ended by itself.
     fn check_alive(&self) -> Result<()> {
-        for (daemon, child) in self.lock().iter_mut() {
-            use std::os::unix::process::ExitStatusExt as _;
-
-            if let Some(status) = child.try_wait()?
-                // Killed or stopped by a test.
-                && !matches!(status.signal(), Some(9 | 15)) && status.code() != Some(143)
-            {
-                bail!("{daemon} ended with {status}");
-            }
+        match self.ended() {
+            Some((daemon, status)) => bail!("{daemon} ended with {status}"),
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// A daemon that was started and has ended by itself, the masters before the nodes.
+    pub(super) fn ended(&self) -> Option<(Daemon, ExitStatus)> {
+        use std::os::unix::process::ExitStatusExt as _;
+
+        self.lock().iter_mut().find_map(|(daemon, child)| {
+            let status = child.try_wait().ok()??;
+            // Killed or stopped by a test.
+            let by_a_test = matches!(status.signal(), Some(9 | 15)) || status.code() == Some(143);
+            (!by_a_test).then_some((*daemon, status))
+        })
     }
 }

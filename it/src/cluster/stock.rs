@@ -78,6 +78,7 @@ impl Cluster {
         command
             .arg(format!("-Xmx{heap_mib}m"))
             .args(java::FLAGS)
+            .args(self.java_names())
             // Web pages and native libraries are unpacked there, and no daemon cleans up after itself.
             .arg(format!(
                 "-Djava.io.tmpdir={}",
