@@ -6,9 +6,11 @@ use std::process::{ExitCode, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result};
+use it::hadoop::Distribution;
 use it::process::{self, Streams};
-use it::{Cluster, Mpich, gerbil};
+use it::{Cluster, Mpich, Version, gerbil};
 
+const VERSION: Version = Version::V3_4_2;
 const NODES: usize = 4;
 const RANKS: &str = "8";
 
@@ -29,15 +31,23 @@ fn run() -> Result<ExitCode> {
     // Looked for first: nothing is started for nothing.
     gerbil::binary()?;
 
+    if !Distribution::is_here(VERSION) {
+        writeln!(
+            stdout,
+            "# bringing Hadoop {VERSION} and MPICH from the network: a minute or two, and 500 MB of disk"
+        )?;
+        Distribution::fetch(VERSION)?;
+    }
+    let mpich = Mpich::install()?;
     writeln!(stdout, "$ mpicc cpi.c -o cpi")?;
-    Mpich::install()?.example("cpi", folder.path())?;
+    mpich.example("cpi", folder.path())?;
 
     writeln!(
         stdout,
         "# starting stock Hadoop: ResourceManager, NameNode, DataNode, {NODES} NodeManagers"
     )?;
     let begin = Instant::now();
-    let cluster = Cluster::builder().nodes(NODES).start()?;
+    let cluster = Cluster::builder().version(VERSION).nodes(NODES).start()?;
     writeln!(
         stdout,
         "# Hadoop {} is ready after {:.0} s; no node knows MPI or gerbil\n",
