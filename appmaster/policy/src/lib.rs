@@ -22,6 +22,7 @@ mod mode;
 mod numbering;
 mod placement;
 mod quantities;
+pub mod schedule;
 
 pub use choose::{COMMUNICATES_MUCH, Choice, Circumstances, choose};
 pub use cluster::{ClusterView, Counted, NodeView};

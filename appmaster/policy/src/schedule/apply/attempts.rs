@@ -1,0 +1,264 @@
+//! Attempts: from the decision over the launcher's word to their end.
+
+use super::record_stage;
+use crate::schedule::session::{Attempt, Owner, State};
+use crate::schedule::{
+    AttemptIx, Bundle, Decision, End, JobIx, Nanos, Phase, ResourceName, SlotIx, Stage, Taken,
+    TaskIx,
+};
+
+impl State {
+    pub(super) fn ordered(&mut self, decision: &Decision) {
+        match decision {
+            Decision::Start {
+                job,
+                stage,
+                task,
+                slot,
+            } => self.start(*job, *stage, *task, *slot, decision),
+            Decision::Copy { of, slot } => {
+                let Some(attempt) = self.attempts.get(of) else {
+                    return;
+                };
+                let (job, stage, task) = (attempt.job, attempt.stage, attempt.task);
+                self.start(job, stage, task, *slot, decision);
+            }
+            Decision::Move { attempt, to } => {
+                let Some(moved) = self.attempts.get_mut(attempt) else {
+                    return;
+                };
+                moved.to = Some(*to);
+                let from = moved.slot;
+                self.take(from, Taken::Moving(*attempt));
+                self.take(*to, Taken::Reserved(decision.clone()));
+            }
+            Decision::Swap { one, other } => {
+                for (whose, with) in [(*one, *other), (*other, *one)] {
+                    let to = self.attempts.get(&with).map(|attempt| attempt.slot);
+                    let Some(attempt) = self.attempts.get_mut(&whose) else {
+                        continue;
+                    };
+                    attempt.swaps = Some(with);
+                    attempt.to = to;
+                    let from = attempt.slot;
+                    self.take(from, Taken::Moving(whose));
+                }
+            }
+            Decision::Stop { attempt, .. } => {
+                if let Some(attempt) = self.attempts.get_mut(attempt) {
+                    attempt.stopping = true;
+                }
+            }
+            Decision::Rehome { job, partition, to } => {
+                if let Some(record) = self.jobs.get_mut(job) {
+                    record.homes.insert(*partition, *to);
+                }
+            }
+            Decision::Gang { job, slots } => {
+                self.held_by(*job)
+                    .into_iter()
+                    .for_each(|slot| self.free(slot));
+                let pending = self
+                    .jobs
+                    .get(job)
+                    .and_then(|record| record.tasks.get(&Stage::Gang));
+                let tasks: Vec<TaskIx> = pending
+                    .into_iter()
+                    .flat_map(|tasks| tasks.pending.clone())
+                    .collect();
+                for (task, slot) in tasks.into_iter().zip(slots) {
+                    self.start(*job, Stage::Gang, task, *slot, decision);
+                }
+            }
+            Decision::Hold { job, slots, until } => {
+                for slot in slots {
+                    self.take(*slot, Taken::Reserved(decision.clone()));
+                    self.held.insert(*slot, (*job, *until));
+                }
+            }
+        }
+    }
+
+    pub(super) fn start(
+        &mut self,
+        job: JobIx,
+        stage: Stage,
+        task: TaskIx,
+        slot: SlotIx,
+        why: &Decision,
+    ) {
+        let ix = AttemptIx(self.next_attempt);
+        self.next_attempt = self.next_attempt.saturating_add(1);
+        let ordered = self.now;
+        let attempt = Attempt {
+            job,
+            stage,
+            task,
+            slot,
+            to: None,
+            swaps: None,
+            ordered,
+            began: None,
+            progress: None,
+            stopping: false,
+        };
+        self.attempts.insert(ix, attempt);
+        self.take(slot, Taken::Reserved(why.clone()));
+        self.take_pending(job, stage, task);
+        self.spend(job, stage, slot, Bundle::take);
+        self.count(job, stage, 1, 0);
+        let record = self
+            .jobs
+            .get_mut(&job)
+            .and_then(|record| record.tasks.get_mut(&stage));
+        if let Some(record) = record.and_then(|tasks| tasks.all.get_mut(task.0 as usize)) {
+            record.attempts.push(ix);
+        }
+        self.index(job, stage);
+    }
+
+    /// Counts attempts under way, of the job and of whom it belongs to.
+    pub(super) fn count(&mut self, job: JobIx, stage: Stage, more: u32, fewer: u32) {
+        let Some(record) = self.jobs.get_mut(&job) else {
+            return;
+        };
+        let moved = |count: u32| count.saturating_add(more).saturating_sub(fewer);
+        record.under_way = moved(record.under_way);
+        if let Some(state) = record.job.stages.get_mut(&stage) {
+            state.running = moved(state.running);
+        }
+        for owner in [
+            Owner::Queue(record.job.queue.clone()),
+            Owner::Tenant(record.job.tenant.clone()),
+        ] {
+            let used = moved(self.used.get(&owner).copied().unwrap_or(0));
+            if used == 0 {
+                self.used.remove(&owner);
+            } else {
+                self.used.insert(owner, used);
+            }
+        }
+    }
+
+    /// Takes what an attempt needs out of its container and node, or gives it back.
+    pub(super) fn spend(
+        &mut self,
+        job: JobIx,
+        stage: Stage,
+        slot: SlotIx,
+        how: fn(&mut Bundle, &ResourceName, u64),
+    ) {
+        let Some(need) = self
+            .jobs
+            .get(&job)
+            .and_then(|record| record.job.stages.get(&stage))
+        else {
+            return;
+        };
+        let Some(slot) = self.slots.get(&slot) else {
+            return;
+        };
+        let Some(record) = self.containers.get_mut(&slot.container) else {
+            return;
+        };
+        let node = self.nodes.get_mut(record.container.node.0 as usize);
+        let node = node.map(|record| &mut record.node);
+        let Some(node) = node else { return };
+        for (name, amount) in need.need.bundle.iter() {
+            if record.container.pool.counts(name) {
+                how(&mut record.container.free, name, amount);
+            } else {
+                how(&mut node.free, name, amount);
+            }
+        }
+    }
+
+    pub(super) fn began(&mut self, ix: AttemptIx) {
+        let now = self.now;
+        let Some(attempt) = self.attempts.get_mut(&ix) else {
+            return;
+        };
+        attempt.began = Some(now);
+        let slot = attempt.slot;
+        self.take(slot, Taken::Busy(ix));
+    }
+
+    pub(super) fn progress(&mut self, ix: AttemptIx, (phase, done, of): (Phase, u64, u64)) {
+        let now = self.now;
+        if let Some(attempt) = self.attempts.get_mut(&ix) {
+            attempt.progress = Some((phase, done, of, now));
+        }
+    }
+
+    pub(super) fn moved(&mut self, ix: AttemptIx, ok: bool) {
+        let Some(attempt) = self.attempts.get_mut(&ix) else {
+            return;
+        };
+        let (from, to, with) = (attempt.slot, attempt.to.take(), attempt.swaps.take());
+        if let Some(to) = to.filter(|_| ok) {
+            attempt.slot = to;
+        }
+        let stays = attempt.slot;
+        if let Some(other) = with {
+            if let Some(attempt) = self.attempts.get_mut(&other) {
+                (attempt.to, attempt.swaps) = (None, None);
+                if ok {
+                    attempt.slot = from;
+                }
+                let slot = attempt.slot;
+                self.take(slot, Taken::Busy(other));
+            }
+        } else {
+            let given_up = if ok { Some(from) } else { to };
+            given_up.into_iter().for_each(|slot| self.free(slot));
+        }
+        self.take(stays, Taken::Busy(ix));
+    }
+
+    pub(super) fn ended(&mut self, ix: AttemptIx, how: End) {
+        let Some(attempt) = self.attempts.remove(&ix) else {
+            return;
+        };
+        let Attempt {
+            job,
+            stage,
+            task,
+            slot,
+            to,
+            swaps,
+            began,
+            ..
+        } = attempt;
+        self.spend(job, stage, slot, Bundle::give);
+        self.count(job, stage, 0, 1);
+        self.free(slot);
+        match swaps {
+            // The other keeps its slot: there is nobody to change with.
+            Some(other) => {
+                if let Some(attempt) = self.attempts.get_mut(&other) {
+                    (attempt.to, attempt.swaps) = (None, None);
+                    let slot = attempt.slot;
+                    self.take(slot, Taken::Busy(other));
+                }
+            }
+            None => to.into_iter().for_each(|slot| self.free(slot)),
+        }
+        let span = began
+            .map(|began| self.now.since(began))
+            .filter(|_| how == End::Done);
+        self.settle(job, stage, task, ix, how == End::Done);
+        if let (Some(span), Some(state)) = (span, record_stage(&mut self.jobs, job, stage)) {
+            let measured = u64::from(state.measured);
+            let sum = state
+                .mean
+                .unwrap_or_default()
+                .0
+                .saturating_mul(measured)
+                .saturating_add(span.0);
+            state.measured = state.measured.saturating_add(1);
+            state.mean = sum.checked_div(measured.saturating_add(1)).map(Nanos);
+        }
+        self.index(job, stage);
+        self.forget(job);
+    }
+}

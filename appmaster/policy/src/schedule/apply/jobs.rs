@@ -1,0 +1,274 @@
+//! Jobs and their tasks: what is pending, and the orders in which policies walk jobs.
+
+use std::collections::BTreeMap;
+
+use super::{put, record_stage};
+use crate::schedule::session::{Class, JobRecord, Owner, State, TaskRecord, Tasks};
+use crate::schedule::{AttemptIx, Job, JobIx, Need, SlotIx, Stage, Task, TaskIx};
+
+impl State {
+    pub(super) fn arrived(&mut self, job: &Job) {
+        let ix = JobIx(self.next_job);
+        self.next_job = self.next_job.saturating_add(1);
+        let class = job
+            .stages
+            .iter()
+            .map(|(stage, state)| (*stage, self.class(&state.need)));
+        let class = class.collect();
+        for stage in job.stages.keys() {
+            self.unfinished
+                .entry(*stage)
+                .or_default()
+                .insert((job.seq, ix));
+        }
+        let record = JobRecord {
+            job: job.clone(),
+            class,
+            tasks: job
+                .stages
+                .keys()
+                .map(|stage| (*stage, Tasks::default()))
+                .collect(),
+            gathered: BTreeMap::new(),
+            homes: BTreeMap::new(),
+            under_way: 0,
+            left: false,
+        };
+        self.jobs.insert(ix, record);
+    }
+
+    pub(super) fn class(&mut self, need: &Need) -> Class {
+        if let Some(class) = self.classes.get(need) {
+            return *class;
+        }
+        let class = Class(u32::try_from(self.needs.len()).unwrap_or(u32::MAX));
+        self.needs.push(need.clone());
+        self.classes.insert(need.clone(), class);
+        class
+    }
+
+    pub(super) fn left(&mut self, ix: JobIx) {
+        let Some(record) = self.jobs.get_mut(&ix) else {
+            return;
+        };
+        record.left = true;
+        record.gathered.clear();
+        record.homes.clear();
+        let seq = record.job.seq;
+        let stages: Vec<Stage> = record.tasks.keys().copied().collect();
+        for tasks in record.tasks.values_mut() {
+            tasks.pending.clear();
+            tasks.at_node.clear();
+            tasks.in_rack.clear();
+        }
+        for stage in stages {
+            if let Some(state) = record_stage(&mut self.jobs, ix, stage) {
+                state.pending = 0;
+            }
+            if let Some(jobs) = self.unfinished.get_mut(&stage) {
+                jobs.remove(&(seq, ix));
+            }
+            self.index(ix, stage);
+        }
+        let held: Vec<SlotIx> = self.held_by(ix);
+        held.into_iter().for_each(|slot| self.free(slot));
+        self.forget(ix);
+    }
+
+    /// A job that is over is kept as long as something of it runs.
+    pub(super) fn forget(&mut self, ix: JobIx) {
+        if self
+            .jobs
+            .get(&ix)
+            .is_some_and(|record| record.left && record.under_way == 0)
+        {
+            self.jobs.remove(&ix);
+        }
+    }
+
+    pub(super) fn held_by(&self, job: JobIx) -> Vec<SlotIx> {
+        let held = self.held.iter().filter(|(_, (whose, _))| *whose == job);
+        held.map(|(slot, _)| *slot).collect()
+    }
+
+    pub(super) fn runnable(&mut self, ix: JobIx, stage: Stage, tasks: &[Task]) {
+        let Some(record) = self.jobs.get_mut(&ix).filter(|record| !record.left) else {
+            return;
+        };
+        let Some(known) = record.tasks.get_mut(&stage) else {
+            return;
+        };
+        let first = u32::try_from(known.all.len()).unwrap_or(u32::MAX);
+        known.all.extend(tasks.iter().map(|task| TaskRecord {
+            task: task.clone(),
+            ..TaskRecord::default()
+        }));
+        if let Some(state) = record.job.stages.get_mut(&stage) {
+            state.runnable = true;
+        }
+        for (offset, _) in (0_u32..).zip(tasks) {
+            self.make_pending(ix, stage, TaskIx(first.saturating_add(offset)));
+        }
+        self.index(ix, stage);
+    }
+
+    /// A task waits for a slot. [`index`](Self::index) is to follow.
+    pub(super) fn make_pending(&mut self, ix: JobIx, stage: Stage, task: TaskIx) {
+        let Some(tasks) = self
+            .jobs
+            .get_mut(&ix)
+            .and_then(|record| record.tasks.get_mut(&stage))
+        else {
+            return;
+        };
+        let Some(record) = tasks.all.get(task.0 as usize) else {
+            return;
+        };
+        if !tasks.pending.insert(task) {
+            return;
+        }
+        for node in &record.task.nodes {
+            tasks.at_node.entry(*node).or_default().insert(task);
+            if let Some(there) = self.nodes.get(node.0 as usize) {
+                tasks
+                    .in_rack
+                    .entry(there.node.rack.clone())
+                    .or_default()
+                    .insert(task);
+            }
+        }
+        if let Some(state) = record_stage(&mut self.jobs, ix, stage) {
+            state.pending = state.pending.saturating_add(1);
+        }
+    }
+
+    pub(super) fn take_pending(&mut self, ix: JobIx, stage: Stage, task: TaskIx) {
+        let Some(tasks) = self
+            .jobs
+            .get_mut(&ix)
+            .and_then(|record| record.tasks.get_mut(&stage))
+        else {
+            return;
+        };
+        if !tasks.pending.remove(&task) {
+            return;
+        }
+        let nodes = tasks
+            .all
+            .get(task.0 as usize)
+            .map(|record| record.task.nodes.clone());
+        for node in nodes.unwrap_or_default() {
+            if let Some(here) = tasks.at_node.get_mut(&node) {
+                here.remove(&task);
+            }
+            let rack = self
+                .nodes
+                .get(node.0 as usize)
+                .map(|there| &there.node.rack);
+            if let Some(here) = rack.and_then(|rack| tasks.in_rack.get_mut(rack)) {
+                here.remove(&task);
+            }
+        }
+        if let Some(state) = record_stage(&mut self.jobs, ix, stage) {
+            state.pending = state.pending.saturating_sub(1);
+        }
+    }
+
+    /// Brings the orders of jobs in line with what a stage has pending.
+    pub(super) fn index(&mut self, ix: JobIx, stage: Stage) {
+        let now = self.now;
+        let Some(record) = self.jobs.get_mut(&ix) else {
+            return;
+        };
+        let Some(class) = record.class.get(&stage).copied() else {
+            return;
+        };
+        let (seq, priority) = (record.job.seq, record.job.priority);
+        let owners = [
+            Owner::Queue(record.job.queue.clone()),
+            Owner::Tenant(record.job.tenant.clone()),
+        ];
+        let left = record.left;
+        let Some(state) = record.job.stages.get_mut(&stage) else {
+            return;
+        };
+        let pending = state.pending > 0 && !left;
+        let waits = pending && state.running == 0;
+        let waited = state.waiting_since;
+        state.waiting_since = waits.then(|| waited.unwrap_or(now));
+        let waiting_since = state.waiting_since;
+        let unfinished = !left && !state.is_done();
+        let entry = (seq, ix);
+        put(&mut self.runnable, (stage, class), entry, pending);
+        put(
+            &mut self.by_priority,
+            (stage, priority, class),
+            entry,
+            pending,
+        );
+        for owner in owners {
+            put(&mut self.by_owner, (stage, owner, class), entry, pending);
+        }
+        put(&mut self.unfinished, stage, entry, unfinished);
+        if waited != waiting_since {
+            if let Some(since) = waited {
+                self.waiting.remove(&(since, ix, stage));
+            }
+            if let Some(since) = waiting_since {
+                self.waiting.insert((since, ix, stage));
+            }
+        }
+    }
+
+    /// What becomes of a task whose attempt is over: done, or pending again where no twin runs.
+    pub(super) fn settle(
+        &mut self,
+        job: JobIx,
+        stage: Stage,
+        task: TaskIx,
+        attempt: AttemptIx,
+        done: bool,
+    ) {
+        let Some(record) = self.jobs.get_mut(&job) else {
+            return;
+        };
+        let left = record.left;
+        let Some(known) = record
+            .tasks
+            .get_mut(&stage)
+            .and_then(|tasks| tasks.all.get_mut(task.0 as usize))
+        else {
+            return;
+        };
+        known.attempts.retain(|other| *other != attempt);
+        if done && !known.done {
+            known.done = true;
+            if let Some(state) = record_stage(&mut self.jobs, job, stage) {
+                state.done = state.done.saturating_add(1);
+            }
+        } else if !known.done && known.attempts.is_empty() && !left {
+            self.make_pending(job, stage, task);
+        }
+    }
+
+    pub(super) fn output_lost(&mut self, job: JobIx, maps: &[TaskIx]) {
+        for task in maps {
+            let Some(record) = self.jobs.get_mut(&job).filter(|record| !record.left) else {
+                return;
+            };
+            let known = record
+                .tasks
+                .get_mut(&Stage::Map)
+                .and_then(|tasks| tasks.all.get_mut(task.0 as usize));
+            let Some(known) = known.filter(|known| known.done) else {
+                continue;
+            };
+            known.done = false;
+            if let Some(state) = record_stage(&mut self.jobs, job, Stage::Map) {
+                state.done = state.done.saturating_sub(1);
+            }
+            self.make_pending(job, Stage::Map, *task);
+        }
+        self.index(job, Stage::Map);
+    }
+}

@@ -1,0 +1,93 @@
+//! How each event changes a session.
+//!
+//! ```text
+//!  slot:  Free ──Ordered(Start)──▶ Reserved ──Began──▶ Busy ──Ended──▶ Free
+//!                                                       │ ▲
+//!                                    Ordered(Move, Swap)│ │Moved
+//!                                                       ▼ │
+//!                                                      Moving
+//! ```
+
+mod attempts;
+mod jobs;
+mod places;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::session::JobRecord;
+use super::{End, Event, JobIx, Nanos, Session, Stage, StageState};
+
+impl Session {
+    /// Takes an event into account. What names something that is gone, or never was, changes nothing.
+    pub fn apply(&mut self, now: Nanos, event: &Event) {
+        let state = Arc::make_mut(&mut self.state);
+        state.now = state.now.max(now);
+        match event {
+            Event::Arrived(job) => state.arrived(job),
+            Event::Left(job) => state.left(*job),
+            Event::Runnable { job, stage, tasks } => state.runnable(*job, *stage, tasks),
+            Event::Joined(node, container, slots) => state.joined(node, container, slots),
+            Event::Slots { container, now } => state.recut(*container, now),
+            Event::Lost(container) => state.lost(*container),
+            Event::Ordered(decision) => state.ordered(decision),
+            Event::Began(attempt) => state.began(*attempt),
+            Event::Progress {
+                attempt,
+                phase,
+                done,
+                of,
+            } => {
+                state.progress(*attempt, (*phase, *done, *of));
+            }
+            Event::Ended { attempt, how, .. } => state.ended(*attempt, *how),
+            Event::Stopped(attempt) => state.ended(*attempt, End::Killed),
+            Event::Moved { attempt, ok } => state.moved(*attempt, *ok),
+            Event::OutputLost { job, maps } => state.output_lost(*job, maps),
+            Event::Gathered {
+                job,
+                partition,
+                node,
+                bytes,
+            } => {
+                if let Some(record) = state.jobs.get_mut(job) {
+                    record.gathered.insert((*partition, *node), *bytes);
+                }
+            }
+            Event::Preempt { containers, by } => state.wanted_back(containers, *by),
+            Event::Asked { bundle, count } => {
+                state.asked.insert(bundle.clone(), *count);
+            }
+            Event::Refused { bundle } => {
+                state.refused.insert(bundle.clone());
+            }
+            Event::Wake => {}
+        }
+        state.give_up_holds();
+    }
+}
+
+fn record_stage(
+    jobs: &mut BTreeMap<JobIx, JobRecord>,
+    job: JobIx,
+    stage: Stage,
+) -> Option<&mut StageState> {
+    jobs.get_mut(&job)?.job.stages.get_mut(&stage)
+}
+
+/// Puts `entry` into the set at `key`, or takes it out; no empty set stays.
+fn put<K: Ord>(
+    sets: &mut BTreeMap<K, BTreeSet<(u64, JobIx)>>,
+    key: K,
+    entry: (u64, JobIx),
+    is_in: bool,
+) {
+    if is_in {
+        sets.entry(key).or_default().insert(entry);
+    } else if let Some(set) = sets.get_mut(&key) {
+        set.remove(&entry);
+        if set.is_empty() {
+            sets.remove(&key);
+        }
+    }
+}

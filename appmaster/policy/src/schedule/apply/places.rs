@@ -1,0 +1,199 @@
+//! Nodes, containers and slots: which are there, and which are free.
+
+use std::collections::BTreeSet;
+
+use crate::schedule::session::{Attempt, ContainerRecord, NodeRecord, State};
+use crate::schedule::{
+    AttemptIx, Container, ContainerIx, End, Nanos, Node, NodeIx, Slot, SlotIx, Taken,
+};
+
+impl State {
+    pub(super) fn joined(&mut self, node: &Node, container: &Container, slots: &[Slot]) {
+        let known = self.hosts.get(&node.host).copied();
+        let at = known.unwrap_or_else(|| {
+            let ix = NodeIx(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+            self.hosts.insert(node.host.clone(), ix);
+            let record = NodeRecord {
+                node: node.clone(),
+                containers: BTreeSet::new(),
+                free: BTreeSet::new(),
+            };
+            self.nodes.push(record);
+            ix
+        });
+        let ix = ContainerIx(self.next_container);
+        self.next_container = self.next_container.saturating_add(1);
+        let mut record = ContainerRecord {
+            container: container.clone(),
+            slots: Vec::new(),
+            leaving: None,
+        };
+        record.container.node = at;
+        self.containers.insert(ix, record);
+        if let Some(there) = self.nodes.get_mut(at.0 as usize) {
+            if there.containers.is_empty() {
+                // What the host has may have changed since its last container went.
+                there.node = node.clone();
+            }
+            there.containers.insert(ix);
+        }
+        for slot in slots {
+            self.add_slot(ix, slot);
+        }
+    }
+
+    pub(super) fn add_slot(&mut self, container: ContainerIx, slot: &Slot) -> SlotIx {
+        let ix = SlotIx(self.next_slot);
+        self.next_slot = self.next_slot.saturating_add(1);
+        self.slots.insert(
+            ix,
+            Slot {
+                container,
+                taken: Taken::Free,
+                ..slot.clone()
+            },
+        );
+        if let Some(record) = self.containers.get_mut(&container) {
+            record.slots.push(ix);
+        }
+        self.free(ix);
+        ix
+    }
+
+    pub(super) fn recut(&mut self, container: ContainerIx, now: &[Slot]) {
+        let Some(record) = self.containers.get_mut(&container) else {
+            return;
+        };
+        let before = std::mem::take(&mut record.slots);
+        let kept = before.iter().zip(now);
+        for (ix, slot) in kept {
+            if let Some(there) = self.slots.get_mut(ix) {
+                *there = Slot {
+                    container,
+                    taken: there.taken.clone(),
+                    ..slot.clone()
+                };
+            }
+        }
+        let (kept, over) = before.split_at(before.len().min(now.len()));
+        let mut kept = kept.to_vec();
+        for ix in over {
+            match self.slots.get(ix).map(|slot| &slot.taken) {
+                Some(Taken::Free) => self.remove_slot(*ix),
+                // It goes with its attempt.
+                Some(_) => {
+                    if let Some(slot) = self.slots.get_mut(ix) {
+                        slot.stages.clear();
+                    }
+                    kept.push(*ix);
+                }
+                None => {}
+            }
+        }
+        if let Some(record) = self.containers.get_mut(&container) {
+            record.slots = kept;
+        }
+        for slot in now.iter().skip(before.len()) {
+            self.add_slot(container, slot);
+        }
+    }
+
+    pub(super) fn remove_slot(&mut self, ix: SlotIx) {
+        let Some(slot) = self.slots.remove(&ix) else {
+            return;
+        };
+        self.held.remove(&ix);
+        let Some(record) = self.containers.get_mut(&slot.container) else {
+            return;
+        };
+        record.slots.retain(|other| *other != ix);
+        let node = record.container.node;
+        self.not_free(node, ix);
+    }
+
+    pub(super) fn lost(&mut self, ix: ContainerIx) {
+        let Some(record) = self.containers.get(&ix) else {
+            return;
+        };
+        let node = record.container.node;
+        let slots: BTreeSet<SlotIx> = record.slots.iter().copied().collect();
+        let on_it = |attempt: &Attempt| {
+            slots.contains(&attempt.slot) || attempt.to.is_some_and(|to| slots.contains(&to))
+        };
+        let lost: Vec<AttemptIx> = self
+            .attempts
+            .iter()
+            .filter(|(_, attempt)| on_it(attempt))
+            .map(|(ix, _)| *ix)
+            .collect();
+        lost.into_iter()
+            .for_each(|attempt| self.ended(attempt, End::Lost));
+        slots.into_iter().for_each(|slot| self.remove_slot(slot));
+        self.containers.remove(&ix);
+        if let Some(there) = self.nodes.get_mut(node.0 as usize) {
+            there.containers.remove(&ix);
+        }
+    }
+
+    pub(super) fn wanted_back(&mut self, containers: &[ContainerIx], by: Nanos) {
+        for ix in containers {
+            let Some(record) = self.containers.get_mut(ix) else {
+                continue;
+            };
+            record.leaving = Some(by);
+            let (node, slots) = (record.container.node, record.slots.clone());
+            slots.into_iter().for_each(|slot| self.not_free(node, slot));
+        }
+    }
+
+    /// A slot is nobody's, and may be given out unless its container is wanted back.
+    pub(super) fn free(&mut self, ix: SlotIx) {
+        self.held.remove(&ix);
+        let Some(slot) = self.slots.get_mut(&ix) else {
+            return;
+        };
+        slot.taken = Taken::Free;
+        let gone = slot.stages.is_empty();
+        let Some(record) = self.containers.get(&slot.container) else {
+            return;
+        };
+        if gone {
+            self.remove_slot(ix);
+        } else if record.leaving.is_none() {
+            let node = record.container.node;
+            if let Some(there) = self.nodes.get_mut(node.0 as usize) {
+                there.free.insert(ix);
+                self.free_nodes.insert(node);
+            }
+        }
+    }
+
+    pub(super) fn not_free(&mut self, node: NodeIx, slot: SlotIx) {
+        if let Some(there) = self.nodes.get_mut(node.0 as usize) {
+            there.free.remove(&slot);
+            if there.free.is_empty() {
+                self.free_nodes.remove(&node);
+            }
+        }
+    }
+
+    pub(super) fn take(&mut self, ix: SlotIx, taken: Taken) {
+        self.held.remove(&ix);
+        let Some(slot) = self.slots.get_mut(&ix) else {
+            return;
+        };
+        slot.taken = taken;
+        let Some(record) = self.containers.get(&slot.container) else {
+            return;
+        };
+        let node = record.container.node;
+        self.not_free(node, ix);
+    }
+
+    pub(super) fn give_up_holds(&mut self) {
+        let now = self.now;
+        let over = self.held.iter().filter(|(_, (_, until))| *until <= now);
+        let over: Vec<SlotIx> = over.map(|(slot, _)| *slot).collect();
+        over.into_iter().for_each(|slot| self.free(slot));
+    }
+}

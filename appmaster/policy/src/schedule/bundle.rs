@@ -1,0 +1,81 @@
+//! Amounts of named, countable resources.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A countable resource: `memory-mb`, `vcores`, `acc/gpu`, `gpu0/memory-mb`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ResourceName(pub String);
+
+impl From<&str> for ResourceName {
+    fn from(name: &str) -> Self {
+        Self(name.to_owned())
+    }
+}
+
+impl fmt::Display for ResourceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// How much of each resource; what is not named is 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bundle(BTreeMap<ResourceName, u64>);
+
+impl Bundle {
+    /// Nothing.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(BTreeMap::new())
+    }
+
+    /// The same with `amount` of `name`.
+    #[must_use]
+    pub fn with(mut self, name: &str, amount: u64) -> Self {
+        self.0.insert(name.into(), amount);
+        self
+    }
+
+    /// How much of `name`.
+    #[must_use]
+    pub fn amount(&self, name: &ResourceName) -> u64 {
+        self.0.get(name).copied().unwrap_or(0)
+    }
+
+    /// Whether `name` is counted here, be it at 0.
+    #[must_use]
+    pub fn counts(&self, name: &ResourceName) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// Every resource that is named, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&ResourceName, u64)> {
+        self.0.iter().map(|(name, amount)| (name, *amount))
+    }
+
+    /// Adds `amount` of `name`.
+    pub(super) fn give(&mut self, name: &ResourceName, amount: u64) {
+        let there = self.0.entry(name.clone()).or_default();
+        *there = there.saturating_add(amount);
+    }
+
+    /// Takes `amount` of `name`, as far as there is any.
+    pub(super) fn take(&mut self, name: &ResourceName, amount: u64) {
+        if let Some(there) = self.0.get_mut(name) {
+            *there = there.saturating_sub(amount);
+        }
+    }
+}
+
+impl fmt::Display for Bundle {
+    /// `2048 memory-mb and 1 acc/gpu`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        for (name, amount) in &self.0 {
+            write!(f, "{separator}{amount} {name}")?;
+            separator = " and ";
+        }
+        Ok(())
+    }
+}

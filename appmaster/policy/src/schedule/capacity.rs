@@ -1,0 +1,82 @@
+//! Queues with guaranteed shares.
+//!
+//! A slot goes to the queue that has the least of its share; inside a queue it is first come, first
+//! served. What a queue does not use others take, unless the policy is told `elastic=false`.
+//! Queues that are not declared share what the declared ones leave of 100.
+
+use std::collections::BTreeMap;
+
+use super::dominant::Share;
+use super::fifo::{ONE_BY_ONE, first, start};
+use super::{Decision, Nanos, NodeIx, Owner, Scheduler, Session, SlotIx};
+
+/// The policy.
+#[derive(Clone, Debug)]
+pub struct Capacity {
+    /// Percent of the slots that a queue is guaranteed.
+    pub shares: BTreeMap<String, u64>,
+    /// Whether a queue may have more than its share when others leave it.
+    pub elastic: bool,
+}
+
+impl Capacity {
+    /// What a queue is guaranteed, in percent, at least 1.
+    fn share(&self, queue: &str) -> u64 {
+        let declared = self
+            .shares
+            .values()
+            .fold(0_u64, |sum, share| sum.saturating_add(*share));
+        let rest = || 100_u64.saturating_sub(declared);
+        self.shares.get(queue).copied().unwrap_or_else(rest).max(1)
+    }
+
+    /// Whether one more slot stays within a queue's share of `slots`; one is always let in.
+    fn within(&self, queue: &str, used: u32, slots: u64) -> bool {
+        let after = Share {
+            part: u64::from(used).saturating_add(1),
+            whole: slots,
+        };
+        self.elastic
+            || used == 0
+            || after
+                <= Share {
+                    part: self.share(queue),
+                    whole: 100,
+                }
+    }
+}
+
+impl Scheduler for Capacity {
+    fn next(&mut self, _now: Nanos, session: &Session, node: Option<NodeIx>) -> Option<Decision> {
+        let node = node?;
+        let slots = u64::try_from(session.slots().count()).unwrap_or(u64::MAX);
+        session
+            .free_slots(node)
+            .find_map(|slot| self.at(session, slot, node, slots))
+    }
+}
+
+impl Capacity {
+    fn at(&self, session: &Session, slot: SlotIx, node: NodeIx, slots: u64) -> Option<Decision> {
+        let queues = ONE_BY_ONE
+            .into_iter()
+            .flat_map(|stage| session.owners(stage));
+        let queues = queues.filter_map(|owner| {
+            let Owner::Queue(name) = owner else {
+                return None;
+            };
+            let used = session.used(owner);
+            let share = Share {
+                part: u64::from(used),
+                whole: self.share(name),
+            };
+            self.within(name, used, slots).then_some((share, owner))
+        });
+        let firsts = queues.filter_map(|(share, owner)| {
+            let (seq, stage, job) = first(session, slot, Some(owner), |_, _| true)?;
+            Some((share, seq, stage, job))
+        });
+        let (_, _, stage, job) = firsts.min()?;
+        start(session, job, stage, slot, node)
+    }
+}

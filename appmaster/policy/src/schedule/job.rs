@@ -1,0 +1,93 @@
+//! Jobs as a policy sees them: stages of tasks, and what a task of each needs.
+
+use std::collections::BTreeMap;
+
+use super::{Bundle, Nanos, NodeIx, ResourceName};
+
+/// A phase of a job whose tasks are alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Stage {
+    /// Map tasks.
+    Map,
+    /// Reduce tasks.
+    Reduce,
+    /// The ranks of an MPI job, which start together or not at all.
+    Gang,
+}
+
+/// What one task of a stage takes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Need {
+    /// Out of the container and the node from the decision to the attempt's end.
+    pub bundle: Bundle,
+    /// Devices that tasks wait for in turn while they run; the node only has to have them.
+    pub locks: Vec<ResourceName>,
+}
+
+/// A job.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Order of submission.
+    pub seq: u64,
+    /// When it was submitted.
+    pub submitted: Nanos,
+    /// Higher goes first, where a policy looks at it.
+    pub priority: i32,
+    /// The user it is for.
+    pub tenant: String,
+    /// The queue it was submitted to.
+    pub queue: String,
+    /// What a policy groups jobs by, such as an accelerator's function.
+    pub tag: String,
+    /// When it wants to be done.
+    pub deadline: Option<Nanos>,
+    /// What is known of each of its stages.
+    pub stages: BTreeMap<Stage, StageState>,
+}
+
+/// Where a stage of a job stands.
+#[derive(Clone, Debug, Default)]
+pub struct StageState {
+    /// What each of its tasks takes.
+    pub need: Need,
+    /// Tasks without an attempt under way that are still to be done.
+    pub pending: u32,
+    /// Attempts under way, those that were only ordered included.
+    pub running: u32,
+    /// Tasks whose result is there.
+    pub done: u32,
+    /// Its tasks are known and may start.
+    pub runnable: bool,
+    /// Since when tasks are pending while none of the stage runs.
+    pub waiting_since: Option<Nanos>,
+    /// Mean time of its attempts that ended well.
+    pub mean: Option<Nanos>,
+    /// How many attempts `mean` is of.
+    pub measured: u32,
+}
+
+impl StageState {
+    /// A stage whose tasks take `need`, and are told later.
+    #[must_use]
+    pub fn wanting(need: Need) -> Self {
+        Self {
+            need,
+            ..Self::default()
+        }
+    }
+
+    /// Every task is known, and done.
+    #[must_use]
+    pub const fn is_done(&self) -> bool {
+        self.runnable && self.pending == 0 && self.running == 0
+    }
+}
+
+/// A task as it is told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Task {
+    /// Nodes that have its input.
+    pub nodes: Vec<NodeIx>,
+    /// Size of its input, in bytes.
+    pub bytes: u64,
+}

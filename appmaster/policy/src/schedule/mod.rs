@@ -1,0 +1,75 @@
+//! Which job gets the next slot: one interface for every policy.
+//!
+//! A [`Session`] holds what is known of jobs, nodes, slots, tasks and attempts. A [`Scheduler`] looks at
+//! it and names a [`Decision`]; a [`Driver`] feeds both with [`Event`]s and asks until there is none.
+//! The ApplicationMaster and the simulator own a driver each and feed it alike, so that a recorded run
+//! of one replays in the other to the same decisions.
+//!
+//! ```text
+//!  Event ─▶ Session::apply ─▶ Scheduler::hear ─▶ Scheduler::next ─▶ Decision
+//!              ▲                                                      │
+//!              └───────────────── Event::Ordered ◀────────────────────┘ ─▶ carried out
+//! ```
+//!
+//! Orders are not facts: a decision reserves the slots that it names, and only the launcher's word
+//! (`Began`, `Moved`, `Ended`) makes them busy or free again. Policies choose only job and slot; which task it is,
+//! whether it fits, what is left of an attempt and what to ask of YARN are functions that all share:
+//! [`assign_task()`], [`can_run()`], [`remaining()`], [`wanted()`], [`dominant()`], [`home()`].
+//!
+//! | policy | a slot goes to |
+//! |---|---|
+//! | [`fifo`](Fifo) | the job that was submitted first |
+//! | [`fifo-barrier`](Fifo) | the same, and no job before the earlier ones' maps are done |
+//! | [`capacity`](Capacity) | the queue with the least of its guaranteed share |
+//! | [`fair`](Fair) | the user, queue or job with the fewest slots for its weight |
+//!
+//! | wrapper | around any of them |
+//! |---|---|
+//! | [`delay`](wrapper::Delay) | a task waits a while for a node that has its input |
+//! | [`speculate`](wrapper::Speculate) | slow attempts are tried a second time |
+//! | [`priority`](wrapper::Priority) | higher priorities first |
+//! | [`age`](wrapper::Age) | who waited too long goes first |
+//! | [`gang`](wrapper::Gang) | MPI jobs start whole, and slots are drained for them |
+//!
+//! Invariants: no query above O(log n) in jobs and tasks unless its doc says so; comparisons are of
+//! integers; ties go to the lower number.
+
+mod apply;
+mod assign_task;
+mod bundle;
+mod can_run;
+mod capacity;
+mod dominant;
+mod driver;
+mod event;
+mod fair;
+mod fifo;
+mod home;
+mod ids;
+mod job;
+mod named;
+mod place;
+mod remaining;
+mod session;
+#[cfg(test)]
+mod tests;
+mod wanted;
+pub mod wrapper;
+
+pub use assign_task::{Level, assign_task};
+pub use bundle::{Bundle, ResourceName};
+pub use can_run::{Misfit, can_run};
+pub use capacity::Capacity;
+pub use dominant::{Share, dominant};
+pub use driver::{Driver, Illegal, Scheduler};
+pub use event::{Decision, End, Event, Phase, Why};
+pub use fair::{By, Fair};
+pub use fifo::Fifo;
+pub use home::home;
+pub use ids::{AttemptIx, ContainerIx, JobIx, Nanos, NodeIx, SlotIx, TaskIx};
+pub use job::{Job, Need, Stage, StageState, Task};
+pub use named::{POLICIES, UnknownPolicy, WRAPPERS, named};
+pub use place::{Container, Node, Slot, Speed, Taken};
+pub use remaining::remaining;
+pub use session::{Attempt, Class, Owner, Session};
+pub use wanted::wanted;

@@ -1,0 +1,83 @@
+//! Where tasks run: nodes, their containers, and the slots in these.
+
+use std::collections::BTreeSet;
+
+use super::{AttemptIx, Bundle, ContainerIx, Decision, NodeIx, Stage};
+
+/// A host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Its name.
+    pub host: String,
+    /// Its rack, as the cluster names it.
+    pub rack: String,
+    /// What the host as a whole has: functions, device memory.
+    pub pool: Bundle,
+    /// How much of `pool` is not taken.
+    pub free: Bundle,
+}
+
+/// A container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Container {
+    /// Where it is.
+    pub node: NodeIx,
+    /// Memory and cores that YARN granted.
+    pub pool: Bundle,
+    /// How much of `pool` is not taken.
+    pub free: Bundle,
+}
+
+/// How fast a slot's cores are beside others of the cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Speed {
+    /// Not told apart.
+    #[default]
+    Plain,
+    /// A fast core.
+    Fast,
+    /// A slow core.
+    Slow,
+}
+
+/// A right to a core, and nothing else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// Whose it is.
+    pub container: ContainerIx,
+    /// What may run on it.
+    pub stages: BTreeSet<Stage>,
+    /// Of its cores.
+    pub speed: Speed,
+    /// Cores that an attempt here is bound to; empty where it is not bound.
+    pub cpus: Vec<u32>,
+    /// Who has it.
+    pub taken: Taken,
+}
+
+impl Slot {
+    /// A free one for `stages`; the container's number is set when it joins.
+    #[must_use]
+    pub fn free(stages: &[Stage]) -> Self {
+        Self {
+            container: ContainerIx(0),
+            stages: stages.iter().copied().collect(),
+            speed: Speed::Plain,
+            cpus: Vec::new(),
+            taken: Taken::Free,
+        }
+    }
+}
+
+/// Who has a slot. An order is no fact: what was decided is reserved until the launcher confirms it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// Nobody.
+    Free,
+    /// Kept for what was decided and is not confirmed.
+    Reserved(Decision),
+    /// An attempt runs on it.
+    Busy(AttemptIx),
+    /// An attempt that is ordered elsewhere still runs on it.
+    Moving(AttemptIx),
+}

@@ -1,0 +1,29 @@
+//! How long an attempt still takes.
+
+use super::{AttemptIx, Nanos, Session};
+
+/// The time left of an attempt, and whether anything vouches for it.
+///
+/// From the mean of the stage's attempts that ended well, scaled by the attempt's own rate where it
+/// has told its progress; before any has ended, from its progress alone, which is not sure.
+#[must_use]
+pub fn remaining(session: &Session, attempt: AttemptIx) -> Option<(Nanos, bool)> {
+    let attempt = session.attempt(attempt)?;
+    let began = attempt.began?;
+    let now = session.now();
+    let spent = now.since(began);
+    let mean = session.stage(attempt.job, attempt.stage)?.mean;
+    let by_rate = attempt.progress.and_then(|(_, done, of, told)| {
+        let so_far = told.since(began);
+        let left = u128::from(so_far.0).checked_mul(u128::from(of.saturating_sub(done)))?;
+        let left = u64::try_from(left.checked_div(u128::from(done))?).ok()?;
+        Some(Nanos(left.saturating_sub(now.since(told).0)))
+    });
+    match (by_rate, mean) {
+        (Some(left), mean) => Some((left, mean.is_some())),
+        // Nothing told: as long as the others, and twice that once it is over their time.
+        (None, Some(mean)) if spent <= mean => Some((mean.since(spent), true)),
+        (None, Some(_)) => Some((spent, true)),
+        (None, None) => None,
+    }
+}

@@ -1,0 +1,230 @@
+//! What is known of jobs, nodes, slots, tasks and attempts, by index.
+//!
+//! [`Session::apply`] is the only way to change it; everything else looks. A wrapper that wants the
+//! policy inside it to choose among fewer jobs hands it [`Session::only`] or [`Session::without`]: the
+//! same facts with some jobs out of sight.
+
+mod choosing;
+mod places;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::{
+    AttemptIx, Bundle, Container, ContainerIx, Job, JobIx, Nanos, Need, Node, NodeIx, Phase, Slot,
+    SlotIx, Stage, Task, TaskIx,
+};
+
+/// The state that every policy decides on.
+#[derive(Clone, Debug, Default)]
+pub struct Session {
+    pub(super) state: Arc<State>,
+    shown: Shown,
+}
+
+/// Which jobs a policy sees.
+#[derive(Clone, Debug, Default)]
+struct Shown {
+    priority: Option<i32>,
+    job: Option<JobIx>,
+    hidden: BTreeSet<JobIx>,
+}
+
+/// Number of a [`Need`] among those that were told: stages that take the same are one class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Class(pub(super) u32);
+
+/// One try at a task.
+#[derive(Clone, Debug)]
+pub struct Attempt {
+    /// Whose.
+    pub job: JobIx,
+    /// Of which stage.
+    pub stage: Stage,
+    /// At which task.
+    pub task: TaskIx,
+    /// Where it runs, or ran before it was ordered elsewhere.
+    pub slot: SlotIx,
+    /// Where it is ordered to.
+    pub to: Option<SlotIx>,
+    /// Another that changes places with it.
+    pub swaps: Option<AttemptIx>,
+    /// When it was ordered.
+    pub ordered: Nanos,
+    /// When it was said to run.
+    pub began: Option<Nanos>,
+    /// The last that was told: phase, done and of bytes, when.
+    pub progress: Option<(Phase, u64, u64, Nanos)>,
+    /// It was ordered to end.
+    pub stopping: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct JobRecord {
+    pub(super) job: Job,
+    pub(super) class: BTreeMap<Stage, Class>,
+    pub(super) tasks: BTreeMap<Stage, Tasks>,
+    /// Bytes of a partition at a node.
+    pub(super) gathered: BTreeMap<(u32, NodeIx), u64>,
+    /// Where partitions are gathered.
+    pub(super) homes: BTreeMap<u32, NodeIx>,
+    /// Attempts under way, of all stages.
+    pub(super) under_way: u32,
+    pub(super) left: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tasks {
+    pub(super) all: Vec<TaskRecord>,
+    pub(super) pending: BTreeSet<TaskIx>,
+    pub(super) at_node: BTreeMap<NodeIx, BTreeSet<TaskIx>>,
+    pub(super) in_rack: BTreeMap<String, BTreeSet<TaskIx>>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct TaskRecord {
+    pub(super) task: Task,
+    pub(super) attempts: Vec<AttemptIx>,
+    pub(super) done: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct NodeRecord {
+    pub(super) node: Node,
+    pub(super) containers: BTreeSet<ContainerIx>,
+    pub(super) free: BTreeSet<SlotIx>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct ContainerRecord {
+    pub(super) container: Container,
+    pub(super) slots: Vec<SlotIx>,
+    /// Wanted back: no new task goes there.
+    pub(super) leaving: Option<Nanos>,
+}
+
+/// Everything, in collections that have an order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct State {
+    pub(super) now: Nanos,
+    pub(super) jobs: BTreeMap<JobIx, JobRecord>,
+    pub(super) nodes: Vec<NodeRecord>,
+    pub(super) hosts: BTreeMap<String, NodeIx>,
+    pub(super) containers: BTreeMap<ContainerIx, ContainerRecord>,
+    pub(super) slots: BTreeMap<SlotIx, Slot>,
+    pub(super) attempts: BTreeMap<AttemptIx, Attempt>,
+    pub(super) next_job: u32,
+    pub(super) next_container: u32,
+    pub(super) next_slot: u32,
+    pub(super) next_attempt: u32,
+    pub(super) needs: Vec<Need>,
+    pub(super) classes: BTreeMap<Need, Class>,
+    /// Jobs with pending tasks, in order of submission.
+    pub(super) runnable: BTreeMap<(Stage, Class), BTreeSet<(u64, JobIx)>>,
+    /// The same of each priority, highest last.
+    pub(super) by_priority: BTreeMap<(Stage, i32, Class), BTreeSet<(u64, JobIx)>>,
+    /// The same of each queue and user.
+    pub(super) by_owner: BTreeMap<(Stage, Owner, Class), BTreeSet<(u64, JobIx)>>,
+    /// Jobs whose stage is not done.
+    pub(super) unfinished: BTreeMap<Stage, BTreeSet<(u64, JobIx)>>,
+    /// Since when a stage waits with nothing of it running.
+    pub(super) waiting: BTreeSet<(Nanos, JobIx, Stage)>,
+    /// Attempts under way of each queue and user.
+    pub(super) used: BTreeMap<Owner, u32>,
+    pub(super) free_nodes: BTreeSet<NodeIx>,
+    /// Slots kept for a gang: until when.
+    pub(super) held: BTreeMap<SlotIx, (JobIx, Nanos)>,
+    pub(super) asked: BTreeMap<Bundle, u32>,
+    pub(super) refused: BTreeSet<Bundle>,
+}
+
+/// Whom slots are shared out to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Owner {
+    /// A queue, by name.
+    Queue(String),
+    /// A user, by name.
+    Tenant(String),
+}
+
+impl Session {
+    /// One without jobs and nodes.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The point in time of the last event.
+    #[must_use]
+    pub fn now(&self) -> Nanos {
+        self.state.now
+    }
+
+    /// A job, as long as it is there or something of it runs.
+    #[must_use]
+    pub fn job(&self, job: JobIx) -> Option<&Job> {
+        self.state.jobs.get(&job).map(|record| &record.job)
+    }
+
+    /// Where a stage of a job stands.
+    #[must_use]
+    pub fn stage(&self, job: JobIx, stage: Stage) -> Option<&super::StageState> {
+        self.job(job)?.stages.get(&stage)
+    }
+
+    /// Jobs that are not over, by number.
+    pub fn jobs(&self) -> impl Iterator<Item = (JobIx, &Job)> {
+        let there = self.state.jobs.iter().filter(|(_, record)| !record.left);
+        there.map(|(ix, record)| (*ix, &record.job))
+    }
+
+    /// Whether a job is over.
+    #[must_use]
+    pub fn has_left(&self, job: JobIx) -> bool {
+        self.state.jobs.get(&job).is_none_or(|record| record.left)
+    }
+
+    /// An attempt that is not over.
+    #[must_use]
+    pub fn attempt(&self, attempt: AttemptIx) -> Option<&Attempt> {
+        self.state.attempts.get(&attempt)
+    }
+
+    /// Attempts that are not over, by number.
+    pub fn attempts(&self) -> impl Iterator<Item = (AttemptIx, &Attempt)> {
+        self.state
+            .attempts
+            .iter()
+            .map(|(ix, attempt)| (*ix, attempt))
+    }
+
+    /// Attempts at the task of `attempt`, itself included.
+    #[must_use]
+    pub fn twins(&self, attempt: &Attempt) -> &[AttemptIx] {
+        let task = self.task_record(attempt.job, attempt.stage, attempt.task);
+        task.map_or(&[], |task| &task.attempts)
+    }
+
+    /// Whether the result of a task is there.
+    #[must_use]
+    pub fn is_done(&self, job: JobIx, stage: Stage, task: TaskIx) -> bool {
+        self.task_record(job, stage, task)
+            .is_some_and(|task| task.done)
+    }
+
+    /// A task as it was told.
+    #[must_use]
+    pub fn task(&self, job: JobIx, stage: Stage, task: TaskIx) -> Option<&Task> {
+        self.task_record(job, stage, task)
+            .map(|record| &record.task)
+    }
+
+    fn task_record(&self, job: JobIx, stage: Stage, task: TaskIx) -> Option<&TaskRecord> {
+        let tasks = self.state.jobs.get(&job)?.tasks.get(&stage)?;
+        tasks.all.get(task.0 as usize)
+    }
+
+    pub(super) fn tasks(&self, job: JobIx, stage: Stage) -> Option<&Tasks> {
+        self.state.jobs.get(&job)?.tasks.get(&stage)
+    }
+}

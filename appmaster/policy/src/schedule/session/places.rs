@@ -1,0 +1,111 @@
+//! Looking for nodes, containers and slots.
+
+use crate::schedule::{
+    Container, ContainerIx, JobIx, Nanos, Node, NodeIx, Session, Slot, SlotIx, Taken,
+};
+
+impl Session {
+    /// A node.
+    #[must_use]
+    pub fn node(&self, node: NodeIx) -> Option<&Node> {
+        self.state
+            .nodes
+            .get(node.0 as usize)
+            .map(|record| &record.node)
+    }
+
+    /// The node of a host.
+    #[must_use]
+    pub fn host(&self, host: &str) -> Option<NodeIx> {
+        self.state.hosts.get(host).copied()
+    }
+
+    /// A container that is there.
+    #[must_use]
+    pub fn container(&self, container: ContainerIx) -> Option<&Container> {
+        let record = self.state.containers.get(&container)?;
+        Some(&record.container)
+    }
+
+    /// Slots of a container, by position.
+    #[must_use]
+    pub fn slots_of(&self, container: ContainerIx) -> &[SlotIx] {
+        let record = self.state.containers.get(&container);
+        record.map_or(&[], |record| &record.slots)
+    }
+
+    /// A slot that is there.
+    #[must_use]
+    pub fn slot(&self, slot: SlotIx) -> Option<&Slot> {
+        self.state.slots.get(&slot)
+    }
+
+    /// Every slot, by number.
+    pub fn slots(&self) -> impl Iterator<Item = (SlotIx, &Slot)> {
+        self.state.slots.iter().map(|(ix, slot)| (*ix, slot))
+    }
+
+    /// The node of a slot.
+    #[must_use]
+    pub fn node_of(&self, slot: SlotIx) -> Option<NodeIx> {
+        let container = self.slot(slot)?.container;
+        Some(self.container(container)?.node)
+    }
+
+    /// Nodes with a free slot, by number.
+    pub fn free_nodes(&self) -> impl Iterator<Item = NodeIx> {
+        self.state.free_nodes.iter().copied()
+    }
+
+    /// The next node with a free slot after `node`, or the first.
+    #[must_use]
+    pub fn free_node_after(&self, node: Option<NodeIx>) -> Option<NodeIx> {
+        use std::ops::Bound::{Excluded, Unbounded};
+        let from = node.map_or(Unbounded, Excluded);
+        self.state
+            .free_nodes
+            .range((from, Unbounded))
+            .next()
+            .copied()
+    }
+
+    /// Free slots of a node, by number.
+    pub fn free_slots(&self, node: NodeIx) -> impl Iterator<Item = SlotIx> {
+        let record = self.state.nodes.get(node.0 as usize);
+        record
+            .into_iter()
+            .flat_map(|record| record.free.iter().copied())
+    }
+
+    /// Every node, by number, those without containers included.
+    pub fn nodes(&self) -> impl Iterator<Item = (NodeIx, &Node)> {
+        let numbered = (0..).map(NodeIx).zip(&self.state.nodes);
+        numbered.map(|(ix, record)| (ix, &record.node))
+    }
+
+    /// Containers of a node, by number.
+    pub fn containers_of(&self, node: NodeIx) -> impl Iterator<Item = ContainerIx> {
+        let record = self.state.nodes.get(node.0 as usize);
+        record
+            .into_iter()
+            .flat_map(|record| record.containers.iter().copied())
+    }
+
+    /// Slots kept for a gang.
+    pub fn held(&self, job: JobIx) -> impl Iterator<Item = SlotIx> {
+        let held = self.state.held.iter();
+        held.filter(move |(_, (whose, _))| *whose == job)
+            .map(|(slot, _)| *slot)
+    }
+
+    /// When the first slots that are kept for a gang are given up.
+    #[must_use]
+    pub fn first_hold_ends(&self) -> Option<Nanos> {
+        self.state.held.values().map(|(_, until)| *until).min()
+    }
+
+    pub(in crate::schedule) fn is_free(&self, slot: SlotIx) -> bool {
+        self.slot(slot)
+            .is_some_and(|slot| slot.taken == Taken::Free)
+    }
+}

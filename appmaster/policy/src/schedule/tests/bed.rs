@@ -1,0 +1,163 @@
+//! A session to try policies on.
+
+use std::collections::BTreeMap;
+
+use crate::schedule::{
+    AttemptIx, Bundle, Container, Decision, Driver, End, Event, Job, JobIx, Nanos, Need, Node,
+    NodeIx, Slot, SlotIx, Stage, StageState, Task, named,
+};
+
+pub(super) struct Bed {
+    pub(super) driver: Driver,
+    pub(super) now: Nanos,
+    jobs: u32,
+    started: u32,
+}
+
+/// What a decision started: job, stage, number of the task, slot.
+pub(super) type Started = (u32, Stage, u32, u32);
+
+impl Bed {
+    /// `nodes` of `slots` slots each, which run anything; two nodes a rack.
+    pub(super) fn new(policy: &str, nodes: u32, slots: usize) -> Self {
+        let driver = Driver::new(named(policy).unwrap());
+        let mut bed = Self {
+            driver,
+            now: Nanos(0),
+            jobs: 0,
+            started: 0,
+        };
+        for node in 0..nodes {
+            bed.join(node, slots, Bundle::new());
+        }
+        bed
+    }
+
+    pub(super) fn join(&mut self, node: u32, slots: usize, has: Bundle) -> Vec<Decision> {
+        let memory = Bundle::new().with("memory-mb", slots as u64 * 1024);
+        let container = Container {
+            node: NodeIx(0),
+            pool: memory.clone(),
+            free: memory,
+        };
+        let host = Node {
+            host: format!("n{node}"),
+            rack: format!("r{}", node / 2),
+            pool: has.clone(),
+            free: has,
+        };
+        let slot = Slot::free(&[Stage::Map, Stage::Reduce, Stage::Gang]);
+        self.tell(&Event::Joined(host, container, vec![slot; slots]))
+    }
+
+    pub(super) fn tell(&mut self, event: &Event) -> Vec<Decision> {
+        let decisions = self.driver.happened(self.now, event);
+        assert_eq!(self.driver.refused(), []);
+        let session = self.driver.session();
+        self.started = session
+            .attempts()
+            .last()
+            .map_or(self.started, |(ix, _)| ix.0 + 1);
+        decisions
+    }
+
+    pub(super) fn wait(&mut self, span: Nanos) -> Vec<Decision> {
+        self.now = self.now.plus(span);
+        self.tell(&Event::Wake)
+    }
+
+    /// A job of `user` with so many tasks of `stage`, anywhere; each takes 1024 MiB.
+    pub(super) fn submit(&mut self, user: &str, stage: Stage, tasks: usize) -> Vec<Decision> {
+        self.submit_job(
+            user,
+            0,
+            stage,
+            vec![Task::default(); tasks],
+            Need::default(),
+        )
+    }
+
+    pub(super) fn submit_job(
+        &mut self,
+        user: &str,
+        priority: i32,
+        stage: Stage,
+        tasks: Vec<Task>,
+        need: Need,
+    ) -> Vec<Decision> {
+        let need = Need {
+            bundle: need.bundle.with("memory-mb", 1024),
+            ..need
+        };
+        let job = Job {
+            seq: u64::from(self.jobs),
+            submitted: self.now,
+            priority,
+            tenant: user.to_owned(),
+            queue: user.to_owned(),
+            tag: String::new(),
+            deadline: None,
+            stages: BTreeMap::from([(stage, StageState::wanting(need))]),
+        };
+        let ix = JobIx(self.jobs);
+        self.jobs += 1;
+        let mut decisions = self.tell(&Event::Arrived(job));
+        decisions.extend(self.tell(&Event::Runnable {
+            job: ix,
+            stage,
+            tasks,
+        }));
+        decisions
+    }
+
+    /// The attempt on `slot` began.
+    pub(super) fn begin(&mut self, slot: u32) -> AttemptIx {
+        let attempt = self.on(slot);
+        self.tell(&Event::Began(attempt));
+        attempt
+    }
+
+    pub(super) fn on(&self, slot: u32) -> AttemptIx {
+        let attempts = self.driver.session().attempts();
+        let here = attempts
+            .filter(|(_, attempt)| attempt.slot == SlotIx(slot))
+            .map(|(ix, _)| ix);
+        here.last().unwrap()
+    }
+
+    pub(super) fn begin_all(&mut self) {
+        let all: Vec<AttemptIx> = self.driver.session().attempts().map(|(ix, _)| ix).collect();
+        for attempt in all {
+            self.tell(&Event::Began(attempt));
+        }
+    }
+
+    pub(super) fn end(&mut self, slot: u32, how: End) -> Vec<Decision> {
+        let attempt = self.on(slot);
+        self.tell(&Event::Ended {
+            attempt,
+            how,
+            phases: Vec::new(),
+        })
+    }
+}
+
+pub(super) fn started(decisions: &[Decision]) -> Vec<Started> {
+    let started = decisions.iter().filter_map(|decision| match decision {
+        Decision::Start {
+            job,
+            stage,
+            task,
+            slot,
+        } => Some((job.0, *stage, task.0, slot.0)),
+        _ => None,
+    });
+    started.collect()
+}
+
+pub(super) fn jobs(decisions: &[Decision]) -> Vec<u32> {
+    started(decisions)
+        .into_iter()
+        .map(|(job, ..)| job)
+        .collect()
+}

@@ -1,0 +1,94 @@
+use super::bed::{Bed, jobs};
+use crate::schedule::{Bundle, Decision, End, JobIx, Nanos, SlotIx, Stage};
+
+fn gang(job: u32, slots: &[u32]) -> Decision {
+    Decision::Gang {
+        job: JobIx(job),
+        slots: slots.iter().map(|slot| SlotIx(*slot)).collect(),
+    }
+}
+
+#[test]
+fn a_gang_starts_whole_on_as_few_nodes_as_may_be() {
+    let mut bed = Bed::new("fifo+gang", 2, 2);
+    bed.submit("ann", Stage::Map, 1);
+    assert_eq!(bed.submit("mpi", Stage::Gang, 3), [gang(1, &[2, 3, 1])]);
+}
+
+/// Small jobs come without end; the gang of all slots still has its turn.
+#[test]
+fn small_jobs_never_starve_a_wide_gang() {
+    let mut bed = Bed::new("fifo+gang:hold=60s", 2, 2);
+    bed.submit("ann", Stage::Map, 4);
+    bed.begin_all();
+    bed.submit("mpi", Stage::Gang, 4);
+    for slot in 0..4 {
+        bed.submit("bob", Stage::Map, 1);
+        bed.now = bed.now.plus(Nanos::from_secs(1));
+        let decisions = bed.end(slot, End::Done);
+        if slot < 3 {
+            assert!(
+                matches!(decisions[..], [Decision::Hold { .. }]),
+                "{decisions:?}"
+            );
+        } else {
+            assert_eq!(decisions, [gang(1, &[0, 1, 2, 3])]);
+        }
+    }
+}
+
+#[test]
+fn a_hold_that_does_not_come_whole_is_given_up_for_a_while() {
+    let mut bed = Bed::new("fifo+gang:hold=60s", 1, 2);
+    bed.submit("ann", Stage::Map, 2);
+    bed.begin_all();
+    bed.submit("mpi", Stage::Gang, 2);
+    bed.submit("bob", Stage::Map, 1);
+    bed.end(0, End::Done);
+    assert_eq!(bed.driver.wakes_at(), Some(Nanos::from_secs(60)));
+    assert_eq!(jobs(&bed.wait(Nanos::from_secs(60))), [2]);
+}
+
+/// Two gangs of which each needs more than half: the first holds alone, the second never does.
+#[test]
+fn two_gangs_never_block_each_other() {
+    let mut bed = Bed::new("fifo+gang", 1, 4);
+    bed.submit("ann", Stage::Map, 4);
+    bed.begin_all();
+    bed.submit("one", Stage::Gang, 3);
+    bed.submit("two", Stage::Gang, 3);
+    // As long as the first waits, only the first holds.
+    for slot in 0..3 {
+        bed.submit("bob", Stage::Map, 1);
+        let decisions = bed.end(slot, End::Done);
+        let [Decision::Hold { job: whose, .. } | Decision::Gang { job: whose, .. }] = decisions[..]
+        else {
+            panic!("{decisions:?}");
+        };
+        assert_eq!(whose, JobIx(1));
+    }
+    let ranks = bed
+        .driver
+        .session()
+        .attempts()
+        .filter(|(_, attempt)| attempt.stage == Stage::Gang);
+    assert_eq!(ranks.count(), 3);
+}
+
+#[test]
+fn a_gang_that_could_never_be_holds_nothing() {
+    let mut bed = Bed::new("fifo+gang", 1, 2);
+    bed.submit("mpi", Stage::Gang, 3);
+    assert_eq!(jobs(&bed.submit("bob", Stage::Map, 2)), [1, 1]);
+}
+
+#[test]
+fn ranks_count_against_the_memory_of_their_containers() {
+    let mut bed = Bed::new("fifo+gang", 1, 2);
+    bed.submit("ann", Stage::Map, 1);
+    bed.begin_all();
+    // Two slots, 2048 MiB, of which the map has 1024.
+    assert_eq!(bed.submit("mpi", Stage::Gang, 1), [gang(1, &[1])]);
+    assert_eq!(bed.join(1, 2, Bundle::new()), []);
+    assert_eq!(bed.submit("mpi", Stage::Gang, 2), [gang(2, &[2, 3])]);
+}

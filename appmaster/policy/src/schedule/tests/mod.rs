@@ -1,0 +1,8 @@
+//! Policies on small sessions, worked by hand, and what holds for all of them on random ones.
+
+mod bed;
+mod gangs;
+mod policies;
+mod properties;
+mod reservations;
+mod wrappers;

@@ -1,0 +1,176 @@
+//! What holds under every policy: each task ends, nothing is given twice, no decision is illegal, and
+//! the same events lead to the same decisions.
+
+use proptest::prelude::*;
+
+use super::bed::Bed;
+use crate::schedule::{
+    AttemptIx, Bundle, ContainerIx, Decision, End, Event, Nanos, Need, NodeIx, Stage, Task,
+};
+
+const POLICIES: [&str; 8] = [
+    "fifo+gang",
+    "fifo-barrier+gang",
+    "capacity:queue.u0=50,queue.u1=20+gang",
+    "capacity:queue.u0=50,elastic=false+gang",
+    "fair+delay+speculate+gang:hold=5s",
+    "fair:by=job,weight.u1=3+priority+gang",
+    "fair:by=queue+priority:preempt=true+speculate+gang",
+    "fifo+delay:node=1s,rack=1s+age:limit=20s+gang",
+];
+
+#[derive(Clone, Debug)]
+enum Step {
+    Submit {
+        user: u8,
+        priority: i32,
+        gang: bool,
+        tasks: usize,
+        near: u32,
+        device: bool,
+    },
+    Begin(usize),
+    End(usize, bool),
+    Lose(u32),
+    Join,
+    Pass(u64),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => (0..3_u8, -1..3_i32, prop::bool::weighted(0.2), 1..6_usize, 0..4_u32, prop::bool::weighted(0.2))
+            .prop_map(|(user, priority, gang, tasks, near, device)| Step::Submit { user, priority, gang, tasks, near, device }),
+        6 => any::<prop::sample::Index>().prop_map(|at| Step::Begin(at.index(97))),
+        6 => (any::<prop::sample::Index>(), prop::bool::weighted(0.9)).prop_map(|(at, ok)| Step::End(at.index(89), ok)),
+        1 => (0..4_u32).prop_map(Step::Lose),
+        1 => Just(Step::Join),
+        3 => (1..8_u64).prop_map(Step::Pass),
+    ]
+}
+
+fn devices() -> Bundle {
+    Bundle::new().with("acc/gpu", 1)
+}
+
+/// Plays the launchers: stops what is to be stopped, and confirms nothing by itself.
+fn carry_out(bed: &mut Bed, decisions: Vec<Decision>, log: &mut Vec<Decision>) {
+    let mut queue = decisions;
+    while let Some(decision) = queue.pop() {
+        if let Decision::Stop { attempt, .. } = decision {
+            queue.extend(bed.tell(&Event::Stopped(attempt)));
+        }
+        log.push(decision);
+    }
+}
+
+fn play(policy: &str, steps: &[Step]) -> Vec<Decision> {
+    let mut log = Vec::new();
+    let mut bed = Bed::new(policy, 3, 3);
+    bed.join(3, 2, devices());
+    let mut containers = 4;
+    for step in steps {
+        let attempts: Vec<AttemptIx> = bed.driver.session().attempts().map(|(ix, _)| ix).collect();
+        let decisions = match step {
+            Step::Submit {
+                user,
+                priority,
+                gang,
+                tasks,
+                near,
+                device,
+            } => {
+                let stage = if *gang { Stage::Gang } else { Stage::Map };
+                let task = Task {
+                    nodes: vec![NodeIx(*near)],
+                    bytes: 1,
+                };
+                let locks = if *device {
+                    vec!["acc/gpu".into()]
+                } else {
+                    Vec::new()
+                };
+                let need = Need {
+                    bundle: Bundle::new(),
+                    locks,
+                };
+                bed.submit_job(
+                    &format!("u{user}"),
+                    *priority,
+                    stage,
+                    vec![task; *tasks],
+                    need,
+                )
+            }
+            Step::Begin(at) if !attempts.is_empty() => {
+                bed.tell(&Event::Began(attempts[at % attempts.len()]))
+            }
+            Step::End(at, ok) if !attempts.is_empty() => {
+                let how = if *ok { End::Done } else { End::Failed };
+                bed.tell(&Event::Ended {
+                    attempt: attempts[at % attempts.len()],
+                    how,
+                    phases: Vec::new(),
+                })
+            }
+            Step::Lose(container) => bed.tell(&Event::Lost(ContainerIx(*container))),
+            Step::Join => {
+                containers += 1;
+                bed.join(containers, 2, devices())
+            }
+            Step::Pass(seconds) => bed.wait(Nanos::from_secs(*seconds)),
+            _ => Vec::new(),
+        };
+        carry_out(&mut bed, decisions, &mut log);
+    }
+    // Room for everything that was submitted; then every task ends in a bounded number of rounds.
+    let decisions = bed.join(99, 64, devices());
+    carry_out(&mut bed, decisions, &mut log);
+    for _ in 0..400 {
+        bed.now = bed.now.plus(Nanos::from_secs(1));
+        let next = bed.driver.session().attempts().next().map(|(ix, _)| ix);
+        let decisions = match next {
+            Some(attempt) => bed.tell(&Event::Ended {
+                attempt,
+                how: End::Done,
+                phases: Vec::new(),
+            }),
+            None => bed.tell(&Event::Wake),
+        };
+        carry_out(&mut bed, decisions, &mut log);
+    }
+    let session = bed.driver.session();
+    assert_eq!(session.attempts().count(), 0);
+    for (ix, job) in session.jobs() {
+        for (stage, state) in &job.stages {
+            assert_eq!(
+                (state.pending, state.running),
+                (0, 0),
+                "{policy}: job {ix}, {stage:?}"
+            );
+        }
+    }
+    for (ix, slot) in session.slots() {
+        assert_eq!(
+            slot.taken,
+            crate::schedule::Taken::Free,
+            "{policy}: slot {ix}"
+        );
+        let container = session.container(slot.container).unwrap();
+        assert_eq!(
+            container.free, container.pool,
+            "{policy}: container {}",
+            slot.container
+        );
+    }
+    log
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_task_ends_and_everything_is_given_back(steps in prop::collection::vec(step(), 0..60), policy in 0..POLICIES.len()) {
+        let first = play(POLICIES[policy], &steps);
+        prop_assert_eq!(first, play(POLICIES[policy], &steps));
+    }
+}

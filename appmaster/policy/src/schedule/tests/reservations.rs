@@ -1,0 +1,193 @@
+//! Orders are not facts.
+
+use super::bed::{Bed, jobs};
+use crate::schedule::{
+    AttemptIx, ContainerIx, Decision, End, Event, JobIx, Nanos, SlotIx, Stage, Taken, TaskIx,
+};
+
+fn taken(bed: &Bed, slot: u32) -> &Taken {
+    &bed.driver.session().slot(SlotIx(slot)).unwrap().taken
+}
+
+#[test]
+fn a_slot_is_reserved_until_the_launcher_says_that_the_attempt_runs() {
+    let mut bed = Bed::new("fifo", 1, 1);
+    let decisions = bed.submit("ann", Stage::Map, 1);
+    assert_eq!(*taken(&bed, 0), Taken::Reserved(decisions[0].clone()));
+    let attempt = bed.begin(0);
+    assert_eq!(*taken(&bed, 0), Taken::Busy(attempt));
+    bed.end(0, End::Done);
+    assert_eq!(*taken(&bed, 0), Taken::Free);
+}
+
+#[test]
+fn a_failed_task_is_tried_again() {
+    let mut bed = Bed::new("fifo", 1, 1);
+    bed.submit("ann", Stage::Map, 1);
+    bed.begin(0);
+    assert_eq!(jobs(&bed.end(0, End::Failed)), [0]);
+    assert_eq!(
+        bed.driver
+            .session()
+            .stage(JobIx(0), Stage::Map)
+            .unwrap()
+            .done,
+        0
+    );
+}
+
+#[test]
+fn a_move_that_fails_restores_what_was() {
+    let mut bed = Bed::new("fifo", 1, 2);
+    bed.submit("ann", Stage::Map, 1);
+    let attempt = bed.begin(0);
+    let order = Decision::Move {
+        attempt,
+        to: SlotIx(1),
+    };
+    bed.tell(&Event::Ordered(order.clone()));
+    assert_eq!(
+        (taken(&bed, 0), taken(&bed, 1)),
+        (&Taken::Moving(attempt), &Taken::Reserved(order.clone()))
+    );
+    bed.tell(&Event::Moved { attempt, ok: false });
+    assert_eq!(
+        (taken(&bed, 0), taken(&bed, 1)),
+        (&Taken::Busy(attempt), &Taken::Free)
+    );
+    bed.tell(&Event::Ordered(order));
+    bed.tell(&Event::Moved { attempt, ok: true });
+    assert_eq!(
+        (taken(&bed, 0), taken(&bed, 1)),
+        (&Taken::Free, &Taken::Busy(attempt))
+    );
+}
+
+#[test]
+fn an_attempt_that_ends_while_it_moves_frees_both_slots() {
+    let mut bed = Bed::new("fifo", 1, 2);
+    bed.submit("ann", Stage::Map, 1);
+    let attempt = bed.begin(0);
+    bed.tell(&Event::Ordered(Decision::Move {
+        attempt,
+        to: SlotIx(1),
+    }));
+    bed.end(0, End::Done);
+    assert_eq!(
+        (taken(&bed, 0), taken(&bed, 1)),
+        (&Taken::Free, &Taken::Free)
+    );
+    // Its word comes late.
+    bed.tell(&Event::Moved { attempt, ok: true });
+    assert_eq!(
+        (taken(&bed, 0), taken(&bed, 1)),
+        (&Taken::Free, &Taken::Free)
+    );
+}
+
+#[test]
+fn two_attempts_change_places() {
+    let mut bed = Bed::new("fifo", 1, 2);
+    bed.submit("ann", Stage::Map, 2);
+    let (one, other) = (bed.begin(0), bed.begin(1));
+    bed.tell(&Event::Ordered(Decision::Swap { one, other }));
+    bed.tell(&Event::Moved {
+        attempt: one,
+        ok: true,
+    });
+    assert_eq!(
+        (taken(&bed, 0), taken(&bed, 1)),
+        (&Taken::Busy(other), &Taken::Busy(one))
+    );
+    // One of them ends in the middle: the other stays where it is.
+    bed.tell(&Event::Ordered(Decision::Swap { one, other }));
+    bed.end(1, End::Done);
+    assert_eq!(
+        (taken(&bed, 0), taken(&bed, 1)),
+        (&Taken::Busy(other), &Taken::Free)
+    );
+}
+
+#[test]
+fn a_lost_container_takes_its_slots_and_its_attempts_are_tried_elsewhere() {
+    let mut bed = Bed::new("fifo", 2, 1);
+    bed.submit("ann", Stage::Map, 2);
+    bed.begin_all();
+    assert_eq!(bed.tell(&Event::Lost(ContainerIx(0))), []);
+    assert_eq!(
+        bed.driver
+            .session()
+            .stage(JobIx(0), Stage::Map)
+            .unwrap()
+            .pending,
+        1
+    );
+    let again = bed.end(1, End::Done);
+    let task = Decision::Start {
+        job: JobIx(0),
+        stage: Stage::Map,
+        task: TaskIx(0),
+        slot: SlotIx(1),
+    };
+    assert_eq!(again, [task]);
+}
+
+#[test]
+fn lost_output_is_made_again() {
+    let mut bed = Bed::new("fifo", 1, 1);
+    bed.submit("ann", Stage::Map, 1);
+    bed.begin(0);
+    bed.end(0, End::Done);
+    assert_eq!(
+        jobs(&bed.tell(&Event::OutputLost {
+            job: JobIx(0),
+            maps: vec![TaskIx(0)]
+        })),
+        [0]
+    );
+}
+
+#[test]
+fn nothing_new_starts_in_a_container_that_is_wanted_back() {
+    let mut bed = Bed::new("fifo", 1, 2);
+    bed.submit("ann", Stage::Map, 1);
+    bed.begin(0);
+    bed.tell(&Event::Preempt {
+        containers: vec![ContainerIx(0)],
+        by: Nanos::from_secs(15),
+    });
+    assert_eq!(bed.submit("bob", Stage::Map, 2), []);
+    assert_eq!(bed.end(0, End::Done), []);
+}
+
+#[test]
+fn a_job_that_left_is_forgotten_when_its_last_attempt_ends() {
+    let mut bed = Bed::new("fifo", 1, 1);
+    bed.submit("ann", Stage::Map, 3);
+    bed.begin(0);
+    assert_eq!(bed.tell(&Event::Left(JobIx(0))), []);
+    assert!(bed.driver.session().job(JobIx(0)).is_some());
+    assert_eq!(bed.end(0, End::Killed), []);
+    assert!(bed.driver.session().job(JobIx(0)).is_none());
+    assert_eq!(bed.driver.session().attempts().count(), 0);
+    // Words about what is gone change nothing.
+    assert_eq!(bed.tell(&Event::Began(AttemptIx(0))), []);
+    assert_eq!(bed.tell(&Event::Left(JobIx(0))), []);
+}
+
+#[test]
+fn slots_cut_anew_keep_what_runs_on_them() {
+    use crate::schedule::Slot;
+    let mut bed = Bed::new("fifo", 1, 2);
+    bed.submit("ann", Stage::Map, 2);
+    bed.begin_all();
+    // One is left: the second goes when its attempt does.
+    bed.tell(&Event::Slots {
+        container: ContainerIx(0),
+        now: vec![Slot::free(&[Stage::Map])],
+    });
+    assert_eq!(bed.submit("bob", Stage::Map, 2), []);
+    assert_eq!(bed.end(1, End::Done), []);
+    assert!(bed.driver.session().slot(SlotIx(1)).is_none());
+    assert_eq!(jobs(&bed.end(0, End::Done)), [1]);
+}

@@ -1,0 +1,117 @@
+use super::bed::{Bed, jobs, started};
+use crate::schedule::{Decision, End, Nanos, Need, NodeIx, Stage, Task, Why};
+
+const NONE: [u32; 0] = [];
+
+fn on(node: u32) -> Vec<Task> {
+    vec![Task {
+        nodes: vec![NodeIx(node)],
+        bytes: 1,
+    }]
+}
+
+#[test]
+fn a_task_waits_for_its_node_then_for_its_rack() {
+    let mut bed = Bed::new("fifo+delay:node=3s,rack=2s", 4, 1);
+    bed.submit_job("ann", 0, Stage::Map, on(0), Need::default());
+    bed.begin_all();
+    // Node 0 is taken; 1 is in its rack, 2 and 3 are not.
+    assert_eq!(
+        jobs(&bed.submit_job("bob", 0, Stage::Map, on(0), Need::default())),
+        NONE
+    );
+    // A later job whose input is elsewhere passes.
+    assert_eq!(
+        started(&bed.submit_job("cid", 0, Stage::Map, on(3), Need::default())),
+        [(2, Stage::Map, 0, 3)]
+    );
+    assert_eq!(bed.driver.wakes_at(), Some(Nanos::from_secs(3)));
+    assert_eq!(jobs(&bed.wait(Nanos::from_millis(2_999))), NONE);
+    assert_eq!(
+        started(&bed.wait(Nanos::from_millis(1))),
+        [(1, Stage::Map, 0, 1)]
+    );
+}
+
+#[test]
+fn a_task_without_input_does_not_wait() {
+    let mut bed = Bed::new("fifo+delay", 1, 1);
+    assert_eq!(jobs(&bed.submit("ann", Stage::Map, 1)), [0]);
+}
+
+#[test]
+fn the_higher_priority_goes_first() {
+    let mut bed = Bed::new("fifo+priority", 1, 1);
+    bed.submit("ann", Stage::Map, 2);
+    bed.begin_all();
+    bed.submit_job("bob", 5, Stage::Map, vec![Task::default()], Need::default());
+    assert_eq!(jobs(&bed.end(0, End::Done)), [1]);
+}
+
+#[test]
+fn a_higher_priority_takes_the_slot_of_the_youngest_attempt() {
+    let mut bed = Bed::new("fifo+priority:preempt=true", 1, 2);
+    bed.submit("ann", Stage::Map, 1);
+    bed.now = Nanos::from_secs(10);
+    bed.submit("ann", Stage::Map, 3);
+    bed.begin_all();
+    let younger = bed.on(1);
+    let decisions = bed.submit_job("bob", 5, Stage::Map, vec![Task::default()], Need::default());
+    assert_eq!(
+        decisions,
+        [Decision::Stop {
+            attempt: younger,
+            why: Why::Preempted
+        }]
+    );
+    assert_eq!(jobs(&bed.end(1, End::Killed)), [2]);
+}
+
+#[test]
+fn who_has_waited_for_too_long_goes_first() {
+    let mut bed = Bed::new("fifo+priority+age:limit=300s", 1, 1);
+    bed.submit_job(
+        "ann",
+        9,
+        Stage::Map,
+        vec![Task::default(); 3],
+        Need::default(),
+    );
+    bed.submit("bob", Stage::Map, 1);
+    bed.begin_all();
+    bed.now = Nanos::from_secs(299);
+    assert_eq!(jobs(&bed.end(0, End::Done)), [0]);
+    bed.now = Nanos::from_secs(300);
+    assert_eq!(jobs(&bed.end(0, End::Done)), [1]);
+}
+
+/// Four attempts take 10 s; the one that is still there after 20 is tried elsewhere, and the loser ends.
+#[test]
+fn a_straggler_is_tried_again_and_the_loser_is_ended() {
+    let mut bed = Bed::new("fifo+speculate:factor=1.5,share=0.5", 2, 2);
+    bed.submit("ann", Stage::Map, 4);
+    bed.begin_all();
+    bed.now = Nanos::from_secs(10);
+    for slot in [1, 2, 3] {
+        assert_eq!(bed.end(slot, End::Done), []);
+    }
+    let slow = bed.on(0);
+    assert_eq!(bed.wait(Nanos::from_secs(5)), []);
+    let copies = bed.wait(Nanos::from_secs(5));
+    assert_eq!(copies.len(), 1);
+    let Decision::Copy { of, slot } = copies[0] else {
+        panic!("{copies:?}")
+    };
+    assert_eq!((of, slot.0), (slow, 2));
+    bed.begin(2);
+    assert_eq!(bed.wait(Nanos::from_secs(5)), [], "no third");
+    let ended = bed.end(2, End::Done);
+    assert_eq!(
+        ended,
+        [Decision::Stop {
+            attempt: slow,
+            why: Why::TwinWon
+        }]
+    );
+    assert_eq!(bed.end(0, End::Killed), []);
+}

@@ -1,0 +1,100 @@
+//! Delay scheduling: a task waits a while for a slot where its input is.
+//!
+//! Source: M. Zaharia et al., "Delay Scheduling", EuroSys 2010, Algorithm 2. Difference: waiting is
+//! counted in time since the stage was first passed over, not in scheduling opportunities.
+
+use std::collections::BTreeMap;
+
+use crate::schedule::{
+    Decision, Event, JobIx, Level, Nanos, NodeIx, Scheduler, Session, Stage, assign_task,
+};
+
+/// How many jobs are passed over before a node stays without a task.
+const LOOKS: usize = 64;
+
+/// Starts whose input is elsewhere are put off.
+#[derive(Debug)]
+pub struct Delay {
+    /// How long a stage waits for a slot on a node that has its input.
+    pub node: Nanos,
+    /// How much longer it then waits for one in such a rack.
+    pub rack: Nanos,
+    /// The policy.
+    pub inner: Box<dyn Scheduler>,
+    /// Since when a stage is passed over.
+    pub passed: BTreeMap<(JobIx, Stage), Nanos>,
+}
+
+impl Delay {
+    /// Around `inner`.
+    #[must_use]
+    pub const fn new(node: Nanos, rack: Nanos, inner: Box<dyn Scheduler>) -> Self {
+        Self {
+            node,
+            rack,
+            inner,
+            passed: BTreeMap::new(),
+        }
+    }
+
+    /// When a stage that is passed over since `since` takes a slot at `level`.
+    const fn due(&self, since: Nanos, level: Level) -> Nanos {
+        match level {
+            Level::Node => since,
+            Level::Rack => since.plus(self.node),
+            Level::Any => since.plus(self.node).plus(self.rack),
+        }
+    }
+}
+
+impl Scheduler for Delay {
+    fn hear(&mut self, now: Nanos, session: &Session, event: &Event) {
+        if let Event::Left(job) = event {
+            self.passed.retain(|(other, _), _| other != job);
+        }
+        self.inner.hear(now, session, event);
+    }
+
+    fn next(&mut self, now: Nanos, session: &Session, node: Option<NodeIx>) -> Option<Decision> {
+        let mut seen = session.clone();
+        for _ in 0..LOOKS {
+            let decision = self.inner.next(now, &seen, node)?;
+            let (Decision::Start { job, stage, .. }, Some(at)) = (&decision, node) else {
+                return Some(decision);
+            };
+            let level =
+                assign_task(session, *job, *stage, at).map_or(Level::Any, |(_, level)| level);
+            if level == Level::Node {
+                // It found its place: patience begins anew.
+                self.passed.remove(&(*job, *stage));
+                return Some(decision);
+            }
+            let since = *self.passed.entry((*job, *stage)).or_insert(now);
+            if self.due(since, level) <= now {
+                return Some(decision);
+            }
+            seen = seen.without(*job);
+        }
+        None
+    }
+
+    fn home(
+        &mut self,
+        now: Nanos,
+        session: &Session,
+        job: JobIx,
+        partition: u32,
+        bytes: u64,
+    ) -> Option<NodeIx> {
+        self.inner.home(now, session, job, partition, bytes)
+    }
+
+    fn wakes_at(&self) -> Option<Nanos> {
+        let levels = [Level::Rack, Level::Any];
+        let due = self
+            .passed
+            .values()
+            .flat_map(|since| levels.map(|level| self.due(*since, level)));
+        due.chain(self.inner.wakes_at()).min()
+    }
+}

@@ -1,0 +1,207 @@
+//! MPI jobs among tasks: all ranks start together, and slots are drained for a gang that is next.
+//!
+//! The gang that was submitted first is the only one that holds, so that two never hold what the other
+//! needs. It holds when the policy inside would give a slot that it could use to a job that was submitted
+//! later, and only where the session has enough slots for it at all. What it holds is given up after
+//! `hold`, and for as long again others may have it.
+
+use crate::schedule::can_run::could_run;
+use crate::schedule::{
+    Decision, Event, JobIx, Nanos, Need, NodeIx, Scheduler, Session, SlotIx, Stage,
+};
+
+/// Starts gangs, and holds slots for the next one.
+#[derive(Debug)]
+pub struct Gang {
+    /// For how long slots are held.
+    pub hold: Nanos,
+    /// The policy for everything that is no gang.
+    pub inner: Box<dyn Scheduler>,
+    /// Until when the slots of the present hold are kept.
+    pub until: Option<Nanos>,
+    /// Nothing is held before.
+    pub rests: Nanos,
+}
+
+impl Gang {
+    /// Around `inner`.
+    #[must_use]
+    pub const fn new(hold: Nanos, inner: Box<dyn Scheduler>) -> Self {
+        Self {
+            hold,
+            inner,
+            until: None,
+            rests: Nanos(0),
+        }
+    }
+
+    /// The time to which slots are held now; none while a hold that failed rests.
+    fn hold(&mut self, now: Nanos) -> Option<Nanos> {
+        if let Some(until) = self.until {
+            if now < until {
+                return Some(until);
+            }
+            self.until = None;
+            self.rests = until.plus(self.hold);
+        }
+        if now < self.rests {
+            return None;
+        }
+        self.until = Some(now.plus(self.hold));
+        self.until
+    }
+}
+
+/// Gangs in order of submission, with what a rank of each takes.
+fn gangs(session: &Session) -> impl Iterator<Item = (u64, JobIx, &Need)> {
+    let mut all: Vec<_> = session
+        .classes(Stage::Gang)
+        .flat_map(|class| session.runnable(Stage::Gang, class))
+        .filter_map(|job| {
+            Some((
+                session.job(job)?.seq,
+                job,
+                &session.stage(job, Stage::Gang)?.need,
+            ))
+        })
+        .collect();
+    all.sort_by_key(|(seq, job, _)| (*seq, *job));
+    all.into_iter()
+}
+
+/// Slots on which all ranks of a gang can start now: its own and free ones, on as few nodes as may be.
+fn room(session: &Session, job: JobIx, need: &Need) -> Option<Vec<SlotIx>> {
+    let wanted = session.stage(job, Stage::Gang)?.pending as usize;
+    let held: Vec<SlotIx> = session.held(job).collect();
+    let mut nodes: Vec<Vec<SlotIx>> = Vec::new();
+    for (node, _) in session.nodes() {
+        let own = held
+            .iter()
+            .copied()
+            .filter(|slot| session.node_of(*slot) == Some(node));
+        let mut slots: Vec<SlotIx> = own.chain(session.free_slots(node)).collect();
+        slots.sort_unstable();
+        let slots = together(session, need, slots);
+        if !slots.is_empty() {
+            nodes.push(slots);
+        }
+    }
+    // The fullest nodes first; among equals the one of the lowest number, as sorting is stable.
+    nodes.sort_by_key(|slots| std::cmp::Reverse(slots.len()));
+    let slots: Vec<SlotIx> = nodes.into_iter().flatten().take(wanted).collect();
+    (slots.len() == wanted && wanted > 0).then_some(slots)
+}
+
+/// Those of `slots` that can take a rank each, all at a time, by what is free in their containers and
+/// their node.
+fn together(session: &Session, need: &Need, slots: Vec<SlotIx>) -> Vec<SlotIx> {
+    let mut taken: std::collections::BTreeMap<_, u64> = std::collections::BTreeMap::new();
+    let mut fitting = Vec::new();
+    for ix in slots {
+        let Some(slot) = session.slot(ix) else {
+            continue;
+        };
+        let Some(container) = session.container(slot.container) else {
+            continue;
+        };
+        let Some(node) = session.node(container.node) else {
+            continue;
+        };
+        if !could_run(session, need, Stage::Gang, ix) {
+            continue;
+        }
+        let fits = need.bundle.iter().all(|(name, amount)| {
+            let (free, whose) = if container.pool.counts(name) {
+                (&container.free, Some(slot.container))
+            } else {
+                (&node.free, None)
+            };
+            let before = taken.get(&(whose, name)).copied().unwrap_or(0);
+            before.saturating_add(amount) <= free.amount(name)
+        });
+        if fits {
+            for (name, amount) in need.bundle.iter() {
+                let whose = container.pool.counts(name).then_some(slot.container);
+                let sum = taken.entry((whose, name)).or_default();
+                *sum = sum.saturating_add(amount);
+            }
+            fitting.push(ix);
+        }
+    }
+    fitting
+}
+
+/// Whether the session has as many slots as the gang has ranks, whoever has them now.
+fn could_ever(session: &Session, job: JobIx, need: &Need) -> bool {
+    let Some(state) = session.stage(job, Stage::Gang) else {
+        return false;
+    };
+    let wanted = state.pending as usize;
+    let slots = session.slots().map(|(slot, _)| slot);
+    slots
+        .filter(|slot| could_run(session, need, Stage::Gang, *slot))
+        .take(wanted)
+        .count()
+        == wanted
+}
+
+impl Scheduler for Gang {
+    fn hear(&mut self, now: Nanos, session: &Session, event: &Event) {
+        if matches!(event, Event::Ordered(Decision::Gang { .. })) {
+            self.until = None;
+        }
+        self.inner.hear(now, session, event);
+    }
+
+    fn next(&mut self, now: Nanos, session: &Session, node: Option<NodeIx>) -> Option<Decision> {
+        let Some((seq, job, need)) =
+            gangs(session).find(|(_, job, need)| could_ever(session, *job, need))
+        else {
+            return self.inner.next(now, session, node);
+        };
+        // Whoever finds room starts, but nobody before the first has had the choice.
+        if let Some(slots) = room(session, job, need) {
+            return Some(Decision::Gang { job, slots });
+        }
+        let decision = self.inner.next(now, session, node);
+        let Some(Decision::Start {
+            job: other, slot, ..
+        }) = &decision
+        else {
+            return decision;
+        };
+        let later = session.job(*other).is_some_and(|other| other.seq > seq);
+        if !later || !could_run(session, need, Stage::Gang, *slot) {
+            return decision;
+        }
+        match self.hold(now) {
+            Some(until) => Some(Decision::Hold {
+                job,
+                slots: vec![*slot],
+                until,
+            }),
+            None => decision,
+        }
+    }
+
+    fn home(
+        &mut self,
+        now: Nanos,
+        session: &Session,
+        job: JobIx,
+        partition: u32,
+        bytes: u64,
+    ) -> Option<NodeIx> {
+        self.inner.home(now, session, job, partition, bytes)
+    }
+
+    fn wakes_at(&self) -> Option<Nanos> {
+        let rests = (self.rests > Nanos(0)).then_some(self.rests);
+        self.inner
+            .wakes_at()
+            .into_iter()
+            .chain(rests)
+            .chain(self.until)
+            .min()
+    }
+}

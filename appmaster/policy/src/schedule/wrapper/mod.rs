@@ -1,0 +1,13 @@
+//! Rules that go around any policy: each is a [`Scheduler`](super::Scheduler) over another.
+
+mod age;
+mod delay;
+mod gang;
+mod priority;
+mod speculate;
+
+pub use age::Age;
+pub use delay::Delay;
+pub use gang::Gang;
+pub use priority::Priority;
+pub use speculate::Speculate;

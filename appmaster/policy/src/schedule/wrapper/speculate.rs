@@ -1,0 +1,137 @@
+//! A second attempt at tasks that take much longer than others of their stage.
+//!
+//! Source: M. Zaharia et al., "Improving MapReduce Performance in Heterogeneous Environments",
+//! OSDI 2008 (LATE): ranked by time left, and only a share of the attempts.
+
+use crate::schedule::can_run::fits;
+use crate::schedule::{
+    Attempt, AttemptIx, Decision, Event, JobIx, Nanos, NodeIx, Scheduler, Session, SlotIx, Stage,
+    Taken, Why, remaining,
+};
+
+/// How often running attempts are looked through.
+const EVERY: Nanos = Nanos::from_secs(1);
+
+/// Where the policy inside has nothing for a slot, the attempt with the most time left is tried again.
+#[derive(Debug)]
+pub struct Speculate {
+    /// An attempt is slow when it has more than so many hundredths of its stage's mean left.
+    pub factor: u64,
+    /// Copies are at most so many hundredths of the attempts under way, and at least one.
+    pub share: u64,
+    /// The policy.
+    pub inner: Box<dyn Scheduler>,
+    /// When attempts are looked through again.
+    pub look: Nanos,
+}
+
+impl Speculate {
+    /// Around `inner`.
+    #[must_use]
+    pub const fn new(factor: u64, share: u64, inner: Box<dyn Scheduler>) -> Self {
+        Self {
+            factor,
+            share,
+            inner,
+            look: Nanos(0),
+        }
+    }
+
+    fn copy(&self, session: &Session, node: NodeIx) -> Option<Decision> {
+        let attempts = session.attempts().count();
+        let copies = session
+            .attempts()
+            .filter(|(_, attempt)| session.twins(attempt).len() > 1)
+            .count()
+            / 2;
+        let most = u64::try_from(attempts)
+            .unwrap_or(u64::MAX)
+            .saturating_mul(self.share)
+            / 100;
+        if u64::try_from(copies).unwrap_or(u64::MAX) >= most.max(1) {
+            return None;
+        }
+        let slot = |attempt: &Attempt| -> Option<SlotIx> {
+            let need = &session.stage(attempt.job, attempt.stage)?.need;
+            session
+                .free_slots(node)
+                .find(|slot| fits(session, need, attempt.stage, *slot).is_ok())
+        };
+        let slow = session.attempts().filter_map(|(ix, attempt)| {
+            let elsewhere = session.node_of(attempt.slot) != Some(node);
+            let alone = session.twins(attempt).len() == 1 && !attempt.stopping;
+            if attempt.stage == Stage::Gang || !elsewhere || !alone || session.has_left(attempt.job)
+            {
+                return None;
+            }
+            let (left, sure) = remaining(session, ix)?;
+            let mean = session.stage(attempt.job, attempt.stage)?.mean?;
+            let slow = u128::from(left.0).saturating_mul(100)
+                > u128::from(mean.0).saturating_mul(self.factor.into());
+            (sure && slow).then_some((left, std::cmp::Reverse(ix)))
+        });
+        let (_, std::cmp::Reverse(of)) = slow.max()?;
+        Some(Decision::Copy {
+            of,
+            slot: slot(session.attempt(of)?)?,
+        })
+    }
+}
+
+impl Scheduler for Speculate {
+    fn hear(&mut self, now: Nanos, session: &Session, event: &Event) {
+        self.inner.hear(now, session, event);
+    }
+
+    fn next(&mut self, now: Nanos, session: &Session, node: Option<NodeIx>) -> Option<Decision> {
+        if let Some(decision) = self.inner.next(now, session, node) {
+            return Some(decision);
+        }
+        match node {
+            Some(node) if now >= self.look => self.copy(session, node),
+            Some(_) => None,
+            None => {
+                if now >= self.look {
+                    self.look = now.plus(EVERY);
+                }
+                twin_of_a_winner(session).map(|attempt| Decision::Stop {
+                    attempt,
+                    why: Why::TwinWon,
+                })
+            }
+        }
+    }
+
+    fn home(
+        &mut self,
+        now: Nanos,
+        session: &Session,
+        job: JobIx,
+        partition: u32,
+        bytes: u64,
+    ) -> Option<NodeIx> {
+        self.inner.home(now, session, job, partition, bytes)
+    }
+
+    fn wakes_at(&self) -> Option<Nanos> {
+        self.inner
+            .wakes_at()
+            .into_iter()
+            .chain(Some(self.look))
+            .min()
+    }
+}
+
+/// An attempt that still runs although the result of its task is there.
+fn twin_of_a_winner(session: &Session) -> Option<AttemptIx> {
+    let late = |attempt: &Attempt| {
+        let runs = session
+            .slot(attempt.slot)
+            .is_some_and(|slot| slot.taken != Taken::Free);
+        runs && !attempt.stopping && session.is_done(attempt.job, attempt.stage, attempt.task)
+    };
+    session
+        .attempts()
+        .find(|(_, attempt)| late(attempt))
+        .map(|(ix, _)| ix)
+}
