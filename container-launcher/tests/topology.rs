@@ -7,10 +7,10 @@ use job::wire::launcher_event::Event;
 use job::wire::rank_ended::How;
 use support::{Appmaster, share, with};
 
-/// Waits for the file, or makes one on a machine without hwloc, and asks for its name as MPICH does.
+/// Waits for the file, which a machine with hwloc has soon (it/setup installs it, with MPICH), and asks for
+/// its name as MPICH does.
 const ASKS: &str = "#!/bin/bash\n\
-    for i in {1..100}; do [ -e .gerbil-topology.xml ] && break; sleep 0.05; done\n\
-    [ -e .gerbil-topology.xml ] || : >.gerbil-topology.xml\n\
+    for i in {1..200}; do [ -e .gerbil-topology.xml ] && break; sleep 0.05; done\n\
     echo cmd=init pmi_version=1 pmi_subversion=1 >&$PMI_FD; read -r a <&$PMI_FD\n\
     echo cmd=get kvsname=$KVS key=PMI_hwloc_xmlfile >&$PMI_FD; read -r a <&$PMI_FD; echo \"$a\"\n\
     echo cmd=finalize >&$PMI_FD; read -r a <&$PMI_FD\n";
@@ -29,9 +29,11 @@ async fn answer(environment: &[(&str, &str)]) -> (String, String) {
     assert_eq!(link.ended().await.how, Some(How::ExitCode(0)));
     let said = am.stdout(0).await;
     let folder = launcher.folder.path().canonicalize().unwrap();
-    let file = folder.join(".gerbil-topology.xml").display().to_string();
+    let file = folder.join(".gerbil-topology.xml");
+    let text = std::fs::read_to_string(&file).expect("hwloc's file: it/setup installs libhwloc15");
+    assert!(text.contains("<topology version=\"2"), "{text}");
     link.leave().await;
-    (said, file)
+    (said, file.display().to_string())
 }
 
 #[tokio::test]
