@@ -1,0 +1,123 @@
+//! How long decisions take on a large session.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use policy::schedule::{
+    AttemptIx, Bundle, Container, Driver, End, Event, Job, JobIx, Nanos, Need, Node, NodeIx, Slot,
+    Stage, StageState, Task, named,
+};
+
+/// What was measured.
+#[derive(Clone, Debug)]
+pub struct Figures {
+    /// Decisions that were taken.
+    pub decisions: u64,
+    /// Events that were told.
+    pub events: u64,
+    /// Mean of an event with its decisions.
+    pub mean: Duration,
+    /// Longest.
+    pub worst: Duration,
+    /// All of it.
+    pub total: Duration,
+}
+
+/// Fills `nodes` of 8 slots from `jobs` queued jobs of `tasks` tasks each, then ends attempts one after the
+/// other, `ends` of them: each end is one event, and its slot is given anew.
+///
+/// # Errors
+///
+/// No such policy, or it decided what cannot be carried out.
+pub fn decisions(policy: &str, nodes: u32, jobs: u32, tasks: usize, ends: u32) -> Result<Figures> {
+    let mut driver = Driver::new(named(policy)?);
+    let memory = Bundle::new().with("memory-mb", 8 * 1024);
+    for node in 0..nodes {
+        let place = Node {
+            host: format!("n{node}"),
+            rack: format!("r{}", node / 32),
+            pool: Bundle::new(),
+            free: Bundle::new(),
+        };
+        let container = Container {
+            node: NodeIx(0),
+            pool: memory.clone(),
+            free: memory.clone(),
+        };
+        driver.tell(
+            Nanos(0),
+            &Event::Joined(place, container, vec![Slot::free(&[Stage::Map]); 8]),
+        );
+    }
+    for number in 0..jobs {
+        let need = Need {
+            bundle: Bundle::new().with("memory-mb", 1024),
+            locks: Vec::new(),
+        };
+        let job = Job {
+            seq: u64::from(number),
+            submitted: Nanos(0),
+            priority: 0,
+            tenant: format!("user{}", number % 50),
+            queue: format!("queue{}", number % 5),
+            tag: String::new(),
+            deadline: None,
+            stages: [(Stage::Map, StageState::wanting(need))].into(),
+        };
+        driver.tell(Nanos(0), &Event::Arrived(job));
+        let near = |task: usize| {
+            let spread = u32::try_from(task)
+                .unwrap_or(0)
+                .wrapping_mul(7)
+                .wrapping_add(number);
+            Task {
+                nodes: vec![NodeIx(spread.checked_rem(nodes).unwrap_or(0))],
+                bytes: 1,
+            }
+        };
+        let tasks = (0..tasks).map(near).collect();
+        driver.tell(
+            Nanos(0),
+            &Event::Runnable {
+                job: JobIx(number),
+                stage: Stage::Map,
+                tasks,
+            },
+        );
+    }
+    let mut taken = u64::try_from(driver.decide(Nanos(0)).len())?;
+    let (mut total, mut worst, mut events) = (Duration::ZERO, Duration::ZERO, 0_u64);
+    for number in 0..ends {
+        let now = Nanos::from_millis(u64::from(number));
+        let attempt = AttemptIx(number);
+        for event in [
+            Event::Began(attempt),
+            Event::Ended {
+                attempt,
+                how: End::Done,
+                phases: Vec::new(),
+            },
+        ] {
+            let begin = Instant::now();
+            let decided = driver.happened(now, &event);
+            let span = begin.elapsed();
+            total = total.saturating_add(span);
+            worst = worst.max(span);
+            events = events.saturating_add(1);
+            taken = taken.saturating_add(u64::try_from(decided.len())?);
+        }
+        if let Some(illegal) = driver.refused().into_iter().next() {
+            bail!("the policy decided {:?}: {}", illegal.decision, illegal.why);
+        }
+    }
+    let mean = total
+        .checked_div(ends.saturating_mul(2))
+        .unwrap_or_default();
+    Ok(Figures {
+        decisions: taken,
+        events,
+        mean,
+        worst,
+        total,
+    })
+}

@@ -1,0 +1,22 @@
+//! A session on virtual time: the very policies of the ApplicationMaster, without a cluster.
+//!
+//! One workload passes through here once. [`Workload`] is read from JSON: nodes and their slots, jobs and
+//! what their tasks take. A [`Run`] feeds a [`policy::schedule::Driver`] with what happens, carries out what it decides
+//! by the workload's own times, and notes when each attempt ran where. Of that [`gantt`] makes charts, [`report`] tables,
+//! and a digest by which the same seed is seen to give the same run.
+//!
+//! Invariants: no clock, no chance but what the workload says; events of one moment are ordered by when
+//! they were put in line; a decision that cannot be carried out ends the run with an error, since it is a
+//! fault of the policy.
+//!
+//! Missing: how long data takes over the network; reading from a neighbour costs as much as from here.
+
+pub mod bench;
+mod clock;
+pub mod gantt;
+pub mod report;
+mod run;
+mod workload;
+
+pub use run::{Bar, Outcome, Run};
+pub use workload::{Job, Loss, Node, Phase, Workload};

@@ -1,0 +1,239 @@
+//! What is played: nodes, jobs, and what is lost when.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, ensure};
+use policy::schedule::{Bundle, Nanos, Need, ResourceName, Slot, Speed, Stage};
+use serde::Deserialize;
+
+/// A file of `gerbil-sim`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// Hosts, one container each.
+    pub nodes: Vec<Node>,
+    /// In the order of submission.
+    pub jobs: Vec<Job>,
+    /// Nodes that are lost.
+    #[serde(default)]
+    pub losses: Vec<Loss>,
+    /// From a decision to its attempt's start, in milliseconds.
+    #[serde(default = "start_ms")]
+    pub start_ms: u64,
+}
+
+const fn start_ms() -> u64 {
+    20
+}
+
+/// Hosts that are alike.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Node {
+    /// How many.
+    #[serde(default = "one")]
+    pub count: u32,
+    /// Their rack.
+    #[serde(default)]
+    pub rack: String,
+    /// Slots for map tasks.
+    #[serde(default)]
+    pub map_slots: usize,
+    /// Slots for reduce tasks.
+    #[serde(default)]
+    pub reduce_slots: usize,
+    /// Slots for anything, ranks of MPI jobs included.
+    #[serde(default)]
+    pub slots: usize,
+    /// `fast` or `slow`, where cores are told apart.
+    #[serde(default)]
+    pub speed: Option<SlotSpeed>,
+    /// Memory of the container.
+    #[serde(default = "memory_mb")]
+    pub memory_mb: u64,
+    /// Devices and functions of the host, by name.
+    #[serde(default)]
+    pub has: BTreeMap<String, u64>,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+const fn memory_mb() -> u64 {
+    8192
+}
+
+/// How fast slots are.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SlotSpeed {
+    /// Times as they stand.
+    Fast,
+    /// Takes 1/0.45 of the time: the slow cores of DyScale's Table 2.
+    Slow,
+}
+
+/// A job.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// What it is called in tables and charts.
+    pub name: String,
+    /// When it is submitted, in seconds from the start.
+    #[serde(default)]
+    pub submit_s: f64,
+    /// Whose it is.
+    #[serde(default)]
+    pub user: String,
+    /// Its queue.
+    #[serde(default)]
+    pub queue: String,
+    /// Higher is first, where a policy looks at it.
+    #[serde(default)]
+    pub priority: i32,
+    /// Map tasks.
+    #[serde(default)]
+    pub maps: Option<Phase>,
+    /// Reduce tasks; they start when all maps are done.
+    #[serde(default)]
+    pub reduces: Option<Phase>,
+    /// Ranks of an MPI job; they start together.
+    #[serde(default)]
+    pub ranks: Option<Phase>,
+}
+
+/// Tasks that are alike.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Phase {
+    /// How many.
+    pub count: u32,
+    /// Seconds of a core each, once begun and before it wants its devices.
+    #[serde(default)]
+    pub seconds: f64,
+    /// Seconds with its devices, which one task of a node has at a time.
+    #[serde(default)]
+    pub device_seconds: f64,
+    /// Memory of each.
+    #[serde(default = "task_mb")]
+    pub memory_mb: u64,
+    /// Devices that it waits for in turn: the node has to have them.
+    #[serde(default)]
+    pub devices: Vec<String>,
+    /// What each takes of what is counted, by name.
+    #[serde(default)]
+    pub takes: BTreeMap<String, u64>,
+    /// The n-th task's input is on the n-th of these nodes, and round again.
+    #[serde(default)]
+    pub near: Vec<u32>,
+}
+
+const fn task_mb() -> u64 {
+    1024
+}
+
+/// A node that is lost, and stays so.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Loss {
+    /// When, in seconds from the start.
+    pub at_s: f64,
+    /// Number of the node, in the order of `nodes`.
+    pub node: u32,
+}
+
+impl Workload {
+    /// The workload in `path`.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read or says what makes no sense; the message names file, line and value.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+        let workload: Self =
+            serde_json::from_str(&text).with_context(|| format!("{}", path.display()))?;
+        workload
+            .check()
+            .with_context(|| format!("{}", path.display()))?;
+        Ok(workload)
+    }
+
+    fn check(&self) -> Result<()> {
+        for job in &self.jobs {
+            let name = &job.name;
+            seconds(job.submit_s).with_context(|| format!("job {name:?}: submit_s"))?;
+            let phases = [&job.maps, &job.reduces, &job.ranks];
+            ensure!(
+                phases.iter().any(|phase| phase.is_some()),
+                "job {name:?} has no maps, reduces or ranks"
+            );
+            for phase in phases.into_iter().flatten() {
+                ensure!(
+                    phase.count > 0,
+                    "job {name:?} has a phase of 0 tasks; leave it out"
+                );
+                seconds(phase.seconds).with_context(|| format!("job {name:?}: seconds"))?;
+                seconds(phase.device_seconds)
+                    .with_context(|| format!("job {name:?}: device_seconds"))?;
+            }
+        }
+        self.losses
+            .iter()
+            .try_for_each(|loss| seconds(loss.at_s).map(|_| ()).context("losses: at_s"))
+    }
+}
+
+/// Whole nanoseconds of `seconds`.
+pub(crate) fn seconds(seconds: f64) -> Result<Nanos> {
+    let span = std::time::Duration::try_from_secs_f64(seconds)
+        .with_context(|| format!("{seconds} is no number of seconds"))?;
+    Ok(Nanos(
+        u64::try_from(span.as_nanos()).with_context(|| format!("{seconds} s is too long"))?,
+    ))
+}
+
+impl Phase {
+    pub(crate) fn need(&self) -> Need {
+        let bundle = Bundle::new().with("memory-mb", self.memory_mb);
+        let bundle = self
+            .takes
+            .iter()
+            .fold(bundle, |bundle, (name, amount)| bundle.with(name, *amount));
+        let locks = self
+            .devices
+            .iter()
+            .map(|name| ResourceName(name.clone()))
+            .collect();
+        Need { bundle, locks }
+    }
+}
+
+impl Node {
+    pub(crate) fn cut(&self) -> Vec<Slot> {
+        let speed = match self.speed {
+            None => Speed::Plain,
+            Some(SlotSpeed::Fast) => Speed::Fast,
+            Some(SlotSpeed::Slow) => Speed::Slow,
+        };
+        let kinds: [(usize, &[Stage]); 3] = [
+            (self.map_slots, &[Stage::Map]),
+            (self.reduce_slots, &[Stage::Reduce]),
+            (self.slots, &[Stage::Map, Stage::Reduce, Stage::Gang]),
+        ];
+        let slots = kinds
+            .into_iter()
+            .flat_map(|(count, stages)| vec![Slot::free(stages); count]);
+        slots.map(|slot| Slot { speed, ..slot }).collect()
+    }
+
+    pub(crate) fn pool(&self) -> Bundle {
+        self.has
+            .iter()
+            .fold(Bundle::new(), |bundle, (name, amount)| {
+                bundle.with(name, *amount)
+            })
+    }
+}

@@ -1,0 +1,97 @@
+//! Workloads whose times are worked out by hand.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use policy::schedule::named;
+use sim::{Outcome, Run, Workload, bench, gantt};
+
+fn play(policy: &str, workload: &str) -> Outcome {
+    let workload: Workload = serde_json::from_str(workload).unwrap();
+    Run::new(&workload, named(policy).unwrap()).play().unwrap()
+}
+
+fn ends(outcome: &Outcome) -> Vec<String> {
+    let ends = outcome.jobs.iter().map(|job| format!("{:.3}", job.end_s));
+    ends.collect()
+}
+
+const TWO_JOBS: &str = r#"{
+    "start_ms": 0,
+    "nodes": [{ "count": 2, "map_slots": 1, "reduce_slots": 1 }],
+    "jobs": [
+        { "name": "a", "user": "ann", "maps": { "count": 4, "seconds": 10 }, "reduces": { "count": 1, "seconds": 5 } },
+        { "name": "b", "user": "bob", "maps": { "count": 2, "seconds": 10 }, "reduces": { "count": 2, "seconds": 5 } }
+    ]
+}"#;
+
+#[test]
+fn reduces_start_when_the_maps_are_done() {
+    // a's maps end at 20, its reduce at 25; b's maps run meanwhile, to 30, its reduces to 35.
+    assert_eq!(ends(&play("fifo", TWO_JOBS)), ["25.000", "35.000"]);
+}
+
+#[test]
+fn fair_shares_slots_between_users() {
+    // From 10 on one slot each, so both end their maps at 30, b first: its reduces have both slots.
+    assert_eq!(ends(&play("fair", TWO_JOBS)), ["40.000", "35.000"]);
+}
+
+#[test]
+fn tasks_with_a_device_take_turns_on_their_node_while_others_load() {
+    let workload = r#"{
+        "start_ms": 0,
+        "nodes": [{ "map_slots": 3, "has": { "acc/gpu": 1 } }],
+        "jobs": [{ "name": "m", "maps": { "count": 3, "seconds": 6, "device_seconds": 4, "devices": ["acc/gpu"] } }]
+    }"#;
+    // Loaded at 6, then 4 s each.
+    assert_eq!(ends(&play("fifo", workload)), ["18.000"]);
+}
+
+#[test]
+fn what_ran_on_a_lost_node_runs_again() {
+    let workload = r#"{
+        "start_ms": 0,
+        "nodes": [{ "count": 2, "map_slots": 1 }],
+        "jobs": [{ "name": "a", "maps": { "count": 2, "seconds": 10 } }],
+        "losses": [{ "at_s": 4, "node": 0 }]
+    }"#;
+    let outcome = play("fifo", workload);
+    assert_eq!(ends(&outcome), ["20.000"]);
+    assert_eq!(
+        outcome.bars.iter().filter(|bar| bar.how == "lost").count(),
+        1
+    );
+}
+
+#[test]
+fn a_job_that_no_slot_can_run_is_said() {
+    let workload = r#"{ "nodes": [{ "map_slots": 1 }], "jobs": [{ "name": "big", "maps": { "count": 1, "seconds": 1, "memory_mb": 9000 } }] }"#;
+    let workload: Workload = serde_json::from_str(workload).unwrap();
+    let error = Run::new(&workload, named("fifo").unwrap())
+        .play()
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "job \"big\" never ends: no slot can run what is left of it"
+    );
+}
+
+#[test]
+fn a_wide_gang_among_small_jobs_and_the_picture_of_it() {
+    let workload = include_str!("../workloads/gang-among-small-jobs.json");
+    for policy in ["fifo+gang", "fair+gang", "fifo+delay+speculate+gang"] {
+        let outcome = play(policy, workload);
+        assert_eq!(outcome.jobs.len(), 5);
+        // Nothing that was submitted after the wide one holds it up for longer than it drains.
+        let wide = &outcome.jobs[1];
+        assert!(wide.begin_s < 9.0, "{policy}: {wide:?}");
+        assert_eq!(outcome.digest, play(policy, workload).digest);
+        assert!(gantt::svg(&outcome).contains("mpi-wide gang 7"));
+    }
+}
+
+#[test]
+fn decisions_are_timed() {
+    let figures = bench::decisions("fifo+delay+gang", 4, 20, 10, 100).unwrap();
+    assert_eq!((figures.events, figures.decisions), (200, 132));
+}
