@@ -14,6 +14,7 @@
 pub mod allocate;
 mod choose;
 mod cluster;
+pub mod commit;
 mod degraded;
 mod demand;
 mod end;

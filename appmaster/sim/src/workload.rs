@@ -71,7 +71,7 @@ const fn memory_mb() -> u64 {
 pub enum SlotSpeed {
     /// Times as they stand.
     Fast,
-    /// Takes 1/0.45 of the time: the slow cores of DyScale's Table 2.
+    /// Takes 1/0.45 of the time: the slow cores' map speed in DyScale.
     Slow,
 }
 

@@ -1,0 +1,108 @@
+//! An attempt makes what it has written the result of its task.
+
+use super::{Answer, Op, folder};
+
+/// Writes `.attempt` into the attempt's folder and renames the folder to the task's.
+///
+/// All files of the attempt are written and closed before.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AttemptCommit {
+    job: String,
+    task: String,
+    attempt: String,
+    step: Step,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Step {
+    Sign,
+    Rename,
+    /// `refused`: the rename was answered with a refusal, so this attempt's folder may be gone.
+    ReadWinner {
+        refused: bool,
+    },
+    Over(AttemptVerdict),
+}
+
+/// How it ended.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AttemptVerdict {
+    /// This attempt is the task's result.
+    Committed,
+    /// Another is.
+    Beaten {
+        /// Which.
+        by: String,
+    },
+    /// The job's folder is gone: the job is over.
+    Gone,
+}
+
+impl AttemptCommit {
+    /// Of `attempt` at `task` of `job`; each is a folder's name.
+    #[must_use]
+    pub fn new(job: &str, task: &str, attempt: &str) -> Self {
+        let [job, task, attempt] = [job, task, attempt].map(str::to_owned);
+        Self {
+            job,
+            task,
+            attempt,
+            step: Step::Sign,
+        }
+    }
+
+    /// Where the attempt writes.
+    #[must_use]
+    pub fn writes_to(&self) -> String {
+        format!("{}/_temporary/{}", folder(&self.job), self.attempt)
+    }
+
+    fn result(&self) -> String {
+        format!("{}/{}", folder(&self.job), self.task)
+    }
+
+    /// The call to make; none when it is over.
+    #[must_use]
+    pub fn next(&self) -> Option<Op> {
+        Some(match &self.step {
+            Step::Sign => Op::Create(
+                format!("{}/.attempt", self.writes_to()),
+                self.attempt.clone(),
+            ),
+            Step::Rename => Op::Rename(self.writes_to(), self.result()),
+            Step::ReadWinner { .. } => Op::Read(format!("{}/.attempt", self.result())),
+            Step::Over(_) => return None,
+        })
+    }
+
+    /// How it ended, once it has.
+    #[must_use]
+    pub fn verdict(&self) -> Option<&AttemptVerdict> {
+        match &self.step {
+            Step::Over(verdict) => Some(verdict),
+            _ => None,
+        }
+    }
+
+    /// What the call came to.
+    pub fn answered(&mut self, answer: Answer) {
+        use Answer::{Content, Done, Exists, Lost, NotThere};
+        let over = |verdict| Step::Over(verdict);
+        self.step = match (&self.step, answer) {
+            (Step::Sign, Done | Exists) => Step::Rename,
+            (Step::Sign, NotThere) => Step::ReadWinner { refused: true },
+            (Step::Sign, _) => Step::Sign,
+            (Step::Rename, Done) => over(AttemptVerdict::Committed),
+            (Step::Rename, Lost) => Step::ReadWinner { refused: false },
+            (Step::Rename, _) => Step::ReadWinner { refused: true },
+            (Step::ReadWinner { .. }, Content(winner)) if winner == self.attempt => {
+                over(AttemptVerdict::Committed)
+            }
+            (Step::ReadWinner { .. }, Content(by)) => over(AttemptVerdict::Beaten { by }),
+            // Neither a result nor a folder of its own.
+            (Step::ReadWinner { refused: true }, NotThere) => over(AttemptVerdict::Gone),
+            (Step::ReadWinner { refused: false }, NotThere) => Step::Rename,
+            (step, _) => step.clone(),
+        };
+    }
+}

@@ -1,0 +1,79 @@
+//! How the results of tasks become the output of a job: whole, once, and never half.
+//!
+//! The layout is version 1 of Hadoop's FileOutputCommitter, with a job's folder of its own below
+//! `_temporary` and three small files that Hadoop does not have:
+//!
+//! ```text
+//!  OUT/_temporary/.owner                   the job that writes here
+//!  OUT/_temporary/N/_temporary/ATTEMPT/    what an attempt writes; .attempt in it says whose it is
+//!                │        │
+//!                │        └─ rename, the attempt's commit ─▶  OUT/_temporary/N/TASK/
+//!                └─ .manifest                                     │
+//!                                             rename, the job's commit, file by file ─▶  OUT/part-r-00000
+//!  OUT/_SUCCESS                            last of all
+//! ```
+//!
+//! **The NameNode is the arbiter.** Nothing is ever renamed over something. Who is unsure, because an
+//! answer was lost, another ApplicationMaster is at work or was, or a twin of the attempt runs, looks at what
+//! stands there ([`Op::Read`]), never at the answer of its call. What is final comes by rename out of `_temporary/N`, so
+//! that whoever wakes after that folder is gone changes nothing. The manifest decides between committing and giving
+//! up: the first of both that is renamed into place holds, for every ApplicationMaster of the job.
+//!
+//! Three machines, each a list of single calls: [`Setup`] makes the job's folder and becomes its owner,
+//! [`AttemptCommit`] commits an attempt, [`JobCommit`] commits the job or gives it up, from wherever an
+//! earlier one stopped. Each is asked for its [`next`](Setup::next) call, and told the [`Answer`]. Calls are not numbered and
+//! may be carried out twice.
+//!
+//! The tests walk through every order in which two ApplicationMasters and two attempts can take their steps, with a
+//! crash or a lost answer at each of them.
+
+mod attempt;
+mod job;
+mod setup;
+#[cfg(test)]
+mod tests;
+
+pub use attempt::{AttemptCommit, AttemptVerdict};
+pub use job::{JobCommit, JobVerdict, Manifest};
+pub use setup::{Setup, SetupVerdict};
+
+/// One call of a file system. Paths are relative to the output folder, which is `""`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Op {
+    /// Makes a folder; its parent must be there.
+    MakeFolder(String),
+    /// Makes a file with this content; its parent must be there, and no such file.
+    Create(String, String),
+    /// Renames a file or folder; the target's parent must be there, and no such target.
+    Rename(String, String),
+    /// Reads a file.
+    Read(String),
+    /// Names what is in a folder, in order.
+    List(String),
+    /// Removes a file, or a folder with all that is in it.
+    DeleteAll(String),
+    /// Removes a folder that is empty.
+    DeleteEmpty(String),
+}
+
+/// What a call came to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Answer {
+    /// It was carried out.
+    Done,
+    /// The file, the folder, or the target's parent is not there.
+    NotThere,
+    /// There is something of that name, or in the folder that was to be empty.
+    Exists,
+    /// What the file holds.
+    Content(String),
+    /// What is in the folder.
+    Names(Vec<String>),
+    /// Nobody knows whether it was carried out.
+    Lost,
+}
+
+/// A job's folder below the output folder. `job` is the same for all its ApplicationMasters.
+fn folder(job: &str) -> String {
+    format!("_temporary/{job}")
+}
