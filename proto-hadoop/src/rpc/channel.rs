@@ -1,7 +1,8 @@
 //! Calls to one service at one of several addresses: connects, logs in, tries again, fails over.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use credentials::Token;
@@ -41,15 +42,20 @@ pub(crate) struct Channel {
     login: Mutex<Login>,
     client: ClientId,
     timing: Timing,
-    /// Held while a connection is opened, so that callers share it.
-    seat: tokio::sync::Mutex<Seat>,
+    seat: Mutex<Seat>,
+    /// Held while a connection is opened, so that callers share it, or the reason why there is none.
+    opening: tokio::sync::Mutex<()>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Seat {
     /// Index of the address in use.
     at: usize,
     connection: Option<Arc<Connection>>,
+    /// When a connection could last not be opened, to which address, and why.
+    failed: Option<(Instant, usize, CallError)>,
+    /// Log-ins given so far.
+    logins: u64,
 }
 
 impl Channel {
@@ -60,10 +66,8 @@ impl Channel {
             login: Mutex::new(login),
             client: ClientId(rand::random()),
             timing: Timing::default(),
-            seat: tokio::sync::Mutex::new(Seat {
-                at: 0,
-                connection: None,
-            }),
+            seat: Mutex::default(),
+            opening: tokio::sync::Mutex::default(),
         }
     }
 
@@ -78,8 +82,8 @@ impl Channel {
     }
 
     /// The protection of the open connection, in the words of `hadoop.rpc.protection`.
-    pub(crate) async fn protection(&self) -> Option<&'static str> {
-        let seat = self.seat.lock().await;
+    pub(crate) fn protection(&self) -> Option<&'static str> {
+        let seat = self.seat();
         let qop = seat
             .connection
             .as_ref()
@@ -95,9 +99,16 @@ impl Channel {
     }
 
     /// Logs in anew, with `login`, before the next call. Calls under way keep their connection.
-    pub(crate) async fn log_in_as(&self, login: Login) {
+    pub(crate) fn log_in_as(&self, login: Login) {
         *self.login.lock().unwrap_or_else(PoisonError::into_inner) = login;
-        self.seat.lock().await.connection = None;
+        let mut seat = self.seat();
+        seat.connection = None;
+        seat.logins = seat.logins.wrapping_add(1);
+    }
+
+    /// Whole between any two steps; never held over a wait.
+    fn seat(&self) -> MutexGuard<'_, Seat> {
+        self.seat.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Calls `method` and makes a plain answer of it by `plain`, trying as long as the rules of
@@ -159,18 +170,22 @@ impl Channel {
                 Disposition::Stop => return Err(error),
                 Disposition::Retry => round.retry(&error),
                 Disposition::Failover => {
-                    self.move_on(at).await;
+                    self.move_on(at);
                     round.failover(self.addresses.len())
                 }
             };
             round.keep(at, error);
             if wait {
-                if start.elapsed() + self.timing.pause > self.timing.patience {
+                let pause = jittered(round.pause(self.timing.pause));
+                let patience = match round.found_nobody() {
+                    true => self.timing.absence,
+                    false => self.timing.patience,
+                };
+                if start.elapsed() + pause > patience {
                     return Err(round.into_error(method));
                 }
-                sleep(self.timing.pause).await;
-                round.failed.clear();
-                round.tried = 0;
+                sleep(pause).await;
+                round = round.next();
             }
         }
     }
@@ -195,12 +210,29 @@ impl Channel {
         &self,
         method: &'static str,
     ) -> Result<(usize, Arc<Connection>), (usize, CallError)> {
-        let mut seat = self.seat.lock().await;
-        let at = seat.at;
-        if let Some(connection) = seat.connection.as_ref().filter(|held| held.is_usable()) {
-            return Ok((at, Arc::clone(connection)));
+        let asked = Instant::now();
+        if let Some(open) = self.held() {
+            return Ok(open);
         }
-        seat.connection = None;
+        let Ok(_opening) = timeout(self.timing.connect, self.opening.lock()).await else {
+            let at = self.seat().at;
+            let address = self.addresses.get(at).cloned().unwrap_or_default();
+            return Err((at, connect_error(&address, self.late())));
+        };
+        if let Some(open) = self.held() {
+            return Ok(open);
+        }
+        let (at, logins) = {
+            let seat = self.seat();
+            // What whoever opened one meanwhile has found holds for all who waited for it.
+            if let Some((when, at, error)) = &seat.failed
+                && *when >= asked
+                && *at == seat.at
+            {
+                return Err((*at, error.clone()));
+            }
+            (seat.at, seat.logins)
+        };
         let address = self
             .addresses
             .get(at)
@@ -208,19 +240,43 @@ impl Channel {
         let opened = timeout(self.timing.connect, self.open(address)).await;
         let connection = match opened {
             Ok(opened) => opened,
-            Err(_elapsed) => Err(Unopened::Network(io::Error::new(
-                io::ErrorKind::TimedOut,
-                format!("no answer within {} s", self.timing.connect.as_secs_f32()),
-            ))),
+            Err(_elapsed) => Err(Unopened::Network(self.late())),
         };
         let connection = connection.map_err(|unopened| match unopened {
-            Unopened::Network(source) => (at, connect_error(address, source)),
+            Unopened::Network(source) => connect_error(address, source),
             // Nothing was asked for yet, so nothing can have been done.
-            Unopened::Login(end) => (at, explain_end(end, method, address.clone(), false)),
-        })?;
-        let connection = Arc::new(connection);
-        seat.connection = Some(Arc::clone(&connection));
-        Ok((at, connection))
+            Unopened::Login(end) => explain_end(end, method, address.clone(), false),
+        });
+        let mut seat = self.seat();
+        match connection {
+            Ok(connection) => {
+                let connection = Arc::new(connection);
+                // One with an earlier log-in serves this call alone.
+                if (seat.at, seat.logins) == (at, logins) {
+                    seat.connection = Some(Arc::clone(&connection));
+                }
+                Ok((at, connection))
+            }
+            Err(error) => {
+                seat.failed = Some((Instant::now(), at, error.clone()));
+                Err((at, error))
+            }
+        }
+    }
+
+    /// The connection in use, if it is good for another call.
+    fn held(&self) -> Option<(usize, Arc<Connection>)> {
+        let mut seat = self.seat();
+        seat.connection = seat.connection.take().filter(|held| held.is_usable());
+        let connection = seat.connection.as_ref()?;
+        Some((seat.at, Arc::clone(connection)))
+    }
+
+    fn late(&self) -> io::Error {
+        io::Error::new(
+            io::ErrorKind::TimedOut,
+            format!("no answer within {} s", self.timing.connect.as_secs_f32()),
+        )
     }
 
     async fn open(&self, address: &str) -> Result<Connection, Unopened> {
@@ -232,8 +288,8 @@ impl Channel {
     }
 
     /// Leaves the address `at` for the next, unless another caller has done so already.
-    async fn move_on(&self, at: usize) {
-        let mut seat = self.seat.lock().await;
+    fn move_on(&self, at: usize) {
+        let mut seat = self.seat();
         if seat.at == at && !self.addresses.is_empty() {
             seat.at = (at + 1) % self.addresses.len();
             seat.connection = None;
@@ -275,14 +331,39 @@ enum Unopened {
     Login(End),
 }
 
+/// Pauses double up to so many times the first: a server that is too busy gets air.
+const PAUSE_GROWTH_MAX: u32 = 8;
+
 /// What was tried since the last pause.
 #[derive(Default)]
 struct Round {
+    /// Rounds before this one.
+    earlier: u32,
     tried: usize,
     failed: Vec<(usize, CallError)>,
 }
 
 impl Round {
+    /// The round after this one.
+    fn next(self) -> Self {
+        Self {
+            earlier: self.earlier.saturating_add(1),
+            ..Self::default()
+        }
+    }
+
+    /// The pause after this round, where `first` is that after the first.
+    fn pause(&self, first: Duration) -> Duration {
+        let growth = 1_u32.checked_shl(self.earlier).unwrap_or(PAUSE_GROWTH_MAX);
+        first.saturating_mul(growth.clamp(1, PAUSE_GROWTH_MAX))
+    }
+
+    /// No server listened at any address.
+    fn found_nobody(&self) -> bool {
+        let absent = |error: &CallError| matches!(error, CallError::Connect { .. });
+        self.failed.iter().all(|(_, error)| absent(error))
+    }
+
     /// A connection that was found dead is opened again at once, but only once; true is a pause.
     fn retry(&mut self, error: &CallError) -> bool {
         let at_once = matches!(error, CallError::Lost { .. }) && self.failed.is_empty();
@@ -313,6 +394,11 @@ impl Round {
             tried: self.failed.into_iter().map(|(_, error)| error).collect(),
         }
     }
+}
+
+/// Between half and all of `pause`: callers that were turned away together do not come back together.
+fn jittered(pause: Duration) -> Duration {
+    pause.mul_f64(rand::random_range(0.5..=1.0))
 }
 
 async fn connect(address: &str) -> io::Result<TcpStream> {

@@ -179,12 +179,35 @@ impl CallError {
         self.is("ApplicationMasterNotRegisteredException")
     }
 
+    /// The ResourceManager has taken an earlier registration of this attempt, whose answer was lost:
+    /// go on without it. What only that answer told (limits, containers of earlier attempts and
+    /// their NM tokens) stays unknown.
+    #[must_use]
+    pub fn is_already_registered(&self) -> bool {
+        let words = match self {
+            Self::Remote { message, .. } => message.as_str(),
+            _ => return false,
+        };
+        self.is("InvalidApplicationMasterRequestException") && words.contains("already registered")
+    }
+
+    /// A YARN service ran the call and answered with an exception of its own. The layers below it
+    /// (`org.apache.hadoop.ipc`, `java.*`) also answer for a service that is not there, or too busy
+    /// to be asked.
+    #[must_use]
+    pub fn is_of_yarn(&self) -> bool {
+        matches!(self, Self::Remote { class, .. } if class.starts_with(YARN_EXCEPTIONS))
+    }
+
     /// The attempt is over for the ResourceManager: stop.
     #[must_use]
     pub fn is_attempt_gone(&self) -> bool {
         self.is("ApplicationAttemptNotFoundException") || self.is("InvalidToken")
     }
 }
+
+/// Java package of the exceptions that YARN's services make themselves.
+const YARN_EXCEPTIONS: &str = "org.apache.hadoop.yarn.exceptions.";
 
 /// `a.b.Outer$Inner` is `Inner`.
 pub(crate) fn short(class: &str) -> &str {

@@ -1,6 +1,6 @@
 //! The one place that says what to do about a failed call.
 
-use super::error::{CallError, short};
+use super::error::CallError;
 
 /// Whether running a call twice does what running it once does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +22,12 @@ pub enum Disposition {
     Stop,
 }
 
+/// Exceptions of a ResourceManager that is not the active one, or has just ceased to be: its state
+/// store is another's now.
+const STANDBY: [&str; 2] = ["StandbyException", "StoreFencedException"];
+/// Exceptions of a server that takes no calls for now.
+const BUSY: [&str; 2] = ["RetriableException", "NMNotYetReadyException"];
+
 /// Decides for `error`, given what a second run would do.
 ///
 /// Follows the rules of stock clients (`RetryPolicies.failoverOnNetworkException` and
@@ -37,11 +43,16 @@ pub fn disposition(error: &CallError, idempotence: Idempotence) -> Disposition {
     match error {
         // A standby ResourceManager does not listen at all.
         CallError::Connect { .. } => Failover,
-        CallError::Remote { class, .. } | CallError::Refused { class, .. } => match short(class) {
-            "StandbyException" => Failover,
-            "RetriableException" | "NMNotYetReadyException" => Retry,
-            _ => Stop,
-        },
+        CallError::Remote { .. } | CallError::Refused { .. } => {
+            let is_one_of = |classes: &[&str]| classes.iter().any(|class| error.is(class));
+            if is_one_of(&STANDBY) {
+                Failover
+            } else if is_one_of(&BUSY) {
+                Retry
+            } else {
+                Stop
+            }
+        }
         CallError::Lost { sent: false, .. } => Retry,
         CallError::Lost { sent: true, .. } => if_idempotent(Retry),
         CallError::Deadline { .. } => if_idempotent(Failover),
@@ -52,6 +63,14 @@ pub fn disposition(error: &CallError, idempotence: Idempotence) -> Disposition {
         | CallError::TooLong { .. }
         | CallError::NoneAnswered { .. }
         | CallError::NoAddress { .. } => Stop,
+    }
+}
+
+impl CallError {
+    /// A server has answered, with an exception that says that it would answer the same again.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        self.class().is_some() && disposition(self, Idempotence::Idempotent) == Disposition::Stop
     }
 }
 
@@ -99,10 +118,22 @@ mod tests {
             address: "a:1".into(),
             waited: Duration::from_secs(1),
         };
-        let fatal = CallError::Refused {
+        let expired = CallError::Refused {
             address: "a:1".into(),
             class: "org.apache.hadoop.security.token.SecretManager$InvalidToken".into(),
             message: "expired".into(),
+        };
+        let fatal = |class: &str, message: &str| CallError::Refused {
+            address: "a:1".into(),
+            class: format!("{IPC}{class}"),
+            message: message.into(),
+        };
+        let wrapped = |message: &str| CallError::Remote {
+            method: "m",
+            address: "a:1".into(),
+            class: format!("{EXCEPTIONS}YarnException"),
+            message: message.into(),
+            stack: String::new(),
         };
         // (error, when idempotent, when at most once)
         let table = [
@@ -114,13 +145,32 @@ mod tests {
                 Retry,
                 Retry,
             ),
+            (
+                fatal("RetriableException", "Server is too busy"),
+                Retry,
+                Retry,
+            ),
+            (fatal("StandbyException", "standby"), Failover, Failover),
+            (
+                wrapped("org.apache.hadoop.ipc.StandbyException: standby"),
+                Failover,
+                Failover,
+            ),
+            (
+                wrapped(
+                    "org.apache.hadoop.yarn.server.resourcemanager.recovery.StoreFencedException: \
+                     RMStateStore has been fenced",
+                ),
+                Failover,
+                Failover,
+            ),
             (remote(format!("{EXCEPTIONS}YarnException")), Stop, Stop),
             (
                 remote("org.apache.hadoop.security.AccessControlException".into()),
                 Stop,
                 Stop,
             ),
-            (fatal, Stop, Stop),
+            (expired, Stop, Stop),
             (lost(false), Retry, Retry),
             (lost(true), Retry, Stop),
             (late, Failover, Stop),

@@ -12,23 +12,42 @@ pub struct Timing {
     pub call: Duration,
     /// While calls wait and nothing else is sent, a ping goes out so often. Stock: 60 s.
     pub ping: Duration,
-    /// How long to go on trying all addresses, as long as trying again may help. Every address is
-    /// tried at least once. Stock: 900 s.
+    /// How long to go on trying all addresses where a server has said that it takes no calls now, or
+    /// has let one drop. Every address is tried at least once. Stock: 900 s.
     pub patience: Duration,
-    /// Pause between two rounds over all addresses. Stock: 30 s.
+    /// The same while no server can be connected to at all: one that restarts, or a wrong address.
+    /// Stock: 900 s.
+    pub absence: Duration,
+    /// Pause between the first two rounds over all addresses, at most; it doubles with each up to
+    /// eight times. Stock: 30 s.
     pub pause: Duration,
 }
 
 impl Default for Timing {
-    /// 10 s to connect, 30 s a call, ping every 15 s, one round over the addresses, half a second
-    /// between rounds.
+    /// 10 s to connect, 30 s a call, ping every 15 s, one round over the addresses, at most half a
+    /// second between the first rounds. For callers that repeat their calls themselves; others choose
+    /// their patience, see [`Timing::patient`].
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
             call: Duration::from_secs(30),
             ping: Duration::from_secs(15),
             patience: Duration::ZERO,
+            absence: Duration::ZERO,
             pause: Duration::from_millis(500),
+        }
+    }
+}
+
+impl Timing {
+    /// The default, with `patience` for servers that are there and do not serve, and for such as are
+    /// absent.
+    #[must_use]
+    pub fn patient(patience: Duration) -> Self {
+        Self {
+            patience,
+            absence: patience,
+            ..Self::default()
         }
     }
 }

@@ -75,6 +75,10 @@ impl ApplicationMasterClient {
 
     /// Announces the ApplicationMaster: where it listens (`None` for nowhere) and its web address
     /// (may be empty). Once an attempt, and again after the ResourceManager was restarted.
+    ///
+    /// A registration whose answer was lost is repeated, and refused with
+    /// [`is_already_registered`](CallError::is_already_registered): the attempt is registered then,
+    /// and allocate calls may follow.
     pub async fn register(
         &self,
         host: &str,
@@ -88,10 +92,16 @@ impl ApplicationMasterClient {
             tracking_url: Some(tracking_url.to_owned()),
         };
         let plain = Registration::from_wire;
-        let registration = self
+        let outcome = self
             .channel
             .call("registerApplicationMaster", Idempotent, &request, plain)
-            .await?;
+            .await;
+        // Either way the ResourceManager counts from 0 now.
+        if let Err(error) = &outcome
+            && !error.is_already_registered()
+        {
+            return outcome;
+        }
         let mut undelivered = stream.undelivered.take();
         if let Some(undelivered) = &mut undelivered {
             // Whoever registers again has not started them, and the ResourceManager that now has
@@ -103,7 +113,7 @@ impl ApplicationMasterClient {
             refused: stream.refused.take(),
             ..Stream::default()
         };
-        Ok(registration)
+        outcome
     }
 
     /// One heartbeat: changes to the table of asks go out, news come in.
@@ -119,8 +129,8 @@ impl ApplicationMasterClient {
         Ok(stream.undelivered.take().unwrap_or_default())
     }
 
-    /// The request of the last [`allocate`](Self::allocate) that the server refused with an
-    /// exception: nothing of it was taken, and it is not repeated. It may be that of an earlier call,
+    /// The request of the last [`allocate`](Self::allocate) that the scheduler refused with an
+    /// exception of its own: nothing of it was taken, and it is not repeated. It may be that of an earlier call,
     /// which was in doubt until then; the call that brought the refusal was not sent in that case.
     pub async fn take_refused(&self) -> Option<AllocateRequest> {
         self.stream.lock().await.refused.take()
@@ -149,8 +159,9 @@ impl ApplicationMasterClient {
         let (response_id, token, response) = match outcome {
             Ok(answer) => answer,
             Err(error) => {
-                // The server's own answer: this call is over, and repeating it would not help.
-                if error.class().is_some() {
+                // The scheduler's own answer: this call is over, and repeating it would not help. Of any
+                // other word it is not known whether an earlier try was taken.
+                if error.is_of_yarn() {
                     stream.refused = stream.unanswered.take();
                 }
                 return Err(error);
@@ -173,7 +184,7 @@ impl ApplicationMasterClient {
         let newer = Login::Token(token);
         if self.channel.login() != newer {
             tracing::info!("the ResourceManager has rolled its key; logging in with the new token");
-            self.channel.log_in_as(newer).await;
+            self.channel.log_in_as(newer);
         }
     }
 
@@ -189,7 +200,7 @@ impl ApplicationMasterClient {
     /// How the ResourceManager protects the open connection: `authentication`, `integrity` or
     /// `privacy`, as its `hadoop.rpc.protection` says. `None` where no connection is open.
     pub async fn protection(&self) -> Option<&'static str> {
-        self.channel.protection().await
+        self.channel.protection()
     }
 
     /// Ends the application, and returns when the ResourceManager has noted it.

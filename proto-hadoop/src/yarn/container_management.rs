@@ -81,7 +81,7 @@ impl ContainerClient {
     /// How the NodeManager protects the open connection; see
     /// [`ApplicationMasterClient::protection`](crate::ApplicationMasterClient::protection).
     pub async fn protection(&self) -> Option<&'static str> {
-        self.channel.protection().await
+        self.channel.protection()
     }
 
     /// Starts containers. Success means accepted: files are fetched and the process is started
