@@ -1,5 +1,6 @@
 //! What a policy sees of the cluster: one snapshot, taken while the ApplicationMaster runs.
 
+use crate::quantities::how_often;
 use crate::{MiB, NodeId, Resources};
 
 /// A usable node at the time of the snapshot.
@@ -56,7 +57,7 @@ impl ClusterView {
     fn whole_steps(&self, amount: Resources) -> Resources {
         let step = self.step.0.max(1);
         Resources {
-            memory: MiB(amount.memory.0 / step * step),
+            memory: MiB(how_often(step, amount.memory.0).saturating_mul(step)),
             ..amount
         }
     }
@@ -73,12 +74,12 @@ impl ClusterView {
     /// How many whole units fit into `available`, in what the scheduler counts.
     #[must_use]
     pub fn units_in(&self, unit: Resources, available: Resources) -> u64 {
-        let by_memory = available.memory.0 / unit.memory.0.max(1);
+        let by_memory = how_often(unit.memory.0, available.memory.0);
         let whole = by_memory.min(Self::units_by_gpus(unit, available));
         match self.counted {
             Counted::Memory => whole,
             Counted::MemoryAndVcores => {
-                whole.min(u64::from(available.vcores.0 / unit.vcores.0.max(1)))
+                whole.min(how_often(unit.vcores.0.into(), available.vcores.0.into()))
             }
         }
     }

@@ -63,7 +63,7 @@ fn in_turn(processes: &[u32]) -> Vec<Vec<Rank>> {
                 of_node.push(Rank(next));
             }
             next = next.saturating_add(1);
-            *processes -= 1;
+            *processes = processes.saturating_sub(1);
         }
         left.retain(|(_, processes)| *processes > 0);
     }

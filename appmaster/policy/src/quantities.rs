@@ -102,6 +102,14 @@ impl Resources {
     }
 }
 
+/// How often `part` fits into `whole`; a part of 0 counts as 1.
+pub(crate) const fn how_often(part: u64, whole: u64) -> u64 {
+    match whole.checked_div(part) {
+        Some(times) => times,
+        None => whole,
+    }
+}
+
 impl Millis {
     /// This point, or span, and a span more.
     #[must_use]

@@ -1,5 +1,6 @@
 //! A node that the rest of a job may go to.
 
+use crate::quantities::how_often;
 use crate::{ClusterView, Counted, Demand, Gpus, MiB, NodeView, Rejection, Resources};
 
 /// A node without a container of the job, with its numbers worked out once.
@@ -37,7 +38,7 @@ impl<'a> Candidate<'a> {
             ever
         } else if demand.memory_is_explicit {
             // Cores may still be shared.
-            ceiling.memory.0 / demand.unit.memory.0.max(1)
+            how_often(demand.unit.memory.0, ceiling.memory.0)
         } else {
             u64::MAX
         };

@@ -28,7 +28,7 @@ pub(super) fn nodes<'a>(rest: &Rest<'a>) -> Result<Vec<(Candidate<'a>, u32)>, Re
     let mut nodes = Vec::with_capacity(rest.demand.listed.len());
     for (index, entry) in rest.demand.listed.iter().enumerate() {
         let Some(host) = entry.host.as_deref() else {
-            let entry = index + 1;
+            let entry = index.saturating_add(1);
             return Err(Rejection::HostNotGiven { mode, entry });
         };
         if held.contains(host) {
@@ -60,11 +60,12 @@ pub(super) fn counts(rest: &Rest<'_>) -> Result<Vec<u32>, Rejection> {
     }
     let mut held: BTreeMap<u32, usize> = BTreeMap::new();
     for share in rest.held {
-        *held.entry(share.processes).or_default() += 1;
+        let number = held.entry(share.processes).or_default();
+        *number = number.saturating_add(1);
     }
     let mut is_open = |entry: &Listed| match held.get_mut(&entry.processes) {
         Some(number @ 1..) => {
-            *number -= 1;
+            *number = number.saturating_sub(1);
             false
         }
         _ => true,

@@ -32,6 +32,7 @@ use std::collections::binary_heap::PeekMut;
 
 use super::candidate::Candidate;
 use crate::Resources;
+use crate::quantities::how_often;
 
 /// What comes before the dealing by room left.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +65,7 @@ impl Preference {
             fits_room: u64::from(dealt) < candidate.now,
             fits_ceiling: u64::from(dealt) < candidate.ever,
             near: match u64::from(dealt) < candidate.now {
-                true => candidate.near / (u64::from(dealt) + 1),
+                true => how_often(u64::from(dealt).saturating_add(1), candidate.near),
                 false => 0,
             },
             memory_left: left(candidate.room.memory.0, whole.memory.0),
@@ -95,14 +96,14 @@ pub(super) fn deal(
         if counts[index] == 0 && number > 0 {
             first_use.push(index);
         }
-        counts[index] += number;
+        counts[index] = counts[index].saturating_add(number);
     };
 
     if rule.one_each_first {
         for index in 0..candidates.len() {
             let one = left.min(1);
             give(&mut counts, index, one);
-            left -= one;
+            left = left.saturating_sub(one);
         }
     }
     if rule.pack {
@@ -110,7 +111,7 @@ pub(super) fn deal(
             let space = candidate.now.saturating_sub(counts[index].into());
             let number = u32::try_from(space).unwrap_or(u32::MAX).min(left);
             give(&mut counts, index, number);
-            left -= number;
+            left = left.saturating_sub(number);
         }
     }
     let mut heap: BinaryHeap<Preference> = candidates
@@ -125,7 +126,7 @@ pub(super) fn deal(
         };
         let index = top.index;
         give(&mut counts, index, 1);
-        left -= 1;
+        left = left.saturating_sub(1);
         if u64::from(counts[index]) < candidates[index].most {
             *top = Preference::new(&candidates[index], index, unit, counts[index]);
         } else {

@@ -36,7 +36,7 @@ impl Job {
     /// How long a gang has to come together. Jobs that got in each other's way in step do not let go
     /// in step.
     pub(super) fn span_of_gang(&mut self) -> Millis {
-        let longest = Millis(self.limits.gang.0 + self.limits.gang.0 / 5);
+        let longest = self.limits.gang.plus(Millis(self.limits.gang.0 / 5));
         self.chance.between(self.limits.gang, longest)
     }
 

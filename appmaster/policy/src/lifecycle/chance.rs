@@ -26,7 +26,10 @@ impl Chance {
     pub(super) const fn between(&mut self, shortest: Millis, longest: Millis) -> Millis {
         let spans = longest.0.saturating_sub(shortest.0).saturating_add(1);
         // Spans are far below 2⁶⁴: the remainder's bias is of no account.
-        shortest.plus(Millis(self.next() % spans))
+        match self.next().checked_rem(spans) {
+            Some(span) => shortest.plus(Millis(span)),
+            None => shortest,
+        }
     }
 }
 

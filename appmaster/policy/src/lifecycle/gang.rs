@@ -122,7 +122,7 @@ impl Gang {
 
     /// Whether some share's container is neither there nor asked for.
     pub(super) fn has_a_gap(&self) -> bool {
-        self.granted.len() + self.outstanding.len() < self.placement.shares.len()
+        self.granted.len().saturating_add(self.outstanding.len()) < self.placement.shares.len()
     }
 
     /// The containers that are there.

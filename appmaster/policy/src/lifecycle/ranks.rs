@@ -66,17 +66,21 @@ impl Ranks {
         self.running.len()
     }
 
+    fn ended_so_far(&self) -> usize {
+        self.total.saturating_sub(self.running.len())
+    }
+
     pub(super) fn phase(&self) -> Phase {
         Phase::Running {
-            ended: self.total - self.running.len(),
+            ended: self.ended_so_far(),
             ranks: self.total,
         }
     }
 
     /// The phase, when enough ranks have ended since the last time: a hundredth of them.
     pub(super) fn progress(&mut self) -> Option<Phase> {
-        let ended = self.total - self.running.len();
-        if ended - self.shown < self.total.div_ceil(100) {
+        let ended = self.ended_so_far();
+        if ended.saturating_sub(self.shown) < self.total.div_ceil(100) {
             return None;
         }
         self.shown = ended;
@@ -104,7 +108,7 @@ impl Ranks {
             let Some(seat) = self.seats.of_mut(&container) else {
                 continue;
             };
-            self.total += ranks.len();
+            self.total = self.total.saturating_add(ranks.len());
             for rank in ranks {
                 self.running.insert(rank);
                 self.hosts.insert(rank, seat.host.clone());
@@ -129,8 +133,10 @@ impl Ranks {
             .into_iter()
             .filter(|&rank| self.group_of(rank) == index)
             .collect();
-        self.total -= gone.len();
+        self.total = self.total.saturating_sub(gone.len());
         self.running.retain(|rank| !gone.contains(rank));
+        // One of them may have ended, and have been shown.
+        self.shown = self.shown.min(self.ended_so_far());
         self.hosts.retain(|rank, _| !gone.contains(rank));
         for seat in &mut self.seats.all {
             seat.ranks.retain(|rank| !gone.contains(rank));

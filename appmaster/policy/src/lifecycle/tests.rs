@@ -214,6 +214,23 @@ fn an_abort_is_named_before_the_code_it_ends_with() {
 }
 
 #[test]
+fn a_spawn_that_fails_after_one_of_its_ranks_has_ended_counts_nothing_twice() {
+    let mut job = running();
+    let ranks = |ranks: &[u32]| ranks.iter().copied().map(Rank).collect();
+    let seats = vec![(ContainerId("c2".into()), ranks(&[4, 5]))];
+    let first = Rank(4);
+    let _spawned = job.step(Millis(1), Event::Spawned { first, seats });
+    let ended = |rank| ended(rank, End::Code(0), Stage::Finalized);
+    let shown = |actions: Vec<Action>| match actions.as_slice() {
+        [Action::Show(Phase::Running { ended, ranks })] => (*ended, *ranks),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(shown(job.step(Millis(2), ended(4))), (1, 6));
+    let _failed = job.step(Millis(3), Event::NotSpawned(1));
+    assert_eq!(shown(job.step(Millis(4), ended(0))), (1, 4));
+}
+
+#[test]
 fn spawned_processes_belong_to_the_job_and_have_names_of_their_own() {
     let spawned = |first, ranks: &[u32]| Event::Spawned {
         first: Rank(first),
