@@ -8,7 +8,8 @@
 //! All groups are one job: it ends when the last of their ranks has ended, and with the first that
 //! fails or aborts, connected to the others or not.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use job::wire;
 use job::wire::launcher_order::Order as ToLauncher;
@@ -125,24 +126,35 @@ fn spread(
         let hosts: Option<Vec<&str>> = info("host")
             .or_else(|| info("hosts"))
             .map(|hosts| hosts.split(',').map(str::trim).collect());
-        let mut counts = vec![0_u32; seats.len()];
-        for _ in 0..wanted.processes {
-            let usable = seats.iter().enumerate().filter(|(_, seat)| {
-                (hosts.as_ref()).is_none_or(|hosts| hosts.iter().any(|host| is_host(host, seat)))
-            });
-            let Some((seat, _)) = usable.min_by_key(|(index, _)| load[*index]) else {
-                let names: Vec<&str> = seats.iter().map(|seat| seat.host.as_str()).collect();
-                return Err(format!(
-                    "the job holds no container on {}; it holds some on {}",
-                    hosts.unwrap_or_default().join(", "),
-                    names.join(", ")
-                ));
-            };
-            load[seat] += 1;
-            counts[seat] += 1;
+        let named = hosts.as_deref().map(Named::new);
+        let is_usable = |seat: &Seat| named.as_ref().is_none_or(|named| named.includes(seat));
+        let usable = seats.iter().zip(&load).enumerate();
+        let usable = usable.filter(|(_, (seat, _))| is_usable(seat));
+        let mut freest: BinaryHeap<Reverse<(usize, usize)>> = usable
+            .map(|(index, (_, load))| Reverse((*load, index)))
+            .collect();
+        if freest.is_empty() {
+            let names: Vec<&str> = seats.iter().map(|seat| seat.host.as_str()).collect();
+            return Err(format!(
+                "the job holds no container on {}; it holds some on {}",
+                hosts.unwrap_or_default().join(", "),
+                names.join(", ")
+            ));
         }
-        let used = counts.iter().enumerate().filter(|(_, count)| **count > 0);
-        runs.extend(used.map(|(seat, &ranks)| Run {
+        let mut counts: BTreeMap<usize, u32> = BTreeMap::new();
+        for _ in 0..wanted.processes {
+            if let Some(mut first) = freest.peek_mut() {
+                let Reverse((ranks, seat)) = &mut *first;
+                *ranks += 1;
+                *counts.entry(*seat).or_default() += 1;
+            }
+        }
+        for Reverse((ranks, seat)) in freest {
+            if let Some(load) = load.get_mut(seat) {
+                *load = ranks;
+            }
+        }
+        runs.extend(counts.into_iter().map(|(seat, ranks)| Run {
             seat,
             command,
             ranks,
@@ -151,12 +163,37 @@ fn spread(
     Ok(runs)
 }
 
-/// Host names are given short or whole, with or without a number of processes.
-fn is_host(given: &str, seat: &Seat) -> bool {
-    let short = |name: &str| name.split('.').next().unwrap_or_default().to_lowercase();
-    let given = given.split(':').next().unwrap_or_default();
-    given.eq_ignore_ascii_case(&seat.host)
-        || (short(given) == short(&seat.host) && !(given.contains('.') && seat.host.contains('.')))
+/// Hosts as a command names them: short or whole, with or without a number of processes. A short name
+/// stands for every host that begins with it, a whole one for a host that is known by its short name.
+struct Named {
+    given: BTreeSet<String>,
+    /// The first parts of all of them.
+    short: BTreeSet<String>,
+}
+
+impl Named {
+    fn new(hosts: &[&str]) -> Self {
+        let plain = |host: &&str| host.split(':').next().unwrap_or_default().to_lowercase();
+        let given: BTreeSet<String> = hosts.iter().map(plain).collect();
+        let short = given.iter().map(|host| first_part(host).to_owned());
+        Self {
+            short: short.collect(),
+            given,
+        }
+    }
+
+    fn includes(&self, seat: &Seat) -> bool {
+        let host = seat.host.to_lowercase();
+        let short = first_part(&host);
+        match short == host {
+            true => self.short.contains(short),
+            false => self.given.contains(&host) || self.given.contains(short),
+        }
+    }
+}
+
+fn first_part(host: &str) -> &str {
+    host.split('.').next().unwrap_or_default()
 }
 
 /// What each seat gets, by index of the seat, and the process mapping.
@@ -435,6 +472,20 @@ mod tests {
         assert_eq!(ranks(0), [vec![4], vec![8, 9]]);
         assert_eq!(ranks(1), [vec![5, 6, 7]]);
         assert_eq!(by_seat[&0][1].appnum, 1);
+    }
+
+    #[test]
+    fn many_processes_are_spread_over_many_nodes_at_once() {
+        let seats: Vec<Seat> = (0..2_000)
+            .map(|n| seat(&format!("n{n}.cluster.lan"), &[n]))
+            .collect();
+        let hosts: Vec<String> = (0..2_000).map(|n| format!("n{n}")).collect();
+        let commands = [command(SPAWNED_MAX / 2, &[("host", &hosts.join(","))])];
+        let began = std::time::Instant::now();
+        let runs = spread(&commands, &seats, vec![1; seats.len()]).unwrap();
+        let took = began.elapsed();
+        assert!(runs.iter().all(|run| run.ranks == SPAWNED_MAX / 2 / 2_000));
+        assert!(took < std::time::Duration::from_secs(5), "{took:?}");
     }
 
     #[test]
