@@ -21,6 +21,9 @@ use proto_hadoop::yarn::{ANY, Resource, ResourceRequest};
 /// Request priority; the ResourceManager gives 0 to the AM's own container.
 const PRIORITY: i32 = 1;
 
+/// Ids that are remembered when they are not outstanding any more.
+const IDS_KEPT: i64 = 256;
+
 /// What is to be asked for from now on.
 #[derive(Clone, Debug)]
 pub(crate) struct Asking {
@@ -55,9 +58,10 @@ pub(crate) struct RequestTable {
     /// Rows that the ResourceManager has not heard of yet.
     unsent: BTreeMap<Key, ResourceRequest>,
     next_id: i64,
-    /// The round of asking that each id belongs to.
+    /// The round of asking that each id belongs to: of those that are outstanding, and the newest of
+    /// the others, of which grants may still come.
     rounds: BTreeMap<i64, u32>,
-    /// Ids of which a part was cleared.
+    /// Outstanding ids of which a part was cleared.
     restated: BTreeSet<i64>,
     /// The partition, on `*` rows; see [`RequestTable::new`].
     label: String,
@@ -117,6 +121,16 @@ impl RequestTable {
                     .insert(share.host.clone(), (id, share.rack.clone()));
             }
         }
+        self.forget_old();
+    }
+
+    /// Nothing more is wanted of ids that are not outstanding, and grants of old ones do not come.
+    fn forget_old(&mut self) {
+        let outstanding: BTreeSet<i64> = self.rows.keys().map(|(id, _)| *id).collect();
+        self.restated.retain(|id| outstanding.contains(id));
+        let newest = self.next_id.saturating_sub(IDS_KEPT);
+        self.rounds
+            .retain(|id, _| *id > newest || outstanding.contains(id));
     }
 
     fn raise(&mut self, id: i64, name: &str, size: Resources, relax_locality: bool) {
@@ -334,6 +348,26 @@ mod tests {
         // The machine has not heard of that grant yet.
         table.replace(&asking(2, &shares, &["a", "b"]));
         assert!(table.unsent().is_empty());
+    }
+
+    #[test]
+    fn a_job_that_waits_for_days_remembers_no_more_than_one_that_waits_for_minutes() {
+        let mut table = RequestTable::default();
+        let shares = [share("a", "/r", 1024), share("b", "/r", 1024)];
+        table.replace(&asking(1, &shares, &[]));
+        for round in 2..5_000 {
+            table.replace(&asking(
+                round,
+                &[shares[0].clone(), share("c", "/r", 512)],
+                &["a"],
+            ));
+            table.replace(&asking(round, &shares[..1], &["a"]));
+        }
+        assert!(table.rounds.len() <= 257, "{}", table.rounds.len());
+        assert_eq!(table.restated, BTreeSet::from([1]));
+        // What has stood all the time is still known, and so is what was cleared just now.
+        assert_eq!(table.served(1, "a"), Some(1));
+        assert_eq!(table.served(table.next_id, "c"), Some(4_999));
     }
 
     #[test]
