@@ -21,6 +21,7 @@ use crate::requests::Asking;
 use crate::resource_manager::Order;
 use crate::run::now_us;
 use crate::seats::Seats;
+use crate::standoff;
 
 /// How long the loop waits for the ResourceManager's answer to a read of the nodes.
 const SNAPSHOT_DEADLINE: Duration = Duration::from_secs(30);
@@ -75,7 +76,12 @@ impl Appmaster {
                     self.order_all(&ToLauncher::Stop(wire::Stop { grace_ms }))
                         .await;
                 }
-                Action::Show(phase) => self.show(phase),
+                Action::Show(phase) => {
+                    let now = self.now();
+                    self.standoff.hear(now, &phase);
+                    self.progress.set(standoff::progress(&phase));
+                    self.show(phase);
+                }
                 Action::Finish(verdict) => return Some(verdict),
             }
         }

@@ -137,6 +137,14 @@ impl Checkpoints {
         }
     }
 
+    /// Those of a job that is ended before they could be looked at.
+    pub(crate) fn unreachable() -> Self {
+        Self {
+            trouble: Some("their file system does not answer".into()),
+            ..Self::default()
+        }
+    }
+
     /// Puts into `share` what its ranks begin from.
     ///
     /// # Errors

@@ -9,17 +9,24 @@ use job::role::BINARY_LINK;
 use job::{Role, Staged, StagedKind, secrets};
 use policy::lifecycle::Event;
 use proto_hadoop::yarn::{
-    Container, ContainerLaunch, ContainerStart, LocalResource, LocalResourceKind, Visibility,
+    Container, ContainerFailure, ContainerLaunch, ContainerStart, LocalResource, LocalResourceKind,
+    Visibility,
 };
-use proto_hadoop::{ContainerClient, NodeId};
+use proto_hadoop::{
+    CallError, ContainerClient, Disposition, Idempotence, NodeId, Timing, disposition,
+};
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
 use crate::news::{News, NewsSender};
 use crate::seat::Seat;
 
-/// A NodeManager that has not answered by then counts as refusing.
+/// For one answer of a NodeManager.
 const START_DEADLINE: Duration = Duration::from_secs(20);
+/// A NodeManager that is upgraded or restarted is back within this.
+const RESTART: Duration = Duration::from_secs(45);
+/// A NodeManager with which a container could not be started by then counts as refusing.
+const START_LIMIT: Duration = Duration::from_secs(70);
 
 /// What every launcher's container has in common.
 pub(crate) struct LaunchTemplate {
@@ -139,26 +146,51 @@ fn once_each(staged: &[Staged]) -> (Vec<&Staged>, Vec<(String, String)>) {
     (once, links)
 }
 
+/// Starts `launch` in `container`. A NodeManager that restarts, or has not registered yet, is waited
+/// for; where an answer was lost, the container itself says whether the order had come.
 async fn start(container: &Container, launch: ContainerLaunch, token: Token) -> Result<(), String> {
     let node: &NodeId = &container.node;
-    let client = ContainerClient::new(node, token);
-    let order = ContainerStart {
-        container,
-        launch: &launch,
-    };
-    let answer = match timeout(START_DEADLINE, client.start(&[order])).await {
-        Ok(answer) => answer.map_err(|error| error.to_string())?,
-        Err(_late) => {
-            return Err(format!(
-                "{node} did not answer within {} s",
-                START_DEADLINE.as_secs()
-            ));
+    let client = ContainerClient::new(node, token).with_timing(Timing {
+        call: START_DEADLINE,
+        ..Timing::patient(RESTART)
+    });
+    let starting = async {
+        loop {
+            let order = ContainerStart {
+                container,
+                launch: &launch,
+            };
+            match client.start(&[order]).await {
+                Ok(outcome) => return refusal(outcome.failed),
+                Err(error) if may_have_run(&error) => {
+                    tracing::warn!("{error}: looking whether {} was started", container.id);
+                }
+                Err(error) => return Err(error.to_string()),
+            }
+            let known = client.statuses(&[container.id]).await;
+            let known = known.map_err(|error| error.to_string())?;
+            if !known.succeeded.is_empty() {
+                return Ok(());
+            }
         }
     };
-    match answer.failed.into_iter().next() {
-        None => Ok(()),
-        Some(refusal) => Err(refusal.to_string()),
-    }
+    let answer = timeout(START_LIMIT, starting).await;
+    answer.unwrap_or_else(|_late| {
+        let seconds = START_LIMIT.as_secs();
+        Err(format!("{node} did not answer within {seconds} s"))
+    })
+}
+
+fn refusal(failed: Vec<ContainerFailure>) -> Result<(), String> {
+    let refusal = failed.into_iter().next();
+    refusal.map_or(Ok(()), |refusal| Err(refusal.to_string()))
+}
+
+/// The call was sent, and how it ended is not known.
+fn may_have_run(error: &CallError) -> bool {
+    let then = |idempotence| disposition(error, idempotence);
+    then(Idempotence::AtMostOnce) == Disposition::Stop
+        && then(Idempotence::Idempotent) != Disposition::Stop
 }
 
 #[cfg(test)]

@@ -12,11 +12,13 @@ pub(crate) struct Exits {
 }
 
 impl Exits {
-    /// Takes in what an event says of them.
-    pub(crate) fn hear(&mut self, event: &Event) {
+    /// Takes in what an event says of those that are `ours`: not of what was given back, of which a
+    /// job that waits for long has ever more.
+    pub(crate) fn hear(&mut self, event: &Event, ours: impl Fn(&ContainerId) -> bool) {
         if let Event::ContainerEnded {
             container, status, ..
         } = event
+            && ours(container)
         {
             self.statuses.insert(container.clone(), *status);
         }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use job::exit::diagnostics;
 use job::wire;
 use job::wire::launcher_order::Order as ToLauncher;
-use policy::lifecycle::{Cause, Verdict};
+use policy::lifecycle::{Cause, Event, Verdict};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
@@ -93,7 +93,7 @@ impl Appmaster {
         let taken = wire::job_event::Event::Unregistered(wire::Unregistered {});
         self.tell_client(unregistered.then_some(taken)).await;
         // It leaves when its terminal has taken the last byte; a dead one the keep-alive ends.
-        while matches!(self.client, Client::Attached(_)) {
+        while matches!(self.client, Client::Attached(_)) && !self.leaving {
             let news = inbox.recv().await;
             self.hear_late(news).await;
         }
@@ -118,7 +118,7 @@ impl Appmaster {
     /// A job can be over before its client has found us.
     async fn await_client(&mut self, inbox: &mut mpsc::Receiver<News>) {
         let by = self.began + ATTACH_DEADLINE;
-        while matches!(self.client, Client::Awaited) {
+        while matches!(self.client, Client::Awaited) && !self.leaving {
             tokio::select! {
                 news = inbox.recv() => self.hear_late(news).await,
                 () = sleep_until(by) => self.go_on_alone(),
@@ -132,7 +132,9 @@ impl Appmaster {
     async fn drain(&mut self, inbox: &mut mpsc::Receiver<News>) {
         let mut by = Instant::now() + DRAIN_DEADLINE;
         // A rank's end can be known before the stream of its output is.
-        while self.outputs_opened < self.links.values().map(|link| link.outputs).sum() {
+        while self.outputs_opened < self.links.values().map(|link| link.outputs).sum()
+            && !self.hasty
+        {
             tokio::select! {
                 news = inbox.recv() => self.hear_late(news).await,
                 () = sleep_until(by) => break,
@@ -165,7 +167,15 @@ impl Appmaster {
             Some(News::LauncherLeft(container)) => {
                 self.links.remove(&container);
             }
-            Some(News::Machine(event)) => self.exits.hear(&event),
+            // Whoever ends this very process does not wait for terminals.
+            Some(News::Machine(Event::KillRequested(_))) => {
+                self.hasty = true;
+                self.leaving = true;
+            }
+            Some(News::Machine(event)) => {
+                let grants = &self.grants;
+                self.exits.hear(&event, |id| grants.contains_key(id));
+            }
             Some(_) => {}
         }
     }

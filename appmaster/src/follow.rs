@@ -26,11 +26,12 @@ use crate::launchers::Tickets;
 use crate::names::Names;
 use crate::news::{Granted, JobEvents, News, NewsSender, Orders};
 use crate::nodes;
-use crate::resource_manager::Order;
+use crate::resource_manager::{Order, Progress};
 use crate::results::Delivery;
 use crate::seat::Seat;
 use crate::seats::Seats;
 use crate::spawn::Groups;
+use crate::standoff::Standoff;
 use crate::usage::Usages;
 
 /// A job that no client has attached to by then writes its output to the container's log.
@@ -75,6 +76,8 @@ pub(crate) struct Appmaster {
     pub(crate) tasks: TaskTracker,
     pub(crate) news: NewsSender,
     pub(crate) rm: mpsc::Sender<Order>,
+    /// What YARN is told of the job's.
+    pub(crate) progress: Progress,
     pub(crate) console: Arc<Console>,
     pub(crate) grants: BTreeMap<ContainerId, Granted>,
     pub(crate) links: BTreeMap<ContainerId, Link>,
@@ -89,6 +92,8 @@ pub(crate) struct Appmaster {
     pub(crate) door: Option<wire::Door>,
     /// The client would rather lose output than wait.
     pub(crate) hasty: bool,
+    /// This process has been told to end: nobody is waited for.
+    pub(crate) leaving: bool,
     /// The newest, for a client that attaches later.
     pub(crate) phase: wire::Phase,
     /// Output streams opened so far.
@@ -103,6 +108,7 @@ pub(crate) struct Appmaster {
     pub(crate) delivery: Delivery,
     /// What was decided so far, and why.
     pub(crate) story: Story,
+    pub(crate) standoff: Standoff,
 }
 
 impl Appmaster {
@@ -117,6 +123,7 @@ impl Appmaster {
             let wake = self.job.wakes_at();
             let wake = wake.map(|at| self.at(at));
             let look = self.story.look_due().map(|at| self.at(at));
+            let standoff = self.standoff.due().map(|at| self.at(at));
             let checkpoint = self.checkpoints.due();
             let awaited = matches!(self.client, Client::Awaited);
             todo = tokio::select! {
@@ -131,6 +138,10 @@ impl Appmaster {
                 }
                 () = until(look) => {
                     self.look_around();
+                    Vec::new()
+                }
+                () = until(standoff) => {
+                    self.look_for_rivals();
                     Vec::new()
                 }
                 place = self.outlet() => {
@@ -171,7 +182,8 @@ impl Appmaster {
     pub(crate) fn step(&mut self, event: Event) -> Vec<Action> {
         let now = self.now();
         self.story.hear(&event);
-        self.exits.hear(&event);
+        let grants = &self.grants;
+        self.exits.hear(&event, |id| grants.contains_key(id));
         let actions = self.job.step(now, event);
         self.story.tell(now, self.headroom, &actions);
         actions
@@ -250,6 +262,7 @@ impl Appmaster {
                 self.looked(&look);
                 Vec::new()
             }
+            News::Rivals(rivals) => self.rivals_seen(rivals),
             News::ClientAttached { events, admitted } => {
                 let _heard = admitted.send(self.attach(events)).is_ok();
                 Vec::new()

@@ -61,6 +61,7 @@ mod seat;
 mod seats;
 mod serve;
 mod spawn;
+mod standoff;
 #[cfg(test)]
 mod test_keys;
 mod usage;
@@ -88,9 +89,12 @@ pub fn main() -> ExitCode {
         .thread_stack_size(1 << 20)
         .enable_all()
         .build();
-    let outcome = runtime
-        .map_err(anyhow::Error::from)
-        .and_then(|runtime| runtime.block_on(contained::run()));
+    let outcome = runtime.map_err(anyhow::Error::from).and_then(|runtime| {
+        let outcome = runtime.block_on(contained::run());
+        // A thread that a file system holds is not waited for.
+        runtime.shutdown_background();
+        outcome
+    });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use tonic::Status;
 
 use crate::checkpoints::Heard;
+use crate::standoff::Rival;
 use crate::waiting::Look;
 
 /// Orders to one launcher.
@@ -38,6 +39,8 @@ pub(crate) enum News {
     Asked { containers: u32, rows: u32 },
     /// The reasons of the waiting were looked for.
     Looked(Box<Look>),
+    /// Jobs that wait as well, older than this one.
+    Rivals(Vec<Rival>),
     /// Something about the job's checkpoints.
     Checkpoint(Heard),
     /// A launcher has dialled in.

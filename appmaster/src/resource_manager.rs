@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use policy::lifecycle::{Event, KillReason};
@@ -20,6 +22,10 @@ use crate::news::{Granted, News, NewsSender};
 use crate::nodes;
 use crate::requests::{Asking, RequestTable};
 
+mod meaning;
+
+use meaning::{Meaning, meaning};
+
 /// Between two calls while containers are waited for, or something has just broken: every
 /// NodeManager's heartbeat, one a second, may bring what is waited for.
 const BUSY: Duration = Duration::from_millis(50);
@@ -31,9 +37,12 @@ const BUSY_ENDS: Duration = Duration::from_secs(2);
 const IDLE: Duration = Duration::from_secs(3);
 /// For an answer, when patience is almost over.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
-/// Refusals in a row after which the ResourceManager is believed, and the pause after each.
+/// Refusals in a row after which the ResourceManager is believed.
 const REFUSALS: u32 = 4;
-const REFUSED_PAUSE: Duration = Duration::from_millis(300);
+/// After a call that brought no answer; it doubles with each, up to the second: a ResourceManager that
+/// is too busy has a whole cluster's calls to make up for.
+const FAILED_PAUSE: Duration = Duration::from_millis(200);
+const FAILED_PAUSE_MAX: Duration = Duration::from_secs(2);
 /// Between two tries to unregister, when one failed.
 const FINISH_PAUSE: Duration = Duration::from_millis(200);
 
@@ -56,6 +65,26 @@ pub(crate) enum Order {
     },
 }
 
+/// How much of the job is done. A change is told with the next call, and is no reason for one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Progress(Arc<AtomicU32>);
+
+impl Progress {
+    /// In thousandths.
+    const WHOLE: u16 = 1000;
+
+    pub(crate) fn set(&self, thousandths: u16) {
+        let thousandths = thousandths.min(Self::WHOLE);
+        self.0.store(u32::from(thousandths), Ordering::Relaxed);
+    }
+
+    /// From 0 to 1.
+    fn get(&self) -> f32 {
+        let thousandths = u16::try_from(self.0.load(Ordering::Relaxed)).unwrap_or(Self::WHOLE);
+        f32::from(thousandths) / f32::from(Self::WHOLE)
+    }
+}
+
 /// What became of the application's registration.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Finished {
@@ -75,12 +104,18 @@ pub(crate) struct ResourceManager {
     port: u16,
     table: RequestTable,
     nm_tokens: NmTokens,
+    /// What the next call gives back.
     releases: Vec<proto_hadoop::ContainerId>,
+    /// Everything given back whose end has not been told. A ResourceManager that has restarted hears of
+    /// it again.
+    released: BTreeSet<proto_hadoop::ContainerId>,
     /// Containers that the next call asks for and none has asked for.
     asks: u32,
     /// News of a call that may not have been taken yet.
     asked: Option<News>,
     headroom: Option<Resource>,
+    /// How much of the job is done, for the next call.
+    progress: Progress,
     /// Containers that the scheduler has said it wants back.
     wanted_back: BTreeSet<proto_hadoop::ContainerId>,
     /// Reads of the nodes that wait for the next call's answer.
@@ -88,8 +123,10 @@ pub(crate) struct ResourceManager {
     counts: Finished,
     /// The client keeps a call whose answer was lost, and repeats it before the next one.
     in_doubt: bool,
-    /// Calls in a row that were refused.
+    /// Calls that were refused since the last that was answered.
     refusals: u32,
+    /// Calls in a row that brought no answer.
+    failures: u32,
     hurry: bool,
     /// YARN takes us for dead after twice this.
     patience: Duration,
@@ -119,20 +156,28 @@ impl ResourceManager {
             table: RequestTable::new(label),
             nm_tokens: NmTokens::default(),
             releases: Vec::new(),
+            released: BTreeSet::new(),
             asks: 0,
             asked: None,
             headroom: None,
+            progress: Progress::default(),
             wanted_back: BTreeSet::new(),
             seen: Vec::new(),
             counts: Finished::default(),
             in_doubt: false,
             refusals: 0,
+            failures: 0,
             hurry: false,
             patience: expiry / 2,
             orders,
             backlog: VecDeque::new(),
             news,
         }
+    }
+
+    /// What the calls tell of the job's progress, for whoever knows it.
+    pub(crate) fn progress(&self) -> Progress {
+        self.progress.clone()
     }
 
     /// Heartbeats until it has finished, or nobody gives orders any more.
@@ -155,43 +200,48 @@ impl ResourceManager {
                 Ok(()) => {
                     heard = Instant::now();
                     self.refusals = 0;
+                    self.failures = 0;
                 }
-                Err(Some(error)) if error.is_attempt_gone() => {
-                    tracing::error!("this attempt is over: {error}");
-                    let over = Event::KillRequested(KillReason::Terminated);
-                    self.tell(News::Machine(over)).await;
-                    return;
-                }
-                Err(Some(error)) if error.is_not_registered() => {
-                    tracing::warn!("the ResourceManager has restarted: registering again");
-                    self.register_again().await;
-                }
-                Err(Some(error)) if error.class().is_some() => {
-                    // An answer, too: it has heard of us.
-                    heard = Instant::now();
-                    tracing::warn!("allocate: {error}");
-                    self.refusals = self.refusals.saturating_add(1);
-                    if self.refusals == REFUSALS {
-                        let words = error.to_string();
-                        let refused = Event::RequestsRefused { words };
-                        self.tell(News::Machine(refused)).await;
-                    }
-                }
-                Err(unanswered) => {
-                    match unanswered {
+                Err(error) => {
+                    self.failures = self.failures.saturating_add(1);
+                    match &error {
                         Some(error) => tracing::warn!("allocate: {error}"),
                         None => tracing::warn!("allocate: no answer in time"),
                     }
-                    if heard.elapsed() >= self.patience {
-                        let silent = millis(heard.elapsed());
-                        let lost = Event::ResourceManagerLost { silent };
-                        self.tell(News::Machine(lost)).await;
-                        heard = Instant::now();
+                    match error.as_ref().map_or(Meaning::Unheard, meaning) {
+                        Meaning::Over => {
+                            tracing::error!("this attempt is over");
+                            let over = Event::KillRequested(KillReason::Terminated);
+                            self.tell(News::Machine(over)).await;
+                            return;
+                        }
+                        Meaning::NotRegistered => {
+                            tracing::warn!("the ResourceManager has restarted: registering again");
+                            self.register_again().await;
+                        }
+                        Meaning::Refused => {
+                            heard = Instant::now();
+                            self.refusals = self.refusals.saturating_add(1);
+                            if self.refusals == REFUSALS {
+                                let words = error.map(|error| error.to_string());
+                                let words = words.unwrap_or_default();
+                                let refused = Event::RequestsRefused { words };
+                                self.tell(News::Machine(refused)).await;
+                            }
+                        }
+                        Meaning::Heard => heard = Instant::now(),
+                        Meaning::Unheard => {}
                     }
                 }
             }
+            if heard.elapsed() >= self.patience {
+                let silent = millis(heard.elapsed());
+                let lost = Event::ResourceManagerLost { silent };
+                self.tell(News::Machine(lost)).await;
+                heard = Instant::now();
+            }
             let pause = match self.hurry || !self.table.is_empty() {
-                _ if self.refusals > 0 => REFUSED_PAUSE,
+                _ if self.failures > 0 => failed_pause(self.failures),
                 true if ordered.elapsed() < BUSY_ENDS => BUSY,
                 true => BUSY_LONG,
                 false => IDLE,
@@ -230,7 +280,10 @@ impl ResourceManager {
                     self.hurry = false;
                     self.table.replace(&asking);
                 }
-                Order::Release(containers) => self.releases.extend(containers),
+                Order::Release(containers) => {
+                    self.released.extend(containers.iter().copied());
+                    self.releases.extend(containers);
+                }
                 Order::Hurry => self.hurry = true,
                 Order::Seen(event) => self.seen.push(event),
                 last @ Order::Finish { .. } if something => {
@@ -285,7 +338,10 @@ impl ResourceManager {
     async fn allocate(&mut self, until: Instant) -> Result<(), Option<CallError>> {
         self.counts.allocates += 1;
         let request = if self.in_doubt {
-            AllocateRequest::default()
+            AllocateRequest {
+                progress: self.progress.get(),
+                ..AllocateRequest::default()
+            }
         } else {
             let asks = self.table.unsent();
             let containers = std::mem::take(&mut self.asks);
@@ -297,6 +353,7 @@ impl ResourceManager {
             AllocateRequest {
                 asks,
                 releases: std::mem::take(&mut self.releases),
+                progress: self.progress.get(),
                 ..AllocateRequest::default()
             }
         };
@@ -309,9 +366,10 @@ impl ResourceManager {
                 return Err(None);
             }
             Ok(Err(error)) => {
-                self.in_doubt = error.class().is_none();
+                let refused = self.client.take_refused().await;
+                self.in_doubt = refused.is_none();
                 // As a whole: nothing of it was taken.
-                if let Some(refused) = self.client.take_refused().await {
+                if let Some(refused) = refused {
                     self.table.refused(refused.asks);
                     self.releases.extend(refused.releases);
                 }
@@ -329,13 +387,19 @@ impl ResourceManager {
     /// A ResourceManager that has restarted knows the attempt but none of its requests.
     async fn register_again(&mut self) {
         match self.client.register(&self.host, Some(self.port), "").await {
-            Ok(_registration) => {
-                self.table.forgotten();
-                let restarted = Event::ResourceManagerRestarted;
-                self.tell(News::Machine(restarted)).await;
+            Ok(_registration) => {}
+            Err(error) if error.is_already_registered() => {
+                tracing::info!("{error}: the answer to an earlier try was lost");
             }
-            Err(error) => tracing::warn!("registerApplicationMaster: {error}"),
+            Err(error) => {
+                tracing::warn!("registerApplicationMaster: {error}");
+                return;
+            }
         }
+        self.table.forgotten();
+        self.releases = self.released.iter().copied().collect();
+        let restarted = Event::ResourceManagerRestarted;
+        self.tell(News::Machine(restarted)).await;
     }
 
     async fn take_in(&mut self, answer: AllocateResponse) {
@@ -363,6 +427,7 @@ impl ResourceManager {
         }
         for status in answer.completed {
             self.wanted_back.remove(&status.id);
+            self.released.remove(&status.id);
             let ended = Event::ContainerEnded {
                 container: ContainerId(status.id.to_string()),
                 status: status.exit_status,
@@ -393,6 +458,12 @@ impl ResourceManager {
             sleep(FINISH_PAUSE).await;
         }
     }
+}
+
+/// After so many calls in a row without an answer.
+fn failed_pause(failures: u32) -> Duration {
+    let doubled = FAILED_PAUSE.saturating_mul(1 << failures.saturating_sub(1).min(8));
+    doubled.min(FAILED_PAUSE_MAX)
 }
 
 fn millis(span: Duration) -> Millis {

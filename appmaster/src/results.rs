@@ -9,6 +9,7 @@
 mod layout;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
 use std::time::Duration;
 
 use job::StageOut;
@@ -65,7 +66,7 @@ impl Appmaster {
         if verdict.cause.is_some() || self.seat.description.stage_out.is_empty() {
             return verdict;
         }
-        let cause = match self.delivered(inbox).await {
+        let cause = match Box::pin(self.delivered(inbox)).await {
             Ok(()) => return verdict,
             Err(Broken::Sentence(sentence)) => Cause::Results { sentence },
             Err(Broken::Ended(cause)) => cause,
@@ -88,7 +89,13 @@ impl Appmaster {
     }
 
     async fn delivered(&mut self, inbox: &mut mpsc::Receiver<News>) -> Result<(), Broken> {
-        let outs = self.undelivered().await?;
+        let (wanted, attempt) = (self.seat.description.stage_out.clone(), self.seat.attempt);
+        let found = self.hearing(undelivered(wanted, attempt), inbox).await??;
+        self.delivery.committed.extend(found.made);
+        for notice in found.notices {
+            self.story.outbox.notice(notice);
+        }
+        let outs = found.outs;
         if outs.is_empty() {
             return Ok(());
         }
@@ -125,12 +132,16 @@ impl Appmaster {
         let addresses: Result<Vec<String>, _> = addresses.collect();
         let addresses = addresses.map_err(|error| error.to_string())?;
         // Nobody may have made the destination while the job ran.
-        for ((out, _), renames) in outs.iter().zip(&layout.renames) {
-            let store = Storage::open(&out.address).map_err(|error| error.to_string())?;
-            for (_, to) in renames {
-                free(&store, &out.address, to).await?;
+        let all_free = async {
+            for ((out, _), renames) in outs.iter().zip(&layout.renames) {
+                let store = Storage::open(&out.address).map_err(|error| error.to_string())?;
+                for (_, to) in renames {
+                    free(&store, &out.address, to).await?;
+                }
             }
-        }
+            Ok::<(), String>(())
+        };
+        self.hearing(all_free, inbox).await??;
         let movers: BTreeSet<ContainerId> = layout.copies.keys().cloned().collect();
         for (container, copies) in layout.copies {
             let order = ToLauncher::Move(wire::Move {
@@ -151,7 +162,7 @@ impl Appmaster {
             });
         }
         for ((_, own), renames) in outs.iter().zip(&layout.renames) {
-            if let Err(sentence) = own.commit(renames).await {
+            if let Err(sentence) = self.hearing(Box::pin(own.commit(renames)), inbox).await? {
                 return Err(left(&format!("--stage-out: {sentence}"), &outs));
             }
             self.delivery.committed.push(own.clone());
@@ -159,37 +170,25 @@ impl Appmaster {
         Ok(())
     }
 
-    /// The results that no attempt before this one has made, each with the folder in which this attempt
-    /// has its files. What others have left of them is gone.
-    async fn undelivered(&mut self) -> Result<Vec<(StageOut, Own)>, Broken> {
-        let attempt = self.seat.attempt;
-        let mut outs = Vec::new();
-        for (index, out) in self.seat.description.stage_out.iter().enumerate() {
-            let mut made_by = None;
-            for earlier in 1..attempt.attempt {
-                let of = AppAttemptId {
-                    attempt: earlier,
-                    ..attempt
-                };
-                let own = Own::of(out, index, &of);
-                if own.finish().await? {
-                    made_by = Some(earlier);
-                    self.delivery.committed.push(own);
-                }
-            }
-            match made_by {
-                Some(earlier) => self.story.outbox.notice(format!(
-                    "--stage-out: {} was made by attempt {earlier} before it was lost, and stays as \
-                     it is",
-                    out.address.url(&out.path)
-                )),
-                None => {
-                    let own = Own::of(out, index, &attempt);
-                    outs.push((out.clone(), own));
+    /// Does `work` on a file system, which may hang for ever, and hears meanwhile what ends the job.
+    async fn hearing<T>(
+        &mut self,
+        work: impl Future<Output = T>,
+        inbox: &mut mpsc::Receiver<News>,
+    ) -> Result<T, Broken> {
+        let mut work = pin!(work);
+        loop {
+            tokio::select! {
+                done = &mut work => return Ok(done),
+                news = inbox.recv() => {
+                    let end = ending(news.as_ref());
+                    self.hear_late(news).await;
+                    if let Some(cause) = end {
+                        return Err(Broken::Ended(cause));
+                    }
                 }
             }
         }
-        Ok(outs)
     }
 
     /// Waits until each of `waited` has answered. A copy has no deadline of its own: each of its pieces
@@ -227,24 +226,76 @@ impl Appmaster {
                         return Err(lost_before(hosts, &container));
                     }
                 }
-                Some(News::ClientKill(reason) | News::Machine(Event::KillRequested(reason))) => {
-                    return Err(Broken::Ended(Cause::Killed(reason)));
-                }
-                Some(News::Machine(Event::ResourceManagerLost { silent })) => {
-                    return Err(Broken::Ended(Cause::ResourceManagerLost { silent }));
-                }
                 news => {
-                    let left = matches!(news, Some(News::ClientLeft));
+                    let end = ending(news.as_ref());
                     self.hear_late(news).await;
-                    if left {
-                        let reason = KillReason::ClientLost;
-                        return Err(Broken::Ended(Cause::Killed(reason)));
+                    if let Some(cause) = end {
+                        return Err(Broken::Ended(cause));
                     }
                 }
             }
         }
         Ok(answers)
     }
+}
+
+/// What ends a job that delivers its results.
+fn ending(news: Option<&News>) -> Option<Cause> {
+    match news? {
+        News::ClientKill(reason) | News::Machine(Event::KillRequested(reason)) => {
+            Some(Cause::Killed(*reason))
+        }
+        News::ClientLeft => Some(Cause::Killed(KillReason::ClientLost)),
+        News::Machine(Event::ResourceManagerLost { silent }) => {
+            Some(Cause::ResourceManagerLost { silent: *silent })
+        }
+        _ => None,
+    }
+}
+
+/// What is to become results, and what is already.
+struct Undelivered {
+    /// Results to be made, each with the folder in which this attempt has its files.
+    outs: Vec<(StageOut, Own)>,
+    /// What earlier attempts have made.
+    made: Vec<Own>,
+    /// Sentences about these.
+    notices: Vec<String>,
+}
+
+/// Which of the results `wanted` no attempt before `attempt` has made. What others have left of them is
+/// gone.
+async fn undelivered(wanted: Vec<StageOut>, attempt: AppAttemptId) -> Result<Undelivered, String> {
+    let mut found = Undelivered {
+        outs: Vec::new(),
+        made: Vec::new(),
+        notices: Vec::new(),
+    };
+    for (index, out) in wanted.into_iter().enumerate() {
+        let mut made_by = None;
+        for earlier in 1..attempt.attempt {
+            let of = AppAttemptId {
+                attempt: earlier,
+                ..attempt
+            };
+            let own = Own::of(&out, index, &of);
+            if own.finish().await? {
+                made_by = Some(earlier);
+                found.made.push(own);
+            }
+        }
+        match made_by {
+            Some(earlier) => found.notices.push(format!(
+                "--stage-out: {} was made by attempt {earlier} before it was lost, and stays as it is",
+                out.address.url(&out.path)
+            )),
+            None => {
+                let own = Own::of(&out, index, &attempt);
+                found.outs.push((out, own));
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// By container: its host, and its place among the nodes of the job.

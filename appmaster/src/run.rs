@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use job::{Description, wire};
 use policy::lifecycle::{Event, Job, KillReason, Limits};
 use policy::{Demand, Gpus, Listed, MiB, Millis, Numbering, Resources, Vcores};
-use proto_hadoop::yarn::Registration;
-use proto_hadoop::{ApplicationClient, ApplicationMasterClient};
+use proto_hadoop::yarn::{Counted, Registration};
+use proto_hadoop::{ApplicationClient, ApplicationMasterClient, Timing};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -33,10 +33,13 @@ use crate::seat::Seat;
 use crate::seats::Seats;
 use crate::serve::{self, Doors};
 use crate::spawn::Groups;
+use crate::standoff::Standoff;
 use crate::usage::Usages;
 
 /// Between two tries to register.
 const REGISTER_PAUSE: Duration = Duration::from_secs(1);
+/// For a read of the cluster whose ResourceManager restarts or is too busy. Who waits for less says so.
+const RM_PATIENCE: Duration = Duration::from_secs(20);
 /// Orders that may wait for the task that talks to the ResourceManager.
 const ORDER_QUEUE: usize = 64;
 
@@ -95,6 +98,12 @@ pub async fn serve(
     let rm =
         ApplicationMasterClient::new(description.rm_scheduler.clone(), seat.amrm_token.clone());
     let registration = register(&rm, &host, Some(port), &description).await?;
+    let cluster = ApplicationClient::new(description.rm_client.clone(), &description.user);
+    let cluster = Arc::new(cluster.with_timing(Timing::patient(RM_PATIENCE)));
+    let registration = match registration {
+        Some(registration) => registration,
+        None => registration_of(&cluster).await?,
+    };
     let registered = now_us();
     tracing::info!(
         "{} is registered, listening on {appmaster}: attempt {} of {}",
@@ -103,15 +112,20 @@ pub async fn serve(
         description.attempts
     );
 
-    let cluster = ApplicationClient::new(description.rm_client.clone(), &description.user);
-    let cluster = Arc::new(cluster);
     let step = step(&cluster, &seat).await;
 
     let (rm_orders, rm_inbox) = mpsc::channel(ORDER_QUEUE);
     let expiry = Duration::from_millis(description.am_expiry_ms);
     let label = description.node_label.clone();
     let rm = ResourceManager::new(rm, host, port, expiry, label, rm_inbox, news.clone());
+    let progress = rm.progress();
     tasks.spawn(rm.run());
+
+    let checkpoints = tokio::select! {
+        checkpoints = Box::pin(Checkpoints::open(&seat)) => checkpoints,
+        // The file system of the checkpoints hangs, and nothing runs yet.
+        () = ending.cancelled() => Checkpoints::unreachable(),
+    };
     tasks.spawn(end(ending, leaving.clone(), news.clone()));
 
     let demand = demand(&seat, step)?;
@@ -127,6 +141,7 @@ pub async fn serve(
         tasks: tasks.clone(),
         news,
         rm: rm_orders,
+        progress,
         console,
         grants: BTreeMap::new(),
         links: BTreeMap::new(),
@@ -137,6 +152,7 @@ pub async fn serve(
         client: Client::Awaited,
         door: None,
         hasty: false,
+        leaving: false,
         phase: wire::Phase::default(),
         outputs_opened: 0,
         reports: BTreeMap::new(),
@@ -148,7 +164,8 @@ pub async fn serve(
             ..wire::Timing::default()
         },
         headroom: None,
-        checkpoints: Box::pin(Checkpoints::open(&seat)).await,
+        standoff: Standoff::default(),
+        checkpoints,
         delivery: Delivery::default(),
         seat,
     };
@@ -171,24 +188,44 @@ async fn end(ending: CancellationToken, over: CancellationToken, news: NewsSende
     }
 }
 
-/// Registers, also with a ResourceManager that is just restarting or failing over.
+/// Registers, also with a ResourceManager that is just restarting, failing over or too busy. `None`:
+/// an earlier try was taken, and its answer lost.
 pub(crate) async fn register(
     rm: &ApplicationMasterClient,
     host: &str,
     port: Option<u16>,
     description: &Description,
-) -> Result<Registration> {
+) -> Result<Option<Registration>> {
     let give_up = Instant::now() + Duration::from_millis(description.am_expiry_ms / 2);
     loop {
         match rm.register(host, port, "").await {
-            Ok(registration) => return Ok(registration),
-            Err(error) if error.class().is_some() || Instant::now() > give_up => {
+            Ok(registration) => return Ok(Some(registration)),
+            Err(error) if error.is_already_registered() => {
+                tracing::warn!("{error}: the answer to an earlier try was lost; going on");
+                return Ok(None);
+            }
+            Err(error) if error.is_final() || Instant::now() > give_up => {
                 return Err(error).context("cannot register with the ResourceManager");
             }
             Err(error) => tracing::warn!("registerApplicationMaster: {error}"),
         }
         sleep(REGISTER_PAUSE).await;
     }
+}
+
+/// What a lost answer to the registration would have told. Whether the scheduler counts cores is told
+/// nowhere else; most do not, and a job that takes them for uncounted at worst waits longer.
+async fn registration_of(cluster: &ApplicationClient) -> Result<Registration> {
+    let offer = cluster.new_application().await;
+    let offer = offer.context("cannot read the largest container that YARN grants")?;
+    Ok(Registration {
+        maximum: offer.maximum,
+        queue: String::new(),
+        counted: Counted::Memory,
+        resource_types: Vec::new(),
+        previous_containers: Vec::new(),
+        nm_tokens: Vec::new(),
+    })
 }
 
 /// To multiples of what the ResourceManager rounds containers up: what the client's settings say,

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use job::exit::Exit;
 use proto_hadoop::yarn::{ApplicationReport, FinalApplicationStatus, YarnApplicationState};
-use proto_hadoop::{AppAttemptId, ApplicationClient, ApplicationId, CallError};
+use proto_hadoop::{AppAttemptId, ApplicationClient, ApplicationId};
 use tokio::time::{Instant, sleep};
 
 use attach::{Beside, attach};
@@ -286,7 +286,7 @@ pub(crate) async fn patiently(
     loop {
         match rm.report(id).await {
             Ok(report) => return Ok(report),
-            Err(error @ CallError::Remote { .. }) => return Err(unavailable(&error)),
+            Err(error) if error.is_final() => return Err(unavailable(&error)),
             Err(error) if Instant::now() > deadline => return Err(unavailable(&error)),
             Err(_passing) => sleep(LATER).await,
         }

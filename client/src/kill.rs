@@ -30,7 +30,7 @@ pub(crate) async fn kill(
         let report = match rm.report(id).await {
             Ok(report) => report,
             // One that is away for a moment must not leave the job running.
-            Err(error) if !late && !matches!(error, CallError::Remote { .. }) => {
+            Err(error) if !late && !error.is_final() => {
                 sleep(AWAY_PAUSE).await;
                 continue;
             }
@@ -54,7 +54,7 @@ pub(crate) async fn kill(
             match rm.kill(id, Some(reason)).await {
                 // False until the ResourceManager has taken the order for good.
                 Ok(complete) => taken = complete,
-                Err(error @ CallError::Remote { .. }) => return Err(refused(id, &error)),
+                Err(error) if error.is_final() => return Err(refused(id, &error)),
                 Err(_passing) => {}
             }
         }

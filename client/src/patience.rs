@@ -6,11 +6,26 @@
 use std::time::Duration;
 
 use job::exit::Exit;
-use proto_hadoop::ApplicationId;
+use proto_hadoop::{ApplicationId, Timing};
 use tokio::time::{Instant, sleep_until};
 
 use crate::follow::Ended;
 use crate::progress::essence;
+
+/// For a ResourceManager that is too busy to answer, or is just becoming the active one of several.
+const TOO_BUSY: Duration = Duration::from_secs(15);
+
+/// How calls to one of so many ResourceManagers are repeated. A single one to which nobody can connect
+/// is told at once: its address is as likely to be wrong as it is to restart.
+pub(crate) fn of_calls(resource_managers: usize) -> Timing {
+    Timing {
+        absence: match resource_managers {
+            0 | 1 => Duration::ZERO,
+            _ => TOO_BUSY,
+        },
+        ..Timing::patient(TOO_BUSY)
+    }
+}
 
 /// Until when a job is to have its ApplicationMaster.
 #[derive(Clone, Copy, Debug)]

@@ -17,7 +17,7 @@ use crate::follow::{Ended, Follower};
 use crate::interrupt::Signals;
 use crate::keys::Keys;
 use crate::local::Local;
-use crate::patience::Patience;
+use crate::patience::{self, Patience};
 use crate::progress::Progress;
 use crate::report::{Destination, Own};
 use crate::resolve::{Cluster, Resolved};
@@ -157,7 +157,9 @@ async fn on(
     mut signals: Signals,
     started_us: i64,
 ) -> Result<u8, Failure> {
-    let rm = ApplicationClient::new(cluster.resource_managers.client.clone(), &cluster.user);
+    let addresses = cluster.resource_managers.client.clone();
+    let timing = patience::of_calls(addresses.len());
+    let rm = ApplicationClient::new(addresses, &cluster.user).with_timing(timing);
     if let Some(id) = &given.kill {
         return end(&rm, id, &mut signals).await;
     }

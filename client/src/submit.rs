@@ -23,8 +23,6 @@ use crate::stage::Outcome;
 /// What the AM's container is asked to hold, MiB. It needs a tenth; the cluster rounds it up to
 /// its own smallest container.
 pub(crate) const AM_MEMORY_MIB: u64 = 256;
-/// Application type in YARN's lists.
-const APPLICATION_TYPE: &str = "GERBIL";
 /// A ResourceManager keeps a submission in its state store, which refuses large ones: ZooKeeper's
 /// limit is 1 MiB for all of it.
 const DESCRIPTION_MAX: usize = 512 * 1024;
@@ -56,7 +54,7 @@ pub(crate) async fn submit(
         name: resolved.name.clone(),
         queue: resolved.queue.clone(),
         priority: resolved.priority,
-        application_type: APPLICATION_TYPE.into(),
+        application_type: job::APPLICATION_TYPE.into(),
         // All failures count, however long ago, so that a job cannot go on in this way for ever. What
         // an attempt leaves running would be of no use to the next, and is ended by YARN.
         max_attempts: resolved.attempts,
@@ -67,7 +65,7 @@ pub(crate) async fn submit(
         Ok(()) => return Ok(description),
         Err(error) => error,
     };
-    if let CallError::Remote { .. } | CallError::TooLong { .. } = error {
+    if error.is_final() || matches!(error, CallError::TooLong { .. }) {
         return Err(Failure::new(
             Exit::Impossible,
             format!("the ResourceManager did not take the application: {error}"),

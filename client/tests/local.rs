@@ -330,6 +330,12 @@ mod tests {
         }
     }
 
+    /// What a server says whose queue of calls is full.
+    fn too_busy() -> Refusal {
+        let class = "org.apache.hadoop.ipc.RetriableException";
+        Refusal::new(class, "Server is too busy")
+    }
+
     #[tokio::test(flavor = "multi_thread")]
     async fn a_job_outlives_an_unsteady_resource_manager() {
         let faulty = Faulty::start().await;
@@ -343,6 +349,8 @@ mod tests {
                 "registerApplicationMaster",
                 Fault::Late(Duration::from_millis(400)),
             ),
+            ("registerApplicationMaster", Fault::Cut(5)),
+            ("registerApplicationMaster", Fault::Refused(too_busy())),
             ("finishApplicationMaster", Fault::Cut(3)),
             ("finishApplicationMaster", Fault::Twice),
         ] {
@@ -358,10 +366,38 @@ mod tests {
             ),
             ("getClusterNodes", Fault::Cut(0)),
             ("submitApplication", Fault::Cut(2)),
+            ("submitApplication", Fault::Refused(too_busy())),
+            ("getNewApplication", Fault::Fatal(too_busy())),
+            ("getApplicationReport", Fault::Refused(too_busy())),
         ] {
             manager.client_faults().next(method, fault.clone());
             let (code, said) = faulty.run(2, "exit 0").await;
             assert_eq!(code, Some(0), "{method} {fault:?}: {said}");
+        }
+        faulty.stop().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_job_outlives_a_node_manager_that_restarts_while_it_starts() {
+        let faulty = Faulty::with(&[Resource::new(4096, 4)]).await;
+        let node = &faulty.cluster.nodes()[0];
+        let not_ready = || Refusal::yarn("NMNotYetReadyException", "not registered yet");
+        for faults in [
+            vec![Fault::Refused(not_ready()), Fault::Refused(not_ready())],
+            vec![Fault::Cut(5)],
+            vec![Fault::Fatal(too_busy())],
+        ] {
+            for fault in &faults {
+                node.faults().next("startContainers", fault.clone());
+            }
+            // The first container that is started is one of the job's own.
+            let mut command = gerbil_run(faulty.folder.path());
+            faulty.find(&mut command);
+            command.args(["--deploy-mode", "client", "-n", "2", "sh", "-c", "exit 0"]);
+            let output = output(command).await;
+            let said = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(0), "{faults:?}: {said}");
+            assert!(!said.contains("again"), "{faults:?}: {said}");
         }
         faulty.stop().await;
     }

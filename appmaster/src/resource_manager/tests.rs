@@ -36,6 +36,9 @@ struct Script {
     key: MasterKey,
     answers: Mutex<Answers>,
     heard: Mutex<Vec<AllocateRequest>>,
+    registered: Mutex<bool>,
+    /// What the next call is to bring; out of step with it, nothing is taken.
+    response_id: Mutex<i32>,
 }
 
 impl Keyring for Script {
@@ -46,6 +49,16 @@ impl Keyring for Script {
 
 impl ApplicationMasterService for Script {
     fn register(&self, _token: &[u8], _call: RegisterCall) -> Result<Registration, Refusal> {
+        let mut registered = self.registered.lock().unwrap();
+        if *registered {
+            let words = "Application Master is already registered : application_1_0001";
+            return Err(Refusal::yarn(
+                "InvalidApplicationMasterRequestException",
+                words,
+            ));
+        }
+        *registered = true;
+        *self.response_id.lock().unwrap() = 0;
         Ok(Registration {
             maximum: Resource::new(4096, 4),
             queue: "default".into(),
@@ -57,6 +70,20 @@ impl ApplicationMasterService for Script {
     }
 
     fn allocate(&self, _token: &[u8], call: AllocateCall) -> Result<AllocateAnswer, Refusal> {
+        if !*self.registered.lock().unwrap() {
+            let class = "ApplicationMasterNotRegisteredException";
+            return Err(Refusal::yarn(class, "register first"));
+        }
+        let mut expected = self.response_id.lock().unwrap();
+        if call.response_id != *expected && call.response_id + 1 != *expected {
+            let class = "InvalidApplicationMasterRequestException";
+            return Err(Refusal::yarn(
+                class,
+                "Invalid responseId in AllocateRequest",
+            ));
+        }
+        *expected = call.response_id + 1;
+        drop(expected);
         self.heard.lock().unwrap().push(call.request);
         let answer = self.answers.lock().unwrap().pop_front();
         Ok(AllocateAnswer {
@@ -93,6 +120,8 @@ impl Stage {
             key: MasterKey::generate(1),
             answers: Mutex::new(answers),
             heard: Mutex::default(),
+            registered: Mutex::new(true),
+            response_id: Mutex::default(),
         });
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let faults = Faults::default();
@@ -368,4 +397,79 @@ async fn a_resource_manager_that_keeps_its_connection_and_answers_nothing_is_mis
             break;
         }
     }
+}
+
+fn too_busy() -> Refusal {
+    Refusal::new(
+        "org.apache.hadoop.ipc.RetriableException",
+        "Server is too busy",
+    )
+}
+
+#[tokio::test]
+async fn a_resource_manager_that_is_too_busy_or_in_standby_has_refused_nothing() {
+    let mut stage = Stage::new(VecDeque::new(), 64).await;
+    assert!(matches!(stage.hear().await, News::Headroom(_)));
+    for _ in 0..2 {
+        stage.faults.next("allocate", Fault::Refused(too_busy()));
+        stage.faults.next("allocate", Fault::Fatal(too_busy()));
+        let standby = Refusal::new("org.apache.hadoop.ipc.StandbyException", "in standby");
+        stage.faults.next("allocate", Fault::Refused(standby));
+    }
+    stage.order(Order::Ask(asking())).await;
+    loop {
+        match stage.hear().await {
+            News::Asked { containers, .. } => break assert_eq!(containers, 1),
+            News::Machine(event) => panic!("{event:?}"),
+            _ => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn words_of_the_layers_before_the_scheduler_are_no_heartbeat() {
+    let expiry = Duration::from_secs(4);
+    let mut stage = Stage::expiring(Answers::new(), 64, expiry).await;
+    for _ in 0..40 {
+        stage.faults.next("allocate", Fault::Refused(too_busy()));
+    }
+    let began = Instant::now();
+    loop {
+        if let News::Machine(event) = stage.hear().await {
+            let words = format!("{event:?}");
+            assert!(
+                matches!(event, Event::ResourceManagerLost { .. }),
+                "{words}"
+            );
+            break;
+        }
+    }
+    assert!(began.elapsed() < expiry, "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn after_a_restart_of_the_resource_manager_a_registration_may_lose_its_answer() {
+    let mut stage = Stage::new(VecDeque::new(), 64).await;
+    assert!(matches!(stage.hear().await, News::Headroom(_)));
+    stage.order(Order::Release(vec![id(7)])).await;
+    while stage.heard().is_empty() {
+        sleep(Duration::from_millis(5)).await;
+    }
+    *stage.script.registered.lock().unwrap() = false;
+    // It has run; the channel repeats it, and is told so.
+    let register = "registerApplicationMaster";
+    stage.faults.next(register, Fault::Cut(5));
+    stage.order(Order::Ask(asking())).await;
+    let mut restarted = false;
+    loop {
+        match stage.hear().await {
+            News::Machine(Event::ResourceManagerRestarted) => restarted = true,
+            News::Asked { .. } if restarted => break,
+            News::Machine(event) => panic!("{event:?}"),
+            _ => {}
+        }
+    }
+    // What was given back is given back again: its end was never told.
+    let last = stage.heard().pop().unwrap();
+    assert_eq!((last.releases, last.asks.len()), (vec![id(7)], 3));
 }

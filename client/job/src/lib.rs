@@ -36,6 +36,9 @@ pub use role::Role;
 /// Names this build: the version and a digest of the wire schema.
 pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("GERBIL_WIRE"));
 
+/// What YARN's lists call the type of these applications.
+pub const APPLICATION_TYPE: &str = "GERBIL";
+
 /// Longest piece of output or input in one message, bytes: what a pipe holds. Lines up to this length
 /// stay whole.
 pub const CHUNK_MAX: usize = 64 * 1024;

@@ -9,6 +9,7 @@ use storage::Address;
 use super::{Located, locate};
 use crate::failure::{Failure, say};
 use crate::names::Hosts;
+use crate::patience::of_calls;
 use crate::resolve::Cluster;
 
 const OPTION: &str = "--near";
@@ -47,7 +48,8 @@ impl Near {
         for place in &self.places {
             let url = place.url();
             let (addresses, user) = name_nodes(&place.address);
-            let client = NameNodeClient::new(addresses, user);
+            let timing = of_calls(addresses.len());
+            let client = NameNodeClient::new(addresses, user).with_timing(timing);
             let found = client.locations(&place.path, ENTRIES_MAX).await;
             let found = found.map_err(|error| refused(&url, &error))?;
             let found = found.ok_or_else(|| {

@@ -54,7 +54,8 @@ impl Job {
                 *look_at = Some(now.plus(self.limits.reissue));
                 Vec::new()
             }
-            Event::Tick if now >= *until => self.let_go(now),
+            Event::Blocked { by } if gang.progress().0 > 0 => self.let_go(now, Some(&by)),
+            Event::Tick if now >= *until => self.let_go(now, None),
             Event::Tick if look_at.is_some_and(|at| now >= at) => {
                 *look_at = None;
                 vec![Action::TakeSnapshot]
@@ -114,7 +115,7 @@ impl Job {
             Ok(placement) => self.ask(now, placement),
             Err(rejection) if self.may_pass(&rejection) => match &self.state {
                 // What was lost cannot be had beside what is held.
-                State::Gathering { gang, .. } if gang.has_a_gap() => self.let_go(now),
+                State::Gathering { gang, .. } if gang.has_a_gap() => self.let_go(now, None),
                 // What is asked for stays asked for.
                 _ => Vec::new(),
             },
@@ -162,8 +163,8 @@ impl Job {
     }
 
     /// Gives everything back and asks again later, so that two half-served jobs cannot wait for
-    /// each other for ever.
-    fn let_go(&mut self, now: Millis) -> Vec<Action> {
+    /// each other for ever: after a long time, or at once where such an other one is known.
+    fn let_go(&mut self, now: Millis, blocked_by: Option<&str>) -> Vec<Action> {
         self.note_shortfall();
         let pause = self.pause();
         let next_look = self.looked.plus(self.limits.reissue);
@@ -177,11 +178,15 @@ impl Job {
             until: now.plus(pause).max(next_look),
         };
         let seconds = pause.0.div_ceil(1000);
-        let why = match granted {
-            0 => format!(
+        let why = match (granted, blocked_by) {
+            (_, Some(other)) => format!(
+                "{other} waits as well, is older and holds what is missing: {granted} of {wanted} \
+                 containers were given back and are asked for again in {seconds} s"
+            ),
+            (0, None) => format!(
                 "none of {wanted} containers came in time; they are asked for again in {seconds} s"
             ),
-            _ => format!(
+            (_, None) => format!(
                 "only {granted} of {wanted} containers came in time; they were given back and are \
                  asked for again in {seconds} s"
             ),

@@ -226,6 +226,7 @@ impl Ranks {
             | Event::ResourceManagerLost { .. }
             | Event::ResourceManagerRestarted
             | Event::RequestsRefused { .. }
+            | Event::Blocked { .. }
             | Event::InputUsed
             | Event::Tick => None,
         }

@@ -100,6 +100,12 @@ pub enum Event {
         /// Its words.
         words: String,
     },
+    /// A part of the containers is there, and another job that is older and waits, too, holds what is
+    /// missing: neither would come to an end.
+    Blocked {
+        /// What the other is called.
+        by: String,
+    },
     /// The ResourceManager has restarted and taken the registration again. Requests that it has
     /// forgotten are repeated by whoever sends them; of the containers that it gave, it knows those
     /// that were started.

@@ -228,6 +228,38 @@ fn a_look_that_fails_is_tried_again() {
     );
 }
 
+#[test]
+fn a_gang_that_an_older_one_blocks_lets_go_at_once_and_asks_again_later() {
+    let mut job = asked(full_or_not, 2, 2);
+    let blocked = || Event::Blocked {
+        by: "application_1_0001 (other)".into(),
+    };
+    // Who holds nothing is in nobody's way.
+    assert_eq!(job.step(Millis(4_000), blocked()), []);
+    let grant = Grant {
+        container: ContainerId("c1".into()),
+        ..match granted(1, 1) {
+            Event::Granted(grant) => grant,
+            other => panic!("{other:?}"),
+        }
+    };
+    let _shown = job.step(Millis(4_500), Event::Granted(grant));
+    let actions = job.step(Millis(12_000), blocked());
+    assert_eq!(actions[0], released("c1", Unused::Incomplete));
+    assert!(matches!(&actions[1], Action::Ask { placement, .. } if placement.shares.is_empty()));
+    let Action::Show(Phase::WaitingForRoom(why)) = &actions[2] else {
+        panic!("{actions:?}");
+    };
+    assert!(
+        why.starts_with("application_1_0001 (other) waits as well, is older"),
+        "{why}"
+    );
+    assert!(why.contains("1 of 2 containers were given back"), "{why}");
+    let (again, actions) = look(&mut job, cluster(2, 0));
+    assert!(again <= Millis(12_000).plus(Limits::default().pause));
+    assert!(matches!(actions[0], Action::Ask { .. }));
+}
+
 /// Lets the gang go `times` times, answering every look in between; spans of the gangs and of the
 /// pauses.
 fn let_go(seed: u64, times: u32) -> Vec<(Millis, Millis)> {

@@ -1,0 +1,279 @@
+//! Jobs that wait for each other: each holds containers on nodes that the other still needs.
+//!
+//! Neither can see what the other asks for, but both see what the ResourceManager tells of the
+//! other: that it is a job of this kind, that it waits ([`WAITING`]), how old it is and where its
+//! containers are. The older one stays; the younger lets go of what it holds as soon as it has seen
+//! twice in a row that an older one which waits, too, holds what is missing. Of several jobs in a
+//! ring all but the oldest do so. What the job's user may not see of other users' jobs is left to the
+//! deadline of the gang.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use policy::lifecycle::{Event, Phase};
+use policy::{Millis, NodeId};
+use proto_hadoop::yarn::{
+    ApplicationFilter, ApplicationReport, ContainerReport, ContainerState, YarnApplicationState,
+};
+use proto_hadoop::{ApplicationClient, ApplicationId};
+use tokio::time::timeout;
+
+use crate::follow::Appmaster;
+use crate::news::News;
+
+/// From the last grant to the first look, and between two looks: longer than a grant takes to come,
+/// so that two looks in a row tell a job that waits from one that is just being served.
+const FIRST: Millis = Millis(3_000);
+const AGAIN: Millis = Millis(4_000);
+/// For one look.
+const DEADLINE: Duration = Duration::from_secs(4);
+/// Applications listed, and older ones that wait whose containers are looked at, the oldest first.
+const LISTED: u32 = 1000;
+const ASKED: usize = 20;
+/// The number of the container that an ApplicationMaster runs in, among those of its attempt.
+const MASTER: i64 = 1;
+
+/// The progress that a job shows while it waits for containers, in thousandths, and the least that it
+/// shows from then on.
+const WAITING: u16 = 0;
+const WAITED: u16 = 50;
+/// All ranks have ended.
+const ENDING: u16 = 950;
+
+/// What YARN is told of a job's progress, in thousandths.
+pub(crate) fn progress(phase: &Phase) -> u16 {
+    match phase {
+        Phase::WaitingForRoom(_) | Phase::WaitingForContainers { .. } => WAITING,
+        Phase::StartingContainers { .. } => WAITED,
+        Phase::Running { ended, ranks } => {
+            let span = usize::from(ENDING - WAITED);
+            let share = ended.saturating_mul(span) / (*ranks).max(1);
+            WAITED + u16::try_from(share.min(span)).unwrap_or(0)
+        }
+        Phase::Ending => ENDING,
+    }
+}
+
+/// Whether that is the progress of a job that waits for containers.
+fn waits(progress: f32) -> bool {
+    progress < f32::from(WAITED) / 2000.0
+}
+
+/// A job that waits, and where it holds containers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rival {
+    application: ApplicationId,
+    name: String,
+    nodes: BTreeSet<NodeId>,
+}
+
+/// Since when a part of the job's containers is there and no more come, and who was seen in the way.
+#[derive(Debug, Default)]
+pub(crate) struct Standoff {
+    look_at: Option<Millis>,
+    /// Those whom the last look has shown in the way.
+    suspects: BTreeSet<ApplicationId>,
+}
+
+impl Standoff {
+    /// The job has come this far.
+    pub(crate) fn hear(&mut self, now: Millis, phase: &Phase) {
+        let is_half_there = matches!(
+            phase,
+            Phase::WaitingForContainers { granted, wanted } if *granted > 0 && granted < wanted
+        );
+        self.suspects.clear();
+        self.look_at = is_half_there.then(|| now.plus(FIRST));
+    }
+
+    pub(crate) const fn due(&self) -> Option<Millis> {
+        self.look_at
+    }
+
+    /// What a look has shown: the job that this one must make way for, if there is one.
+    fn seen(
+        &mut self,
+        now: Millis,
+        rivals: Vec<Rival>,
+        missing: &BTreeSet<NodeId>,
+    ) -> Option<Rival> {
+        let in_the_way = |rival: &Rival| !rival.nodes.is_disjoint(missing);
+        let rivals: Vec<Rival> = rivals.into_iter().filter(in_the_way).collect();
+        let ids = rivals.iter().map(|rival| rival.application).collect();
+        let before = std::mem::replace(&mut self.suspects, ids);
+        self.look_at = Some(now.plus(AGAIN));
+        let seen_twice = |rival: &Rival| before.contains(&rival.application);
+        rivals.into_iter().find(seen_twice)
+    }
+}
+
+/// The jobs that wait and are older than `own`.
+async fn rivals(cluster: &ApplicationClient, own: ApplicationId) -> Vec<Rival> {
+    let filter = ApplicationFilter {
+        states: vec![YarnApplicationState::Running],
+        types: vec![job::APPLICATION_TYPE.into()],
+        limit: Some(LISTED),
+        ..ApplicationFilter::default()
+    };
+    let reports = match cluster.applications(&filter).await {
+        Ok(reports) => reports,
+        Err(error) => {
+            tracing::warn!("getApplications: {error}");
+            return Vec::new();
+        }
+    };
+    let mut found = Vec::new();
+    for report in older_that_wait(reports, own) {
+        let Some(attempt) = report.current_attempt else {
+            continue;
+        };
+        match cluster.containers(&attempt).await {
+            Ok(containers) => found.push(Rival {
+                application: report.id,
+                name: report.name,
+                nodes: held(&containers),
+            }),
+            Err(error) => tracing::debug!("getContainers of {attempt}: {error}"),
+        }
+    }
+    found
+}
+
+fn older_that_wait(
+    mut reports: Vec<ApplicationReport>,
+    own: ApplicationId,
+) -> Vec<ApplicationReport> {
+    reports.retain(|report| report.id < own && waits(report.progress));
+    reports.sort_by_key(|report| report.id);
+    reports.truncate(ASKED);
+    reports
+}
+
+/// Where containers are, an ApplicationMaster's own aside.
+fn held(containers: &[ContainerReport]) -> BTreeSet<NodeId> {
+    /// Above it ids carry the epoch of the ResourceManager.
+    const NUMBER: i64 = (1 << 40) - 1;
+    let holding = containers.iter().filter(|container| {
+        container.state != ContainerState::Complete && container.id.id & NUMBER != MASTER
+    });
+    let nodes = holding.filter_map(|container| container.node.as_ref());
+    nodes.map(|node| NodeId(node.to_string())).collect()
+}
+
+impl Appmaster {
+    /// Looks in a task of its own: the loop goes on hearing.
+    pub(crate) fn look_for_rivals(&mut self) {
+        // Until the answer is there.
+        self.standoff.look_at = None;
+        let (cluster, news) = (Arc::clone(&self.cluster), self.news.clone());
+        let own = self.seat.attempt.application;
+        self.tasks.spawn(async move {
+            let looked = timeout(DEADLINE, rivals(&cluster, own)).await;
+            let rivals = looked.unwrap_or_default();
+            let _heard = news.send(News::Rivals(rivals)).await.is_ok();
+        });
+    }
+
+    /// What that look has shown.
+    pub(crate) fn rivals_seen(&mut self, rivals: Vec<Rival>) -> Vec<policy::lifecycle::Action> {
+        if !self.is_half_there() {
+            return Vec::new();
+        }
+        let wanted = self.story.wanted().into_iter();
+        let wanted = wanted.filter(|wanted| !wanted.stands_in);
+        let missing = wanted.map(|wanted| wanted.node).collect();
+        let now = self.now();
+        match self.standoff.seen(now, rivals, &missing) {
+            None => Vec::new(),
+            Some(rival) => self.step(Event::Blocked {
+                by: format!("{} ({})", rival.application, rival.name),
+            }),
+        }
+    }
+
+    /// As the client was last shown.
+    fn is_half_there(&self) -> bool {
+        use job::wire::phase::Kind;
+        let phase = &self.phase;
+        phase.kind() == Kind::WaitingForContainers && phase.done > 0 && phase.done < phase.wanted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: i32) -> ApplicationId {
+        ApplicationId {
+            cluster_timestamp: 1,
+            id: number,
+        }
+    }
+
+    fn node(host: &str) -> NodeId {
+        NodeId(format!("{host}:1"))
+    }
+
+    fn rival(number: i32, hosts: &[&str]) -> Rival {
+        Rival {
+            application: id(number),
+            name: "other".into(),
+            nodes: hosts.iter().copied().map(node).collect(),
+        }
+    }
+
+    #[test]
+    fn who_holds_what_is_missing_is_made_way_for_when_seen_twice() {
+        let half = Phase::WaitingForContainers {
+            granted: 1,
+            wanted: 2,
+        };
+        let mut standoff = Standoff::default();
+        standoff.hear(Millis(0), &half);
+        assert_eq!(standoff.due(), Some(Millis(3_000)));
+        let missing = BTreeSet::from([node("b")]);
+        let mut seen = |at, rivals: &[Rival]| standoff.seen(Millis(at), rivals.to_vec(), &missing);
+        assert_eq!(seen(3_100, &[rival(1, &["a"])]), None, "nothing of ours");
+        assert_eq!(
+            seen(7_100, &[rival(1, &["a", "b"])]),
+            None,
+            "for the first time"
+        );
+        assert_eq!(seen(11_100, &[rival(2, &["b"])]), None, "another one");
+        let again = seen(14_100, &[rival(3, &["b"]), rival(2, &["b"])]);
+        assert_eq!(again.map(|rival| rival.application), Some(id(2)));
+        assert_eq!(standoff.due(), Some(Millis(18_100)));
+
+        // Something comes: that is no standoff.
+        standoff.hear(Millis(15_000), &half);
+        assert_eq!(
+            standoff.seen(Millis(18_000), vec![rival(2, &["b"])], &missing),
+            None
+        );
+        for over in [
+            Phase::WaitingForContainers {
+                granted: 0,
+                wanted: 2,
+            },
+            Phase::StartingContainers {
+                joined: 0,
+                wanted: 2,
+            },
+        ] {
+            standoff.hear(Millis(20_000), &over);
+            assert_eq!(standoff.due(), None);
+        }
+    }
+
+    #[test]
+    fn only_what_waits_shows_no_progress() {
+        let running = |ended, ranks| progress(&Phase::Running { ended, ranks });
+        let shown = |phase: &Phase| f32::from(progress(phase)) / 1000.0;
+        assert!(waits(shown(&Phase::WaitingForRoom(String::new()))));
+        assert!(!waits(f32::from(running(0, 100_000)) / 1000.0));
+        let all = [running(0, 8), running(1, 8), running(7, 8), running(8, 8)];
+        assert_eq!(all, [50, 162, 837, ENDING]);
+        assert_eq!(running(usize::MAX, 1), ENDING);
+    }
+}
