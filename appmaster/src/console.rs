@@ -3,13 +3,16 @@
 //! Both are bounded queues with one taker. While nobody takes the output the launchers' streams
 //! stand still, and so do the ranks that write: nothing is lost and nothing grows.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use job::wire;
-use tokio::sync::mpsc;
+use policy::ContainerId;
+use tokio::sync::{Notify, mpsc};
+
+use crate::ends::Ends;
 
 /// Chunks of output under way inside the AM: with [`job::CHUNK_MAX`] at most 1 MiB.
 const OUTPUT_QUEUE: usize = 16;
@@ -19,11 +22,13 @@ const INPUT_QUEUE: usize = 4;
 /// Both queues.
 #[derive(Debug)]
 pub(crate) struct Console {
-    /// Given to each launcher's output stream. Taken away at the end, so that the queue ends with
-    /// the last stream.
+    /// Borrowed for each chunk that a launcher brings. Taken away at the end, so that the queue ends.
     output: Mutex<Option<mpsc::Sender<wire::OutputChunk>>>,
-    /// Tells whether any stream still holds one.
+    /// Tells whether anybody still holds one.
     streams: mpsc::WeakSender<wire::OutputChunk>,
+    ends: Mutex<Ends>,
+    /// A stream or a launcher's call has come to its end.
+    an_end: Notify,
     handed_over: AtomicBool,
     /// Streams whose output goes by a lane.
     lanes: Arc<AtomicUsize>,
@@ -38,6 +43,8 @@ impl Console {
         let (input, input_taker) = mpsc::channel(INPUT_QUEUE);
         Self {
             streams: output.downgrade(),
+            ends: Mutex::default(),
+            an_end: Notify::new(),
             handed_over: AtomicBool::new(false),
             lanes: Arc::default(),
             output: Mutex::new(Some(output)),
@@ -47,17 +54,38 @@ impl Console {
         }
     }
 
-    /// Where a launcher's output goes; `None` once the job is closed.
-    pub(crate) fn output(&self) -> Option<mpsc::Sender<wire::OutputChunk>> {
+    /// Where a chunk goes; `None` once the job is closed. Not to be kept: the queue would not end.
+    fn output(&self) -> Option<mpsc::Sender<wire::OutputChunk>> {
         lock(&self.output).clone()
     }
 
-    /// No further launcher will bring output.
+    /// A launcher begins to bring its output; `None` once the job is closed.
+    pub(crate) fn open(self: &Arc<Self>, container: ContainerId) -> Option<Bringing> {
+        self.output()?;
+        lock(&self.ends).open(&container);
+        Some(Bringing {
+            container,
+            lanes: self.lanes(),
+            console: Arc::clone(self),
+        })
+    }
+
+    /// Whether each of `launchers` has ended as many streams of `run` as it has begun.
+    pub(crate) fn has_all(&self, run: u32, launchers: &BTreeMap<ContainerId, u64>) -> bool {
+        lock(&self.ends).are_all(run, launchers)
+    }
+
+    /// Until another stream has ended.
+    pub(crate) async fn an_end(&self) {
+        self.an_end.notified().await;
+    }
+
+    /// No further output is taken.
     pub(crate) fn close(&self) {
         lock(&self.output).take();
     }
 
-    /// Whether, after [`Console::close`], every stream has brought its last byte.
+    /// Whether, after [`Console::close`], all that was brought has been taken over.
     pub(crate) fn is_closed(&self) -> bool {
         self.streams.upgrade().is_none()
     }
@@ -70,7 +98,7 @@ impl Console {
     }
 
     /// For one launcher's output.
-    pub(crate) fn lanes(&self) -> Lanes {
+    fn lanes(&self) -> Lanes {
         Lanes {
             all: Arc::clone(&self.lanes),
             own: BTreeSet::new(),
@@ -110,23 +138,64 @@ impl Console {
     }
 }
 
+/// The output of one launcher, until it is over.
+#[derive(Debug)]
+pub(crate) struct Bringing {
+    container: ContainerId,
+    lanes: Lanes,
+    console: Arc<Console>,
+}
+
+impl Bringing {
+    /// Takes a chunk, when there is room for it. Where nobody takes output any more it is dropped, so
+    /// that the ranks can end.
+    pub(crate) async fn take(&mut self, chunk: wire::OutputChunk) {
+        let (run, is_end) = (chunk.run, chunk.end);
+        let is_mark = self.lanes.hear(&chunk) || chunk.lost;
+        // Of a stream that ends without a word the client need not hear.
+        if (is_mark || !chunk.data.is_empty())
+            && let Some(output) = self.console.output()
+        {
+            let _taken = output.send(chunk).await.is_ok();
+        }
+        if is_end {
+            lock(&self.console.ends).hear(&self.container, run);
+            self.console.an_end.notify_one();
+        }
+    }
+}
+
+impl Drop for Bringing {
+    fn drop(&mut self) {
+        lock(&self.console.ends).close(&self.container);
+        self.console.an_end.notify_one();
+    }
+}
+
 /// Which streams of one launcher go by a lane.
 #[derive(Debug)]
-pub(crate) struct Lanes {
+struct Lanes {
     all: Arc<AtomicUsize>,
     /// By rank and stream.
     own: BTreeSet<(u32, i32)>,
 }
 
 impl Lanes {
-    /// A lane begins with a chunk that says so, and is over with the next one of its stream.
-    pub(crate) fn hear(&mut self, chunk: &wire::OutputChunk) {
+    /// A lane begins with a chunk that says so, and is over with the next one of its stream. Whether this
+    /// is such a chunk.
+    fn hear(&mut self, chunk: &wire::OutputChunk) -> bool {
         let stream = (chunk.rank, chunk.stream);
-        if chunk.lane != 0 && self.own.insert(stream) {
-            self.all.fetch_add(1, Ordering::AcqRel);
-        } else if chunk.lane == 0 && self.own.remove(&stream) {
+        if chunk.lane != 0 {
+            if self.own.insert(stream) {
+                self.all.fetch_add(1, Ordering::AcqRel);
+            }
+            return true;
+        }
+        let is_over = self.own.remove(&stream);
+        if is_over {
             self.all.fetch_sub(1, Ordering::AcqRel);
         }
+        is_over
     }
 }
 

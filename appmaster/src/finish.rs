@@ -126,33 +126,31 @@ impl Appmaster {
         }
     }
 
-    /// Waits until every launcher has handed over its output, and the client has been handed it. As
+    /// Waits until every stream of every launcher has ended, and the client has been handed all of it. As
     /// long as a client takes it, however slowly, this may last; a launcher that brings nothing more
-    /// and does not end its stream is not waited for.
+    /// and does not end its streams is not waited for.
     async fn drain(&mut self, inbox: &mut mpsc::Receiver<News>) {
         let mut by = Instant::now() + DRAIN_DEADLINE;
-        // A rank's end can be known before the stream of its output is.
-        while self.outputs_opened < self.links.values().map(|link| link.outputs).sum()
-            && !self.hasty
-        {
-            tokio::select! {
-                news = inbox.recv() => self.hear_late(news).await,
-                () = sleep_until(by) => break,
-            }
-        }
-        self.console.close();
+        let run = self.job.run_number();
         while !self.console.is_drained() && !self.hasty {
+            let links = self.links.iter();
+            let streams = links.map(|(id, link)| (id.clone(), link.streams)).collect();
+            if self.console.has_all(run, &streams) {
+                self.console.close();
+            }
             let followed = matches!(self.client, Client::Attached(_) | Client::Absent);
             if followed && (self.console.is_closed() || self.console.is_backed_up()) {
                 by = Instant::now() + DRAIN_DEADLINE;
             } else if !followed || Instant::now() > by {
-                return;
+                break;
             }
             tokio::select! {
                 news = inbox.recv() => self.hear_late(news).await,
+                () = self.console.an_end() => {}
                 () = sleep(DRAIN_LOOK) => {}
             }
         }
+        self.console.close();
     }
 
     /// News after the verdict.
@@ -163,7 +161,6 @@ impl Appmaster {
             }
             Some(News::ClientKill(_)) => self.hasty = true,
             Some(News::ClientLeft) | None => self.client = Client::Gone,
-            Some(News::OutputOpened) => self.outputs_opened += 1,
             Some(News::LauncherLeft(container)) => {
                 self.links.remove(&container);
             }

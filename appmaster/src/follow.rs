@@ -54,8 +54,8 @@ pub(crate) enum Client {
 
 pub(crate) struct Link {
     pub(crate) orders: Orders,
-    /// Groups of ranks that it has started: each brings one output stream.
-    pub(crate) outputs: usize,
+    /// Streams of output that its ranks have: so many ends are to come.
+    pub(crate) streams: u64,
     /// Cores that the launcher may use; 0: not known.
     pub(crate) cores: u32,
     /// A port of its node on which nothing listened; 0: not known.
@@ -96,8 +96,6 @@ pub(crate) struct Appmaster {
     pub(crate) leaving: bool,
     /// The newest, for a client that attaches later.
     pub(crate) phase: wire::Phase,
-    /// Output streams opened so far.
-    pub(crate) outputs_opened: usize,
     pub(crate) reports: BTreeMap<Rank, wire::RankEnded>,
     pub(crate) exits: Exits,
     pub(crate) usages: Usages,
@@ -216,7 +214,7 @@ impl Appmaster {
                 );
                 let link = Link {
                     orders,
-                    outputs: 0,
+                    streams: 0,
                     cores: node.cores,
                     free_port: node.free_port,
                 };
@@ -236,11 +234,7 @@ impl Appmaster {
                 self.links.remove(&container);
                 self.step(Event::LinkLost(container))
             }
-            News::OutputOpened => {
-                self.outputs_opened += 1;
-                Vec::new()
-            }
-            News::OutputTaken | News::OutputHandedOver => Vec::new(),
+            News::OutputHandedOver => Vec::new(),
             News::Headroom(headroom) => {
                 self.headroom = Some(headroom);
                 Vec::new()
@@ -340,7 +334,7 @@ impl Appmaster {
             }),
             Said::Started(started) => {
                 if let Some(link) = self.links.get_mut(&container) {
-                    link.outputs += 1;
+                    link.streams = link.streams.saturating_add(started.streams.into());
                 }
                 if started.group > 0 {
                     return self.on_part(&container, started.group, None).await;

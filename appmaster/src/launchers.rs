@@ -1,9 +1,10 @@
-//! The service that launchers call: one control link and one output stream a container.
+//! The service that launchers call: one control link and one call for all output a container.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use job::pass::Pass;
 use job::wire;
 use job::wire::launchers_server::Launchers;
 use policy::ContainerId;
@@ -27,10 +28,25 @@ const ORDER_QUEUE: usize = 64;
 
 /// By container, what its launcher must show. Filled before the container is started.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tickets(Arc<Mutex<BTreeMap<ContainerId, Vec<u8>>>>);
+pub(crate) struct Tickets(Arc<Mutex<BTreeMap<ContainerId, Ticket>>>);
+
+/// One of them.
+#[derive(Debug)]
+struct Ticket {
+    bytes: Vec<u8>,
+    /// Its launcher has come.
+    has_joined: bool,
+    /// It brings its output.
+    has_output: bool,
+}
 
 impl Tickets {
     pub(crate) fn issue(&self, container: ContainerId, ticket: Vec<u8>) {
+        let ticket = Ticket {
+            bytes: ticket,
+            has_joined: false,
+            has_output: false,
+        };
         self.lock().insert(container, ticket);
     }
 
@@ -39,17 +55,28 @@ impl Tickets {
         self.lock().remove(container);
     }
 
-    /// A ticket is good for one call: a second launcher cannot come in the first one's name.
+    /// A ticket is good for one launcher: a second one cannot come in the first one's name.
     fn redeem(&self, container: &ContainerId, shown: &[u8]) -> bool {
         let mut tickets = self.lock();
-        let good = tickets.get(container).is_some_and(|t| t == shown);
-        if good {
-            tickets.remove(container);
-        }
-        good
+        let ticket = tickets.get_mut(container).filter(|t| t.bytes == shown);
+        ticket.is_some_and(|ticket| !std::mem::replace(&mut ticket.has_joined, true))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<ContainerId, Vec<u8>>> {
+    /// Whether it is shown by the launcher that has joined with it.
+    fn is_there(&self, container: &ContainerId, shown: &[u8]) -> bool {
+        let tickets = self.lock();
+        let ticket = tickets.get(container).filter(|t| t.bytes == shown);
+        ticket.is_some_and(|ticket| ticket.has_joined)
+    }
+
+    /// The same, of one that brings its output and did not before.
+    fn opens_output(&self, container: &ContainerId, shown: &[u8]) -> bool {
+        self.is_there(container, shown)
+            && (self.lock().get_mut(container))
+                .is_some_and(|ticket| !std::mem::replace(&mut ticket.has_output, true))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<ContainerId, Ticket>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -115,30 +142,21 @@ impl Launchers for LauncherService {
         request: Request<Streaming<wire::OutputChunk>>,
     ) -> Result<Response<wire::OutputTaken>, Status> {
         self.admitted.check(&request)?;
-        let Some(console) = self.console.output() else {
+        let opens = |container: &_, ticket: &[u8]| self.tickets.opens_output(container, ticket);
+        let container = joined(&request, opens)?;
+        let Some(mut bringing) = self.console.open(container) else {
             return Err(Status::failed_precondition("the job is over"));
         };
-        tell(&self.news, News::OutputOpened).await?;
         let mut chunks = request.into_inner();
-        let mut lanes = self.console.lanes();
-        let result = loop {
-            match chunks.message().await {
-                Ok(Some(chunk)) if chunk.data.len() > job::CHUNK_MAX => {
-                    break Err(Status::invalid_argument("a piece of output is too long"));
+        loop {
+            match chunks.message().await? {
+                Some(chunk) if chunk.data.len() > job::CHUNK_MAX => {
+                    return Err(Status::invalid_argument("a piece of output is too long"));
                 }
-                Ok(Some(chunk)) => {
-                    lanes.hear(&chunk);
-                    // The taker is gone: read on, so that the ranks can end.
-                    let _taken = console.send(chunk).await.is_ok();
-                }
-                Ok(None) => break Ok(Response::new(wire::OutputTaken {})),
-                Err(status) => break Err(status),
+                Some(chunk) => bringing.take(chunk).await,
+                None => return Ok(Response::new(wire::OutputTaken {})),
             }
-        };
-        drop(lanes);
-        drop(console);
-        tell(&self.news, News::OutputTaken).await?;
-        result
+        }
     }
 
     async fn input(
@@ -146,6 +164,9 @@ impl Launchers for LauncherService {
         request: Request<wire::InputRequest>,
     ) -> Result<Response<Self::InputStream>, Status> {
         self.admitted.check(&request)?;
+        joined(&request, |container, ticket| {
+            self.tickets.is_there(container, ticket)
+        })?;
         let Some(mut chunks) = self.console.take_input() else {
             return Err(Status::failed_precondition(
                 "standard input is taken already",
@@ -160,6 +181,27 @@ impl Launchers for LauncherService {
             }
         });
         Ok(Response::new(ReceiverStream::new(outgoing)))
+    }
+}
+
+/// The container whose launcher calls, which shows with the call that it is the one that has joined.
+///
+/// # Errors
+/// `PermissionDenied` for everybody else.
+fn joined<T>(
+    request: &Request<T>,
+    is_good: impl FnOnce(&ContainerId, &[u8]) -> bool,
+) -> Result<ContainerId, Status> {
+    let pass = Pass::shown(request.metadata());
+    let shown = pass.map(|pass| (ContainerId(pass.container), pass.ticket));
+    match shown {
+        Some((container, ticket)) if is_good(&container, &ticket) => Ok(container),
+        _ => {
+            tracing::warn!(peer = ?request.remote_addr(), "refused a call of no launcher that has joined");
+            Err(Status::permission_denied(
+                "only a launcher that has joined may call this, and once",
+            ))
+        }
     }
 }
 

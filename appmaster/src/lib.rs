@@ -36,6 +36,7 @@ mod commit;
 mod console;
 mod contained;
 mod containers;
+mod ends;
 mod exits;
 mod explain;
 mod finish;

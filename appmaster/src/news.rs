@@ -56,10 +56,6 @@ pub(crate) enum News {
     },
     /// Its link broke or ended.
     LauncherLeft(ContainerId),
-    /// A launcher has begun to hand over the output of its ranks.
-    OutputOpened,
-    /// A launcher has handed over all of it.
-    OutputTaken,
     /// The client has been handed the last of it.
     OutputHandedOver,
     /// A client wants to follow the job.

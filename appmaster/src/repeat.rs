@@ -32,9 +32,8 @@ impl Appmaster {
             }
         }
         for link in self.links.values_mut() {
-            link.outputs = 0;
+            link.streams = 0;
         }
-        self.outputs_opened = 0;
         self.groups = Groups::default();
         self.firsts.clear();
         self.names = Names::default();

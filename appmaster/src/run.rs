@@ -154,7 +154,6 @@ pub async fn serve(
         hasty: false,
         leaving: false,
         phase: wire::Phase::default(),
-        outputs_opened: 0,
         reports: BTreeMap::new(),
         exits: Exits::default(),
         usages: Usages::new(seat.description.processes),

@@ -1,9 +1,11 @@
 //! Brings standard input to rank 0.
 
+use job::pass::Pass;
 use job::wire::InputRequest;
 use job::wire::launchers_client::LaunchersClient;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::unix::pipe;
+use tonic::Request;
 use tonic::transport::Channel;
 
 use crate::say;
@@ -14,10 +16,13 @@ use crate::say;
 /// `end` is written at the end of the input: where the rank has a terminal, closing it says nothing.
 pub(crate) async fn feed(
     mut client: LaunchersClient<Channel>,
+    pass: Pass,
     mut pipe: pipe::Sender,
     end: &'static [u8],
 ) {
-    let mut chunks = match client.input(InputRequest {}).await {
+    let mut request = Request::new(InputRequest {});
+    pass.show(&mut request);
+    let mut chunks = match client.input(request).await {
         Ok(answer) => answer.into_inner(),
         Err(status) => {
             say(&format!("no standard input: {}", status.message()));

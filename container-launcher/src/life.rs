@@ -14,11 +14,12 @@ use std::time::Duration;
 
 use job::Seat;
 use job::exit::Exit;
+use job::pass::Pass;
 use job::tls::TlsError;
 use job::wire::launcher_event::Event;
 use job::wire::launcher_order::Order;
 use job::wire::launchers_client::LaunchersClient;
-use job::wire::{LauncherEvent, LauncherOrder, Share, Stop};
+use job::wire::{LauncherEvent, LauncherOrder, OutputChunk, Share, Stop};
 use nix::sys::signal::Signal;
 use pmi::NodeServer;
 use thiserror::Error;
@@ -37,6 +38,7 @@ use crate::errand::{Done, Errands};
 use crate::gpus::Lease;
 use crate::lane::{DoorSender, Lanes};
 use crate::nursery::Nursery;
+use crate::output;
 use crate::pmi_socket::Heard;
 use crate::ranks::Ranks;
 use crate::samples::Sent;
@@ -125,6 +127,16 @@ pub(crate) async fn live(
         mut orders,
     } = joined;
     let (lanes, door) = Lanes::new(&place)?;
+    let pass = Pass {
+        container: place.seat.container.clone(),
+        ticket: place.seat.ticket.clone(),
+    };
+    let (chunks, queued) = mpsc::channel(output::QUEUE);
+    let mut tasks = JoinSet::new();
+    tasks.spawn_on(
+        output::carry(client.clone(), pass.clone(), queued),
+        carriers,
+    );
     let (heard_by, heard) = mpsc::channel(HEARD);
     let mut life = Life {
         seat: place.seat.clone(),
@@ -133,6 +145,8 @@ pub(crate) async fn live(
         topology,
         carriers,
         client,
+        pass,
+        chunks,
         lanes,
         door,
         heard_by,
@@ -146,7 +160,7 @@ pub(crate) async fn live(
         sent: Sent::default(),
         errands: Errands::new(),
         gpus: Lease::default(),
-        tasks: JoinSet::new(),
+        tasks,
     };
     loop {
         let due = life.groups.values().filter_map(|r| r.ranks.next_report());
@@ -209,6 +223,9 @@ pub(crate) struct Life<'a> {
     /// Where what goes to and comes from the AM is carried.
     carriers: &'a Handle,
     pub(crate) client: LaunchersClient<Channel>,
+    pass: Pass,
+    /// What all ranks print, on its way to the ApplicationMaster.
+    chunks: mpsc::Sender<OutputChunk>,
     lanes: Lanes,
     /// Where lanes lead to, when the client takes any.
     door: DoorSender,

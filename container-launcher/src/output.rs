@@ -1,8 +1,10 @@
 //! Carries what the ranks print to the ApplicationMaster, or straight to the client.
 //!
-//! One task a pipe reads and cuts; one call sends. Between them is a short queue: when the AM does
-//! not take more, the tasks stop reading, the pipes fill, and the ranks that write wait. A stream that
-//! has much to say takes a lane to the client for as long as it has ([`way`]).
+//! One task a pipe reads and cuts; one call sends, for all ranks that this launcher ever starts: calls
+//! share what their connection may have under way, and one of many groups of ranks each would use it
+//! up. Between them is a short queue: when the AM does not take more, the tasks stop reading, the pipes
+//! fill, and the ranks that write wait. A stream that has much to say takes a lane to the client for as
+//! long as it has ([`way`]). The last chunk of each stream says that it is the last.
 
 mod way;
 
@@ -11,6 +13,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use job::CHUNK_MAX;
+use job::pass::Pass;
 use job::wire::launchers_client::LaunchersClient;
 use job::wire::{OutputChunk, Stream};
 use tokio::io::AsyncReadExt as _;
@@ -19,6 +22,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
+use tonic::Request;
 use tonic::transport::Channel;
 
 pub(crate) use way::Way;
@@ -102,16 +106,39 @@ impl Pump {
                 }
             }
         }
-        if !held.is_empty() {
-            self.send(held).await;
+        self.finish(held).await;
+    }
+
+    /// Says the last of the stream, `held`, and that it is the last.
+    async fn finish(&mut self, mut held: Vec<u8>) {
+        if self.has_lane() {
+            if !held.is_empty() {
+                self.send(std::mem::take(&mut held)).await;
+            }
+            self.leave_lane().await;
         }
-        self.leave_lane().await;
+        // One that is still being opened is not waited for.
+        self.way = Way::common();
+        let tail = held.len().saturating_sub(CHUNK_MAX);
+        if tail > 0 {
+            let last = held.split_off(tail);
+            self.send(std::mem::replace(&mut held, last)).await;
+        }
+        let last = OutputChunk {
+            end: true,
+            ..self.chunk(held.into())
+        };
+        self.pass(last).await;
     }
 
     /// Takes what lies in the pipe now and does not wait for more.
     async fn drain(&mut self, held: &mut Vec<u8>) {
         let mut left = PIPE_MAX;
         while left > 0 {
+            if held.len() >= self.way.longest() {
+                // The lane that took longer pieces broke a moment ago.
+                self.send(std::mem::take(held)).await;
+            }
             let room = self.way.longest().saturating_sub(held.len());
             let mut piece = vec![0; room.min(left)];
             match self.pipe.try_read(&mut piece) {
@@ -166,12 +193,15 @@ impl Pump {
     }
 }
 
-/// Sends all chunks until the last pump is gone, and waits until they were taken over.
+/// Sends all chunks for as long as the launcher lives.
 pub(crate) async fn carry(
     mut client: LaunchersClient<Channel>,
+    pass: Pass,
     chunks: mpsc::Receiver<OutputChunk>,
 ) {
-    if let Err(status) = client.output(ReceiverStream::new(chunks)).await {
+    let mut request = Request::new(ReceiverStream::new(chunks));
+    pass.show(&mut request);
+    if let Err(status) = client.output(request).await {
         say(&format!(
             "the ApplicationMaster takes no more output: {}",
             status.message()

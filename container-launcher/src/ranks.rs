@@ -54,6 +54,8 @@ pub(crate) struct Ranks {
     ranks: BTreeMap<u32, Rank>,
     /// That of rank 0.
     terminal: Option<OwnedFd>,
+    /// Streams of output that they have together.
+    streams: u32,
 }
 
 impl Ranks {
@@ -109,6 +111,11 @@ impl Ranks {
     pub(crate) fn alive(&self) -> usize {
         let alive = self.ranks.values().filter(|state| state.ended.is_none());
         alive.count()
+    }
+
+    /// Streams of output that they have together, each of which ends.
+    pub(crate) const fn streams(&self) -> u32 {
+        self.streams
     }
 
     /// Their numbers.

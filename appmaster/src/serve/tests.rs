@@ -4,6 +4,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use job::pass::Pass;
 use job::wire::clients_client::ClientsClient;
 use job::wire::launcher_event::Event as Said;
 use job::wire::launchers_client::LaunchersClient;
@@ -21,7 +22,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::version::TLS13;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
-use tonic::{Code, Status, Streaming};
+use tonic::{Code, Request, Status, Streaming};
 
 use super::*;
 use crate::news::{JobEvents, NEWS_QUEUE, News};
@@ -283,6 +284,60 @@ async fn a_ticket_is_good_for_one_launcher_of_its_own_container() {
         assert_eq!(answer.unwrap_err().code(), Code::PermissionDenied);
     }
     port.heard_nothing();
+}
+
+/// A call with what its caller shows of itself.
+fn shown<T>(call: T, pass: Option<(&str, &[u8])>) -> Request<T> {
+    let mut request = Request::new(call);
+    if let Some((container, ticket)) = pass {
+        Pass {
+            container: container.into(),
+            ticket: ticket.into(),
+        }
+        .show(&mut request);
+    }
+    request
+}
+
+#[tokio::test]
+async fn output_and_input_are_for_the_launcher_that_has_joined() {
+    let mut port = Port::open().await;
+    port.expect("container_1", b"one");
+    port.expect("container_2", b"two");
+    let mut launcher = port.launcher().await;
+    let (_said, answer) = join(&mut launcher, "container_1", b"one").await;
+    assert!(answer.is_ok());
+    assert!(matches!(port.heard().await, News::LauncherJoined { .. }));
+    let words = || {
+        tokio_stream::iter([wire::OutputChunk {
+            data: b"forged".as_slice().into(),
+            end: true,
+            ..wire::OutputChunk::default()
+        }])
+    };
+    // Nobody; one that has not come yet; a guess; a name without its ticket.
+    for pass in [
+        None,
+        Some(("container_2", b"two".as_slice())),
+        Some(("container_1", b"two")),
+        Some(("container_1", b"")),
+    ] {
+        let refused = launcher.output(shown(words(), pass)).await.unwrap_err();
+        assert_eq!(refused.code(), Code::PermissionDenied, "{pass:?}");
+        let input = shown(wire::InputRequest {}, pass);
+        let refused = launcher.input(input).await.unwrap_err();
+        assert_eq!(refused.code(), Code::PermissionDenied, "{pass:?}");
+    }
+    let own = Some(("container_1", b"one".as_slice()));
+    let input = launcher.input(shown(wire::InputRequest {}, own)).await;
+    assert!(input.is_ok());
+    assert!(launcher.output(shown(words(), own)).await.is_ok());
+    // One call for all its life.
+    let again = launcher.output(shown(words(), own)).await.unwrap_err();
+    assert_eq!(again.code(), Code::PermissionDenied);
+    let mut taken = port.doors.console.take_output().unwrap();
+    assert_eq!(&taken.recv().await.unwrap().data[..], b"forged");
+    assert!(taken.try_recv().is_err());
 }
 
 #[tokio::test]

@@ -20,6 +20,7 @@ mod fence;
 mod gulp;
 pub mod lane;
 pub mod link;
+pub mod pass;
 pub mod report;
 pub mod role;
 pub mod secrets;

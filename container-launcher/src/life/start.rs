@@ -24,6 +24,7 @@ impl Life<'_> {
         self.outbox.push_back(Event::Started(RanksStarted {
             at_us: microseconds_now(),
             group: running.group,
+            streams: running.ranks.streams(),
         }));
         self.groups.insert(running.group, running);
         if matches!(self.sampling, Sampling::Idle) {
@@ -111,6 +112,8 @@ impl Life<'_> {
             let attendants = Attendants {
                 carriers: self.carriers,
                 client: &self.client,
+                pass: &self.pass,
+                chunks: &self.chunks,
                 lanes: &self.lanes,
                 heard: &self.heard_by,
                 tasks: &mut self.tasks,

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
-use job::wire::Stream;
+use job::pass::Pass;
 use job::wire::launchers_client::LaunchersClient;
+use job::wire::{OutputChunk, Stream};
 use tokio::net::unix::pipe;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
@@ -16,7 +17,7 @@ use super::fork::{Forked, Outer};
 use super::{Rank, Ranks};
 use crate::input;
 use crate::lane::Lanes;
-use crate::output::{self, Pump, Way};
+use crate::output::{Pump, Way};
 use crate::pmi_socket::{self, Heard};
 use crate::terminal;
 
@@ -25,6 +26,10 @@ pub(crate) struct Attendants<'a> {
     /// They carry what the ranks print and read.
     pub(crate) carriers: &'a Handle,
     pub(crate) client: &'a LaunchersClient<Channel>,
+    /// What is shown to the ApplicationMaster with each call.
+    pub(crate) pass: &'a Pass,
+    /// Where all that they print goes.
+    pub(crate) chunks: &'a mpsc::Sender<OutputChunk>,
     pub(crate) lanes: &'a Lanes,
     /// Where lines of PMI go. They are read on the caller's own thread.
     pub(crate) heard: &'a mpsc::Sender<(u32, Heard)>,
@@ -41,14 +46,15 @@ impl Forked {
         let Attendants {
             carriers,
             client,
+            pass,
+            chunks,
             lanes,
             heard,
             tasks,
         } = by;
-        let (chunks, queued) = mpsc::channel(output::QUEUE);
-        tasks.spawn_on(output::carry(client.clone(), queued), carriers);
         let mut ranks = BTreeMap::new();
         let mut terminal = None;
+        let mut streams = 0_u32;
         for ends in self.ends {
             let rank = ends.rank;
             let gone = CancellationToken::new();
@@ -92,10 +98,14 @@ impl Forked {
                     way: Way::common(),
                 };
                 tasks.spawn_on(pump.run(), carriers);
+                streams = streams.saturating_add(1);
             }
             if let Some(pipe) = input {
                 let end = if live { terminal::END_OF_INPUT } else { &[] };
-                tasks.spawn_on(input::feed(client.clone(), pipe, end), carriers);
+                tasks.spawn_on(
+                    input::feed(client.clone(), pass.clone(), pipe, end),
+                    carriers,
+                );
             }
             drop(there);
             ends.pmi.set_nonblocking(true)?;
@@ -122,6 +132,7 @@ impl Forked {
             first: self.first,
             ranks,
             terminal,
+            streams,
         })
     }
 }

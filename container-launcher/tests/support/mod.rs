@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use credentials::Credentials;
+use job::pass::Pass;
 use job::wire::launcher_event::Event;
 use job::wire::launcher_order::Order;
 use job::wire::launchers_server::{Launchers, LaunchersServer};
@@ -66,7 +67,16 @@ impl Keys {
 /// What was printed, by rank and stream number.
 pub type Printed = BTreeMap<(u32, i32), Vec<u8>>;
 
-/// A chunk without data, and how many bytes of its stream came before it.
+/// Streams of output that ranks have begun, and how many of them have ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Streams {
+    pub begun: u32,
+    pub ended: u32,
+    /// Calls that have brought any.
+    pub calls: u32,
+}
+
+/// A chunk without data that is not an end alone, and how many bytes of its stream came before it.
 pub type Mark = (usize, OutputChunk);
 
 struct Service {
@@ -75,7 +85,7 @@ struct Service {
     marks: Arc<Mutex<Vec<Mark>>>,
     largest: Arc<Mutex<usize>>,
     reading: watch::Receiver<bool>,
-    finished: mpsc::Sender<()>,
+    streams: Arc<watch::Sender<Streams>>,
     input: Mutex<Option<mpsc::Receiver<Result<InputChunk, Status>>>>,
 }
 
@@ -101,6 +111,7 @@ impl Launchers for Service {
             hello,
             events,
             orders,
+            streams: Arc::clone(&self.streams),
         };
         self.links.send(link).await.unwrap();
         Ok(Response::new(ReceiverStream::new(stream)))
@@ -110,8 +121,12 @@ impl Launchers for Service {
         &self,
         request: Request<Streaming<OutputChunk>>,
     ) -> Result<Response<OutputTaken>, Status> {
+        let pass = Pass::shown(request.metadata());
+        let pass = pass.ok_or_else(|| Status::permission_denied("who are you?"))?;
+        assert_eq!(pass.ticket, b"ticket");
         let mut chunks = request.into_inner();
         let mut reading = self.reading.clone();
+        self.streams.send_modify(|streams| streams.calls += 1);
         loop {
             reading.wait_for(|&reading| reading).await.unwrap();
             let Some(chunk) = chunks.message().await? else {
@@ -121,13 +136,13 @@ impl Launchers for Service {
             *largest = chunk.data.len().max(*largest);
             let mut printed = self.printed.lock().unwrap();
             let place = printed.entry((chunk.rank, chunk.stream)).or_default();
-            if chunk.data.is_empty() {
+            place.extend(&chunk.data);
+            if chunk.end {
+                self.streams.send_modify(|streams| streams.ended += 1);
+            } else if chunk.data.is_empty() {
                 self.marks.lock().unwrap().push((place.len(), chunk));
-                continue;
             }
-            place.extend(chunk.data);
         }
-        self.finished.send(()).await.unwrap();
         Ok(Response::new(OutputTaken {}))
     }
 
@@ -147,8 +162,7 @@ pub struct Appmaster {
     pub marks: Arc<Mutex<Vec<Mark>>>,
     pub largest: Arc<Mutex<usize>>,
     pub reading: watch::Sender<bool>,
-    /// One word for each launcher whose output has ended.
-    pub finished: mpsc::Receiver<()>,
+    pub streams: watch::Receiver<Streams>,
     pub input: mpsc::Sender<Result<InputChunk, Status>>,
     relay: watch::Sender<Relay>,
     tasks: JoinSet<()>,
@@ -166,7 +180,7 @@ impl Appmaster {
     pub async fn start() -> Self {
         let keys = Keys::new();
         let (links_to, links) = mpsc::channel(16);
-        let (finished_to, finished) = mpsc::channel(16);
+        let (streams_to, streams) = watch::channel(Streams::default());
         let (reading, is_reading) = watch::channel(true);
         let (input, input_from) = mpsc::channel(4);
         let (relay, state) = watch::channel(Relay::Open);
@@ -178,7 +192,7 @@ impl Appmaster {
             marks: Arc::clone(&marks),
             largest: Arc::clone(&largest),
             reading: is_reading,
-            finished: finished_to,
+            streams: Arc::new(streams_to),
             input: Mutex::new(Some(input_from)),
         };
         let tls = ServerTlsConfig::new()
@@ -227,7 +241,7 @@ impl Appmaster {
             marks,
             largest,
             reading,
-            finished,
+            streams,
             input,
             relay,
             tasks,
@@ -299,7 +313,8 @@ impl Appmaster {
     }
 
     pub async fn all_output(&mut self) {
-        within(self.finished.recv()).await.unwrap();
+        let all = |streams: &Streams| streams.ended == streams.begun;
+        within(self.streams.wait_for(all)).await.unwrap();
     }
 
     pub fn so_far(&self, rank: u32, stream: i32) -> String {
@@ -314,6 +329,7 @@ pub struct Link {
     pub hello: LauncherHello,
     events: Streaming<LauncherEvent>,
     orders: mpsc::Sender<Result<LauncherOrder, Status>>,
+    streams: Arc<watch::Sender<Streams>>,
 }
 
 impl Link {
@@ -327,6 +343,11 @@ impl Link {
         loop {
             match within(self.events.message()).await.ok()??.event {
                 Some(Event::Usages(_)) => {}
+                Some(Event::Started(started)) => {
+                    self.streams
+                        .send_modify(|streams| streams.begun += started.streams);
+                    return Some(Event::Started(started));
+                }
                 event => return event,
             }
         }

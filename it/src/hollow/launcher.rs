@@ -15,6 +15,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context as _, Result, anyhow, bail};
 use credentials::Credentials;
 use job::link;
+use job::pass::Pass;
 use job::secrets;
 use job::wire::launcher_event::Event;
 use job::wire::launcher_order::Order;
@@ -29,6 +30,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_stream::wrappers::ReceiverStream;
+use tonic::Request;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 
 /// Programs that hollow ranks know, each a shell script that does about the same on a real node; any
@@ -309,24 +311,29 @@ async fn live(place: &Place, launchers: &Launchers) -> Result<()> {
     let mut orders = join.await.context("no answer to hello")??.into_inner();
     launchers.joined.fetch_add(1, Ordering::Relaxed);
     let mut ranks: Option<Ranks> = None;
-    // Open from the share to the last rank's end, as the real one's.
-    let mut output: Option<mpsc::Sender<OutputChunk>> = None;
+    // Open all its life, as the real one's.
+    let (_chunks, queued) = mpsc::channel::<OutputChunk>(SENDING);
+    let mut output = Request::new(ReceiverStream::new(queued));
+    let pass = Pass {
+        container: place.seat.container.clone(),
+        ticket: place.seat.ticket.clone(),
+    };
+    pass.show(&mut output);
+    let mut carrier = client.clone();
     let mut tasks = JoinSet::new();
+    tasks.spawn(async move { carrier.output(output).await.is_ok() });
     loop {
         let news = tokio::select! {
             order = orders.message() => match order?.and_then(|order| order.order) {
                 None => bail!("the ApplicationMaster closed the link"),
                 Some(Order::Leave(_)) => return Ok(()),
                 Some(Order::Share(share)) => {
-                    let (chunks, queued) = mpsc::channel(SENDING);
-                    output = Some(chunks);
-                    let mut carrier = client.clone();
-                    tasks.spawn(async move {
-                        let carried = carrier.output(ReceiverStream::new(queued)).await;
-                        carried.is_ok()
-                    });
                     let started = Ranks::start(&share);
-                    let mut news = vec![Event::Started(RanksStarted { at_us: now_us(), group: 0 })];
+                    let mut news = vec![Event::Started(RanksStarted {
+                        at_us: now_us(),
+                        // They print nothing, and so none is to end.
+                        ..RanksStarted::default()
+                    })];
                     if started.barriers > 0 {
                         news.extend([Event::PmiSeen(PmiSeen { group: 0 }), started.fence()]);
                     }
@@ -365,9 +372,6 @@ async fn live(place: &Place, launchers: &Launchers) -> Result<()> {
         };
         for news in news {
             events.send(event(news)).await?;
-        }
-        if ranks.is_none() {
-            drop(output.take());
         }
     }
 }
