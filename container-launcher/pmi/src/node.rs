@@ -276,10 +276,10 @@ impl NodeServer {
         if value.len() > VALUE_MAX {
             return Err(format!("value_longer_than_{VALUE_MAX}_bytes"));
         }
-        let bytes = self
-            .puts_bytes
-            .saturating_add(key.len())
-            .saturating_add(value.len());
+        // One that is put again takes the place of the older value.
+        let before = self.puts.get(key).map(|old| key.len() + old.len());
+        let others = self.puts_bytes.saturating_sub(before.unwrap_or(0));
+        let bytes = others.saturating_add(key.len()).saturating_add(value.len());
         if bytes > EXCHANGE_MAX {
             return Err("too_many_values_before_a_barrier".to_owned());
         }

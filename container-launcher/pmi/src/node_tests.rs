@@ -231,6 +231,42 @@ fn a_spawn_goes_out_whole_and_its_answer_comes_back() {
 }
 
 #[test]
+fn a_spawn_of_which_one_command_is_refused_is_answered_once_and_not_run_in_part() {
+    let mut node = server(1, &[0]);
+    let command = |number: u32, processes: &str| {
+        format!(
+            "mcmd=spawn\nnprocs={processes}\nexecname=./child\ntotspawns=2\n\
+             spawnssofar={number}\nargcnt=0\nendcmd"
+        )
+    };
+    let heard = |node: &mut NodeServer, text: &str| -> Vec<Effect> {
+        let lines = text.lines();
+        lines
+            .flat_map(|line| node.on_line(0, line.as_bytes()))
+            .collect()
+    };
+    for (one, other) in [("many", "2"), ("2", "many")] {
+        assert_eq!(heard(&mut node, &command(1, one)).len(), 0);
+        assert_eq!(
+            heard(&mut node, &command(2, other)),
+            [said(
+                0,
+                "cmd=spawn_result rc=-1 msg=nprocs_is_missing_or_no_number"
+            )]
+        );
+    }
+    // The second of a request without a first is no request.
+    let refused = heard(&mut node, &command(2, "1"));
+    assert!(
+        matches!(&refused[..], [Effect::Reply { line, .. }] if line.contains("rc=-1")),
+        "{refused:?}"
+    );
+    assert_eq!(heard(&mut node, &command(1, "1")).len(), 0);
+    let whole = heard(&mut node, &command(2, "1"));
+    assert!(matches!(&whole[..], [Effect::Spawn { request, .. }] if request.commands.len() == 2));
+}
+
+#[test]
 fn a_spawned_group_finds_what_was_put_for_it() {
     let mut node = NodeServer::new(Job {
         size: 3,

@@ -53,6 +53,9 @@ pub(crate) struct Incoming {
     /// Of the command that is being received.
     lines: BTreeMap<String, String>,
     request: SpawnRequest,
+    /// Why the request makes no sense. The rest of it is read nevertheless: the answer is one, at its
+    /// end, and no command of it runs.
+    refused: Option<&'static str>,
 }
 
 /// What a line made of it.
@@ -86,18 +89,36 @@ impl Incoming {
         let lines = std::mem::take(&mut self.lines);
         let total = number(&lines, "totspawns").unwrap_or(1);
         let sofar = number(&lines, "spawnssofar").unwrap_or(total);
-        match command(&lines) {
-            Ok(command) => self.request.commands.push(command),
-            // The rest of the request is not there to be read: one answer, now or at its end.
-            Err(why) => return Step::Refused(why),
+        if self.refused.is_none() {
+            self.refused = self.add(&lines, sofar, total).err();
         }
-        if self.request.preputs.is_empty() {
-            self.request.preputs = pairs(&lines, "preput");
-        }
-        if sofar < total.min(COMMANDS_MAX) {
+        if sofar < total {
             return Step::More;
         }
-        Step::Done(std::mem::take(&mut self.request))
+        match self.refused {
+            Some(why) => Step::Refused(why),
+            None => Step::Done(std::mem::take(&mut self.request)),
+        }
+    }
+
+    /// Adds a command, the one of the number `sofar` of `total`.
+    fn add(
+        &mut self,
+        lines: &BTreeMap<String, String>,
+        sofar: u32,
+        total: u32,
+    ) -> Result<(), &'static str> {
+        if total > COMMANDS_MAX {
+            return Err("too_many_commands_in_one_spawn");
+        }
+        self.request.commands.push(command(lines)?);
+        if u32::try_from(self.request.commands.len()) != Ok(sofar) {
+            return Err("spawnssofar_is_not_the_number_of_the_command");
+        }
+        if self.request.preputs.is_empty() {
+            self.request.preputs = pairs(lines, "preput");
+        }
+        Ok(())
     }
 }
 

@@ -154,7 +154,10 @@ impl NodeServer {
             let why = format!("a key is at most {KEY_MAX} bytes, a value {VALUE_MAX}");
             return vec![asker.refuse(&why)];
         }
-        let bytes = self.attributes_bytes + key.len() + value.len();
+        // One that is put again takes the place of the older value.
+        let before = self.attributes.get(key).map(|old| key.len() + old.len());
+        let others = self.attributes_bytes.saturating_sub(before.unwrap_or(0));
+        let bytes = others.saturating_add(key.len()).saturating_add(value.len());
         if bytes > SPACE_MAX {
             return vec![asker.refuse("the node has no room for more attributes")];
         }
@@ -378,6 +381,18 @@ mod tests {
         );
         let again = node.on_line(1, b"cmd=info-putnodeattr;key=a;value=8;");
         assert_eq!(again.len(), 1);
+    }
+
+    #[test]
+    fn what_is_put_again_takes_no_more_room() {
+        let mut node = server(1, &[0]);
+        let attribute = format!("cmd=info-putnodeattr;key=a;value={};", "x".repeat(1000));
+        let put = format!("cmd=kvs-put;key=k;value={};", "x".repeat(1000));
+        for _again in 0..3 {
+            assert!(said(&mut node, 0, &attribute).contains("rc=0"));
+            assert!(said(&mut node, 0, &put).contains("rc=0"));
+        }
+        assert_eq!((node.attributes_bytes, node.puts_bytes), (1001, 1001));
     }
 
     #[test]
