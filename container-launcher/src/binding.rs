@@ -2,7 +2,8 @@
 //!
 //! The processors of the container's own mask are grouped into units (hardware threads, cores, sockets,
 //! NUMA nodes) by what the kernel tells of them; ranks take units in turn, and when there are none
-//! left, from the first again.
+//! left, from the first again. Ranks that are spawned go on where the fewest run: a unit is free again
+//! when its rank has ended.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -37,9 +38,45 @@ impl Processor {
     }
 }
 
-/// The sets that the ranks of this container take in turn; none when they are not bound, or nothing is
-/// known of the processors.
-pub(crate) fn sets(binding: &Binding) -> Vec<CpuSet> {
+/// The sets of processors of this container, and who has them.
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    sets: Vec<CpuSet>,
+    /// By rank, the place of its set.
+    taken: BTreeMap<u32, usize>,
+}
+
+impl Places {
+    /// All free; none when ranks are not bound, or nothing is known of the processors.
+    pub(crate) fn new(binding: &Binding) -> Self {
+        Self {
+            sets: sets(binding),
+            taken: BTreeMap::new(),
+        }
+    }
+
+    /// The set for one more rank: the first of those that the fewest ranks have.
+    pub(crate) fn take(&mut self, rank: u32) -> Option<CpuSet> {
+        let mut users = vec![0_usize; self.sets.len()];
+        for &place in self.taken.values() {
+            if let Some(users) = users.get_mut(place) {
+                *users = users.saturating_add(1);
+            }
+        }
+        let users = users.iter().enumerate();
+        let (place, _) = users.min_by_key(|(place, users)| (**users, *place))?;
+        self.taken.insert(rank, place);
+        self.sets.get(place).copied()
+    }
+
+    /// A rank has ended, or never began.
+    pub(crate) fn give_back(&mut self, rank: u32) {
+        self.taken.remove(&rank);
+    }
+}
+
+/// The sets that the ranks of this container take in turn.
+fn sets(binding: &Binding) -> Vec<CpuSet> {
     if binding.to() == BindUnit::None {
         return Vec::new();
     }
@@ -215,6 +252,33 @@ mod tests {
         assert_eq!(threads, [0, 1, 2, 3, 4, 5, 6, 7]);
         let threads: Vec<usize> = bound(Hwthread, 1, Socket).into_iter().flatten().collect();
         assert_eq!(threads, [0, 2, 1, 3, 4, 6, 5, 7]);
+    }
+
+    #[test]
+    fn who_comes_later_takes_what_the_fewest_have() {
+        let set = |number: usize| {
+            let mut set = CpuSet::new();
+            set.set(number).unwrap();
+            set
+        };
+        let mut places = Places {
+            sets: (0..3).map(set).collect(),
+            taken: BTreeMap::new(),
+        };
+        let mut took = |rank: u32| {
+            let taken = places.take(rank).unwrap();
+            (0..3).find(|&number| taken.is_set(number).unwrap())
+        };
+        // Two of the job's own; two spawned ones go on from there, and then from the first again.
+        let taken: Vec<_> = (0..4).map(&mut took).collect();
+        assert_eq!(taken, [Some(0), Some(1), Some(2), Some(0)]);
+        places.give_back(1);
+        let mut took = |rank: u32| {
+            let taken = places.take(rank).unwrap();
+            (0..3).find(|&number| taken.is_set(number).unwrap())
+        };
+        assert_eq!((took(4), took(5)), (Some(1), Some(1)));
+        assert!(Places::default().take(0).is_none());
     }
 
     #[test]

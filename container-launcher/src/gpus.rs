@@ -2,11 +2,13 @@
 //!
 //! The libraries of the three makers each read a variable with the numbers of the devices that a
 //! process may see. The node's devices are dealt in the order of the local ranks, as many to each as
-//! is wanted, none to two. Where YARN counts devices, launchers of several jobs agree whose they are
+//! is wanted, none to two. Ranks that are spawned are dealt what is free then, of the same devices, and
+//! see none where too few are. Where YARN counts devices, launchers of several jobs agree whose they are
 //! (`lease`).
 
 mod lease;
 
+use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 
@@ -89,39 +91,76 @@ impl Devices {
     }
 }
 
-/// The variables of each of `ranks` local ranks that is to have `each` devices.
-///
-/// # Errors
-///
-/// The node has too few: a sentence without the host.
-pub(crate) fn deal(
-    devices: Option<&Devices>,
-    ranks: usize,
-    each: u32,
-) -> Result<Vec<Option<(String, String)>>, String> {
-    let each = usize::try_from(each).unwrap_or(usize::MAX);
-    let there = devices.map_or(0, |devices| devices.each.len());
-    let wanted = ranks.saturating_mul(each);
-    if wanted > there {
-        return Err(format!(
-            "{ranks} processes with {each} GPUs each want {wanted}, and the node has {there}; ask \
-             for fewer with -gpus-per-proc, for fewer processes on a node with -ppn, or for nodes \
-             that have more with --node-label"
-        ));
+/// What a variable says to a process that is to see none of the devices: an empty list would mean all.
+const NONE: &str = "-1";
+
+/// The devices of this container, and who has them.
+#[derive(Debug, Default)]
+pub(crate) struct Pool {
+    devices: Option<Devices>,
+    /// How many each rank is to have; none: ranks are told nothing of devices.
+    each: Option<usize>,
+    /// By rank, the places of its devices.
+    taken: BTreeMap<u32, Vec<usize>>,
+    /// For as long as they are ours.
+    _lease: Lease,
+}
+
+impl Pool {
+    /// All free, `each` for a rank.
+    pub(crate) fn new(devices: Option<Devices>, each: u32, lease: Lease) -> Self {
+        Self {
+            devices,
+            each: Some(usize::try_from(each).unwrap_or(usize::MAX)),
+            taken: BTreeMap::new(),
+            _lease: lease,
+        }
     }
-    let variable = |rank: usize| {
-        let devices = devices?;
-        let first = rank.saturating_mul(each);
-        let own = devices.each.get(first..first.saturating_add(each))?;
-        let names: Vec<&str> = own.iter().map(|device| device.name.as_str()).collect();
-        // An empty list would mean all of them.
+
+    /// The variable of each of the job's own ranks here.
+    ///
+    /// # Errors
+    ///
+    /// The node has too few: a sentence without the host.
+    pub(crate) fn deal(&mut self, ranks: &[u32]) -> Result<Vec<Option<(String, String)>>, String> {
+        let each = self.each.unwrap_or(0);
+        let there = self.devices.as_ref().map_or(0, |all| all.each.len());
+        let count = ranks.len();
+        let wanted = count.saturating_mul(each);
+        if wanted > there {
+            return Err(format!(
+                "{count} processes with {each} GPUs each want {wanted}, and the node has {there}; ask \
+                 for fewer with -gpus-per-proc, for fewer processes on a node with -ppn, or for nodes \
+                 that have more with --node-label"
+            ));
+        }
+        Ok(ranks.iter().map(|&rank| self.take(rank)).collect())
+    }
+
+    /// The variable of one more rank: devices that are free, or none where too few are.
+    pub(crate) fn take(&mut self, rank: u32) -> Option<(String, String)> {
+        let (devices, each) = (self.devices.as_ref()?, self.each?);
+        let is_taken = |place: &usize| self.taken.values().flatten().any(|taken| taken == place);
+        let free = (0..devices.each.len()).filter(|place| !is_taken(place));
+        let mut own: Vec<usize> = free.take(each).collect();
+        if own.len() < each {
+            own.clear();
+        }
+        let names = own.iter().filter_map(|&place| devices.each.get(place));
+        let names: Vec<&str> = names.map(|device| device.name.as_str()).collect();
         let list = match names[..] {
-            [] => "-1".to_owned(),
+            [] => NONE.to_owned(),
             _ => names.join(","),
         };
-        Some((devices.maker.variable().to_owned(), list))
-    };
-    Ok((0..ranks).map(variable).collect())
+        let variable = devices.maker.variable().to_owned();
+        self.taken.insert(rank, own);
+        Some((variable, list))
+    }
+
+    /// A rank has ended, or never began.
+    pub(crate) fn give_back(&mut self, rank: u32) {
+        self.taken.remove(&rank);
+    }
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -248,8 +287,10 @@ mod tests {
                 })
                 .to_vec(),
         };
-        let lists = |ranks, each| {
-            let dealt = deal(Some(&devices), ranks, each)?.into_iter();
+        let pool = |each| Pool::new(Some(devices.clone()), each, Lease::default());
+        let lists = |ranks: u32, each| {
+            let ranks: Vec<u32> = (0..ranks).collect();
+            let dealt = pool(each).deal(&ranks)?.into_iter();
             Ok::<_, String>(dealt.map(|own| own.unwrap().1).collect::<Vec<_>>())
         };
         assert_eq!(lists(3, 1).unwrap(), ["0", "1", "GPU-a"]);
@@ -260,7 +301,16 @@ mod tests {
             refused.contains("want 4") && refused.contains("has 3"),
             "{refused}"
         );
-        assert_eq!(deal(None, 2, 0), Ok(vec![None, None]));
-        assert!(deal(None, 1, 1).unwrap_err().contains("has 0"));
+        let none = |each| Pool::new(None, each, Lease::default());
+        assert_eq!(none(0).deal(&[0, 1]), Ok(vec![None, None]));
+        assert!(none(1).deal(&[0]).unwrap_err().contains("has 0"));
+        // What is spawned takes what is free, and sees nothing of what is not.
+        let mut pool = pool(1);
+        pool.deal(&[0, 1]).unwrap();
+        let mut spawned = |rank| pool.take(rank).unwrap().1;
+        assert_eq!((spawned(2), spawned(3)), ("GPU-a".into(), "-1".into()));
+        pool.give_back(0);
+        assert_eq!(pool.take(4).unwrap().1, "0");
+        assert_eq!(Pool::default().take(0), None);
     }
 }

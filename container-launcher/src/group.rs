@@ -82,11 +82,13 @@ impl Life<'_> {
     pub(crate) async fn start_group(&mut self, group: Group) {
         let number = group.group;
         let numbers: Vec<u32> = numbers(&group).collect();
+        let kvs_name = group.kvs_name.clone();
         match self.try_group(group).await {
             Ok(running) => self.begin(running),
             Err(refusal) => {
                 // Those that were forked before the one that failed.
                 self.kill(numbers).await;
+                self.warden.forget_space(&kvs_name);
                 self.outbox.push_back(Event::Refusal(Refusal {
                     group: number,
                     ..refusal
@@ -174,6 +176,7 @@ impl Life<'_> {
         Ok(Running {
             group: group.group,
             first: group.first,
+            kvs_name: group.kvs_name,
             node,
             ranks,
             pmi_seen: false,

@@ -33,9 +33,10 @@ use tonic::transport::Channel;
 use join::{Joined, join, words};
 use sampling::Sampling;
 
+use crate::binding::Places;
 use crate::dial::DialError;
 use crate::errand::{Done, Errands};
-use crate::gpus::Lease;
+use crate::gpus::Pool;
 use crate::lane::{DoorSender, Lanes};
 use crate::nursery::Nursery;
 use crate::output;
@@ -159,7 +160,8 @@ pub(crate) async fn live(
         sampling: Sampling::Idle,
         sent: Sent::default(),
         errands: Errands::new(),
-        gpus: Lease::default(),
+        gpus: Pool::default(),
+        processors: Places::default(),
         tasks,
     };
     loop {
@@ -206,6 +208,8 @@ pub(crate) struct Running {
     pub(crate) group: u32,
     /// Number of the group's rank 0.
     pub(crate) first: u32,
+    /// Name of their key-value space.
+    pub(crate) kvs_name: String,
     pub(crate) node: NodeServer,
     pub(crate) ranks: Ranks,
     /// The ApplicationMaster has been told that ranks are in MPI_Init.
@@ -242,8 +246,10 @@ pub(crate) struct Life<'a> {
     sampling: Sampling,
     sent: Sent,
     errands: Errands,
-    /// The graphics processors of the job's own ranks.
-    gpus: Lease,
+    /// The graphics processors of this container.
+    gpus: Pool,
+    /// Its processors, where ranks are bound to some.
+    processors: Places,
     pub(crate) tasks: JoinSet<()>,
 }
 
@@ -330,7 +336,9 @@ impl Life<'_> {
     /// Nothing of the run before is of account any more, nor what is still heard of it.
     fn forget(&mut self) {
         self.share = None;
-        self.groups.clear();
+        for running in std::mem::take(&mut self.groups).into_values() {
+            self.warden.forget_space(&running.kvs_name);
+        }
         self.sent = Sent::default();
         (self.heard_by, self.heard) = mpsc::channel(HEARD);
     }
@@ -352,6 +360,9 @@ impl Life<'_> {
         if !ended.is_empty() {
             self.errands.rank_ended();
         }
+        for end in &ended {
+            self.give_back(end.rank);
+        }
         for running in self.groups.values_mut() {
             running.ranks.ended(&ended, self.stopping);
         }
@@ -365,8 +376,14 @@ impl Life<'_> {
             self.outbox.extend(reports);
         }
         // Of spawned ranks whose ends are told nothing is left to do.
-        self.groups
-            .retain(|&group, running| group == 0 || !running.ranks.all_reported());
+        let warden = self.warden;
+        self.groups.retain(|&group, running| {
+            let is_over = group > 0 && running.ranks.all_reported();
+            if is_over {
+                warden.forget_space(&running.kvs_name);
+            }
+            !is_over
+        });
     }
 
     fn all_ended(&self) -> bool {
@@ -386,6 +403,9 @@ impl Life<'_> {
         self.stop_at = None;
         self.stopping = false;
         let ended = self.nursery.sweep().await;
+        for end in &ended {
+            self.give_back(end.rank);
+        }
         for running in self.groups.values_mut() {
             running.ranks.ended(&ended, true);
         }

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use attend::Attendants;
-pub(crate) use fork::fork;
+pub(crate) use fork::{Own, fork};
 
 use crate::nursery::Ended;
 use crate::out_of_memory::Kills;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use job::wire::launcher_event::Event;
 use job::wire::launcher_order::Order;
 use job::wire::rank_ended::How;
-use job::wire::{Group, Part, Signal};
+use job::wire::{BindUnit, Binding, Group, Part, Share, Signal};
 use nix::sys::signal::Signal as Number;
 use support::{Appmaster, Link, share};
 
@@ -32,6 +32,7 @@ fn group(number: u32, program: &str) -> Group {
     }
 }
 
+#[cfg(test)]
 async fn started(link: &mut Link, number: u32) {
     loop {
         match link.event().await {
@@ -100,4 +101,76 @@ async fn the_control_link_lives_behind_a_reader_that_stands_still() {
         "{:?}",
         begin.elapsed()
     );
+}
+
+#[tokio::test]
+async fn names_of_more_spawns_than_a_pipe_holds_kill_nobody() {
+    const GROUPS: u32 = 300;
+    let mut am = Appmaster::start().await;
+    let launcher = am.launcher(&[("waiter", WAITER), ("short", "#!/bin/sh\nexit 0\n")]);
+    let mut link = am.link().await;
+    link.run(share(1, &[0], "waiter")).await;
+    for number in 1..=GROUPS {
+        let mut group = group(number, "short");
+        group.kvs_name = format!("{}_{}", group.kvs_name, "x".repeat(220));
+        link.order(Order::Group(group)).await;
+        started(&mut link, number).await;
+    }
+    // It would sweep within a moment.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let signal = Number::SIGUSR1 as i32;
+    link.order(Order::Signal(Signal { signal })).await;
+    loop {
+        let ended = match link.event().await {
+            Event::Ended(ended) => ended,
+            other => panic!("{other:?}"),
+        };
+        if ended.rank == 0 {
+            assert_eq!(ended.how, Some(How::ExitCode(9)));
+            break;
+        }
+    }
+    assert_eq!(launcher.log(), "");
+}
+
+#[tokio::test]
+async fn spawned_ranks_are_bound_beside_the_jobs_own() {
+    let mut am = Appmaster::start().await;
+    let said = "#!/bin/sh\ngrep Cpus_allowed_list /proc/self/status\nsleep 0.5\n";
+    let _launcher = am.launcher(&[("waiter", WAITER), ("said", said)]);
+    let mut link = am.link().await;
+    let binding = Some(Binding {
+        to: BindUnit::Hwthread.into(),
+        ..Binding::default()
+    });
+    let own = Share {
+        binding,
+        ..share(1, &[0], "waiter")
+    };
+    link.run(own).await;
+    for number in [1, 2] {
+        link.order(Order::Group(group(number, "said"))).await;
+        started(&mut link, number).await;
+    }
+    for _group in 0..2 {
+        link.ended().await;
+    }
+    link.stop(0).await;
+    link.ended().await;
+    am.all_output().await;
+    let processors = std::thread::available_parallelism().unwrap().get();
+    let (first, second) = (am.so_far(1, 0), am.so_far(2, 0));
+    if processors > 2 {
+        assert_ne!(first, second);
+    }
+    let mask = std::fs::read_to_string("/proc/self/status").unwrap();
+    let mask = mask
+        .lines()
+        .find(|line| line.starts_with("Cpus_allowed_list"));
+    let lowest = mask.unwrap().split_whitespace().nth(1).unwrap();
+    let lowest = lowest.split(['-', ',']).next().unwrap();
+    if processors > 1 {
+        // The job's own rank has the first.
+        assert_ne!(first.split_whitespace().nth(1), Some(lowest), "{first}");
+    }
 }

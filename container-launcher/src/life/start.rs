@@ -11,8 +11,9 @@ use tokio::time::Instant;
 
 use super::sampling::Sampling;
 use super::{Life, Running};
-use crate::gpus::{self, Devices, Lease};
-use crate::ranks::{self, Attendants, Ranks};
+use crate::binding::Places;
+use crate::gpus::{self, Devices, Lease, Pool};
+use crate::ranks::{self, Attendants, Own, Ranks};
 use crate::{node_facts, program, samples, topology};
 
 /// A container that YARN has just ended may not be gone yet.
@@ -71,10 +72,12 @@ impl Life<'_> {
         }
         self.warden.note_space(&share.kvs_name);
         let ranks = self.fork(&share, &programs, &folder, 0).await?;
+        let kvs_name = share.kvs_name.clone();
         self.share = Some(share);
         Ok(Running {
             group: 0,
             first: 0,
+            kvs_name,
             node,
             ranks,
             pmi_seen: false,
@@ -93,65 +96,83 @@ impl Life<'_> {
         let names: Vec<&str> = (programs.iter())
             .map(|run| run.program.file.as_str())
             .collect();
-        // What is spawned finds the devices dealt to the job's own ranks.
+        let numbers = programs.iter().flat_map(|run| run.ranks.iter().copied());
+        let numbers: Vec<u32> = numbers.collect();
         let gpus = match first {
-            0 => self.gpus_of(share).await?,
-            _ => Vec::new(),
+            0 => self.gpus_of(share, &numbers).await?,
+            _ => self.gpus_for_more(&numbers),
         };
-        ranks::fork(
-            share,
-            programs,
-            &self.seat.container,
-            folder,
-            self.nursery,
-            first,
+        if first == 0 {
+            self.processors = Places::new(&share.binding.unwrap_or_default());
+        }
+        let owns = numbers.iter().zip(gpus).map(|(&rank, gpus)| Own {
             gpus,
-        )
-        .await
-        .and_then(|forked| {
-            let attendants = Attendants {
-                carriers: self.carriers,
-                client: &self.client,
-                pass: &self.pass,
-                chunks: &self.chunks,
-                lanes: &self.lanes,
-                heard: &self.heard_by,
-                tasks: &mut self.tasks,
-            };
-            forked.attend(attendants)
+            processors: self.processors.take(rank),
+        });
+        let owns = owns.collect();
+        let nursery = self.nursery;
+        let container = &self.seat.container;
+        let forked = ranks::fork(share, programs, container, folder, nursery, first, owns)
+            .await
+            .and_then(|forked| {
+                let attendants = Attendants {
+                    carriers: self.carriers,
+                    client: &self.client,
+                    pass: &self.pass,
+                    chunks: &self.chunks,
+                    lanes: &self.lanes,
+                    heard: &self.heard_by,
+                    tasks: &mut self.tasks,
+                };
+                forked.attend(attendants)
+            });
+        forked.map_err(|error| {
+            numbers.iter().for_each(|&rank| self.give_back(rank));
+            program::not_started(&names.join(" or "), &error)
         })
-        .map_err(|error| program::not_started(&names.join(" or "), &error))
+    }
+
+    /// A rank has ended, or never began: what it had of the node others may have.
+    pub(super) fn give_back(&mut self, rank: u32) {
+        self.gpus.give_back(rank);
+        self.processors.give_back(rank);
     }
 
     /// The variable that names each rank's graphics processors, where it is to have such.
-    async fn gpus_of(&mut self, share: &Share) -> Result<Vec<Option<(String, String)>>, Refusal> {
-        let Some(each) = share.gpus_per_process else {
-            return Ok(Vec::new());
-        };
+    async fn gpus_of(
+        &mut self,
+        share: &Share,
+        ranks: &[u32],
+    ) -> Result<Vec<Option<(String, String)>>, Refusal> {
         // Those of the run before.
-        self.gpus = Lease::default();
-        let ranks = share.ranks.len();
-        let wanted = usize::try_from(each).map_or(usize::MAX, |each| ranks.saturating_mul(each));
-        let mut devices = Devices::here(&|name| std::env::var(name).ok());
+        self.gpus = Pool::default();
+        let Some(each) = share.gpus_per_process else {
+            return Ok(vec![None; ranks.len()]);
+        };
+        let wanted = usize::try_from(each).unwrap_or(usize::MAX);
+        let wanted = wanted.saturating_mul(ranks.len());
+        let devices = Devices::here(&|name| std::env::var(name).ok());
         let leased = match &devices {
             Some(all) if share.gpus_are_counted => {
-                gpus::lease(all, wanted, Instant::now() + GPUS_FREE)
-                    .await
-                    .map(Some)
+                let leased = gpus::lease(all, wanted, Instant::now() + GPUS_FREE).await;
+                leased.map(|(own, lease)| (Some(own), lease))
             }
-            _ => Ok(None),
+            _ => Ok((devices, Lease::default())),
         };
-        let dealt = leased.and_then(|leased| {
-            if let Some((own, lease)) = leased {
-                (devices, self.gpus) = (Some(own), lease);
-            }
-            gpus::deal(devices.as_ref(), ranks, each)
+        let dealt = leased.and_then(|(own, lease)| {
+            self.gpus = Pool::new(own, each, lease);
+            self.gpus.deal(ranks)
         });
         dealt.map_err(|sentence| Refusal {
             sentence: format!("{}: {sentence}", node_facts::hostname()),
             exit_code: i32::from(Exit::Impossible.code()),
             group: 0,
         })
+    }
+
+    /// The same for ranks that are spawned: of the devices of the job's own.
+    fn gpus_for_more(&mut self, ranks: &[u32]) -> Vec<Option<(String, String)>> {
+        ranks.iter().map(|&rank| self.gpus.take(rank)).collect()
     }
 }
 

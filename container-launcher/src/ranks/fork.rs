@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use job::wire::{Program, Share, Terminal};
+use nix::sched::CpuSet;
 
 use crate::binding;
 use crate::checkpoint;
@@ -51,8 +52,16 @@ pub(crate) struct Forked {
     pub(super) run: u32,
 }
 
+/// What a rank has of the node for itself.
+pub(crate) struct Own {
+    /// The variable that names its graphics processors.
+    pub(crate) gpus: Option<(String, String)>,
+    /// The processors that it may run on; none: all of the container's.
+    pub(crate) processors: Option<CpuSet>,
+}
+
 /// Forks the ranks of a share, which are called by their numbers in the job; `first` is that of their
-/// group's rank 0, and `gpus` the variable that names each one's devices.
+/// group's rank 0, and `owns` is what each has, in the order of the programs.
 ///
 /// # Errors
 ///
@@ -64,7 +73,7 @@ pub(crate) async fn fork(
     folder: &Path,
     nursery: &Nursery,
     first: u32,
-    gpus: Vec<Option<(String, String)>>,
+    owns: Vec<Own>,
 ) -> std::io::Result<Forked> {
     let yields = yielding::applies(share.yielding(), share.ranks.len(), Cores::usable());
     let shim = if yields { shim(folder) } else { None };
@@ -75,8 +84,7 @@ pub(crate) async fn fork(
     let cross_memory = environment::may_read_across_processes();
     let kills = Kills::so_far();
     let binding = share.binding.unwrap_or_default();
-    let sets = binding::sets(&binding);
-    let mut gpus = gpus.into_iter();
+    let mut owns = owns.into_iter();
     let mut ends = Vec::new();
     let programs = programs.iter().flat_map(|run| {
         let mut common = environment::common(
@@ -104,9 +112,10 @@ pub(crate) async fn fork(
         };
         let waits = shim.as_ref().map(|shim| shim.waits(rank));
         let (pmi, rank_pmi) = UnixStream::pair()?;
-        let processors = sets
-            .get(local_rank.checked_rem(sets.len()).unwrap_or(0))
-            .copied();
+        let (gpus, processors) = match owns.next() {
+            Some(Own { gpus, processors }) => (gpus, processors),
+            None => (None, None),
+        };
         let told = || {
             let where_to = binding::told(processors.as_ref());
             format!("rank {rank} on {}: {where_to}\n", share.host).into_bytes()
@@ -116,7 +125,7 @@ pub(crate) async fn fork(
         let given = |name: &str| program.environment.iter().any(|pair| pair.key == name);
         let kind = terminal.map(|terminal| ("TERM".to_owned(), terminal.name.clone()));
         own.extend(kind.filter(|(name, _)| !given(name)));
-        own.extend(gpus.next().flatten().filter(|(name, _)| !given(name)));
+        own.extend(gpus.filter(|(name, _)| !given(name)));
         if first == 0 {
             own.extend(checkpoint::environment(share, folder, rank));
         }
