@@ -47,6 +47,7 @@ mod life;
 mod links;
 mod node_facts;
 mod nursery;
+mod open_files;
 mod out_of_memory;
 mod output;
 mod pmi_socket;
@@ -136,6 +137,8 @@ fn run() -> Result<u8, LauncherError> {
     let warden = warden::Warden::start(&kin).map_err(system("starting the warden"))?;
     let kin = kin.sparing(warden.pid());
     let nursery = nursery::Nursery::start(kin).map_err(system("starting the forking thread"))?;
+    // Not before the others are started: they need no more than they were given.
+    open_files::raise();
     let carriers = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(CARRIERS)
         .max_blocking_threads(BLOCKING_THREADS)

@@ -17,16 +17,20 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, CpuSet, clone, sched_setaffinity};
 use nix::sys::prctl::set_pdeathsig;
+use nix::sys::resource::{Resource, rlim_t, setrlimit};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
 use nix::sys::wait::waitpid;
 use nix::unistd::{Pid, getppid, setpgid, setsid};
 
+use crate::open_files;
 use crate::yielding::WAITS_VARIABLE;
 
 /// Highest signal number of Linux.
 const SIGNAL_MAX: i32 = 64;
 /// Takes scripts that do not name their interpreter.
 const SHELL: &CStr = c"/bin/sh";
+/// Number of a rank's PMI socket: the first behind its standard streams.
+const PMI_FD: RawFd = 3;
 /// Of a child, until it executes its program, bytes: it calls the kernel alone.
 const STACK: usize = 32 * 1024;
 
@@ -113,6 +117,7 @@ pub(crate) fn spawn(plan: Plan) -> std::io::Result<Pid> {
         pmi: plan.pmi.as_raw_fd(),
         launcher: Pid::this(),
         processors: plan.processors,
+        files: open_files::before(),
     };
     // The rank's ends of its pipes and of the socket are open here until it has its own.
     start(&child)
@@ -129,7 +134,7 @@ fn environment(plan: &Plan) -> std::io::Result<Vec<CString>> {
         all.insert(name.as_ref(), OsStr::new(value).into());
     }
     for (name, number) in [
-        ("PMI_FD", plan.pmi.as_raw_fd().to_string()),
+        ("PMI_FD", PMI_FD.to_string()),
         ("PMI_RANK", plan.pmi_rank.to_string()),
         ("MPI_LOCALRANKID", plan.local_rank.to_string()),
     ] {
@@ -171,6 +176,8 @@ struct Child {
     pmi: RawFd,
     launcher: Pid,
     processors: Option<CpuSet>,
+    /// How many files it may have open, soft and hard.
+    files: Option<(rlim_t, rlim_t)>,
 }
 
 /// Clones this process, and returns when the child executes its program or is gone.
@@ -239,8 +246,21 @@ impl Child {
             // SAFETY: both are numbers of descriptors, and the child's table is its own.
             Errno::result(unsafe { libc::dup2(end, number) })?;
         }
-        // SAFETY: as above; the socket is open as long as the child needs it.
-        Errno::result(unsafe { libc::fcntl(self.pmi, libc::F_SETFD, 0) })?;
+        // The launcher may have more files open than the program may have: the number is a low one. What
+        // had it before is closed by exec in any case.
+        match self.pmi {
+            PMI_FD => {
+                // SAFETY: as above; the socket is open as long as the child needs it.
+                Errno::result(unsafe { libc::fcntl(self.pmi, libc::F_SETFD, 0) })?;
+            }
+            pmi => {
+                // SAFETY: as above.
+                Errno::result(unsafe { libc::dup2(pmi, PMI_FD) })?;
+            }
+        }
+        if let Some((soft, hard)) = self.files {
+            setrlimit(Resource::RLIMIT_NOFILE, soft, hard)?;
+        }
         if self.terminal {
             // Whoever begins a session begins a process group with it.
             setsid()?;
