@@ -54,6 +54,7 @@ mod pmi_socket;
 mod processes;
 mod program;
 mod ranks;
+mod regular;
 mod samples;
 mod seat;
 mod spawn;

@@ -17,6 +17,7 @@ use std::time::Duration;
 use job::wire;
 
 use crate::cores::Cores;
+use crate::regular;
 
 /// The preloaded library, a file of the machine that this binary is for.
 pub const SHIM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/shim.so"));
@@ -116,7 +117,7 @@ pub(crate) fn add_to(environment: &mut BTreeMap<OsString, OsString>, shim: Optio
 /// because it spoke to no library that is watched, or was killed. The file is removed.
 pub(crate) fn waiting_share(file: &Path, life: Duration) -> Option<f64> {
     let mut text = String::new();
-    let opened = std::fs::File::open(file).ok()?;
+    let opened = regular::open(file).ok()?;
     opened.take(WAITS_MAX).read_to_string(&mut text).ok()?;
     std::fs::remove_file(file).ok();
     let waited: u64 = text
@@ -186,6 +187,10 @@ mod tests {
         assert_eq!(share("17 9000000000\n"), Some(1.0));
         assert_eq!(share("nonsense\n"), Some(0.0));
         assert!(!file.exists());
+        // A rank may put a pipe in its place, which nobody writes to.
+        nix::unistd::mkfifo(&file, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert_eq!(waiting_share(&file, Duration::from_secs(4)), None);
+        std::fs::remove_file(&file).unwrap();
         assert_eq!(waiting_share(&file, Duration::from_secs(4)), None);
     }
 

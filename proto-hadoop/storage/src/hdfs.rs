@@ -9,19 +9,13 @@ use bytes::{Bytes, BytesMut};
 use hdfs_native::client::FileStatus;
 use hdfs_native::file::FileWriter;
 use hdfs_native::{Client, ClientBuilder, HdfsError, WriteOptions};
-use tokio::fs::File;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
 use crate::error::local;
-use crate::shared::create_here;
-use crate::{PIECE, Status, StorageError};
+use crate::shared::{create_here, open};
+use crate::{ANSWER, MOVED, PIECE, Status, StorageError};
 
-/// Any one question must be answered within this time.
-const ANSWER: Duration = Duration::from_secs(15);
-/// Any one piece must be taken or given within this time: longer, because a pipeline of DataNodes may
-/// have to be made anew while it waits.
-const MOVED: Duration = Duration::from_secs(40);
 /// Bytes that are read at once: each read opens a connection to a DataNode.
 const READ: usize = 8 << 20;
 /// Of new folders; who may enter is decided above them.
@@ -145,7 +139,7 @@ impl Hdfs {
     }
 
     pub(crate) async fn put(&self, from: &Path, path: &str) -> Result<u64, StorageError> {
-        let mut reader = File::open(from).await.map_err(local("reading", from))?;
+        let mut reader = open(from).await?;
         let mut writer = self.create(path).await?;
         let mut length = 0;
         loop {

@@ -5,7 +5,8 @@
 //! scheme and host.
 //!
 //! Invariants: every question ends within a stated time; a listing is cut off at a stated length; a
-//! file is never written over another one.
+//! file is never written over another one, nor given a name that another has; what is written is durable
+//! before it is called written.
 //!
 //! Caveats: Kerberos is not spoken. A write that was broken off leaves a part of the file: callers
 //! write into a folder that nobody takes for whole, and rename it.
@@ -15,6 +16,7 @@ mod hdfs;
 mod shared;
 
 use std::path::Path;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +26,11 @@ use hdfs::Hdfs;
 
 /// Bytes that travel in one piece.
 const PIECE: usize = 1 << 20;
+/// Any one question must be answered within this time.
+const ANSWER: Duration = Duration::from_secs(15);
+/// Any one piece must be taken or given within this time: longer, because a pipeline of DataNodes may
+/// have to be made anew while it waits.
+const MOVED: Duration = Duration::from_secs(40);
 
 /// How to reach a file system.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
