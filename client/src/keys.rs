@@ -7,9 +7,8 @@ use job::exit::Exit;
 use job::secrets::{APPMASTER_NAME, CLIENT_NAME};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
-    Issuer, KeyPair, KeyUsagePurpose,
+    Issuer, KeyPair, KeyUsagePurpose, date_time_ymd,
 };
-use time::{Duration, OffsetDateTime};
 
 use crate::failure::Failure;
 
@@ -27,11 +26,6 @@ pub(crate) struct Keys {
     pub launcher: Identity,
     pub client: Identity,
 }
-
-/// Clocks of nodes and client may differ by so much.
-const BEFORE: Duration = Duration::days(1);
-/// Beyond the longest job.
-const AFTER: Duration = Duration::days(3650);
 
 const CLIENT: ExtendedKeyUsagePurpose = ExtendedKeyUsagePurpose::ClientAuth;
 const SERVER: ExtendedKeyUsagePurpose = ExtendedKeyUsagePurpose::ServerAuth;
@@ -81,9 +75,11 @@ fn sign(
 
 fn params(name: &str, alternative_names: Vec<String>) -> Result<CertificateParams, rcgen::Error> {
     let mut params = CertificateParams::new(alternative_names)?;
-    let now = OffsetDateTime::now_utc();
-    params.not_before = now - BEFORE;
-    params.not_after = now + AFTER;
+    // The keys end with the job, whatever the certificates say: they are good at any time that a clock
+    // can show, so that no node's wrong clock makes TLS fail. The end is the one that RFC 5280 has for a
+    // certificate without one.
+    params.not_before = date_time_ymd(1970, 1, 1);
+    params.not_after = date_time_ymd(9999, 12, 31);
     params.distinguished_name = DistinguishedName::new();
     params.distinguished_name.push(DnType::CommonName, name);
     Ok(params)
@@ -91,7 +87,36 @@ fn params(name: &str, alternative_names: Vec<String>) -> Result<CertificateParam
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use rustls::RootCertStore;
+    use rustls::client::WebPkiServerVerifier;
+    use rustls::client::danger::ServerCertVerifier as _;
+    use rustls::crypto::ring;
+    use rustls::pki_types::pem::PemObject as _;
+    use rustls::pki_types::{CertificateDer, UnixTime};
+
     use super::*;
+
+    #[test]
+    fn no_clock_makes_tls_fail() {
+        let keys = Keys::generate().unwrap();
+        let certificate = |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes()).unwrap();
+        let mut roots = RootCertStore::empty();
+        roots.add(certificate(&keys.authority)).unwrap();
+        let provider = Arc::new(ring::default_provider());
+        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider);
+        let verifier = verifier.build().unwrap();
+        let name = APPMASTER_NAME.try_into().unwrap();
+        for years in [0, 30, 56, 57, 100, 1000] {
+            let since = Duration::from_secs(years * 365 * 24 * 3600);
+            let now = UnixTime::since_unix_epoch(since);
+            let shown = certificate(&keys.appmaster.certificate);
+            let verified = verifier.verify_server_cert(&shown, &[], &name, &[], now);
+            assert!(verified.is_ok(), "{years} years: {verified:?}");
+        }
+    }
 
     #[test]
     fn every_job_has_keys_of_its_own() {

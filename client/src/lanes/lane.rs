@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -15,6 +15,9 @@ use super::{Entered, Take};
 
 /// For a stranger to show a certificate and say its number.
 const OPEN_DEADLINE: Duration = Duration::from_secs(5);
+
+/// Between two looks whether a launcher is still there whose lane nobody has announced.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// Serves whoever came, which is a launcher if it shows the certificate `launcher`.
 pub(super) fn serve(
@@ -41,9 +44,14 @@ pub(super) fn serve(
     entered.wait_as(number.unwrap_or_default(), announce);
     tls.send(&[WELCOME])?;
     tls.wait_for_ever()?;
-    let Ok(mut take) = announced.recv() else {
-        // The job is over.
-        return Ok(());
+    let mut take = loop {
+        match announced.recv_timeout(LOOK) {
+            Ok(take) => break take,
+            // Its rank may have ended while it opened the lane: nobody announces that one.
+            Err(RecvTimeoutError::Timeout) if tls.is_there()? => {}
+            // Nor one of a job that is over.
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return Ok(()),
+        }
     };
     while !carry(&mut tls, &mut pieces, &mut take)? {}
     tls.send(&[TAKEN])

@@ -1,7 +1,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpStream};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use job::lane::{TAKEN, WELCOME, header};
 use job::secrets::CLIENT_NAME;
@@ -114,6 +114,32 @@ async fn only_launchers_of_this_job_are_heard_and_not_too_many() {
         lanes.close();
         for launcher in &mut all {
             assert_eq!(answer(launcher), None);
+        }
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rank_that_ends_while_its_lane_opens_gives_its_place_back() {
+    let (keys, lanes) = (Keys::generate().unwrap(), Lanes::default());
+    let (address, _tasks) = open(&keys, &lanes).await;
+    spawn_blocking(move || {
+        for round in 0..2_u64 {
+            // All places, and nobody ever announces one of them.
+            let mut all: Vec<Launcher> = (0..MOST)
+                .map(|_| dial(&keys, &keys.launcher, &address))
+                .collect();
+            for (number, launcher) in (1 + 100 * round..).zip(&mut all) {
+                send(launcher, &number.to_le_bytes());
+                assert_eq!(answer(launcher), Some(WELCOME), "{number}");
+            }
+            drop(all);
+            let by = Instant::now() + Duration::from_secs(10);
+            while !lanes.lock().connections.is_empty() {
+                assert!(Instant::now() < by, "the places are not given back");
+                std::thread::sleep(Duration::from_millis(20));
+            }
         }
     })
     .await

@@ -97,6 +97,21 @@ impl Tls {
         self.stream.set_write_timeout(None)
     }
 
+    /// Whether the other end has not closed the connection before it said anything more.
+    ///
+    /// # Errors
+    ///
+    /// Those of the connection.
+    pub(super) fn is_there(&self) -> io::Result<bool> {
+        self.stream.set_nonblocking(true)?;
+        let peeked = self.stream.peek(&mut [0]);
+        self.stream.set_nonblocking(false)?;
+        match peeked {
+            Ok(length) => Ok(length > 0),
+            Err(error) => Ok(error.kind() == ErrorKind::WouldBlock),
+        }
+    }
+
     /// Reads once, and gives `hear` what it brings.
     ///
     /// # Errors
