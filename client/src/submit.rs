@@ -211,6 +211,7 @@ fn describe(
                 library_folder: placed.library_folder.clone(),
                 library_variables: placed.library_variables.clone(),
                 glibc_needed: placed.glibc_needed.clone(),
+                digest: placed.digest.clone(),
             })
             .collect(),
         staged: staged.staged.clone(),

@@ -235,6 +235,7 @@ fn find(part: &Part, share: &Share, folder: &Path) -> Result<Program, Refusal> {
         // Of another program nobody has looked.
         glibc_needed: String::new(),
         glibc_needed_by: String::new(),
+        digest: String::new(),
         ..like.cloned().unwrap_or_default()
     })
 }

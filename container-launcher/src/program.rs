@@ -1,18 +1,20 @@
 //! Can the program run here? Asked before anything is forked, so that the answer is one sentence
 //! and not as many as there are ranks.
 
-use std::fs::File;
-use std::io::Read as _;
-use std::path::Path;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
 
 use job::exit::Exit;
 use job::wire::{Program, Refusal, Share};
 use nix::unistd::{AccessFlags, access};
+use sha2::{Digest as _, Sha256};
 
-use crate::node_facts;
+use crate::{node_facts, regular};
 
 /// Where the machine field of an ELF header ends, bytes.
 const ELF_HEAD: usize = 20;
+/// Read of a program at once, bytes.
+const PIECE: usize = 256 * 1024;
 /// `e_machine` of the processors that Hadoop is run on, and the names users know them by.
 const MACHINES: [(u16, &str, &str); 6] = [
     (62, "x86_64", "x86-64"),
@@ -145,8 +147,64 @@ pub(crate) fn check_one(program: &Program, folder: &Path) -> Result<(), Refusal>
     Ok(())
 }
 
+/// Proves that what is about to be started is what the client has staged: where files are staged in a
+/// folder that others use too, a name says nothing of what lies under it.
+///
+/// # Errors
+///
+/// The refusal to send.
+pub(crate) async fn prove(share: &Share, folder: &Path) -> Result<(), Refusal> {
+    let refuse = |sentence: String| Refusal {
+        sentence: format!("{}: {sentence}", node_facts::hostname()),
+        exit_code: i32::from(Exit::Staging.code()),
+        group: 0,
+    };
+    for run in of(share) {
+        let Program { file, digest, .. } = run.program;
+        if digest.is_empty() {
+            continue;
+        }
+        let path = folder.join(file);
+        // A large one takes a moment, and the link to the ApplicationMaster is to live meanwhile.
+        let found = tokio::task::spawn_blocking(move || digest_of(path)).await;
+        let found = found.unwrap_or_else(|broken| Err(io::Error::other(broken)));
+        match found {
+            Ok(found) if found == *digest => {}
+            Ok(found) => {
+                return Err(refuse(format!(
+                    "{file} is not what was staged: its SHA-256 is {found}, and was {digest}; somebody \
+                     has put another file in its place"
+                )));
+            }
+            Err(error) => {
+                return Err(refuse(format!(
+                    "{file} cannot be read, so that nobody can tell whether it is what was staged: {error}"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// SHA-256 of a file, hexadecimal.
+fn digest_of(path: PathBuf) -> io::Result<String> {
+    let mut file = regular::open_linked(&path)?;
+    let mut digest = Sha256::new();
+    let mut piece = vec![0; PIECE];
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => break,
+            Ok(read) => digest.update(piece.get(..read).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let bytes = digest.finalize();
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 /// The refusal for a program that the kernel would not execute.
-pub(crate) fn not_started(program: &str, error: &std::io::Error) -> Refusal {
+pub(crate) fn not_started(program: &str, error: &io::Error) -> Refusal {
     let host = node_facts::hostname();
     let (exit, hint) = match error.raw_os_error() {
         Some(libc::ENOENT) => (
@@ -178,7 +236,8 @@ pub(crate) fn not_started(program: &str, error: &std::io::Error) -> Refusal {
 /// left to the kernel.
 fn foreign_machine(path: &Path) -> Option<String> {
     let mut head = [0; ELF_HEAD];
-    File::open(path).ok()?.read_exact(&mut head).ok()?;
+    let mut file = regular::open_linked(path).ok()?;
+    file.read_exact(&mut head).ok()?;
     let [0x7f, b'E', b'L', b'F', _, order, .., low, high] = head else {
         return None;
     };
@@ -318,6 +377,31 @@ mod tests {
             "{}",
             refusal.sentence
         );
+    }
+
+    #[tokio::test]
+    async fn what_is_not_what_was_staged_is_not_started() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "staged", b"abc", 0o755);
+        std::os::unix::fs::symlink("staged", folder.path().join("script")).unwrap();
+        let mut share = share("script");
+        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+            .clone_into(&mut share.programs[0].digest);
+        assert_eq!(prove(&share, folder.path()).await, Ok(()));
+        write(folder.path(), "staged", b"abd", 0o755);
+        let refusal = prove(&share, folder.path()).await.unwrap_err();
+        assert_eq!(refusal.exit_code, 74);
+        assert!(
+            refusal.sentence.contains("script is not what was staged"),
+            "{}",
+            refusal.sentence
+        );
+        std::fs::remove_file(folder.path().join("staged")).unwrap();
+        let refusal = prove(&share, folder.path()).await.unwrap_err();
+        assert!(refusal.sentence.contains("cannot be read"));
+        // Of a program that was not staged nothing is known.
+        share.programs[0].digest.clear();
+        assert_eq!(prove(&share, folder.path()).await, Ok(()));
     }
 
     #[test]

@@ -125,6 +125,8 @@ pub struct Program {
     pub library_variables: Vec<(String, String)>,
     /// Newest glibc symbol version wanted, and by which file.
     pub glibc_needed: Option<(String, String)>,
+    /// SHA-256 of the file, hexadecimal: whoever starts it proves it first. Empty: unknown.
+    pub digest: String,
 }
 
 impl From<&Program> for wire::Program {
@@ -146,6 +148,7 @@ impl From<&Program> for wire::Program {
             library_variables: pairs(&program.library_variables),
             glibc_needed,
             glibc_needed_by,
+            digest: program.digest.clone(),
         }
     }
 }

@@ -254,6 +254,17 @@ pub enum StageError {
         /// Bytes it has.
         found: u64,
     },
+    /// Somebody else may have put there, or changed, what the nodes would run in the user's name.
+    #[error(
+        "{url} {why}, so that what lies there may be somebody else's; remove it, or give --staging a \
+         folder in which you alone write"
+    )]
+    NotOurs {
+        /// The folder or file of the cache.
+        url: String,
+        /// "belongs to mallory", …
+        why: String,
+    },
     /// Any other answer of HDFS.
     #[error("{doing}: HDFS at {address} said: {said}")]
     Hdfs {
@@ -291,6 +302,7 @@ impl StageError {
             | Self::Full { .. }
             | Self::NotReadableByNodes { .. }
             | Self::Damaged { .. }
+            | Self::NotOurs { .. }
             | Self::Hdfs { .. } => Exit::Staging,
         }
     }

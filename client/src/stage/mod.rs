@@ -15,6 +15,9 @@
 //!
 //! - A name in the cache stands for whole and fitting contents, and its modification time never
 //!   changes: YARN compares it, and running jobs know it.
+//! - What somebody else may have put into the cache is not used: folder and files are the user's own, and
+//!   nobody else may write to them. The launcher proves the digest of the program once more.
+//! - What is old is decided by the file system's clock, never by this machine's ([`clock`]).
 //! - The second run of a program reads no more than headers and asks HDFS one question a file.
 //! - Every question to a file system ends within a stated time ([`filesystem`]).
 //!
@@ -27,6 +30,7 @@
 //! must end at once shuts its runtime down without waiting for them.
 
 pub mod archive;
+pub mod clock;
 pub mod collect;
 #[cfg(test)]
 mod crafted;
@@ -58,7 +62,7 @@ pub use error::StageError;
 
 use crate::arguments::Shipped;
 
-use filesystem::{FileSystem, Hdfs, Shared};
+use filesystem::{FileSystem, Hdfs, Shared, Status};
 use plan::Item;
 use root::Root;
 use upload::Cached;
@@ -107,6 +111,8 @@ pub struct Placed {
     pub link: String,
     /// Name of its folder of libraries there, if it has any: [`LIBRARY_LINK`] for the first that has.
     pub library_folder: Option<String>,
+    /// SHA-256 of its contents, hexadecimal.
+    pub digest: String,
     /// Variables that the libraries need, each the name and a path inside that folder.
     pub library_variables: Vec<(String, String)>,
     /// Newest C library version that it and its libraries want, such as `2.34`, and the file that
@@ -175,8 +181,9 @@ async fn stage_on<F: FileSystem>(
             }),
         }
     };
-    // The first question opens the connection while the files are read. Its answer is not needed.
-    let (plan, _folder) = tokio::try_join!(planned, filesystem.stat(&cache))?;
+    // The first question opens the connection while the files are read.
+    let (plan, folder) = tokio::try_join!(planned, filesystem.stat(&cache))?;
+    ours(&filesystem, &cache, folder.as_ref())?;
     let filesystem = Arc::new(filesystem);
     let cached = place(&filesystem, &cache, &plan.items).await?;
     let staged = plan.items.iter().filter_map(|item| {
@@ -196,6 +203,21 @@ async fn stage_on<F: FileSystem>(
         uploaded_bytes,
         root_url: filesystem.url(root),
     })
+}
+
+/// Whether the cache is one into which nobody else could have put anything.
+fn ours<F: FileSystem>(
+    filesystem: &F,
+    cache: &str,
+    folder: Option<&Status>,
+) -> Result<(), StageError> {
+    match folder.and_then(Status::doubt) {
+        Some(why) => Err(StageError::NotOurs {
+            url: filesystem.url(cache),
+            why,
+        }),
+        None => Ok(()),
+    }
 }
 
 /// Sees to it that the cache has every item: looks for all at once, then uploads what is missing, all
@@ -220,17 +242,27 @@ async fn place<F: FileSystem>(
         });
     }
     let mut cached = BTreeMap::new();
+    let mut to_mark = Vec::new();
     while let Some(looked) = looking.join_next().await {
         let (name, found) = looked.map_err(|_panicked| LOOKING)?;
         if let Some(found) = found? {
             wanted.remove(&name);
-            cached.insert(name, found);
+            to_mark.extend(found.mark);
+            cached.insert(name, found.cached);
+        }
+    }
+    if !to_mark.is_empty()
+        && let Some(at_ms) = clock::now_ms(&**filesystem, cache).await
+    {
+        for path in to_mark {
+            filesystem.mark_used(&path, at_ms).await;
         }
     }
     if wanted.is_empty() {
         return Ok(cached);
     }
     filesystem.ensure_folder(cache).await?;
+    ours(&**filesystem, cache, filesystem.stat(cache).await?.as_ref())?;
     let mut uploading = JoinSet::new();
     let mut temporaries = Vec::new();
     for (name, wanted) in wanted {
@@ -238,14 +270,14 @@ async fn place<F: FileSystem>(
         let temporary = upload::temporary(&cache, &name);
         temporaries.push(temporary.clone());
         uploading.spawn(async move {
-            let brought = upload::bring(&*filesystem, &cache, &temporary, wanted, now_ms).await;
+            let brought = upload::bring(&*filesystem, &cache, &temporary, wanted).await;
             (name, brought)
         });
     }
     // Ends with the uploads at the latest: dropping the set stops it between two removals.
     let mut collecting = JoinSet::new();
     let (shared, folder) = (Arc::clone(filesystem), cache.to_owned());
-    collecting.spawn(async move { collect::collect(&*shared, &folder, now_ms).await });
+    collecting.spawn(async move { collect::collect(&*shared, &folder).await });
     while let Some(uploaded) = uploading.join_next().await {
         let failed = match uploaded {
             Ok((name, Ok(brought))) => {

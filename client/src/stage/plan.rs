@@ -105,6 +105,7 @@ pub fn plan(local: &Local) -> Result<Plan, StageError> {
             Kind::Script => Closure::default(),
         };
         let link = file(&program_link(&program.name), &program.path, &mut memory)?;
+        let digest = link.wanted.name.clone();
         let link = plan.add(link);
         let mut entries = Vec::with_capacity(closure.shipped.len());
         for shipped in closure.shipped {
@@ -122,6 +123,7 @@ pub fn plan(local: &Local) -> Result<Plan, StageError> {
         plan.programs.push(Placed {
             link,
             library_folder,
+            digest,
             library_variables: closure.variables,
             glibc_needed: closure
                 .glibc

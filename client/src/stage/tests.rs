@@ -260,6 +260,71 @@ async fn a_file_of_the_wrong_length_is_never_used() {
 }
 
 #[tokio::test]
+async fn what_somebody_else_may_have_put_into_the_cache_is_not_used() {
+    let files = open_folder();
+    let program = script(files.path(), "job", "#!/bin/sh\n");
+    let refused = |root: PathBuf| {
+        let program = program.clone();
+        async move {
+            let refused = stage(request(&root, &program)).await.unwrap_err();
+            assert_eq!(refused.exit(), Exit::Staging, "{refused}");
+            refused.to_string()
+        }
+    };
+    // Planted before the first run: folder and file have the right names, and the file its length.
+    let root = open_folder();
+    let cache = root.path().join("cache");
+    fs::create_dir(&cache).unwrap();
+    fs::set_permissions(&cache, Permissions::from_mode(0o777)).unwrap();
+    let said = refused(root.path().into()).await;
+    assert!(said.contains("mode is 0777"), "{said}");
+    assert!(said.contains(cache.to_str().unwrap()), "{said}");
+
+    let root = open_folder();
+    let outcome = stage(request(root.path(), &program)).await.unwrap();
+    let staged = path_of(&outcome.staged[1]);
+    fs::set_permissions(&staged, Permissions::from_mode(0o757)).unwrap();
+    let said = refused(root.path().into()).await;
+    assert!(said.contains("mode is 0757"), "{said}");
+    fs::set_permissions(&staged, Permissions::from_mode(0o755)).unwrap();
+    assert!(stage(request(root.path(), &program)).await.is_ok());
+    // Only root can give a file away.
+    for path in [&staged, &root.path().join("cache")] {
+        if std::os::unix::fs::chown(path, Some(65_534), None).is_ok() {
+            let said = refused(root.path().into()).await;
+            assert!(said.contains("belongs to nobody"), "{said}");
+            std::os::unix::fs::chown(path, Some(0), None).unwrap();
+        }
+    }
+
+    let root = open_folder();
+    fs::set_permissions(root.path(), Permissions::from_mode(0o777)).unwrap();
+    let open = stage(request(root.path(), &program)).await.unwrap_err();
+    assert!(open.to_string().contains("chmod +t"), "{open}");
+    fs::set_permissions(root.path(), Permissions::from_mode(0o1777)).unwrap();
+    assert!(stage(request(root.path(), &program)).await.is_ok());
+}
+
+#[tokio::test]
+async fn now_is_what_the_file_system_says() {
+    let root = open_folder();
+    let shared = Shared::open(root.path().to_str().unwrap(), "alice").unwrap();
+    let folder = root.path().to_str().unwrap();
+    let told = clock::now_ms(&shared, folder).await.unwrap();
+    assert!(now_ms().abs_diff(told) < 10_000, "{told}");
+    assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
+    // A clock that is wrong, by much and either way, is a reason to ask for the time, and no more.
+    let file = root.path().join("file");
+    fs::write(&file, "1").unwrap();
+    for (clock, is_due) in [(0, false), (40, true), (-40, true)] {
+        let now_ms = told + clock * 24 * 3_600_000;
+        let found = upload::look(&shared, folder, "file", 1, now_ms).await;
+        assert_eq!(found.unwrap().unwrap().mark.is_some(), is_due, "{clock}");
+    }
+    assert_eq!(clock::now_ms(&shared, "/no/such/folder").await, None);
+}
+
+#[tokio::test]
 async fn a_missing_program_is_not_found_before_anything_is_written() {
     let root = open_folder();
     let folder = root.path().join("staging");
@@ -327,7 +392,7 @@ async fn what_was_unused_for_long_is_removed() {
     let foreign = file("notes", 50, 40);
     let broken_off = file(".uploading-3", 2, 2);
     let shared = Shared::open(root.path().to_str().unwrap(), "alice").unwrap();
-    collect::collect(&shared, cache.to_str().unwrap(), now_ms()).await;
+    collect::collect(&shared, cache.to_str().unwrap()).await;
     assert!(!unused.exists() && !broken_off.exists());
     assert!(used.exists() && unknown.exists() && foreign.exists());
 }
@@ -357,6 +422,9 @@ impl FileSystem for Scripted {
             modified_ms: 1,
             used_ms: None,
             is_folder: false,
+            owner: "alice".into(),
+            is_ours: true,
+            mode: 0o600,
         }))
     }
 

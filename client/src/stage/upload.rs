@@ -20,7 +20,7 @@ const PIECE: usize = 1 << 20;
 /// Pieces that wait between the disk and the network.
 const AHEAD: usize = 4;
 /// A use is noted again after this time, ms: once a day.
-const MARK_AGAIN_MS: i64 = 24 * 3_600_000;
+const MARK_AGAIN_MS: u64 = 24 * 3_600_000;
 /// Uploads that are begun before DataNodes are given up.
 const ATTEMPTS: u32 = 3;
 /// No attempt begins after this time.
@@ -66,29 +66,41 @@ pub struct Cached {
     pub uploaded: u64,
 }
 
+/// A file that the cache has.
+#[derive(Debug)]
+pub struct Found {
+    /// The file.
+    pub cached: Cached,
+    /// Its path, where its use is to be noted again.
+    pub mark: Option<String>,
+}
+
 /// The file of that name, if the cache has it. It is taken as it is, and its time is never changed,
 /// because running jobs know it.
 ///
 /// # Errors
 ///
-/// What the file system says; [`StageError::Damaged`] for a file that is too short or too long.
+/// What the file system says; [`StageError::Damaged`] for a file that is too short or too long;
+/// [`StageError::NotOurs`] for one that somebody else may have put there.
 pub async fn look<F: FileSystem>(
     filesystem: &F,
     cache: &str,
     name: &str,
     size: u64,
     now_ms: i64,
-) -> Result<Option<Cached>, StageError> {
+) -> Result<Option<Found>, StageError> {
     let path = format!("{cache}/{name}");
     let Some(status) = filesystem.stat(&path).await? else {
         return Ok(None);
     };
     let cached = accept(filesystem, &path, size, &status, 0)?;
     let known_use = status.used_ms.unwrap_or(status.modified_ms);
-    if now_ms.saturating_sub(known_use) > MARK_AGAIN_MS {
-        filesystem.mark_used(&path, now_ms).await;
-    }
-    Ok(Some(cached))
+    // The clock here decides when to look at the true one, and nothing else: it may be wrong.
+    let is_due = now_ms.abs_diff(known_use) > MARK_AGAIN_MS;
+    Ok(Some(Found {
+        cached,
+        mark: is_due.then_some(path),
+    }))
 }
 
 /// A temporary name for an upload of a file, in the cache.
@@ -110,7 +122,6 @@ pub async fn bring<F: FileSystem>(
     cache: &str,
     temporary: &str,
     wanted: Wanted,
-    now_ms: i64,
 ) -> Result<Cached, StageError> {
     let path = format!("{cache}/{}", wanted.name);
     let size = wanted.size;
@@ -135,7 +146,8 @@ pub async fn bring<F: FileSystem>(
             found: written,
         });
     }
-    if filesystem.publish(temporary, &path).await? == Published::Existed {
+    let published = filesystem.publish(temporary, &path).await?;
+    if published == Published::Existed {
         filesystem.delete(temporary).await?;
     }
     let Some(status) = filesystem.stat(&path).await? else {
@@ -146,9 +158,11 @@ pub async fn bring<F: FileSystem>(
         });
     };
     let cached = accept(filesystem, &path, size, &status, size)?;
-    // From here on the file is known to be used, so it can be known to be unused one day.
-    let at_ms = now_ms.max(status.modified_ms.saturating_add(1));
-    filesystem.mark_used(&path, at_ms).await;
+    if published == Published::Renamed {
+        // From here on the file is known to be used, so it can be known to be unused one day.
+        let at_ms = status.modified_ms.saturating_add(1);
+        filesystem.mark_used(&path, at_ms).await;
+    }
     Ok(cached)
 }
 
@@ -160,6 +174,9 @@ fn accept<F: FileSystem>(
     uploaded: u64,
 ) -> Result<Cached, StageError> {
     let url = filesystem.url(path);
+    if let Some(why) = status.doubt() {
+        return Err(StageError::NotOurs { url, why });
+    }
     if status.size != expected || status.is_folder {
         return Err(StageError::Damaged {
             url,

@@ -48,6 +48,7 @@ impl Life<'_> {
     async fn start(&mut self, share: Share) -> Result<Running, Refusal> {
         let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
         program::check(&share, &folder)?;
+        program::prove(&share, &folder).await?;
         let programs = program::of(&share);
         let appnums = programs
             .iter()

@@ -201,7 +201,7 @@ fn signed(number: impl TryInto<i64> + Display) -> i64 {
     number.try_into().unwrap_or(i64::MAX)
 }
 
-fn status(of: &FileStatus) -> Status {
+fn status(of: &FileStatus, user: &str) -> Status {
     let modified_ms = signed(of.modification_time);
     Status {
         name: of.path.rsplit('/').next().unwrap_or(&of.path).into(),
@@ -209,6 +209,9 @@ fn status(of: &FileStatus) -> Status {
         modified_ms,
         used_ms: (of.access_time > of.modification_time).then(|| signed(of.access_time)),
         is_folder: of.isdir,
+        owner: of.owner.clone(),
+        is_ours: of.owner == user,
+        mode: u32::from(of.permission) & 0o7777,
     }
 }
 
@@ -220,7 +223,7 @@ impl FileSystem for Hdfs {
     async fn stat(&self, path: &str) -> Result<Option<Status>, StageError> {
         let call = async {
             match self.client.get_file_info(path).await {
-                Ok(found) => Ok(Some(status(&found))),
+                Ok(found) => Ok(Some(status(&found, &self.user))),
                 Err(HdfsError::FileNotFound(_)) => Ok(None),
                 Err(error) => Err(error),
             }
@@ -299,7 +302,7 @@ impl FileSystem for Hdfs {
     async fn list(&self, path: &str) -> Result<Vec<Status>, StageError> {
         let call = self.client.list_status(path, false);
         let found = self.within(ANSWER, "listing", path, call).await?;
-        Ok(found.iter().map(status).collect())
+        Ok(found.iter().map(|of| status(of, &self.user)).collect())
     }
 }
 

@@ -35,6 +35,26 @@ pub struct Status {
     pub used_ms: Option<i64>,
     /// A folder.
     pub is_folder: bool,
+    /// Whose it is, as the file system names its users.
+    pub owner: String,
+    /// That is who stages.
+    pub is_ours: bool,
+    /// Permission bits.
+    pub mode: u32,
+}
+
+impl Status {
+    /// Why it may have been put there, or changed, by somebody else; `None`: by nobody.
+    #[must_use]
+    pub fn doubt(&self) -> Option<String> {
+        /// Others than the owner may write.
+        const WRITABLE: u32 = 0o022;
+        if !self.is_ours {
+            return Some(format!("belongs to {}", self.owner));
+        }
+        let mode = self.mode;
+        (mode & WRITABLE != 0).then(|| format!("may be written by others (its mode is {mode:04o})"))
+    }
 }
 
 /// The operations of staging. Paths are absolute, without scheme; each call ends within a stated

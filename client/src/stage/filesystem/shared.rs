@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use nix::errno::Errno;
+use nix::unistd::{Uid, User};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc::Receiver;
 use tokio::time::timeout;
@@ -60,6 +61,17 @@ impl Shared {
                 return Err(StageError::BadRoot {
                     root: self.root.clone(),
                     why: format!("{} is not a folder", folder.display()),
+                });
+            }
+            if mode & 0o1002 == 0o002 {
+                return Err(StageError::BadRoot {
+                    root: self.root.clone(),
+                    why: format!(
+                        "anybody may put something else in the place of what lies in {} (its mode is \
+                         {mode:04o}); try: chmod +t {}; or give --staging another folder",
+                        folder.display(),
+                        folder.display()
+                    ),
                 });
             }
             if mode & 0o001 == 0 {
@@ -129,6 +141,16 @@ fn status(name: String, metadata: &fs::Metadata) -> Status {
         modified_ms,
         used_ms: (accessed_ms > modified_ms).then_some(accessed_ms),
         is_folder: metadata.is_dir(),
+        owner: owner(metadata.uid()),
+        is_ours: metadata.uid() == Uid::effective().as_raw(),
+        mode: metadata.mode() & 0o7777,
+    }
+}
+
+fn owner(uid: u32) -> String {
+    match User::from_uid(Uid::from_raw(uid)) {
+        Ok(Some(user)) => user.name,
+        Ok(None) | Err(_) => format!("the user of number {uid}"),
     }
 }
 
