@@ -57,8 +57,8 @@ pub(crate) struct Devices {
 struct Device {
     /// As the variable names it.
     name: String,
-    /// What it is called on the whole node.
-    on_node: String,
+    /// The file that stands for it on the whole node.
+    on_node: PathBuf,
 }
 
 impl Devices {
@@ -74,14 +74,14 @@ impl Devices {
                 Some(list) if !files.is_empty() => {
                     let named = list.split(',').map(str::trim).map(|name| Device {
                         name: name.to_owned(),
-                        on_node: format!("{}={name}", maker.variable()),
+                        on_node: file_of(root, name, &files),
                     });
                     named.collect()
                 }
                 _ => {
                     let numbered = files.iter().enumerate().map(|(number, file)| Device {
                         name: number.to_string(),
-                        on_node: file.display().to_string(),
+                        on_node: file.clone(),
                     });
                     numbered.collect()
                 }
@@ -90,6 +90,37 @@ impl Devices {
         })
     }
 }
+
+/// The file of the device that a list calls `name`: by its number, or as NVIDIA's driver tells it. One of
+/// neither kind, a part of a device, has a file that is made for it.
+fn file_of(root: &Path, name: &str, files: &[PathBuf]) -> PathBuf {
+    let by_number = name
+        .parse()
+        .ok()
+        .and_then(|number: usize| files.get(number));
+    let by_driver = || {
+        let told = root.join("proc/driver/nvidia/gpus");
+        names(&told).into_iter().find_map(|bus| {
+            let text = fs::read_to_string(told.join(bus).join("information")).ok()?;
+            let field = |wanted: &str| {
+                let mut fields = text.lines().filter_map(|line| line.split_once(':'));
+                fields.find_map(|(key, value)| (key.trim() == wanted).then_some(value.trim()))
+            };
+            let is_it = field("GPU UUID") == Some(name);
+            let minor = field("Device Minor").filter(|_| is_it)?;
+            Some(root.join(format!("dev/nvidia{minor}")))
+        })
+    };
+    let made = || {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+        let name: String = name.chars().map(plain).collect();
+        root.join(format!("dev/shm/{MADE}{name}"))
+    };
+    by_number.cloned().or_else(by_driver).unwrap_or_else(made)
+}
+
+/// What stands before the name of a device that has no file of its own.
+const MADE: &str = "gerbil-gpu-";
 
 /// What a variable says to a process that is to see none of the devices: an empty list would mean all.
 const NONE: &str = "-1";
@@ -277,13 +308,37 @@ mod tests {
     }
 
     #[test]
+    fn a_device_of_a_list_is_known_by_its_file() {
+        let node = tempfile::tempdir().unwrap();
+        let root = node.path();
+        for name in ["nvidia0", "nvidia1"] {
+            write(root, &format!("dev/{name}"), "");
+        }
+        let information = "Model: \t\t H100\nGPU UUID: \t GPU-77\nDevice Minor: \t 1\n";
+        let told = "proc/driver/nvidia/gpus/0000:01:00.0/information";
+        write(root, told, information);
+        let of = |list: &str| -> Vec<PathBuf> {
+            let found = Devices::under(root, &|_| Some(list.to_owned())).unwrap();
+            found
+                .each
+                .into_iter()
+                .map(|device| device.on_node)
+                .collect()
+        };
+        let [first, second] = ["dev/nvidia0", "dev/nvidia1"].map(|file| root.join(file));
+        assert_eq!(of("1, 0"), [second.clone(), first]);
+        assert_eq!(of("GPU-77"), [second]);
+        assert_eq!(of("MIG-1/2"), [root.join("dev/shm/gerbil-gpu-MIG-1-2")]);
+    }
+
+    #[test]
     fn no_device_is_dealt_twice() {
         let devices = Devices {
             maker: Maker::Nvidia,
             each: ["0", "1", "GPU-a"]
                 .map(|name| Device {
                     name: name.to_owned(),
-                    on_node: format!("/dev/{name}"),
+                    on_node: format!("/dev/{name}").into(),
                 })
                 .to_vec(),
         };
