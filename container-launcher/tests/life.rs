@@ -340,3 +340,31 @@ async fn a_wrong_ticket_is_refused() {
         launcher.log()
     );
 }
+
+#[tokio::test]
+async fn many_ranks_fit_and_start_with_the_limit_that_the_container_has() {
+    const RANKS: u32 = 60;
+    let mut am = Appmaster::start().await;
+    let script = "#!/bin/bash\n\
+        ulimit -Sn\n\
+        echo 'cmd=init pmi_version=1 pmi_subversion=1' >&$PMI_FD; read -r answer <&$PMI_FD\n\
+        echo $PMI_FD ${answer%% *}\n";
+    let launcher = am.launcher_with_open_files(64, &[("limits", script)]);
+    let mut link = am.link().await;
+    let ranks: Vec<u32> = (0..RANKS).collect();
+    link.run(share(RANKS, &ranks, "limits")).await;
+    let mut ended = 0;
+    while ended < RANKS {
+        match link.event().await {
+            Event::Ended(end) => {
+                assert_eq!(end.how, Some(How::ExitCode(0)));
+                ended += 1;
+            }
+            Event::PmiSeen(_) => {}
+            other => panic!("{other:?}, {}", launcher.log()),
+        }
+    }
+    for rank in 0..RANKS {
+        assert_eq!(am.stdout(rank).await, "64\n3 cmd=response_to_init\n");
+    }
+}

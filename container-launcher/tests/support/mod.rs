@@ -258,6 +258,18 @@ impl Appmaster {
     }
 
     pub fn launcher_with_ticket(&self, files: &[(&str, &str)], ticket: &[u8]) -> Launcher {
+        self.launcher_by(Command::new(binary()), files, ticket)
+    }
+
+    /// One that may have so many files open, unless it raises that.
+    pub fn launcher_with_open_files(&self, most: u32, files: &[(&str, &str)]) -> Launcher {
+        let mut shell = Command::new("sh");
+        let limited = format!("ulimit -Sn {most}; exec \"$0\" \"$@\"");
+        shell.arg("-c").arg(limited).arg(binary());
+        self.launcher_by(shell, files, b"ticket")
+    }
+
+    fn launcher_by(&self, mut command: Command, files: &[(&str, &str)], ticket: &[u8]) -> Launcher {
         static NUMBER: AtomicU32 = AtomicU32::new(1);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let container = format!("container_{}_0001_01_{number:06}", std::process::id());
@@ -285,7 +297,7 @@ impl Appmaster {
         }
         let tokens = folder.path().join("container_tokens");
         std::fs::write(&tokens, credentials.write()).unwrap();
-        let child = Command::new(binary())
+        let child = command
             .arg(Role::ContainerLauncher.argument())
             .current_dir(folder.path())
             .env("CONTAINER_ID", &container)
