@@ -138,7 +138,7 @@ async fn a_rank_that_ends_while_its_lane_opens_gives_its_place_back() {
             let by = Instant::now() + Duration::from_secs(10);
             while !lanes.lock().connections.is_empty() {
                 assert!(Instant::now() < by, "the places are not given back");
-                std::thread::sleep(Duration::from_millis(20));
+                std::thread::park_timeout(Duration::from_millis(20));
             }
         }
     })

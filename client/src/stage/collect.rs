@@ -5,7 +5,6 @@
 //! with `dfs.namenode.accesstime.precision` 0). The limit is far longer than a job's life; a job that
 //! is older and starts on a node that never had the file would fail there.
 
-use super::clock;
 use super::filesystem::{FileSystem, Status};
 use super::plan::SUFFIXES;
 use super::upload::TEMPORARY;
@@ -19,11 +18,9 @@ const UNFINISHED_MS: i64 = DAY_MS;
 /// Removals of one run; the next run goes on.
 const AT_ONCE: usize = 50;
 
-/// Removes old, unused files of ours, by the file system's own clock. Failures are left for another run.
-pub async fn collect<F: FileSystem>(filesystem: &F, cache: &str) {
-    let Some(now_ms) = clock::now_ms(filesystem, cache).await else {
-        return;
-    };
+/// Removes old, unused files of ours; `now_ms` is the file system's own time ([`super::clock`]). Failures
+/// are left for another run.
+pub async fn collect<F: FileSystem>(filesystem: &F, cache: &str, now_ms: i64) {
     let Ok(entries) = filesystem.list(cache).await else {
         return;
     };

@@ -70,6 +70,8 @@ use upload::Cached;
 /// Link name of the unpacked library archive in a container's working directory.
 pub const LIBRARY_LINK: &str = "gerbil-lib";
 
+/// Time to remove what is old, behind the uploads.
+const COLLECTING: Duration = Duration::from_millis(500);
 /// Time to remove what a failure left.
 const CLEAN_UP: Duration = Duration::from_secs(3);
 
@@ -274,13 +276,18 @@ async fn place<F: FileSystem>(
             (name, brought)
         });
     }
-    // Ends with the uploads at the latest: dropping the set stops it between two removals.
     let mut collecting = JoinSet::new();
-    let (shared, folder) = (Arc::clone(filesystem), cache.to_owned());
-    collecting.spawn(async move { collect::collect(&*shared, &folder).await });
     while let Some(uploaded) = uploading.join_next().await {
         let failed = match uploaded {
             Ok((name, Ok(brought))) => {
+                if collecting.is_empty() {
+                    let (shared, folder) = (Arc::clone(filesystem), cache.to_owned());
+                    // The file system's time, for it was just written.
+                    let now_ms = brought.modified_ms;
+                    collecting.spawn(async move {
+                        collect::collect(&*shared, &folder, now_ms).await;
+                    });
+                }
                 cached.insert(name, brought);
                 continue;
             }
@@ -291,6 +298,8 @@ async fn place<F: FileSystem>(
         remove(filesystem, temporaries).await;
         return Err(failed);
     }
+    // Dropping the set stops it between two removals, and another run goes on.
+    let _late = timeout(COLLECTING, collecting.join_next()).await.is_ok();
     Ok(cached)
 }
 

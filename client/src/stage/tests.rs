@@ -392,7 +392,9 @@ async fn what_was_unused_for_long_is_removed() {
     let foreign = file("notes", 50, 40);
     let broken_off = file(".uploading-3", 2, 2);
     let shared = Shared::open(root.path().to_str().unwrap(), "alice").unwrap();
-    collect::collect(&shared, cache.to_str().unwrap()).await;
+    let cache = cache.to_str().unwrap();
+    let now_ms = clock::now_ms(&shared, cache).await.unwrap();
+    collect::collect(&shared, cache, now_ms).await;
     assert!(!unused.exists() && !broken_off.exists());
     assert!(used.exists() && unknown.exists() && foreign.exists());
 }
