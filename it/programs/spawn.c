@@ -6,6 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Of 64 bytes each, two mebibytes. */
+#define LINES 32768
+#define LIVE_MAX 64
+
 static int rank, size;
 
 /* The value of a number that MPI_COMM_WORLD has, -1 where it has none. */
@@ -47,6 +51,14 @@ static int child(MPI_Comm parent, int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 9);
     if (strcmp(what, "fail") == 0 && rank == size - 1)
         exit(5);
+    if (strcmp(what, "live") == 0) {
+        for (int line = 0; line < LINES; line++)
+            printf("child of group %5s: %041d\n", argv[2], line);
+        fflush(stdout);
+        MPI_Barrier(parent);
+        MPI_Comm_disconnect(&parent);
+        return 0;
+    }
     if (getcwd(folder, sizeof folder) == NULL)
         folder[0] = 0;
     printf("child %d of %d: appnum %d, words %s %s, folder %s, mine %s\n", rank, size,
@@ -97,6 +109,28 @@ static void spawn(const char *program, char *word, int count, MPI_Comm comm)
     else
         MPI_Barrier(children);
     MPI_Comm_disconnect(&children);
+}
+
+/* So many groups of one, which all print and wait for the last of them. */
+static void live(char *self, int count)
+{
+    MPI_Comm groups[LIVE_MAX];
+    char number[16], *words[] = { "live", number, NULL };
+    for (int i = 0; i < count; i++) {
+        snprintf(number, sizeof number, "%d", i);
+        int code = MPI_Comm_spawn(self, words, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &groups[i],
+                                  MPI_ERRCODES_IGNORE);
+        if (code != MPI_SUCCESS) {
+            printf("%d: spawn %s\n", rank, outcome(code));
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+    }
+    printf("%d: %d groups live\n", rank, count);
+    fflush(stdout);
+    for (int i = count - 1; i >= 0; i--) {
+        MPI_Barrier(groups[i]);
+        MPI_Comm_disconnect(&groups[i]);
+    }
 }
 
 /* Two of this program, with the folder and the host of the arguments, and three without. */
@@ -201,6 +235,8 @@ int main(int argc, char **argv)
         spawn(argv[0], argv[1], 3, MPI_COMM_WORLD);
     else if (strcmp(what, "multiple") == 0)
         multiple(argv[0], argv[2], argv[3]);
+    else if (strcmp(what, "live") == 0)
+        live(argv[0], atoi(argv[2]) < LIVE_MAX ? atoi(argv[2]) : LIVE_MAX);
     else if (strcmp(what, "names") == 0)
         names();
     else if (strcmp(what, "ports") == 0)

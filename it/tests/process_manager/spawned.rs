@@ -11,6 +11,7 @@ pub const CASES: &[(&str, Case)] = &[
     ("spawn: a group over all nodes", a_group),
     ("spawn: several commands with infos", several_commands),
     ("spawn: one after the other", one_after_the_other),
+    ("spawn: many groups live and print", many_live),
     ("spawn: a program that is not there", not_there),
     ("spawn: more than a job may", too_many),
     ("spawn: MPI_Abort of a spawned process", abort),
@@ -99,6 +100,29 @@ fn one_after_the_other(given: &Given) -> Result<()> {
     ensure!(lines(&stdout, "0: spawn success").len() == 10, "{stdout}");
     ensure!(lines(&stdout, "child 0: sum 3").len() == 10, "{stdout}");
     Ok(())
+}
+
+/// Of one container, more than the calls of its link: what each prints comes whole, and none waits for
+/// another.
+fn many_live(given: &Given) -> Result<()> {
+    const GROUPS: usize = 18;
+    const LINES: usize = 32_768;
+    let program = given.program("spawn")?;
+    let groups = GROUPS.to_string();
+    let finished = given.succeeds(&["-n", "1", &program, "live", &groups])?;
+    let stdout = finished.stdout_text();
+    ensure!(stdout.contains("0: 18 groups live"), "not all lived");
+    let mut of_each = vec![0_usize; GROUPS];
+    for line in lines(&stdout, "child of group ") {
+        ensure!(line.len() == 63, "{line}");
+        let number = line
+            .get(15..20)
+            .and_then(|number| number.trim().parse().ok());
+        let count = number.and_then(|number: usize| of_each.get_mut(number));
+        *count.context(line.to_owned())? += 1;
+    }
+    ensure!(of_each.iter().all(|&count| count == LINES), "{of_each:?}");
+    given.is_clean()
 }
 
 /// MPICH makes an error without a class of its own of it; what matters is that the program goes on.
