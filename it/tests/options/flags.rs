@@ -233,5 +233,8 @@ fn other_user(given: &Given) -> Result<()> {
         cache.len() >= 2 && cache.iter().all(|file| file.owner == "alice"),
         "{cache:?}"
     );
+    // What she has put there, under whatever name, is not run by somebody else.
+    let line = ["--staging", "/user/alice/.gerbil", "-n", "2", "hostname"];
+    given.fails(&line, 74, &["cache belongs to alice"])?;
     Ok(())
 }
