@@ -1,0 +1,90 @@
+//! Makes simulated cores of the Verilog in `rtl/` where Verilator is installed, and says so to the
+//! crate (`cfg(rtl)`).  Without it everything else is built, and boards of kind `rtl` say what is missing.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const CORES: [&str; 3] = ["kmeans_map", "kmeans_reduce", "bayes_map"];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed=rtl");
+    println!("cargo::rerun-if-env-changed=PATH");
+    println!("cargo::rustc-check-cfg=cfg(rtl)");
+    let Some(include) = verilator_include() else {
+        return Ok(());
+    };
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?).join("rtl");
+    // What an older rtl/ was made into is not to be compiled along.
+    if out.exists() {
+        std::fs::remove_dir_all(&out)?;
+    }
+    std::fs::create_dir_all(&out)?;
+    for core in CORES {
+        let mut command = Command::new("verilator");
+        command
+            .args([
+                "--cc",
+                "-O3",
+                "-Wall",
+                "--x-assign",
+                "0",
+                "--x-initial",
+                "0",
+            ])
+            .args(["--noassert", "--top-module", core, "--Mdir"])
+            .arg(&out)
+            .arg(format!("rtl/{core}.v"));
+        let status = command.status()?;
+        if !status.success() {
+            return Err(format!("{command:?}: {status}").into());
+        }
+    }
+    let mut build = cc::Build::new();
+    build
+        .cpp(true)
+        .opt_level(3)
+        .debug(false)
+        .warnings(false)
+        .std("c++17")
+        .include(&out)
+        .include(&include)
+        .include(include.join("vltstd"))
+        .define("VM_COVERAGE", "0")
+        .define("VM_SC", "0")
+        .define("VM_TRACE", "0")
+        .file("rtl/shim.cpp")
+        .file(include.join("verilated.cpp"))
+        .file(include.join("verilated_threads.cpp"));
+    for source in made(&out)? {
+        build.file(source);
+    }
+    build.try_compile("gerbil_rtl")?;
+    println!("cargo::rustc-cfg=rtl");
+    Ok(())
+}
+
+/// Verilator's headers; `None` where it, or a compiler for what it makes, is not installed.
+fn verilator_include() -> Option<PathBuf> {
+    Command::new("c++").arg("--version").output().ok()?;
+    let root = Command::new("verilator")
+        .args(["--getenv", "VERILATOR_ROOT"])
+        .output()
+        .ok()?;
+    let root = String::from_utf8(root.stdout).ok()?;
+    let include = Path::new(root.trim()).join("include");
+    include.join("verilated.cpp").exists().then_some(include)
+}
+
+fn made(folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let mut sources = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|it| it == "cpp") {
+            sources.push(path);
+        }
+    }
+    // Folders have no order; builds do.
+    sources.sort();
+    Ok(sources)
+}

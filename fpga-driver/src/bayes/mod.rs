@@ -1,0 +1,249 @@
+//! Naive Bayes: the likeliest class of a document, which is a list of term ids.
+//!
+//! Source: HeteroYARN §4.3.3, equation (2).  Products of probabilities become sums of their logarithms,
+//! in Q8.24: log P(c|d) = log P(c) + Σ log P(t|c).  Ties go to the lowest class.  The table is loaded
+//! once and kept by the card under a model id.
+//!
+//! | paper    | here              | unit, shape                                   |
+//! |----------|-------------------|-----------------------------------------------|
+//! | P(c)     | [`Table`], row 0  | log, Q8.24 in i32; `classes`                  |
+//! | P(t\|c)  | rows 1 to `terms` | log, Q8.24 in i32; `terms` × `classes`        |
+//!
+//! Cost: one cycle a term on the card, `classes` additions on the processor.
+
+use crate::board::model::words;
+use crate::client::{DeserializePacket, Layout, SerializePacket};
+use crate::fixed::{Seeded, q24};
+use crate::function::Function;
+use crate::packet::{Header, LOAD, types};
+
+/// Log probabilities.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    /// Classes.
+    pub classes: usize,
+    /// (terms + 1) × classes, Q8.24; the first row the classes' own.
+    pub logs: Vec<i32>,
+}
+
+impl Table {
+    /// Terms of the vocabulary.
+    pub fn terms(&self) -> usize {
+        (self.logs.len() / self.classes.max(1)).saturating_sub(1)
+    }
+
+    /// Trains a table: counts, with one added to each so that no probability is zero.
+    pub fn train(documents: &[Document], classes: usize, terms: usize) -> Self {
+        let mut of_class = vec![0u32; classes];
+        let mut of_term = vec![0u32; terms * classes];
+        let mut in_class = vec![0u32; classes];
+        for document in documents {
+            let class = usize::try_from(document.key).unwrap_or(0) % classes.max(1);
+            of_class[class] += 1;
+            for &term in &document.terms {
+                if let Some(count) = usize::try_from(term)
+                    .ok()
+                    .filter(|&term| term < terms)
+                    .and_then(|term| of_term.get_mut(term * classes + class))
+                {
+                    *count += 1;
+                    in_class[class] += 1;
+                }
+            }
+        }
+        let documents: u32 = of_class.iter().sum();
+        let log = |count: u32, total: u32, kinds: usize| {
+            let kinds = f64::from(u32::try_from(kinds).unwrap_or(u32::MAX));
+            q24(((f64::from(count) + 1.0) / (f64::from(total) + kinds)).ln())
+        };
+        let mut logs: Vec<i32> = of_class
+            .iter()
+            .map(|&count| log(count, documents, classes))
+            .collect();
+        for row in of_term.chunks_exact(classes.max(1)) {
+            let row = row.iter().zip(&in_class);
+            logs.extend(row.map(|(&count, &total)| log(count, total, terms)));
+        }
+        Self { classes, logs }
+    }
+
+    /// The likeliest class, on the processor; `None` where a term does not exist.
+    pub fn classify(&self, terms: &[u32]) -> Option<u32> {
+        let mut best: Option<(u32, i64)> = None;
+        for class in 0..self.classes {
+            let mut score = i64::from(*self.logs.get(class)?);
+            for &term in terms {
+                let row = usize::try_from(term).ok()?.checked_add(1)?;
+                score += i64::from(*self.logs.get(row * self.classes + class)?);
+            }
+            if best.is_none_or(|(_, highest)| score > highest) {
+                best = Some((u32::try_from(class).ok()?, score));
+            }
+        }
+        best.map(|(class, _)| class)
+    }
+}
+
+/// A document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// Comes back with the class; while training, the class.
+    pub key: u32,
+    /// Ids of its terms, repeated as they are in the document.
+    pub terms: Vec<u32>,
+}
+
+/// `count` documents of some `length` terms around `classes` topics, from a seed; keys are the topics.
+pub fn generate(seed: u64, count: usize, classes: u32, terms: u32, length: u32) -> Vec<Document> {
+    let mut seeded = Seeded(seed);
+    let mut documents = Vec::with_capacity(count);
+    for _ in 0..count {
+        let class = seeded.below(classes);
+        let mut document = Document {
+            key: class,
+            terms: Vec::new(),
+        };
+        for _ in 0..=seeded.below(length * 2) {
+            // Half of the terms are the topic's own.
+            let own = terms / classes.max(1);
+            let term = if seeded.below(2) == 0 {
+                class * own + seeded.below(own.max(1))
+            } else {
+                seeded.below(terms)
+            };
+            document.terms.push(term.min(terms.saturating_sub(1)));
+        }
+        documents.push(document);
+    }
+    documents
+}
+
+/// A table to be loaded.
+#[derive(Debug, Clone, Copy)]
+pub struct LoadPacket<'a> {
+    /// What documents name it by; not 0.
+    pub model: u64,
+    /// The table.
+    pub table: &'a Table,
+}
+
+impl SerializePacket for LoadPacket<'_> {
+    fn serialize(&self, block: &mut [u8]) -> Result<Layout, usize> {
+        let needed = self.table.logs.len() * 4;
+        let block = block.get_mut(..needed).ok_or(needed)?;
+        for (place, log) in block.chunks_exact_mut(4).zip(&self.table.logs) {
+            place.copy_from_slice(&log.to_le_bytes());
+        }
+        Ok(Layout {
+            length: needed,
+            header: Header {
+                function: Function::BayesMap.number(),
+                centroids: narrow(self.table.classes),
+                dimension: u16::try_from(self.table.terms()).unwrap_or(u16::MAX),
+                bytes_per_dimension: 4,
+                centroid_type: types::Q8_24,
+                flags: LOAD,
+                model: self.model,
+                ..Header::default()
+            },
+        })
+    }
+}
+
+/// Documents to be classified.
+#[derive(Debug, Clone, Copy)]
+pub struct DocumentsPacket<'a> {
+    /// A table that was loaded.
+    pub model: u64,
+    /// Terms of its vocabulary.
+    pub terms: usize,
+    /// The documents.
+    pub documents: &'a [Document],
+}
+
+impl SerializePacket for DocumentsPacket<'_> {
+    fn serialize(&self, block: &mut [u8]) -> Result<Layout, usize> {
+        let lengths = self.documents.iter().map(|it| 8 + it.terms.len() * 4);
+        let needed = lengths.sum();
+        let block = block.get_mut(..needed).ok_or(needed)?;
+        let numbers = self.documents.iter().flat_map(|document| {
+            [document.key, narrow(document.terms.len())]
+                .into_iter()
+                .chain(document.terms.iter().copied())
+        });
+        for (place, number) in block.chunks_exact_mut(4).zip(numbers) {
+            place.copy_from_slice(&number.to_le_bytes());
+        }
+        Ok(Layout {
+            length: needed,
+            header: Header {
+                function: Function::BayesMap.number(),
+                pairs: narrow(self.documents.len()),
+                dimension: u16::try_from(self.terms).unwrap_or(u16::MAX),
+                bytes_per_dimension: 4,
+                key_type: types::U32,
+                value_type: types::U32,
+                model: self.model,
+                ..Header::default()
+            },
+        })
+    }
+}
+
+/// The class of each key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Classes(pub Vec<(u32, u32)>);
+
+impl DeserializePacket for Classes {
+    fn deserialize(result: &[u8]) -> Result<Self, String> {
+        if !result.len().is_multiple_of(8) {
+            return Err(format!("{} bytes are no pairs of 8", result.len()));
+        }
+        let keys = words(result).step_by(2);
+        let classes = words(result).skip(1).step_by(2);
+        Ok(Self(keys.zip(classes).collect()))
+    }
+}
+
+fn narrow(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hand_made_table_classifies() {
+        let train = [
+            Document {
+                key: 0,
+                terms: vec![0, 0, 1],
+            },
+            Document {
+                key: 1,
+                terms: vec![2, 2, 1],
+            },
+        ];
+        let table = Table::train(&train, 2, 3);
+        assert_eq!((table.classes, table.terms(), table.logs.len()), (2, 3, 8));
+        // log((2 + 1) / (3 + 3)): term 0 was there twice among the three of class 0.
+        assert_eq!(table.logs[2], q24(0.5f64.ln()));
+        assert_eq!(table.classify(&[0]), Some(0));
+        assert_eq!(table.classify(&[2, 2]), Some(1));
+        assert_eq!(table.classify(&[1]), Some(0), "a tie");
+        assert_eq!(table.classify(&[]), Some(0), "a tie");
+        assert_eq!(table.classify(&[3]), None);
+    }
+
+    #[test]
+    fn topics_that_exist_are_found() {
+        let table = Table::train(&generate(1, 400, 4, 64, 20), 4, 64);
+        let documents = generate(2, 200, 4, 64, 20);
+        let right = documents
+            .iter()
+            .filter(|it| table.classify(&it.terms) == Some(it.key))
+            .count();
+        assert!(right > 180, "{right} of 200");
+    }
+}

@@ -1,0 +1,298 @@
+//! The client's half: a lease, a writer and a reader.
+//!
+//! ```no_run
+//! use fpga_driver::client::{Accelerator, AcceleratorError};
+//! use fpga_driver::{Function, echo::Echo};
+//! use std::time::Duration;
+//!
+//! # fn main() -> Result<(), AcceleratorError> {
+//! let socket = fpga_driver::client::address::default_socket();
+//! let lease = Accelerator::lease(&socket, Function::Echo, "me", None)?;
+//! let (mut writer, mut reader) = lease.open()?;
+//! let sequence = writer.write(&Echo(b"hello"))?;
+//! let (answered, bytes): (u64, Vec<u8>) = reader.read(Duration::from_secs(1))?;
+//! assert_eq!((answered, bytes), (sequence, b"hello".to_vec()));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Writer and reader may live in two threads; both block.  Results come in the order of the packets.
+
+pub mod address;
+mod c;
+mod reader;
+mod rings;
+mod writer;
+
+pub use reader::{AcceleratorReader, DeserializePacket, Result as Answer};
+pub use writer::{AcceleratorWriter, Block, Layout, SerializePacket};
+
+use crate::function::Function;
+use crate::ring::{Geometry, Memory, MemoryError};
+use crate::status::Status;
+use crate::wire::{self, BoardRow, Device, Reply, Request};
+use rings::Rings;
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long the driver may take for an answer that waits for nobody.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// Why an accelerator cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AcceleratorError {
+    /// No driver answers.
+    #[error("no fpgad answers at {socket}: {source}", socket = socket.display())]
+    NoDriver {
+        /// Where it was looked for.
+        socket: PathBuf,
+        /// The kernel's answer.
+        source: Errno,
+    },
+    /// A driver was to be started, and was not.
+    #[error("cannot start fpgad ({program}): {reason}", program = program.display())]
+    NotStarted {
+        /// The program that was run.
+        program: PathBuf,
+        /// What it said, or the kernel.
+        reason: String,
+    },
+    /// The driver gives no lease.
+    #[error("fpgad gives no lease: {reason}")]
+    Refused {
+        /// The driver's words.
+        reason: String,
+    },
+    /// The lease is over.
+    #[error("the lease is over: {reason}")]
+    Ended {
+        /// The driver's words, or that it is gone.
+        reason: String,
+    },
+    /// Nothing came in time.
+    #[error("nothing came for {waited:?}")]
+    TimedOut {
+        /// How long was waited.
+        waited: Duration,
+    },
+    /// The driver does not speak as it should.
+    #[error("fpgad does not answer as this version does: {0}")]
+    Protocol(String),
+    /// The rings cannot be mapped.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// A packet was not answered with a result.
+    #[error("packet {sequence}: {status}")]
+    Packet {
+        /// The packet's number.
+        sequence: u64,
+        /// How it went.
+        status: Status,
+    },
+    /// A packet does not fit into a block.
+    #[error("a packet of {needed} bytes does not fit into a block of {block}")]
+    TooLarge {
+        /// Bytes of the packet, or of its result.
+        needed: usize,
+        /// Bytes of a block.
+        block: usize,
+    },
+    /// A result cannot be understood.
+    #[error("result of packet {sequence}: {message}")]
+    Result {
+        /// The packet's number.
+        sequence: u64,
+        /// What is wrong with it.
+        message: String,
+    },
+}
+
+/// A lease: a virtual device, for as long as this or a descendant's copy of its socket is open.
+#[derive(Debug)]
+pub struct Accelerator {
+    socket: OwnedFd,
+    granted: Option<Granted>,
+}
+
+/// What was granted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Granted {
+    /// Number of the lease.
+    pub lease: u64,
+    /// The virtual device.
+    pub device: String,
+    /// The board behind it.
+    pub board: String,
+    /// Sizes of the rings.
+    pub geometry: Geometry,
+}
+
+impl Accelerator {
+    /// Asks the driver at `socket` for a virtual device; `holder` is the name that the map shows.
+    /// With `wait`, stands in line for so long where none is free.
+    ///
+    /// # Errors
+    ///
+    /// No driver answers, it refuses, or none came free in time.
+    pub fn lease(
+        socket: &Path,
+        function: Function,
+        holder: &str,
+        wait: Option<Duration>,
+    ) -> Result<Self, AcceleratorError> {
+        let connection = wire::connect(socket).map_err(|source| AcceleratorError::NoDriver {
+            socket: socket.to_owned(),
+            source,
+        })?;
+        let request = Request::Lease {
+            function,
+            holder: holder.to_owned(),
+            wait: wait.is_some(),
+        };
+        say(&connection, &request)?;
+        let mut until = Instant::now() + ANSWER;
+        loop {
+            match hear(&connection, until)?.0 {
+                Reply::Granted {
+                    lease,
+                    device,
+                    board,
+                    geometry,
+                } => {
+                    return Ok(Self {
+                        socket: connection,
+                        granted: Some(Granted {
+                            lease,
+                            device,
+                            board,
+                            geometry,
+                        }),
+                    });
+                }
+                Reply::Waiting { .. } => until = Instant::now() + wait.unwrap_or_default(),
+                Reply::Refused { reason } => return Err(AcceleratorError::Refused { reason }),
+                other => return Err(AcceleratorError::Protocol(format!("{other:?}"))),
+            }
+        }
+    }
+
+    /// Takes over a lease whose socket was inherited.
+    pub fn inherit(socket: OwnedFd) -> Self {
+        Self {
+            socket,
+            granted: None,
+        }
+    }
+
+    /// What was granted; `None` for a lease that was inherited.
+    pub fn granted(&self) -> Option<&Granted> {
+        self.granted.as_ref()
+    }
+
+    /// The socket, for a child to inherit.
+    pub fn into_socket(self) -> OwnedFd {
+        self.socket
+    }
+
+    /// Maps the rings.
+    ///
+    /// # Errors
+    ///
+    /// The lease is over, or no descriptors are left.
+    pub fn open(self) -> Result<(AcceleratorWriter, AcceleratorReader), AcceleratorError> {
+        say(&self.socket, &Request::Rings)?;
+        let (reply, descriptors) = hear(&self.socket, Instant::now() + ANSWER)?;
+        match reply {
+            Reply::Rings => {}
+            Reply::Refused { reason } => return Err(AcceleratorError::Refused { reason }),
+            other => return Err(AcceleratorError::Protocol(format!("{other:?}"))),
+        }
+        let [memory, doorbell, bell] = <[OwnedFd; 3]>::try_from(descriptors).map_err(|found| {
+            AcceleratorError::Protocol(format!("{} descriptors, not 3", found.len()))
+        })?;
+        let rings = Arc::new(Rings::new(
+            self.socket,
+            Memory::open(memory)?,
+            doorbell,
+            bell,
+        )?);
+        Ok((
+            AcceleratorWriter::new(Arc::clone(&rings)),
+            AcceleratorReader::new(rings),
+        ))
+    }
+}
+
+impl AsFd for Accelerator {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl AsRawFd for Accelerator {
+    fn as_raw_fd(&self) -> std::os::fd::RawFd {
+        self.socket.as_raw_fd()
+    }
+}
+
+/// All virtual devices and boards of the driver at `socket`.
+///
+/// # Errors
+///
+/// No driver answers.
+pub fn map(socket: &Path) -> Result<(Vec<Device>, Vec<BoardRow>), AcceleratorError> {
+    let connection = wire::connect(socket).map_err(|source| AcceleratorError::NoDriver {
+        socket: socket.to_owned(),
+        source,
+    })?;
+    say(&connection, &Request::Map)?;
+    match hear(&connection, Instant::now() + ANSWER)?.0 {
+        Reply::Map { devices, boards } => Ok((devices, boards)),
+        Reply::Refused { reason } => Err(AcceleratorError::Refused { reason }),
+        other => Err(AcceleratorError::Protocol(format!("{other:?}"))),
+    }
+}
+
+fn say(socket: &OwnedFd, request: &Request) -> Result<(), AcceleratorError> {
+    match wire::send(socket, request, &[]) {
+        // A driver that refused and hung up: its words are still to be read.
+        Ok(()) | Err(Errno::PIPE | Errno::CONNRESET) => Ok(()),
+        Err(errno) => Err(AcceleratorError::Ended {
+            reason: format!("fpgad takes no message: {errno}"),
+        }),
+    }
+}
+
+fn hear(socket: &OwnedFd, until: Instant) -> Result<(Reply, Vec<OwnedFd>), AcceleratorError> {
+    let began = Instant::now();
+    loop {
+        match wire::receive(socket) {
+            Ok(Some((Reply::Ended { reason }, _))) => {
+                return Err(AcceleratorError::Ended { reason });
+            }
+            Ok(Some(reply)) => return Ok(reply),
+            Ok(None) | Err(Errno::CONNRESET) => {
+                return Err(AcceleratorError::Ended {
+                    reason: "fpgad has closed the connection".to_owned(),
+                });
+            }
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(errno) => return Err(AcceleratorError::Protocol(errno.to_string())),
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(AcceleratorError::TimedOut {
+                waited: began.elapsed(),
+            });
+        }
+        let mut polled = [PollFd::new(socket, PollFlags::IN)];
+        let timeout = Timespec::try_from(left).unwrap_or_default();
+        // A signal or the end of the time: the loop looks again.
+        rustix::event::poll(&mut polled, Some(&timeout)).ok();
+    }
+}

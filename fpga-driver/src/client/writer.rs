@@ -1,0 +1,185 @@
+//! Packets into the input ring.
+
+use super::AcceleratorError;
+use super::rings::Rings;
+use crate::packet::Header;
+use crate::ring::{Geometry, Input};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What becomes a packet.
+pub trait SerializePacket {
+    /// Writes the packet's data into a block, and says what the header shall say of it.
+    ///
+    /// # Errors
+    ///
+    /// It does not fit: the bytes that it needs.
+    fn serialize(&self, block: &mut [u8]) -> Result<Layout, usize>;
+}
+
+/// What a header says of data; addresses, sequence and checksum are the writer's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// Bytes of the block that are data.
+    pub length: usize,
+    /// The header's other fields; those that the writer knows may be zero.
+    pub header: Header,
+}
+
+/// The input ring: writes block until a block is free.
+#[derive(Debug)]
+pub struct AcceleratorWriter {
+    rings: Arc<Rings>,
+    next: u64,
+}
+
+impl AcceleratorWriter {
+    pub(super) fn new(rings: Arc<Rings>) -> Self {
+        Self { rings, next: 0 }
+    }
+
+    /// Sizes of the rings.
+    pub fn geometry(&self) -> Geometry {
+        self.rings.geometry
+    }
+
+    /// Sends a packet; its number, with which its result comes.
+    ///
+    /// # Errors
+    ///
+    /// The packet does not fit into a block, or the lease is over.
+    pub fn write(&mut self, packet: &impl SerializePacket) -> Result<u64, AcceleratorError> {
+        let mut block = self.block(None)?;
+        let room = block.len();
+        match packet.serialize(&mut block) {
+            Ok(layout) => block.send(&layout),
+            Err(needed) => Err(AcceleratorError::TooLarge {
+                needed,
+                block: room,
+            }),
+        }
+    }
+
+    /// The next block, to be filled in place; waits until one is free, for ever without a time-out.
+    ///
+    /// # Errors
+    ///
+    /// None came free in time, or the lease is over.
+    pub fn block(&mut self, timeout: Option<Duration>) -> Result<Block<'_>, AcceleratorError> {
+        let index = self.rings.geometry.index(self.next);
+        let rings = &self.rings;
+        let until = timeout.map(|timeout| Instant::now() + timeout);
+        rings.wait(until, || {
+            rings
+                .control()
+                .move_input(index, Input::Free, Input::Filling)
+                .then_some(())
+        })?;
+        Ok(Block {
+            writer: self,
+            index,
+            sent: false,
+        })
+    }
+
+    /// The block that [`Block::keep`] left.
+    pub(super) fn resume(&mut self) -> Block<'_> {
+        let index = self.rings.geometry.index(self.next);
+        Block {
+            writer: self,
+            index,
+            sent: false,
+        }
+    }
+}
+
+/// A free block of the input ring.  Dropped unsent, it is free again.
+#[derive(Debug)]
+pub struct Block<'a> {
+    writer: &'a mut AcceleratorWriter,
+    index: usize,
+    sent: bool,
+}
+
+impl Block<'_> {
+    /// Leaves the block as it is, for a C program that fills it.
+    pub(super) fn keep(self) {
+        std::mem::forget(self);
+    }
+
+    /// Queues what was written; its number.
+    ///
+    /// # Errors
+    ///
+    /// The layout speaks of more than the block holds.
+    pub fn send(mut self, layout: &Layout) -> Result<u64, AcceleratorError> {
+        let geometry = self.writer.rings.geometry;
+        let Some(data) = self.get(..layout.length) else {
+            return Err(AcceleratorError::TooLarge {
+                needed: layout.length,
+                block: geometry.block,
+            });
+        };
+        let data_crc = crc32c::crc32c(data);
+        let sequence = self.writer.next;
+        let header = Header {
+            sequence,
+            data_address: geometry.input(self.index) as u64,
+            data_length: layout.length as u64,
+            result_address: geometry.output(self.index) as u64,
+            result_capacity: geometry.block as u64,
+            data_crc,
+            ..layout.header
+        };
+        let rings = &self.writer.rings;
+        rings.control().set_header(self.index, &header.encode());
+        rings
+            .control()
+            .move_input(self.index, Input::Filling, Input::Queued);
+        rings.ring();
+        self.sent = true;
+        self.writer.next += 1;
+        Ok(sequence)
+    }
+}
+
+impl std::ops::Deref for Block<'_> {
+    type Target = [u8];
+
+    #[expect(unsafe_code, reason = "a block of shared memory, read in place")]
+    fn deref(&self) -> &[u8] {
+        let geometry = self.writer.rings.geometry;
+        // SAFETY: the block is Filling: the driver does not touch it, and this is its one owner.
+        unsafe {
+            self.writer
+                .rings
+                .memory
+                .block(geometry.input(self.index), geometry.block)
+        }
+    }
+}
+
+impl std::ops::DerefMut for Block<'_> {
+    #[expect(unsafe_code, reason = "a block of shared memory, filled in place")]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        let geometry = self.writer.rings.geometry;
+        // SAFETY: as above; and the borrow is the only one.
+        unsafe {
+            self.writer
+                .rings
+                .memory
+                .block_mut(geometry.input(self.index), geometry.block)
+        }
+    }
+}
+
+impl Drop for Block<'_> {
+    fn drop(&mut self) {
+        if !self.sent {
+            self.writer
+                .rings
+                .control()
+                .move_input(self.index, Input::Filling, Input::Free);
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! `fpgad check`.
+
+use super::{CONFIG, Failure, SOFTWARE, UNAVAILABLE, failed, say};
+use fpga_driver::board::check;
+use fpga_driver::profile::{Kind, Profile};
+use std::path::PathBuf;
+
+/// Proves a board, step by step, and ends at the first that fails.
+pub fn run(name: &str) -> Result<(), Failure> {
+    let mut profile = Profile::model(1).boards.remove(0);
+    (profile.kind, profile.path) = match name.split_once(':') {
+        None if name == "model" => (Kind::Model, None),
+        None if name == "rtl" => (Kind::Rtl, None),
+        Some(("xdma", rest)) if rest.bytes().all(|it| it.is_ascii_digit()) => {
+            (Kind::Xdma, Some(PathBuf::from(format!("/dev/xdma{rest}"))))
+        }
+        Some(("xdma", path)) => (Kind::Xdma, Some(PathBuf::from(path))),
+        _ => {
+            return Err(Failure {
+                code: CONFIG,
+                message: format!("{name:?} is no board: it is model, rtl, xdma:N or xdma:PATH"),
+            });
+        }
+    };
+    profile.name = name.to_owned();
+    let board = fpga_driver::daemon::open_alone(&profile).map_err(failed(UNAVAILABLE))?;
+    check::prove(board.0.as_ref(), say).map_err(failed(SOFTWARE))
+}

@@ -1,0 +1,20 @@
+//! `fpgad serve`.
+
+use super::{CONFIG, Failure, UNAVAILABLE, complain, failed};
+use fpga_driver::client::address;
+use fpga_driver::daemon::{Driver, Options};
+use fpga_driver::profile::Profile;
+use std::path::{Path, PathBuf};
+
+/// Serves until the process is killed: the kernel closes what is open, and clients see the end.
+pub fn run(socket: PathBuf, profile: &Path, allowed: Vec<u32>) -> Result<(), Failure> {
+    let profile = Profile::read(profile).map_err(failed(CONFIG))?;
+    address::prepare_folder(&socket).map_err(failed(UNAVAILABLE))?;
+    let options = Options {
+        socket,
+        allowed,
+        profile,
+    };
+    let driver = Driver::start(options, complain).map_err(failed(UNAVAILABLE))?;
+    driver.run().map_err(failed(UNAVAILABLE))
+}

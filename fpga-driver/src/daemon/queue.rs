@@ -1,0 +1,301 @@
+//! One board's queue: packets of all virtual devices on it, first come, first served.
+//!
+//! Two threads serve it: [`super::sender`] takes packets from the rings, queues them, and brings one
+//! after the other to the card; [`super::receiver`] answers the card's interrupts.  The life of a
+//! packet: Queued in its ring → taken into the queue → copied, once, into private memory and checked →
+//! placed on the card (in flight) → *sent*: its input block is free → *result*: copied to the output
+//! block that was reserved for it → gone.
+//!
+//! The copy is what makes a second try possible when the card loses a packet whose block its holder has
+//! filled again, and what no holder can change after it was checked.
+
+use super::lease::{Broken, Lease, Taken};
+use crate::board::{Board, BoardError, READY, RESET, Register, SLOTS};
+use crate::function::Shape;
+use crate::status::Status;
+use crate::wire::BoardRow;
+use rustix::event::{EventfdFlags, epoll};
+use std::collections::{BTreeMap, VecDeque};
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::thread::Thread;
+use std::time::{Duration, Instant};
+
+/// A packet is brought to the card so often, at most.
+const TRIES: u32 = 2;
+/// Tables that one lease may keep loaded.
+const TABLES_PER_LEASE: usize = 8;
+/// The word by which the sender's own wake-up is told from doorbells.
+pub(super) const WAKE: u64 = u64::MAX;
+
+/// A packet on its way.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) lease: Weak<Lease>,
+    pub(super) taken: Taken,
+    /// The copy of its data, once it was made and found right.
+    pub(super) data: Option<Arc<Vec<u8>>>,
+    /// Its input block was given back.
+    pub(super) sent: bool,
+    pub(super) tries: u32,
+}
+
+/// A packet on the card.
+#[derive(Debug)]
+pub(super) struct Flight {
+    pub(super) job: Job,
+    pub(super) shape: Shape,
+    pub(super) slot: usize,
+    /// *Sent* came.
+    pub(super) arrived: bool,
+}
+
+/// What the queue's two threads share.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    pub(super) waiting: VecDeque<Job>,
+    pub(super) in_flight: VecDeque<Flight>,
+    pub(super) leases: BTreeMap<u64, Arc<Lease>>,
+    /// The card's names of the tables that leases have loaded, oldest first.
+    tables: Vec<(u64, u64, u64)>,
+    next_table: u64,
+    /// Counts resets.
+    pub(super) generation: u64,
+    /// When the card last did something, or was first given something to do.
+    pub(super) progress: Option<Instant>,
+    /// The receiver waits without end; whoever sends wakes it.
+    pub(super) receiver_sleeps: bool,
+    /// The sender found STATE busy for too long.
+    pub(super) stuck: bool,
+    packets: u64,
+    resets: u64,
+    last_reset: Option<String>,
+    off: Option<String>,
+    pub(super) closing: bool,
+}
+
+/// Leases that ended on a board's side, with the reason, for the thread that owns the sockets.
+pub trait Notices: Send + Sync + std::fmt::Debug {
+    /// Tells of one.
+    fn ended(&self, lease: u64, reason: String);
+}
+
+/// A board, its queue, and what its threads wait on.
+#[derive(Debug)]
+pub struct BoardQueue {
+    /// The board's name, as `model:0`.
+    pub name: String,
+    pub(super) board: Box<dyn Board>,
+    /// How long a card may do nothing while it has something to do.
+    pub(super) patience: Duration,
+    pub(super) watch: OwnedFd,
+    wake: OwnedFd,
+    lines: Mutex<Lines>,
+    pub(super) notices: Arc<dyn Notices>,
+    pub(super) sender: OnceLock<Thread>,
+}
+
+impl BoardQueue {
+    /// A queue for this board.
+    ///
+    /// # Errors
+    ///
+    /// No descriptors are left.
+    pub fn new(
+        name: String,
+        board: Box<dyn Board>,
+        patience: Duration,
+        notices: Arc<dyn Notices>,
+    ) -> std::io::Result<Self> {
+        let watch = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let wake = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        epoll::add(&watch, &wake, epoll::EventData::new_u64(WAKE), edges())?;
+        Ok(Self {
+            name,
+            board,
+            patience,
+            watch,
+            wake,
+            lines: Mutex::default(),
+            notices,
+            sender: OnceLock::new(),
+        })
+    }
+
+    pub(super) fn lines(&self) -> MutexGuard<'_, Lines> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins to serve a lease's ring.
+    ///
+    /// # Errors
+    ///
+    /// No watches are left.
+    pub fn add(&self, lease: &Arc<Lease>) -> std::io::Result<()> {
+        let data = epoll::EventData::new_u64(lease.id);
+        self.lines().leases.insert(lease.id, Arc::clone(lease));
+        epoll::add(&self.watch, lease.doorbell(), data, edges())?;
+        Ok(())
+    }
+
+    /// Ends a lease: its packets that wait are dropped, results of those on the card too.
+    pub fn remove(&self, lease: u64) {
+        let mut lines = self.lines();
+        if let Some(lease) = lines.leases.remove(&lease) {
+            lease.end();
+            // It was watched, or adding it failed.
+            epoll::delete(&self.watch, lease.doorbell()).ok();
+        }
+        lines.waiting.retain(|job| job.lease.strong_count() > 0);
+        lines.tables.retain(|(owner, _, _)| *owner != lease);
+    }
+
+    /// Lets both threads end.
+    pub fn close(&self) {
+        self.lines().closing = true;
+        self.wake_sender();
+        self.board.wake();
+    }
+
+    pub(super) fn wake_sender(&self) {
+        rustix::io::write(&self.wake, &1u64.to_ne_bytes()).ok();
+        if let Some(thread) = self.sender.get() {
+            thread.unpark();
+        }
+    }
+
+    /// Why the board is off, if it is.
+    pub fn off(&self) -> Option<String> {
+        self.lines().off.clone()
+    }
+
+    /// The row of the map.
+    pub fn row(&self) -> BoardRow {
+        let lines = self.lines();
+        BoardRow {
+            board: self.name.clone(),
+            queued: lines.waiting.len(),
+            in_flight: lines.in_flight.len(),
+            packets: lines.packets,
+            resets: lines.resets,
+            last_reset: lines.last_reset.clone(),
+            off: lines.off.clone(),
+        }
+    }
+
+    /// Gives an answer to the lease that a packet came from.
+    pub(super) fn answer(&self, job: &Job, status: Status, length: usize, crc: u32) {
+        let Some(lease) = job.lease.upgrade() else {
+            return;
+        };
+        let number = job.taken.number;
+        // Once given back, the block may hold another packet by now.
+        let freed = if job.sent { Ok(()) } else { lease.sent(number) };
+        let done = freed.and_then(|()| lease.publish(number, status, length, crc));
+        if let Err(broken) = done {
+            self.expel(&lease, &broken);
+        }
+    }
+
+    /// Ends the lease of a client that broke the rules.
+    pub(super) fn expel(&self, lease: &Lease, broken: &Broken) {
+        lease.end();
+        self.notices.ended(lease.id, broken.to_string());
+    }
+
+    /// Resets the card, and lines up again what was on it.  The receiver alone calls it.
+    pub(super) fn recover(&self, reason: &str) -> Result<(), BoardError> {
+        let mut lines = self.lines();
+        lines.generation += 1;
+        lines.resets += 1;
+        lines.last_reset = Some(reason.to_owned());
+        lines.stuck = false;
+        lines.tables.clear();
+        self.board.write(Register::Command, RESET)?;
+        let until = Instant::now() + self.patience;
+        while self.board.read(Register::State)? != READY {
+            if Instant::now() > until {
+                self.turn_off(&mut lines, &format!("{reason}; a reset did not help"));
+                return Ok(());
+            }
+            std::thread::park_timeout(Duration::from_millis(1));
+        }
+        lines.progress = Some(Instant::now());
+        while let Some(flight) = lines.in_flight.pop_back() {
+            if flight.job.tries >= TRIES {
+                let number = flight.job.taken.number;
+                lines.in_flight.push_back(flight);
+                let why = format!("{reason}; packet {number} was lost {TRIES} times");
+                self.turn_off(&mut lines, &why);
+                break;
+            }
+            lines.waiting.push_front(flight.job);
+        }
+        drop(lines);
+        self.wake_sender();
+        Ok(())
+    }
+
+    /// Turns the board off: what waits is lost, and its leases end.
+    pub(super) fn turn_off(&self, lines: &mut Lines, reason: &str) {
+        let reason = format!("board {} is off: {reason}", self.name);
+        lines.off = Some(reason.clone());
+        let flights = std::mem::take(&mut lines.in_flight);
+        let waiting = std::mem::take(&mut lines.waiting);
+        for job in flights.into_iter().map(|it| it.job).chain(waiting) {
+            self.answer(&job, Status::Lost, 0, 0);
+        }
+        for lease in lines.leases.values() {
+            self.notices.ended(lease.id, reason.clone());
+        }
+    }
+
+    pub(super) fn is_serving(&self) -> bool {
+        let lines = self.lines();
+        !lines.closing && lines.off.is_none()
+    }
+}
+
+impl Lines {
+    /// A slot of the card that nothing lies in.
+    pub(super) fn free_slot(&self) -> Option<usize> {
+        (0..SLOTS).find(|slot| self.in_flight.iter().all(|it| it.slot != *slot))
+    }
+
+    pub(super) fn is_off(&self) -> bool {
+        self.off.is_some()
+    }
+
+    pub(super) fn count(&mut self) {
+        self.packets += 1;
+    }
+
+    /// The card's name of a lease's table; a new one where the packet loads it.
+    ///
+    /// Cards name tables by numbers that are never used twice, so that one lease can neither use nor
+    /// replace what another has loaded.
+    pub(super) fn table(&mut self, lease: u64, model: u64, load: bool) -> Option<u64> {
+        let known = self
+            .tables
+            .iter()
+            .position(|(owner, name, _)| (*owner, *name) == (lease, model));
+        if !load {
+            return known.map(|at| self.tables[at].2);
+        }
+        if let Some(at) = known {
+            self.tables.remove(at);
+        } else if self.tables.iter().filter(|it| it.0 == lease).count() >= TABLES_PER_LEASE
+            && let Some(oldest) = self.tables.iter().position(|it| it.0 == lease)
+        {
+            self.tables.remove(oldest);
+        }
+        self.next_table += 1;
+        self.tables.push((lease, model, self.next_table));
+        Some(self.next_table)
+    }
+}
+
+/// What is watched by edges has not to be read.
+pub(super) fn edges() -> epoll::EventFlags {
+    epoll::EventFlags::IN | epoll::EventFlags::ET
+}

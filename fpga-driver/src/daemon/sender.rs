@@ -1,0 +1,244 @@
+//! The thread that brings packets to a card.
+
+use super::lease::Lease;
+use super::queue::{BoardQueue, Flight, Job, Lines, WAKE};
+use crate::board::{BoardError, READY, Register, addresses};
+use crate::function::Shape;
+use crate::packet::{Field, HEADER_LENGTH, Header};
+use crate::status::Status;
+use rustix::event::{Timespec, epoll};
+use std::collections::VecDeque;
+use std::sync::{Arc, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// Doorbells that are looked at in one go.
+const AT_ONCE: usize = 64;
+/// How long the sender sleeps at a time while a card is busy; interrupts wake it sooner.
+const POLL: Duration = Duration::from_micros(200);
+/// Buffers that are kept for the next packets.
+const SPARE: usize = 3;
+
+/// What the sender keeps for itself.
+#[derive(Debug, Default)]
+struct Sender {
+    /// Leases whose rings may hold something, each once, in the order of their turns.
+    rung: VecDeque<u64>,
+    /// Private memory that was used before: it is mapped and warm.
+    spare: Vec<Arc<Vec<u8>>>,
+}
+
+/// Serves a board until it is closed or off.
+pub(super) fn run(queue: &BoardQueue) {
+    let mut sender = Sender::default();
+    while queue.is_serving() {
+        let idle = queue.lines().waiting.is_empty() && sender.rung.is_empty();
+        sender.listen(queue, idle);
+        sender.take(queue);
+        let next = queue.lines().waiting.pop_front();
+        if let Some(job) = next
+            && let Err(gone) = sender.bring(queue, job)
+        {
+            queue.turn_off(&mut queue.lines(), &gone.to_string());
+        }
+    }
+}
+
+impl Sender {
+    /// Notes whose doorbells were rung.
+    fn listen(&mut self, queue: &BoardQueue, wait: bool) {
+        let mut events = Vec::with_capacity(AT_ONCE);
+        let at_once = Timespec::default();
+        let timeout = if wait { None } else { Some(&at_once) };
+        // A signal is no news: the loop comes back.
+        epoll::wait(
+            &queue.watch,
+            rustix::buffer::spare_capacity(&mut events),
+            timeout,
+        )
+        .ok();
+        for event in events {
+            let lease = event.data.u64();
+            if lease != WAKE && !self.rung.contains(&lease) {
+                self.rung.push_back(lease);
+            }
+        }
+    }
+
+    /// Takes what the rings hold, one packet of each in turn.
+    fn take(&mut self, queue: &BoardQueue) {
+        let mut lines = queue.lines();
+        while let Some(id) = self.rung.pop_front() {
+            let Some(lease) = lines.leases.get(&id).cloned() else {
+                continue;
+            };
+            match lease.take() {
+                Ok(None) => {}
+                Ok(Some(taken)) => {
+                    self.rung.push_back(id);
+                    lines.waiting.push_back(Job {
+                        lease: Arc::downgrade(&lease),
+                        taken,
+                        data: None,
+                        sent: false,
+                        tries: 0,
+                    });
+                }
+                Err(broken) => queue.expel(&lease, &broken),
+            }
+        }
+    }
+
+    /// Brings one packet to the card, waiting until it is ready.
+    fn bring(&mut self, queue: &BoardQueue, mut job: Job) -> Result<(), BoardError> {
+        let (header, shape) = match job.taken.header {
+            Ok(right) => right,
+            Err(field) => {
+                queue.answer(&job, Status::Bad(field), 0, 0);
+                return Ok(());
+            }
+        };
+        let data = match job.data.take() {
+            Some(data) => data,
+            None => {
+                let Some(lease) = job.lease.upgrade() else {
+                    return Ok(());
+                };
+                let data = self.copy(&lease, job.taken.number, &shape);
+                if crc32c::crc32c(&data) != header.data_crc {
+                    self.keep(data);
+                    queue.answer(&job, Status::Bad(Field::DataCrc), 0, 0);
+                    return Ok(());
+                }
+                data
+            }
+        };
+        job.tries += 1;
+        let mut job = Some(job);
+        while let Some(waiting) = job.take() {
+            let Some((lines, slot)) = wait_until_ready(queue)? else {
+                // Closed, or off: the job goes with the others.
+                queue.answer(&waiting, Status::Lost, 0, 0);
+                return Ok(());
+            };
+            job = place(queue, lines, slot, waiting, header, &shape, &data)?;
+        }
+        self.keep(data);
+        Ok(())
+    }
+
+    /// A private copy of a packet's data.
+    fn copy(&mut self, lease: &Lease, number: u64, shape: &Shape) -> Arc<Vec<u8>> {
+        let reusable = self
+            .spare
+            .iter()
+            .position(|spare| Arc::strong_count(spare) == 1);
+        let mut data = match reusable {
+            Some(at) => self.spare.swap_remove(at),
+            None => Arc::default(),
+        };
+        let bytes = Arc::make_mut(&mut data);
+        bytes.resize(shape.data, 0);
+        lease.copy_data(number, bytes);
+        data
+    }
+
+    fn keep(&mut self, data: Arc<Vec<u8>>) {
+        if self.spare.len() < SPARE {
+            self.spare.push(data);
+        }
+    }
+}
+
+/// Polls STATE until the card takes a packet; `None` where the board ends instead.
+fn wait_until_ready(
+    queue: &BoardQueue,
+) -> Result<Option<(MutexGuard<'_, Lines>, usize)>, BoardError> {
+    let began = Instant::now();
+    loop {
+        let mut lines = queue.lines();
+        if lines.closing || lines.is_off() {
+            return Ok(None);
+        }
+        if let Some(slot) = lines.free_slot()
+            && queue.board.read(Register::State)? == READY
+        {
+            return Ok(Some((lines, slot)));
+        }
+        let still_since = lines.progress.map_or(began, |at| at.max(began));
+        if still_since.elapsed() > queue.patience && !lines.stuck {
+            lines.stuck = true;
+            lines.receiver_sleeps = false;
+            queue.board.wake();
+        }
+        drop(lines);
+        std::thread::park_timeout(POLL);
+    }
+}
+
+/// Places a packet and rings the card; gives it back where the card was reset meanwhile.
+fn place(
+    queue: &BoardQueue,
+    mut lines: MutexGuard<'_, Lines>,
+    slot: usize,
+    mut job: Job,
+    header: Header,
+    shape: &Shape,
+    data: &Arc<Vec<u8>>,
+) -> Result<Option<Job>, BoardError> {
+    let Some(lease) = job.lease.upgrade() else {
+        return Ok(None);
+    };
+    let generation = lines.generation;
+    let model = match header.model {
+        0 => 0,
+        model => match lines.table(lease.id, model, shape.load) {
+            Some(table) => table,
+            None => {
+                drop(lines);
+                queue.answer(&job, Status::NoModel, 0, 0);
+                return Ok(None);
+            }
+        },
+    };
+    drop(lines);
+
+    let at = addresses(slot);
+    let on_card = Header {
+        data_address: at.data,
+        result_address: at.result,
+        result_capacity: shape.result as u64,
+        model,
+        ..header
+    };
+    queue.board.place(slot, &on_card.encode(), data)?;
+
+    let mut lines = queue.lines();
+    if lines.generation != generation || lines.is_off() {
+        return Ok(Some(job));
+    }
+    job.data = Some(Arc::clone(data));
+    lines.in_flight.push_back(Flight {
+        job,
+        arrived: false,
+        shape: *shape,
+        slot,
+    });
+    if lines.in_flight.len() == 1 {
+        lines.progress = Some(Instant::now());
+    }
+    if std::mem::take(&mut lines.receiver_sleeps) {
+        queue.board.wake();
+    }
+    let [low, high] = halves(at.header);
+    queue.board.write(Register::HeaderAddress, low)?;
+    queue.board.write(Register::HeaderAddressHigh, high)?;
+    let length = u32::try_from(HEADER_LENGTH).unwrap_or(0);
+    queue.board.write(Register::HeaderLength, length)?;
+    queue.board.write(Register::Doorbell, 1)?;
+    Ok(None)
+}
+
+fn halves(address: u64) -> [u32; 2] {
+    let bytes = address.to_le_bytes();
+    [0, 4].map(|start| u32::from_le_bytes(std::array::from_fn(|i| bytes[start + i])))
+}
