@@ -25,8 +25,8 @@
 //!   nothing either.
 //! - What the cache shows is whole: a release or library is made beside its place and renamed.
 //! - The settings are Hadoop's defaults except for addresses, folders, how full a disk may be, and
-//!   what the builder was asked for: virtual memory check on, heartbeats of a second,
-//!   CapacityScheduler, 1024 MiB minimum.
+//!   what the builder was asked for: virtual memory check on, heartbeats of a second (a fifth of it in
+//!   the suites, which wait for them), CapacityScheduler, 1024 MiB minimum.
 //! - Nothing is skipped in silence: what is missing is an error that says how to get it.
 //!
 //! # Caveats

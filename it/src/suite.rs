@@ -18,12 +18,12 @@ pub struct Group {
 }
 
 impl Group {
-    /// `cases`, on the cluster that `builder` makes, of Hadoop 3.4.2.
+    /// `cases`, on the cluster that `builder` makes, of Hadoop 3.4.2, with short heartbeats.
     #[must_use]
     pub fn new(builder: Builder, cases: &[&[(&str, Case)]]) -> Self {
         let named = cases.iter().copied().flatten();
         Self {
-            shared: Shared::new(builder),
+            shared: Shared::new(builder.quick()),
             version: Version::V3_4_2,
             cases: named
                 .map(|(name, case)| ((*name).to_owned(), *case))
