@@ -5,11 +5,14 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
+use it::hadoop::Distribution;
 use it::{Cluster, Version};
 
 const USAGE: &str =
     "usage: cluster up [--version 2.10.2|3.3.6|3.4.2|3.5.0] [--nodes N] [--without-hdfs]
-Prints `export HADOOP_CONF_DIR=...` when all daemons are ready, and takes them down at Ctrl-C, at
+       cluster fetch [--version …]
+`fetch` brings the jars of a release into the cache. `up`
+prints `export HADOOP_CONF_DIR=...` when all daemons are ready, and takes them down at Ctrl-C, at
 SIGTERM, or when its input ends (an input of /dev/null never does).";
 
 #[expect(clippy::print_stderr, reason = "a command says on stderr why it ends")]
@@ -25,8 +28,10 @@ fn main() -> ExitCode {
 
 fn run() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
-    if arguments.next().as_deref() != Some("up") {
-        bail!("{USAGE}");
+    match arguments.next().as_deref() {
+        Some("up") => {}
+        Some("fetch") => return fetch(arguments),
+        _ => bail!("{USAGE}"),
     }
     let mut builder = Cluster::builder();
     while let Some(argument) = arguments.next() {
@@ -98,6 +103,18 @@ fn run() -> Result<()> {
         drop(cluster);
         Ok(())
     })
+}
+
+/// Brings the jars of a release, and says where they are.
+fn fetch(mut arguments: impl Iterator<Item = String>) -> Result<()> {
+    let version = match (arguments.next().as_deref(), arguments.next()) {
+        (None, _) => Version::V3_4_2,
+        (Some("--version"), Some(version)) => version.parse()?,
+        _ => bail!("{USAGE}"),
+    };
+    let jars = Distribution::fetch(version)?.lib();
+    writeln!(std::io::stdout(), "{}", jars.display())?;
+    Ok(())
 }
 
 /// Whether stdin is the null device, as for a command started in the background.
