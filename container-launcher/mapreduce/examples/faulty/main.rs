@@ -1,0 +1,67 @@
+//! A job whose mapper does what mappers must not, on lines that say so; the tests of failures run it.
+//!
+//! `cargo run --example faulty -- --local IN OUT`
+
+use std::io::{Read as _, Write as _};
+
+use gerbil_mapreduce::prelude::*;
+
+struct Faulty {
+    eaten: Vec<Vec<u8>>,
+}
+
+impl Mapper for Faulty {
+    type Input = TextLines;
+    type Key = Text;
+    type Value = u64;
+
+    fn map(&mut self, _offset: u64, line: &[u8], out: &mut Emit<'_, Self>) -> Result<()> {
+        match line {
+            b"panic" => assert!(line.is_empty(), "this line is not empty"),
+            b"error" => return Err(Error::new("this line is refused")),
+            b"loop" => loop {
+                std::hint::spin_loop();
+            },
+            b"sleep" => std::thread::park_timeout(std::time::Duration::from_millis(300)),
+            b"abort" => std::process::abort(),
+            b"exit" => leave(),
+            b"eat" => loop {
+                self.eaten.push(vec![1; 1 << 20]);
+                std::thread::park_timeout(std::time::Duration::from_millis(1));
+            },
+            b"print" => writeln!(std::io::stdout(), "this goes to standard output")?,
+            b"stdin" => {
+                let mut text = String::new();
+                std::io::stdin().read_to_string(&mut text)?;
+                out.count("faulty", "read from standard input", text.len() as u64);
+            }
+            b"chdir" => std::env::set_current_dir("/")?,
+            b"fork" => drop(std::process::Command::new("sleep").arg("600").spawn()?),
+            b"long key" => out.emit(&vec![b'k'; 100_000_000], &1)?,
+            b"attempt" if out.attempt() == 0 => std::process::abort(),
+            b"status" => out.status("half way")?,
+            _ => {}
+        }
+        out.emit(line, &1)
+    }
+}
+
+/// Ends the process as if all were well.
+#[expect(clippy::exit, reason = "that a mapper does it is what is tested")]
+fn leave() {
+    std::process::exit(0)
+}
+
+fn main() -> ExitCode {
+    let name =
+        if std::env::var_os("FAULTY_PLAN").is_some() && std::env::var_os("GERBIL_ROLE").is_some() {
+            "another"
+        } else {
+            "faulty"
+        };
+    Job::new(name)
+        .map(|| Faulty { eaten: Vec::new() })
+        .combine(|| Sum)
+        .reduce(|| Sum)
+        .main()
+}

@@ -1,0 +1,68 @@
+//! Counts what matches a pattern, the most frequent first: Hadoop's `hadoop-mapreduce-examples grep`.
+//!
+//! `cargo run --release --example grep -- --local --pattern 'dfs[a-z.]+' IN OUT`
+
+use gerbil_mapreduce::prelude::*;
+use regex::bytes::Regex;
+
+struct Matches {
+    pattern: Option<Regex>,
+}
+
+impl Mapper for Matches {
+    type Input = TextLines;
+    type Key = Text;
+    type Value = u64;
+
+    fn setup(&mut self, context: &mut Context) -> Result<()> {
+        self.pattern = Some(Regex::new(&context.option::<String>("pattern")?)?);
+        Ok(())
+    }
+
+    fn map(&mut self, _offset: u64, line: &[u8], out: &mut Emit<'_, Self>) -> Result<()> {
+        let Some(pattern) = &self.pattern else {
+            return Ok(());
+        };
+        pattern
+            .find_iter(line)
+            .try_for_each(|found| out.emit(found.as_bytes(), &1))
+    }
+}
+
+/// The second job: counts become keys, the largest first.
+struct Inverse;
+
+impl Mapper for Inverse {
+    type Input = SequenceFile<Text, u64>;
+    type Key = Reverse<u64>;
+    type Value = Text;
+
+    fn map(&mut self, found: &[u8], count: u64, out: &mut Emit<'_, Self>) -> Result<()> {
+        out.emit(&Descending(count), found)
+    }
+}
+
+fn main() -> ExitCode {
+    let search = Job::new("search")
+        .option::<String>("pattern", None, "what is looked for, a regular expression")
+        .map(|| Matches { pattern: None })
+        .combine(|| Sum)
+        .reduce(|| Sum)
+        .output::<SequenceFileOutput>();
+    let sort = Job::new("sort")
+        .set("mapreduce.job.reduces", "1")
+        .map(|| Inverse)
+        .reduce(|| Identity);
+    App::new("grep")
+        .job(search)
+        .job(sort)
+        .drive(|run| {
+            let (inputs, output) = (run.inputs().join(","), run.output().to_owned());
+            let between = format!("{output}.grep-{}", std::process::id());
+            run.job("search").input(&inputs).output(&between).wait()?;
+            let sorted = run.job("sort").input(&between).output(&output).wait();
+            std::fs::remove_dir_all(&between)?;
+            sorted.map(drop)
+        })
+        .main()
+}

@@ -1,0 +1,296 @@
+//! A message on a Unix socket: its length, its JSON, and the descriptors that come with it.
+//!
+//! ```text
+//!  0        4                          4+n
+//!  +--------+---------------------------+
+//!  | n: u32 | n bytes of JSON           |   little-endian
+//!  +--------+---------------------------+
+//! ```
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice, IoSliceMut, Write as _};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Longest frame, bytes of JSON: the completion of a map with a hundred thousand partitions.
+pub const FRAME_MAX: usize = 16 << 20;
+/// Most descriptors that one message may bring.
+const DESCRIPTORS: usize = 4;
+
+/// What goes wrong on the socket between launcher and task.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FrameError {
+    /// The other side has closed the socket.
+    #[error("the other side has closed the task socket")]
+    Closed,
+    /// Nothing came within the deadline; what has come of a frame is kept.
+    #[error("nothing was said on the task socket in time")]
+    Silent,
+    /// A frame is longer than any may be.
+    #[error("a frame of {0} bytes on the task socket; the longest may have {FRAME_MAX}")]
+    TooLong(usize),
+    /// A frame is not a message of this version.
+    #[error("a message on the task socket that makes no sense: {0}")]
+    Malformed(#[source] serde_json::Error),
+    /// A message lacks the descriptor that belongs to it.
+    #[error("a message on the task socket without its descriptor")]
+    NoDescriptor,
+    /// What the kernel says.
+    #[error("task socket: {0}")]
+    Socket(#[from] io::Error),
+}
+
+/// One end of the socket between launcher and task.
+#[derive(Debug)]
+pub struct Connection {
+    stream: UnixStream,
+    received: Vec<u8>,
+    descriptors: VecDeque<OwnedFd>,
+}
+
+impl Connection {
+    /// Speaks over `stream`.
+    #[must_use]
+    pub const fn new(stream: UnixStream) -> Self {
+        Self {
+            stream,
+            received: Vec::new(),
+            descriptors: VecDeque::new(),
+        }
+    }
+
+    /// A second hand on the same socket, to say something from elsewhere: a panic's hook. It must not listen.
+    ///
+    /// # Errors
+    /// What the kernel says: no descriptor is left.
+    pub fn speaker(&self) -> io::Result<Self> {
+        Ok(Self::new(self.stream.try_clone()?))
+    }
+
+    /// How long to wait for the other side to read, or to say something; `None` is for ever.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn set_deadline(&self, wait: Option<Duration>) -> io::Result<()> {
+        self.stream.set_read_timeout(wait)?;
+        self.stream.set_write_timeout(wait)
+    }
+
+    /// Says one message.
+    ///
+    /// # Errors
+    /// As [`FrameError`] tells.
+    pub fn send(&mut self, message: &impl Serialize) -> Result<(), FrameError> {
+        self.send_with(message, &[])
+    }
+
+    /// Says one message that hands over descriptors.
+    ///
+    /// # Errors
+    /// As [`FrameError`] tells.
+    pub fn send_with(
+        &mut self,
+        message: &impl Serialize,
+        descriptors: &[BorrowedFd<'_>],
+    ) -> Result<(), FrameError> {
+        let json = serde_json::to_vec(message).map_err(FrameError::Malformed)?;
+        let length = u32::try_from(json.len()).unwrap_or(u32::MAX);
+        if json.len() > FRAME_MAX {
+            return Err(FrameError::TooLong(json.len()));
+        }
+        let mut frame = Vec::with_capacity(4 + json.len());
+        frame.extend_from_slice(&length.to_le_bytes());
+        frame.extend_from_slice(&json);
+        let mut sent = 0;
+        if !descriptors.is_empty() {
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+            let mut ancillary = SendAncillaryBuffer::new(&mut space);
+            if !ancillary.push(SendAncillaryMessage::ScmRights(descriptors)) {
+                return Err(FrameError::NoDescriptor);
+            }
+            sent = loop {
+                match sendmsg(
+                    &self.stream,
+                    &[IoSlice::new(&frame)],
+                    &mut ancillary,
+                    SendFlags::NOSIGNAL,
+                ) {
+                    Err(rustix::io::Errno::INTR) => {}
+                    other => break other.map_err(closed)?,
+                }
+            };
+        }
+        self.stream
+            .write_all(frame.get(sent..).unwrap_or_default())
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => FrameError::Closed,
+                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => FrameError::Silent,
+                _ => FrameError::Socket(error),
+            })
+    }
+
+    /// Hears one message, within the deadline set.
+    ///
+    /// # Errors
+    /// As [`FrameError`] tells; after [`FrameError::Silent`] one may go on listening.
+    pub fn receive<T: DeserializeOwned>(&mut self) -> Result<T, FrameError> {
+        loop {
+            if let Some((head, rest)) = self.received.split_first_chunk::<4>() {
+                let length = u32::from_le_bytes(*head) as usize;
+                if length > FRAME_MAX {
+                    return Err(FrameError::TooLong(length));
+                }
+                if let Some(json) = rest.get(..length) {
+                    let message = serde_json::from_slice(json).map_err(FrameError::Malformed);
+                    self.received.drain(..4 + length);
+                    return message;
+                }
+            }
+            self.read_more()?;
+        }
+    }
+
+    /// The next descriptor that came, in the order of arrival.
+    ///
+    /// # Errors
+    /// [`FrameError::NoDescriptor`] when none came.
+    pub fn descriptor(&mut self) -> Result<OwnedFd, FrameError> {
+        self.descriptors.pop_front().ok_or(FrameError::NoDescriptor)
+    }
+
+    fn read_more(&mut self) -> Result<(), FrameError> {
+        let mut piece = [0; 64 << 10];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let heard = recvmsg(
+            &self.stream,
+            &mut [IoSliceMut::new(&mut piece)],
+            &mut ancillary,
+            RecvFlags::CMSG_CLOEXEC,
+        );
+        let bytes = match heard {
+            Ok(heard) => heard.bytes,
+            Err(rustix::io::Errno::INTR) => return Ok(()),
+            Err(errno) => return Err(closed(errno)),
+        };
+        for message in ancillary.drain() {
+            if let RecvAncillaryMessage::ScmRights(descriptors) = message {
+                self.descriptors.extend(descriptors);
+            }
+        }
+        if bytes == 0 {
+            return Err(FrameError::Closed);
+        }
+        self.received
+            .extend_from_slice(piece.get(..bytes).unwrap_or_default());
+        Ok(())
+    }
+}
+
+impl AsFd for Connection {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+}
+
+fn closed(errno: rustix::io::Errno) -> FrameError {
+    match errno {
+        rustix::io::Errno::PIPE | rustix::io::Errno::CONNRESET => FrameError::Closed,
+        rustix::io::Errno::AGAIN => FrameError::Silent,
+        other => FrameError::Socket(other.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Seek as _, Write as _};
+    use std::os::fd::AsFd as _;
+    use std::os::unix::net::UnixStream;
+    use std::time::Duration;
+
+    use super::{Connection, FRAME_MAX, FrameError};
+    use crate::{FromTask, ToTask};
+
+    fn pair() -> (Connection, Connection) {
+        let (one, two) = UnixStream::pair().unwrap();
+        (Connection::new(one), Connection::new(two))
+    }
+
+    #[test]
+    fn messages_and_descriptors_arrive_in_order() {
+        let (mut launcher, mut task) = pair();
+        let name = rustix::fs::memfd_create("x", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        let mut file = std::fs::File::from(name);
+        file.write_all(b"hello").unwrap();
+        launcher
+            .send(&ToTask::Refused {
+                sentence: "no".into(),
+            })
+            .unwrap();
+        launcher
+            .send_with(&ToTask::Opened, &[file.as_fd()])
+            .unwrap();
+        assert!(matches!(task.receive(), Ok(ToTask::Refused { sentence }) if sentence == "no"));
+        assert!(matches!(task.receive(), Ok(ToTask::Opened)));
+        let mut got = std::fs::File::from(task.descriptor().unwrap());
+        got.rewind().unwrap();
+        let mut text = String::new();
+        got.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "hello");
+        assert!(matches!(task.descriptor(), Err(FrameError::NoDescriptor)));
+    }
+
+    #[test]
+    fn silence_long_frames_nonsense_and_an_end_are_told_apart() {
+        let (one, mut two) = UnixStream::pair().unwrap();
+        let mut launcher = Connection::new(one);
+        launcher
+            .set_deadline(Some(Duration::from_millis(5)))
+            .unwrap();
+        assert!(matches!(
+            launcher.receive::<FromTask>(),
+            Err(FrameError::Silent)
+        ));
+        two.write_all(&[2, 0, 0]).unwrap();
+        assert!(matches!(
+            launcher.receive::<FromTask>(),
+            Err(FrameError::Silent)
+        ));
+        two.write_all(&[0, b'{', b'}']).unwrap();
+        assert!(matches!(
+            launcher.receive::<FromTask>(),
+            Err(FrameError::Malformed(_))
+        ));
+        two.write_all(&u32::MAX.to_le_bytes()).unwrap();
+        assert!(
+            matches!(launcher.receive::<FromTask>(), Err(FrameError::TooLong(n)) if n > FRAME_MAX)
+        );
+        let (one, two) = UnixStream::pair().unwrap();
+        drop(two);
+        assert!(matches!(
+            Connection::new(one).receive::<FromTask>(),
+            Err(FrameError::Closed)
+        ));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn whatever_comes_is_an_answer_or_an_error(bytes: Vec<u8>) {
+            let (one, mut two) = UnixStream::pair().unwrap();
+            two.write_all(&bytes).unwrap();
+            drop(two);
+            let mut launcher = Connection::new(one);
+            while launcher.receive::<FromTask>().is_ok() {}
+        }
+    }
+}

@@ -1,0 +1,22 @@
+#![doc = include_str!("../README.md")]
+
+mod blame;
+mod frame;
+mod message;
+
+pub use blame::{Blame, Page, Phase};
+pub use frame::{Connection, FRAME_MAX, FrameError};
+pub use message::{
+    FromTask, MapOrder, Partition, Piece, Plan, PlannedJob, ReduceOrder, Source, ToTask, Welcome,
+};
+
+/// The version of the protocol that this crate speaks. Both sides name theirs in their first message, and
+/// part with a sentence when they differ.
+pub const VERSION: u32 = 1;
+
+/// The variable in whose presence an executable takes a role: `task`, or `plan`.
+pub const ROLE_VARIABLE: &str = "GERBIL_ROLE";
+
+/// The variable that carries the launcher's process number, so that a task whose launcher died before the
+/// task could ask the kernel to be told of it finds out nevertheless.
+pub const LAUNCHER_VARIABLE: &str = "GERBIL_LAUNCHER";

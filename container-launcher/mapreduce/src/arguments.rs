@@ -1,0 +1,179 @@
+//! The command line: the framework's options, and those that jobs add.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use lexopt::ValueExt as _;
+use lexopt::prelude::{Long, Short, Value};
+
+use crate::app::App;
+use crate::error::{Error, Result};
+use crate::job::{JobOption, option_setting};
+use crate::settings::{KNOWN, RECURSIVE, REDUCES, Settings};
+
+/// What was asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Arguments {
+    pub(crate) help: bool,
+    pub(crate) local: bool,
+    pub(crate) quiet: bool,
+    pub(crate) slots: Option<usize>,
+    pub(crate) report: Option<PathBuf>,
+    pub(crate) settings: BTreeMap<String, String>,
+    pub(crate) operands: Vec<String>,
+}
+
+const OPTIONS: &[(&str, &str)] = &[
+    ("--local", "run on this machine, without a cluster"),
+    ("--slots N", "tasks at a time; without it one a core"),
+    (
+        "--reduces N",
+        "number of reduces; without it one a GiB of input, 0: none",
+    ),
+    ("--recursive", "read folders inside of input folders, too"),
+    (
+        "--report FILE",
+        "write what became of the job to FILE, as JSON",
+    ),
+    ("--quiet", "say nothing but what fails"),
+    ("-D NAME=VALUE", "a setting, see below"),
+    ("--help", "this text"),
+];
+
+impl Arguments {
+    pub(crate) fn parse(app: &App, words: impl Iterator<Item = OsString>) -> Result<Self> {
+        let options: Vec<&JobOption> = app.specs().iter().flat_map(|spec| &spec.options).collect();
+        let mut arguments = Self::default();
+        for option in &options {
+            if let Some(default) = option.default {
+                arguments
+                    .settings
+                    .insert(option_setting(option.name), default.to_owned());
+            }
+        }
+        let mut parser = lexopt::Parser::from_args(words);
+        while let Some(word) = parser.next()? {
+            match word {
+                Long("help") | Short('h') => arguments.help = true,
+                Long("local") => arguments.local = true,
+                Long("quiet") => arguments.quiet = true,
+                Long("recursive") => arguments.set(RECURSIVE, "true"),
+                Long("slots") => {
+                    let text = parser.value()?.string()?;
+                    let slots = text.parse().ok().filter(|slots| (1..=64).contains(slots));
+                    arguments.slots = Some(
+                        slots.ok_or_else(|| Error::new(format!("--slots {text}: from 1 to 64")))?,
+                    );
+                }
+                Long("reduces") => {
+                    let text = parser.value()?.string()?;
+                    arguments.set(REDUCES, &text);
+                }
+                Long("report") => arguments.report = Some(parser.value()?.into()),
+                Short('D') => {
+                    let text = parser.value()?.string()?;
+                    let Some((name, value)) = text.split_once('=') else {
+                        return Err(Error::new(format!("-D {text}: a setting is NAME=VALUE")));
+                    };
+                    arguments.set(name, value);
+                }
+                Value(operand) => arguments.operands.push(operand.string()?),
+                Long(name) => {
+                    let Some(option) = options.iter().find(|option| option.name == name) else {
+                        return Err(Error::new(format!(
+                            "--{name} is no option; --help lists those that there are"
+                        )));
+                    };
+                    let value = parser.value()?.string()?;
+                    if !(option.check)(&value) {
+                        return Err(Error::new(format!(
+                            "--{} {value}: it makes no sense there",
+                            option.name
+                        )));
+                    }
+                    arguments.set(&option_setting(option.name), &value);
+                }
+                Short(letter) => {
+                    return Err(Error::new(format!(
+                        "-{letter} is no option; --help lists those that there are"
+                    )));
+                }
+            }
+        }
+        if !arguments.help {
+            arguments.check(&options)?;
+        }
+        Ok(arguments)
+    }
+
+    fn set(&mut self, name: &str, value: &str) {
+        self.settings.insert(name.to_owned(), value.to_owned());
+    }
+
+    fn check(&self, options: &[&JobOption]) -> Result<()> {
+        if let Some(missing) = options
+            .iter()
+            .find(|option| !self.settings.contains_key(&option_setting(option.name)))
+        {
+            return Err(Error::new(format!(
+                "--{} is needed: {}",
+                missing.name, missing.meaning
+            )));
+        }
+        if self.operands.len() < 2 {
+            return Err(Error::new(
+                "input and output are needed: PROGRAM [OPTIONS] IN... OUT; --help tells more",
+            ));
+        }
+        Settings::new(self.settings.clone()).check()
+    }
+
+    /// Prints what there is to know.
+    pub(crate) fn print_help(&self, app: &App) -> ExitCode {
+        let name = app.name();
+        let mut text = format!(
+            "Usage: {name} [OPTIONS] IN... OUT\n\nReads files, folders, lists and patterns, and writes the new folder OUT.\n"
+        );
+        let options = app
+            .specs()
+            .iter()
+            .flat_map(|spec| spec.options.iter().map(move |option| (spec, option)));
+        for (number, (spec, option)) in options.enumerate() {
+            if number == 0 {
+                text.push_str("\nOptions of the job:\n");
+            }
+            let default = option
+                .default
+                .map(|default| format!(" [{default}]"))
+                .unwrap_or_default();
+            let word = format!("--{} VALUE", option.name);
+            let of = if app.specs().len() > 1 {
+                format!(" ({})", spec.planned.name)
+            } else {
+                String::new()
+            };
+            text.push_str(&format!("  {word:<20} {}{default}{of}\n", option.meaning));
+        }
+        text.push_str("\nOptions:\n");
+        for (word, meaning) in OPTIONS {
+            text.push_str(&format!("  {word:<20} {meaning}\n"));
+        }
+        text.push_str("\nSettings, for -D:\n");
+        for known in KNOWN {
+            let default = if known.default.is_empty() {
+                String::new()
+            } else {
+                format!(" [{}]", known.default.escape_debug())
+            };
+            text.push_str(&format!(
+                "  {}\n        {}{default}\n",
+                known.name, known.meaning
+            ));
+        }
+        drop(std::io::stdout().write_all(text.as_bytes()));
+        ExitCode::SUCCESS
+    }
+}

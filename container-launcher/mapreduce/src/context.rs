@@ -1,0 +1,127 @@
+//! What a task's user code finds around itself.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+
+use gerbil_task::Page;
+use serde::de::DeserializeOwned;
+
+use crate::error::{Context as _, Result};
+use crate::settings::Settings;
+
+/// Group of the counters that are the framework's.
+pub(crate) const TASK_COUNTER: &str = "org.apache.hadoop.mapreduce.TaskCounter";
+/// Counters, group by group.
+pub(crate) type Counters = BTreeMap<String, BTreeMap<String, u64>>;
+
+/// What opens a task's files: the launcher at the other end of the socket, or a test.
+pub(crate) trait Ground {
+    /// A piece of the split, open for reading.
+    fn input(&mut self, piece: u32) -> Result<File>;
+    /// A source of the reduce, open for reading.
+    fn source(&mut self, source: u32) -> Result<File>;
+    /// A new file of the attempt's output.
+    fn output(&mut self, name: &str) -> Result<File>;
+    /// What the user's code says of itself.
+    fn status(&mut self, text: &str) -> Result<()>;
+}
+
+/// Settings, parameters, counters and place of a task.
+pub struct Context {
+    pub(crate) settings: Settings,
+    pub(crate) params: serde_json::Value,
+    pub(crate) counters: Counters,
+    pub(crate) page: Page,
+    pub(crate) ground: Box<dyn Ground>,
+    pub(crate) stage: char,
+    pub(crate) number: u32,
+    pub(crate) attempt: u32,
+    pub(crate) input: String,
+}
+
+impl std::fmt::Debug for Context {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "task {}-{:05} attempt {}",
+            self.stage, self.number, self.attempt
+        )
+    }
+}
+
+impl Context {
+    /// Adds to a counter of the user's.
+    pub fn count(&mut self, group: &str, counter: &str, by: u64) {
+        // No string is made for a counter that is there.
+        if let Some(value) = self
+            .counters
+            .get_mut(group)
+            .and_then(|group| group.get_mut(counter))
+        {
+            *value += by;
+        } else {
+            self.counters
+                .entry(group.to_owned())
+                .or_default()
+                .insert(counter.to_owned(), by);
+        }
+    }
+
+    pub(crate) fn count_task(&mut self, counter: &str, by: u64) {
+        self.count(TASK_COUNTER, counter, by);
+    }
+
+    /// Says in one line what the task is at; a sign of life, too.
+    ///
+    /// # Errors
+    /// The launcher is gone.
+    pub fn status(&mut self, text: &str) -> Result<()> {
+        self.page.alive();
+        self.ground.status(text)
+    }
+
+    /// A sign of life, for work on one record that takes longer than `mapreduce.task.timeout`.
+    pub fn progress(&self) {
+        self.page.alive();
+    }
+
+    /// The job's settings.
+    #[must_use]
+    pub const fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The value of an option that the job registered with [`Job::option`](crate::Job::option).
+    ///
+    /// # Errors
+    /// There is no such option, or its value is none of that kind.
+    pub fn option<T: std::str::FromStr>(&self, name: &str) -> Result<T> {
+        self.settings.parse(&crate::job::option_setting(name))
+    }
+
+    /// What the driver gave along.
+    ///
+    /// # Errors
+    /// It is no such type.
+    pub fn params<T: DeserializeOwned>(&self) -> Result<T> {
+        T::deserialize(&self.params).context(|| "the job's params")
+    }
+
+    /// The name of the file that is being read; empty in a reduce.
+    #[must_use]
+    pub fn input(&self) -> &str {
+        &self.input
+    }
+
+    /// The number of this map or reduce.
+    #[must_use]
+    pub const fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// The number of the attempt, from 0.
+    #[must_use]
+    pub const fn attempt(&self) -> u32 {
+        self.attempt
+    }
+}

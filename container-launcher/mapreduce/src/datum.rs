@@ -1,0 +1,176 @@
+//! Keys and values as bytes.
+//!
+//! A type such as [`Text`] or `u64` says how a key or value is laid out; what user code is handed is its
+//! [`View`](Value::View), which borrows where it can, and what it may emit is whatever is
+//! [`EncodeAs`] it: `str`, `[u8]` and `String` as `Text`, an integer as itself, a pair as a pair.
+//!
+//! **The bytes of a key are its order**: comparing them as bytes is comparing the keys. Integers are
+//! big-endian with a flipped sign, floats follow the total order, text is its bytes; in front of other
+//! parts of a tuple a text ends with `00 00`, and a zero byte in it is written `00 FF`, so that no text runs
+//! into what follows; [`Reverse`] inverts every bit.
+
+mod json;
+mod list;
+mod numbers;
+mod reverse;
+mod text;
+mod tuple;
+pub(crate) mod writable;
+
+pub use json::Json;
+pub use list::List;
+pub use reverse::{Descending, Reverse, Upright};
+pub use text::{Bytes, Text};
+
+use crate::error::{Error, Result};
+
+/// A type of values.
+pub trait Value: 'static {
+    /// What user code is handed.
+    type View<'a>;
+    /// What user code can keep, and a combiner gives back.
+    type Owned: EncodeAs<Self>;
+    /// The Writable of Hadoop that holds the same in a SequenceFile, if there is one.
+    const WRITABLE: Option<&'static str>;
+
+    /// Reads what [`EncodeAs::append`] wrote.
+    ///
+    /// # Errors
+    /// The bytes are none of this type.
+    fn decode(bytes: &[u8]) -> Result<Self::View<'_>>;
+
+    /// Appends what Hadoop's `toString` says of the value, as text output shows it.
+    ///
+    /// # Errors
+    /// The bytes are none of this type.
+    fn text(bytes: &[u8], out: &mut Vec<u8>) -> Result<()>;
+
+    /// Appends the value as its Writable writes it.
+    ///
+    /// # Errors
+    /// The type has no Writable, or the bytes are none of this type.
+    fn to_writable(bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        let (_, _) = (bytes, out);
+        Err(Error::new(format!(
+            "{} has no Writable, so it cannot go to a SequenceFile",
+            std::any::type_name::<Self>()
+        )))
+    }
+
+    /// Appends what the bytes of a Writable are as this type.
+    ///
+    /// # Errors
+    /// The type has no Writable, or the bytes are none of it.
+    fn from_writable(bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        let (_, _) = (bytes, out);
+        Err(Error::new(format!(
+            "{} has no Writable, so it cannot come from a SequenceFile",
+            std::any::type_name::<Self>()
+        )))
+    }
+}
+
+/// A type of keys: values whose bytes are their order.
+pub trait Key: Value {
+    /// What the key is inside of a tuple.
+    type Part<'a>;
+
+    /// Reads the key from the front of a tuple's bytes, and leaves there what follows.
+    ///
+    /// # Errors
+    /// The bytes do not begin with this type.
+    fn part<'a>(bytes: &mut &'a [u8]) -> Result<Self::Part<'a>>;
+
+    /// How many bytes the key takes at the front of a tuple's.
+    ///
+    /// # Errors
+    /// The bytes do not begin with this type.
+    fn part_length(mut bytes: &[u8]) -> Result<usize> {
+        let all = bytes.len();
+        Self::part(&mut bytes)?;
+        Ok(all - bytes.len())
+    }
+
+    /// Appends what the key is alone, given its bytes inside of a tuple.
+    ///
+    /// # Errors
+    /// The bytes are none of this type.
+    fn alone(part: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        out.extend_from_slice(part);
+        Ok(())
+    }
+
+    /// Appends what the key is inside of a tuple, given its bytes alone.
+    fn as_part(alone: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(alone);
+    }
+
+    /// What Java's `hashCode` says of the key's Writable: partitions are Hadoop's own.
+    fn java_hash(bytes: &[u8]) -> i32;
+
+    /// The same, of the key at the front of a tuple's bytes.
+    ///
+    /// # Errors
+    /// The bytes do not begin with this type.
+    fn java_hash_of_part(bytes: &mut &[u8]) -> Result<i32>;
+
+    /// How many bytes of the key make its group: all of them, or the first part of a tuple.
+    ///
+    /// # Errors
+    /// The bytes are none of this type.
+    fn first_length(bytes: &[u8]) -> Result<usize> {
+        Ok(bytes.len())
+    }
+
+    /// The hash of what [`first_length`](Self::first_length) tells.
+    fn first_hash(bytes: &[u8]) -> i32 {
+        Self::java_hash(bytes)
+    }
+}
+
+/// What may be emitted where a `T` is wanted.
+pub trait EncodeAs<T: ?Sized> {
+    /// Appends the bytes of a `T`.
+    fn append(&self, out: &mut Vec<u8>);
+
+    /// Appends the bytes of a `T` that other parts of a tuple follow.
+    fn append_part(&self, out: &mut Vec<u8>) {
+        self.append(out);
+    }
+
+    /// The bytes of a `T`: its own where they are the same, otherwise written to `scratch`.
+    #[inline]
+    fn bytes<'s>(&'s self, scratch: &'s mut Vec<u8>) -> &'s [u8] {
+        scratch.clear();
+        self.append(scratch);
+        scratch
+    }
+}
+
+impl<T: ?Sized, E: EncodeAs<T> + ?Sized> EncodeAs<T> for &E {
+    fn append(&self, out: &mut Vec<u8>) {
+        (**self).append(out);
+    }
+
+    fn append_part(&self, out: &mut Vec<u8>) {
+        (**self).append_part(out);
+    }
+
+    #[inline]
+    fn bytes<'s>(&'s self, scratch: &'s mut Vec<u8>) -> &'s [u8] {
+        (**self).bytes(scratch)
+    }
+}
+
+pub(crate) fn malformed<T: ?Sized>(bytes: &[u8]) -> Error {
+    let shown =
+        String::from_utf8_lossy(bytes.get(..bytes.len().min(40)).unwrap_or_default()).into_owned();
+    Error::new(format!(
+        "{} bytes are no {}: {shown:?}",
+        bytes.len(),
+        std::any::type_name::<T>()
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+//! Where mappers and reducers put what they make.
+
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+
+use crate::context::Context;
+use crate::datum::{EncodeAs, Value};
+use crate::error::{Error, Result};
+use crate::map::Mapper;
+use crate::output::{RecordWriter, WriterOf};
+use crate::sort::Collector;
+
+/// What a mapper emits to.
+pub type Emit<'a, M> = Output<'a, <M as Mapper>::Key, <M as Mapper>::Value>;
+
+/// What a mapper or reducer emits to; it is the task's [`Context`], too.
+pub struct Output<'a, K, V> {
+    context: &'a mut Context,
+    sink: &'a mut Sink,
+    key: Vec<u8>,
+    value: Vec<u8>,
+    of: PhantomData<fn(K, V)>,
+}
+
+/// Where records go.
+pub(crate) enum Sink {
+    /// On to the reduces.
+    Collect(Box<Collector>),
+    /// To the job's output.
+    Write(Writers),
+    /// Nowhere: only keys are kept, to sample them.
+    Keys(Vec<Vec<u8>>),
+}
+
+impl Sink {
+    #[inline]
+    fn take(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        match self {
+            Self::Collect(collector) => collector.emit(key, value),
+            Self::Write(writers) => {
+                writers.records += 1;
+                match &mut writers.main {
+                    Some(main) => main.write(key, value),
+                    None => Err(Error::new("the task's output is closed")),
+                }
+            }
+            Self::Keys(keys) => {
+                keys.push(key.to_vec());
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The output files of a task: its own, and named ones.
+pub(crate) struct Writers {
+    make: WriterOf,
+    files: BTreeMap<String, Box<dyn RecordWriter>>,
+    main: Option<Box<dyn RecordWriter>>,
+    pub(crate) records: u64,
+}
+
+impl Writers {
+    /// Opens the task's own file, so that every task has one.
+    pub(crate) fn new(make: WriterOf, context: &mut Context) -> Result<Self> {
+        let mut writers = Self {
+            make,
+            files: BTreeMap::new(),
+            main: None,
+            records: 0,
+        };
+        writers.main = Some(writers.open("part", context)?);
+        Ok(writers)
+    }
+
+    fn open(&self, name: &str, context: &mut Context) -> Result<Box<dyn RecordWriter>> {
+        let suffix = (self.make.suffix)(&context.settings)?;
+        let file = format!("{name}-{}-{:05}{suffix}", context.stage, context.number);
+        let opened = context.ground.output(&file)?;
+        (self.make.make)(opened, &context.settings)
+    }
+
+    fn named(&mut self, name: &str, context: &mut Context) -> Result<&mut Box<dyn RecordWriter>> {
+        if name == "part"
+            || name.is_empty()
+            || !name.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        {
+            return Err(Error::new(format!(
+                "{name:?} is no name of an output: letters and digits, and not part"
+            )));
+        }
+        if !self.files.contains_key(name) {
+            let opened = self.open(name, context)?;
+            self.files.insert(name.to_owned(), opened);
+        }
+        self.files
+            .get_mut(name)
+            .ok_or_else(|| Error::new("an output is missing"))
+    }
+
+    pub(crate) fn finish(&mut self) -> Result<()> {
+        for writer in std::mem::take(&mut self.files)
+            .into_values()
+            .chain(self.main.take())
+        {
+            writer.finish()?;
+        }
+        Ok(())
+    }
+}
+
+impl<'a, K: Value, V: Value> Output<'a, K, V> {
+    pub(crate) fn new(context: &'a mut Context, sink: &'a mut Sink) -> Self {
+        Self {
+            context,
+            sink,
+            key: Vec::new(),
+            value: Vec::new(),
+            of: PhantomData,
+        }
+    }
+
+    /// Emits a record.
+    ///
+    /// # Errors
+    /// It is too long, or a disk is full.
+    #[inline]
+    pub fn emit<A: EncodeAs<K> + ?Sized, B: EncodeAs<V> + ?Sized>(
+        &mut self,
+        key: &A,
+        value: &B,
+    ) -> Result<()> {
+        self.sink
+            .take(key.bytes(&mut self.key), value.bytes(&mut self.value))
+    }
+
+    /// Emits a record to the output `name`, whose files are `NAME-r-00000` and so on, in the same format.
+    ///
+    /// # Errors
+    /// The name is none, a map has reduces behind it, or a disk is full.
+    pub fn emit_to<A: EncodeAs<K> + ?Sized, B: EncodeAs<V> + ?Sized>(
+        &mut self,
+        name: &str,
+        key: &A,
+        value: &B,
+    ) -> Result<()> {
+        let (key, value) = (key.bytes(&mut self.key), value.bytes(&mut self.value));
+        match self.sink {
+            Sink::Keys(_) => Ok(()),
+            Sink::Collect(_) => Err(Error::new(
+                "named outputs are written by reduces, or by maps of a job without any",
+            )),
+            Sink::Write(writers) => {
+                writers.records += 1;
+                writers.named(name, self.context)?.write(key, value)
+            }
+        }
+    }
+
+    /// Emits a record as it came, without looking into it.
+    #[inline]
+    pub(crate) fn pass(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.sink.take(key, value)
+    }
+}
+
+impl<K, V> Deref for Output<'_, K, V> {
+    type Target = Context;
+
+    fn deref(&self) -> &Context {
+        self.context
+    }
+}
+
+impl<K, V> DerefMut for Output<'_, K, V> {
+    fn deref_mut(&mut self) -> &mut Context {
+        self.context
+    }
+}
+
+impl<K, V> std::fmt::Debug for Output<'_, K, V> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "output of {:?}", self.context)
+    }
+}

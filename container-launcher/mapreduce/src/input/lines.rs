@@ -1,0 +1,298 @@
+//! Text, line by line, as Hadoop's `TextInputFormat` and `NLineInputFormat`.
+//!
+//! A line ends with LF, CR LF or CR, or with what `textinputformat.record.delimiter` says. A piece that
+//! begins inside of a file leaves its first line to the piece before, which reads every line that begins at
+//! or before its end: so each line is read once, wherever files are cut.
+
+use std::io::Read;
+
+use super::{Granule, InputFormat, Source};
+use crate::error::{Context as _, Error, Result};
+use crate::settings::{DELIMITER, LINE_MAX, LINES, Settings};
+
+/// Text: the key is the line's offset, the value the line without its end.
+#[derive(Debug)]
+pub struct TextLines;
+
+/// Text, `mapreduce.input.lineinputformat.linespermap` lines a split.
+#[derive(Debug)]
+pub struct NLines;
+
+/// Bytes that are read at once.
+const PIECE: usize = 256 << 10;
+
+/// Reads lines out of a piece.
+pub struct LineReader {
+    reader: Box<dyn Read>,
+    name: String,
+    buffer: Vec<u8>,
+    start: usize,
+    filled: usize,
+    ended: bool,
+    /// Where `start` is in the file.
+    position: u64,
+    end: u64,
+    longest: usize,
+    delimiter: Option<Vec<u8>>,
+}
+
+impl std::fmt::Debug for LineReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "lines of {} at {}", self.name, self.position)
+    }
+}
+
+impl LineReader {
+    pub(crate) fn new(source: Source, settings: &Settings) -> Result<Self> {
+        let longest = settings
+            .parse_if(LINE_MAX)?
+            .map_or_else(|| settings.record_max(), Ok)?;
+        let delimiter = settings.get(DELIMITER).map(|text| text.as_bytes().to_vec());
+        let mut lines = Self {
+            reader: source.reader,
+            name: source.name,
+            buffer: vec![0; PIECE],
+            start: 0,
+            filled: 0,
+            ended: false,
+            position: source.offset,
+            end: source.end,
+            longest,
+            delimiter,
+        };
+        if source.offset > 0 {
+            lines.line()?;
+        }
+        Ok(lines)
+    }
+
+    pub(crate) const fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The next line of the piece, with its offset.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<Option<(u64, &[u8])>> {
+        if self.position > self.end {
+            return Ok(None);
+        }
+        let at = self.position;
+        match self.line()? {
+            Some((from, to)) => Ok(self.buffer.get(from..to).map(|line| (at, line))),
+            None => Ok(None),
+        }
+    }
+
+    /// Takes a line: where it lies in the buffer. None at the end of the file.
+    #[inline]
+    fn line(&mut self) -> Result<Option<(usize, usize)>> {
+        let mut searched = self.start;
+        loop {
+            if let Some((to, next)) = self.find(searched) {
+                let from = self.start;
+                self.position += (next - from) as u64;
+                self.start = next;
+                return Ok(Some((from, to)));
+            }
+            if self.ended {
+                let (from, to) = (self.start, self.filled);
+                self.start = to;
+                self.position += (to - from) as u64;
+                return Ok((from < to).then_some((from, to)));
+            }
+            let kept = self.filled - self.start;
+            if kept > self.longest {
+                return Err(self.too_long());
+            }
+            // What was searched may end in the middle of a delimiter, or between CR and LF.
+            let overlap = self.delimiter.as_ref().map_or(1, Vec::len);
+            self.fill()?;
+            searched = self.start + kept.saturating_sub(overlap);
+        }
+    }
+
+    /// The end of the line and the beginning of the next one, looking from `from` on.
+    #[inline]
+    fn find(&self, from: usize) -> Option<(usize, usize)> {
+        let searched = self.buffer.get(from..self.filled)?;
+        if let Some(delimiter) = &self.delimiter {
+            let at = from + memchr::memmem::find(searched, delimiter)?;
+            return Some((at, at + delimiter.len()));
+        }
+        let at = from + memchr::memchr2(b'\n', b'\r', searched)?;
+        if self.buffer.get(at) == Some(&b'\n') {
+            return Some((at, at + 1));
+        }
+        // A CR at the end of what was read may have its LF still to come.
+        if at + 1 == self.filled {
+            return self.ended.then_some((at, at + 1));
+        }
+        Some((
+            at,
+            if self.buffer.get(at + 1) == Some(&b'\n') {
+                at + 2
+            } else {
+                at + 1
+            },
+        ))
+    }
+
+    fn too_long(&self) -> Error {
+        Error::new(format!(
+            "{}: the line at byte {} is longer than {} bytes: raise {LINE_MAX}",
+            self.name, self.position, self.longest
+        ))
+    }
+
+    fn fill(&mut self) -> Result<()> {
+        self.buffer.copy_within(self.start..self.filled, 0);
+        self.filled -= self.start;
+        self.start = 0;
+        if self.filled * 2 > self.buffer.len() {
+            self.buffer.resize(self.buffer.len() * 2, 0);
+        }
+        loop {
+            match self.reader.read(&mut self.buffer[self.filled..]) {
+                Ok(0) => self.ended = true,
+                Ok(read) => self.filled += read,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error).context(|| format!("reading {}", self.name)),
+            }
+            return Ok(());
+        }
+    }
+}
+
+impl InputFormat for TextLines {
+    type Key<'a> = u64;
+    type Value<'a> = &'a [u8];
+    type Reader = LineReader;
+
+    fn granule(_: &Settings) -> Result<Granule> {
+        Ok(Granule::Byte)
+    }
+
+    fn open(source: Source, settings: &Settings) -> Result<LineReader> {
+        LineReader::new(source, settings)
+    }
+
+    fn position(reader: &LineReader) -> u64 {
+        reader.position()
+    }
+
+    #[inline]
+    fn next(reader: &mut LineReader) -> Result<Option<(u64, &[u8])>> {
+        reader.next()
+    }
+}
+
+impl InputFormat for NLines {
+    type Key<'a> = u64;
+    type Value<'a> = &'a [u8];
+    type Reader = LineReader;
+
+    fn granule(settings: &Settings) -> Result<Granule> {
+        Ok(Granule::Lines(settings.parse(LINES)?))
+    }
+
+    fn open(source: Source, settings: &Settings) -> Result<LineReader> {
+        // Cut at beginnings of lines: none is another piece's.
+        let (offset, end) = (source.offset, source.end);
+        let mut lines = LineReader::new(
+            Source {
+                offset: 0,
+                ..source
+            },
+            settings,
+        )?;
+        lines.position = offset;
+        lines.end = end.saturating_sub(1);
+        Ok(lines)
+    }
+
+    fn position(reader: &LineReader) -> u64 {
+        reader.position()
+    }
+
+    fn next(reader: &mut LineReader) -> Result<Option<(u64, &[u8])>> {
+        reader.next()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{InputFormat as _, TextLines};
+    use crate::input::Source;
+    use crate::settings::Settings;
+
+    fn read(text: &[u8], offset: usize, end: usize, settings: &Settings) -> Vec<(u64, Vec<u8>)> {
+        let mut source = Source::in_memory("t", text[offset..].to_vec());
+        source.offset = offset as u64;
+        source.end = end as u64;
+        let mut reader = TextLines::open(source, settings).unwrap();
+        let mut lines = Vec::new();
+        while let Some((at, line)) = reader.next().unwrap() {
+            lines.push((at, line.to_vec()));
+        }
+        lines
+    }
+
+    proptest! {
+        #[test]
+        fn each_line_is_read_once_wherever_the_file_is_cut(
+            text in prop::collection::vec(prop::sample::select(b"ab\r\n".to_vec()), 0..40), cut in 0_usize..40
+        ) {
+            let settings = Settings::default();
+            let cut = cut.min(text.len());
+            let whole = read(&text, 0, text.len(), &settings);
+            let mut parts = read(&text, 0, cut, &settings);
+            if cut > 0 && cut < text.len() {
+                parts.extend(read(&text, cut, text.len(), &settings));
+                prop_assert_eq!(parts, whole);
+            }
+        }
+    }
+
+    #[test]
+    fn ends_of_lines_and_delimiters() {
+        let settings = Settings::default();
+        let lines = |text: &[u8], settings: &Settings| {
+            read(text, 0, text.len(), settings)
+                .into_iter()
+                .map(|(_, line)| line)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(lines(b"a\nb\r\nc\rd", &settings), [b"a", b"b", b"c", b"d"]);
+        assert_eq!(lines(b"\n\n", &settings), [b"", b""]);
+        let long = [b"x".repeat(1 << 20), b"\r\n".to_vec(), b"y".to_vec()].concat();
+        assert_eq!(
+            lines(&long, &settings),
+            [b"x".repeat(1 << 20), b"y".to_vec()]
+        );
+        let mut other = Settings::default();
+        other.set(super::DELIMITER, "||");
+        assert_eq!(
+            lines(b"a\n||b|c||", &other),
+            [b"a\n".to_vec(), b"b|c".to_vec()]
+        );
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_named_by_file_and_offset() {
+        let mut settings = Settings::default();
+        settings.set(super::LINE_MAX, "1000");
+        let source = Source::in_memory(
+            "logs/a.txt",
+            [b"ok\n".to_vec(), vec![b'x'; 600_000]].concat(),
+        );
+        let mut reader = TextLines::open(source, &settings).unwrap();
+        assert!(reader.next().unwrap().is_some());
+        let error = reader.next().unwrap_err().to_string();
+        assert!(
+            error.contains("logs/a.txt: the line at byte 3 is longer than 1000 bytes"),
+            "{error}"
+        );
+    }
+}

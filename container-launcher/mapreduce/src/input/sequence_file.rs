@@ -1,0 +1,315 @@
+//! Hadoop's SequenceFile, version 6, without compression or with its records' values compressed.
+//!
+//! ```text
+//!  "SEQ" 6 | key class | value class | compressed? | in blocks? | [codec class] | metadata | sync: 16 bytes
+//!  then records:  length: i32 | key length: i32 | key | value
+//!  and between them now and then:  -1: i32 | sync: 16 bytes
+//! ```
+//!
+//! All big-endian. A split has what follows the syncs that begin inside of it, as in Hadoop's reader.
+
+use std::io::Read as _;
+use std::marker::PhantomData;
+
+use super::{Granule, InputFormat, Source};
+use crate::datum::{Key, Value, writable::read_long};
+use crate::error::{Context as _, Error, Result};
+use crate::settings::Settings;
+
+/// Bytes of a sync.
+const SYNC: usize = 16;
+/// Most bytes of a header: class names and some metadata.
+const HEADER_MAX: usize = 1 << 20;
+/// Bytes that are read at once.
+const PIECE: usize = 256 << 10;
+
+/// SequenceFiles whose Writables are those of `K` and `V`.
+#[derive(Debug)]
+pub struct SequenceFile<K, V>(PhantomData<fn(K, V)>);
+
+/// What a header says.
+#[derive(Debug)]
+struct Header {
+    key: String,
+    value: String,
+    codec: Option<String>,
+    sync: [u8; SYNC],
+    length: usize,
+}
+
+/// Reads a SequenceFile.
+#[derive(Debug)]
+pub struct SequenceReader {
+    source: Source,
+    header: Header,
+    buffer: Vec<u8>,
+    start: usize,
+    /// Where `start` is in the file.
+    position: u64,
+    longest: usize,
+    wire: Vec<u8>,
+    key: Vec<u8>,
+    value: Vec<u8>,
+}
+
+fn text(bytes: &mut &[u8]) -> Option<String> {
+    let length = usize::try_from(read_long(bytes)?).ok()?;
+    let (text, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    String::from_utf8(text.to_vec()).ok()
+}
+
+fn flag(bytes: &mut &[u8]) -> Option<bool> {
+    let (flag, rest) = bytes.split_first()?;
+    *bytes = rest;
+    Some(*flag != 0)
+}
+
+impl Header {
+    /// Reads the header at the front of a file, of which `bytes` are the first ones.
+    fn parse(bytes: &[u8], name: &str) -> Result<Self> {
+        let Some(mut rest) = bytes.strip_prefix(b"SEQ\x06") else {
+            return Err(Error::new(format!(
+                "{name} is no SequenceFile of version 6"
+            )));
+        };
+        let rest = &mut rest;
+        let broken = || Error::new(format!("{name}: the header of this SequenceFile is broken"));
+        let (key, value) = (
+            text(rest).ok_or_else(broken)?,
+            text(rest).ok_or_else(broken)?,
+        );
+        let compressed = flag(rest).ok_or_else(broken)?;
+        if flag(rest).ok_or_else(broken)? {
+            return Err(Error::new(format!(
+                "{name} is compressed in blocks, which is not read here"
+            )));
+        }
+        let codec = if compressed {
+            Some(text(rest).ok_or_else(broken)?)
+        } else {
+            None
+        };
+        let (pairs, tail) = rest.split_first_chunk::<4>().ok_or_else(broken)?;
+        *rest = tail;
+        for _ in 0..u32::from_be_bytes(*pairs).saturating_mul(2) {
+            text(rest).ok_or_else(broken)?;
+        }
+        let (sync, tail) = rest.split_first_chunk::<SYNC>().ok_or_else(broken)?;
+        Ok(Self {
+            key,
+            value,
+            codec,
+            sync: *sync,
+            length: bytes.len() - tail.len(),
+        })
+    }
+}
+
+impl SequenceReader {
+    /// Makes sure that `count` bytes are in the buffer; fewer are there at the end of the file.
+    fn want(&mut self, count: usize) -> Result<&[u8]> {
+        if self.buffer.len() - self.start < count {
+            self.buffer.drain(..self.start);
+            self.start = 0;
+            while self.buffer.len() < count {
+                let more = PIECE.max(count - self.buffer.len()) as u64;
+                let read = (&mut self.source.reader)
+                    .take(more.min(PIECE as u64))
+                    .read_to_end(&mut self.buffer);
+                if read.context(|| format!("reading {}", self.source.name))? == 0 {
+                    break;
+                }
+            }
+        }
+        Ok(self
+            .buffer
+            .get(self.start..)
+            .map(|rest| &rest[..rest.len().min(count)])
+            .unwrap_or_default())
+    }
+
+    fn skip(&mut self, count: usize) {
+        self.start += count;
+        self.position += count as u64;
+    }
+
+    fn number(&mut self) -> Result<Option<i32>> {
+        let bytes = self.want(4)?;
+        match bytes.first_chunk::<4>() {
+            Some(bytes) => Ok(Some(i32::from_be_bytes(*bytes))),
+            None if bytes.is_empty() => Ok(None),
+            None => Err(self.cut()),
+        }
+    }
+
+    fn cut(&self) -> Error {
+        Error::new(format!(
+            "{}: the SequenceFile is cut off in the record at byte {}",
+            self.source.name, self.position
+        ))
+    }
+
+    fn broken(&self) -> Error {
+        Error::new(format!(
+            "{}: the record at byte {} of this SequenceFile is broken",
+            self.source.name, self.position
+        ))
+    }
+
+    /// Goes to the first sync at or after the present position; false if there is none.
+    fn find_sync(&mut self) -> Result<bool> {
+        let pattern = [&[0xFF; 4], self.header.sync.as_slice()].concat();
+        loop {
+            let seen = self.want(PIECE)?;
+            let (found, length) = (memchr::memmem::find(seen, &pattern), seen.len());
+            match found {
+                Some(at) => {
+                    self.skip(at);
+                    return Ok(true);
+                }
+                None if length < PIECE => return Ok(false),
+                None => self.skip(length - pattern.len()),
+            }
+        }
+    }
+
+    /// Takes a record into `key` and `value`, as their Writables; false at the end of the split.
+    fn record<K: Value, V: Value>(&mut self) -> Result<bool> {
+        let mut length = self.number()?;
+        if length == Some(-1) {
+            if self.position >= self.source.end {
+                return Ok(false);
+            }
+            let sync = self.header.sync;
+            if self.want(4 + SYNC)?.get(4..) != Some(sync.as_slice()) {
+                return Err(self.broken());
+            }
+            self.skip(4 + SYNC);
+            length = self.number()?;
+        }
+        let Some(length) = length else {
+            return Ok(false);
+        };
+        let length = usize::try_from(length).ok().ok_or_else(|| self.broken())?;
+        if length > self.longest {
+            let words = format!(
+                "a record of {length} bytes, where {} are the most",
+                self.longest
+            );
+            return Err(Error::new(words).context(self.broken()));
+        }
+        if self.want(8 + length)?.len() < 8 + length {
+            return Err(self.cut());
+        }
+        let all = self
+            .buffer
+            .get(self.start..self.start + 8 + length)
+            .unwrap_or_default();
+        let (head, body) = all.split_first_chunk::<8>().ok_or_else(|| self.broken())?;
+        let [_, _, _, _, a, b, c, d] = *head;
+        let split = usize::try_from(i32::from_be_bytes([a, b, c, d])).ok();
+        let (key, value) = split
+            .and_then(|at| body.split_at_checked(at))
+            .ok_or_else(|| self.broken())?;
+        self.key.clear();
+        K::from_writable(key, &mut self.key).map_err(|error| error.context(self.broken()))?;
+        self.value.clear();
+        let value = match &self.header.codec {
+            None => value,
+            Some(codec) => {
+                self.wire.clear();
+                inflate(codec, value, self.longest, &mut self.wire)
+                    .map_err(|error| error.context(self.broken()))?;
+                &self.wire
+            }
+        };
+        V::from_writable(value, &mut self.value).map_err(|error| error.context(self.broken()))?;
+        self.skip(8 + length);
+        Ok(true)
+    }
+}
+
+/// Appends what `bytes`, compressed as `codec` does, hold.
+fn inflate(codec: &str, bytes: &[u8], longest: usize, out: &mut Vec<u8>) -> Result<()> {
+    let most = longest as u64 + 1;
+    let read = match codec.rsplit('.').next() {
+        Some("DefaultCodec" | "DeflateCodec") => flate2::read::ZlibDecoder::new(bytes)
+            .take(most)
+            .read_to_end(out)?,
+        Some("GzipCodec") => flate2::read::MultiGzDecoder::new(bytes)
+            .take(most)
+            .read_to_end(out)?,
+        Some("BZip2Codec") => bzip2::read::MultiBzDecoder::new(bytes)
+            .take(most)
+            .read_to_end(out)?,
+        Some("ZStandardCodec") => zstd::stream::read::Decoder::new(bytes)?
+            .take(most)
+            .read_to_end(out)?,
+        _ => {
+            return Err(Error::new(format!(
+                "values are compressed with {codec}, which is not known here"
+            )));
+        }
+    };
+    if read > longest {
+        return Err(Error::new(format!("a value of more than {longest} bytes")));
+    }
+    Ok(())
+}
+
+impl<K: Key, V: Value> InputFormat for SequenceFile<K, V> {
+    type Key<'a> = K::View<'a>;
+    type Value<'a> = V::View<'a>;
+    type Reader = SequenceReader;
+
+    fn granule(_: &Settings) -> Result<Granule> {
+        Ok(Granule::Byte)
+    }
+
+    fn open(source: Source, settings: &Settings) -> Result<SequenceReader> {
+        let name = source.name.clone();
+        let header = Header::parse(&source.beginning(HEADER_MAX)?, &name)?;
+        for (type_name, wanted, found) in [
+            (std::any::type_name::<K>(), K::WRITABLE, &header.key),
+            (std::any::type_name::<V>(), V::WRITABLE, &header.value),
+        ] {
+            if wanted != Some(found.as_str()) {
+                return Err(Error::new(format!(
+                    "{name} holds {found} where {type_name} is read, {wanted:?}"
+                )));
+            }
+        }
+        let position = source.offset;
+        let mut reader = SequenceReader {
+            source,
+            header,
+            buffer: Vec::new(),
+            start: 0,
+            position,
+            longest: settings.record_max()?,
+            wire: Vec::new(),
+            key: Vec::new(),
+            value: Vec::new(),
+        };
+        if position == 0 {
+            let length = reader.header.length;
+            reader.want(length)?;
+            reader.skip(length);
+        } else if !reader.find_sync()? {
+            reader.source.end = 0;
+        }
+        Ok(reader)
+    }
+
+    fn position(reader: &SequenceReader) -> u64 {
+        reader.position
+    }
+
+    fn next<'a>(reader: &'a mut SequenceReader) -> Result<Option<(K::View<'a>, V::View<'a>)>> {
+        if reader.source.end == 0 || !reader.record::<K, V>()? {
+            return Ok(None);
+        }
+        Ok(Some((K::decode(&reader.key)?, V::decode(&reader.value)?)))
+    }
+}

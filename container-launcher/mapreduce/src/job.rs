@@ -1,0 +1,354 @@
+//! Jobs, put together from mappers, combiners, reducers and formats.
+//!
+//! Constructors such as `|| Words` are given, not mappers: each task makes its own. They capture nothing,
+//! which is checked when the program is compiled: what a `main` reads on one machine is something else on
+//! another, so tasks get their settings and params with the job, and from nowhere else.
+
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use gerbil_task::{Piece, PlannedJob};
+
+use crate::app::App;
+use crate::context::Counters;
+use crate::datum::{EncodeAs as _, Value};
+use crate::error::Result;
+use crate::input::{Granule, InputFormat};
+use crate::map::Mapper;
+use crate::output::{OutputFormat, TextOutput, WriterOf};
+use crate::partition::{Partitioner, hashed, total_order};
+use crate::reduce::{Combiner, Reducer};
+use crate::settings::Settings;
+use crate::sort::collect::{Fold, Place};
+use crate::task::map::{MapDone, MapRun, run_map, sample};
+use crate::task::reduce::{ReduceRun, run_reduce};
+use crate::test::Test;
+
+/// An option that a job adds to the command line.
+#[derive(Clone, Debug)]
+pub(crate) struct JobOption {
+    pub(crate) name: &'static str,
+    pub(crate) default: Option<&'static str>,
+    pub(crate) meaning: &'static str,
+    pub(crate) check: fn(&str) -> bool,
+}
+
+/// The setting in which an option's value travels.
+pub(crate) fn option_setting(name: &str) -> String {
+    format!("option.{name}")
+}
+
+pub(crate) type MakeFold = Arc<dyn Fn() -> Box<dyn Fold>>;
+pub(crate) type MakePlace = Arc<dyn Fn(u32, &Settings) -> Result<Place>>;
+type Map = dyn Fn(MapRun<'_>) -> Result<MapDone>;
+type Reduce = dyn Fn(ReduceRun) -> Result<Counters>;
+type Splits = dyn Fn(&[String], &Settings) -> Result<Vec<Vec<Piece>>>;
+type Sample = dyn Fn(&[Vec<Piece>], &Settings, &serde_json::Value) -> Result<Vec<Vec<u8>>>;
+
+/// A job as roles and runners see it: types are gone.
+pub(crate) struct Spec {
+    pub(crate) planned: PlannedJob,
+    pub(crate) options: Vec<JobOption>,
+    pub(crate) granule: fn(&Settings) -> Result<Granule>,
+    /// Makes the splits of inputs that are no files.
+    pub(crate) splits: Option<Box<Splits>>,
+    pub(crate) map: Box<Map>,
+    pub(crate) reduce: Option<Box<Reduce>>,
+    /// What maps write where there are no reduces.
+    pub(crate) direct: WriterOf,
+    pub(crate) output: WriterOf,
+    /// Keys out of the input, where partitions are ranges of keys.
+    pub(crate) sample: Option<Box<Sample>>,
+}
+
+/// A job without its mapper.
+#[derive(Debug)]
+pub struct Job {
+    name: &'static str,
+    settings: BTreeMap<String, String>,
+    options: Vec<JobOption>,
+    needs: Vec<(String, String)>,
+}
+
+impl Job {
+    /// A job called `name`.
+    #[must_use]
+    pub const fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            settings: BTreeMap::new(),
+            options: Vec::new(),
+            needs: Vec::new(),
+        }
+    }
+
+    /// Sets a setting for this job; the command line may say something else.
+    #[must_use]
+    pub fn set(mut self, name: &str, value: &str) -> Self {
+        self.settings.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// Adds `--NAME VALUE` to the command line; tasks find it with
+    /// [`Context::option`](crate::Context::option). Without a default the option must be given.
+    #[must_use]
+    pub fn option<T: std::str::FromStr>(
+        mut self,
+        name: &'static str,
+        default: Option<&'static str>,
+        meaning: &'static str,
+    ) -> Self {
+        self.options.push(JobOption {
+            name,
+            default,
+            meaning,
+            check: |value| value.parse::<T>().is_ok(),
+        });
+        self
+    }
+
+    /// Says what slots of a stage (`map` or `reduce`) must have, such as `gpu`.
+    #[must_use]
+    pub fn needs(mut self, stage: &'static str, need: &'static str) -> Self {
+        self.needs.push((stage.to_owned(), need.to_owned()));
+        self
+    }
+
+    /// With mappers that `make` makes.
+    #[must_use]
+    pub fn map<M: Mapper, F: Fn() -> M + Copy + 'static>(self, make: F) -> Mapped<M> {
+        const {
+            assert!(
+                size_of::<F>() == 0,
+                "the constructor of a mapper captures something"
+            )
+        };
+        Mapped {
+            job: self,
+            make: Arc::new(make),
+            fold: None,
+            combiner: None,
+            place: Arc::new(|partitions: u32, _: &Settings| {
+                Ok(hashed::<M::Key>(partitions, false))
+            }),
+            partitioner: "HashPartitioner".to_owned(),
+            by_first: false,
+            ranges: false,
+        }
+    }
+}
+
+/// A job with its mapper.
+pub struct Mapped<M: Mapper> {
+    job: Job,
+    make: Arc<dyn Fn() -> M>,
+    fold: Option<MakeFold>,
+    combiner: Option<String>,
+    place: MakePlace,
+    partitioner: String,
+    by_first: bool,
+    ranges: bool,
+}
+
+impl<M: Mapper> std::fmt::Debug for Mapped<M> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", self.job)
+    }
+}
+
+impl<M: Mapper> Mapped<M> {
+    /// With combiners that `make` makes.
+    #[must_use]
+    pub fn combine<C: Combiner<M::Value>, F: Fn() -> C + Copy + 'static>(
+        mut self,
+        make: F,
+    ) -> Self {
+        const {
+            assert!(
+                size_of::<F>() == 0,
+                "the constructor of a combiner captures something"
+            )
+        };
+        self.combiner = Some(std::any::type_name::<C>().to_owned());
+        self.fold = Some(Arc::new(move || -> Box<dyn Fold> {
+            let mut combiner = make();
+            Box::new(
+                move |left: &[u8], right: &[u8], out: &mut Vec<u8>| -> Result<()> {
+                    combiner
+                        .combine(M::Value::decode(left)?, M::Value::decode(right)?)?
+                        .append(out);
+                    Ok(())
+                },
+            )
+        }));
+        self
+    }
+
+    /// With a partitioner that `make` makes, instead of Hadoop's hash.
+    #[must_use]
+    pub fn partition<P: Partitioner<M::Key>, F: Fn() -> P + Copy + 'static>(
+        mut self,
+        make: F,
+    ) -> Self {
+        const {
+            assert!(
+                size_of::<F>() == 0,
+                "the constructor of a partitioner captures something"
+            )
+        };
+        self.partitioner = std::any::type_name::<P>().to_owned();
+        self.place = Arc::new(move |partitions: u32, _: &Settings| -> Result<Place> {
+            let mut partitioner = make();
+            Ok(Box::new(move |key: &[u8]| {
+                partitioner.partition(M::Key::decode(key)?, partitions)
+            }))
+        });
+        self
+    }
+
+    /// Groups and partitions by the first part of a tuple, and sorts by all of it: Hadoop's secondary sort.
+    #[must_use]
+    pub fn group_by_first(mut self) -> Self {
+        self.by_first = true;
+        self.partitioner = "HashPartitioner of the first part".to_owned();
+        self.place =
+            Arc::new(|partitions: u32, _: &Settings| Ok(hashed::<M::Key>(partitions, true)));
+        self
+    }
+
+    /// Gives each reduce a range of keys, so that all outputs in a row are sorted; where ranges begin is
+    /// told by a sample of the input.
+    #[must_use]
+    pub fn total_order(mut self) -> Self {
+        self.ranges = true;
+        self.partitioner = "TotalOrderPartitioner".to_owned();
+        self.place = Arc::new(total_order);
+        self
+    }
+
+    fn spec<K: Value, V: Value>(
+        self,
+        output: WriterOf,
+        reducer: Option<&str>,
+        reduce: Option<Box<Reduce>>,
+    ) -> Ready<K, V> {
+        let name = |of: &str| of.to_owned();
+        let planned = PlannedJob {
+            name: self.job.name.to_owned(),
+            mapper: name(std::any::type_name::<M>()),
+            combiner: self.combiner,
+            reducer: reducer.map(name),
+            partitioner: self.partitioner,
+            input: name(std::any::type_name::<M::Input>()),
+            output: name(output.name),
+            between: [
+                name(std::any::type_name::<M::Key>()),
+                name(std::any::type_name::<M::Value>()),
+            ],
+            settings: self.job.settings,
+            needs: self.job.needs,
+        };
+        let (make, fold, place) = (Arc::clone(&self.make), self.fold, self.place);
+        let sampled = self.make;
+        let spec = Spec {
+            planned,
+            options: self.job.options,
+            granule: M::Input::granule,
+            splits: if M::Input::FILES {
+                None
+            } else {
+                Some(Box::new(M::Input::splits))
+            },
+            map: Box::new(move |run: MapRun<'_>| run_map(&*make, fold.as_ref(), &place, run)),
+            reduce,
+            direct: if reducer.is_some() {
+                WriterOf::new::<TextOutput, M::Key, M::Value>()
+            } else {
+                output.clone()
+            },
+            output,
+            sample: self.ranges.then(|| -> Box<Sample> {
+                Box::new(
+                    move |splits: &[Vec<Piece>],
+                          settings: &Settings,
+                          params: &serde_json::Value| {
+                        sample(&*sampled, splits, settings, params)
+                    },
+                )
+            }),
+        };
+        Ready {
+            spec,
+            of: PhantomData,
+        }
+    }
+
+    /// With reducers that `make` makes.
+    #[must_use]
+    pub fn reduce<R, F>(self, make: F) -> Ready<R::Key, R::Value>
+    where
+        R: Reducer<M::Key, M::Value>,
+        F: Fn() -> R + Copy + 'static,
+    {
+        const {
+            assert!(
+                size_of::<F>() == 0,
+                "the constructor of a reducer captures something"
+            )
+        };
+        let by_first = self.by_first;
+        let run = move |run: ReduceRun| run_reduce::<M::Key, M::Value, R>(make(), by_first, run);
+        let output = WriterOf::new::<TextOutput, R::Key, R::Value>();
+        self.spec(
+            output,
+            Some(std::any::type_name::<R>()),
+            Some(Box::new(run)),
+        )
+    }
+
+    /// Without reduces: what mappers emit is the output, unsorted.
+    #[must_use]
+    pub fn map_only(self) -> Ready<M::Key, M::Value> {
+        self.spec(WriterOf::new::<TextOutput, M::Key, M::Value>(), None, None)
+    }
+}
+
+/// A job that can be run: its output are records of `K` and `V`.
+pub struct Ready<K, V> {
+    pub(crate) spec: Spec,
+    of: PhantomData<fn(K, V)>,
+}
+
+impl<K, V> std::fmt::Debug for Ready<K, V> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", self.spec.planned)
+    }
+}
+
+impl<K: Value, V: Value> Ready<K, V> {
+    /// Writes output as `O` does, instead of as text.
+    #[must_use]
+    pub fn output<O: OutputFormat<K, V>>(mut self) -> Self {
+        self.spec.output = WriterOf::new::<O, K, V>();
+        self.spec.planned.output = self.spec.output.name.to_owned();
+        if self.spec.reduce.is_none() {
+            self.spec.direct = self.spec.output.clone();
+        }
+        self
+    }
+
+    /// What the program does: `PROGRAM [OPTIONS] IN... OUT`. The first statement of `main`, and its result.
+    #[must_use]
+    pub fn main(self) -> ExitCode {
+        let name = self.spec.planned.name.clone();
+        App::new(&name).job(self).main()
+    }
+
+    /// A run in this process, on input that a test gives.
+    #[must_use]
+    pub fn test(self) -> Test {
+        Test::new(self.spec)
+    }
+}

@@ -1,0 +1,77 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # The life of a job
+//!
+//! `main` registers jobs ([`Job`], [`App`]) → without a role of its own the process is the client
+//! (`arguments`): it makes the splits (`input::splits`) and plays the launcher (`local`): the executable is
+//! started again once a slot, as a task process (`task::role`), and spoken with over a Unix socket
+//! ([`gerbil_task`]) → each map reads its split (`input`), hands records to the [`Mapper`], collects, sorts
+//! and spills what it emits (`sort`) → its output, a file without a name, goes to the launcher as a
+//! descriptor → each reduce merges its parts of all outputs, hands groups to the [`Reducer`], and writes its
+//! file (`output`) into its attempt's folder → what has ended well is renamed into place, `_SUCCESS` last.
+//!
+//! Invariants:
+//! - The same input and settings give the same bytes, whatever machine, number of slots and order of ends.
+//! - A key may have more values than any memory; no input of a reduce needs to fit.
+//! - Nothing is left behind: spills have no names, an attempt's folder goes with the attempt.
+//! - Whatever a map output, a message or an input holds is an error at worst; nothing is allocated beyond
+//!   what its bound says.
+
+mod app;
+mod arguments;
+mod context;
+mod datum;
+mod emit;
+mod error;
+mod input;
+mod job;
+mod library;
+mod local;
+mod map;
+#[doc(hidden)]
+pub mod measure;
+mod needs;
+mod output;
+mod partition;
+mod reduce;
+mod settings;
+mod sort;
+mod task;
+mod test;
+mod width;
+
+pub use app::{App, Finished, Run, Submit};
+pub use context::Context;
+pub use datum::{Bytes, Descending, EncodeAs, Json, Key, List, Reverse, Text, Upright, Value};
+pub use emit::{Emit, Output};
+pub use error::{Context as ErrorContext, Error, Result};
+pub use input::{
+    FixedLength, Granule, InputFormat, KeyValueText, NLines, Numbers, SequenceFile, Source,
+    TextLines, WholeFile,
+};
+pub use job::{Job, Mapped, Ready};
+pub use library::{Identity, Sum};
+pub use map::Mapper;
+pub use output::{FixedOutput, OutputFormat, RecordWriter, SequenceFileOutput, TextOutput};
+pub use partition::Partitioner;
+pub use reduce::{Combiner, Reducer, Values};
+pub use settings::Settings;
+pub use test::{Test, Tested};
+
+/// Everything that a job needs, and `ExitCode` for its `main`.
+pub mod prelude {
+    pub use std::process::ExitCode;
+
+    pub use crate::{
+        App, Bytes, Combiner, Context, Descending, Emit, Error, FixedLength, FixedOutput, Identity,
+        Job, Json, KeyValueText, List, Mapper, NLines, Numbers, Output, Partitioner, Reducer,
+        Result, Reverse, SequenceFile, SequenceFileOutput, Sum, Text, TextLines, TextOutput,
+        Values, WholeFile,
+    };
+}
+
+/// Writes a line to standard error; nobody there to read it is no reason to fail.
+pub(crate) fn say(line: &str) {
+    use std::io::Write as _;
+    drop(writeln!(std::io::stderr().lock(), "{line}"));
+}

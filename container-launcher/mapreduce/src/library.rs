@@ -1,0 +1,70 @@
+//! Reducers and combiners that many jobs want.
+
+use crate::datum::{EncodeAs as _, Key, Value};
+use crate::emit::Output;
+use crate::error::Result;
+use crate::reduce::{Combiner, Reducer, Values};
+
+/// Adds numbers up: Hadoop's `IntSumReducer` and `LongSumReducer`, as combiner and as reducer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sum;
+
+macro_rules! sum {
+    ($($type:ty: |$left:ident, $right:ident| $sum:expr),+ $(,)?) => {$(
+        impl Combiner<$type> for Sum {
+            #[inline]
+            fn combine(&mut self, $left: $type, $right: $type) -> Result<$type> {
+                Ok($sum)
+            }
+        }
+
+        impl<K: Key> Reducer<K, $type> for Sum {
+            type Key = K;
+            type Value = $type;
+
+            fn reduce(
+                &mut self,
+                _: K::View<'_>,
+                values: &mut Values<'_, K, $type>,
+                out: &mut Output<'_, K, $type>,
+            ) -> Result<()> {
+                let mut sum = <$type>::default();
+                while let Some(value) = values.next()? {
+                    let ($left, $right) = (sum, value);
+                    sum = $sum;
+                }
+                let mut encoded = Vec::new();
+                out.pass(values.group, sum.bytes(&mut encoded))
+            }
+        }
+    )+};
+}
+
+sum! {
+    u64: |left, right| left.wrapping_add(right),
+    i64: |left, right| left.wrapping_add(right),
+    u32: |left, right| left.wrapping_add(right),
+    i32: |left, right| left.wrapping_add(right),
+    f64: |left, right| left + right,
+}
+
+/// Emits every record as it came.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Identity;
+
+impl<K: Key, V: Value> Reducer<K, V> for Identity {
+    type Key = K;
+    type Value = V;
+
+    fn reduce(
+        &mut self,
+        _: K::View<'_>,
+        values: &mut Values<'_, K, V>,
+        out: &mut Output<'_, K, V>,
+    ) -> Result<()> {
+        while values.step()? {
+            out.pass(values.merge.key(), values.merge.value())?;
+        }
+        Ok(())
+    }
+}

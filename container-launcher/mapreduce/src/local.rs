@@ -1,0 +1,110 @@
+//! Jobs on this machine alone: a launcher that starts the executable itself.
+
+mod commit;
+pub(crate) mod elsewhere;
+mod interrupt;
+mod progress;
+mod queue;
+mod report;
+mod slot;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+pub(crate) use interrupt::{Interrupts, with_interrupts};
+
+use crate::context::Counters;
+use crate::error::{Context as _, Error, Result};
+use crate::input::{paths, splits};
+use crate::job::Spec;
+use crate::partition::{CUTS, choose_cuts};
+use crate::settings::{RECURSIVE, REDUCES, Settings};
+use commit::Committer;
+use queue::Queue;
+
+/// A job to be run here.
+pub(crate) struct Order<'a> {
+    pub(crate) spec: &'a Spec,
+    /// Digest of the plan, which each task process must have, too.
+    pub(crate) digest: String,
+    pub(crate) settings: Settings,
+    pub(crate) params: serde_json::Value,
+    pub(crate) inputs: Vec<String>,
+    pub(crate) output: PathBuf,
+    pub(crate) slots: Option<usize>,
+    pub(crate) quiet: bool,
+    pub(crate) report: Option<PathBuf>,
+    pub(crate) interrupts: &'a Interrupts,
+}
+
+/// Bytes of input that are worth a reduce, where none are asked for.
+const BYTES_A_REDUCE: u64 = 1 << 30;
+
+/// Runs a job; its counters.
+pub(crate) fn run(order: &Order<'_>) -> Result<Counters> {
+    let began = Instant::now();
+    let mut settings = order.settings.clone();
+    let splits = match &order.spec.splits {
+        Some(make) => make(&order.inputs, &settings)?,
+        None => {
+            let files = paths::files(&order.inputs, settings.parse(RECURSIVE)?)?;
+            splits::splits(&files, (order.spec.granule)(&settings)?, &settings)?
+        }
+    };
+    let bytes: u64 = splits.iter().flatten().map(|piece| piece.length).sum();
+    let reduces = if order.spec.reduce.is_none() {
+        0
+    } else {
+        let default = u32::try_from(bytes.div_ceil(BYTES_A_REDUCE).clamp(1, 1000)).unwrap_or(1000);
+        settings.parse_if::<u32>(REDUCES)?.unwrap_or(default)
+    };
+    if reduces > 100_000 {
+        return Err(Error::new(format!(
+            "{REDUCES}={reduces}: 100000 are the most"
+        )));
+    }
+    if let (Some(sample), 2..) = (&order.spec.sample, reduces) {
+        let keys = sample(&splits, &settings, &order.params)?;
+        settings.set(CUTS, &choose_cuts(keys, reduces));
+    }
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let slots = order
+        .slots
+        .unwrap_or(cores)
+        .min(splits.len().max(reduces as usize))
+        .clamp(1, 64);
+    let mut committer = Committer::begin(&order.output)?;
+    let queue = Queue::new(splits, reduces, &settings)?;
+    if !order.quiet {
+        crate::say(&format!(
+            "{}: {} maps over {} MB, {reduces} reduces, {slots} at a time",
+            order.spec.planned.name,
+            queue.maps(),
+            bytes / 1_000_000
+        ));
+    }
+    let started = Instant::now();
+    let ended = slot::work(order, &settings, slots, &queue, &committer);
+    let done = ended
+        .and_then(|()| queue.verdict())
+        .and_then(|outcome| committer.commit().map(|()| outcome));
+    if done.is_err() {
+        committer.abort();
+    }
+    let outcome = done?;
+    let summary = report::Summary {
+        order,
+        outcome: &outcome,
+        bytes,
+        slots,
+        planning: started - began,
+        took: began.elapsed(),
+    };
+    if !order.quiet {
+        crate::say(&summary.text());
+    }
+    if let Some(file) = &order.report {
+        std::fs::write(file, summary.json()?).context(|| file.display().to_string())?;
+    }
+    Ok(outcome.counters)
+}

@@ -1,0 +1,313 @@
+//! The tasks of a job: which are waiting, what the maps have left, and what became of all.
+
+use std::collections::VecDeque;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use gerbil_task::{MapOrder, Partition, Piece, ReduceOrder, Source};
+
+use crate::context::Counters;
+use crate::error::{Error, Result};
+use crate::settings::{MAP_ATTEMPTS, REDUCE_ATTEMPTS, SKIP, Settings};
+
+/// A task to do.
+#[derive(Clone, Debug)]
+pub(crate) enum Work {
+    Map(MapOrder),
+    Reduce(ReduceOrder),
+}
+
+impl Work {
+    /// `m-00003` and the number of the attempt, as files and folders are named.
+    pub(crate) fn names(&self) -> (String, String) {
+        let (stage, task, attempt) = match self {
+            Self::Map(order) => ('m', order.task, order.attempt),
+            Self::Reduce(order) => ('r', order.task, order.attempt),
+        };
+        (
+            format!("attempt_{stage}_{task:06}_{attempt}"),
+            format!("task_{stage}_{task:06}"),
+        )
+    }
+
+    /// As sentences call it.
+    pub(crate) fn title(&self) -> String {
+        match self {
+            Self::Map(order) => format!("map {}", order.task),
+            Self::Reduce(order) => format!("reduce {}", order.task),
+        }
+    }
+}
+
+/// What a map has left.
+#[derive(Debug)]
+struct MapOutput {
+    file: Arc<OwnedFd>,
+    partitions: Vec<Partition>,
+}
+
+/// What became of a job.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) counters: Counters,
+    pub(crate) maps: u32,
+    pub(crate) reduces: u32,
+    /// From the first map to the end of the last, and the same of reduces.
+    pub(crate) map_time: Duration,
+    pub(crate) reduce_time: Duration,
+    pub(crate) failed_attempts: u32,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: VecDeque<Work>,
+    maps_left: usize,
+    reduces_left: usize,
+    outputs: Vec<Option<MapOutput>>,
+    failure: Option<String>,
+    outcome: Outcome,
+    began: Option<Instant>,
+}
+
+/// The tasks of a job.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+    reduces: u32,
+    maps: usize,
+    attempts: [u32; 2],
+    skip_max: usize,
+}
+
+/// What is to be done about a failed attempt.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fault {
+    /// The record that the user's code had, if the process died on it.
+    pub(crate) record: Option<u64>,
+}
+
+impl Queue {
+    pub(crate) fn new(splits: Vec<Vec<Piece>>, reduces: u32, settings: &Settings) -> Result<Self> {
+        let maps = splits.len();
+        let order = |(task, pieces)| {
+            Work::Map(MapOrder {
+                task,
+                attempt: 0,
+                partitions: reduces,
+                pieces,
+                skip: Vec::new(),
+            })
+        };
+        let mut state = State {
+            waiting: (0_u32..).zip(splits).map(order).collect(),
+            maps_left: maps,
+            reduces_left: reduces as usize,
+            began: Some(Instant::now()),
+            ..State::default()
+        };
+        state.outputs.resize_with(maps, || None);
+        state.outcome.maps = crate::width::word(maps);
+        state.outcome.reduces = reduces;
+        let queue = Self {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            reduces,
+            maps,
+            attempts: [
+                settings.parse::<u32>(MAP_ATTEMPTS)?.max(1),
+                settings.parse::<u32>(REDUCE_ATTEMPTS)?.max(1),
+            ],
+            skip_max: settings.parse(SKIP)?,
+        };
+        if maps == 0 {
+            queue.begin_reduces(&mut queue.lock());
+        }
+        Ok(queue)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A thread that panicked while it held the lock has changed nothing by halves.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) const fn maps(&self) -> usize {
+        self.maps
+    }
+
+    /// The next task, waiting for one; none when there is nothing more to do.
+    pub(crate) fn take(&self) -> Option<Work> {
+        let mut state = self.lock();
+        loop {
+            if state.failure.is_some() || state.maps_left + state.reduces_left == 0 {
+                return None;
+            }
+            if let Some(work) = state.waiting.pop_front() {
+                return Some(work);
+            }
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Whether there is nothing more to do, or no sense in it.
+    pub(crate) fn is_over(&self) -> bool {
+        let state = self.lock();
+        state.failure.is_some() || state.maps_left + state.reduces_left == 0
+    }
+
+    /// Waits until something has changed, or so long.
+    pub(crate) fn wait(&self, long: Duration) {
+        let state = self.lock();
+        if state.failure.is_none() && state.maps_left + state.reduces_left > 0 {
+            drop(self.changed.wait_timeout(state, long));
+        }
+    }
+
+    /// Maps and reduces that have ended.
+    pub(crate) fn done(&self) -> (usize, usize) {
+        let state = self.lock();
+        (
+            self.maps - state.maps_left,
+            self.reduces as usize - state.reduces_left,
+        )
+    }
+
+    fn begin_reduces(&self, state: &mut State) {
+        state.outcome.map_time = state.began.map(|began| began.elapsed()).unwrap_or_default();
+        state.began = Some(Instant::now());
+        for task in 0..self.reduces {
+            let sources = (0_u32..).zip(&state.outputs).filter_map(|(map, output)| {
+                let partition = output.as_ref()?.partitions.get(task as usize)?;
+                Some(Source {
+                    map,
+                    offset: partition.offset,
+                    length: partition.length,
+                    records: partition.records,
+                })
+            });
+            let sources = sources.collect();
+            state.waiting.push_back(Work::Reduce(ReduceOrder {
+                task,
+                attempt: 0,
+                sources,
+            }));
+        }
+    }
+
+    /// What a map has left, to be read.
+    pub(crate) fn output(&self, map: u32) -> Option<Arc<OwnedFd>> {
+        self.lock()
+            .outputs
+            .get(map as usize)?
+            .as_ref()
+            .map(|output| Arc::clone(&output.file))
+    }
+
+    fn add(state: &mut State, counters: Counters) {
+        for (group, counters) in counters {
+            let sums = state.outcome.counters.entry(group).or_default();
+            for (counter, value) in counters {
+                let sum = sums.entry(counter).or_default();
+                *sum = sum.saturating_add(value);
+            }
+        }
+    }
+
+    /// A map has ended well.
+    pub(crate) fn map_done(
+        &self,
+        task: u32,
+        counters: Counters,
+        partitions: Vec<Partition>,
+        file: Option<OwnedFd>,
+    ) -> Result<()> {
+        if partitions.len() != self.reduces as usize {
+            let words = format!(
+                "map {task} has {} partitions where there are {} reduces",
+                partitions.len(),
+                self.reduces
+            );
+            return Err(Error::new(words));
+        }
+        let mut state = self.lock();
+        if let (Some(file), Some(output)) = (file, state.outputs.get_mut(task as usize)) {
+            *output = Some(MapOutput {
+                file: Arc::new(file),
+                partitions,
+            });
+        }
+        Self::add(&mut state, counters);
+        state.maps_left -= 1;
+        if state.maps_left == 0 {
+            self.begin_reduces(&mut state);
+        }
+        self.changed.notify_all();
+        Ok(())
+    }
+
+    /// A reduce has ended well.
+    pub(crate) fn reduce_done(&self, counters: Counters) {
+        let mut state = self.lock();
+        Self::add(&mut state, counters);
+        state.reduces_left -= 1;
+        if state.reduces_left == 0 {
+            state.outcome.reduce_time =
+                state.began.map(|began| began.elapsed()).unwrap_or_default();
+        }
+        self.changed.notify_all();
+    }
+
+    /// An attempt has failed: the task is tried again, without the record that killed it where that is
+    /// allowed, or the job has failed.
+    pub(crate) fn failed(&self, work: Work, sentence: &str, fault: Fault) {
+        let mut state = self.lock();
+        state.outcome.failed_attempts += 1;
+        let again = match work {
+            Work::Map(mut order) => {
+                order.attempt += 1;
+                let skipped = fault.record.filter(|_| order.skip.len() < self.skip_max);
+                if let Some(record) = skipped {
+                    order.skip.push(record);
+                    order.skip.sort_unstable();
+                }
+                let allowed = skipped.is_some() || order.attempt < self.attempts[0];
+                allowed.then_some(Work::Map(order))
+            }
+            Work::Reduce(mut order) => {
+                order.attempt += 1;
+                (order.attempt < self.attempts[1]).then_some(Work::Reduce(order))
+            }
+        };
+        match again {
+            Some(work) => state.waiting.push_front(work),
+            None => {
+                state.failure.get_or_insert_with(|| sentence.to_owned());
+            }
+        }
+        self.changed.notify_all();
+    }
+
+    /// The job has failed for a reason of its own.
+    pub(crate) fn stop(&self, sentence: &str) {
+        self.lock()
+            .failure
+            .get_or_insert_with(|| sentence.to_owned());
+        self.changed.notify_all();
+    }
+
+    /// What became of the job.
+    pub(crate) fn verdict(&self) -> Result<Outcome> {
+        let state = self.lock();
+        match &state.failure {
+            Some(sentence) => Err(Error::new(sentence.clone())),
+            None if state.maps_left + state.reduces_left > 0 => {
+                Err(Error::new("the job's slots are gone"))
+            }
+            None => Ok(state.outcome.clone()),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! How records become files.
+
+mod compress;
+mod fixed;
+mod sequence_file;
+mod text;
+
+use std::fs::File;
+use std::sync::Arc;
+
+pub(crate) use compress::Encoder;
+pub use fixed::FixedOutput;
+pub use sequence_file::SequenceFileOutput;
+pub use text::TextOutput;
+
+use crate::datum::Value;
+use crate::error::Result;
+use crate::settings::Settings;
+
+/// What writes the records of one file; keys and values come as their types lay them out.
+pub trait RecordWriter {
+    /// Writes a record.
+    ///
+    /// # Errors
+    /// A disk is full.
+    fn write(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
+
+    /// All records are there: closes the file.
+    ///
+    /// # Errors
+    /// A disk is full.
+    fn finish(self: Box<Self>) -> Result<()>;
+}
+
+/// A way to write records of `K` and `V`.
+pub trait OutputFormat<K: Value, V: Value>: 'static {
+    /// What is written to a new file.
+    ///
+    /// # Errors
+    /// A setting makes no sense.
+    fn writer(file: File, settings: &Settings) -> Result<Box<dyn RecordWriter>>;
+
+    /// What names of files end with, such as `.gz`.
+    ///
+    /// # Errors
+    /// A setting makes no sense.
+    fn suffix(settings: &Settings) -> Result<String> {
+        let _ = settings;
+        Ok(String::new())
+    }
+}
+
+type Make = dyn Fn(File, &Settings) -> Result<Box<dyn RecordWriter>>;
+type Suffix = dyn Fn(&Settings) -> Result<String>;
+
+/// An output format of some types, to hand about.
+#[derive(Clone)]
+pub(crate) struct WriterOf {
+    pub(crate) make: Arc<Make>,
+    pub(crate) suffix: Arc<Suffix>,
+    pub(crate) name: &'static str,
+}
+
+impl WriterOf {
+    pub(crate) fn new<O: OutputFormat<K, V>, K: Value, V: Value>() -> Self {
+        Self {
+            make: Arc::new(<O as OutputFormat<K, V>>::writer),
+            suffix: Arc::new(<O as OutputFormat<K, V>>::suffix),
+            name: std::any::type_name::<O>(),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Hadoop's SequenceFile, version 6: see the reader for how it is laid out.
+
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::marker::PhantomData;
+
+use super::{OutputFormat, RecordWriter};
+use crate::datum::{Value, writable::write_long};
+use crate::error::{Context as _, Error, Result};
+use crate::settings::{COMPRESS, Settings};
+use crate::sort::digest::hash;
+
+/// A SequenceFile; its values are compressed one by one, with zlib, where output is to be compressed.
+#[derive(Debug)]
+pub struct SequenceFileOutput;
+
+/// About so many bytes are between two syncs, as in Hadoop 3.
+const SYNC_EVERY: u64 = 100 << 10;
+
+struct SequenceWriter<K, V> {
+    file: BufWriter<File>,
+    sync: [u8; 16],
+    since: u64,
+    compress: bool,
+    key: Vec<u8>,
+    value: Vec<u8>,
+    stored: Vec<u8>,
+    of: PhantomData<fn(K, V)>,
+}
+
+fn push_text(text: &str, out: &mut Vec<u8>) -> Result<()> {
+    write_long(i64::try_from(text.len())?, out);
+    out.extend_from_slice(text.as_bytes());
+    Ok(())
+}
+
+impl<K: Value, V: Value> OutputFormat<K, V> for SequenceFileOutput {
+    fn writer(file: File, settings: &Settings) -> Result<Box<dyn RecordWriter>> {
+        let class = |of: Option<&'static str>, name: &str| {
+            of.ok_or_else(|| {
+                Error::new(format!(
+                    "{name} has no Writable, so it cannot go to a SequenceFile"
+                ))
+            })
+        };
+        let key = class(K::WRITABLE, std::any::type_name::<K>())?;
+        let value = class(V::WRITABLE, std::any::type_name::<V>())?;
+        let compress: bool = settings.parse(COMPRESS)?;
+        let mut header = b"SEQ\x06".to_vec();
+        push_text(key, &mut header)?;
+        push_text(value, &mut header)?;
+        header.extend_from_slice(&[u8::from(compress), 0]);
+        if compress {
+            push_text("org.apache.hadoop.io.compress.DefaultCodec", &mut header)?;
+        }
+        header.extend_from_slice(&[0; 4]);
+        // The same job writes the same bytes: a sync is no random number, but no text either.
+        let mut sync = [0; 16];
+        sync[..8].copy_from_slice(&hash(&header, 1).to_le_bytes());
+        sync[8..].copy_from_slice(&hash(&header, 2).to_le_bytes());
+        header.extend_from_slice(&sync);
+        let mut file = BufWriter::with_capacity(256 << 10, file);
+        file.write_all(&header).context(|| "writing output")?;
+        Ok(Box::new(SequenceWriter::<K, V> {
+            file,
+            sync,
+            since: 0,
+            compress,
+            key: Vec::new(),
+            value: Vec::new(),
+            stored: Vec::new(),
+            of: PhantomData,
+        }))
+    }
+}
+
+impl<K: Value, V: Value> RecordWriter for SequenceWriter<K, V> {
+    fn write(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.key.clear();
+        K::to_writable(key, &mut self.key)?;
+        self.value.clear();
+        V::to_writable(value, &mut self.value)?;
+        if self.compress {
+            self.stored.clear();
+            let mut zlib =
+                flate2::write::ZlibEncoder::new(&mut self.stored, flate2::Compression::default());
+            zlib.write_all(&self.value)?;
+            zlib.finish()?;
+            std::mem::swap(&mut self.stored, &mut self.value);
+        }
+        if self.since >= SYNC_EVERY {
+            self.file
+                .write_all(&[0xFF; 4])
+                .and_then(|()| self.file.write_all(&self.sync))?;
+            self.since = 0;
+        }
+        let length = i32::try_from(self.key.len() + self.value.len())?;
+        let written = self
+            .file
+            .write_all(&length.to_be_bytes())
+            .and_then(|()| {
+                self.file
+                    .write_all(&i32::try_from(self.key.len()).unwrap_or(0).to_be_bytes())
+            })
+            .and_then(|()| self.file.write_all(&self.key))
+            .and_then(|()| self.file.write_all(&self.value));
+        self.since += 8 + (self.key.len() + self.value.len()) as u64;
+        written.context(|| "writing output")
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        self.file.flush().context(|| "writing output")
+    }
+}

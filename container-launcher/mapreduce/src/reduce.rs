@@ -1,0 +1,161 @@
+//! Reducers, combiners and the values that they are handed.
+
+use std::marker::PhantomData;
+
+use crate::context::Context;
+use crate::datum::{Key, Value};
+use crate::emit::Output;
+use crate::error::Result;
+use crate::sort::merge::Merge;
+
+/// What is done with each key and its values.
+pub trait Reducer<K: Key, V: Value>: Sized + 'static {
+    /// The keys that are emitted.
+    type Key: Value;
+    /// The values that are emitted.
+    type Value: Value;
+
+    /// Called once before the first key.
+    ///
+    /// # Errors
+    /// The user's own.
+    fn setup(&mut self, context: &mut Context) -> Result<()> {
+        let _ = context;
+        Ok(())
+    }
+
+    /// Called with each key, in their order; values come in the order of maps and of what these emitted.
+    ///
+    /// # Errors
+    /// The user's own, and those of `values` and `out`.
+    fn reduce(
+        &mut self,
+        key: K::View<'_>,
+        values: &mut Values<'_, K, V>,
+        out: &mut Output<'_, Self::Key, Self::Value>,
+    ) -> Result<()>;
+
+    /// Called once after the last key.
+    ///
+    /// # Errors
+    /// The user's own, and those of `out`.
+    fn cleanup(&mut self, out: &mut Output<'_, Self::Key, Self::Value>) -> Result<()> {
+        let _ = out;
+        Ok(())
+    }
+}
+
+/// Joins two values of one key, early and as often as it pays; it must not matter how they are bracketed.
+pub trait Combiner<V: Value>: 'static {
+    /// What `left` and `right` are together.
+    ///
+    /// # Errors
+    /// The user's own.
+    fn combine(&mut self, left: V::View<'_>, right: V::View<'_>) -> Result<V::Owned>;
+}
+
+/// The values of one key, one after the other; there may be more of them than any memory holds.
+pub struct Values<'a, K, V> {
+    pub(crate) merge: &'a mut Merge,
+    /// The key of the group, or as much of it as makes the group.
+    pub(crate) group: &'a [u8],
+    /// Whether the group is made by the first part of a tuple.
+    pub(crate) by_first: bool,
+    pub(crate) state: State,
+    pub(crate) records: u64,
+    pub(crate) of: PhantomData<fn(K, V)>,
+}
+
+/// Where a group is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// The merge stands on the group's first record, which was not handed out.
+    First,
+    /// The merge stands on a record of the group that was handed out.
+    Within,
+    /// The merge stands on the first record of the next group.
+    Next,
+    /// There is nothing more.
+    End,
+}
+
+impl<K: Key, V: Value> Values<'_, K, V> {
+    /// Goes on, and tells whether there is another value.
+    #[inline]
+    pub(crate) fn step(&mut self) -> Result<bool> {
+        match self.state {
+            State::First => self.state = State::Within,
+            State::Within => {
+                if !self.merge.advance()? {
+                    self.state = State::End;
+                    return Ok(false);
+                }
+                let key = self.merge.key();
+                let same = if self.by_first {
+                    key.starts_with(self.group) && K::first_length(key)? == self.group.len()
+                } else {
+                    key == self.group
+                };
+                if !same {
+                    self.state = State::Next;
+                    return Ok(false);
+                }
+            }
+            State::Next | State::End => return Ok(false),
+        }
+        self.records += 1;
+        Ok(true)
+    }
+
+    /// The next value.
+    ///
+    /// # Errors
+    /// What was stored is no such value, or cannot be read.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "values are borrowed until the next one, as no iterator's are"
+    )]
+    #[inline]
+    pub fn next(&mut self) -> Result<Option<V::View<'_>>> {
+        Ok(if self.step()? {
+            Some(V::decode(self.merge.value())?)
+        } else {
+            None
+        })
+    }
+
+    /// The next value, with the whole key that it came with: those of a group by the first part of a tuple
+    /// differ in the rest.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    pub fn next_pair(&mut self) -> Result<Option<(K::View<'_>, V::View<'_>)>> {
+        Ok(if self.step()? {
+            Some((K::decode(self.merge.key())?, V::decode(self.merge.value())?))
+        } else {
+            None
+        })
+    }
+
+    /// Joins all values that are left, in their order.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next), and those of `join`.
+    pub fn fold<T>(
+        &mut self,
+        start: T,
+        mut join: impl FnMut(T, V::View<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let mut sum = start;
+        while let Some(value) = self.next()? {
+            sum = join(sum, value)?;
+        }
+        Ok(sum)
+    }
+}
+
+impl<K, V> std::fmt::Debug for Values<'_, K, V> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "values, {} so far", self.records)
+    }
+}

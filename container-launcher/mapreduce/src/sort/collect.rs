@@ -1,0 +1,309 @@
+//! What mappers emit, kept until it is sorted and spilled.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use gerbil_task::{Page, Partition, Phase};
+
+use super::block::{BlockWriter, Run};
+use super::codec::Codec;
+use super::merge;
+use super::radix::{self, Entry};
+use super::scratch::Scratch;
+use super::table::{Inserted, Table};
+use crate::error::{Error, Result};
+use crate::width::word;
+
+/// Joins two values of one key.
+pub(crate) trait Fold {
+    /// Appends what `left` and `right`, in this order, become together.
+    fn fold(&mut self, left: &[u8], right: &[u8], out: &mut Vec<u8>) -> Result<()>;
+}
+
+impl<F: FnMut(&[u8], &[u8], &mut Vec<u8>) -> Result<()>> Fold for F {
+    fn fold(&mut self, left: &[u8], right: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        self(left, right, out)
+    }
+}
+
+/// To which partition a key belongs.
+pub(crate) type Place = Box<dyn FnMut(&[u8]) -> Result<u32>>;
+
+/// How a task collects.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes {
+    /// Bytes of arena, entries and their working space together.
+    pub(crate) arena: usize,
+    /// Most bytes of key and value together.
+    pub(crate) record_max: usize,
+    /// How blocks are compressed.
+    pub(crate) codec: Codec,
+}
+
+/// What was collected, counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Collected {
+    pub(crate) records: u64,
+    pub(crate) bytes: u64,
+    pub(crate) spilled: u64,
+    pub(crate) spills: u64,
+}
+
+/// Records on their way from a mapper to the reducers.
+pub(crate) struct Collector {
+    arena: Vec<u8>,
+    entries: Vec<Vec<Entry>>,
+    kept: usize,
+    room: Vec<Entry>,
+    table: Option<Table>,
+    fold: Option<Box<dyn Fold>>,
+    place: Place,
+    spills: Vec<(Arc<File>, Vec<Partition>)>,
+    scratch: Arc<Scratch>,
+    sizes: Sizes,
+    page: Page,
+    pub(crate) collected: Collected,
+}
+
+/// Bytes that an entry takes, with its share of the space in which entries are sorted.
+const ENTRY: usize = 2 * size_of::<Entry>();
+
+impl Collector {
+    pub(crate) fn new(
+        partitions: u32,
+        sizes: Sizes,
+        fold: Option<Box<dyn Fold>>,
+        place: Place,
+        scratch: Arc<Scratch>,
+        page: Page,
+    ) -> Self {
+        let table = fold.is_some().then(|| Table::new(sizes.arena / 4));
+        Self {
+            arena: Vec::new(),
+            entries: vec![Vec::new(); partitions as usize],
+            kept: 0,
+            room: Vec::new(),
+            table,
+            fold,
+            place,
+            spills: Vec::new(),
+            scratch,
+            sizes,
+            page,
+            collected: Collected::default(),
+        }
+    }
+
+    /// Takes a record.
+    #[inline]
+    pub(crate) fn emit(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.collected.records += 1;
+        self.collected.bytes += (key.len() + value.len()) as u64;
+        if let (Some(table), Some(fold)) = (&mut self.table, &mut self.fold) {
+            if key.len() + value.len() > self.sizes.record_max {
+                return Err(self.too_long(key, value));
+            }
+            if table.insert(key, value, fold.as_mut())? == Inserted::Here {
+                if table.is_useless() {
+                    self.drain()?;
+                    self.table = None;
+                }
+                return Ok(());
+            }
+            self.drain()?;
+            return self.again(key, value);
+        }
+        self.keep(key, value)
+    }
+
+    /// Takes a record for which the table was emptied.
+    fn again(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        if let (Some(table), Some(fold)) = (&mut self.table, &mut self.fold)
+            && table.insert(key, value, fold.as_mut())? == Inserted::Here
+        {
+            return Ok(());
+        }
+        self.keep(key, value)
+    }
+
+    /// Empties the table into the arena.
+    fn drain(&mut self) -> Result<()> {
+        if let Some(mut table) = self.table.take() {
+            table.drain(|key, value| self.keep(key, value))?;
+            self.table = Some(table);
+        }
+        Ok(())
+    }
+
+    fn too_long(&self, key: &[u8], value: &[u8]) -> Error {
+        Error::new(format!(
+            "a record of {} bytes was emitted, {} of them its key; the longest may have {}: raise gerbil.record.max",
+            key.len() + value.len(),
+            key.len(),
+            self.sizes.record_max
+        ))
+    }
+
+    /// Puts a record into the arena.
+    #[inline]
+    fn keep(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let bytes = key.len() + value.len();
+        if bytes > self.sizes.record_max {
+            return Err(self.too_long(key, value));
+        }
+        if self.arena.len() + self.kept * ENTRY + bytes + 4 + ENTRY > self.sizes.arena
+            && self.kept > 0
+        {
+            self.spill()?;
+        }
+        let partition = if self.entries.len() == 1 {
+            0
+        } else {
+            (self.place)(key)?
+        };
+        let offset = word(self.arena.len());
+        self.arena.extend_from_slice(key);
+        self.arena
+            .extend_from_slice(&word(value.len()).to_le_bytes());
+        self.arena.extend_from_slice(value);
+        let count = self.entries.len();
+        let Some(entries) = self.entries.get_mut(partition as usize) else {
+            return Err(Error::new(format!(
+                "the partitioner said {partition} where there are {count} partitions"
+            )));
+        };
+        entries.push(radix::entry(key, offset, word(key.len())));
+        self.kept += 1;
+        Ok(())
+    }
+
+    /// Sorts what is in the arena and writes it to a file.
+    fn spill(&mut self) -> Result<()> {
+        let before = self.page.read().phase;
+        self.page.phase(Phase::Sort);
+        let about = (self.arena.len() + self.kept * 8) as u64;
+        let mut writer = BlockWriter::new(self.scratch.file(about)?, self.sizes.codec)?;
+        let arena = self.arena.as_slice();
+        let key_of = |entry: Entry| {
+            let (offset, length) = radix::place_of(entry);
+            arena.get(offset..offset + length).unwrap_or_default()
+        };
+        let value_of = |entry: Entry| {
+            let (offset, length) = radix::place_of(entry);
+            let rest = arena.get(offset + length..).unwrap_or_default();
+            let (length, rest) = rest.split_first_chunk::<4>().unwrap_or((&[0; 4], &[]));
+            rest.get(..u32::from_le_bytes(*length) as usize)
+                .unwrap_or_default()
+        };
+        let (mut value, mut folded) = (Vec::new(), Vec::new());
+        for entries in &mut self.entries {
+            radix::sort(entries, &mut self.room, key_of);
+            match &mut self.fold {
+                None => {
+                    for &entry in entries.iter() {
+                        writer.record(key_of(entry), value_of(entry))?;
+                    }
+                }
+                Some(fold) => {
+                    for equal in entries.chunk_by(|a, b| key_of(*a) == key_of(*b)) {
+                        let [first, rest @ ..] = equal else { continue };
+                        if rest.is_empty() {
+                            writer.record(key_of(*first), value_of(*first))?;
+                            continue;
+                        }
+                        value.clear();
+                        value.extend_from_slice(value_of(*first));
+                        for entry in rest {
+                            folded.clear();
+                            fold.fold(&value, value_of(*entry), &mut folded)?;
+                            std::mem::swap(&mut value, &mut folded);
+                        }
+                        writer.record(key_of(*first), &value)?;
+                    }
+                }
+            }
+            entries.clear();
+            writer.end_partition()?;
+            self.page.alive();
+        }
+        self.arena.clear();
+        self.kept = 0;
+        let (file, partitions) = writer.finish();
+        self.collected.spilled += partitions
+            .iter()
+            .map(|partition| partition.records)
+            .sum::<u64>();
+        self.collected.spills += 1;
+        self.spills.push((Arc::new(file), partitions));
+        self.page.phase(before);
+        Ok(())
+    }
+
+    /// Everything was emitted: the map's output, and where its partitions lie.
+    pub(crate) fn finish(&mut self) -> Result<(Arc<File>, Vec<Partition>)> {
+        if self.table.is_some() {
+            self.drain()?;
+        }
+        if self.kept > 0 || self.spills.is_empty() {
+            self.spill()?;
+        }
+        if self.spills.len() == 1 {
+            return self
+                .spills
+                .pop()
+                .ok_or_else(|| Error::new("a spill is missing"));
+        }
+        self.merge_spills()
+    }
+
+    fn merge_spills(&mut self) -> Result<(Arc<File>, Vec<Partition>)> {
+        self.page.phase(Phase::Sort);
+        // The merge's blocks take the place of arena and table.
+        self.arena = Vec::new();
+        self.room = Vec::new();
+        self.table = None;
+        let spills = std::mem::take(&mut self.spills);
+        let length_of = |(_, partitions): &(_, Vec<Partition>)| {
+            partitions
+                .last()
+                .map_or(0, |last: &Partition| last.offset + last.length)
+        };
+        let about = spills.iter().map(length_of).sum();
+        let mut writer = BlockWriter::new(self.scratch.file(about)?, self.sizes.codec)?;
+        let fan_in = merge::fan_in(self.sizes.arena);
+        for partition in 0..self.entries.len() {
+            let runs = merge::narrow(
+                spills.len(),
+                fan_in,
+                self.sizes.record_max,
+                &self.scratch,
+                &mut |spill| {
+                    let (file, partitions) = &spills[spill];
+                    let place = partitions.get(partition).copied().unwrap_or_default();
+                    Ok(Run::new(
+                        Arc::clone(file),
+                        place.offset,
+                        place.length,
+                        self.sizes.record_max,
+                    ))
+                },
+            )?;
+            let fold = self.fold.as_mut().map(|fold| &mut **fold as &mut dyn Fold);
+            merge::write(runs, &mut writer, fold)?;
+            writer.end_partition()?;
+            self.page.alive();
+        }
+        let (file, partitions) = writer.finish();
+        self.collected.spilled += partitions
+            .iter()
+            .map(|partition| partition.records)
+            .sum::<u64>();
+        Ok((Arc::new(file), partitions))
+    }
+
+    /// The arena's memory, for the next task of the process.
+    pub(crate) fn recycle(&mut self, spare: &mut Vec<u8>) {
+        self.arena.clear();
+        std::mem::swap(&mut self.arena, spare);
+    }
+}

@@ -1,0 +1,140 @@
+//! Hashes with fixed seeds: of short keys, of records as a multiset, of bytes in their order.
+//!
+//! Folded multiplication, as in wyhash: two words, multiplied to 128 bits, halves joined. None of it
+//! withstands somebody who wants collisions; it tells runs of one program apart.
+
+const SEEDS: [u64; 3] = [
+    0x9E37_79B9_7F4A_7C15,
+    0xD6E8_FEB8_6659_FD93,
+    0xA076_1D64_78BD_642F,
+];
+
+#[inline]
+const fn fold(a: u64, b: u64) -> u64 {
+    let wide = (a as u128) * (b as u128);
+    let [
+        l0,
+        l1,
+        l2,
+        l3,
+        l4,
+        l5,
+        l6,
+        l7,
+        h0,
+        h1,
+        h2,
+        h3,
+        h4,
+        h5,
+        h6,
+        h7,
+    ] = wide.to_le_bytes();
+    u64::from_le_bytes([l0, l1, l2, l3, l4, l5, l6, l7])
+        ^ u64::from_le_bytes([h0, h1, h2, h3, h4, h5, h6, h7])
+}
+
+/// Up to eight bytes as a little-endian word; missing ones are zero.
+#[inline]
+pub(crate) fn word_of(bytes: &[u8]) -> u64 {
+    if let Some(word) = bytes.first_chunk::<8>() {
+        return u64::from_le_bytes(*word);
+    }
+    // Two loads that overlap instead of a loop over single bytes.
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        let shift = (bytes.len() - 4) * 8;
+        return u64::from(u32::from_le_bytes(*first))
+            | u64::from(u32::from_le_bytes(*last)) << shift;
+    }
+    match bytes {
+        [] => 0,
+        [a] => u64::from(*a),
+        [a, b] => u64::from(*a) | u64::from(*b) << 8,
+        [a, b, c, ..] => u64::from(*a) | u64::from(*b) << 8 | u64::from(*c) << 16,
+    }
+}
+
+/// Hash of a byte string, and of its length.
+#[inline]
+pub(crate) fn hash(bytes: &[u8], seed: u64) -> u64 {
+    let mut state = seed ^ SEEDS[0];
+    let mut rest = bytes;
+    while let Some((head, tail)) = rest.split_first_chunk::<16>() {
+        let (low, high) = head.split_at(8);
+        state = fold(word_of(low) ^ SEEDS[1], word_of(high) ^ state);
+        rest = tail;
+    }
+    let (low, high) = rest.split_at(rest.len().min(8));
+    fold(
+        word_of(low) ^ SEEDS[2] ^ bytes.len() as u64,
+        word_of(high) ^ state,
+    )
+}
+
+/// Hash of two words of a short key and its length.
+#[inline]
+pub(crate) const fn hash_words(low: u64, high: u64, length: u64) -> u64 {
+    fold(low ^ SEEDS[1], high ^ SEEDS[0] ^ length)
+}
+
+/// The two digests of a partition.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Digests {
+    /// Of its blocks, in their order.
+    pub(crate) bytes: u64,
+    /// Of its records: a sum, so that their order does not matter.
+    pub(crate) records: u64,
+}
+
+impl Digests {
+    #[inline]
+    pub(crate) fn record(&mut self, key: &[u8], value: &[u8]) {
+        self.records = self.records.wrapping_add(hash(value, hash(key, 0)));
+    }
+
+    pub(crate) const fn block(&mut self, head: &[u8; super::block::HEAD]) {
+        // The CRC in the head stands for the block's bytes.
+        let [a, b, c, d, .., w, x, y, z] = *head;
+        self.bytes = fold(
+            self.bytes ^ SEEDS[1],
+            u64::from_le_bytes([a, b, c, d, w, x, y, z]) ^ SEEDS[2],
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Digests, hash, word_of};
+
+    #[test]
+    fn a_word_is_its_bytes_and_zeros() {
+        for length in 0..=9_usize {
+            let bytes: Vec<u8> = (1..=9).take(length).collect();
+            let mut padded = bytes.clone();
+            padded.resize(9, 0);
+            assert_eq!(
+                word_of(&bytes),
+                u64::from_le_bytes(padded[..8].try_into().unwrap()),
+                "{length}"
+            );
+        }
+    }
+
+    #[test]
+    fn order_does_not_matter_and_content_does() {
+        let of = |records: &[(&[u8], &[u8])]| {
+            let mut digests = Digests::default();
+            records
+                .iter()
+                .for_each(|(key, value)| digests.record(key, value));
+            digests.records
+        };
+        assert_eq!(
+            of(&[(b"a", b"1"), (b"b", b"2")]),
+            of(&[(b"b", b"2"), (b"a", b"1")])
+        );
+        assert_ne!(of(&[(b"a", b"1")]), of(&[(b"a", b"1"), (b"a", b"1")]));
+        assert_ne!(of(&[(b"ab", b"1")]), of(&[(b"a", b"b1")]));
+        assert_ne!(hash(b"0123456789abcdef", 0), hash(b"0123456789abcdeg", 0));
+    }
+}

@@ -1,0 +1,188 @@
+//! Many sorted runs as one: a tree of losers over prefixes of eight bytes.
+//!
+//! Equal keys come in the order of the runs, so that the order of values never depends on who was first.
+
+use std::sync::Arc;
+
+use super::block::{BLOCK, BlockWriter, Run};
+use super::codec::Codec;
+use super::collect::Fold;
+use super::radix::prefix;
+use super::scratch::Scratch;
+use crate::error::Result;
+
+/// The merge of some runs; positioned on a record after each [`advance`](Self::advance).
+pub(crate) struct Merge {
+    runs: Vec<Run>,
+    /// Of each run's present record, its prefix; and whether the run is at its end.
+    heads: Vec<(bool, u64)>,
+    /// The loser of each inner game; the winner of all is `winner`.
+    losers: Vec<usize>,
+    winner: usize,
+    started: bool,
+}
+
+impl Merge {
+    /// Merges `runs`, in whose order equal keys come.
+    pub(crate) fn new(runs: Vec<Run>) -> Self {
+        let count = runs.len();
+        Self {
+            runs,
+            heads: vec![(true, 0); count],
+            losers: vec![usize::MAX; count],
+            winner: 0,
+            started: false,
+        }
+    }
+
+    /// Goes to the next record; false at the end.
+    #[inline]
+    pub(crate) fn advance(&mut self) -> Result<bool> {
+        if self.runs.is_empty() {
+            return Ok(false);
+        }
+        if self.started {
+            let winner = self.winner;
+            self.step(winner)?;
+            self.play(winner);
+        } else {
+            self.started = true;
+            for run in 0..self.runs.len() {
+                self.step(run)?;
+            }
+            for run in 0..self.runs.len() {
+                self.play(run);
+            }
+        }
+        Ok(self.heads.get(self.winner).is_some_and(|(ended, _)| !ended))
+    }
+
+    #[inline]
+    fn step(&mut self, run: usize) -> Result<()> {
+        let ended = !self.runs[run].advance()?;
+        self.heads[run] = (ended, prefix(self.runs[run].key()));
+        Ok(())
+    }
+
+    /// Whether run `a` comes before run `b`.
+    #[inline]
+    fn before(&self, a: usize, b: usize) -> bool {
+        let (one, other) = (self.heads[a], self.heads[b]);
+        if one == other {
+            self.tie(a, b)
+        } else {
+            one < other
+        }
+    }
+
+    fn tie(&self, a: usize, b: usize) -> bool {
+        match self.runs[a].key().cmp(self.runs[b].key()) {
+            std::cmp::Ordering::Equal => a < b,
+            other => other.is_lt(),
+        }
+    }
+
+    /// Plays `run` from its leaf upwards.
+    #[inline]
+    fn play(&mut self, run: usize) {
+        let mut winner = run;
+        let mut node = (run + self.runs.len()) / 2;
+        while node > 0 {
+            let rival = self.losers[node];
+            if rival == usize::MAX {
+                // The tree is being built: wait here for the rival.
+                self.losers[node] = winner;
+                return;
+            }
+            if self.before(rival, winner) {
+                self.losers[node] = winner;
+                winner = rival;
+            }
+            node /= 2;
+        }
+        self.winner = winner;
+    }
+
+    #[inline]
+    pub(crate) fn key(&self) -> &[u8] {
+        self.runs.get(self.winner).map_or(&[], Run::key)
+    }
+
+    #[inline]
+    pub(crate) fn value(&self) -> &[u8] {
+        self.runs.get(self.winner).map_or(&[], Run::value)
+    }
+}
+
+/// How many runs are merged at once: what a budget has blocks for, raw and stored.
+pub(crate) fn fan_in(budget: usize) -> usize {
+    (budget / (2 * BLOCK)).clamp(4, 256)
+}
+
+/// Merges `runs` into what `writer` writes, folding equal keys where there is a fold; returns the records.
+pub(crate) fn write(
+    runs: Vec<Run>,
+    writer: &mut BlockWriter,
+    fold: Option<&mut dyn Fold>,
+) -> Result<()> {
+    let mut merge = Merge::new(runs);
+    let Some(fold) = fold else {
+        while merge.advance()? {
+            writer.record(merge.key(), merge.value())?;
+        }
+        return Ok(());
+    };
+    let (mut key, mut value, mut folded) = (Vec::new(), Vec::new(), Vec::new());
+    let mut any = false;
+    while merge.advance()? {
+        if any && merge.key() == key {
+            folded.clear();
+            fold.fold(&value, merge.value(), &mut folded)?;
+            std::mem::swap(&mut value, &mut folded);
+            continue;
+        }
+        if any {
+            writer.record(&key, &value)?;
+        }
+        any = true;
+        key.clear();
+        key.extend_from_slice(merge.key());
+        value.clear();
+        value.extend_from_slice(merge.value());
+    }
+    if any {
+        writer.record(&key, &value)?;
+    }
+    Ok(())
+}
+
+/// Merges neighbours until at most `fan_in` runs are left. `open` opens run number `n` of `count`.
+pub(crate) fn narrow(
+    count: usize,
+    fan_in: usize,
+    record_max: usize,
+    scratch: &Scratch,
+    open: &mut dyn FnMut(usize) -> Result<Run>,
+) -> Result<Vec<Run>> {
+    if count <= fan_in {
+        return (0..count).map(open).collect();
+    }
+    let bin = count.div_ceil(fan_in).min(fan_in);
+    let mut narrowed = Vec::new();
+    for from in (0..count).step_by(bin) {
+        let runs = (from..count.min(from + bin))
+            .map(&mut *open)
+            .collect::<Result<Vec<_>>>()?;
+        let bytes = runs.iter().map(Run::left).sum();
+        let mut writer = BlockWriter::new(scratch.file(bytes)?, Codec::Lz4)?;
+        write(runs, &mut writer, None)?;
+        writer.end_partition()?;
+        let (file, partitions) = writer.finish();
+        let length = partitions.first().map_or(0, |partition| partition.length);
+        narrowed.push((Arc::new(file), length));
+    }
+    narrow(narrowed.len(), fan_in, record_max, scratch, &mut |at| {
+        let (file, length) = &narrowed[at];
+        Ok(Run::new(Arc::clone(file), 0, *length, record_max))
+    })
+}

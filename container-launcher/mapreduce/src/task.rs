@@ -1,0 +1,5 @@
+//! What a task process does.
+
+pub(crate) mod map;
+pub(crate) mod reduce;
+pub(crate) mod role;

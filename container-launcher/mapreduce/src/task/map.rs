@@ -1,0 +1,271 @@
+//! One map: read, map, collect or write.
+
+use std::fs::File;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use gerbil_task::{MapOrder, Page, Partition, Phase, Piece};
+
+use crate::context::{Context, Counters, Ground};
+use crate::emit::{Output, Sink, Writers};
+use crate::error::{Context as _, Error, Result};
+use crate::input::{Consumed, InputFormat, Source};
+use crate::job::{MakeFold, MakePlace};
+use crate::map::Mapper;
+use crate::output::WriterOf;
+use crate::settings::{CODEC_MAP, COMPRESS_MAP, Settings};
+use crate::sort::Collector;
+use crate::sort::codec::Codec;
+use crate::sort::collect::Sizes;
+use crate::sort::scratch::Scratch;
+
+/// A map to do, and what it is done with.
+pub(crate) struct MapRun<'a> {
+    pub(crate) order: &'a MapOrder,
+    pub(crate) context: Context,
+    pub(crate) scratch: Arc<Scratch>,
+    /// The arena of the process's last map.
+    pub(crate) spare: &'a mut Vec<u8>,
+    pub(crate) direct: WriterOf,
+}
+
+/// What a map leaves.
+pub(crate) struct MapDone {
+    pub(crate) counters: Counters,
+    pub(crate) output: Option<(Arc<File>, Vec<Partition>)>,
+}
+
+pub(crate) fn sizes(settings: &Settings) -> Result<Sizes> {
+    let codec = if settings.parse(COMPRESS_MAP)? {
+        settings.get(CODEC_MAP).unwrap_or("lz4")
+    } else {
+        "none"
+    };
+    Ok(Sizes {
+        arena: settings.arena()?,
+        record_max: settings.record_max()?,
+        codec: Codec::of_name(codec)?,
+    })
+}
+
+pub(crate) fn run_map<M: Mapper>(
+    make: &dyn Fn() -> M,
+    fold: Option<&MakeFold>,
+    place: &MakePlace,
+    run: MapRun<'_>,
+) -> Result<MapDone> {
+    let MapRun {
+        order,
+        mut context,
+        scratch,
+        spare,
+        direct,
+    } = run;
+    let settings = context.settings.clone();
+    let page = context.page.clone();
+    page.begin(
+        u64::from(order.task),
+        order.pieces.iter().map(|piece| piece.length).sum(),
+    );
+    let mut sink = if order.partitions == 0 {
+        Sink::Write(Writers::new(direct, &mut context)?)
+    } else {
+        let place = place(order.partitions, &settings)?;
+        let fold = fold.map(|fold| fold());
+        let mut collector = Collector::new(
+            order.partitions,
+            sizes(&settings)?,
+            fold,
+            place,
+            scratch,
+            page.clone(),
+        );
+        collector.recycle(spare);
+        Sink::Collect(Box::new(collector))
+    };
+    let mut mapper = make();
+    mapper.setup(&mut context).context(|| "setup")?;
+    let records = feed(
+        &mut mapper,
+        order,
+        &mut context,
+        &mut sink,
+        &settings,
+        u64::MAX,
+    )?;
+    page.phase(Phase::Cleanup);
+    mapper
+        .cleanup(&mut Output::new(&mut context, &mut sink))
+        .context(|| "cleanup")?;
+    context.count_task("MAP_INPUT_RECORDS", records);
+    let mut output = None;
+    match &mut sink {
+        Sink::Write(writers) => {
+            page.phase(Phase::Output);
+            writers.finish()?;
+            context.count_task("MAP_OUTPUT_RECORDS", writers.records);
+        }
+        Sink::Collect(collector) => {
+            let (file, partitions) = collector.finish()?;
+            let collected = collector.collected;
+            collector.recycle(spare);
+            context.count_task("MAP_OUTPUT_RECORDS", collected.records);
+            context.count_task("MAP_OUTPUT_BYTES", collected.bytes);
+            context.count_task("SPILLED_RECORDS", collected.spilled);
+            context.count("gerbil", "SPILLS", collected.spills);
+            let stored = partitions.iter().map(|partition| partition.length).sum();
+            context.count_task("MAP_OUTPUT_MATERIALIZED_BYTES", stored);
+            if fold.is_some() {
+                context.count_task("COMBINE_INPUT_RECORDS", collected.records);
+                let left = partitions.iter().map(|partition| partition.records).sum();
+                context.count_task("COMBINE_OUTPUT_RECORDS", left);
+            }
+            output = Some((file, partitions));
+        }
+        Sink::Keys(_) => {}
+    }
+    page.phase(Phase::Idle);
+    Ok(MapDone {
+        counters: context.counters,
+        output,
+    })
+}
+
+/// Gives the mapper the records of the split; up to `most` of them. Returns how many there were.
+fn feed<M: Mapper>(
+    mapper: &mut M,
+    order: &MapOrder,
+    context: &mut Context,
+    sink: &mut Sink,
+    settings: &Settings,
+    most: u64,
+) -> Result<u64> {
+    let page = context.page.clone();
+    let consumed = Consumed::default();
+    let mut out = Output::new(context, sink);
+    let (mut number, mut skipped) = (0_u64, 0_u64);
+    page.phase(Phase::Map);
+    for (index, piece) in (0_u32..).zip(&order.pieces) {
+        page.piece(u64::from(index));
+        out.input.clone_from(&piece.name);
+        let source = if M::Input::FILES {
+            Source::new(out.ground.input(index)?, piece, &consumed)?
+        } else {
+            Source::without_file(piece)
+        };
+        let mut reader = M::Input::open(source, settings)?;
+        while number < most {
+            let at = M::Input::position(&reader);
+            page.record(at, number);
+            let Some((key, value)) = M::Input::next(&mut reader)? else {
+                break;
+            };
+            if order.skip.binary_search(&number).is_ok() {
+                skipped += 1;
+                number += 1;
+                continue;
+            }
+            mapper.map(key, value, &mut out).map_err(|error| {
+                error.context(format!("{}, record {number} at byte {at}", piece.name))
+            })?;
+            number += 1;
+            if number % 256 == 0 {
+                page.done(if M::Input::FILES {
+                    consumed.load(Ordering::Relaxed)
+                } else {
+                    number
+                });
+            }
+        }
+    }
+    page.done(order.pieces.iter().map(|piece| piece.length).sum());
+    if skipped > 0 {
+        out.count_task("MAP_SKIPPED_RECORDS", skipped);
+    }
+    let read = consumed.load(Ordering::Relaxed);
+    out.count(
+        "org.apache.hadoop.mapreduce.lib.input.FileInputFormatCounter",
+        "BYTES_READ",
+        read,
+    );
+    Ok(number - skipped)
+}
+
+/// Splits that are sampled, and records of each.
+const SAMPLED_SPLITS: usize = 10;
+const SAMPLED_RECORDS: u64 = 10_000;
+
+/// Opens files of this machine, for sampling.
+struct Files(Vec<Piece>);
+
+impl Ground for Files {
+    fn input(&mut self, piece: u32) -> Result<File> {
+        let piece = self
+            .0
+            .get(piece as usize)
+            .ok_or_else(|| Error::new("a piece that is none"))?;
+        File::open(&piece.name).context(|| piece.name.clone())
+    }
+
+    fn source(&mut self, _: u32) -> Result<File> {
+        Err(Error::new("a sample has no sources"))
+    }
+
+    fn output(&mut self, _: &str) -> Result<File> {
+        Err(Error::new("a sample has no output"))
+    }
+
+    fn status(&mut self, _: &str) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Keys that the mapper makes of the first records of some splits, evenly chosen.
+pub(crate) fn sample<M: Mapper>(
+    make: &dyn Fn() -> M,
+    splits: &[Vec<Piece>],
+    settings: &Settings,
+    params: &serde_json::Value,
+) -> Result<Vec<Vec<u8>>> {
+    let step = splits.len().div_ceil(SAMPLED_SPLITS).max(1);
+    let mut keys = Vec::new();
+    for pieces in splits.iter().step_by(step) {
+        let (page, _) = Page::create()?;
+        let mut context = Context {
+            settings: settings.clone(),
+            params: params.clone(),
+            counters: Counters::new(),
+            page,
+            ground: Box::new(Files(pieces.clone())),
+            stage: 'm',
+            number: 0,
+            attempt: 0,
+            input: String::new(),
+        };
+        let order = MapOrder {
+            task: 0,
+            attempt: 0,
+            partitions: 1,
+            pieces: pieces.clone(),
+            skip: Vec::new(),
+        };
+        let mut sink = Sink::Keys(Vec::new());
+        let mut mapper = make();
+        mapper
+            .setup(&mut context)
+            .context(|| "sampling the input")?;
+        feed(
+            &mut mapper,
+            &order,
+            &mut context,
+            &mut sink,
+            settings,
+            SAMPLED_RECORDS,
+        )
+        .context(|| "sampling the input")?;
+        if let Sink::Keys(sampled) = sink {
+            keys.extend(sampled);
+        }
+    }
+    Ok(keys)
+}

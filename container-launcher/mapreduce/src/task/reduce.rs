@@ -1,0 +1,128 @@
+//! One reduce: merge, group, reduce, write.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use gerbil_task::{Phase, ReduceOrder};
+
+use crate::context::{Context, Counters};
+use crate::datum::{Key, Value};
+use crate::emit::{Output, Sink, Writers};
+use crate::error::{Context as _, Error, Result};
+use crate::output::WriterOf;
+use crate::reduce::{Reducer, State, Values};
+use crate::sort::block::Run;
+use crate::sort::merge::{Merge, fan_in, narrow};
+use crate::sort::scratch::Scratch;
+
+/// A reduce to do, and what it is done with.
+pub(crate) struct ReduceRun {
+    pub(crate) order: ReduceOrder,
+    pub(crate) context: Context,
+    pub(crate) scratch: Arc<Scratch>,
+    pub(crate) output: WriterOf,
+}
+
+pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
+    mut reducer: R,
+    by_first: bool,
+    run: ReduceRun,
+) -> Result<Counters> {
+    let ReduceRun {
+        order,
+        mut context,
+        scratch,
+        output,
+    } = run;
+    let page = context.page.clone();
+    let expected: u64 = order.sources.iter().map(|source| source.records).sum();
+    page.begin(u64::from(order.task), expected);
+    let (record_max, budget) = (context.settings.record_max()?, context.settings.arena()?);
+    page.phase(Phase::Sort);
+    // An empty part is no run.
+    let sources: Vec<_> = (0_u32..)
+        .zip(&order.sources)
+        .filter(|(_, source)| source.length > 0)
+        .collect();
+    let ground = &mut context.ground;
+    let runs = narrow(
+        sources.len(),
+        fan_in(budget),
+        record_max,
+        &scratch,
+        &mut |at| {
+            let (number, source) = sources
+                .get(at)
+                .ok_or_else(|| Error::new("a source that is none"))?;
+            let file = ground.source(*number)?;
+            Ok(Run::new(
+                Arc::new(file),
+                source.offset,
+                source.length,
+                record_max,
+            ))
+        },
+    )?;
+    let mut merge = Merge::new(runs);
+    let mut sink = Sink::Write(Writers::new(output, &mut context)?);
+    page.phase(Phase::Setup);
+    reducer.setup(&mut context).context(|| "setup")?;
+    page.phase(Phase::Reduce);
+    let mut out = Output::new(&mut context, &mut sink);
+    let (mut groups, mut records) = (0_u64, 0_u64);
+    let mut key = Vec::new();
+    let mut more = merge.advance()?;
+    while more {
+        key.clear();
+        key.extend_from_slice(merge.key());
+        let length = if by_first {
+            K::first_length(&key)?
+        } else {
+            key.len()
+        };
+        let group = key.get(..length).unwrap_or_default();
+        page.record(0, groups);
+        let mut values = Values {
+            merge: &mut merge,
+            group,
+            by_first,
+            state: State::First,
+            records: 0,
+            of: PhantomData::<fn(K, V)>,
+        };
+        let done = reducer.reduce(K::decode(&key)?, &mut values, &mut out);
+        done.map_err(|error| {
+            let mut shown = Vec::new();
+            let shown = if K::text(&key, &mut shown).is_ok() {
+                String::from_utf8_lossy(&shown)
+            } else {
+                "?".into()
+            };
+            error.context(format!("group {groups}, key {shown:?}"))
+        })?;
+        // Values that the reducer did not ask for.
+        while values.step()? {}
+        more = values.state == State::Next;
+        records += values.records;
+        groups += 1;
+        page.done(records);
+    }
+    if records != expected {
+        return Err(Error::new(format!(
+            "{records} records were merged where the maps have {expected}"
+        )));
+    }
+    page.phase(Phase::Cleanup);
+    reducer.cleanup(&mut out).context(|| "cleanup")?;
+    page.phase(Phase::Output);
+    if let Sink::Write(writers) = &mut sink {
+        writers.finish()?;
+        context.count_task("REDUCE_OUTPUT_RECORDS", writers.records);
+    }
+    context.count_task("REDUCE_INPUT_GROUPS", groups);
+    context.count_task("REDUCE_INPUT_RECORDS", records);
+    let bytes = order.sources.iter().map(|source| source.length).sum();
+    context.count_task("REDUCE_SHUFFLE_BYTES", bytes);
+    page.phase(Phase::Idle);
+    Ok(context.counters)
+}

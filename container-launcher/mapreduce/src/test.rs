@@ -1,0 +1,354 @@
+//! A job in a test: in this process, in memory, with everything else as it is.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read as _, Seek as _, Write as _};
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use gerbil_task::{MapOrder, Page, Partition, Piece, ReduceOrder, Source};
+use rustix::fs::{MemfdFlags, memfd_create};
+use serde::Serialize;
+
+use crate::context::{Context, Counters, Ground};
+use crate::error::{Error, Result};
+use crate::job::{Spec, option_setting};
+use crate::partition::{CUTS, choose_cuts};
+use crate::settings::Settings;
+use crate::sort::scratch::Scratch;
+use crate::task::map::MapRun;
+use crate::task::reduce::ReduceRun;
+
+/// A job to be run on input that a test gives: one map a file, or as a format without files has it.
+///
+/// ```
+/// use gerbil_mapreduce::prelude::*;
+///
+/// struct Words;
+/// impl Mapper for Words {
+///     type Input = TextLines;
+///     type Key = Text;
+///     type Value = u64;
+///     fn map(&mut self, _offset: u64, line: &[u8], out: &mut Emit<'_, Self>) -> Result<()> {
+///         line.split(|b| b.is_ascii_whitespace()).filter(|w| !w.is_empty()).try_for_each(|w| out.emit(w, &1))
+///     }
+/// }
+///
+/// let job = Job::new("wordcount").map(|| Words).combine(|| Sum).reduce(|| Sum);
+/// let done = job.test().input("to be or not").input("to be").run()?;
+/// assert_eq!(done.text(), "be\t2\nnot\t1\nor\t1\nto\t2\n");
+/// # Ok::<(), Error>(())
+/// ```
+pub struct Test {
+    spec: Spec,
+    files: Vec<(String, Vec<u8>)>,
+    inputs: Vec<String>,
+    reduces: u32,
+    settings: Settings,
+    params: serde_json::Value,
+}
+
+impl std::fmt::Debug for Test {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "a test of {:?}", self.spec.planned)
+    }
+}
+
+type Files = Rc<RefCell<BTreeMap<String, File>>>;
+
+/// Files in memory.
+struct Memory {
+    inputs: Vec<File>,
+    sources: Vec<Arc<File>>,
+    outputs: Files,
+    status: Rc<RefCell<Vec<String>>>,
+}
+
+impl Ground for Memory {
+    fn input(&mut self, piece: u32) -> Result<File> {
+        Ok(self
+            .inputs
+            .get(piece as usize)
+            .ok_or_else(|| Error::new("a piece that is none"))?
+            .try_clone()?)
+    }
+
+    fn source(&mut self, source: u32) -> Result<File> {
+        Ok(self
+            .sources
+            .get(source as usize)
+            .ok_or_else(|| Error::new("a source that is none"))?
+            .try_clone()?)
+    }
+
+    fn output(&mut self, name: &str) -> Result<File> {
+        let file = memory()?;
+        self.outputs
+            .borrow_mut()
+            .insert(name.to_owned(), file.try_clone()?);
+        Ok(file)
+    }
+
+    fn status(&mut self, text: &str) -> Result<()> {
+        self.status.borrow_mut().push(text.to_owned());
+        Ok(())
+    }
+}
+
+fn memory() -> Result<File> {
+    Ok(memfd_create("gerbil-test", MemfdFlags::CLOEXEC)?.into())
+}
+
+impl Test {
+    pub(crate) fn new(spec: Spec) -> Self {
+        let mut settings = Settings::new(spec.planned.settings.clone());
+        for option in &spec.options {
+            if let Some(default) = option.default {
+                settings.set(&option_setting(option.name), default);
+            }
+        }
+        let reduces = u32::from(spec.reduce.is_some());
+        Self {
+            spec,
+            files: Vec::new(),
+            inputs: Vec::new(),
+            reduces,
+            settings,
+            params: serde_json::Value::Null,
+        }
+    }
+
+    /// Adds an input file, called `input-0` and so on.
+    #[must_use]
+    pub fn input(self, content: impl AsRef<[u8]>) -> Self {
+        let name = format!("input-{}", self.files.len());
+        self.file(&name, content)
+    }
+
+    /// Adds an input file of some name.
+    #[must_use]
+    pub fn file(mut self, name: &str, content: impl AsRef<[u8]>) -> Self {
+        self.files
+            .push((name.to_owned(), content.as_ref().to_vec()));
+        self
+    }
+
+    /// Adds an input that is no file, for formats such as [`Numbers`](crate::Numbers).
+    #[must_use]
+    pub fn word(mut self, input: &str) -> Self {
+        self.inputs.push(input.to_owned());
+        self
+    }
+
+    /// Sets the number of reduces, 1 without.
+    #[must_use]
+    pub const fn reduces(mut self, reduces: u32) -> Self {
+        self.reduces = reduces;
+        self
+    }
+
+    /// Sets a setting.
+    #[must_use]
+    pub fn set(mut self, name: &str, value: &str) -> Self {
+        self.settings.set(name, value);
+        self
+    }
+
+    /// Sets an option of the job.
+    #[must_use]
+    pub fn option(self, name: &str, value: &str) -> Self {
+        let name = option_setting(name);
+        self.set(&name, value)
+    }
+
+    /// Gives tasks something along.
+    ///
+    /// # Errors
+    /// It has no JSON.
+    pub fn params(mut self, params: &impl Serialize) -> Result<Self> {
+        self.params = serde_json::to_value(params)?;
+        Ok(self)
+    }
+
+    /// Runs the job.
+    ///
+    /// # Errors
+    /// The job failed.
+    pub fn run(mut self) -> Result<Tested> {
+        self.settings.check()?;
+        let outputs = Files::default();
+        let status = Rc::default();
+        let (page, _descriptor) = Page::create()?;
+        let folder: OwnedFd = File::open(std::env::temp_dir())?.into();
+        let scratch = Arc::new(Scratch::new(folder));
+        let mut counters = Counters::new();
+        let mut maps = Vec::new();
+        match &self.spec.splits {
+            Some(splits) => {
+                maps.extend(
+                    splits(&self.inputs, &self.settings)?
+                        .into_iter()
+                        .map(|pieces| (pieces, Vec::new())),
+                );
+            }
+            None => {
+                for (name, content) in &self.files {
+                    let mut file = memory()?;
+                    file.write_all(content)?;
+                    let length = content.len() as u64;
+                    let piece = Piece {
+                        name: name.clone(),
+                        offset: 0,
+                        length,
+                        size: length,
+                    };
+                    maps.push((vec![piece], vec![file]));
+                }
+            }
+        }
+        if self.spec.sample.is_some() && self.reduces > 1 {
+            // Tests have few records: their own first bytes are sample enough.
+            let keys = (0..=255_u8).map(|byte| vec![byte]).collect();
+            self.settings.set(CUTS, &choose_cuts(keys, self.reduces));
+        }
+        let context =
+            |stage: char, number: u32, inputs: Vec<File>, sources: Vec<Arc<File>>| Context {
+                settings: self.settings.clone(),
+                params: self.params.clone(),
+                counters: Counters::new(),
+                page: page.clone(),
+                ground: Box::new(Memory {
+                    inputs,
+                    sources,
+                    outputs: Rc::clone(&outputs),
+                    status: Rc::clone(&status),
+                }),
+                stage,
+                number,
+                attempt: 0,
+                input: String::new(),
+            };
+        let mut add = |done: Counters| {
+            for (group, values) in done {
+                for (counter, value) in values {
+                    *counters
+                        .entry(group.clone())
+                        .or_default()
+                        .entry(counter)
+                        .or_default() += value;
+                }
+            }
+        };
+        let mut left: Vec<(Arc<File>, Vec<Partition>)> = Vec::new();
+        let mut spare = Vec::new();
+        for (task, (pieces, files)) in (0_u32..).zip(maps) {
+            let order = MapOrder {
+                task,
+                attempt: 0,
+                partitions: self.reduces,
+                pieces,
+                skip: Vec::new(),
+            };
+            let context = context('m', task, files, Vec::new());
+            let scratch = Arc::clone(&scratch);
+            let run = MapRun {
+                order: &order,
+                context,
+                scratch,
+                spare: &mut spare,
+                direct: self.spec.direct.clone(),
+            };
+            let done = (self.spec.map)(run)?;
+            add(done.counters);
+            left.extend(done.output);
+        }
+        for task in 0..self.reduces {
+            let Some(reduce) = &self.spec.reduce else {
+                return Err(Error::new("this job has no reducer"));
+            };
+            let source = |(map, (_, partitions)): (u32, &(_, Vec<Partition>))| {
+                let place = partitions.get(task as usize).copied().unwrap_or_default();
+                Source {
+                    map,
+                    offset: place.offset,
+                    length: place.length,
+                    records: place.records,
+                }
+            };
+            let sources = (0_u32..).zip(&left).map(source).collect();
+            let order = ReduceOrder {
+                task,
+                attempt: 0,
+                sources,
+            };
+            let files = left.iter().map(|(file, _)| Arc::clone(file)).collect();
+            let context = context('r', task, Vec::new(), files);
+            let run = ReduceRun {
+                order,
+                context,
+                scratch: Arc::clone(&scratch),
+                output: self.spec.output.clone(),
+            };
+            add(reduce(run)?);
+        }
+        let mut files = BTreeMap::new();
+        for (name, file) in outputs.borrow_mut().iter_mut() {
+            let mut content = Vec::new();
+            file.rewind()?;
+            file.read_to_end(&mut content)?;
+            files.insert(name.clone(), content);
+        }
+        let status = status.borrow().clone();
+        Ok(Tested {
+            files,
+            counters,
+            status,
+        })
+    }
+}
+
+/// What a job left in a test.
+#[derive(Clone, Debug)]
+pub struct Tested {
+    files: BTreeMap<String, Vec<u8>>,
+    counters: Counters,
+    status: Vec<String>,
+}
+
+impl Tested {
+    /// The files of the output, by their names.
+    #[must_use]
+    pub const fn files(&self) -> &BTreeMap<String, Vec<u8>> {
+        &self.files
+    }
+
+    /// All part files in a row, as text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let parts = self
+            .files
+            .iter()
+            .filter(|(name, _)| name.starts_with("part-"));
+        parts
+            .map(|(_, content)| String::from_utf8_lossy(content))
+            .collect()
+    }
+
+    /// The value of a counter; 0 where nothing was counted.
+    #[must_use]
+    pub fn counter(&self, group: &str, counter: &str) -> u64 {
+        self.counters
+            .get(group)
+            .and_then(|group| group.get(counter))
+            .copied()
+            .unwrap_or(0)
+    }
+
+    /// What tasks said of themselves.
+    #[must_use]
+    pub fn status(&self) -> &[String] {
+        &self.status
+    }
+}
