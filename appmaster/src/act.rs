@@ -131,7 +131,7 @@ impl Appmaster {
     /// Hands the ranks out.
     async fn begin(&mut self, seats: Vec<JobSeat>) -> Vec<Action> {
         let (description, run) = (&self.seat.description, self.job.run_number());
-        self.groups.begin(&seats);
+        self.groups.begin(&seats, &self.seat.description.programs);
         let mut nodes: Vec<(Rank, u32)> = seats
             .iter()
             .zip(0..)

@@ -7,9 +7,15 @@
 //!
 //! All groups are one job: it ends when the last of their ranks has ended, and with the first that
 //! fails or aborts, connected to the others or not.
+//!
+//! Of the info keys `soft`, `host` (`hosts`), `wdir` and `path` have an effect; the others are left
+//! alone, as MPI wants it. What is spawned starts in the folder of the rank that spawns it.
+
+mod soft;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::path::Path;
 
 use job::wire;
 use job::wire::launcher_order::Order as ToLauncher;
@@ -28,6 +34,8 @@ pub(crate) struct Group {
     exchange: Exchange,
     /// Its launchers, in the order of the exchange.
     members: Vec<ContainerId>,
+    /// Where its processes start, by the number of the first that starts there.
+    folders: BTreeMap<u32, String>,
     /// While it is being started.
     pending: Option<Pending>,
 }
@@ -57,13 +65,28 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    /// The job's own ranks begin.
-    pub(crate) fn begin(&mut self, seats: &[Seat]) {
+    /// The job's own ranks begin, to run `programs`.
+    pub(crate) fn begin(&mut self, seats: &[Seat], programs: &[job::Program]) {
         let ranks: usize = seats.iter().map(|seat| seat.ranks.len()).sum();
         self.own = u32::try_from(ranks).unwrap_or(u32::MAX);
         self.next = self.own;
         let members = seats.iter().map(|seat| seat.container.clone());
-        self.by_number.insert(0, Group::new(members.collect()));
+        let mut group = Group::new(members.collect());
+        let mut first = 0_u32;
+        for program in programs {
+            let folder = program.folder.clone().unwrap_or_default();
+            group.folders.insert(first, folder);
+            first = first.saturating_add(program.processes);
+        }
+        self.by_number.insert(0, group);
+    }
+
+    /// Where the rank of this number, which is of `group`, was started; empty: in the container's own
+    /// folder.
+    fn folder_of(&self, group: u32, number: u32) -> &str {
+        let group = self.by_number.get(&group);
+        let begun = group.and_then(|group| group.folders.range(..=number).next_back());
+        begun.map_or("", |(_, folder)| folder)
     }
 
     /// The group of the rank of this number, and its rank there, by where groups begin.
@@ -80,6 +103,7 @@ impl Group {
         Self {
             exchange: Exchange::new(members.len()),
             members,
+            folders: BTreeMap::new(),
             pending: None,
         }
     }
@@ -113,16 +137,6 @@ fn spread(
                 .find(|info| info.key == name)
                 .map(|info| info.value.as_str())
         };
-        if info("soft").is_some() {
-            return Err(
-                "the info key soft is not offered: so many processes or none are spawned".into(),
-            );
-        }
-        if info("hostfile").is_some() {
-            return Err(
-                "the info key hostfile is not offered; name hosts with the key host".into(),
-            );
-        }
         let hosts: Option<Vec<&str>> = info("host")
             .or_else(|| info("hosts"))
             .map(|hosts| hosts.split(',').map(str::trim).collect());
@@ -196,11 +210,13 @@ fn first_part(host: &str) -> &str {
     host.split('.').next().unwrap_or_default()
 }
 
-/// What each seat gets, by index of the seat, and the process mapping.
+/// What each seat gets, by index of the seat, and the process mapping. The rank that asks was started
+/// in `parent`.
 fn parts(
     commands: &[wire::SpawnCommand],
     runs: &[Run],
     first: u32,
+    parent: &str,
 ) -> (BTreeMap<usize, Vec<wire::Part>>, String) {
     let mut by_seat: BTreeMap<usize, Vec<wire::Part>> = BTreeMap::new();
     let used: BTreeSet<usize> = runs.iter().map(|run| run.seat).collect();
@@ -221,7 +237,7 @@ fn parts(
             appnum: u32::try_from(run.command).unwrap_or(u32::MAX),
             program: command.program.clone(),
             args: command.args.clone(),
-            folder: info("wdir").unwrap_or_default(),
+            folder: inside(parent, &info("wdir").unwrap_or_default()),
             path: info("path").unwrap_or_default(),
         });
         next += run.ranks;
@@ -229,6 +245,15 @@ fn parts(
         nodes.push((u32::try_from(node).unwrap_or(u32::MAX), run.ranks));
     }
     (by_seat, pmi::mapping_of_runs(nodes))
+}
+
+/// A folder as it is seen from another; an empty name is that other.
+fn inside(parent: &str, folder: &str) -> String {
+    match (parent, folder) {
+        (_, "") => parent.to_owned(),
+        ("", _) => folder.to_owned(),
+        _ => Path::new(parent).join(folder).display().to_string(),
+    }
 }
 
 impl Appmaster {
@@ -251,8 +276,14 @@ impl Appmaster {
     async fn try_spawn(
         &mut self,
         container: &ContainerId,
-        request: wire::SpawnRequest,
+        mut request: wire::SpawnRequest,
     ) -> Result<Vec<Action>, String> {
+        for command in &mut request.commands {
+            let soft = command.infos.iter().find(|info| info.key == "soft");
+            if let Some(soft) = soft {
+                command.processes = soft::most(&soft.value, command.processes)?;
+            }
+        }
         let wanted = request.commands.iter().map(|command| command.processes);
         let size = wanted.fold(0_u32, u32::saturating_add);
         let first = self.groups.next;
@@ -274,17 +305,25 @@ impl Appmaster {
         };
         let load = self.seats.all().iter().map(alive).collect();
         let runs = spread(&request.commands, self.seats.all(), load)?;
-        let (by_seat, process_mapping) = parts(&request.commands, &runs, first);
+        let (of, _) = self.groups.of(&self.firsts, request.rank);
+        let parent = self.groups.folder_of(of, request.rank);
+        let (by_seat, process_mapping) = parts(&request.commands, &runs, first, parent);
         self.groups.spawned += 1;
         self.groups.next += size;
         let number = self.groups.spawned;
         let mut seats = Vec::new();
         let mut orders = Vec::new();
+        let mut folders = BTreeMap::new();
         for (index, parts) in by_seat {
             let Some(seat) = self.seats.all().get(index) else {
                 continue;
             };
             let container = seat.container.clone();
+            for part in &parts {
+                if let Some(number) = part.ranks.first() {
+                    folders.insert(*number, part.folder.clone());
+                }
+            }
             let numbers = parts.iter().flat_map(|part| part.ranks.iter());
             let ranks: Vec<Rank> = numbers.map(|number| Rank(*number)).collect();
             self.seats.add(index, &ranks);
@@ -302,6 +341,7 @@ impl Appmaster {
         }
         let members: Vec<ContainerId> = seats.iter().map(|(id, _)| id.clone()).collect();
         let mut group = Group::new(members.clone());
+        group.folders = folders;
         group.pending = Some(Pending {
             rank: request.rank,
             asked_from: container.clone(),
@@ -463,7 +503,7 @@ mod tests {
             ranks,
         };
         assert_eq!(runs, [run(0, 0, 1), run(1, 0, 3), run(0, 1, 2)]);
-        let (by_seat, mapping) = parts(&commands, &runs, 4);
+        let (by_seat, mapping) = parts(&commands, &runs, 4, "");
         assert_eq!(mapping, "(vector,(0,1,1),(1,1,3),(0,1,2))");
         let ranks = |seat: usize| -> Vec<Vec<u32>> {
             let parts = by_seat[&seat].iter();
@@ -489,6 +529,39 @@ mod tests {
     }
 
     #[test]
+    fn a_process_starts_where_the_one_that_spawned_it_did() {
+        let seats = [seat("n1", &[0, 1, 2])];
+        let started = |parent: &str, infos: &[(&str, &str)]| {
+            let commands = [command(1, infos)];
+            let runs = spread(&commands, &seats, vec![3]).unwrap();
+            let (by_seat, _) = parts(&commands, &runs, 3, parent);
+            by_seat[&0][0].folder.clone()
+        };
+        assert_eq!(started("", &[]), "");
+        assert_eq!(started("/home/a", &[]), "/home/a");
+        assert_eq!(started("/home/a", &[("wdir", "sub")]), "/home/a/sub");
+        assert_eq!(started("/home/a", &[("wdir", "/tmp")]), "/tmp");
+        assert_eq!(started("", &[("wdir", "sub")]), "sub");
+
+        let program = |processes, folder: Option<&str>| job::Program {
+            processes,
+            folder: folder.map(str::to_owned),
+            ..job::Program::default()
+        };
+        let mut groups = Groups::default();
+        groups.begin(&seats, &[program(1, Some("/first")), program(2, None)]);
+        let folders = [0, 1, 2].map(|rank| groups.folder_of(0, rank));
+        assert_eq!(folders, ["/first", "", ""]);
+    }
+
+    #[test]
+    fn info_keys_without_a_meaning_are_left_alone() {
+        let seats = [seat("n1", &[0])];
+        let infos = [("hostfile", "/x"), ("bind_to", "core"), ("soft", "1:4")];
+        assert!(spread(&[command(1, &infos)], &seats, vec![1]).is_ok());
+    }
+
+    #[test]
     fn what_cannot_be_has_a_sentence() {
         let seats = [seat("n1", &[0])];
         let why =
@@ -497,6 +570,5 @@ mod tests {
             why(&[("host", "n7")]),
             "the job holds no container on n7; it holds some on n1"
         );
-        assert!(why(&[("soft", "1:4")]).contains("soft is not offered"));
     }
 }

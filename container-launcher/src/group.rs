@@ -200,14 +200,15 @@ fn wire_pairs(pairs: Vec<pmi::Pair>) -> Vec<KeyValue> {
 }
 
 /// The program of a part. It is looked for in the folders that the request names, as a path of this
-/// node, in the container's working directory, by PATH; and where nothing is found, a program of the
-/// same file name as one of the job's own is that one. Environment and libraries are those of the
-/// job's own program of that file name, else those of its first.
+/// node, where it is to start, in the container's working directory, by PATH; and where nothing is
+/// found, a program of the same file name as one of the job's own is that one. Environment and
+/// libraries are those of the job's own program of that file name, else those of its first.
 fn find(part: &Part, share: &Share, folder: &Path) -> Result<Program, Refusal> {
     let name = Path::new(&part.program);
+    let start = folder.join(&part.folder);
     let named = part.path.split(':').filter(|entry| !entry.is_empty());
-    let mut candidates: Vec<PathBuf> = named.map(|entry| folder.join(entry).join(name)).collect();
-    candidates.push(folder.join(name));
+    let mut candidates: Vec<PathBuf> = named.map(|entry| start.join(entry).join(name)).collect();
+    candidates.extend([start.join(name), folder.join(name)]);
     if name.components().count() == 1 && !part.program.contains('/') {
         let path = std::env::var_os("PATH").unwrap_or_default();
         candidates.extend(std::env::split_paths(&path).map(|entry| entry.join(name)));
@@ -264,7 +265,7 @@ mod tests {
             programs: vec![named("first", "ONE"), named("solver", "TWO")],
             ..Share::default()
         };
-        let find = |program: &str, path: &str| {
+        let find_from = |start: &str, program: &str, path: &str| {
             let part = Part {
                 program: program.to_owned(),
                 path: path.to_owned(),
@@ -272,12 +273,14 @@ mod tests {
             };
             find(&part, &share, folder)
                 .map(|found| (found.file, found.environment[0].key.clone()))
+                folder: start.to_owned(),
                 .map_err(|refusal| refusal.exit_code)
         };
         let at = |name: &str, variable: &str| {
             let path = folder.join(name).to_string_lossy().into_owned();
             Ok((path, variable.to_owned()))
         };
+        let find = |program: &str, path: &str| find_from("", program, path);
         assert_eq!(find("./solver", ""), at("./solver", "TWO"));
         assert_eq!(find("/home/user/solver", ""), at("solver", "TWO"));
         assert_eq!(find("bin/tool", ""), at("bin/tool", "ONE"));
@@ -287,3 +290,6 @@ mod tests {
         assert_eq!(find("./nothing", ""), Err(127));
     }
 }
+        // From where it starts, and from the container's folder.
+        assert_eq!(find_from("bin", "./tool", ""), at("bin/./tool", "ONE"));
+        assert_eq!(find_from("bin", "./solver", ""), at("./solver", "TWO"));

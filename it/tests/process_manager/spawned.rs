@@ -10,6 +10,7 @@ use it::{Finished, IntelMpi};
 pub const CASES: &[(&str, Case)] = &[
     ("spawn: a group over all nodes", a_group),
     ("spawn: several commands with infos", several_commands),
+    ("spawn: in the folder of the one that spawns", in_its_folder),
     ("spawn: one after the other", one_after_the_other),
     ("spawn: many groups live and print", many_live),
     ("spawn: a program that is not there", not_there),
@@ -90,6 +91,17 @@ fn several_commands(given: &Given) -> Result<()> {
         said(&finished).iter().any(|line| line.contains(&words)),
         "{finished:?}"
     );
+    Ok(())
+}
+
+fn in_its_folder(given: &Given) -> Result<()> {
+    let program = given.program("spawn")?;
+    let line = [
+        "-wdir", "/tmp", "-n", "2", "-ppn", "1", &program, "spawn", "2",
+    ];
+    let stdout = given.succeeds(&line)?.stdout_text();
+    ensure!(stdout.contains("0: spawn success"), "{stdout}");
+    ensure!(lines(&stdout, ", folder /tmp, ").len() == 2, "{stdout}");
     Ok(())
 }
 
