@@ -35,6 +35,7 @@ impl Appmaster {
         self.timing.ended_us = now_us();
         self.checkpoints.pause();
         let verdict = Box::pin(self.deliver(verdict, inbox)).await;
+        self.remark_on_silence(&verdict);
         let sentence = self.last_sentence(&verdict).await;
         tracing::info!(
             "verdict: {}",
@@ -77,6 +78,7 @@ impl Appmaster {
             allocates: counts.allocates,
             appmaster_memory: Some(verdict::memory()),
             report: String::new(),
+            left_files: self.left_files(),
         };
         last.report = self.report(&last, counts);
         while let Some(event) = self.story.outbox.pop() {

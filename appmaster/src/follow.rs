@@ -97,6 +97,8 @@ pub(crate) struct Appmaster {
     /// The newest, for a client that attaches later.
     pub(crate) phase: wire::Phase,
     pub(crate) reports: BTreeMap<Rank, wire::RankEnded>,
+    /// What launchers have told of their ranks at the end.
+    pub(crate) seen: BTreeMap<ContainerId, wire::RanksSeen>,
     pub(crate) exits: Exits,
     pub(crate) usages: Usages,
     pub(crate) timing: wire::Timing,
@@ -367,6 +369,10 @@ impl Appmaster {
                     container,
                     what: format!("spoke for rank {rank}, which is not its own"),
                 })
+            }
+            Said::Seen(seen) => {
+                self.seen.insert(container, seen);
+                Vec::new()
             }
             Said::Found(found) => {
                 self.checkpoint_found(container, found).await;

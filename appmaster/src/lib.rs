@@ -61,6 +61,7 @@ mod run;
 mod seat;
 mod seats;
 mod serve;
+mod silence;
 mod spawn;
 mod standoff;
 #[cfg(test)]

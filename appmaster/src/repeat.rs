@@ -39,6 +39,7 @@ impl Appmaster {
         self.names = Names::default();
         self.seats = Seats::default();
         self.reports.clear();
+        self.seen.clear();
         self.usages = Usages::new(self.seat.description.processes);
         self.timing.started_us = 0;
         self.console.renew_input();

@@ -155,6 +155,7 @@ pub async fn serve(
         leaving: false,
         phase: wire::Phase::default(),
         reports: BTreeMap::new(),
+        seen: BTreeMap::new(),
         exits: Exits::default(),
         usages: Usages::new(seat.description.processes),
         timing: wire::Timing {

@@ -84,6 +84,8 @@ pub(crate) struct Resolved {
     pub staging: Option<String>,
     /// The ApplicationMaster tells what it asks for and what comes.
     pub explain: bool,
+    /// An environment of Python that comes as a whole.
+    pub venv: Option<PathBuf>,
     /// The RM rounds containers up to multiples of this, MiB.
     pub allocation_step_mib: u64,
     /// The RM takes an AM for dead after this silence, ms.
@@ -309,3 +311,4 @@ impl Resolved {
         })
     }
 }
+            venv: given.ship.venv,

@@ -323,3 +323,5 @@ async fn end(rm: &ApplicationClient, id: &str, signals: &mut Signals) -> Result<
     ));
     Ok(Exit::Success.code())
 }
+        venv: resolved.venv.clone(),
+        processes: resolved.wanted.processes.get(),

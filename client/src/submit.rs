@@ -205,6 +205,8 @@ fn describe(
             .map(|(wanted, placed)| job::Program {
                 processes: wanted.processes.unwrap_or(demand.processes.get()),
                 file: placed.link.clone(),
+                own_path: placed.own_path.clone(),
+                mpi_library: placed.mpi_library.clone(),
                 args: wanted.args.clone(),
                 environment: wanted.environment.clone(),
                 folder: wanted.folder.clone(),

@@ -215,7 +215,10 @@ fn find(part: &Part, share: &Share, folder: &Path) -> Result<Program, Refusal> {
     }
     let mut own = share.programs.iter();
     let own = own.find(|own| Path::new(&own.file).file_name() == name.file_name());
-    candidates.extend(own.map(|own| folder.join(&own.file)));
+    candidates.extend(own.map(|own| match own.own_path.as_str() {
+        "" => folder.join(&own.file),
+        path => PathBuf::from(path),
+    }));
     let Some(found) = candidates.iter().find(|candidate| candidate.is_file()) else {
         return Err(Refusal {
             sentence: format!(
@@ -233,6 +236,7 @@ fn find(part: &Part, share: &Share, folder: &Path) -> Result<Program, Refusal> {
         file: found.to_string_lossy().into_owned(),
         args: part.args.clone(),
         folder: part.folder.clone(),
+        own_path: String::new(),
         // Of another program nobody has looked.
         glibc_needed: String::new(),
         glibc_needed_by: String::new(),
@@ -269,18 +273,18 @@ mod tests {
             let part = Part {
                 program: program.to_owned(),
                 path: path.to_owned(),
+                folder: start.to_owned(),
                 ..Part::default()
             };
             find(&part, &share, folder)
                 .map(|found| (found.file, found.environment[0].key.clone()))
-                folder: start.to_owned(),
                 .map_err(|refusal| refusal.exit_code)
         };
+        let find = |program: &str, path: &str| find_from("", program, path);
         let at = |name: &str, variable: &str| {
             let path = folder.join(name).to_string_lossy().into_owned();
             Ok((path, variable.to_owned()))
         };
-        let find = |program: &str, path: &str| find_from("", program, path);
         assert_eq!(find("./solver", ""), at("./solver", "TWO"));
         assert_eq!(find("/home/user/solver", ""), at("solver", "TWO"));
         assert_eq!(find("bin/tool", ""), at("bin/tool", "ONE"));
@@ -288,8 +292,8 @@ mod tests {
         let sh = find("sh", "").map(|(sh, _)| sh.starts_with('/'));
         assert_eq!(sh, Ok(true));
         assert_eq!(find("./nothing", ""), Err(127));
-    }
-}
         // From where it starts, and from the container's folder.
         assert_eq!(find_from("bin", "./tool", ""), at("bin/./tool", "ONE"));
         assert_eq!(find_from("bin", "./solver", ""), at("./solver", "TWO"));
+    }
+}

@@ -9,7 +9,8 @@
 //! what makes them yield (`yielding`) → their PMI lines are answered (`pmi_socket`), names and spawns
 //! that they ask for go up, and what was spawned is started beside them (`group`), what they print
 //! goes up (`output`), standard input comes down (`input`), what they use is sampled now and then
-//! (`samples`), each end is reported → the AM says leave, or sends a share once more, when a container
+//! (`samples`), those that say nothing are looked at for an MPI library that should (`mpi_library`), each
+//! end is reported → the AM says leave, or sends a share once more, when a container
 //! elsewhere was lost and the program begins again. Before the ranks start, while they run and when they
 //! have ended, files are found and moved where the AM orders it (`errand`, `files`), and the ranks are
 //! asked for checkpoints (`checkpoint`).
@@ -42,9 +43,11 @@ mod gpus;
 mod group;
 mod input;
 mod lane;
+mod left_files;
 mod leftovers;
 mod life;
 mod links;
+mod mpi_library;
 mod node_facts;
 mod nursery;
 mod open_files;

@@ -1,14 +1,17 @@
 //! What a launcher does between hello and leave: one loop over everything that can happen.
 //!
 //! It joins ([`mod@join`]), is given a share and starts its ranks ([`start`]), serves them
-//! ([`process_management`]), looks at them now and then ([`sampling`]), and reports their ends.
+//! ([`process_management`]), looks at them now and then ([`sampling`], [`silent`]), and reports their
+//! ends.
 
 mod join;
 mod process_management;
 mod sampling;
+mod silent;
 mod start;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +22,7 @@ use job::tls::TlsError;
 use job::wire::launcher_event::Event;
 use job::wire::launcher_order::Order;
 use job::wire::launchers_client::LaunchersClient;
-use job::wire::{LauncherEvent, LauncherOrder, OutputChunk, Share, Stop};
+use job::wire::{LauncherEvent, LauncherOrder, OutputChunk, RanksSeen, Share, Stop};
 use nix::sys::signal::Signal;
 use pmi::NodeServer;
 use thiserror::Error;
@@ -32,12 +35,14 @@ use tonic::transport::Channel;
 
 use join::{Joined, join, words};
 use sampling::Sampling;
+use silent::Silent;
 
 use crate::binding::Places;
 use crate::dial::DialError;
 use crate::errand::{Done, Errands};
 use crate::gpus::Pool;
 use crate::lane::{DoorSender, Lanes};
+use crate::left_files::Before;
 use crate::nursery::Nursery;
 use crate::output;
 use crate::pmi_socket::Heard;
@@ -158,6 +163,8 @@ pub(crate) async fn live(
         stop_at: None,
         stopping: false,
         sampling: Sampling::Idle,
+        silent: Silent::default(),
+        before: Before::default(),
         sent: Sent::default(),
         errands: Errands::new(),
         gpus: Pool::default(),
@@ -196,6 +203,7 @@ pub(crate) async fn live(
             () = until(life.stop_at) => life.sweep().await,
             () = until(report_at) => life.report(),
             look = life.sampling.next() => life.sample(look),
+            due = life.silent.next() => life.on_silent(due).await,
             done = life.errands.next() => life.on_errand(done).await,
             Some(_) = life.tasks.join_next(), if !life.tasks.is_empty() => {}
         }
@@ -244,6 +252,9 @@ pub(crate) struct Life<'a> {
     stop_at: Option<Instant>,
     stopping: bool,
     sampling: Sampling,
+    silent: Silent,
+    /// What the working directory had before the ranks of the share began.
+    before: Before,
     sent: Sent,
     errands: Errands,
     /// The graphics processors of this container.
@@ -373,6 +384,14 @@ impl Life<'_> {
     fn report(&mut self) {
         for running in self.groups.values_mut() {
             let reports = running.ranks.reports(&running.node);
+            if running.group == 0 && !reports.is_empty() && running.ranks.all_reported() {
+                let seen = RanksSeen {
+                    mpi_library: self.silent.library().to_owned(),
+                    left_files: self.before.since(Path::new(".")),
+                };
+                let worth = seen != RanksSeen::default();
+                self.outbox.extend(worth.then_some(Event::Seen(seen)));
+            }
             self.outbox.extend(reports);
         }
         // Of spawned ranks whose ends are told nothing is left to do.

@@ -81,7 +81,10 @@ pub(crate) fn check(share: &Share, folder: &Path) -> Result<(), Refusal> {
 pub(crate) fn check_one(program: &Program, folder: &Path) -> Result<(), Refusal> {
     let host = node_facts::hostname();
     let name = &program.file;
-    let path = folder.join(name);
+    let path = match program.own_path.as_str() {
+        "" => folder.join(name),
+        own => PathBuf::from(own),
+    };
     let refuse = |exit: Exit, sentence: String| Refusal {
         sentence: format!("{host}: {sentence}"),
         exit_code: i32::from(exit.code()),
@@ -89,6 +92,14 @@ pub(crate) fn check_one(program: &Program, folder: &Path) -> Result<(), Refusal>
     };
     let metadata = match std::fs::metadata(&path) {
         Ok(metadata) => metadata,
+        Err(error) if !program.own_path.is_empty() => {
+            let sentence = format!(
+                "{} of an environment of Python is not on this node ({error}); bring the environment \
+                 with --venv, packed by yourself with --archives, or install it where all nodes have it",
+                path.display()
+            );
+            return Err(refuse(Exit::NotFound, sentence));
+        }
         Err(error) => {
             let sentence = format!(
                 "{name} is not in the container's working directory {} ({error}); name a file that \
@@ -316,6 +327,22 @@ mod tests {
         assert_eq!(of(&share).len(), 1);
         share.ranks = vec![5];
         assert!(check(&share, Path::new("/")).is_err());
+    }
+
+    #[test]
+    fn an_environment_that_is_not_here_is_named_with_what_brings_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| {
+            let mut share = share("python3");
+            path.clone_into(&mut share.programs[0].own_path);
+            check(&share, folder.path())
+        };
+        assert_eq!(at("/bin/sh"), Ok(()));
+        let refusal = at("/home/a/v/bin/python3").unwrap_err();
+        assert_eq!(refusal.exit_code, 127);
+        for words in ["/home/a/v/bin/python3", "--venv", "--archives"] {
+            assert!(refusal.sentence.contains(words), "{}", refusal.sentence);
+        }
     }
 
     #[test]

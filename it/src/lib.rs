@@ -68,5 +68,5 @@ pub use cluster::{Builder, Cluster, Node};
 pub use command::{Finished, Run};
 pub use daemon::Daemon;
 pub use hadoop::Version;
-pub use mpi::{IntelMpi, Mpich};
+pub use mpi::{IntelMpi, Mpi4py, Mpich};
 pub use shared::Shared;

@@ -132,6 +132,45 @@ impl Mpich {
     }
 }
 
+/// The release of mpi4py that PyPI carries for every Python, whatever MPI library is beside it.
+const MPI4PY_RELEASE: &str = "4.1.2";
+
+/// A virtual environment with mpi4py and MPICH.
+#[derive(Debug, Clone)]
+pub struct Mpi4py {
+    folder: PathBuf,
+}
+
+impl Mpi4py {
+    /// Both from PyPI, in a folder of the cache that nothing else of the machine knows.
+    ///
+    /// # Errors
+    ///
+    /// As [`Mpich::install`].
+    pub fn install() -> Result<Self> {
+        let folder = Cache::find().entry(&format!("mpi4py-{MPI4PY_RELEASE}"), |half| {
+            let both = [
+                &*format!("mpi4py=={MPI4PY_RELEASE}"),
+                &*format!("mpich=={RELEASE}"),
+            ];
+            pip(half, &both)
+        })?;
+        Ok(Self { folder })
+    }
+
+    /// The environment.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Its interpreter.
+    #[must_use]
+    pub fn python(&self) -> PathBuf {
+        self.folder.join("bin/python3")
+    }
+}
+
 /// The release of Intel MPI that PyPI carries with its network libraries: later ones want a package that
 /// is not there.
 const INTEL_RELEASE: &str = "2021.13.1";

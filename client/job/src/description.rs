@@ -111,6 +111,10 @@ pub struct Program {
     pub processes: u32,
     /// Link name in the working directory.
     pub file: String,
+    /// Absolute path on the nodes where it is started, if that is not in the working directory.
+    pub own_path: Option<String>,
+    /// The MPI library that it is linked to, as far as it is known.
+    pub mpi_library: Option<String>,
     /// Its arguments.
     pub args: Vec<String>,
     /// Environment of its ranks, in order.
@@ -141,6 +145,7 @@ impl From<&Program> for wire::Program {
         Self {
             processes: program.processes,
             file: program.file.clone(),
+            own_path: program.own_path.clone().unwrap_or_default(),
             args: program.args.clone(),
             environment: pairs(&program.environment),
             folder: program.folder.clone().unwrap_or_default(),

@@ -139,6 +139,12 @@ pub(crate) struct ShipArguments {
     /// The same with .tar, .tar.gz, .tgz and .zip archives, each unpacked into a folder of its name
     #[arg(long, value_name = "ARCHIVE[#NAME],...", value_delimiter = ',', value_parser = shipped)]
     pub archives: Vec<Shipped>,
+
+    /// Bring a virtual environment of Python, or one of conda's, with the Python that it was made from:
+    /// python3 is then the one of it. Without this an environment's python3 is started at its own path,
+    /// which the nodes have to have
+    #[arg(long, value_name = "FOLDER")]
+    pub venv: Option<PathBuf>,
 }
 
 /// A file here and its name in the container.

@@ -13,7 +13,7 @@ pub(crate) struct Ended {
     /// Empty for a success.
     pub sentence: String,
     /// The ApplicationMaster's own words; absent when it could not be heard.
-    pub verdict: Option<wire::Verdict>,
+    pub verdict: Option<Box<wire::Verdict>>,
 }
 
 impl Ended {
@@ -41,7 +41,7 @@ pub(super) fn conclude(verdict: wire::Verdict, signalled: Option<u8>) -> Ended {
         } else {
             verdict.sentence.clone()
         },
-        verdict: Some(verdict),
+        verdict: Some(Box::new(verdict)),
     }
 }
 

@@ -80,6 +80,20 @@ pub enum StageError {
         /// Folders, in the order of the search.
         looked: String,
     },
+    /// Its processes would not know of each other.
+    #[error(
+        "{} is linked to Open MPI ({library}), whose process manager gerbil-run does not speak: each of \
+         the {processes} processes would be a job of its own; build it with MPICH or one of its kin",
+        program.display()
+    )]
+    OpenMpi {
+        /// The program.
+        program: PathBuf,
+        /// Name of the library.
+        library: String,
+        /// How many processes the job has.
+        processes: u32,
+    },
     /// A local file could not be read.
     #[error("{doing} {}: {source}", path.display())]
     Local {
@@ -284,6 +298,7 @@ impl StageError {
         match self {
             Self::ProgramNotFound { .. } => Exit::NotFound,
             Self::NotShipped { .. } => Exit::Usage,
+            Self::OpenMpi { .. } => Exit::Impossible,
             Self::ProgramIsFolder { .. }
             | Self::NotExecutable { .. }
             | Self::NotAProgram { .. }

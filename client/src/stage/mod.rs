@@ -24,7 +24,8 @@
 //! # Caveats
 //!
 //! Libraries that a program opens by itself while it runs are not seen, except those that
-//! [`rules::providers`] and [`intel`] know. Whether a `file:` folder is mounted on the nodes cannot be seen from
+//! [`rules::providers`] and [`intel`] know; an interpreter of an environment finds them there
+//! ([`python`]). Whether a `file:` folder is mounted on the nodes cannot be seen from
 //! here. Uploads broken off by a signal leave a file that is removed a day later. Names are looked up,
 //! and `file:` folders used, on threads that a deadline leaves behind but cannot end: a process that
 //! must end at once shuts its runtime down without waiting for them.
@@ -41,8 +42,10 @@ pub mod filesystem;
 pub mod intel;
 pub mod libraries;
 pub mod link;
+pub mod mpi;
 mod plan;
 pub mod program;
+pub mod python;
 pub mod root;
 pub mod rules;
 pub mod search;
@@ -83,6 +86,10 @@ pub struct Request<'a> {
     pub programs: Vec<Named>,
     /// Files, then archives, that the user brings along.
     pub shipped: [Vec<Shipped>; 2],
+    /// An environment of Python that comes as a whole.
+    pub venv: Option<PathBuf>,
+    /// Processes of the job.
+    pub processes: u32,
     /// Take along the libraries that the programs need.
     pub ship_libraries: bool,
     /// The staging folder, as `--staging` gives it.
@@ -111,6 +118,10 @@ pub struct Named {
 pub struct Placed {
     /// Its name there.
     pub link: String,
+    /// Where on the nodes it is started, if that is not there.
+    pub own_path: Option<String>,
+    /// The MPI library that it is linked to.
+    pub mpi_library: Option<String>,
     /// Name of its folder of libraries there, if it has any: [`LIBRARY_LINK`] for the first that has.
     pub library_folder: Option<String>,
     /// SHA-256 of its contents, hexadecimal.

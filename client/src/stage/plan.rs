@@ -1,5 +1,6 @@
 //! What has to be in the cache: reads the local files, speaks to nobody.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +14,9 @@ use super::digest::Memory;
 use super::error::StageError;
 use super::libraries::{self, Closure, Left};
 use super::link::program_link;
-use super::program::{self, Kind};
+use super::mpi::{self, Mpi};
+use super::program::{self, Kind, Program};
+use super::python;
 use super::search::Search;
 use super::upload::{Source, Wanted};
 use super::{LIBRARY_LINK, Named, Placed, Request};
@@ -26,6 +29,8 @@ pub(super) const SUFFIXES: [&str; 4] = [".tar.gz", ".tgz", ".tar", ".zip"];
 pub struct Local {
     own_binary: PathBuf,
     programs: Vec<Named>,
+    venv: Option<PathBuf>,
+    processes: u32,
     ship_libraries: bool,
     shipped: [Vec<Shipped>; 2],
     path_variable: Option<OsString>,
@@ -45,6 +50,8 @@ impl Local {
         Self {
             own_binary: request.own_binary.clone(),
             programs: request.programs.clone(),
+            venv: request.venv.clone(),
+            processes: request.processes,
             ship_libraries: request.ship_libraries,
             shipped: request.shipped.clone(),
             path_variable: (request.environment)("PATH"),
@@ -91,8 +98,19 @@ pub fn plan(local: &Local) -> Result<Plan, StageError> {
     };
     for named in &local.programs {
         let path = search_path(named.first_in.as_ref(), local.path_variable.as_ref());
+        let path = match &local.venv {
+            // Its interpreter comes before others of that name.
+            Some(venv) => search_path(Some(&venv.join("bin").into_os_string()), path.as_ref()),
+            None => path,
+        };
         let found = program::locate(&named.name, path.as_deref())?;
         let program = program::inspect(&found, machine)?;
+        let environment = python::environment_of(&found);
+        if let Some(environment) = environment.filter(|_| matches!(program.kind, Kind::Elf(_))) {
+            let search = Search::new(machine, local.library_path.as_deref(), Path::new("/"));
+            plan.interpret(local, &found, &environment, &program, &search)?;
+            continue;
+        }
         let closure = match &program.kind {
             Kind::Elf(elf) if local.ship_libraries => {
                 let search = Search::new(machine, local.library_path.as_deref(), Path::new("/"));
@@ -104,24 +122,26 @@ pub fn plan(local: &Local) -> Result<Plan, StageError> {
             },
             Kind::Script => Closure::default(),
         };
+        let mpi = linked_to(&program, &closure);
+        if let Some(open) = mpi.as_ref().filter(|mpi| mpi.is_open_mpi)
+            && local.processes > 1
+        {
+            return Err(StageError::OpenMpi {
+                program: program.path,
+                library: open.library.clone(),
+                processes: local.processes,
+            });
+        }
         let link = file(&program_link(&program.name), &program.path, &mut memory)?;
         let digest = link.wanted.name.clone();
         let link = plan.add(link);
-        let mut entries = Vec::with_capacity(closure.shipped.len());
-        for shipped in closure.shipped {
-            let (digest, size) = memory
-                .digest(&shipped.source)
-                .map_err(reading(&shipped.source))?;
-            entries.push(Entry {
-                inside: shipped.inside,
-                source: shipped.source,
-                size,
-                digest: digest.0,
-            });
-        }
-        let library_folder = (!entries.is_empty()).then(|| plan.add(libraries(entries)));
+        let shipped = closure.shipped.into_iter();
+        let shipped = shipped.map(|shipped| (shipped.inside, shipped.source));
+        let library_folder = plan.bring_libraries(shipped, &mut memory)?;
         plan.programs.push(Placed {
             link,
+            own_path: None,
+            mpi_library: mpi.map(|mpi| mpi.library),
             library_folder,
             digest,
             library_variables: closure.variables,
@@ -133,6 +153,14 @@ pub fn plan(local: &Local) -> Result<Plan, StageError> {
             if !plan.left.contains(&left) {
                 plan.left.push(left);
             }
+        }
+    }
+    if let Some(venv) = &local.venv {
+        // For programs that start its interpreter themselves.
+        let name = python::name_of(venv).unwrap_or_default();
+        if !plan.items.iter().any(|item| item.link == name) {
+            let search = Search::new(machine, local.library_path.as_deref(), Path::new("/"));
+            plan.bring_environment(venv, "python3", &search)?;
         }
     }
     let [files, archives] = &local.shipped;
@@ -147,7 +175,111 @@ pub fn plan(local: &Local) -> Result<Plan, StageError> {
     Ok(plan)
 }
 
+/// The MPI library of a program. Where libraries do not travel, those of its libraries are not known.
+fn linked_to(program: &Program, closure: &Closure) -> Option<Mpi> {
+    let needed = match &program.kind {
+        Kind::Elf(elf) => elf.needed.as_slice(),
+        Kind::Script => &[],
+    };
+    let shipped = closure.shipped.iter().map(|shipped| &shipped.inside);
+    mpi::of(needed.iter().chain(shipped).map(String::as_str))
+}
+
 impl Plan {
+    /// Adds an interpreter of an environment of Python: with all of that if it is to be brought, else
+    /// where it lies.
+    fn interpret(
+        &mut self,
+        local: &Local,
+        found: &Path,
+        environment: &Path,
+        program: &Program,
+        search: &Search,
+    ) -> Result<(), StageError> {
+        let own = std::path::absolute(found).map_err(reading(found))?;
+        let mut placed = Placed {
+            link: program_link(&program.name),
+            own_path: None,
+            mpi_library: None,
+            digest: String::new(),
+            library_folder: None,
+            library_variables: Vec::new(),
+            glibc_needed: None,
+        };
+        let brought = local.venv.as_deref();
+        let brought = brought.and_then(|venv| std::path::absolute(venv).ok());
+        let Kind::Elf(elf) = &program.kind else {
+            return Ok(());
+        };
+        let mut needed = python::opened_by_mpi4py(environment, (elf, &program.path), search);
+        if brought.is_some_and(|venv| venv == *environment) {
+            let (name, more) = self.bring_environment(environment, &program.name, search)?;
+            let closure = libraries::closure(&program.path, elf, search)?;
+            let own = closure.shipped.into_iter().map(|l| (l.inside, l.source));
+            needed.extend(more.into_iter().chain(own));
+            placed.glibc_needed = closure
+                .glibc
+                .map(|(version, file)| (version.to_string(), file.display().to_string()));
+            placed.link = format!("{name}/bin/{}", program.name);
+        } else {
+            placed.own_path = Some(own.display().to_string());
+        }
+        if local.ship_libraries {
+            // Digests of a few files, whose memory is another's.
+            let mut memory = Memory::open(None);
+            placed.library_folder = self.bring_libraries(needed.into_iter(), &mut memory)?;
+        }
+        self.programs.push(placed);
+        Ok(())
+    }
+
+    /// Adds an environment of Python under its folder's name, with its interpreter of that name; the
+    /// answer is that, and the libraries that it needs.
+    fn bring_environment(
+        &mut self,
+        environment: &Path,
+        interpreter: &str,
+        search: &Search,
+    ) -> Result<(String, BTreeMap<String, PathBuf>), StageError> {
+        let name = python::name_of(environment).unwrap_or_default();
+        let refused = |why| StageError::NotShipped {
+            path: environment.to_path_buf(),
+            name: name.clone(),
+            why,
+        };
+        if program_link(&name) != name {
+            return Err(refused(
+                "that name cannot stand in a container; give the folder another name",
+            ));
+        }
+        let packed = python::packed(environment, interpreter, search)?;
+        let mut item = libraries(packed.entries);
+        item.link.clone_from(&name);
+        if self.add(item) != name {
+            return Err(refused("that name is taken by another file"));
+        }
+        Ok((name, packed.libraries))
+    }
+
+    /// Adds the archive of `shipped`, each a path inside and a file here; the answer is its link.
+    fn bring_libraries(
+        &mut self,
+        shipped: impl Iterator<Item = (String, PathBuf)>,
+        memory: &mut Memory,
+    ) -> Result<Option<String>, StageError> {
+        let mut entries = Vec::new();
+        for (inside, source) in shipped {
+            let (digest, size) = memory.digest(&source).map_err(reading(&source))?;
+            entries.push(Entry {
+                inside,
+                source,
+                size,
+                digest: digest.0,
+            });
+        }
+        Ok((!entries.is_empty()).then(|| self.add(libraries(entries))))
+    }
+
     /// Adds what the user brings along, under its very name.
     fn bring(
         &mut self,

@@ -37,6 +37,8 @@ fn request(root: &Path, program: &Path) -> Request<'static> {
         own_binary: OWN.into(),
         programs: vec![named(program)],
         shipped: Default::default(),
+        venv: None,
+        processes: 1,
         ship_libraries: true,
         root: Some(format!("file:{}", root.display())),
         hadoop: &|_| None,

@@ -13,6 +13,7 @@ use super::sampling::Sampling;
 use super::{Life, Running};
 use crate::binding::Places;
 use crate::gpus::{self, Devices, Lease, Pool};
+use crate::left_files::Before;
 use crate::ranks::{self, Attendants, Own, Ranks};
 use crate::{node_facts, program, samples, topology};
 
@@ -27,6 +28,9 @@ impl Life<'_> {
             group: running.group,
             streams: running.ranks.streams(),
         }));
+        if running.group == 0 {
+            self.silent.begin();
+        }
         self.groups.insert(running.group, running);
         if matches!(self.sampling, Sampling::Idle) {
             self.sampling = Sampling::Due(Instant::now() + samples::INTERVAL);
@@ -72,6 +76,7 @@ impl Life<'_> {
             self.topology = None;
         }
         self.warden.note_space(&share.kvs_name);
+        self.before = Before::of(&folder);
         let ranks = self.fork(&share, &programs, &folder, 0).await?;
         let kvs_name = share.kvs_name.clone();
         self.share = Some(share);

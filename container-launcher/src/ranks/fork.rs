@@ -195,6 +195,9 @@ fn on_terminal(terminal: &Terminal) -> std::io::Result<(Streams, Outer)> {
 
 /// How a program is called: as its first argument shows it, short where it starts beside its file.
 fn path(program: &Program, folder: &Path) -> PathBuf {
+    if !program.own_path.is_empty() {
+        return PathBuf::from(&program.own_path);
+    }
     match program.folder.is_empty() {
         true => Path::new(".").join(&program.file),
         false => folder.join(&program.file),

@@ -350,11 +350,11 @@ impl Link {
         self.orders.send(Ok(order)).await.unwrap();
     }
 
-    /// The next that is no sample. None: the launcher is gone.
+    /// The next that is neither a sample nor a remark. None: the launcher is gone.
     pub async fn try_event(&mut self) -> Option<Event> {
         loop {
             match within(self.events.message()).await.ok()??.event {
-                Some(Event::Usages(_)) => {}
+                Some(Event::Usages(_) | Event::Seen(_)) => {}
                 Some(Event::Started(started)) => {
                     self.streams
                         .send_modify(|streams| streams.begun += started.streams);

@@ -1,0 +1,141 @@
+//! Ranks that do not speak to their process manager: whether they should.
+//!
+//! Most such programs know nothing of MPI. One that has loaded an MPI library and stays silent does not
+//! know that it is part of a job. The first looks come soon, because a short program is over soon, and
+//! each later one after a longer time.
+
+use std::time::Duration;
+
+use job::exit::Exit;
+use job::wire::Refusal;
+use job::wire::launcher_event::Event;
+use nix::sys::signal::Signal;
+use pmi::Stage;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::Life;
+use crate::mpi_library::{self, Loaded};
+use crate::node_facts;
+
+/// Until the first look.
+const FIRST: Duration = Duration::from_millis(60);
+/// No look after one that would come later than this.
+const LAST: Duration = Duration::from_secs(20);
+/// Ranks that are looked at: the others run the same program.
+const RANKS: usize = 3;
+
+/// Looks at silent ranks.
+#[derive(Debug, Default)]
+pub(crate) struct Silent {
+    next: Option<Instant>,
+    /// Until the look behind the next.
+    pause: Duration,
+    looking: JoinSet<Option<Loaded>>,
+    /// What was found in one.
+    found: Option<Loaded>,
+}
+
+/// What is to be done.
+pub(super) enum Due {
+    Look,
+    Found(Loaded),
+}
+
+impl Silent {
+    /// Ranks have begun.
+    pub(super) fn begin(&mut self) {
+        *self = Self {
+            next: Some(Instant::now() + FIRST),
+            pause: FIRST,
+            ..Self::default()
+        };
+    }
+
+    /// There is nothing to look for any more.
+    fn end(&mut self) {
+        self.next = None;
+        self.looking.abort_all();
+    }
+
+    /// The library that was found, by its path; empty: none.
+    pub(super) fn library(&self) -> &str {
+        self.found.as_ref().map_or("", |found| &found.path)
+    }
+
+    /// Until something is to be done. May be dropped and called again.
+    pub(super) async fn next(&mut self) -> Due {
+        loop {
+            tokio::select! {
+                Some(looked) = self.looking.join_next(), if !self.looking.is_empty() => {
+                    if let Ok(Some(loaded)) = looked {
+                        return Due::Found(loaded);
+                    }
+                }
+                () = super::until(self.next), if self.looking.is_empty() => {
+                    self.pause = self.pause.saturating_mul(3) / 2;
+                    let next = Instant::now() + self.pause;
+                    self.next = (self.pause < LAST).then_some(next);
+                    return Due::Look;
+                }
+            }
+        }
+    }
+}
+
+impl Life<'_> {
+    pub(super) async fn on_silent(&mut self, due: Due) {
+        match due {
+            Due::Look => self.look_at_silent().await,
+            Due::Found(loaded) => self.loaded(loaded).await,
+        }
+    }
+
+    /// Looks at some of the job's own ranks that live and have not spoken.
+    async fn look_at_silent(&mut self) {
+        let mut pids = self.nursery.pids().await;
+        pids.sort_unstable();
+        let Some(running) = self.groups.get(&0) else {
+            return;
+        };
+        let silent =
+            |rank: u32| running.ranks.has(rank) && running.node.stage(rank) == Stage::Silent;
+        let pids: Vec<i32> = pids
+            .into_iter()
+            .filter(|(rank, _)| silent(*rank))
+            .map(|(_, pid)| pid)
+            .take(RANKS)
+            .collect();
+        if pids.is_empty() {
+            self.silent.end();
+            return;
+        }
+        // The kernel may let a reader wait for a process that maps a file of a slow disk.
+        let look = move || pids.into_iter().find_map(mpi_library::of);
+        self.silent.looking.spawn_blocking(look);
+    }
+
+    /// A silent rank has loaded an MPI library: it may be on its way into `MPI_Init`, save where that
+    /// leads to another process manager.
+    async fn loaded(&mut self, loaded: Loaded) {
+        let size = self.share.as_ref().map_or(0, |share| share.size);
+        let refused = loaded.is_open_mpi && size > 1 && !self.stopping;
+        let path = loaded.path.clone();
+        self.silent.end();
+        self.silent.found = Some(loaded);
+        if !refused {
+            return;
+        }
+        self.outbox.push_back(Event::Refusal(Refusal {
+            sentence: format!(
+                "{}: the program has loaded Open MPI ({path}), which gerbil-run does not speak: each \
+                 of the {size} processes would be a job of its own; use MPICH or one of its kin (of \
+                 mpi4py: pip install mpich)",
+                node_facts::hostname()
+            ),
+            exit_code: i32::from(Exit::Impossible.code()),
+            group: 0,
+        }));
+        self.nursery.signal(None, Signal::SIGKILL).await;
+    }
+}
