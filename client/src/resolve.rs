@@ -2,19 +2,22 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use job::exit::Exit;
 use proto_hadoop::conf::{Configuration, ResourceManagers};
 
-use crate::arguments::{Arguments, CopyTo, DeployMode, Input, Placement, Shipped};
+use crate::arguments::{
+    Arguments, CopyTo, DataArguments, DeployMode, Input, Placement, ShipArguments, Shipped,
+};
 use crate::data::Data;
 use crate::environment;
 use crate::failure::Failure;
 use crate::history;
 use crate::kept::Folder;
+use crate::left_here;
 use crate::outlet::Layout;
 use crate::pattern::Pattern;
 use crate::stage::root::{self, Root};
@@ -81,11 +84,11 @@ pub(crate) struct Resolved {
     pub am_ports: Option<(u16, u16)>,
     pub interface: Option<String>,
     pub ship_libraries: bool,
+    /// An environment of Python that comes as a whole.
+    pub venv: Option<PathBuf>,
     pub staging: Option<String>,
     /// The ApplicationMaster tells what it asks for and what comes.
     pub explain: bool,
-    /// An environment of Python that comes as a whole.
-    pub venv: Option<PathBuf>,
     /// The RM rounds containers up to multiples of this, MiB.
     pub allocation_step_mib: u64,
     /// The RM takes an AM for dead after this silence, ms.
@@ -189,6 +192,41 @@ const NM_EXPIRY_MS: u64 = 600_000;
 /// value, whatever is asked for.
 const AM_MAX_ATTEMPTS: u64 = 2;
 
+/// The folder of this machine that programs start in, where it is not one of a container: with
+/// `--local`, unless files are to come and go as on a cluster.
+fn start_here(local: Option<u8>, ship: &ShipArguments, data: &DataArguments) -> Option<PathBuf> {
+    local?;
+    let moves = !(ship.files.is_empty()
+        && ship.archives.is_empty()
+        && data.stage_in.is_empty()
+        && data.stage_out.is_empty()
+        && data.get.is_empty());
+    // What is no text cannot be handed over, and a folder that was removed is none.
+    let here = std::env::current_dir().ok().filter(|_| !moves)?;
+    here.to_str().is_some().then_some(here)
+}
+
+/// The names that a container's folder will have, as far as a command line says them.
+fn brought(ship: &ShipArguments, data: &DataArguments, programs: &[Program]) -> Vec<String> {
+    let shipped = ship.files.iter().chain(&ship.archives);
+    let shipped = shipped.map(|shipped| shipped.name.clone());
+    let incoming = data.stage_in.iter().map(|incoming| incoming.name.clone());
+    let venv = ship.venv.iter().map(PathBuf::as_path);
+    let own = programs.iter().map(|program| program.file.as_path());
+    let own = own.chain(venv).filter_map(Path::file_name);
+    let own = own.map(|name| name.to_string_lossy().into_owned());
+    shipped.chain(incoming).chain(own).collect()
+}
+
+/// `-wdir` as it is meant on this machine.
+fn inside(here: &Path, folder: Option<String>) -> String {
+    let joined = match folder {
+        None => here.to_path_buf(),
+        Some(folder) => here.join(folder),
+    };
+    joined.to_string_lossy().into_owned()
+}
+
 impl Resolved {
     /// Decides everything.
     pub(crate) fn new(mut given: Arguments, cluster: &Cluster) -> Result<Self, Failure> {
@@ -230,6 +268,7 @@ impl Resolved {
         let variable = std::env::var("MPIEXEC_TIMEOUT").ok();
         let run_limit = given.ends.limit(variable.as_deref()).map_err(usage)?;
         let own = environment::own(std::env::vars_os());
+        let here = start_here(given.local.local, &given.ship, &given.data);
         let mut missing = BTreeSet::new();
         let programs = programs.into_iter().map(|typed| {
             let wish = given.environment.wish(&typed.start);
@@ -248,13 +287,22 @@ impl Resolved {
                 first_in: typed.start.path,
                 args: typed.args,
                 environment,
-                folder: typed.start.wdir,
+                folder: match &here {
+                    Some(here) => Some(inside(here, typed.start.wdir)),
+                    None => typed.start.wdir,
+                },
             }
         });
-        let programs = programs.collect();
+        let programs: Vec<Program> = programs.collect();
         let notes = missing.into_iter().map(|name| {
             format!("the variable {name} is not set here, so the program does not get it")
         });
+        let mut notes: Vec<String> = notes.collect();
+        let brought = brought(&given.ship, &given.data, &programs);
+        for program in programs.iter().filter(|program| program.folder.is_none()) {
+            let left = left_here::sentences(&program.args, &brought, left_here::look);
+            notes.extend(left);
+        }
         let step = cluster.number(
             "yarn.scheduler.minimum-allocation-mb",
             MINIMUM_ALLOCATION_MIB,
@@ -272,6 +320,9 @@ impl Resolved {
             cluster.number("yarn.nm.liveness-monitor.expiry-interval-ms", NM_EXPIRY_MS)?;
         let near = &given.placement.near;
         let data = Data::new(&given.data, near, given.staging.as_deref(), cluster)?;
+        if given.local.local.is_none() {
+            notes.extend(data.notes.iter().cloned());
+        }
         Ok(Self {
             wanted,
             placement: given.placement,
@@ -291,7 +342,7 @@ impl Resolved {
             attempts,
             program,
             programs,
-            notes: notes.collect(),
+            notes,
             name,
             queue: given.queue,
             priority: given.priority,
@@ -302,6 +353,7 @@ impl Resolved {
             am_ports: given.am_ports,
             interface: given.iface,
             ship_libraries: !given.no_ship_libs,
+            venv: given.ship.venv,
             staging: given.staging,
             explain: given.reporting.explain.is_some(),
             allocation_step_mib: step,
@@ -311,4 +363,3 @@ impl Resolved {
         })
     }
 }
-            venv: given.ship.venv,

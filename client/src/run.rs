@@ -11,6 +11,7 @@ use proto_hadoop::{ApplicationClient, ApplicationId};
 
 use crate::arguments::{Arguments, DeployMode, Reporting, essence};
 use crate::attempts::Attempts;
+use crate::data::home::Home;
 use crate::explained::Sink;
 use crate::failure::{Failure, say};
 use crate::follow::{Ended, Follower};
@@ -173,15 +174,29 @@ async fn on(
         ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
     };
     let ends = given.ends.clone();
+    let kept = given.data.kept();
     if reporting.dry_run {
+        let quiet = reporting.quiet;
         let resolved = Resolved::new(given, cluster)?;
+        if !quiet {
+            resolved.notes.iter().for_each(say);
+        }
         return dry_run::run(&rm, cluster, &resolved, reporting.json, signals).await;
     }
     let mut own = Own::default();
     own.stamps.started_us = started_us;
     let outcome = Box::pin(job(given, cluster, &rm, &mut signals, &mut own)).await;
     own.stamps.finished_us = timing::now_us();
-    tell(outcome, &reporting, &ends, destination, own, &mut signals).await
+    tell(
+        outcome,
+        &reporting,
+        &ends,
+        &kept,
+        destination,
+        own,
+        &mut signals,
+    )
+    .await
 }
 
 /// One job, from its command line to its end. `own` learns what the report is to say of it.
@@ -218,13 +233,15 @@ async fn job(
         // Both ask other servers: the ResourceManager, the file system.
         let incoming = data::bring(&resolved.data.incoming);
         let outgoing = data::check(&resolved.data.outgoing);
+        let homes = data::home::check(&resolved.data.homes);
         let restore = data::find_restore(&resolved);
         let checked = preflight::check(rm, &resolved);
-        let (checked, mut staged, incoming, (), restore) = tokio::try_join!(
+        let (checked, mut staged, incoming, (), (), restore) = tokio::try_join!(
             checked,
             staged(&resolved, cluster),
             incoming,
             outgoing,
+            homes,
             restore
         )?;
         data::merge(&mut staged.staged, incoming)?;
@@ -259,17 +276,48 @@ async fn job(
         keys: &keys,
         patience: Patience::new(resolved.placement.wait_timeout),
         progress,
-        signals,
+        signals: &mut *signals,
         explain,
         layout: resolved.layout.clone(),
         input: Source::new(resolved.input.clone()),
         attempts: Attempts::new(&resolved),
         terminal: resolved.terminal.is_some(),
     };
-    match place {
+    let ended = match place {
         None => follower.follow().await,
         Some(place) => unmanaged::follow(follower, place, description).await,
+    };
+    come_home(&resolved.data.homes, ended, signals).await
+}
+
+/// Brings the results of a job that has succeeded; of another nothing is left of them.
+async fn come_home(
+    homes: &[Home],
+    ended: Result<Ended, Failure>,
+    signals: &mut Signals,
+) -> Result<Ended, Failure> {
+    if homes.is_empty() {
+        return ended;
     }
+    let mut ended = match ended {
+        Ok(ended) if ended.code == Exit::Success.code() => ended,
+        failed => {
+            data::home::forget(homes).await;
+            return failed;
+        }
+    };
+    tokio::select! {
+        brought = data::home::bring(homes) => if let Err(failure) = brought {
+            ended.code = failure.exit.code();
+            ended.sentence = failure.sentence;
+        },
+        signal = signals.ending() => {
+            ended.code = 128u8.saturating_add(signal);
+            "interrupted while results were on their way to this machine"
+                .clone_into(&mut ended.sentence);
+        }
+    }
+    Ok(ended)
 }
 
 /// Brings the program to where the nodes find it.
@@ -288,6 +336,8 @@ async fn staged(resolved: &Resolved, cluster: &Cluster) -> Result<stage::Outcome
                 first_in: program.first_in.clone(),
             })
             .collect(),
+        venv: resolved.venv.clone(),
+        processes: resolved.wanted.processes.get(),
         ship_libraries: resolved.ship_libraries,
         shipped: resolved.shipped.clone(),
         root: resolved.staging.clone(),
@@ -323,5 +373,3 @@ async fn end(rm: &ApplicationClient, id: &str, signals: &mut Signals) -> Result<
     ));
     Ok(Exit::Success.code())
 }
-        venv: resolved.venv.clone(),
-        processes: resolved.wanted.processes.get(),

@@ -1,6 +1,7 @@
 //! The end of a job: what is said, written and remembered of it.
 
-use std::io::Write;
+use std::collections::BTreeSet;
+use std::io::{IsTerminal as _, Write};
 
 use job::report::Report;
 
@@ -16,6 +17,7 @@ pub(crate) async fn tell(
     outcome: Result<Ended, Failure>,
     reporting: &Reporting,
     wished: &Ends,
+    kept: &[String],
     destination: Option<Destination>,
     mut own: Own,
     signals: &mut Signals,
@@ -36,6 +38,17 @@ pub(crate) async fn tell(
                 say(&own.sentence);
             }
             ends::failures(ranks).iter().for_each(say);
+            let left = ended
+                .verdict
+                .as_ref()
+                .map(|verdict| &verdict.left_files[..]);
+            let left = left_behind(left.unwrap_or_default(), kept)
+                .filter(|_| ended.code == 0 && !reporting.quiet);
+            if let Some(sentence) = left
+                && std::io::stderr().is_terminal()
+            {
+                say(sentence);
+            }
             if wished.print_all_exitcodes {
                 ends::all(ranks).iter().for_each(say);
             }
@@ -65,10 +78,50 @@ pub(crate) async fn tell(
     outcome.map(|()| code)
 }
 
+/// What goes with the containers, besides the names that are `kept`; `None`: nothing.
+fn left_behind(left: &[String], kept: &[String]) -> Option<String> {
+    let names: BTreeSet<&str> = left
+        .iter()
+        .map(|name| name.trim_end_matches('/'))
+        .filter(|name| {
+            let above = |kept: &String| kept.split('/').next() == Some(name);
+            !kept.iter().any(above)
+        })
+        .collect();
+    let first = names.first()?;
+    let more = match names.len().saturating_sub(1) {
+        0 => String::new(),
+        1 => " (and one more)".to_owned(),
+        more => format!(" (and {more} more)"),
+    };
+    Some(format!(
+        "the program has left {first}{more} in its folder on the nodes, which goes with the job; --get \
+         {first} brings it home"
+    ))
+}
+
 /// Keeps what the run has taught about the program. Nobody but a later `-r auto` misses it where that
 /// fails.
 fn remember(report: &Report, own: &Own) {
     if let Some(folder) = history::state_folder(&|name| std::env::var_os(name)) {
         let _remembered = history::remember(report, &own.program, &folder).is_ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_lost_with_the_nodes_is_named_with_what_would_have_kept_it() {
+        let texts =
+            |names: &[&str]| -> Vec<String> { names.iter().map(ToString::to_string).collect() };
+        let left = texts(&["dump/", "log.lammps"]);
+        let kept = |names: &[&str]| left_behind(&left, &texts(names));
+        let said = kept(&[]).unwrap();
+        assert!(said.contains("has left dump (and one more)"), "{said}");
+        let said = kept(&["dump/deep"]).unwrap();
+        assert!(said.contains("--get log.lammps brings"), "{said}");
+        assert_eq!(kept(&["dump", "log.lammps"]), None);
     }
 }

@@ -33,7 +33,18 @@ mod tests {
     }
 
     async fn output(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
-        let ran = timeout(SOON, gerbil_run(folder, arguments).output()).await;
+        ended(gerbil_run(folder, arguments)).await
+    }
+
+    /// The same for one that is typed in the folder `work` of `folder`.
+    async fn output_in_work(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+        let mut command = gerbil_run(folder, arguments);
+        command.current_dir(folder.join("work"));
+        ended(command).await
+    }
+
+    async fn ended(mut command: Command) -> (Option<i32>, String, String) {
+        let ran = timeout(SOON, command.output()).await;
         let Output {
             status,
             stdout,
@@ -104,6 +115,96 @@ mod tests {
         let (code, _, said) = run("0").await;
         assert_eq!(code, Some(74), "{said}");
         assert!(said.contains("/out exists already"), "{said}");
+    }
+
+    #[tokio::test]
+    async fn a_local_job_starts_where_one_stands() {
+        let folder = folder();
+        let work = folder.path().join("work");
+        fs::create_dir_all(work.join("deep")).unwrap();
+        fs::write(work.join("in.txt"), "alpha\n").unwrap();
+        let script = "pwd; cat in.txt; echo > out.$PMI_RANK";
+        let line = ["--local=2", "-n", "2", "-ppn", "1", "sh", "-c", script];
+        let (code, text, said) = output_in_work(folder.path(), &line).await;
+        assert_eq!((code, said.as_str()), (Some(0), ""), "{text}");
+        let here = work.canonicalize().unwrap().display().to_string();
+        assert_eq!(text.matches(&format!("{here}\n")).count(), 2, "{text}");
+        assert_eq!(text.matches("alpha").count(), 2, "{text}");
+        assert!(work.join("out.0").exists() && work.join("out.1").exists());
+        let line = ["--local", "-wdir", "deep", "pwd"];
+        let (_, text, _) = output_in_work(folder.path(), &line).await;
+        assert_eq!(text, format!("{here}/deep\n"));
+    }
+
+    #[tokio::test]
+    async fn results_come_home() {
+        let folder = folder();
+        let work = folder.path().join("work");
+        fs::create_dir(&work).unwrap();
+        fs::write(work.join("log.0"), "old").unwrap();
+        let script = "mkdir res; echo $PMI_RANK > res/$PMI_RANK; echo log > log; \
+                      test $PMI_RANK = 1 || echo one > one; exit $0";
+        let line = [
+            "--local=2",
+            "-n",
+            "2",
+            "-ppn",
+            "1",
+            "--get=res",
+            "--get=log=log.%p",
+            "--stage-out=one=./uno",
+            "sh",
+            "-c",
+            script,
+        ];
+        let run = async |code| output_in_work(folder.path(), &[&line[..], &[code]].concat()).await;
+        let read = |name: &str| fs::read_to_string(work.join(name)).unwrap_or_default();
+        let (code, _, said) = run("3").await;
+        assert_eq!(code, Some(3), "{said}");
+        assert_eq!(read("log.0"), "old");
+        assert!(!work.join("res").exists());
+
+        let (code, _, said) = run("0").await;
+        assert_eq!((code, said.as_str()), (Some(0), ""));
+        for (name, text) in [
+            ("res/0", "0\n"),
+            ("res/1", "1\n"),
+            ("log.0", "log\n"),
+            ("log.1", "log\n"),
+            ("uno", "one\n"),
+        ] {
+            assert_eq!(read(name), text, "{name}");
+        }
+        assert_eq!(fs::read_dir(&work).unwrap().count(), 4);
+
+        // A folder is never written over.
+        let (code, _, said) = run("0").await;
+        assert_eq!(code, Some(74), "{said}");
+        assert!(said.contains("/work/res is a folder"), "{said}");
+        let none = ["--local", "--get", "nothing", "true"];
+        let (code, _, said) = output_in_work(folder.path(), &none).await;
+        assert_eq!(code, Some(74), "{said}");
+        assert!(said.contains("no file of nothing"), "{said}");
+    }
+
+    #[tokio::test]
+    async fn a_file_that_stays_here_is_said_at_once() {
+        let folder = folder();
+        let work = folder.path().join("work");
+        fs::create_dir(&work).unwrap();
+        for name in ["job.sh", "in.txt"] {
+            fs::write(work.join(name), "cat in.txt\n").unwrap();
+        }
+        let line = ["--local", "--files", "in.txt", "sh", "job.sh", "in.txt"];
+        let (code, _, said) = output_in_work(folder.path(), &line).await;
+        assert_ne!(code, Some(0), "{said}");
+        let words = "job.sh is a file here, not on the nodes: bring it with --files job.sh\n";
+        assert!(said.starts_with(&format!("gerbil-run: {words}")), "{said}");
+        assert!(!said.contains("in.txt is a file here"), "{said}");
+        let line = ["--local", "--files", "in.txt,job.sh", "sh", "job.sh"];
+        let (code, text, said) = output_in_work(folder.path(), &line).await;
+        assert_eq!((code, said.as_str()), (Some(0), ""));
+        assert_eq!(text, "cat in.txt\n");
     }
 
     #[tokio::test]

@@ -65,7 +65,8 @@ pub(super) fn lay_out(outs: &[(StageOut, Own)], have: &[Have]) -> Result<Layout,
                 if let Some(other) = owners.insert(name.clone(), &node.host) {
                     return Err(format!(
                         "{other} and {} both have {}{inside}, and both would become \
-                         {}; give each node its own with %h or %p in the address",
+                         {}; give each node its own with %h or %p in the address, or let ranks that \
+                         write it together (MPI-IO) do so in a folder that all nodes see",
                         node.host,
                         out.local,
                         url(&name)
@@ -86,6 +87,9 @@ pub(super) fn lay_out(outs: &[(StageOut, Own)], have: &[Have]) -> Result<Layout,
                     size: file.size,
                 });
             }
+        }
+        if let Some(sentence) = empty_on_one(out, index, have) {
+            return Err(sentence);
         }
         if renames.is_empty() {
             let nodes = have.iter().map(|node| node.host.as_str());
@@ -113,6 +117,29 @@ pub(super) fn lay_out(outs: &[(StageOut, Own)], have: &[Have]) -> Result<Layout,
         layout.renames.push(renames);
     }
     Ok(layout)
+}
+
+/// A file that only one of several nodes has, and without a byte: what ranks write together, each at
+/// its place, into a folder that is not one.
+fn empty_on_one(out: &StageOut, index: usize, have: &[Have]) -> Option<String> {
+    let path = |node: &Have| node.paths.get(index).cloned();
+    let mut found = have
+        .iter()
+        .filter(|node| path(node).is_some_and(|p| p.exists));
+    let (only, None) = (found.next()?, found.next()) else {
+        return None;
+    };
+    let path = path(only)?;
+    let empty = !path.is_folder && path.files.iter().all(|file| file.size == 0);
+    (have.len() > 1 && empty).then(|| {
+        format!(
+            "{} has 0 bytes on {}, and none of the other {} nodes has it: if the ranks write it together \
+             (MPI-IO), they need a folder that all nodes see, and their container's is each node's own",
+            out.local,
+            only.host,
+            have.len() - 1
+        )
+    })
 }
 
 /// Some of the names.
@@ -204,6 +231,22 @@ mod tests {
             .map(|(_, to)| to.as_str())
             .collect();
         assert_eq!(to, ["/d/h0/r0", "/d/h1/r1"]);
+    }
+
+    #[test]
+    fn a_file_of_one_node_without_a_byte_is_no_result() {
+        let mut nodes = [have(0, &[&[""]]), have(1, &[&[]])];
+        let outs = [out("mesh.out", "/d/mesh.out")];
+        assert!(lay_out(&outs, &nodes).is_ok());
+        nodes[0].paths[0].files[0].size = 0;
+        let refused = lay_out(&outs, &nodes).unwrap_err();
+        assert!(refused.contains("0 bytes on h0"), "{refused}");
+        assert!(refused.contains("MPI-IO"), "{refused}");
+        // One node alone may mean it, and so may a folder's file.
+        assert!(lay_out(&outs, &nodes[..1]).is_ok());
+        nodes[0] = have(0, &[&["done"]]);
+        nodes[0].paths[0].files[0].size = 0;
+        assert!(lay_out(&outs, &nodes).is_ok());
     }
 
     #[test]

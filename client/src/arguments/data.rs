@@ -19,10 +19,16 @@ pub(crate) struct DataArguments {
     pub stage_in: Vec<Incoming>,
 
     /// A file or folder of the containers that becomes URL when every process has returned 0, whole
-    /// or not at all; may be given again. What the folders of several nodes have comes together;
+    /// or not at all; may be given again. A relative path is one of this machine, as with --get. What the folders of several nodes have comes together;
     /// %h in the address stands for a node's host, %p for its number
     #[arg(long, value_name = "NAME=URL", value_parser = stage_out)]
     pub stage_out: Vec<Outgoing>,
+
+    /// A file or folder of the containers that comes to this machine when every process has returned
+    /// 0, under its own name in the current folder or as PATH (%h and %p as above); may be given again.
+    /// All come or none; a file is replaced, a folder is not
+    #[arg(long, value_name = "NAME[=PATH]", value_parser = get)]
+    pub get: Vec<Outgoing>,
 
     /// Save the job whenever so long has passed: the processes are asked by a signal to write their
     /// files into $GERBIL_CHECKPOINT_DIR, which is copied to the staging folder
@@ -51,13 +57,37 @@ pub(crate) struct DataArguments {
     pub checkpoint: Option<String>,
 }
 
+impl DataArguments {
+    /// Names in the containers' folders that do not go with the job.
+    pub(crate) fn kept(&self) -> Vec<String> {
+        let results = self.stage_out.iter().chain(&self.get);
+        let results = results.map(|outgoing| outgoing.name.clone());
+        let saved = self.checkpoint_dir.clone();
+        let saved = saved.unwrap_or_else(|| "checkpoint".to_owned());
+        results.chain([saved]).collect()
+    }
+}
+
 /// Something that becomes a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outgoing {
     /// Name in the containers' working directories, in parts.
     pub name: String,
-    /// A path, with scheme and host or without.
+    /// A path, with scheme and host or without; of this machine, if it is relative.
     pub url: String,
+}
+
+fn get(text: &str) -> Result<Outgoing, String> {
+    let (name, path) = match text.split_once('=') {
+        Some((_, "")) => return Err(format!("{text} wants a path behind =")),
+        Some((name, path)) => (folder(name)?, path.to_owned()),
+        None => {
+            let name = folder(text)?;
+            let own = name.rsplit('/').next().unwrap_or_default().to_owned();
+            (name, own)
+        }
+    };
+    Ok(Outgoing { name, url: path })
 }
 
 fn stage_out(text: &str) -> Result<Outgoing, String> {

@@ -33,7 +33,7 @@ use crate::words;
 
 use binding::MapBy;
 pub(crate) use binding::{BindArguments, ShipArguments, Shipped};
-pub(crate) use data::DataArguments;
+pub(crate) use data::{DataArguments, Outgoing};
 pub(crate) use deployment::{DeployMode, Deployment};
 pub(crate) use ends::{Ends, ExitRule};
 pub(crate) use essence::essence;

@@ -28,8 +28,15 @@ const PATIENCE: Duration = Duration::from_secs(1800);
 
 /// The folder of all jobs' checkpoints.
 pub(super) fn root(staging: Option<&str>, cluster: &Cluster) -> Result<Located, Failure> {
-    let mut root = match staging {
-        Some(staging) => locate("--staging", staging, cluster)?,
+    let mut root = staging_folder(staging, cluster)?;
+    root.path.push_str("/checkpoints");
+    Ok(root)
+}
+
+/// The staging folder: the one that was given, or `.gerbil` in the user's home folder.
+pub(super) fn staging_folder(staging: Option<&str>, cluster: &Cluster) -> Result<Located, Failure> {
+    match staging {
+        Some(staging) => locate("--staging", staging, cluster),
         None => {
             let home = cluster
                 .configuration
@@ -41,11 +48,9 @@ pub(super) fn root(staging: Option<&str>, cluster: &Cluster) -> Result<Located, 
                 "--staging",
                 &format!("{home}/{}/.gerbil", cluster.user),
                 cluster,
-            )?
+            )
         }
-    };
-    root.path.push_str("/checkpoints");
-    Ok(root)
+    }
 }
 
 /// The place that `--restore` names.

@@ -2,10 +2,12 @@
 //!
 //! What comes in ([`incoming`]) is brought by YARN itself: it becomes files of the launchers'
 //! containers, beside the program. What goes out is checked here ([`outgoing`]) and handed over by the
-//! ApplicationMaster; so are checkpoints ([`checkpoint`]). All of it is looked at before anything is
+//! ApplicationMaster, and brought to this machine where it is to lie here ([`home`]); so are checkpoints
+//! ([`checkpoint`]). All of it is looked at before anything is
 //! submitted.
 
 mod checkpoint;
+pub(crate) mod home;
 mod incoming;
 mod near;
 mod outgoing;
@@ -22,7 +24,7 @@ pub(crate) use incoming::{bring, merge};
 pub(crate) use near::Near;
 pub(crate) use outgoing::check;
 
-use crate::arguments::DataArguments;
+use crate::arguments::{DataArguments, Outgoing};
 use crate::failure::Failure;
 use crate::resolve::Cluster;
 use crate::stage::StageError;
@@ -46,6 +48,10 @@ pub(crate) struct Data {
     pub incoming: Vec<(Located, String)>,
     /// To become results.
     pub outgoing: Vec<StageOut>,
+    /// Those of them that come to this machine.
+    pub homes: Vec<home::Home>,
+    /// What should be known of what was typed, a sentence each.
+    pub notes: Vec<String>,
     /// How the job is saved; what it begins from is still to be found.
     pub checkpoints: Option<Checkpoints>,
     /// Where to look for that: the folder of a job, or a checkpoint.
@@ -66,10 +72,26 @@ impl Data {
             let located = locate("--stage-in", &incoming.url, cluster)?;
             Ok((located, incoming.name.clone()))
         });
-        let outgoing = given.stage_out.iter().map(|outgoing| {
+        let (here, there): (Vec<&Outgoing>, Vec<&Outgoing>) =
+            (given.stage_out.iter()).partition(|outgoing| home::is_here(&outgoing.url));
+        let outgoing = there.into_iter().map(|outgoing| {
             let located = locate("--stage-out", &outgoing.url.replace('%', PERCENT), cluster)?;
             outgoing::pattern(&outgoing.name, located)
         });
+        let mut outgoing: Vec<StageOut> = outgoing.collect::<Result<_, Failure>>()?;
+        let notes = outgoing.iter().filter_map(home::of_a_disk).collect();
+        let mut homes = Vec::new();
+        let gets: Vec<&Outgoing> = given.get.iter().chain(here).collect();
+        let run = match gets.is_empty() {
+            true => None,
+            false => Some(checkpoint::staging_folder(staging, cluster)?),
+        };
+        let run = run.map(|staging| home::of_this_run(&staging));
+        for (index, (get, run)) in gets.into_iter().zip(run.iter().cycle()).enumerate() {
+            let (out, home) = home::plan(&get.name, &get.url, index, run)?;
+            outgoing.push(out);
+            homes.push(home);
+        }
         let wanted = given.checkpoint_interval.is_some()
             || given.checkpoint_dir.is_some()
             || given.restore.is_some();
@@ -91,7 +113,9 @@ impl Data {
         let ms = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
         let signal = given.checkpoint_signal.unwrap_or(Signal::SIGUSR1);
         Ok(Self {
-            outgoing: outgoing.collect::<Result<_, Failure>>()?,
+            outgoing,
+            homes,
+            notes,
             restore,
             near: Near::new(near, cluster)?,
             checkpoints: root.map(|root| Checkpoints {

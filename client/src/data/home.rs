@@ -1,0 +1,378 @@
+//! `--get`: results that come to lie on this machine.
+//!
+//! The job makes them as it makes all results, whole or not at all, in a folder of the staging folder
+//! that is this run's alone. When it has succeeded they are copied beside their destinations, and when
+//! all are there each gets its name. What cannot be brought stays where it is, and it is said where.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use job::StageOut;
+use job::exit::Exit;
+use nix::unistd::{AccessFlags, access};
+use storage::{Address, Status, Storage};
+use tokio::time::timeout;
+
+use super::{Located, PERCENT, outgoing};
+use crate::failure::Failure;
+
+const OPTION: &str = "--get";
+/// Files that may come home: more are better packed.
+const FILES_MAX: usize = 100_000;
+/// What a run that was killed has left is removed by a later one after so long, ms.
+const KEPT_MS: i64 = 7 * 24 * 3600 * 1000;
+/// Runs that have left something, as far as one look goes.
+const RUNS_MAX: usize = 1000;
+/// For what nobody waits for.
+const TIDY: Duration = Duration::from_secs(10);
+
+/// One result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Home {
+    /// The folder in which the job makes it.
+    from: Located,
+    /// The folder here.
+    to: PathBuf,
+    /// Its name there, where that is one for all nodes.
+    name: Option<String>,
+}
+
+/// The folder of all that this run has to bring home, below the staging folder.
+pub(super) fn of_this_run(staging: &Located) -> Located {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let since = since.unwrap_or_default().as_nanos();
+    Located {
+        address: staging.address.clone(),
+        path: format!("{}/get/{since}-{}", staging.path, std::process::id()),
+    }
+}
+
+/// The result `name` of the containers, which is to become `path` here: how the job is to make it, and
+/// how it comes home. `index` is its place among those of this run, whose folder is `run`.
+pub(super) fn plan(
+    name: &str,
+    path: &str,
+    index: usize,
+    run: &Located,
+) -> Result<(StageOut, Home), Failure> {
+    let usage = |why: &str| Failure::new(Exit::Usage, format!("{OPTION} {name}={path}: {why}"));
+    let own = name.rsplit('/').next().unwrap_or(name);
+    let path = match path {
+        "." | ".." => format!("{path}/{own}"),
+        folder if folder.ends_with('/') => format!("{folder}{own}"),
+        path => path.to_owned(),
+    };
+    let (folder, last) = path.rsplit_once('/').unwrap_or((".", path.as_str()));
+    if folder.contains('%') {
+        return Err(usage("%h and %p can stand in the last part alone"));
+    }
+    // As a name of Hadoop's.
+    if matches!(last, "" | "." | "..") || last.contains([':', '#', '?', '\\']) {
+        return Err(usage("a result cannot have that name"));
+    }
+    let folder = if folder.is_empty() { "/" } else { folder };
+    let here = std::path::absolute(folder).map_err(|error| usage(&error.to_string()))?;
+    let from = Located {
+        address: run.address.clone(),
+        path: format!("{}/{index}", run.path),
+    };
+    let made = Located {
+        address: from.address.clone(),
+        path: format!("{}/{}", from.path, last.replace('%', PERCENT)),
+    };
+    let out = outgoing::pattern(name, made)?;
+    let home = Home {
+        from,
+        to: here,
+        name: (!last.contains('%')).then(|| last.to_owned()),
+    };
+    Ok((out, home))
+}
+
+/// Whether what is to come home could lie there, as far as that is known before the job has run.
+///
+/// # Errors
+/// A folder that is not there or may not be written to, or one that is in the way.
+pub(crate) async fn check(homes: &[Home]) -> Result<(), Failure> {
+    for Home { to, .. } in homes {
+        let shown = to.display();
+        if !to.is_dir() {
+            return Err(Failure::new(
+                Exit::Staging,
+                format!("{OPTION}: there is no folder {shown} here to bring a result to"),
+            ));
+        }
+        if access(to, AccessFlags::W_OK).is_err() {
+            return Err(Failure::new(
+                Exit::Staging,
+                format!("{OPTION}: {shown} may not be written to"),
+            ));
+        }
+    }
+    for Home { to, name, .. } in homes {
+        if let Some(folder) = name.as_ref().map(|name| to.join(name))
+            && folder.is_dir()
+        {
+            return Err(Failure::new(
+                Exit::Staging,
+                format!("{OPTION}: {}", in_the_way(&folder)),
+            ));
+        }
+    }
+    if let Some(home) = homes.first() {
+        // Nobody's job waits for the tidying up after others.
+        let _in_time = timeout(TIDY, tidy(home)).await.is_ok();
+    }
+    Ok(())
+}
+
+/// Removes what runs that were killed have left long ago; "now" is what the file system says.
+async fn tidy(home: &Home) {
+    let run = storage::parent(&home.from.path);
+    let root = storage::parent(run);
+    let Ok(storage) = Storage::open(&home.from.address) else {
+        return;
+    };
+    if storage.make_folder(&home.from.path).await.is_err() {
+        return;
+    }
+    let Ok(Some(own)) = storage.stat(run).await else {
+        return;
+    };
+    for other in storage.list(root, RUNS_MAX).await.unwrap_or_default() {
+        if other.modified_ms.saturating_add(KEPT_MS) < own.modified_ms {
+            let _removed = storage.remove(&other.path).await.is_ok();
+        }
+    }
+}
+
+/// Brings all results of a job that has succeeded.
+///
+/// # Errors
+/// One could not be brought, and none has its name unless it is said; where they lie.
+pub(crate) async fn bring(homes: &[Home]) -> Result<(), Failure> {
+    let left = |why: String| {
+        let places: Vec<String> = homes.iter().map(|home| home.from.url()).collect();
+        Failure::new(
+            Exit::Staging,
+            format!("{OPTION}: {why}; the results lie in {}", places.join(", ")),
+        )
+    };
+    let mut ready = Vec::new();
+    for home in homes {
+        let taken = take(home, &mut ready).await;
+        if let Err(why) = taken {
+            for (half, _) in &ready {
+                remove_here(half);
+            }
+            return Err(left(why));
+        }
+    }
+    for (index, (half, name)) in ready.iter().enumerate() {
+        if let Err(error) = std::fs::rename(half, name) {
+            for (half, _) in ready.iter().skip(index) {
+                remove_here(half);
+            }
+            return Err(left(format!("{}: {error}", name.display())));
+        }
+    }
+    forget(homes).await;
+    Ok(())
+}
+
+/// Copies what there is of a result beside its destination; `ready` learns each copy and its name.
+async fn take(home: &Home, ready: &mut Vec<(PathBuf, PathBuf)>) -> Result<(), String> {
+    let words = |error: storage::StorageError| error.to_string();
+    let storage = Storage::open(&home.from.address).map_err(words)?;
+    let there = storage.list(&home.from.path, FILES_MAX).await;
+    for status in there.map_err(words)? {
+        let name = home.to.join(status.name());
+        if name.is_dir() {
+            return Err(in_the_way(&name));
+        }
+        let half = home
+            .to
+            .join(format!(".{}.gerbil-{}", status.name(), std::process::id()));
+        remove_here(&half);
+        ready.push((half.clone(), name));
+        if !status.is_folder {
+            take_file(&storage, &status, &half).await?;
+            continue;
+        }
+        std::fs::create_dir(&half).map_err(|error| format!("{}: {error}", half.display()))?;
+        let files = storage.walk(&status.path, FILES_MAX).await.map_err(words)?;
+        for file in files {
+            let inside = file.path.strip_prefix(&status.path).unwrap_or_default();
+            let to = half.join(inside.trim_start_matches('/'));
+            take_file(&storage, &file, &to).await?;
+        }
+    }
+    Ok(())
+}
+
+fn in_the_way(folder: &Path) -> String {
+    format!(
+        "{} is a folder that is there already, and is not written over",
+        folder.display()
+    )
+}
+
+async fn take_file(storage: &Storage, file: &Status, to: &Path) -> Result<(), String> {
+    let taken = storage.take(&file.path, to).await;
+    let taken = taken.map_err(|error| error.to_string())?;
+    if taken != file.size {
+        let (shown, size) = (to.display(), file.size);
+        return Err(format!("{shown} has {taken} bytes and should have {size}"));
+    }
+    // What has its name is to be there after a loss of power too.
+    let synced = std::fs::File::open(to).and_then(|file| file.sync_all());
+    synced.map_err(|error| format!("{}: {error}", to.display()))
+}
+
+/// Removes what lies below the staging folder for a job; nobody waits for it to be gone.
+pub(crate) async fn forget(homes: &[Home]) {
+    let Some(home) = homes.first() else {
+        return;
+    };
+    let run = storage::parent(&home.from.path);
+    let removed = async {
+        let storage = Storage::open(&home.from.address)?;
+        storage.remove(run).await
+    };
+    let _in_time = timeout(TIDY, removed).await.is_ok();
+}
+
+fn remove_here(path: &Path) {
+    let _gone = match path.symlink_metadata() {
+        Ok(there) if there.is_dir() => std::fs::remove_dir_all(path).is_ok(),
+        Ok(_) => std::fs::remove_file(path).is_ok(),
+        Err(_) => true,
+    };
+}
+
+/// A path of this machine, as `--stage-out` may have it: without scheme, and not from the top.
+pub(super) fn is_here(url: &str) -> bool {
+    let has_scheme = url
+        .split_once(':')
+        .is_some_and(|(scheme, _)| !scheme.contains('/'));
+    !has_scheme && !url.starts_with('/')
+}
+
+/// A remark for a result that would come to lie on the disk of a node: `file:` means a folder that all
+/// nodes see, which the local disks of a machine are not.
+pub(super) fn of_a_disk(out: &StageOut) -> Option<String> {
+    if out.address != Address::Shared {
+        return None;
+    }
+    let until = out.path.find('%').unwrap_or(out.path.len());
+    let mut above = Path::new(&out.path[..until]).ancestors();
+    let there = above.find(|folder| folder.exists())?;
+    is_on_a_disk(there).then(|| {
+        format!(
+            "--stage-out {}=file:{}: this is a path of the nodes' own disks; a result comes to this \
+             machine with --get {}=PATH",
+            out.local, out.path, out.local
+        )
+    })
+}
+
+/// Whether a folder is on a disk of this machine, by the kind of its file system.
+fn is_on_a_disk(folder: &Path) -> bool {
+    use nix::sys::statfs::{
+        BTRFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC, TMPFS_MAGIC, XFS_SUPER_MAGIC,
+        statfs,
+    };
+    let disks = [
+        BTRFS_SUPER_MAGIC,
+        EXT4_SUPER_MAGIC,
+        OVERLAYFS_SUPER_MAGIC,
+        TMPFS_MAGIC,
+        XFS_SUPER_MAGIC,
+    ];
+    statfs(folder).is_ok_and(|found| disks.contains(&found.filesystem_type()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shared(path: &Path) -> Located {
+        Located {
+            address: Address::Shared,
+            path: path.to_str().unwrap().to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_result_has_a_name_here() {
+        let run = shared(Path::new("/s/get/7"));
+        let here = std::env::current_dir().unwrap();
+        let planned = |name: &str, path: &str| {
+            let (out, home) = plan(name, path, 3, &run).unwrap();
+            let inside = out.path.strip_prefix(&home.from.path).unwrap().to_owned();
+            assert_eq!(home.from.path, "/s/get/7/3");
+            (home.to, inside)
+        };
+        let at = |folder: &Path, inside: &str| (folder.to_path_buf(), inside.to_owned());
+        assert_eq!(planned("log", "log"), at(&here, "/log"));
+        assert_eq!(planned("a/log", "."), at(&here, "/log"));
+        assert_eq!(planned("log", "/tmp/x.%p"), at(Path::new("/tmp"), "/x.%p"));
+        assert_eq!(planned("a/log", "/tmp/"), at(Path::new("/tmp"), "/log"));
+        for bad in ["/a%p/b", "a:b", "%r"] {
+            assert!(plan("log", bad, 0, &run).is_err(), "{bad}");
+        }
+        for (url, expected) in [
+            ("./f", true),
+            ("f", true),
+            ("../a:b", true),
+            ("/f", false),
+            ("hdfs:///f", false),
+            ("file:/f", false),
+        ] {
+            assert_eq!(is_here(url), expected, "{url}");
+        }
+    }
+
+    #[tokio::test]
+    async fn results_come_home_whole_or_not_at_all() {
+        let (far, here) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let run = of_this_run(&shared(far.path()));
+        let to = |name: &str| here.path().join(name).to_str().unwrap().to_owned();
+        let homes: Vec<Home> = (["log", "out"].iter().enumerate())
+            .map(|(index, name)| plan(name, &to(name), index, &run).unwrap().1)
+            .collect();
+        check(&homes).await.unwrap();
+        let in_the_way = here.path().join("out");
+        std::fs::create_dir(&in_the_way).unwrap();
+        assert!(check(&homes).await.is_err());
+        std::fs::remove_dir(&in_the_way).unwrap();
+        let make = |index: usize, inside: &str, text: &str| {
+            let path = Path::new(&homes[index].from.path).join(inside);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        make(0, "log", "new");
+        make(1, "out/deep/a", "1");
+        make(1, "out/b", "22");
+        let read = |name: &str| std::fs::read_to_string(here.path().join(name)).ok();
+        let count = || std::fs::read_dir(here.path()).unwrap().count();
+
+        // A folder of that name: neither it nor the file is touched.
+        std::fs::create_dir(here.path().join("out")).unwrap();
+        std::fs::write(here.path().join("log"), "old").unwrap();
+        let why = bring(&homes).await.unwrap_err().sentence;
+        assert!(why.contains("is a folder that is there already"), "{why}");
+        assert!(why.contains(&homes[1].from.url()), "{why}");
+        assert_eq!((read("log").as_deref(), count()), (Some("old"), 2));
+
+        std::fs::remove_dir(here.path().join("out")).unwrap();
+        bring(&homes).await.unwrap();
+        assert_eq!(read("log").as_deref(), Some("new"));
+        assert_eq!(read("out/deep/a").as_deref(), Some("1"));
+        assert_eq!((read("out/b").as_deref(), count()), (Some("22"), 2));
+        assert_eq!(
+            std::fs::read_dir(far.path().join("get")).unwrap().count(),
+            0
+        );
+    }
+}
