@@ -258,7 +258,7 @@ impl Appmaster {
                 self.looked(&look);
                 Vec::new()
             }
-            News::Rivals(rivals) => self.rivals_seen(rivals),
+            News::Rivals(sight) => self.rivals_seen(sight),
             News::ClientAttached { events, admitted } => {
                 let _heard = admitted.send(self.attach(events)).is_ok();
                 Vec::new()

@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use tonic::Status;
 
 use crate::checkpoints::Heard;
-use crate::standoff::Rival;
+use crate::standoff::Sight;
 use crate::waiting::Look;
 
 /// Orders to one launcher.
@@ -40,7 +40,7 @@ pub(crate) enum News {
     /// The reasons of the waiting were looked for.
     Looked(Box<Look>),
     /// Jobs that wait as well, older than this one.
-    Rivals(Vec<Rival>),
+    Rivals(Sight),
     /// Something about the job's checkpoints.
     Checkpoint(Heard),
     /// A launcher has dialled in.

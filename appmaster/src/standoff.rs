@@ -1,4 +1,5 @@
-//! Jobs that wait for each other: each holds containers on nodes that the other still needs.
+//! Jobs that wait for each other: each holds containers on nodes that the other still needs, or has
+//! them reserved.
 //!
 //! Neither can see what the other asks for, but both see what the ResourceManager tells of the
 //! other: that it is a job of this kind, that it waits ([`WAITING`]), how old it is and where its
@@ -26,6 +27,9 @@ use crate::news::News;
 /// so that two looks in a row tell a job that waits from one that is just being served.
 const FIRST: Millis = Millis(3_000);
 const AGAIN: Millis = Millis(4_000);
+/// Between two looks when some have shown nobody: a job may wait for days, and many may wait.
+const LATER: Millis = Millis(15_000);
+const SOON: u32 = 3;
 /// For one look.
 const DEADLINE: Duration = Duration::from_secs(4);
 /// Applications listed, and older ones that wait whose containers are looked at, the oldest first.
@@ -66,12 +70,25 @@ pub(crate) struct Rival {
     application: ApplicationId,
     name: String,
     nodes: BTreeSet<NodeId>,
+    /// Room is reserved for it somewhere, which nobody else is told.
+    reserves: bool,
+}
+
+/// What a look has shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sight {
+    /// Older jobs that wait.
+    rivals: Vec<Rival>,
+    /// Room is reserved for this job.
+    reserves: bool,
 }
 
 /// Since when a part of the job's containers is there and no more come, and who was seen in the way.
 #[derive(Debug, Default)]
 pub(crate) struct Standoff {
     look_at: Option<Millis>,
+    /// Looks since the last grant.
+    looks: u32,
     /// Those whom the last look has shown in the way.
     suspects: BTreeSet<ApplicationId>,
 }
@@ -79,12 +96,13 @@ pub(crate) struct Standoff {
 impl Standoff {
     /// The job has come this far.
     pub(crate) fn hear(&mut self, now: Millis, phase: &Phase) {
-        let is_half_there = matches!(
+        let is_incomplete = matches!(
             phase,
-            Phase::WaitingForContainers { granted, wanted } if *granted > 0 && granted < wanted
+            Phase::WaitingForContainers { granted, wanted } if granted < wanted
         );
         self.suspects.clear();
-        self.look_at = is_half_there.then(|| now.plus(FIRST));
+        self.looks = 0;
+        self.look_at = is_incomplete.then(|| now.plus(FIRST));
     }
 
     pub(crate) const fn due(&self) -> Option<Millis> {
@@ -98,18 +116,25 @@ impl Standoff {
         rivals: Vec<Rival>,
         missing: &BTreeSet<NodeId>,
     ) -> Option<Rival> {
-        let in_the_way = |rival: &Rival| !rival.nodes.is_disjoint(missing);
+        // Where room is reserved cannot be seen: it may be anywhere.
+        let in_the_way = |rival: &Rival| rival.reserves || !rival.nodes.is_disjoint(missing);
         let rivals: Vec<Rival> = rivals.into_iter().filter(in_the_way).collect();
         let ids = rivals.iter().map(|rival| rival.application).collect();
         let before = std::mem::replace(&mut self.suspects, ids);
-        self.look_at = Some(now.plus(AGAIN));
+        self.looks = self.looks.saturating_add(1);
+        self.look_at = Some(
+            now.plus(match self.looks <= SOON || !self.suspects.is_empty() {
+                true => AGAIN,
+                false => LATER,
+            }),
+        );
         let seen_twice = |rival: &Rival| before.contains(&rival.application);
         rivals.into_iter().find(seen_twice)
     }
 }
 
-/// The jobs that wait and are older than `own`.
-async fn rivals(cluster: &ApplicationClient, own: ApplicationId) -> Vec<Rival> {
+/// The jobs that wait and are older than `own`, and whether room is reserved for that.
+async fn look(cluster: &ApplicationClient, own: ApplicationId, holds: bool) -> Sight {
     let filter = ApplicationFilter {
         states: vec![YarnApplicationState::Running],
         types: vec![job::APPLICATION_TYPE.into()],
@@ -120,24 +145,33 @@ async fn rivals(cluster: &ApplicationClient, own: ApplicationId) -> Vec<Rival> {
         Ok(reports) => reports,
         Err(error) => {
             tracing::warn!("getApplications: {error}");
-            return Vec::new();
+            return Sight::default();
         }
     };
-    let mut found = Vec::new();
+    let ours = reports.iter().find(|report| report.id == own);
+    let mut sight = Sight {
+        reserves: ours.is_some_and(|report| report.usage.reserved_containers > 0),
+        rivals: Vec::new(),
+    };
+    // Who has nothing is in nobody's way.
+    if !holds && !sight.reserves {
+        return sight;
+    }
     for report in older_that_wait(reports, own) {
         let Some(attempt) = report.current_attempt else {
             continue;
         };
         match cluster.containers(&attempt).await {
-            Ok(containers) => found.push(Rival {
+            Ok(containers) => sight.rivals.push(Rival {
                 application: report.id,
                 name: report.name,
                 nodes: held(&containers),
+                reserves: report.usage.reserved_containers > 0,
             }),
             Err(error) => tracing::debug!("getContainers of {attempt}: {error}"),
         }
     }
-    found
+    sight
 }
 
 fn older_that_wait(
@@ -168,23 +202,24 @@ impl Appmaster {
         self.standoff.look_at = None;
         let (cluster, news) = (Arc::clone(&self.cluster), self.news.clone());
         let own = self.seat.attempt.application;
+        let holds = self.held_of_incomplete().is_some_and(|held| held > 0);
         self.tasks.spawn(async move {
-            let looked = timeout(DEADLINE, rivals(&cluster, own)).await;
-            let rivals = looked.unwrap_or_default();
-            let _heard = news.send(News::Rivals(rivals)).await.is_ok();
+            let looked = timeout(DEADLINE, look(&cluster, own, holds)).await;
+            let sight = looked.unwrap_or_default();
+            let _heard = news.send(News::Rivals(sight)).await.is_ok();
         });
     }
 
     /// What that look has shown.
-    pub(crate) fn rivals_seen(&mut self, rivals: Vec<Rival>) -> Vec<policy::lifecycle::Action> {
-        if !self.is_half_there() {
+    pub(crate) fn rivals_seen(&mut self, sight: Sight) -> Vec<policy::lifecycle::Action> {
+        if self.held_of_incomplete().is_none() {
             return Vec::new();
         }
         let wanted = self.story.wanted().into_iter();
         let wanted = wanted.filter(|wanted| !wanted.stands_in);
         let missing = wanted.map(|wanted| wanted.node).collect();
         let now = self.now();
-        match self.standoff.seen(now, rivals, &missing) {
+        match self.standoff.seen(now, sight.rivals, &missing) {
             None => Vec::new(),
             Some(rival) => self.step(Event::Blocked {
                 by: format!("{} ({})", rival.application, rival.name),
@@ -192,11 +227,12 @@ impl Appmaster {
         }
     }
 
-    /// As the client was last shown.
-    fn is_half_there(&self) -> bool {
+    /// Containers that are there, while others are missing; as the client was last shown.
+    fn held_of_incomplete(&self) -> Option<u32> {
         use job::wire::phase::Kind;
         let phase = &self.phase;
-        phase.kind() == Kind::WaitingForContainers && phase.done > 0 && phase.done < phase.wanted
+        let waits = phase.kind() == Kind::WaitingForContainers && phase.done < phase.wanted;
+        waits.then_some(phase.done)
     }
 }
 
@@ -220,6 +256,7 @@ mod tests {
             application: id(number),
             name: "other".into(),
             nodes: hosts.iter().copied().map(node).collect(),
+            reserves: false,
         }
     }
 
@@ -251,9 +288,20 @@ mod tests {
             standoff.seen(Millis(18_000), vec![rival(2, &["b"])], &missing),
             None
         );
+        // Where room is reserved for another nobody tells.
+        let reserving = || Rival {
+            reserves: true,
+            ..rival(4, &["a"])
+        };
+        assert_eq!(
+            standoff.seen(Millis(22_000), vec![reserving()], &missing),
+            None
+        );
+        let again = standoff.seen(Millis(26_000), vec![reserving()], &missing);
+        assert_eq!(again, Some(reserving()));
         for over in [
             Phase::WaitingForContainers {
-                granted: 0,
+                granted: 2,
                 wanted: 2,
             },
             Phase::StartingContainers {

@@ -54,7 +54,7 @@ impl Job {
                 *look_at = Some(now.plus(self.limits.reissue));
                 Vec::new()
             }
-            Event::Blocked { by } if gang.progress().0 > 0 => self.let_go(now, Some(&by)),
+            Event::Blocked { by } => self.let_go(now, Some(&by)),
             Event::Tick if now >= *until => self.let_go(now, None),
             Event::Tick if look_at.is_some_and(|at| now >= at) => {
                 *look_at = None;
@@ -181,7 +181,7 @@ impl Job {
         let why = match (granted, blocked_by) {
             (_, Some(other)) => format!(
                 "{other} waits as well, is older and holds what is missing: {granted} of {wanted} \
-                 containers were given back and are asked for again in {seconds} s"
+                 containers were given back, and all are asked for again in {seconds} s"
             ),
             (0, None) => format!(
                 "none of {wanted} containers came in time; they are asked for again in {seconds} s"

@@ -100,8 +100,8 @@ pub enum Event {
         /// Its words.
         words: String,
     },
-    /// A part of the containers is there, and another job that is older and waits, too, holds what is
-    /// missing: neither would come to an end.
+    /// Containers are missing, what is there or reserved is in the way of another job that is older and
+    /// waits, too, and that holds what is missing: neither would come to an end.
     Blocked {
         /// What the other is called.
         by: String,
