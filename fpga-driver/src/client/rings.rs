@@ -6,7 +6,7 @@ use crate::ring::{Geometry, Memory};
 use crate::wire::{self, Reply};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::os::fd::OwnedFd;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The client's side of a lease.
@@ -20,6 +20,8 @@ pub(super) struct Rings {
     /// Whether a thread waits in the kernel; the other waits for that one.
     waits: Mutex<bool>,
     turn: Condvar,
+    /// The driver's last words: they come once, and perhaps together with a last result.
+    ended: OnceLock<String>,
 }
 
 impl Rings {
@@ -43,6 +45,7 @@ impl Rings {
             geometry,
             waits: Mutex::new(false),
             turn: Condvar::new(),
+            ended: OnceLock::new(),
         })
     }
 
@@ -126,9 +129,14 @@ impl Rings {
             return None;
         }
         match wire::receive::<Reply>(&self.socket) {
-            Ok(Some((Reply::Ended { reason }, _))) => Some(reason),
+            Ok(Some((Reply::Ended { reason }, _))) => {
+                Some(self.ended.get_or_init(|| reason).clone())
+            }
             Ok(Some(_)) | Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => None,
-            Ok(None) | Err(_) => Some("fpgad has closed the connection".to_owned()),
+            Ok(None) | Err(_) => {
+                let gone = || "fpgad has closed the connection".to_owned();
+                Some(self.ended.get().cloned().unwrap_or_else(gone))
+            }
         }
     }
 }
