@@ -6,8 +6,13 @@
     reason = "helpers of tests fail as tests do"
 )]
 
+mod bed;
+
+use bed::{Bed, board};
+use fpga_driver::Function;
 use fpga_driver::bayes;
 use fpga_driver::board::card::{Engine, Table};
+use fpga_driver::board::fault::{Fault, Order};
 use fpga_driver::board::model::Model;
 use fpga_driver::board::rtl;
 use fpga_driver::client::SerializePacket;
@@ -15,7 +20,9 @@ use fpga_driver::fixed::Seeded;
 use fpga_driver::function::{Shape, shape};
 use fpga_driver::kmeans::{self, Keyed, MapPacket, ReducePacket, Sums};
 use fpga_driver::packet::Header;
+use fpga_driver::profile::Kind;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 fn cores() -> Box<dyn Engine> {
     // Without Verilator these tests fail, and say how to get it.
@@ -170,5 +177,83 @@ fn bayes_agrees_bit_for_bit() {
             documents: &documents,
         };
         agree(cores.as_mut(), &packet, Some(&loaded));
+    }
+}
+
+/// Vectors of all 32 bits, a packet's worth at a time, GERBIL_RTL_VECTORS of them.
+#[test]
+fn many_random_vectors_agree_bit_for_bit() {
+    let wanted = std::env::var("GERBIL_RTL_VECTORS").map_or(4000, |it| it.parse().unwrap());
+    let mut cores = cores();
+    let mut seeded = Seeded(11);
+    let mut random = |count: usize| -> Vec<i32> {
+        (0..count)
+            .map(|_| i32::from_le_bytes(seeded.bits().to_le_bytes()[..4].try_into().unwrap()))
+            .collect()
+    };
+    let began = Instant::now();
+    let mut done = 0;
+    while done < wanted {
+        let (k, n) = (if done % 4000 == 0 { 16 } else { 32 }, 2000);
+        let (vectors, centroids) = (random(n * 128), random(k * 128));
+        let keys: Vec<u32> = (0..2000).collect();
+        let packet = MapPacket {
+            centroids: &centroids,
+            pairs: Keyed {
+                keys: &keys,
+                vectors: &vectors,
+            },
+            dimension: 128,
+            combine: done % 8000 < 4000,
+        };
+        agree(cores.as_mut(), &packet, None);
+        done += n;
+    }
+    println!(
+        "{done} random vectors, bit for bit, in {:?}",
+        began.elapsed()
+    );
+}
+
+#[test]
+fn simulated_cards_survive_every_fault_through_the_driver() {
+    let (d, k) = (128, 16);
+    let vectors = kmeans::generate(1, 1200, d, 16);
+    let centroids = kmeans::generate(2, k, d, 16);
+    let keys: Vec<u32> = (0..200).collect();
+    let wanted = kmeans::assign(&vectors, &centroids, d);
+    for fault in Fault::ALL {
+        let mut profile = board();
+        profile.kind = Kind::Rtl;
+        profile.name = "rtl:0".to_owned();
+        profile.patience = Duration::from_millis(400);
+        profile.timing.late_ms = 600;
+        profile.faults = vec![Order {
+            fault,
+            at: 2,
+            every: 0,
+        }];
+        let bed = Bed::start(profile);
+        let (mut writer, mut reader) = bed.lease(Function::KmeansMap).open().unwrap();
+        for part in vectors.chunks(200 * d) {
+            let pairs = Keyed {
+                keys: &keys,
+                vectors: part,
+            };
+            writer
+                .write(&MapPacket {
+                    centroids: &centroids,
+                    pairs,
+                    dimension: d,
+                    combine: true,
+                })
+                .unwrap();
+        }
+        let mut sums = Sums::zero(k, d);
+        for _ in 0..6 {
+            let (_, result): (u64, Vec<u8>) = reader.read(Duration::from_secs(20)).unwrap();
+            sums.merge(&Sums::read(&result, d));
+        }
+        assert_eq!(sums, wanted, "{fault:?}");
     }
 }

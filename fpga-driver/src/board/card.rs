@@ -93,6 +93,7 @@ struct State {
     irq: u32,
     result_length: u32,
     result_crc: u32,
+    result_sequence: u32,
     error: u32,
     cycles: u32,
     model: u64,
@@ -136,6 +137,9 @@ struct Received {
 #[derive(Debug)]
 struct Computed {
     number: u64,
+    sequence: u32,
+    /// Of the true result: what a card writes wrong it has computed right.
+    crc: u32,
     at: Instant,
     error: u32,
     cycles: u64,
@@ -243,8 +247,7 @@ impl Card {
             };
             state.keep(header.model, table);
         }
-        // What a card writes wrong it has computed right: the CRC is that of the true result.
-        state.result_crc = crc32c::crc32c(&result);
+        let crc = crc32c::crc32c(&result);
         if self.ordered(Fault::FlipResult, packet.number) && !result.is_empty() {
             let mut flipped = result.to_vec();
             flipped[0] ^= 1;
@@ -257,6 +260,10 @@ impl Card {
         state.core_free = Some(done);
         state.computed = Some(Computed {
             number: packet.number,
+            sequence: packet
+                .header
+                .map_or(0, |(header, _)| halves(header.sequence)[0]),
+            crc,
             at: done + self.timing.link(result.len()),
             error,
             cycles,
@@ -314,6 +321,8 @@ impl Card {
             length = length.wrapping_sub(1);
         }
         state.result_length = length;
+        state.result_crc = computed.crc;
+        state.result_sequence = computed.sequence;
         state.error = computed.error;
         state.cycles = u32::try_from(computed.cycles).unwrap_or(u32::MAX);
         state.presented = Some(computed.result);
@@ -405,6 +414,7 @@ impl Board for Card {
             Register::ModelHigh => high,
             Register::Cycles => state.cycles,
             Register::ResultCrc => state.result_crc,
+            Register::ResultSequence => state.result_sequence,
             Register::HeaderLength => state.header_length,
             Register::HeaderAddress => halves(state.header_address)[0],
             Register::HeaderAddressHigh => halves(state.header_address)[1],

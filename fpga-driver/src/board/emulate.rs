@@ -257,6 +257,7 @@ impl Shared {
                 Register::Error,
                 Register::Cycles,
                 Register::ResultCrc,
+                Register::ResultSequence,
                 Register::Model,
                 Register::ModelHigh,
             ] {

@@ -8,12 +8,13 @@
 //! ```text
 //! 00 id "HAPB"       10 STATE             20 header length    30 result length   40 cycles
 //! 04 version         14 COMMAND           24 doorbell         34 error           44 CRC of the result
-//! 08 functions       18 header address    28 IRQ              38 loaded model
+//! 08 functions       18 header address    28 IRQ              38 loaded model      48 its sequence
 //!                    1c   its upper half  2c acknowledge      3c   its upper half
 //! ```
 //!
 //! A card raises each of *sent* and *result* again only after the last one was acknowledged, and
-//! presents results in the order of the doorbells.
+//! presents results in the order of the doorbells.  Beside a result stands the sequence of its packet
+//! (the lower half): after a card has forgotten some, the next result is not taken for theirs.
 
 pub mod card;
 pub mod check;
@@ -91,10 +92,11 @@ pub enum Register {
     ModelHigh = 0x3c,
     Cycles = 0x40,
     ResultCrc = 0x44,
+    ResultSequence = 0x48,
 }
 
 /// Bytes that the registers take.
-pub const REGISTERS: usize = 0x48;
+pub const REGISTERS: usize = 0x4c;
 
 /// Why a board cannot be used any more.
 #[derive(Debug, thiserror::Error)]

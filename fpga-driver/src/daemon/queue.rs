@@ -46,6 +46,8 @@ pub(super) struct Flight {
     pub(super) job: Job,
     pub(super) shape: Shape,
     pub(super) slot: usize,
+    /// What the card calls it: a number of this try alone.
+    pub(super) number: u32,
     /// *Sent* came.
     pub(super) arrived: bool,
 }
@@ -59,6 +61,7 @@ pub(super) struct Lines {
     /// The card's names of the tables that leases have loaded, oldest first.
     tables: Vec<(u64, u64, u64)>,
     next_table: u64,
+    next_number: u32,
     /// Counts resets.
     pub(super) generation: u64,
     /// When the card last did something, or was first given something to do.
@@ -264,6 +267,12 @@ impl Lines {
 
     pub(super) fn is_off(&self) -> bool {
         self.off.is_some()
+    }
+
+    /// A number for one try of one packet.
+    pub(super) fn number(&mut self) -> u32 {
+        self.next_number = self.next_number.wrapping_add(1);
+        self.next_number
     }
 
     pub(super) fn count(&mut self) {

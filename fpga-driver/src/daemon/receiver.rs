@@ -83,15 +83,22 @@ fn answer(queue: &BoardQueue, irq: u32) -> Result<Option<String>, BoardError> {
             let number = flight.job.taken.number;
             (
                 flight.slot,
+                flight.number,
                 flight.shape.result,
                 number,
                 flight.job.lease.clone(),
             )
         });
-        let Some((slot, expected, number, lease)) = flight else {
+        let Some((slot, called, expected, number, lease)) = flight else {
             queue.board.write(Register::Acknowledge, RESULT)?;
             return Ok(None);
         };
+        let answered = queue.board.read(Register::ResultSequence)?;
+        if answered != called {
+            return Ok(Some(format!(
+                "a result of packet {answered} where that of {called} was due"
+            )));
+        }
         let length = queue.board.read(Register::ResultLength)?;
         let code = queue.board.read(Register::Error)?;
         let crc = queue.board.read(Register::ResultCrc)?;

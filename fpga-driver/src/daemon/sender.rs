@@ -200,10 +200,12 @@ fn place(
             }
         },
     };
+    let number = lines.number();
     drop(lines);
 
     let at = addresses(slot);
     let on_card = Header {
+        sequence: number.into(),
         data_address: at.data,
         result_address: at.result,
         result_capacity: shape.result as u64,
@@ -222,6 +224,7 @@ fn place(
         arrived: false,
         shape: *shape,
         slot,
+        number,
     });
     if lines.in_flight.len() == 1 {
         lines.progress = Some(Instant::now());
