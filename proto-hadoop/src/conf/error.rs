@@ -84,6 +84,20 @@ pub enum ConfError {
         /// What it should be.
         wanted: &'static str,
     },
+    /// They demand a log-in that is not spoken here.
+    #[error(
+        "{key} is {value}, but only simple authentication is spoken here, in which a client says by \
+         itself who it is; for a cluster that takes it, set {fallback} to true in core-site.xml, as for \
+         Hadoop's own client"
+    )]
+    NotSimple {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        value: String,
+        /// The key that allows it all the same.
+        fallback: &'static str,
+    },
     /// The files do not say where the ResourceManager is.
     #[error(
         "the settings do not say where the ResourceManager is: set {wanted} in yarn-site.xml \

@@ -2,8 +2,8 @@
 //!
 //! Looked for in `YARN_CONF_DIR`, `HADOOP_CONF_DIR` and `HADOOP_HOME/etc/hadoop`, in this order;
 //! of core-site.xml, hdfs-site.xml and yarn-site.xml each is taken from the first folder that has
-//! it. A later file wins over an earlier one unless that said `final`. Defaults of the keys that a
-//! YARN client uses are built in.
+//! it; where none of these variables is set, in `/etc/hadoop/conf`. A later file wins over an earlier
+//! one unless that said `final`. Defaults of the keys that a YARN client uses are built in.
 //!
 //! ```no_run
 //! use proto_hadoop::conf::Configuration;
@@ -32,8 +32,14 @@ use file::Properties;
 /// Files of settings, in the order in which they are read.
 const FILES: [&str; 3] = ["core-site.xml", "hdfs-site.xml", "yarn-site.xml"];
 
+/// Where distributions put them, for who has set none of the variables.
+const USUAL: &str = "/etc/hadoop/conf";
+
 /// The file without which a cluster is unknown.
 const YARN_SITE: &str = "yarn-site.xml";
+
+const AUTHENTICATION: &str = "hadoop.security.authentication";
+const FALLBACK: &str = "ipc.client.fallback-to-simple-auth-allowed";
 
 /// The settings of one cluster, as its clients see them.
 #[derive(Debug, Clone)]
@@ -50,6 +56,13 @@ impl Configuration {
     ///
     /// When there is no yarn-site.xml, or a file cannot be read or is not Hadoop's XML.
     pub fn load(env: &dyn Fn(&str) -> Option<String>) -> Result<Self, ConfError> {
+        Self::load_or_usual(env, Path::new(USUAL))
+    }
+
+    fn load_or_usual(
+        env: &dyn Fn(&str) -> Option<String>,
+        usual: &Path,
+    ) -> Result<Self, ConfError> {
         let mut looked = Vec::new();
         let mut folders = Vec::new();
         for (variable, below) in [
@@ -68,6 +81,15 @@ impl Configuration {
                     folders.push(folder);
                 }
             }
+        }
+        if folders.is_empty() {
+            if !usual.join(YARN_SITE).exists() {
+                looked.push(format!(
+                    "{} does not exist",
+                    usual.join(YARN_SITE).display()
+                ));
+            }
+            folders.push(usual.to_owned());
         }
         let mut properties = Properties::default();
         for file in FILES {
@@ -163,6 +185,26 @@ impl Configuration {
                 key: key.to_owned(),
                 value,
                 wanted: "true or false",
+            }),
+        }
+    }
+
+    /// Makes sure that the cluster is one to which a client may say by itself who it is, as Hadoop's own
+    /// client does: with other settings that talks to such a cluster only where
+    /// `ipc.client.fallback-to-simple-auth-allowed` says so.
+    ///
+    /// # Errors
+    ///
+    /// As [`get`](Self::get), and where Kerberos, or another way to log in that is not spoken here, is
+    /// demanded.
+    pub fn simple_authentication(&self) -> Result<(), ConfError> {
+        let value = self.trimmed(AUTHENTICATION)?.unwrap_or_default();
+        match value.eq_ignore_ascii_case("simple") || self.flag(FALLBACK)? {
+            true => Ok(()),
+            false => Err(ConfError::NotSimple {
+                key: AUTHENTICATION,
+                value,
+                fallback: FALLBACK,
             }),
         }
     }

@@ -67,6 +67,41 @@ fn no_yarn_site_says_where_was_looked() {
 }
 
 #[test]
+fn the_usual_folder_is_tried_where_no_variable_is_set() {
+    let name = "yarn.resourcemanager.hostname";
+    let folder = Folder::with(&[("yarn-site.xml", &property(name, "usual"))]);
+    let usual = Path::new(&folder.path()).to_owned();
+    let settings = Configuration::load_or_usual(&no_env, &usual).unwrap();
+    assert_eq!(value(&settings, name), "usual");
+    // Who says where they are is taken at his word.
+    let set = |name: &str| (name == "HADOOP_CONF_DIR").then(|| "/no/such/folder".to_owned());
+    assert!(Configuration::load_or_usual(&set, &usual).is_err());
+    let error = Configuration::load_or_usual(&no_env, Path::new("/no/usual")).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("/no/usual/yarn-site.xml does not exist"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_log_in_that_is_not_spoken_is_refused() {
+    let simple = |properties: &[(&str, &str)]| settings(properties).simple_authentication();
+    assert!(simple(&[]).is_ok());
+    assert!(simple(&[(AUTHENTICATION, " Simple ")]).is_ok());
+    let error = simple(&[(AUTHENTICATION, "kerberos")])
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.starts_with("hadoop.security.authentication is kerberos"),
+        "{error}"
+    );
+    assert!(simple(&[(AUTHENTICATION, "kerberos"), (FALLBACK, "false")]).is_err());
+    assert!(simple(&[(AUTHENTICATION, "kerberos"), (FALLBACK, "true")]).is_ok());
+}
+
+#[test]
 fn each_file_comes_from_the_first_folder_that_has_it() {
     let yarn = Folder::with(&[("yarn-site.xml", &property("where", "yarn"))]);
     let hadoop = Folder::with(&[
