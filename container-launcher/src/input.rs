@@ -14,6 +14,7 @@ use crate::say;
 /// rank then reads the end of its input. A rank that reads slowly holds the stream back.
 ///
 /// `end` is written at the end of the input: where the rank has a terminal, closing it says nothing.
+/// Behind a line that has no end it is written twice: the first such key only hands that line over.
 pub(crate) async fn feed(
     mut client: LaunchersClient<Channel>,
     pass: Pass,
@@ -29,17 +30,23 @@ pub(crate) async fn feed(
             return;
         }
     };
+    let mut in_a_line = false;
     loop {
         match chunks.message().await {
             Ok(Some(chunk)) => {
+                in_a_line = chunk.data.last().map_or(in_a_line, |last| *last != b'\n');
                 // The rank closed its input, or is gone: nobody's fault.
                 if pipe.write_all(&chunk.data).await.is_err() {
                     return;
                 }
             }
             Ok(None) => {
-                // The rank may be gone.
-                drop(pipe.write_all(end).await);
+                for _ in 0..=usize::from(in_a_line) {
+                    // The rank may be gone.
+                    if pipe.write_all(end).await.is_err() {
+                        return;
+                    }
+                }
                 return;
             }
             Err(status) => {

@@ -76,6 +76,8 @@ impl Pump {
             self.send(before).await;
         }
         let mut held = Vec::new();
+        // Since when the first byte of what is held waits for the end of its line.
+        let mut since = Instant::now();
         let mut give_up = None;
         loop {
             if held.len() >= self.way.longest() {
@@ -84,15 +86,20 @@ impl Pump {
             }
             tokio::select! {
                 read = read_some(&mut self.pipe, &mut held, self.way.longest()) => match read {
-                    Ok(1..) => {
+                    Ok(read @ 1..) => {
+                        if held.len() == read {
+                            since = Instant::now();
+                        }
                         if let Some(chunk) = cut(&mut held, self.way.longest(), self.live) {
                             self.send(chunk).await;
+                            since = Instant::now();
                         }
                     }
                     // A pipe has no errors to wait out, and a terminal ends with one.
                     Ok(0) | Err(_) => break,
                 },
-                () = tokio::time::sleep(UNFINISHED_MAX), if !held.is_empty() => {
+                // However often more of it comes: a row of dots grows slowly.
+                () = tokio::time::sleep_until(since + UNFINISHED_MAX), if !held.is_empty() => {
                     self.send(std::mem::take(&mut held)).await;
                 }
                 opened = opened(&mut self.way) => self.change_to(opened).await,
