@@ -21,6 +21,8 @@ const MPICH_CROSS_MEMORY: &str = "MPIR_CVAR_CH4_CMA_ENABLE";
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Yielding<'a> {
     No,
+    /// While the byte at this path says that the machine is crowded; whether it is now.
+    Crowded(&'a Shim, &'a Path, bool),
     /// Without the shim only MPI libraries that yield by themselves do.
     Yes(Option<&'a Shim>),
 }
@@ -86,8 +88,12 @@ pub(crate) fn common(
             }
         }
     }
-    if let Yielding::Yes(shim) = yielding {
-        yielding::add_to(&mut environment, shim);
+    match yielding {
+        Yielding::No => {}
+        Yielding::Crowded(shim, byte, now) => {
+            yielding::add_crowded(&mut environment, shim, byte, now);
+        }
+        Yielding::Yes(shim) => yielding::add_to(&mut environment, shim),
     }
     for (name, value) in [
         (MARK_VARIABLE, container),

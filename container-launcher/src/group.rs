@@ -147,7 +147,7 @@ impl Life<'_> {
             input: false,
             yielding: match yields {
                 true => Yielding::Always.into(),
-                false => Yielding::Never.into(),
+                false => share.yielding,
             },
             // The job's own ranks meet there.
             meeting_host: String::new(),

@@ -35,6 +35,7 @@
 mod binding;
 mod checkpoint;
 mod cores;
+mod crowd;
 mod dial;
 mod environment;
 mod errand;

@@ -15,6 +15,7 @@ use job::wire::launcher_event::Event;
 use job::wire::{OutOfMemory, PmiStage, RankEnded, WindowSize};
 use pmi::{NodeServer, Stage};
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -56,6 +57,8 @@ pub(crate) struct Ranks {
     terminal: Option<OwnedFd>,
     /// Streams of output that they have together.
     streams: u32,
+    /// Tells them whether the machine is crowded, as long as this is here.
+    _crowd: Option<JoinSet<()>>,
 }
 
 impl Ranks {

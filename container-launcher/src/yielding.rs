@@ -4,6 +4,9 @@
 //! have different ways to be told: Open MPI and Intel MPI read a variable; MPICH does not yield in its
 //! waiting loop at all, so its ranks get a library preloaded (`yield/shim.c`, carried inside this
 //! binary) that yields for them. A variable of one library means nothing to another.
+//!
+//! Ranks that have a core each are given the library too: it does nothing but count until the machine has
+//! more to run than cores, by whoever's doing ([`crate::crowd`]).
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -17,6 +20,7 @@ use std::time::Duration;
 use job::wire;
 
 use crate::cores::Cores;
+use crate::crowd;
 use crate::regular;
 
 /// The preloaded library, a file of the machine that this binary is for.
@@ -96,11 +100,34 @@ impl Shim {
 
 /// Adds to the environment of the ranks what makes them yield; what the user has set stays.
 pub(crate) fn add_to(environment: &mut BTreeMap<OsString, OsString>, shim: Option<&Shim>) {
+    add_variables(environment);
+    preload(environment, shim);
+}
+
+/// The same for ranks that are to yield while the byte behind `crowded` is 1, which only the preloaded
+/// library can look at: the others yield where the machine is crowded `now`.
+pub(crate) fn add_crowded(
+    environment: &mut BTreeMap<OsString, OsString>,
+    shim: &Shim,
+    crowded: &Path,
+    now: bool,
+) {
+    if now {
+        add_variables(environment);
+    }
+    environment.insert(crowd::VARIABLE.into(), crowded.into());
+    preload(environment, Some(shim));
+}
+
+fn add_variables(environment: &mut BTreeMap<OsString, OsString>) {
     for (name, value) in VARIABLES {
         environment
             .entry(name.into())
             .or_insert_with(|| value.into());
     }
+}
+
+fn preload(environment: &mut BTreeMap<OsString, OsString>, shim: Option<&Shim>) {
     if let Some(shim) = shim {
         let mut preload = shim.file.clone().into_os_string();
         if let Some(others) = environment.get(OsStr::new(PRELOAD))
@@ -150,6 +177,20 @@ mod tests {
             *"1"
         );
         assert_eq!(std::fs::read(&shim.file).unwrap(), SHIM);
+    }
+
+    #[test]
+    fn what_looks_for_itself_is_told_where() {
+        let folder = tempfile::tempdir().unwrap();
+        let shim = Shim::write(folder.path()).unwrap();
+        let given = |now: bool| {
+            let mut environment = BTreeMap::new();
+            add_crowded(&mut environment, &shim, Path::new("/proc/7/fd/3"), now);
+            assert_eq!(environment[OsStr::new("LD_PRELOAD")], shim.file);
+            assert_eq!(environment[OsStr::new("GERBIL_CROWDED")], *"/proc/7/fd/3");
+            environment.len()
+        };
+        assert_eq!((given(false), given(true)), (2, 4));
     }
 
     #[test]

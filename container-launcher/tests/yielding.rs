@@ -8,6 +8,7 @@ use support::{Appmaster, share, with};
 
 /// Prints what a rank was given, and starts a program of its own as any script does.
 const SCRIPT: &str = "#!/bin/sh\n\
+    echo \"byte=$(od -An -tu1 -N1 \"$GERBIL_CROWDED\" 2>/dev/null | tr -d ' ')\"\n\
     echo \"preload=$LD_PRELOAD open=$OMPI_MCA_mpi_yield_when_idle intel=$I_MPI_THREAD_YIELD\"\n\
     /bin/true && grep -c gerbil-yield /proc/self/maps\n";
 
@@ -44,6 +45,7 @@ fn cores() -> u32 {
 async fn ranks_that_outnumber_their_cores_are_given_the_shim() {
     let (text, folder) = printed(Yielding::Auto, cores() + 1).await;
     let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("byte="));
     let given = format!("preload={folder}/.gerbil-yield.so open=1 intel=2");
     assert_eq!(lines.next(), Some(given.as_str()));
     // It is loaded, in several pieces, into what the rank starts too.
@@ -51,15 +53,24 @@ async fn ranks_that_outnumber_their_cores_are_given_the_shim() {
 }
 
 #[tokio::test]
-async fn ranks_with_a_core_each_are_left_alone() {
-    let (text, _) = printed(Yielding::Auto, 1).await;
-    assert_eq!(text, "preload= open= intel=\n0\n");
+async fn ranks_with_a_core_each_yield_while_others_fill_the_machine() {
+    let (text, folder) = printed(Yielding::Auto, 1).await;
+    let mut lines = text.lines();
+    // Whatever else runs here meanwhile.
+    let byte = lines.next().unwrap();
+    assert!(["byte=0", "byte=1"].contains(&byte), "{text}");
+    let given = format!("preload={folder}/.gerbil-yield.so ");
+    assert!(lines.next().unwrap().starts_with(&given), "{text}");
+    assert!(lines.next().unwrap().parse::<u32>().unwrap() > 0);
 }
 
 #[tokio::test]
 async fn the_user_has_the_last_word() {
     let (text, _) = printed(Yielding::Never, cores() + 1).await;
-    assert!(text.starts_with("preload= open= "), "{text}");
+    assert!(text.starts_with("byte=\npreload= open= "), "{text}");
     let (text, folder) = printed(Yielding::Always, 1).await;
-    assert!(text.starts_with(&format!("preload={folder}/")), "{text}");
+    assert!(
+        text.starts_with(&format!("byte=\npreload={folder}/")),
+        "{text}"
+    );
 }

@@ -133,6 +133,7 @@ impl Forked {
             ranks,
             terminal,
             streams,
+            _crowd: self.crowd.map(|crowd| crowd.watch(carriers)),
         })
     }
 }

@@ -6,12 +6,13 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use job::wire::{Program, Share, Terminal};
+use job::wire::{self, Program, Share, Terminal};
 use nix::sched::CpuSet;
 
 use crate::binding;
 use crate::checkpoint;
 use crate::cores::Cores;
+use crate::crowd::{self, Crowd};
 use crate::environment::{self, Yielding};
 use crate::nursery::Nursery;
 use crate::out_of_memory::Kills;
@@ -50,6 +51,8 @@ pub(crate) struct Forked {
     pub(super) ends: Vec<Ends>,
     pub(super) origin: Origin,
     pub(super) run: u32,
+    /// Where ranks yield only while the machine is crowded.
+    pub(super) crowd: Option<Crowd>,
 }
 
 /// What a rank has of the node for itself.
@@ -76,10 +79,19 @@ pub(crate) async fn fork(
     owns: Vec<Own>,
 ) -> std::io::Result<Forked> {
     let yields = yielding::applies(share.yielding(), share.ranks.len(), Cores::usable());
-    let shim = if yields { shim(folder) } else { None };
-    let yielding = match yields {
-        true => Yielding::Yes(shim.as_ref()),
-        false => Yielding::No,
+    let crowd = match share.yielding() {
+        wire::Yielding::Auto if !yields => Crowd::new(),
+        wire::Yielding::Auto | wire::Yielding::Always | wire::Yielding::Never => None,
+    };
+    let crowded_by = crowd.as_ref().map(Crowd::path);
+    let shim = match yields || crowd.is_some() {
+        true => shim(folder),
+        false => None,
+    };
+    let yielding = match (&shim, &crowded_by) {
+        (Some(shim), Some(byte)) => Yielding::Crowded(shim, byte, crowd::is_now(share.ranks.len())),
+        (shim, None) if yields => Yielding::Yes(shim.as_ref()),
+        _ => Yielding::No,
     };
     let cross_memory = environment::may_read_across_processes();
     let kills = Kills::so_far();
@@ -162,6 +174,7 @@ pub(crate) async fn fork(
         ends,
         origin,
         run: share.run,
+        crowd,
     })
 }
 
@@ -210,7 +223,7 @@ fn shim(folder: &Path) -> Option<Shim> {
         Ok(shim) => Some(shim),
         Err(error) => {
             say(&format!(
-                "ranks outnumber cores and MPICH cannot be made to yield: the shim cannot be put \
+                "MPICH cannot be made to yield where ranks outnumber cores: the shim cannot be put \
                  into {}: {error}",
                 folder.display()
             ));
