@@ -125,10 +125,11 @@ pub enum Rejection {
         /// Number of the entry, from 1.
         entry: usize,
     },
-    /// A listed host has no node in the cluster.
+    /// A listed host has no node in the cluster. It had one when the job was submitted.
     #[error(
-        "{host} is listed, but none of the {nodes} running nodes that this queue may use is on a \
-         host of that name; correct the list, or relax the location with -r loc or -r loc+dist"
+        "the listed host {host} is lost, or may not be used any more: it is on none of the {nodes} \
+         running nodes that this queue may use; list another one, or relax the location with -r loc or \
+         -r loc+dist"
     )]
     HostAbsent {
         /// The host, as listed.
@@ -169,10 +170,11 @@ pub enum Rejection {
     },
     /// Too few nodes can hold a listed number of processes.
     #[error(
-        "{wanted} entries of the list have {processes} or more processes of {unit}, but only \
-         {usable} nodes can ever hold so many (the largest container is {largest}); list smaller \
-         numbers, ask for less with {}, have yarn.scheduler.maximum-allocation-mb or \
+        "the list has {} with {processes} or more processes of {unit}, but only {} can ever hold so \
+         many (the largest container is {largest}); list smaller numbers, ask for less with {}, have yarn.scheduler.maximum-allocation-mb or \
          yarn.nodemanager.resource.memory-mb raised{}",
+        some(*wanted, "entry", "entries"),
+        some(*usable, "node", "nodes"),
         less(*unit),
         or_share(*unit)
     )]
@@ -260,6 +262,14 @@ fn most(unit: Resources, left: Gpus) -> String {
     match unit.gpus {
         Gpus(0) => String::new(),
         Gpus(1..) => format!(", none more than {left}"),
+    }
+}
+
+/// So many of something, in words.
+fn some(number: usize, one: &str, many: &str) -> String {
+    match number {
+        1 => format!("1 {one}"),
+        number => format!("{number} {many}"),
     }
 }
 

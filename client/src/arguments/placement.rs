@@ -10,13 +10,13 @@ use job::Yielding;
 use policy::{Mode, UnknownMode};
 
 use super::ranks::{RankBy, RankMap, rank_by, rank_map};
-use super::values::{gang_span, span, yes_or_no};
-use crate::hostfile::{self, HostList};
+use super::values::{Whole, gang_span, span, yes_or_no};
+use crate::hostfile::{self, HostList, Names};
 
 /// Processes of one job, at most.
 pub(crate) const PROCESSES_MAX: u32 = 1_000_000;
 
-const PLACEMENT: &str = "Placement";
+pub(super) const PLACEMENT: &str = "Placement";
 
 /// What of the list of hosts may be relaxed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub(crate) struct Placement {
     /// Number of processes, at most a million; also -np [default: as many as the list of hosts or
     /// -ppn with --nodes says, otherwise 1]
     #[arg(short = 'n', long = "processes", visible_alias = "np", value_name = "N",
-        value_parser = clap::value_parser!(u32).range(1..=i64::from(PROCESSES_MAX)))]
+        value_parser = Whole::new("number of processes", 1, PROCESSES_MAX))]
     pub processes: Option<u32>,
 
     /// File that lists the hosts, one a line: "host", "host:4", "host slots=4" or "host 4", the
@@ -85,7 +85,7 @@ pub(crate) struct Placement {
     /// Processes on each node, whatever the list says; without a list, on any nodes. Also -ppn and
     /// -perhost
     #[arg(long, visible_aliases = ["ppn", "perhost"], value_name = "N",
-        value_parser = clap::value_parser!(u32).range(1..=i64::from(PROCESSES_MAX)))]
+        value_parser = Whole::new("number of processes", 1, PROCESSES_MAX))]
     pub processes_per_node: Option<u32>,
 
     /// How ranks are numbered: by slot (also block), node after node, or by node (also cyclic), one on
@@ -100,12 +100,12 @@ pub(crate) struct Placement {
     pub rankmap: Option<RankMap>,
 
     /// Number of nodes to use, instead of a list
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = Whole::new("number of nodes", NonZeroU32::MIN, NonZeroU32::MAX))]
     pub nodes: Option<NonZeroU32>,
 
-    /// Hosts that are not to be used
-    #[arg(long, value_name = "HOST,...", value_delimiter = ',')]
-    pub exclude: Vec<String>,
+    /// Hosts that are not to be used; n[1-3] stands for three, here and in lists of hosts
+    #[arg(long, value_name = "HOST,...", value_parser = hostfile::names)]
+    pub exclude: Vec<Names>,
 
     /// Prefer one rack that holds the whole job (loc, loc+dist and all)
     #[arg(long)]
@@ -142,8 +142,8 @@ pub(crate) struct Placement {
     #[arg(long, value_name = "SPAN", value_parser = span)]
     pub wait_timeout: Option<Duration>,
 
-    /// Whether processes give up their core while they wait for messages: auto (where there are more
-    /// of them than cores), always or never
+    /// Whether processes give up their core while they wait for messages: auto (while the machine has
+    /// more to run than cores, whoever started it), always or never
     #[arg(long = "yield", value_name = "WHEN", default_value = "auto", value_parser = yielding)]
     pub yielding: Yielding,
 }

@@ -45,6 +45,11 @@ pub(crate) enum Trouble {
     Nothing,
     #[error("{name} is no name of a host")]
     NoHost { name: String },
+    #[error(
+        "{name} has no range of numbers between its brackets; one looks like n[1-3] or n[01-10,15], of \
+         at most {PROCESSES_MAX} hosts"
+    )]
+    NoRange { name: String },
     #[error("{name} names a user; YARN starts the processes as you, write the host alone")]
     User { name: String },
     #[error("{name} could be an address with or without a number; write [{name}] or [{name}]:4")]
@@ -59,6 +64,8 @@ pub(crate) enum Trouble {
     SecondCount { name: String, value: String },
     #[error("{word} is not understood here; write host, host:4, host slots=4 or host 4")]
     Unknown { word: String },
+    #[error("{word} has a number of processes, which means nothing here; write the host alone")]
+    Counted { word: String },
     #[error("with {name} the list has {sum} places, more than {PROCESSES_MAX}")]
     TooMany { name: String, sum: u64 },
 }

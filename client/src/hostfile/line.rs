@@ -1,7 +1,7 @@
 //! One mention of a host.
 //!
 //! ```text
-//! host        host:4        host 4        host slots=4  max_slots=8        [fe80::1]:4
+//! host        host:4        n[1-3]:4        host 4        host slots=4  max_slots=8        [fe80::1]:4
 //! ```
 
 use super::error::Trouble;
@@ -84,12 +84,21 @@ fn host(word: &str) -> Result<(&str, Option<&str>), Trouble> {
         Some((name, count)) => (name, Some(count)),
         None => (word, None),
     };
-    let possible = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let begins = name.starts_with(|c: char| c.is_alphanumeric() || c == '_');
-    match begins && name.chars().all(possible) {
+    if name.contains('[') {
+        // What it stands for is looked at one by one.
+        return Ok((name, count));
+    }
+    match is_name(name) {
         true => Ok((name, count)),
         false => Err(no_host()),
     }
+}
+
+/// Whether a host could have this name.
+pub(super) fn is_name(name: &str) -> bool {
+    let possible = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let begins = name.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    begins && name.chars().all(possible)
 }
 
 fn places(text: &str) -> Result<u32, Trouble> {

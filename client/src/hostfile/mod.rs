@@ -7,13 +7,14 @@
 mod deal;
 mod error;
 mod line;
+mod range;
 mod read;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use deal::{in_order, one_each_first};
 pub(crate) use error::HostListError;
-pub(crate) use read::{inline, read};
+pub(crate) use read::{Names, inline, names, read};
 
 /// Hosts in order of first mention.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,4 +35,6 @@ pub(crate) struct Host {
     /// Processes that it takes, at least 1: the sum over its mentions, 1 for a mention without a
     /// number.
     pub places: u32,
+    /// In a file, where it is first mentioned: "hosts.txt:3".
+    pub at: Option<String>,
 }

@@ -6,7 +6,8 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use super::error::Trouble;
-use super::line::mention;
+use super::line::{is_name, mention};
+use super::range;
 use super::{Host, HostList, HostListError};
 use crate::arguments::PROCESSES_MAX;
 
@@ -50,7 +51,7 @@ pub(super) fn file_text(source: String, bytes: &[u8]) -> Result<HostList, HostLi
             source_name: source.clone(),
             line: line_number,
         })?;
-        builder.add(text, &|| format!("{source}:{line_number}"))?;
+        builder.add(text, &|| format!("{source}:{line_number}"), true)?;
     }
     builder.finish(&source)
 }
@@ -61,9 +62,9 @@ pub(super) fn file_text(source: String, bytes: &[u8]) -> Result<HostList, HostLi
 /// What is wrong, with the entry's number and the value.
 pub(crate) fn inline(text: &str) -> Result<HostList, HostListError> {
     let mut builder = Builder::default();
-    for (index, piece) in text.split(',').enumerate() {
+    for (index, piece) in range::pieces(text).enumerate() {
         let at = || format!("host {}", index + 1);
-        if !builder.add(piece, &at)? {
+        if !builder.add(piece, &at, false)? {
             return Err(HostListError::Entry {
                 at: at(),
                 trouble: Trouble::Nothing,
@@ -72,6 +73,46 @@ pub(crate) fn inline(text: &str) -> Result<HostList, HostListError> {
     }
     builder.finish(text)
 }
+
+/// Reads `a,n[1-3]`: names without numbers of processes.
+///
+/// # Errors
+/// What is wrong, with the value.
+pub(crate) fn names(text: &str) -> Result<Names, HostListError> {
+    let mut names = Vec::new();
+    for (index, piece) in range::pieces(text).enumerate() {
+        let entry = |trouble| HostListError::Entry {
+            at: format!("host {}", index + 1),
+            trouble,
+        };
+        let mention = mention(piece).map_err(entry)?;
+        let mention = mention.ok_or_else(|| entry(Trouble::Nothing))?;
+        if mention.places.is_some() {
+            return Err(entry(Trouble::Counted {
+                word: piece.to_owned(),
+            }));
+        }
+        names.extend(expanded(mention.name).map_err(entry)?);
+    }
+    Ok(Names(names))
+}
+
+/// The names that one mention stands for.
+fn expanded(name: &str) -> Result<Vec<String>, Trouble> {
+    let names = range::expand(name)?;
+    // An address in brackets is no range, and was looked at.
+    let odd = names
+        .iter()
+        .find(|one| one.as_str() != name && !is_name(one));
+    match odd {
+        Some(odd) => Err(Trouble::NoHost { name: odd.clone() }),
+        None => Ok(names),
+    }
+}
+
+/// Of hosts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Names(pub Vec<String>);
 
 #[derive(Default)]
 struct Builder {
@@ -83,14 +124,21 @@ struct Builder {
 }
 
 impl Builder {
-    /// False where `text` mentions no host.
-    fn add(&mut self, text: &str, at: &dyn Fn() -> String) -> Result<bool, HostListError> {
+    /// False where `text` mentions no host. `is_file`: it stands in one.
+    fn add(
+        &mut self,
+        text: &str,
+        at: &dyn Fn() -> String,
+        is_file: bool,
+    ) -> Result<bool, HostListError> {
         let entry = |trouble| HostListError::Entry { at: at(), trouble };
         let Some(mention) = mention(text).map_err(entry)? else {
             return Ok(false);
         };
         let places = mention.places.unwrap_or(1);
-        self.sum = self.sum.saturating_add(u64::from(places));
+        let names = expanded(mention.name).map_err(entry)?;
+        let more = u64::from(places).saturating_mul(names.len() as u64);
+        self.sum = self.sum.saturating_add(more);
         if self.sum > u64::from(PROCESSES_MAX) {
             return Err(entry(Trouble::TooMany {
                 name: mention.name.to_owned(),
@@ -104,15 +152,18 @@ impl Builder {
                 at()
             ));
         }
-        match self.known.get(mention.name) {
-            // Below the bound of the sum.
-            Some(position) => self.hosts[*position].places += places,
-            None => {
-                self.known.insert(mention.name.to_owned(), self.hosts.len());
-                self.hosts.push(Host {
-                    name: mention.name.to_owned(),
-                    places,
-                });
+        for name in names {
+            match self.known.get(&name) {
+                // Below the bound of the sum.
+                Some(position) => self.hosts[*position].places += places,
+                None => {
+                    self.known.insert(name.clone(), self.hosts.len());
+                    self.hosts.push(Host {
+                        name,
+                        places,
+                        at: is_file.then(at),
+                    });
+                }
             }
         }
         Ok(true)

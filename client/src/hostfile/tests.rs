@@ -54,6 +54,25 @@ fn all_forms_of_mpich_and_open_mpi_are_read() {
 }
 
 #[test]
+fn ranges_stand_for_all_their_hosts() {
+    let wanted = pairs(&[("n1", 2), ("n2", 4), ("n3", 2), ("a", 1)]);
+    assert_eq!(file("n[1-3]:2\na\nn2 slots=2\n").unwrap(), wanted);
+    assert_eq!(flat(inline("n[1-3]:2,a,n[2]:2").unwrap()), wanted);
+    assert_eq!(
+        flat(inline("n[1,3]").unwrap()),
+        pairs(&[("n1", 1), ("n3", 1)])
+    );
+    assert_eq!(names("a,n[1-2]").unwrap().0, ["a", "n1", "n2"]);
+    let error = |text: &str| inline(text).unwrap_err().to_string();
+    assert!(error("n[3-1]").starts_with("host 1: n[3-1] has no range"));
+    assert!(error("a,-n[1-2]").starts_with("host 2: -n1 is no name"));
+    assert!(names("a:2").is_err() && names("a,,b").is_err());
+    let list = file_text("hosts".into(), b"n[1-2]\n\nm\n").unwrap();
+    let at: Vec<_> = list.hosts.iter().map(|host| host.at.as_deref()).collect();
+    assert_eq!(at, [Some("hosts:1"), Some("hosts:1"), Some("hosts:3")]);
+}
+
+#[test]
 fn what_is_wrong_is_said_with_file_line_and_value() {
     for (text, wanted) in [
         (

@@ -7,6 +7,7 @@ use policy::{Listed, Mode, NodeId, NodeView};
 use proto_hadoop::yarn::{NodeReport, NodeState};
 
 use crate::failure::Failure;
+use crate::hostfile::{HostList, Names};
 use crate::names::{Hosts, NameError};
 use crate::wanted::{Entry, Wanted};
 
@@ -57,14 +58,18 @@ fn view(report: &NodeReport) -> NodeView {
 /// The hosts that `--exclude` means, as they registered. Nodes that do not run count too: that is
 /// why they may be excluded.
 pub(super) async fn excluded(
-    names: &[String],
+    names: &[Names],
     newest: &BTreeMap<&str, &NodeReport>,
 ) -> Result<Vec<String>, Failure> {
+    let names: Vec<&str> = names
+        .iter()
+        .flat_map(|names| &names.0)
+        .map(String::as_str)
+        .collect();
     if names.is_empty() {
         return Ok(Vec::new());
     }
     let hosts = Hosts::new(newest.keys().copied());
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let found: Result<BTreeSet<String>, NameError> = hosts.find(&names).await.into_iter().collect();
     match found {
         Ok(found) => Ok(found.into_iter().collect()),
@@ -79,10 +84,18 @@ pub(super) async fn excluded(
 /// Where the location may be relaxed, a name that means nothing stands for any node.
 pub(super) async fn listed(
     wanted: &Wanted,
+    list: Option<&HostList>,
     newest: &BTreeMap<&str, &NodeReport>,
     excluded: &[String],
     label: Option<&str>,
 ) -> Result<Vec<Listed>, Failure> {
+    // Where a file mentions it.
+    let at = |name: &str| {
+        let mut hosts = list.into_iter().flat_map(|list| &list.hosts);
+        let host = hosts.find(|host| host.name == name);
+        let at = host.and_then(|host| host.at.as_ref());
+        at.map_or_else(String::new, |at| format!("{at}: "))
+    };
     let hosts = Hosts::new(newest.keys().copied());
     let names: Vec<&str> = wanted
         .listed
@@ -100,18 +113,26 @@ pub(super) async fn listed(
     }
     let mut found = Vec::with_capacity(names.len());
     for (name, host) in names.iter().zip(hosts.find(&names).await) {
-        let host = host.map_err(|error| Failure::new(Exit::Usage, hosts.sentence(&error)))?;
+        let host = host.map_err(|error| {
+            Failure::new(
+                Exit::Usage,
+                format!("{}{}", at(name), hosts.sentence(&error)),
+            )
+        })?;
         if excluded.contains(&host) {
             return Err(Failure::new(
                 Exit::Usage,
-                format!("{name} is both listed and excluded; leave it out of one of the two"),
+                format!(
+                    "{}{name} is both listed and excluded; leave it out of one of the two",
+                    at(name)
+                ),
             ));
         }
         let report = newest.get(host.as_str());
         if let Some(trouble) = report.and_then(|report| trouble(report, label)) {
             return Err(Failure::new(
                 Exit::Impossible,
-                format!("the listed host {name} {trouble}"),
+                format!("{}the listed host {name} {trouble}", at(name)),
             ));
         }
         found.push(Some(host));
@@ -169,6 +190,7 @@ mod tests {
     use proto_hadoop::yarn::{Resource, newest};
 
     use super::*;
+    use crate::hostfile;
 
     fn report(host: &str, port: u16, state: NodeState, heard: i64, label: &str) -> NodeReport {
         NodeReport {
@@ -251,7 +273,7 @@ mod tests {
         let reports = cluster();
         let newest = newest(&reports);
         let wanted = wanted(Mode::None, &[("n2", 2), ("n1", 1), ("n2.example", 3)]);
-        let found = listed(&wanted, &newest, &[], None).await.unwrap();
+        let found = listed(&wanted, None, &newest, &[], None).await.unwrap();
         assert_eq!(
             pairs(found),
             [
@@ -267,11 +289,27 @@ mod tests {
         let newest = newest(&reports);
         let sentence = async |name: &str, excluded: &[String]| {
             let wanted = wanted(Mode::Dist, &[(name, 1)]);
-            listed(&wanted, &newest, excluded, None)
+            listed(&wanted, None, &newest, excluded, None)
                 .await
                 .unwrap_err()
                 .sentence
         };
+        let listed_in = HostList {
+            words: "the list hosts".into(),
+            hosts: vec![hostfile::Host {
+                name: "n7.invalid".into(),
+                places: 1,
+                at: Some("hosts:3".into()),
+            }],
+            notes: Vec::new(),
+        };
+        let wanted_there = wanted(Mode::None, &[("n7.invalid", 1)]);
+        let error = listed(&wanted_there, Some(&listed_in), &newest, &[], None).await;
+        let error = error.unwrap_err().sentence;
+        assert!(
+            error.starts_with("hosts:3: no node of the cluster"),
+            "{error}"
+        );
         assert!(
             sentence("n4", &[])
                 .await
@@ -307,7 +345,7 @@ mod tests {
         let reports = cluster();
         let newest = newest(&reports);
         let wanted = wanted(Mode::Loc, &[("elsewhere", 2), ("n1", 1), ("other", 2)]);
-        let found = listed(&wanted, &newest, &["n1.example".into()], None)
+        let found = listed(&wanted, None, &newest, &["n1.example".into()], None)
             .await
             .unwrap();
         assert_eq!(
@@ -320,12 +358,11 @@ mod tests {
     async fn what_is_excluded_has_to_exist() {
         let reports = cluster();
         let newest = newest(&reports);
-        let names = ["n4".to_owned(), "n1.example".to_owned(), "n1".to_owned()];
-        let found = excluded(&names, &newest).await.unwrap();
+        let names = |names: &str| hostfile::names(names).unwrap();
+        let given = [names("n4,n1.example"), names("n1")];
+        let found = excluded(&given, &newest).await.unwrap();
         assert_eq!(found, ["n1.example", "n4.example"]);
-        let error = excluded(&["nn.invalid".to_owned()], &newest)
-            .await
-            .unwrap_err();
+        let error = excluded(&[names("nn.invalid")], &newest).await.unwrap_err();
         assert!(
             error.sentence.starts_with("--exclude: no node"),
             "{}",

@@ -74,8 +74,14 @@ pub(crate) async fn look(rm: &ApplicationClient, resolved: &Resolved) -> Result<
         memory_is_explicit: resolved.memory_is_explicit,
         oversubscribe: given.oversubscribe.unwrap_or(true),
         mode: resolved.wanted.mode,
-        listed: candidates::listed(&resolved.wanted, &newest, &excluded, node_label.as_deref())
-            .await?,
+        listed: candidates::listed(
+            &resolved.wanted,
+            given.list(),
+            &newest,
+            &excluded,
+            node_label.as_deref(),
+        )
+        .await?,
         nodes: resolved.wanted.nodes,
         pack: given.pack,
         same_rack: given.same_rack,
