@@ -256,8 +256,23 @@ impl Appmaster {
             done: count(done),
             wanted: count(wanted),
             note,
+            held: String::new(),
         };
         self.phase = phase;
+        self.show_waiting();
+    }
+
+    /// The phase, with who holds what the job waits for, as far as that is known.
+    pub(crate) fn show_waiting(&mut self) {
+        let held = &self.story.watch.held;
+        let waits = matches!(
+            self.phase.kind(),
+            wire::phase::Kind::WaitingForRoom | wire::phase::Kind::WaitingForContainers
+        );
+        self.phase.held = match waits {
+            true => held.clone(),
+            false => String::new(),
+        };
         self.show_phase();
     }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use job::wire;
 use job::wire::clients_server::Clients;
+use job::{link, wire};
 use policy::lifecycle::{Event, KillReason};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
@@ -115,10 +115,36 @@ impl Clients for ClientService {
     }
 }
 
-/// Reads the client's control link until it ends.
+/// Reads the client's control link until it ends, or the client is missed for too long. A client that has
+/// paused is not missed: its connection ends with its process, and by the kernel's keepalive with its
+/// machine.
 async fn listen(mut orders: Streaming<wire::ClientOrder>, news: NewsSender) {
-    while let Some(Ok(order)) = orders.next().await {
+    let mut is_paused = false;
+    loop {
+        let order = match is_paused {
+            true => orders.next().await,
+            false => match timeout(link::LEASE, orders.next()).await {
+                Ok(order) => order,
+                Err(_silent) => {
+                    tracing::warn!(
+                        "the client has said nothing for {} s",
+                        link::LEASE.as_secs()
+                    );
+                    None
+                }
+            },
+        };
+        let Some(Ok(order)) = order else { break };
         let said = match order.order {
+            Some(wire::client_order::Order::Pause(_)) => {
+                is_paused = true;
+                continue;
+            }
+            Some(wire::client_order::Order::Resume(_)) => {
+                is_paused = false;
+                continue;
+            }
+            Some(wire::client_order::Order::Alive(_)) => continue,
             Some(wire::client_order::Order::Signal(signal)) => News::ClientSignal(signal.signal),
             Some(wire::client_order::Order::Kill(kill)) => News::ClientKill(match kill.reason() {
                 wire::kill::Reason::Interrupted => KillReason::Interrupted,

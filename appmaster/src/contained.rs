@@ -40,9 +40,9 @@ async fn refuse(seat: &Seat, node_host: &str, error: &anyhow::Error) -> Result<(
     let description = &seat.description;
     let rm =
         ApplicationMasterClient::new(description.rm_scheduler.clone(), seat.amrm_token.clone());
-    register(&rm, node_host, None, description).await?;
+    register(&rm, node_host, None, &seat.page, description).await?;
     let told = diagnostics(&sentence, Exit::Impossible.code());
-    rm.finish(FinalApplicationStatus::Failed, &told, "")
+    rm.finish(FinalApplicationStatus::Failed, &told, &seat.page)
         .await
         .context("cannot unregister")
 }

@@ -278,7 +278,7 @@ impl Story {
 
     /// When to look for the reasons of the waiting.
     pub(crate) fn look_due(&self) -> Option<Millis> {
-        if self.explain { self.watch.due() } else { None }
+        self.watch.due(self.explain)
     }
 
     /// The snapshot that a decision rests on, if it is not the one told last.
@@ -318,7 +318,8 @@ fn shorten(explained: &mut Explained) {
             let nodes = cut(&mut placed.nodes);
             placed.left_out = nodes.saturating_add(cut(&mut placed.passed_over));
         }
-        Explained::NotPlaced(_)
+        Explained::Submitted(_)
+        | Explained::NotPlaced(_)
         | Explained::Asked(_)
         | Explained::Granted(_)
         | Explained::Missing(_)

@@ -1,5 +1,6 @@
 //! After the verdict: everybody is told, and nothing is left behind.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -53,7 +54,10 @@ impl Appmaster {
         let (done, mut finished) = oneshot::channel();
         self.order_rm(Order::Finish {
             status: verdict::final_status(&verdict),
-            diagnostics: diagnostics(&sentence, verdict::exit_code(&verdict)),
+            diagnostics: match verdict.cause {
+                None => self.summary(),
+                Some(_) => diagnostics(&sentence, verdict::exit_code(&verdict)),
+            },
             done,
         })
         .await;
@@ -177,6 +181,18 @@ impl Appmaster {
             }
             Some(_) => {}
         }
+    }
+
+    /// Of a success, one line for YARN's pages.
+    fn summary(&self) -> String {
+        let seats = self.seats.all();
+        let ranks: usize = seats.iter().map(|seat| seat.ranks.len()).sum();
+        let hosts: BTreeSet<&str> = seats.iter().map(|seat| seat.host.as_str()).collect();
+        verdict::summary(
+            ranks,
+            hosts.len(),
+            self.timing.ended_us.saturating_sub(self.timing.started_us),
+        )
     }
 
     fn rank_reports(&self) -> Vec<wire::RankReport> {

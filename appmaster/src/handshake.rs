@@ -12,8 +12,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use job::Gulp;
 use job::tls::{self, TlsError};
+use job::{Gulp, lane};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
@@ -147,9 +147,9 @@ impl Strangers {
         } = self.bounds;
         let task = self.tasks.spawn(async move {
             let refused = |cause| Refused { from, cause };
-            stream
-                .set_nodelay(true)
-                .map_err(|e| refused(e.to_string()))?;
+            // With the kernel's keepalive: it finds out whether the machine at the other end is still there,
+            // also where nobody has anything to say.
+            lane::set_up(&stream).map_err(|e| refused(e.to_string()))?;
             let stream = Gulp::new(stream, piece);
             match timeout(deadline, tls.accept(stream)).await {
                 Ok(Ok(known)) => Ok(known),

@@ -3,8 +3,8 @@
 use std::future::pending;
 
 use job::wire;
-use policy::degraded;
 use policy::lifecycle::Seat;
+use policy::{Counted, degraded};
 use tokio::sync::mpsc::OwnedPermit;
 use tonic::Status;
 
@@ -18,11 +18,14 @@ impl Appmaster {
     /// launchers may use.
     pub(crate) fn say_degraded(&mut self, seats: &[Seat]) {
         let counted = self.limits.counted;
-        let unit = self.story.demand().unit;
+        let demand = self.story.demand();
+        // Who forbids sharing where cores are not counted has asked for none.
+        let wants_cores = demand.oversubscribe || counted == Counted::MemoryAndVcores;
         let sentences = seats.iter().filter_map(|seat| {
             let share = self.story.share(&seat.node)?;
-            let cores = self.links.get(&seat.container).map(|link| link.cores);
-            degraded(unit, counted, share, seat.resources, cores)
+            let link = self.links.get(&seat.container).filter(|_| wants_cores);
+            let cores = link.map(|link| link.cores);
+            degraded(demand.unit, counted, share, seat.resources, cores)
         });
         let sentences: Vec<String> = sentences.map(|degraded| degraded.to_string()).collect();
         if let Some(notice) = degraded_notice(&sentences) {

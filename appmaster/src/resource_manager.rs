@@ -102,6 +102,8 @@ pub(crate) struct ResourceManager {
     /// Where we listen, as registered.
     host: String,
     port: u16,
+    /// Where the log is to be read, for YARN's pages; empty: nowhere.
+    page: String,
     table: RequestTable,
     nm_tokens: NmTokens,
     /// What the next call gives back.
@@ -153,6 +155,7 @@ impl ResourceManager {
             client,
             host,
             port,
+            page: String::new(),
             table: RequestTable::new(label),
             nm_tokens: NmTokens::default(),
             releases: Vec::new(),
@@ -178,6 +181,11 @@ impl ResourceManager {
     /// What the calls tell of the job's progress, for whoever knows it.
     pub(crate) fn progress(&self) -> Progress {
         self.progress.clone()
+    }
+
+    /// With the place where the log is to be read, for YARN's pages.
+    pub(crate) fn with_page(self, page: String) -> Self {
+        Self { page, ..self }
     }
 
     /// Heartbeats until it has finished, or nobody gives orders any more.
@@ -386,7 +394,11 @@ impl ResourceManager {
 
     /// A ResourceManager that has restarted knows the attempt but none of its requests.
     async fn register_again(&mut self) {
-        match self.client.register(&self.host, Some(self.port), "").await {
+        let registered = self
+            .client
+            .register(&self.host, Some(self.port), &self.page)
+            .await;
+        match registered {
             Ok(_registration) => {}
             Err(error) if error.is_already_registered() => {
                 tracing::info!("{error}: the answer to an earlier try was lost");
@@ -449,7 +461,7 @@ impl ResourceManager {
     /// True when the ResourceManager has taken it; false when it will not.
     async fn finish(&mut self, status: FinalApplicationStatus, diagnostics: &str) -> bool {
         loop {
-            match self.client.finish(status, diagnostics, "").await {
+            match self.client.finish(status, diagnostics, &self.page).await {
                 Ok(()) => return true,
                 Err(error) if error.is_attempt_gone() => return false,
                 Err(error) if error.is_not_registered() => self.register_again().await,

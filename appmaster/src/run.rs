@@ -97,7 +97,7 @@ pub async fn serve(
 
     let rm =
         ApplicationMasterClient::new(description.rm_scheduler.clone(), seat.amrm_token.clone());
-    let registration = register(&rm, &host, Some(port), &description).await?;
+    let registration = register(&rm, &host, Some(port), &seat.page, &description).await?;
     let cluster = ApplicationClient::new(description.rm_client.clone(), &description.user);
     let cluster = Arc::new(cluster.with_timing(Timing::patient(RM_PATIENCE)));
     let registration = match registration {
@@ -119,7 +119,7 @@ pub async fn serve(
     let label = description.node_label.clone();
     let rm = ResourceManager::new(rm, host, port, expiry, label, rm_inbox, news.clone());
     let progress = rm.progress();
-    tasks.spawn(rm.run());
+    tasks.spawn(rm.with_page(seat.page.clone()).run());
 
     let checkpoints = tokio::select! {
         checkpoints = Box::pin(Checkpoints::open(&seat)) => checkpoints,
@@ -194,11 +194,12 @@ pub(crate) async fn register(
     rm: &ApplicationMasterClient,
     host: &str,
     port: Option<u16>,
+    page: &str,
     description: &Description,
 ) -> Result<Option<Registration>> {
     let give_up = Instant::now() + Duration::from_millis(description.am_expiry_ms / 2);
     loop {
-        match rm.register(host, port, "").await {
+        match rm.register(host, port, page).await {
             Ok(registration) => return Ok(Some(registration)),
             Err(error) if error.is_already_registered() => {
                 tracing::warn!("{error}: the answer to an earlier try was lost; going on");

@@ -19,6 +19,8 @@ pub struct Seat {
     pub attempt: AppAttemptId,
     /// This AM's own container; `None` outside the cluster.
     pub container: Option<ContainerId>,
+    /// Web page with this AM's log, without its scheme, which YARN knows; empty where there is none.
+    pub page: String,
     /// Hadoop's tokens; those that are not this AM's own log-in are handed on to the launchers.
     pub credentials: Credentials,
 }
@@ -56,6 +58,17 @@ impl fmt::Debug for Keys {
     }
 }
 
+/// The NodeManager's own page of the file into which this AM writes its log.
+fn log_page(host: &str, container: &ContainerId) -> String {
+    let port = variable("NM_HTTP_PORT").ok().filter(|port| port != "0");
+    match (port, variable("USER")) {
+        (Some(port), Ok(user)) => {
+            format!("{host}:{port}/node/containerlogs/{container}/{user}/stderr")
+        }
+        _ => String::new(),
+    }
+}
+
 /// Token kind by which an AM logs in to the ResourceManager.
 const AMRM_TOKEN: &str = "YARN_AM_RM_TOKEN";
 
@@ -87,6 +100,7 @@ impl Seat {
         let container: ContainerId = variable("CONTAINER_ID")?
             .parse()
             .context("CONTAINER_ID is no container id")?;
+        let node_host = variable("NM_HOST")?;
         let seat = Self {
             description,
             keys: Keys {
@@ -100,9 +114,10 @@ impl Seat {
             amrm_token,
             attempt: container.attempt,
             container: Some(container),
+            page: log_page(&node_host, &container),
             credentials,
         };
-        Ok((seat, variable("NM_HOST")?))
+        Ok((seat, node_host))
     }
 
     /// Hadoop's tokens that a launcher's container may need, this AM's own log-in left out: a

@@ -2,6 +2,7 @@
 
 use job::exit::Exit;
 use job::wire;
+use policy::Rejection;
 use policy::lifecycle::{Cause, KillReason, Seen, Verdict};
 use proto_hadoop::yarn::FinalApplicationStatus;
 
@@ -27,6 +28,8 @@ pub(crate) fn exit_code(verdict: &Verdict) -> u8 {
         | Cause::NotRepeated { .. }
         | Cause::InputUsed
         | Cause::ResourceManagerLost { .. } => Exit::Lost.code(),
+        // It was there when the job was submitted.
+        Cause::Impossible(Rejection::HostAbsent { .. }) => Exit::Lost.code(),
         Cause::Results { .. } => Exit::Staging.code(),
         Cause::Impossible(_) | Cause::RequestsRefused { .. } => Exit::Impossible.code(),
         Cause::NotInTime { .. } | Cause::NoRoomInTime { .. } => Exit::NotInTime.code(),
@@ -60,6 +63,23 @@ pub(crate) fn final_status(verdict: &Verdict) -> FinalApplicationStatus {
 pub(crate) fn sentence(verdict: &Verdict, seen: Seen) -> String {
     let cause = verdict.cause.as_ref();
     cause.map(|cause| cause.sentence(seen)).unwrap_or_default()
+}
+
+/// What YARN is told of a success: how many ranks on how many nodes, and how long they ran,
+/// microseconds.
+pub(crate) fn summary(ranks: usize, nodes: usize, ran_us: i64) -> String {
+    let count = |number: usize, one: &str| match number {
+        1 => format!("1 {one}"),
+        many => format!("{many} {one}s"),
+    };
+    let ms = u64::try_from(ran_us / 1000).unwrap_or(0);
+    format!(
+        "{} on {} ran for {}.{} s",
+        count(ranks, "rank"),
+        count(nodes, "node"),
+        ms / 1000,
+        ms % 1000 / 100
+    )
 }
 
 /// Resident and virtual memory of this process, from `/proc/self/status`.
@@ -101,6 +121,16 @@ mod tests {
         assert_eq!(exit_code(&Verdict { cause: None }), 0);
         assert_eq!(exit_code(&failed(rank(End::Code(7)))), 7);
         assert_eq!(exit_code(&failed(rank(End::Signal(11)))), 139);
+        let absent = Rejection::HostAbsent {
+            host: "n4".into(),
+            nodes: 3,
+        };
+        assert!(absent.to_string().starts_with("the listed host n4 is lost"));
+        assert_eq!(exit_code(&failed(Cause::Impossible(absent))), 70);
+        assert_eq!(
+            exit_code(&failed(Cause::Impossible(Rejection::NoNodes))),
+            65
+        );
         assert_eq!(exit_code(&failed(abort(77))), 77);
         assert_eq!(exit_code(&failed(abort(0))), 1);
         assert_eq!(exit_code(&failed(abort(256))), 1);
@@ -108,6 +138,15 @@ mod tests {
             exit_code(&failed(Cause::Killed(KillReason::Interrupted))),
             130
         );
+    }
+
+    #[test]
+    fn a_success_is_one_line() {
+        assert_eq!(
+            summary(8, 4, 12_345_678),
+            "8 ranks on 4 nodes ran for 12.3 s"
+        );
+        assert_eq!(summary(1, 1, -5), "1 rank on 1 node ran for 0.0 s");
     }
 
     #[test]

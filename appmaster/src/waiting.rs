@@ -19,6 +19,10 @@ use crate::{missing, verdict};
 /// From the beginning of the waiting to the first look, and between two looks.
 const FIRST: Millis = Millis(2_000);
 const AGAIN: Millis = Millis(5_000);
+/// The same where nobody has asked for every reason: who holds the room is said all the same, but many
+/// jobs may wait, and a look is many calls.
+const FIRST_UNASKED: Millis = Millis(3_000);
+const AGAIN_UNASKED: Millis = Millis(300_000);
 /// For the nodes; who holds them has deadlines of its own.
 const NODES_DEADLINE: Duration = Duration::from_secs(2);
 /// The look of a job that has ended: somebody waits for its last sentence.
@@ -30,6 +34,8 @@ pub(crate) struct Watch {
     since: Option<Millis>,
     looked: Option<Millis>,
     looking: bool,
+    /// Who stands in the way, as it was seen last; empty: not known.
+    pub(crate) held: String,
 }
 
 impl Watch {
@@ -38,6 +44,7 @@ impl Watch {
         if self.since.is_none() {
             self.since = Some(now);
             self.looked = None;
+            self.held.clear();
         }
     }
 
@@ -49,13 +56,17 @@ impl Watch {
         self.since.is_some()
     }
 
-    /// When to look next.
-    pub(crate) fn due(&self) -> Option<Millis> {
+    /// When to look next; `asked`: every reason is wanted.
+    pub(crate) fn due(&self, asked: bool) -> Option<Millis> {
         if self.looking {
             return None;
         }
+        let (first, again) = match asked {
+            true => (FIRST, AGAIN),
+            false => (FIRST_UNASKED, AGAIN_UNASKED),
+        };
         let since = self.since?;
-        Some(self.looked.map_or(since.plus(FIRST), |at| at.plus(AGAIN)))
+        Some(self.looked.map_or(since.plus(first), |at| at.plus(again)))
     }
 }
 
@@ -101,7 +112,15 @@ impl Appmaster {
         if let (true, Some(view)) = (watch.is_waiting(), &look.view) {
             let wanted = self.story.wanted();
             let missing = missing::missing(now, &wanted, view, &look.holdings, self.headroom);
+            let own = self.application();
+            // What is left for this job changes all the time, and is no one's doing.
+            let holders = Missing {
+                headroom: None,
+                ..missing.clone()
+            };
+            self.story.watch.held = missing::in_the_way(&holders, &own, self.limits.counted);
             self.story.missing(missing);
+            self.show_waiting();
         }
     }
 
@@ -159,18 +178,21 @@ mod tests {
     #[test]
     fn looks_begin_after_two_seconds_and_come_every_five_while_it_waits() {
         let mut watch = Watch::default();
-        assert_eq!(watch.due(), None);
+        assert_eq!(watch.due(true), None);
         watch.begin(Millis(100));
         watch.begin(Millis(700));
-        assert_eq!(watch.due(), Some(Millis(2_100)));
+        assert_eq!(watch.due(true), Some(Millis(2_100)));
         watch.looking = true;
-        assert_eq!(watch.due(), None);
+        assert_eq!(watch.due(true), None);
         (watch.looking, watch.looked) = (false, Some(Millis(2_300)));
-        assert_eq!(watch.due(), Some(Millis(7_300)));
+        assert_eq!(watch.due(true), Some(Millis(7_300)));
         watch.end();
-        assert_eq!(watch.due(), None);
+        assert_eq!(watch.due(true), None);
         watch.begin(Millis(9_000));
-        assert_eq!(watch.due(), Some(Millis(11_000)));
+        assert_eq!(watch.due(true), Some(Millis(11_000)));
+        assert_eq!(watch.due(false), Some(Millis(12_000)));
+        watch.looked = Some(Millis(12_000));
+        assert_eq!(watch.due(false), Some(Millis(312_000)));
     }
     #[test]
     fn a_sentence_that_names_the_nodes_is_not_told_them_again() {

@@ -84,7 +84,6 @@ pub(crate) async fn follow(
     mut description: Description,
 ) -> Result<Ended, Failure> {
     let (rm, id) = (follower.rm, follower.id);
-    follower.progress.show(format!("{id}: submitted"));
     let mut said = String::new();
     let admission = tokio::select! {
         admission = admission(rm, id, &mut follower.progress, &mut said) => admission,
@@ -116,6 +115,7 @@ pub(crate) async fn follow(
         amrm_token,
         attempt,
         container: None,
+        page: String::new(),
         credentials: Credentials::default(),
     };
     // Whatever address the nodes use, this one no firewall guards.

@@ -18,6 +18,8 @@ pub const RANKS_APART: usize = 8;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Explained {
+    /// YARN has taken the job.
+    Submitted(Submitted),
     /// The cluster as the policy saw it.
     Snapshot(Snapshot),
     /// Where the processes go, and why.
@@ -51,6 +53,17 @@ pub struct Amount {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
 const fn no_gpus(gpus: &u32) -> bool {
     *gpus == 0
+}
+
+/// What the job is called from now on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Submitted {
+    /// 0: before the ApplicationMaster.
+    pub at_ms: u64,
+    /// YARN's id.
+    pub application: String,
+    /// Where it was submitted.
+    pub queue: String,
 }
 
 /// The cluster at one time.

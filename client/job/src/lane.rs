@@ -46,7 +46,7 @@ const KEEPALIVE_AFTER: Duration = Duration::from_secs(10);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 const KEEPALIVE_TIMES: u32 = 3;
 
-/// Sets a connection up as a lane, the same at both ends.
+/// Sets a connection up as a lane, the same at both ends; also others that may be silent for long.
 ///
 /// # Errors
 ///

@@ -47,6 +47,12 @@ pub const MESSAGE_MAX: usize = 96 * 1024 * 1024;
 pub const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 /// A ping not answered for so long: the other side is lost.
 pub const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How often a client says that it is there, and how long it is missed before it is taken for lost. Pings of
+/// the connection's own would end it while the client is stopped, and that may be for as long as its user
+/// likes, when it has said so before.
+pub const ALIVE: Duration = Duration::from_secs(5);
+/// As above.
+pub const LEASE: Duration = Duration::from_secs(15);
 
 #[cfg(test)]
 mod tests {

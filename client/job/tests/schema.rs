@@ -36,6 +36,7 @@ fn every_block_is_what_is_written() {
     let mut kinds = BTreeSet::new();
     for block in &events {
         kinds.insert(match same::<Explained>(block) {
+            Explained::Submitted(_) => "submitted",
             Explained::Snapshot(_) => "snapshot",
             Explained::Placed(_) => "placed",
             Explained::NotPlaced(_) => "not-placed",
@@ -49,7 +50,7 @@ fn every_block_is_what_is_written() {
     // A new kind needs a line above, which is then missed here.
     assert_eq!(
         kinds.len(),
-        8,
+        9,
         "not all kinds of events are shown: {kinds:?}"
     );
     let report: Report = same(report);

@@ -13,7 +13,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use job::explain::{Amount, DryRun, Explained, NotPlaced, Outlook};
+use job::explain::{Amount, DryRun, Explained, NotPlaced, Outlook, Submitted};
 
 pub(crate) use placement::nodes as placement_table;
 pub(crate) use sink::Sink;
@@ -26,6 +26,12 @@ const NAMES: usize = 3;
 /// The lines of one event.
 pub(crate) fn words(event: &Explained) -> Vec<String> {
     match event {
+        Explained::Submitted(submitted) => {
+            let Submitted {
+                application, queue, ..
+            } = submitted;
+            vec![format!("{application} is submitted to queue {queue}")]
+        }
         Explained::Snapshot(snapshot) => cluster::words(snapshot),
         Explained::Placed(placed) => placement::words(placed),
         Explained::NotPlaced(not) => vec![not_placed(not)],
