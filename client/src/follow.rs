@@ -19,6 +19,7 @@ pub(crate) use judge::{Ended, chain, judge};
 use crate::attempts::{self, Attempts};
 use crate::explained::Sink;
 use crate::failure::{Failure, say};
+use crate::holders::Holders;
 use crate::interrupt::Signals;
 use crate::keys::Keys;
 use crate::kill::kill;
@@ -35,6 +36,8 @@ const LATER: Duration = Duration::from_millis(250);
 const SOON_ENDS: Duration = Duration::from_secs(3);
 /// A ResourceManager that has not answered for so long is given up.
 const RM_PATIENCE: Duration = Duration::from_secs(120);
+/// What is waited for, where YARN itself does not say it.
+const NOT_STARTED: &str = "YARN has not started the ApplicationMaster yet";
 /// For YARN to say of an ApplicationMaster that cannot be reached that it is gone.
 const GONE_SOON: Duration = Duration::from_secs(3);
 
@@ -70,7 +73,6 @@ enum Seen {
 impl Follower<'_> {
     /// Until the job is over and gone.
     pub(crate) async fn follow(mut self) -> Result<Ended, Failure> {
-        self.progress.show(format!("{}: submitted", self.id));
         loop {
             let address = match self.find().await? {
                 Found::Address(address) => address,
@@ -90,6 +92,7 @@ impl Follower<'_> {
     /// Waits for the ApplicationMaster of the present attempt.
     async fn find(&mut self) -> Result<Found, Failure> {
         let mut said = String::new();
+        let mut holders = Holders::new();
         loop {
             let seen = tokio::select! {
                 seen = look(self.rm, self.id, &mut self.progress) => seen?,
@@ -99,8 +102,12 @@ impl Follower<'_> {
                 () = self.patience.over() => return self.given_up(&said).await.map(Found::Ended),
             };
             match seen {
-                Seen::Waiting(None) => {}
-                Seen::Waiting(Some(reason)) => said = reason,
+                Seen::Waiting(reason) => {
+                    said = reason.unwrap_or(said);
+                    if let Some(held) = holders.look(self.rm, self.id).await {
+                        self.progress.held(held);
+                    }
+                }
                 // What is still said of the attempt that is over.
                 Seen::Running(_, attempt) if self.attempts.is_over(attempt) => {
                     pause(&self.progress).await;
@@ -257,8 +264,10 @@ async fn look(
         },
         _ => Seen::Waiting(reason(&report)),
     };
-    if let Seen::Waiting(Some(reason)) = &seen {
-        progress.wait(reason);
+    match &seen {
+        Seen::Waiting(Some(reason)) => progress.wait(reason),
+        Seen::Waiting(None) => progress.wait(NOT_STARTED),
+        Seen::Running(..) | Seen::Over(_) => {}
     }
     pause(progress).await;
     Ok(seen)

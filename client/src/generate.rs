@@ -7,6 +7,7 @@ use clap::{CommandFactory as _, ValueEnum};
 use clap_complete::Shell;
 
 use crate::arguments::{Arguments, page};
+use crate::front;
 
 /// What is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -38,6 +39,7 @@ pub(crate) fn text(form: Form) -> io::Result<Vec<u8>> {
         Form::Zsh => Shell::Zsh,
     };
     clap_complete::generate(shell, &mut command, "gerbil-run", &mut text);
+    clap_complete::generate(shell, &mut front::command(), front::NAME, &mut text);
     Ok(text)
 }
 

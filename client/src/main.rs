@@ -11,7 +11,8 @@
 //! [`explained`], what it came to is a [`report`]; a [`list`] is many such runs.
 //!
 //! The same file is also ApplicationMaster, launcher and the launcher's helpers: YARN starts it so, with
-//! a first argument that no user types.
+//! a first argument that no user types. Under the name `gerbil` it is the [`front`] door: a command
+//! first, of which `run` is this one.
 
 mod arguments;
 mod attempts;
@@ -22,8 +23,10 @@ mod environment;
 mod explained;
 mod failure;
 mod follow;
+mod front;
 mod generate;
 mod history;
+mod holders;
 mod hostfile;
 mod interrupt;
 mod kept;
@@ -42,6 +45,7 @@ mod patience;
 mod pattern;
 mod preflight;
 mod progress;
+mod ps;
 mod report;
 mod resolve;
 mod run;
@@ -62,9 +66,9 @@ use job::Role;
 use tracing_subscriber::EnvFilter;
 
 fn main() -> ExitCode {
-    let role = std::env::args()
-        .nth(1)
-        .and_then(|first| Role::from_argument(&first));
+    // A word that is no text is none of these.
+    let first = std::env::args_os().nth(1);
+    let role = first.and_then(|first| Role::from_argument(first.to_str()?));
     // On a node the log is the container's own; at the user's terminal only what went wrong, and
     // what an ApplicationMaster in this process has to say comes with its verdict.
     let level = match role {
@@ -83,6 +87,6 @@ fn main() -> ExitCode {
         Some(Role::ContainerLauncher) => container_launcher::main(),
         Some(Role::Warden) => container_launcher::warden_main(std::env::args_os().skip(2)),
         Some(Role::Topology) => container_launcher::topology_main(std::env::args_os().skip(2)),
-        None => run::main(),
+        None => front::main(),
     }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use job::wire;
+use proto_hadoop::ApplicationId;
 
 use crate::failure::say;
 
@@ -23,7 +24,14 @@ pub(crate) struct Progress {
     since: Instant,
     /// What was last said of it.
     said: String,
+    /// What somebody else on this cluster calls the job by, once it is submitted; empty where nobody can.
+    application: String,
+    /// Who holds what is waited for; empty while that is not known.
+    held: String,
 }
+
+/// Shown one after the other, so that something moves.
+const WHEEL: &str = "|/-\\ ";
 
 impl Progress {
     pub(crate) fn new(quiet: bool) -> Self {
@@ -31,7 +39,10 @@ impl Progress {
             let bar = ProgressBar::new_spinner();
             bar.set_draw_target(ProgressDrawTarget::stderr());
             if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
-                bar.set_style(style);
+                bar.set_style(match is_utf8(&|name| std::env::var(name).ok()) {
+                    true => style,
+                    false => style.tick_chars(WHEEL),
+                });
             }
             bar.enable_steady_tick(Duration::from_millis(120));
             bar
@@ -43,17 +54,65 @@ impl Progress {
             waiting: String::new(),
             since: Instant::now(),
             said: String::new(),
+            application: String::new(),
+            held: String::new(),
         }
     }
 
     /// The same for a job that begins anew.
     pub(crate) fn anew(&self) -> Self {
-        Self::new(self.quiet)
+        Self {
+            application: self.application.clone(),
+            ..Self::new(self.quiet)
+        }
+    }
+
+    /// YARN has taken the job as `id`: on a terminal that is said in a line that stays.
+    pub(crate) fn submitted(&mut self, id: ApplicationId, queue: &str) {
+        self.application = id.to_string();
+        if self.bar.is_some() {
+            self.remark(format_args!("{id} is submitted to queue {queue}"));
+            self.show(format!("{id}: submitted"));
+        }
+    }
+
+    /// The job, by its id where it has one that somebody can use.
+    pub(crate) fn job(&self) -> &str {
+        match self.application.as_str() {
+            "" => "the job",
+            id => id,
+        }
+    }
+
+    /// How much of the files that are uploaded is on its way, bytes.
+    pub(crate) fn uploading(&mut self, done: u64, all: u64) {
+        if all == 0 || self.quiet {
+            return;
+        }
+        if let Some(bar) = &self.bar {
+            bar.set_message(format!(
+                "staging: {} of {} uploaded",
+                bytes(done.min(all)),
+                bytes(all)
+            ));
+        } else if self.began.elapsed() > PATIENCE && self.said.is_empty() {
+            self.said = format!("{} to upload", bytes(all));
+            say(format!(
+                "waiting: {}, {} done",
+                self.said,
+                bytes(done.min(all))
+            ));
+        }
     }
 
     /// Since the command began to report.
     pub(crate) fn age(&self) -> Duration {
         self.began.elapsed()
+    }
+
+    /// Who holds what the job waits for, for the next [`Progress::wait`].
+    pub(crate) fn held(&mut self, by: String) {
+        self.held = by;
     }
 
     /// What is being done now.
@@ -68,9 +127,15 @@ impl Progress {
         if self.quiet {
             return;
         }
-        let reason = essence(reason);
+        let mut reason = essence(reason);
+        if !self.held.is_empty() {
+            reason = format!("{reason}; {}", self.held);
+        }
         if let Some(bar) = &self.bar {
-            bar.set_message(format!("waiting: {reason}"));
+            bar.set_message(match self.application.as_str() {
+                "" => format!("waiting: {reason}"),
+                id => format!("{id} waiting: {reason}"),
+            });
         } else {
             if self.waiting != reason {
                 self.waiting = reason;
@@ -83,7 +148,10 @@ impl Progress {
     /// In a pipe: says what is waited for, once it has lasted. To be called now and then.
     pub(crate) fn remind(&mut self) {
         if self.since.elapsed() > PATIENCE && self.said != self.waiting {
-            say(format!("waiting: {}", self.waiting));
+            say(match self.application.as_str() {
+                "" => format!("waiting: {}", self.waiting),
+                id => format!("waiting: {} ({id})", self.waiting),
+            });
             self.waiting.clone_into(&mut self.said);
         }
     }
@@ -92,11 +160,16 @@ impl Progress {
     pub(crate) fn phase(&mut self, phase: &wire::Phase) {
         let (done, wanted) = (phase.done, phase.wanted);
         match phase.kind() {
-            wire::phase::Kind::WaitingForRoom => self.wait(&phase.note),
+            wire::phase::Kind::WaitingForRoom => {
+                self.held.clone_from(&phase.held);
+                self.wait(&phase.note);
+            }
             wire::phase::Kind::WaitingForContainers => {
+                self.held.clone_from(&phase.held);
                 self.wait(&format!("{done} of {wanted} containers granted"));
             }
             wire::phase::Kind::StartingContainers => {
+                self.held.clear();
                 self.wait(&format!("{done} of {wanted} nodes ready"));
             }
             // From here on the terminal is the program's.
@@ -161,6 +234,22 @@ impl Aside {
     }
 }
 
+/// Whether the terminal's letters are more than ASCII, by the variables of the locale in their order.
+fn is_utf8(variable: &dyn Fn(&str) -> Option<String>) -> bool {
+    let names = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter();
+    let mut set = names.filter_map(|name| variable(name).filter(|value| !value.is_empty()));
+    let locale = set.next().unwrap_or_default().to_ascii_lowercase();
+    locale.contains("utf-8") || locale.contains("utf8")
+}
+
+/// As `12 MB`, or `800 kB` where that is more telling.
+fn bytes(count: u64) -> String {
+    match count {
+        0..1_000_000 => format!("{} kB", count / 1000),
+        _ => format!("{} MB", count / 1_000_000),
+    }
+}
+
 /// The ResourceManager's reason without its time stamp and its figures, which change while the reason
 /// stays: `[DATE] Application is … resource limit exceeded. Details : AM Partition = …`.
 pub(crate) fn essence(reason: &str) -> String {
@@ -179,6 +268,25 @@ pub(crate) fn essence(reason: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_locale_says_what_a_terminal_can_show() {
+        let is = |set: &[(&str, &str)]| {
+            is_utf8(&|name| {
+                let found = set.iter().find(|(set, _)| *set == name);
+                found.map(|(_, value)| (*value).to_owned())
+            })
+        };
+        assert!(is(&[("LANG", "de_DE.UTF-8")]));
+        assert!(is(&[("LC_ALL", ""), ("LC_CTYPE", "C.utf8"), ("LANG", "C")]));
+        assert!(!is(&[("LC_ALL", "C"), ("LANG", "de_DE.UTF-8")]));
+        assert!(!is(&[("LANG", "de_DE.ISO-8859-1")]));
+        assert!(!is(&[]));
+        // Nothing of it needs more than a byte.
+        assert!(WHEEL.is_ascii());
+        assert_eq!(bytes(999_999), "999 kB");
+        assert_eq!(bytes(300_000_000), "300 MB");
+    }
 
     #[test]
     fn a_reason_stays_the_same_while_its_figures_change() {

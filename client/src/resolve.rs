@@ -75,12 +75,15 @@ pub(crate) struct Resolved {
     pub notes: Vec<String>,
     pub name: String,
     pub queue: String,
+    pub tags: Vec<String>,
     pub priority: Option<i32>,
     /// MiB of one process, and whether the user said so.
     pub memory_mib: u64,
     pub memory_is_explicit: bool,
     pub vcores: u32,
     pub deploy_mode: DeployMode,
+    /// The cluster is in this process: nobody else can ask it for anything.
+    pub is_local: bool,
     pub am_ports: Option<(u16, u16)>,
     pub interface: Option<String>,
     pub ship_libraries: bool,
@@ -122,6 +125,9 @@ impl Cluster {
 
     /// With settings that were read already.
     pub(crate) fn with(configuration: Configuration, user: String) -> Result<Self, Failure> {
+        configuration
+            .simple_authentication()
+            .map_err(|e| Failure::new(Exit::Config, e))?;
         let resource_managers = configuration
             .resource_managers()
             .map_err(|e| Failure::new(Exit::Config, e))?;
@@ -181,6 +187,8 @@ pub(crate) fn user(variable: &dyn Fn(&str) -> Option<String>) -> Result<String, 
     }
 }
 
+/// Hadoop's YarnConfiguration.APPLICATION_MAX_TAGS.
+const TAGS_MAX: usize = 10;
 /// Hadoop's default of `yarn.scheduler.minimum-allocation-mb`.
 const MINIMUM_ALLOCATION_MIB: u64 = 1024;
 /// Hadoop's default of `yarn.am.liveness-monitor.expiry-interval-ms` up to 3.3; 3.4 has 900,000.
@@ -232,6 +240,12 @@ impl Resolved {
     pub(crate) fn new(mut given: Arguments, cluster: &Cluster) -> Result<Self, Failure> {
         let usage = |sentence: String| Failure::new(Exit::Usage, sentence);
         let programs = given.programs().map_err(usage)?;
+        if given.tags.len() > TAGS_MAX {
+            return Err(usage(format!(
+                "--tags names {}; YARN takes at most {TAGS_MAX}",
+                given.tags.len()
+            )));
+        }
         let program = programs.first().map(|first| PathBuf::from(&first.file));
         let program = program.unwrap_or_default();
         let wanted = Wanted::new(&given.placement).map_err(|e| Failure::new(Exit::Usage, e))?;
@@ -345,11 +359,13 @@ impl Resolved {
             notes,
             name,
             queue: given.queue,
+            tags: given.tags,
             priority: given.priority,
             memory_mib: given.mem_per_proc.unwrap_or(step),
             memory_is_explicit: given.mem_per_proc.is_some(),
             vcores: given.vcores_per_proc,
             deploy_mode: given.deployment.deploy_mode,
+            is_local: given.local.local.is_some(),
             am_ports: given.am_ports,
             interface: given.iface,
             ship_libraries: !given.no_ship_libs,

@@ -1,13 +1,19 @@
 //! One run of the command.
 
 use std::cell::OnceCell;
+use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use clap::error::ErrorKind;
 use job::exit::Exit;
+use job::explain::{Explained, Submitted};
 use proto_hadoop::{ApplicationClient, ApplicationId};
+use tokio::time::sleep;
 
 use crate::arguments::{Arguments, DeployMode, Reporting, essence};
 use crate::attempts::Attempts;
@@ -20,6 +26,7 @@ use crate::keys::Keys;
 use crate::local::Local;
 use crate::patience::{self, Patience};
 use crate::progress::Progress;
+use crate::ps::ps;
 use crate::report::{Destination, Own};
 use crate::resolve::{Cluster, Resolved};
 use crate::stage::{self, stage};
@@ -28,11 +35,16 @@ use crate::submit::submit;
 use crate::tell::tell;
 use crate::{data, dry_run, generate, kill, list, preflight, timing, unmanaged};
 
+/// Between two looks at how much is uploaded.
+const UPLOADING: Duration = Duration::from_millis(250);
+
 /// From the command line to the exit code.
-pub(crate) fn main() -> ExitCode {
+///
+/// `words` are those of the command line, the command's own name first.
+pub(crate) fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     job::allocator::set_up();
     let started_us = timing::now_us();
-    let given = match Arguments::parse(std::env::args_os()) {
+    let given = match Arguments::parse(words) {
         Ok(given) => given,
         Err(error) => return usage(&error),
     };
@@ -78,6 +90,10 @@ fn usage(error: &clap::Error) -> ExitCode {
             let _printed = error.print().is_ok();
             ExitCode::SUCCESS
         }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _printed = error.print().is_ok();
+            ExitCode::from(Exit::Usage.code())
+        }
         _ => {
             say(essence(&error.to_string()));
             ExitCode::from(Exit::Usage.code())
@@ -95,6 +111,9 @@ async fn run(mut given: Arguments, started_us: i64) -> Result<u8, Failure> {
     if let Some(list) = given.reporting.list.take() {
         return Box::pin(listed(&list, given.reporting, signals)).await;
     }
+    given
+        .named()
+        .map_err(|sentence| Failure::new(Exit::Usage, sentence))?;
     let Some(nodes) = given.local.local else {
         return Box::pin(on(&Cluster::find()?, given, signals, started_us)).await;
     };
@@ -164,6 +183,9 @@ async fn on(
     if let Some(id) = &given.kill {
         return end(&rm, id, &mut signals).await;
     }
+    if given.ps {
+        return ps(&rm, &cluster.user, &mut signals).await;
+    }
     if let Some(id) = &given.data.checkpoint {
         let root = given.staging.as_deref();
         return data::ask(&rm, id, root, cluster, &mut signals).await;
@@ -207,7 +229,7 @@ async fn job(
     signals: &mut Signals,
     own: &mut Own,
 ) -> Result<Ended, Failure> {
-    let explain = match &given.reporting.explain {
+    let mut explain = match &given.reporting.explain {
         None => None,
         Some(file) => match Sink::open(given.reporting.json, file.as_deref(), signals).await? {
             ControlFlow::Continue(sink) => Some(sink),
@@ -229,6 +251,7 @@ async fn job(
     own.processes = resolved.wanted.processes.get();
     let mut progress = Progress::new(quiet);
     progress.show("staging the program");
+    let moved = Arc::new(stage::Moved::default());
     let ready = async {
         // Both ask other servers: the ResourceManager, the file system.
         let incoming = data::bring(&resolved.data.incoming);
@@ -238,7 +261,7 @@ async fn job(
         let checked = preflight::check(rm, &resolved);
         let (checked, mut staged, incoming, (), (), restore) = tokio::try_join!(
             checked,
-            staged(&resolved, cluster),
+            staged(&resolved, cluster, Arc::clone(&moved)),
             incoming,
             outgoing,
             homes,
@@ -247,13 +270,21 @@ async fn job(
         data::merge(&mut staged.staged, incoming)?;
         Ok((checked, staged, restore))
     };
-    let (checked, staged, restore) = tokio::select! {
-        ready = ready => ready?,
-        signal = signals.ending() => {
-            progress.clear();
-            return Ok(Ended::unsubmitted(signal));
+    let mut ready = Box::pin(ready);
+    let (checked, staged, restore) = loop {
+        tokio::select! {
+            ready = &mut ready => break ready?,
+            signal = signals.ending() => {
+                progress.clear();
+                return Ok(Ended::unsubmitted(signal));
+            }
+            () = sleep(UPLOADING) => progress.uploading(
+                moved.done.load(Ordering::Relaxed),
+                moved.all.load(Ordering::Relaxed),
+            ),
         }
     };
+    drop(ready);
     if let Some(reason) = &checked.chosen {
         let mode = checked.demand.mode;
         progress.remark(format_args!("-r auto: {mode}, because {reason}"));
@@ -268,6 +299,18 @@ async fn job(
     };
     let description = submit(rm, &checked, &resolved, cluster, &staged, &keys).await?;
     own.application = checked.application.id.to_string();
+    if !resolved.is_local {
+        progress.submitted(checked.application.id, &resolved.queue);
+        if let Some(sink) = &mut explain {
+            let submitted = Explained::Submitted(Submitted {
+                at_ms: 0,
+                application: own.application.clone(),
+                queue: resolved.queue.clone(),
+            });
+            let event = serde_json::to_string(&submitted).unwrap_or_default();
+            progress.aside(|| sink.write(&event));
+        }
+    }
     own.stamps.submitted_us = timing::now_us();
     own.stamps.uploaded_bytes = staged.uploaded_bytes;
     let follower = Follower {
@@ -321,7 +364,11 @@ async fn come_home(
 }
 
 /// Brings the program to where the nodes find it.
-async fn staged(resolved: &Resolved, cluster: &Cluster) -> Result<stage::Outcome, Failure> {
+async fn staged(
+    resolved: &Resolved,
+    cluster: &Cluster,
+    moved: Arc<stage::Moved>,
+) -> Result<stage::Outcome, Failure> {
     let own_binary = std::env::current_exe().map_err(|error| {
         Failure::new(Exit::Staging, format!("cannot find my own file: {error}"))
     })?;
@@ -345,6 +392,7 @@ async fn staged(resolved: &Resolved, cluster: &Cluster) -> Result<stage::Outcome
         environment: &|name| std::env::var_os(name),
         user: cluster.user.clone(),
         conf_dir: files.and_then(|file| file.parent()).map(Into::into),
+        moved,
     };
     let outcome = stage(request).await;
     outcome.map_err(|error| Failure::new(error.exit(), error))

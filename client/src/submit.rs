@@ -55,6 +55,7 @@ pub(crate) async fn submit(
         queue: resolved.queue.clone(),
         priority: resolved.priority,
         application_type: job::APPLICATION_TYPE.into(),
+        tags: resolved.tags.clone(),
         // All failures count, however long ago, so that a job cannot go on in this way for ever. What
         // an attempt leaves running would be of no use to the next, and is ended by YARN.
         max_attempts: resolved.attempts,

@@ -1,37 +1,13 @@
-//! Splits one string into words, as GERBIL's `-i "ARGS"` wants it.
+//! Splits one string into words, as GERBIL's `-i "ARGS"` wants it, and lines of files of options.
 
-/// Words are separated by blanks; single and double quotes and backslashes protect blanks as in a
-/// shell, and nothing is expanded.
+/// The words that a POSIX shell makes of `text`, where nothing is expanded: quotes and backslashes
+/// protect blanks, and a word that begins with # begins a comment.
 ///
 /// # Errors
-/// The quote that is never closed, or a backslash at the end.
+/// A quote that is never closed.
 pub(crate) fn split(text: &str) -> Result<Vec<String>, String> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote = None;
-    let mut letters = text.chars();
-    while let Some(letter) = letters.next() {
-        match (letter, quote) {
-            (_, Some(open)) if letter == open => quote = None,
-            ('\'' | '"', None) => {
-                quote = Some(letter);
-                word.get_or_insert_default();
-            }
-            ('\\', None | Some('"')) => match letters.next() {
-                Some(next) => word.get_or_insert_default().push(next),
-                None => return Err(format!("a backslash ends the arguments {text}")),
-            },
-            (blank, None) if blank.is_whitespace() => words.extend(word.take()),
-            _ => word.get_or_insert_default().push(letter),
-        }
-    }
-    if let Some(open) = quote {
-        return Err(format!(
-            "the quote {open} is never closed in the arguments {text}"
-        ));
-    }
-    words.extend(word);
-    Ok(words)
+    shell_words::split(text)
+        .map_err(|_open| format!("a quote is never closed in the arguments {text}"))
 }
 
 #[cfg(test)]
@@ -39,13 +15,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_protect_blanks() {
+    fn words_are_those_of_a_shell() {
         assert_eq!(
             split(r#"a  'b c' "d \" e" f\ g '' "#).unwrap(),
             ["a", "b c", "d \" e", "f g", ""]
         );
         assert_eq!(split("").unwrap(), Vec::<String>::new());
-        assert!(split("a 'b").is_err());
-        assert!(split("a \\").is_err());
+        assert!(split("a 'b").unwrap_err().contains("never closed"));
+        // Between double quotes a backslash protects little.
+        assert_eq!(
+            split(r#""a\tb" 'a\tb' a\tb "a\\b" "\$x""#).unwrap(),
+            [r"a\tb", r"a\tb", "atb", r"a\b", "$x"]
+        );
+    }
+
+    /// The same by the shell itself.
+    #[test]
+    fn a_shell_agrees() {
+        for text in [
+            r#""a\tb""#,
+            r#"a\ b 'c "d" e' "f 'g' h""#,
+            r#"x"y z"'u v'\w"#,
+            r#"'' "" a#b "c #d""#,
+            r#"--opt="two words" -x='1 2'"#,
+        ] {
+            let line = format!("printf '%s\\n' {text}");
+            let shell = std::process::Command::new("sh")
+                .args(["-c", &line])
+                .output();
+            let shell = String::from_utf8(shell.unwrap().stdout).unwrap();
+            let words: Vec<&str> = shell.lines().collect();
+            assert_eq!(split(text).unwrap(), words, "{text}");
+        }
     }
 }

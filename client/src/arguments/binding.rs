@@ -164,6 +164,13 @@ fn shipped(text: &str) -> Result<Shipped, String> {
             "{text}: only files of this machine are brought along"
         ));
     }
+    // Of . and .. too, which have no name of their own.
+    if path.is_dir() {
+        return Err(format!(
+            "{text} is a folder; name its files one by one, or pack it and bring that: tar czf \
+             /tmp/all.tgz {text}, then --archives /tmp/all.tgz"
+        ));
+    }
     let own = || Some(path.file_name()?.to_str()?.to_owned());
     match name.or_else(own) {
         Some(name) if !name.is_empty() => Ok(Shipped { path, name }),
@@ -204,5 +211,12 @@ mod tests {
         assert_eq!(shipped("a/b.txt#c").unwrap().name, "c");
         assert!(shipped("hdfs://n/x").is_err());
         assert!(shipped("a/..").is_err());
+        for folder in [".", "..", "/tmp"] {
+            let error = shipped(folder).unwrap_err();
+            assert!(
+                error.starts_with(&format!("{folder} is a folder; ")),
+                "{error}"
+            );
+        }
     }
 }

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::values::{slurm_time, span, yes_or_no};
+use super::values::{Whole, slurm_time, span, yes_or_no};
 
 /// Most runs and attempts that can be asked for.
-const RESTARTS_MAX: i64 = 1000;
+const RESTARTS_MAX: u32 = 1000;
 
 /// The options of this group.
 #[derive(Clone, Debug, Default, Args)]
@@ -39,13 +39,13 @@ pub(crate) struct Ends {
     /// a container of it was lost: node lost, preempted, its launcher killed; what the program itself
     /// does wrong, or too much memory, is never repeated
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "no_restart",
-        value_parser = clap::value_parser!(u32).range(..=RESTARTS_MAX))]
+        value_parser = Whole::new("number of restarts", 0, RESTARTS_MAX))]
     pub restarts: u32,
 
     /// How often YARN may start the ApplicationMaster; each attempt runs the program from its beginning
     /// [at most yarn.resourcemanager.am.max-attempts]
     #[arg(long, value_name = "N", default_value_t = 2, conflicts_with = "no_restart",
-        value_parser = clap::value_parser!(u32).range(1..=RESTARTS_MAX))]
+        value_parser = Whole::new("number of attempts", 1, RESTARTS_MAX))]
     pub attempts: u32,
 
     /// For a program that must not run twice: the same as --restarts 0 --attempts 1

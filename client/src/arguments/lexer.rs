@@ -54,6 +54,8 @@ pub(super) struct Lexed {
 pub(super) struct Files<'a> {
     /// Whether a word that may be a program or a list of jobs is such a list.
     pub is_list: &'a dyn Fn(&OsStr) -> bool,
+    /// Whether a word may be a program.
+    pub is_program: &'a dyn Fn(&OsStr) -> bool,
     /// The words of a configuration file, with a colon between programs.
     pub configuration: &'a dyn Fn(&OsStr) -> Result<Vec<OsString>, String>,
 }
@@ -187,6 +189,16 @@ fn one(
             }
             (Value::Switch, None) => {
                 let next = words.next_if(|next| next.to_str().is_some_and(is_yes_or_no));
+                if let (None, Some(stray)) = (&next, words.peek())
+                    && !stray.as_bytes().starts_with(b"-")
+                    && !(files.is_program)(stray)
+                {
+                    return Err(format!(
+                        "{0} {1}: {1} is neither true nor false, and no program is called so",
+                        option.written,
+                        stray.display()
+                    ));
+                }
                 Some(next.unwrap_or_else(|| "true".into()))
             }
             (Value::None | Value::Optional | Value::Switch, value) => value,
@@ -354,11 +366,13 @@ mod tests {
             option("queue", &[], None, Value::Required),
             option("help", &[], Some('h'), Value::None),
             option("explain", &[], None, Value::Optional),
+            option("oversubscribe", &[], Some('o'), Value::Switch),
         ]
     }
 
     const FILES: Files<'_> = Files {
         is_list: &|word| word == "jobs.txt",
+        is_program: &|word| word == "cpi" || word.as_bytes().contains(&b'/'),
         configuration: &|_| Err("there is none".into()),
     };
 
@@ -451,6 +465,20 @@ mod tests {
         }
         assert!(lexed("-N 4").unwrap_err().contains("-ppn"));
         assert!(lexed("-c 4").unwrap_err().contains("--vcores-per-proc"));
+    }
+
+    #[test]
+    fn a_switch_takes_no_misspelt_word_for_the_program() {
+        assert_eq!(words("-o false ./cpi"), "--oversubscribe=false -- ./cpi");
+        assert_eq!(words("-o cpi 3"), "--oversubscribe=true -- cpi 3");
+        assert_eq!(words("-o ./cpi"), "--oversubscribe=true -- ./cpi");
+        assert_eq!(words("-o -n 2"), "--oversubscribe=true --processes=2");
+        let error = lexed("-o maybe ./cpi").unwrap_err();
+        assert!(
+            error.starts_with("-o maybe: maybe is neither true nor false"),
+            "{error}"
+        );
+        assert!(lexed("-o=maybe ./cpi").is_ok());
     }
 
     #[test]

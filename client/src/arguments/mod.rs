@@ -21,11 +21,13 @@ use std::error::Error;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{CommandFactory as _, FromArgMatches as _, Parser};
+use clap::{ArgAction, CommandFactory as _, FromArgMatches as _, Parser};
 
 use crate::generate::Form;
 use crate::hostfile::HostListError;
@@ -49,15 +51,29 @@ mod local;
 
 pub(crate) use local::LocalArguments;
 
+/// Headings of --help that more than one file has options under.
+const WHERE: &str = "Where the job runs";
+const PROGRAM: &str = "The program";
+const HELP: &str = "Other jobs, and help";
+
 /// Runs MPI programs on a Hadoop YARN cluster, as mpiexec does on its own hosts.
 #[derive(Debug, Parser)]
 #[command(
     name = "gerbil-run",
     version,
-    override_usage = "gerbil-run [OPTIONS] PROGRAM [ARGS]...\n       gerbil-run [OPTIONS] -a PROGRAM [-i \"ARGS\"]\n       gerbil-run --list FILE\n       gerbil-run -k APPLICATION_ID",
+    disable_help_flag = true,
+    disable_version_flag = true,
+    override_usage = "gerbil-run [OPTIONS] PROGRAM [ARGS]...\n       gerbil-run [OPTIONS] -a PROGRAM [-i \"ARGS\"]\n       gerbil-run --list FILE\n       gerbil-run --ps\n       gerbil-run -k APPLICATION_ID",
     after_help = "Every option may be written with one dash or two, and its value behind a blank or behind \
                   =; --explain and --local, which need none, take one behind = alone. The options end at the program: what stands behind it is the program's own.\n\
-                  The cluster is the one that HADOOP_CONF_DIR, YARN_CONF_DIR or HADOOP_HOME names.\n\
+                  The cluster is the one that HADOOP_CONF_DIR, YARN_CONF_DIR or HADOOP_HOME names; where none \
+                  of them is set, that of /etc/hadoop/conf.\n\
+                  A program may have any name, so gerbil-run's own tasks are options: gerbil-run ps runs the \
+                  program ps on the nodes, gerbil-run --ps lists your jobs. Under the name gerbil (ln -s \
+                  gerbil-run gerbil) the same file takes a command first: gerbil run, ps, kill, completions. \
+                  Alone on the line, the words help and version are not programs.\n\
+                  Completions: source <(gerbil-run --generate bash); the manual page: gerbil-run --generate man \
+                  | man -l -\n\
                   The exit code is that of the first rank that failed, 128 + N for signal N; \
                   gerbil-run's own codes are 64 (usage), 65 (the cluster can never give this), \
                   69 (cluster unreachable), 70 (job lost), 74 (staging), 75 (not started in time), 78 \
@@ -66,66 +82,76 @@ pub(crate) use local::LocalArguments;
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    pub placement: Placement,
+    pub local: LocalArguments,
+
+    #[command(flatten)]
+    pub deployment: Deployment,
+
+    /// Queue to submit to
+    #[arg(long, value_name = "QUEUE", default_value = "default", help_heading = WHERE)]
+    pub queue: String,
 
     /// Priority of the application in its queue; higher is sooner
-    #[arg(short = 'p', long, value_name = "P", allow_negative_numbers = true)]
+    #[arg(short = 'p', long, value_name = "P", allow_negative_numbers = true, value_parser = values::priority,
+        help_heading = WHERE)]
     pub priority: Option<i32>,
+
+    /// Name of the application, as YARN's pages show it [default: the program's name]
+    #[arg(long, value_name = "NAME", help_heading = WHERE)]
+    pub name: Option<String>,
+
+    /// Tags of the application, by which YARN's pages and other tools find it; of letters, digits and
+    /// punctuation of ASCII
+    #[arg(long, value_name = "TAG,...", value_delimiter = ',', value_parser = values::tag, help_heading = WHERE)]
+    pub tags: Vec<String>,
+
+    /// Ports the ApplicationMaster may listen on, for firewalls
+    #[arg(long, value_name = "FIRST-LAST", value_parser = values::ports, help_heading = WHERE)]
+    pub am_ports: Option<(u16, u16)>,
+
+    /// Network interface of the nodes over which the job talks
+    #[arg(long, value_name = "INTERFACE", help_heading = WHERE)]
+    pub iface: Option<String>,
+
+    #[command(flatten)]
+    pub placement: Placement,
+
+    /// Memory of one process: MiB, or with a unit as in 512m or 4g [default: the cluster's smallest
+    /// container]
+    #[arg(long, value_name = "SIZE", value_parser = values::memory, help_heading = placement::PLACEMENT)]
+    pub mem_per_proc: Option<u64>,
+
+    /// Cores of one process
+    #[arg(long, value_name = "CORES", default_value = "1", help_heading = placement::PLACEMENT,
+        value_parser = values::Whole::new("number of cores", 1, u32::MAX))]
+    pub vcores_per_proc: u32,
 
     /// The program, in GERBIL's own form
     #[arg(
         short = 'a',
         long = "mpi",
         value_name = "PROGRAM",
-        conflicts_with = "command"
+        conflicts_with = "command",
+        help_heading = PROGRAM
     )]
     pub mpi: Option<OsString>,
 
-    /// Its arguments, in GERBIL's own form: one string, quotes honoured
-    #[arg(short = 'i', long, value_name = "ARGS")]
+    /// Its arguments, in GERBIL's own form: one string, split as a shell does it
+    #[arg(short = 'i', long, value_name = "ARGS", help_heading = PROGRAM)]
     pub arguments: Option<String>,
-
-    /// End the application with this id, and wait until it is gone; goes with no other option
-    #[arg(short = 'k', long, value_name = "APPLICATION_ID", exclusive = true)]
-    pub kill: Option<String>,
-
-    /// Queue to submit to
-    #[arg(long, value_name = "QUEUE", default_value = "default")]
-    pub queue: String,
-
-    /// Name of the application, as YARN's pages show it [default: the program's name]
-    #[arg(long, value_name = "NAME")]
-    pub name: Option<String>,
-
-    /// Memory of one process: MiB, or with a unit as in 512m or 4g [default: the cluster's smallest
-    /// container]
-    #[arg(long, value_name = "SIZE", value_parser = values::memory)]
-    pub mem_per_proc: Option<u64>,
-
-    /// Cores of one process
-    #[arg(long, value_name = "CORES", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
-    pub vcores_per_proc: u32,
 
     /// How many processes the program is told that the job may become when it spawns some: a number,
     /// SYSTEM for the cores of its containers, INFINITE for unknown [default: INFINITE]
-    #[arg(long, value_name = "N", value_parser = values::universe)]
+    #[arg(long, value_name = "N", value_parser = values::universe, help_heading = PROGRAM)]
     pub usize: Option<job::Universe>,
 
-    /// Ports the ApplicationMaster may listen on, for firewalls
-    #[arg(long, value_name = "FIRST-LAST", value_parser = values::ports)]
-    pub am_ports: Option<(u16, u16)>,
-
-    /// Network interface of the nodes over which the job talks
-    #[arg(long, value_name = "INTERFACE")]
-    pub iface: Option<String>,
-
     /// Do not ship the shared libraries that the program needs: the nodes have them
-    #[arg(long)]
+    #[arg(long, help_heading = "What is brought along")]
     pub no_ship_libs: bool,
 
     /// Folder to stage files in: hdfs://… or file:/… on every node [default: .gerbil in the user's
     /// home folder on the cluster's file system]
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", help_heading = "What is brought along")]
     pub staging: Option<String>,
 
     #[command(flatten)]
@@ -164,15 +190,29 @@ pub(crate) struct Arguments {
     #[arg(skip)]
     pub first_processes: Option<u32>,
 
+    /// End the application with this id, and wait until it is gone; goes with no other option
+    #[arg(short = 'k', long, value_name = "APPLICATION_ID", exclusive = true, help_heading = HELP)]
+    pub kill: Option<String>,
+
+    /// List your jobs on the cluster: those that wait or run, with what they wait for
+    #[arg(long, exclusive = true, help_heading = HELP)]
+    pub ps: bool,
+
     /// Print the manual page, the completions of a shell, or the page on other launchers' options
-    #[arg(long, value_enum, value_name = "FORM", hide = true)]
+    #[arg(long, value_enum, value_name = "FORM", exclusive = true, help_heading = HELP)]
     pub generate: Option<Form>,
 
-    #[command(flatten)]
-    pub deployment: Deployment,
+    /// The usual command lines on one screen
+    #[arg(short = 'h', long, action = ArgAction::SetTrue, help_heading = HELP)]
+    pub usage: bool,
 
-    #[command(flatten)]
-    pub local: LocalArguments,
+    /// This text
+    #[arg(long, action = ArgAction::HelpLong, help_heading = HELP)]
+    help: Option<bool>,
+
+    /// The version of gerbil
+    #[arg(short = 'V', long, action = ArgAction::Version, help_heading = HELP)]
+    version: Option<bool>,
 
     /// The program and its arguments
     #[arg(
@@ -191,8 +231,22 @@ impl Arguments {
     pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let mut words = words.into_iter();
         let own_name = words.next().unwrap_or_else(|| "gerbil-run".into());
+        let words: Vec<OsString> = words.collect();
+        match &words[..] {
+            [] => {
+                return Err(clap::Error::raw(
+                    ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand,
+                    USAGE,
+                ));
+            }
+            // A program of such a name is ./help.
+            [word] if word == "help" => return Err(usage()),
+            [word] if word == "version" => return Self::parse([own_name, "--version".into()]),
+            _ => {}
+        }
         let files = lexer::Files {
             is_list: &is_list,
+            is_program: &is_program,
             configuration: &configuration,
         };
         let lexed = lexer::lex(words, &known(), &files)
@@ -205,6 +259,9 @@ impl Arguments {
         let typed = command.get_arguments().filter(|argument| {
             matches.value_source(argument.get_id().as_str()) == Some(ValueSource::CommandLine)
         });
+        if given.usage {
+            return Err(usage());
+        }
         given.reporting.check(typed).map_err(|sentence| {
             clap::Error::raw(ErrorKind::ArgumentConflict, format!("error: {sentence}\n"))
         })?;
@@ -316,6 +373,20 @@ impl Arguments {
         Ok(())
     }
 
+    /// Whether a program is named, or something else is asked for that needs none.
+    ///
+    /// # Errors
+    /// One sentence for the user.
+    pub(crate) fn named(&self) -> Result<(), String> {
+        let other = self.kill.is_some() || self.ps || self.data.checkpoint.is_some();
+        match other || self.mpi.is_some() || !self.command.is_empty() {
+            true => Ok(()),
+            false => Err(
+                "no program is named; as in gerbil-run -n 4 ./cpi (gerbil-run -h has more)".into(),
+            ),
+        }
+    }
+
     /// All programs, in the order of their ranks.
     ///
     /// # Errors
@@ -340,6 +411,13 @@ impl Arguments {
         }
         Ok(programs)
     }
+}
+
+/// What `-h` prints: what most want to know, on one screen.
+const USAGE: &str = include_str!("usage.txt");
+
+fn usage() -> clap::Error {
+    clap::Error::raw(ErrorKind::DisplayHelp, USAGE)
 }
 
 /// What is wrong with a list of hosts says where it is; no other words are needed.
@@ -410,6 +488,15 @@ fn configuration(name: &OsStr) -> Result<Vec<OsString>, String> {
     Ok(found)
 }
 
+/// Whether a word may name a program: by a path, a file here, or one on the search path.
+fn is_program(word: &OsStr) -> bool {
+    let there = |path: &Path| std::fs::metadata(path).is_ok_and(|there| there.is_file());
+    let searched = std::env::var_os("PATH").unwrap_or_default();
+    word.as_bytes().contains(&b'/')
+        || there(Path::new(word))
+        || std::env::split_paths(&searched).any(|folder| there(&folder.join(word)))
+}
+
 /// Whether the word behind `-l` is GERBIL's list of jobs, not the program: that begins as the kernel
 /// wants it, or is found on the search path only. Permissions say nothing: where files come from
 /// Windows or FAT all are executable. They decide where the file cannot be read.
@@ -446,6 +533,84 @@ mod tests {
             given.command,
             ["./cpi", "-n", "3", "--queue", "x", "--help"]
         );
+    }
+
+    #[test]
+    fn help_comes_in_two_lengths() {
+        let help = |line: &str| {
+            let error = parse(line).unwrap_err();
+            (error.kind(), error.to_string())
+        };
+        let (kind, brief) = help("-h");
+        assert_eq!(kind, ErrorKind::DisplayHelp);
+        assert!(brief.lines().count() <= 25, "{brief}");
+        assert!(brief.lines().all(|line| line.len() <= 80), "{brief}");
+        assert_eq!(brief.matches("$ gerbil-run").count(), 4);
+        assert_eq!(help("help"), (kind, brief.clone()));
+        let (kind, whole) = help("--help");
+        assert_eq!(kind, ErrorKind::DisplayHelp);
+        assert_eq!(help("-help").1, whole);
+        assert_eq!(help("version").0, ErrorKind::DisplayVersion);
+        assert_eq!(
+            help(""),
+            (
+                ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand,
+                brief.clone()
+            )
+        );
+        // Each group of the long one is named by the short one, and no option is outside of them.
+        let mut command = Arguments::command();
+        command.build();
+        let mut groups: Vec<&str> = Vec::new();
+        for argument in command.get_arguments() {
+            let Some(long) = argument.get_long() else {
+                continue;
+            };
+            let group = argument.get_help_heading();
+            let group = group.unwrap_or_else(|| panic!("--{long} is in no group"));
+            if !groups.contains(&group) {
+                groups.push(group);
+            }
+        }
+        let one_line = brief.split_whitespace().collect::<Vec<_>>().join(" ");
+        let places: Vec<_> = groups.iter().map(|group| one_line.find(group)).collect();
+        assert!(places.iter().all(Option::is_some), "{groups:?} {brief}");
+        assert!(places.is_sorted(), "{groups:?} {brief}");
+        let at = |word: &str| whole.find(word).unwrap();
+        assert!(at("--local") < at("--processes"));
+        // A program of such a name, with anything beside it, is one.
+        assert!(parse("-n 2 help").is_ok() && parse("./help").is_ok());
+    }
+
+    #[test]
+    fn a_number_that_is_none_is_named() {
+        for (line, wanted) in [
+            (
+                "-n x ./cpi",
+                "x is no number of processes; write one from 1 to 1000000",
+            ),
+            (
+                "-n 0 ./cpi",
+                "0 is no number of processes; write one from 1 to 1000000",
+            ),
+            ("-n 1.5 ./cpi", "1.5 is no number of processes"),
+            ("-ppn x ./cpi", "x is no number of processes"),
+            ("--vcores-per-proc 0 ./cpi", "0 is no number of cores"),
+            (
+                "--local=x ./cpi",
+                "x is no number of nodes; write one from 1 to 64",
+            ),
+            ("--nodes x ./cpi", "x is no number of nodes"),
+            ("--output-from x ./cpi", "x is no rank"),
+            ("--restarts x ./cpi", "x is no number of restarts"),
+            ("--attempts 0 ./cpi", "0 is no number of attempts"),
+            ("-n 1 ./cpi : -n x ./cpi", "x is no number of processes"),
+            ("-p x ./cpi", "x is no priority"),
+        ] {
+            let error = essence(&parse(line).unwrap_err().to_string());
+            assert!(error.contains(wanted), "{line}: {error}");
+            assert!(!error.contains("invalid digit"), "{line}: {error}");
+        }
     }
 
     #[test]

@@ -5,12 +5,13 @@ use std::ffi::OsString;
 use clap::{Args, Parser};
 
 use super::placement::PROCESSES_MAX;
+use super::values::Whole;
 use crate::environment::{Inherited, Variable, Wish};
 use crate::words;
 
 /// The options that are one program's alone.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "The program's start (each program of several has its own)")]
+#[command(next_help_heading = super::PROGRAM)]
 pub(crate) struct Start {
     /// Give the program's processes the variable NAME; may be repeated. NAME=VALUE, one word, is
     /// understood too
@@ -46,7 +47,7 @@ pub(crate) struct Start {
 
 /// The options on the environment of all programs.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "The environment of all programs")]
+#[command(next_help_heading = "Environment of all programs")]
 pub(crate) struct Environment {
     /// As -env, for all programs
     #[arg(long, value_name = "NAME VALUE", value_parser = pair)]
@@ -95,7 +96,7 @@ impl Environment {
 #[derive(Clone, Debug, Parser)]
 #[command(name = "gerbil-run", no_binary_name = true, disable_help_flag = true)]
 pub(crate) struct Further {
-    #[arg(short = 'n', long = "processes", value_parser = clap::value_parser!(u32).range(1..=i64::from(PROCESSES_MAX)))]
+    #[arg(short = 'n', long = "processes", value_parser = Whole::new("number of processes", 1, PROCESSES_MAX))]
     pub processes: Option<u32>,
 
     #[arg(short = 'a', long = "mpi", conflicts_with = "command")]

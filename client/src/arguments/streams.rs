@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::placement::PROCESSES_MAX;
+use super::values::Whole;
 use crate::pattern::Pattern;
 
 /// The options of this group.
@@ -41,7 +43,7 @@ pub(crate) struct StreamArguments {
     pub pty: bool,
 
     /// Show the output of this rank alone
-    #[arg(long, value_name = "RANK")]
+    #[arg(long, value_name = "RANK", value_parser = Whole::new("rank", 0, PROCESSES_MAX))]
     pub output_from: Option<u32>,
 
     /// What rank 0 reads: a file here, or none; otherwise standard input

@@ -1,9 +1,73 @@
 //! How amounts, spans, ranges and yes or no are written on the command line.
 
+use std::ffi::OsStr;
+use std::fmt::Display;
+use std::str::FromStr;
 use std::time::Duration;
 
 use job::Universe;
 use policy::lifecycle::{LONGEST_GANG, SHORTEST_REISSUE};
+
+/// A whole number from `first` to `last` of something, in a sentence where it is none.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Whole<T> {
+    /// What is counted.
+    what: &'static str,
+    first: T,
+    last: T,
+}
+
+impl<T> Whole<T> {
+    pub(super) const fn new(what: &'static str, first: T, last: T) -> Self {
+        Self { what, first, last }
+    }
+}
+
+impl<T> clap::builder::TypedValueParser for Whole<T>
+where
+    T: FromStr + PartialOrd + Display + Clone + Send + Sync + 'static,
+{
+    type Value = T;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<T, clap::Error> {
+        let Self { what, first, last } = self.clone();
+        let read = move |text: &str| match text.parse::<T>() {
+            Ok(number) if first <= number && number <= last => Ok(number),
+            Ok(_) | Err(_) => Err(format!(
+                "{text} is no {what}; write one from {first} to {last}"
+            )),
+        };
+        read.parse_ref(command, argument, value)
+    }
+}
+
+/// Any whole number; larger is sooner.
+pub(super) fn priority(text: &str) -> Result<i32, String> {
+    text.parse()
+        .map_err(|_no_number| format!("{text} is no priority; write a whole number"))
+}
+
+/// YARN keeps tags in lower case, of at most 100 characters of ASCII.
+pub(super) fn tag(text: &str) -> Result<String, String> {
+    match text {
+        "" => Err("a tag is empty".into()),
+        _ if text.len() > TAG_MAX => Err(format!(
+            "{text} is longer than {TAG_MAX} characters, which YARN takes for no tag"
+        )),
+        _ if !text.bytes().all(|byte| byte.is_ascii_graphic()) => Err(format!(
+            "{text} is no tag: YARN wants letters, digits and punctuation of ASCII, no blanks"
+        )),
+        _ => Ok(text.to_ascii_lowercase()),
+    }
+}
+
+/// Hadoop's YarnConfiguration.APPLICATION_MAX_TAG_LENGTH.
+const TAG_MAX: usize = 100;
 
 /// `512`, `512m`, `4g`, `1t`, also `4GiB` and `4GB`, as MiB.
 pub(super) fn memory(text: &str) -> Result<u64, String> {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use job::exit::Exit;
+use job::link;
 use job::wire;
 use job::wire::client_order::Order;
 use job::wire::job_event::Event;
@@ -49,6 +50,9 @@ impl Follower<'_> {
         output_task.spawn(streams::output(output, layout, line, wide));
         let mut input_task = JoinSet::new();
         input_task.spawn(streams::input(client.clone(), self.input.clone()));
+
+        let mut alive = JoinSet::new();
+        alive.spawn(stay_alive(orders.clone()));
 
         let mut resized = match self.terminal {
             true => signal(SignalKind::window_change()).ok(),
@@ -121,11 +125,13 @@ impl Follower<'_> {
                     Asked::Pause => {
                         let signal = wire::Signal { signal: i32::from(SIGTSTP) };
                         order(&orders, Order::Signal(signal)).await;
+                        order(&orders, Order::Pause(wire::Pause {})).await;
                         self.progress.clear();
                         sleep(LAST_ORDER).await;
                         let was_raw = raw.take().is_some();
                         interrupt::pause();
                         raw = was_raw.then(Raw::enter).flatten();
+                        order(&orders, Order::Resume(wire::Resume {})).await;
                     }
                     Asked::End(number) if signalled.is_some() || verdict.is_some() => {
                         return self.interrupted(number).await.map(Followed::Ended);
@@ -133,7 +139,10 @@ impl Follower<'_> {
                     Asked::End(number) => {
                         self.progress.clear();
                         signalled = Some(number);
-                        say("ending the job; once more to end it at once");
+                        say(format!(
+                            "ending {}; once more to end it at once",
+                            self.progress.job()
+                        ));
                         kill_order(&orders, wire::kill::Reason::Interrupted).await;
                     }
                 }
@@ -220,6 +229,18 @@ async fn changed(resized: &mut Option<Signal>) {
     match resized {
         Some(resized) => drop(resized.recv().await),
         None => std::future::pending().await,
+    }
+}
+
+/// Tells the ApplicationMaster now and then that we are there; in a task of its own, since whoever reads our
+/// words may let us wait. An order that finds no place has others before it that say as much.
+async fn stay_alive(orders: mpsc::Sender<wire::ClientOrder>) {
+    while !orders.is_closed() {
+        let alive = Order::Alive(wire::Alive {});
+        let _told = orders
+            .try_send(wire::ClientOrder { order: Some(alive) })
+            .is_ok();
+        sleep(link::ALIVE).await;
     }
 }
 

@@ -65,6 +65,8 @@ impl From<ExitStatus> for Ended {
 /// It gets SIGTERM when the calling thread ends, so call this from one that lasts.
 pub(super) fn spawn(own: &Path, job: &Job, folder: &Path) -> io::Result<Child> {
     let mut command = Command::new(own);
+    // However the file is called.
+    command.arg0("gerbil-run");
     if job.report.is_none() && !job.dry {
         command.arg("--report").arg(job.report(folder));
     }

@@ -131,9 +131,9 @@ fn job(
     if given.reporting.list.is_some() {
         return Err(usage("a list within a list"));
     }
-    if given.kill.is_some() {
+    if given.kill.is_some() || given.ps {
         return Err(usage(
-            "-k is no job; end applications with a command of its own",
+            "-k and --ps are no jobs; write them on a command line of their own",
         ));
     }
     let own = given.reporting.clone();
@@ -182,14 +182,11 @@ mod tests {
 
     #[test]
     fn a_line_is_a_job_with_or_without_the_commands_name() {
-        let text = "# two jobs\r\n\n  gerbil-run -n 2 ./cpi 'a b' # no comment\r\n\t\n-a ./cpi -i \"1 2\"\n";
+        let text = "# two jobs\r\n\n  gerbil-run -n 2 ./cpi 'a b' # as a shell has it\r\n\t\n-a ./cpi -i \"1 2\"\n";
         let jobs = read_text(text, &Reporting::default()).unwrap();
         let lines: Vec<(usize, usize)> = jobs.iter().map(|job| (job.number, job.line)).collect();
         assert_eq!(lines, [(1, 3), (2, 5)]);
-        assert_eq!(
-            jobs[0].words,
-            ["-n", "2", "./cpi", "a b", "#", "no", "comment"]
-        );
+        assert_eq!(jobs[0].words, ["-n", "2", "./cpi", "a b"]);
         assert_eq!(jobs[1].words, ["-a", "./cpi", "-i", "1 2"]);
     }
 

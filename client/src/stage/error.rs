@@ -177,8 +177,8 @@ pub enum StageError {
     },
     /// The user may not log in.
     #[error(
-        "HDFS at {address} does not accept user {user} ({doing}): {said}; a cluster with Kerberos \
-         wants a ticket (kinit) and hadoop.security.authentication set to kerberos"
+        "HDFS at {address} does not accept user {user} ({doing}): {said}; only simple \
+         authentication is spoken here, no Kerberos"
     )]
     Authentication {
         /// The NameNode or nameservice.

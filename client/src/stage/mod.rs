@@ -55,6 +55,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use job::Staged;
@@ -102,6 +103,17 @@ pub struct Request<'a> {
     pub user: String,
     /// Folder of the Hadoop settings.
     pub conf_dir: Option<PathBuf>,
+    /// Learns how far the uploads are.
+    pub moved: Arc<Moved>,
+}
+
+/// How far uploads are, bytes; what has to be sent again counts again.
+#[derive(Debug, Default)]
+pub struct Moved {
+    /// On its way or there.
+    pub done: AtomicU64,
+    /// In all; 0 where nothing is uploaded, or it is not known yet.
+    pub all: AtomicU64,
 }
 
 /// A program as the user names it.
@@ -198,7 +210,7 @@ async fn stage_on<F: FileSystem>(
     let (plan, folder) = tokio::try_join!(planned, filesystem.stat(&cache))?;
     ours(&filesystem, &cache, folder.as_ref())?;
     let filesystem = Arc::new(filesystem);
-    let cached = place(&filesystem, &cache, &plan.items).await?;
+    let cached = place(&filesystem, &cache, &plan.items, &request.moved).await?;
     let staged = plan.items.iter().filter_map(|item| {
         cached.get(&item.wanted.name).map(|cached| Staged {
             link: item.link.clone(),
@@ -239,6 +251,7 @@ async fn place<F: FileSystem>(
     filesystem: &Arc<F>,
     cache: &str,
     items: &[Item],
+    moved: &Arc<Moved>,
 ) -> Result<BTreeMap<String, Cached>, StageError> {
     let now_ms = now_ms();
     let mut wanted: BTreeMap<_, _> = BTreeMap::new();
@@ -274,6 +287,8 @@ async fn place<F: FileSystem>(
     if wanted.is_empty() {
         return Ok(cached);
     }
+    let sizes = wanted.values().map(|wanted| wanted.size);
+    moved.all.store(sizes.sum(), Ordering::Relaxed);
     filesystem.ensure_folder(cache).await?;
     ours(&**filesystem, cache, filesystem.stat(cache).await?.as_ref())?;
     let mut uploading = JoinSet::new();
@@ -282,8 +297,9 @@ async fn place<F: FileSystem>(
         let (filesystem, cache) = (Arc::clone(filesystem), cache.to_owned());
         let temporary = upload::temporary(&cache, &name);
         temporaries.push(temporary.clone());
+        let moved = Arc::clone(moved);
         uploading.spawn(async move {
-            let brought = upload::bring(&*filesystem, &cache, &temporary, wanted).await;
+            let brought = upload::bring(&*filesystem, &cache, &temporary, wanted, &moved).await;
             (name, brought)
         });
     }

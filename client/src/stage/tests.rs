@@ -45,6 +45,7 @@ fn request(root: &Path, program: &Path) -> Request<'static> {
         environment: &|_| None,
         user: "alice".into(),
         conf_dir: None,
+        moved: Arc::default(),
     }
 }
 
@@ -514,7 +515,7 @@ async fn place_scripted(
         })
         .collect();
     let scripted = Arc::new(scripted);
-    let placed = place(&scripted, "/cache", &items).await;
+    let placed = place(&scripted, "/cache", &items, &Arc::default()).await;
     let names = scripted.files.lock().unwrap().keys().cloned().collect();
     (placed, names)
 }

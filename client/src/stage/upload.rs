@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -10,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::JoinSet;
 
+use super::Moved;
 use super::archive::Archive;
 use super::digest::Digest;
 use super::error::StageError;
@@ -122,13 +125,14 @@ pub async fn bring<F: FileSystem>(
     cache: &str,
     temporary: &str,
     wanted: Wanted,
+    moved: &Arc<Moved>,
 ) -> Result<Cached, StageError> {
     let path = format!("{cache}/{}", wanted.name);
     let size = wanted.size;
     let begin = Instant::now();
     let mut attempt = 1;
     let written = loop {
-        match send(filesystem, temporary, size, wanted.source.clone()).await {
+        match send(filesystem, temporary, size, wanted.source.clone(), moved).await {
             // The NameNode names DataNodes by chance, and one that is gone for some minutes yet.
             Err(StageError::DataNodes { .. })
                 if attempt < ATTEMPTS && begin.elapsed() < TRY_AGAIN =>
@@ -198,13 +202,16 @@ async fn send<F: FileSystem>(
     path: &str,
     size: u64,
     source: Source,
+    moved: &Arc<Moved>,
 ) -> Result<u64, StageError> {
+    let moved = Arc::clone(moved);
     let (sender, receiver): (_, Receiver<Result<Bytes, StageError>>) = channel(AHEAD);
     let mut reading = JoinSet::new();
     reading.spawn_blocking(move || {
         let mut pieces = Pieces {
             sender,
             piece: Vec::with_capacity(PIECE),
+            moved,
         };
         let ended = match &source {
             Source::File { path, digest } => copy(path, *digest, &mut pieces),
@@ -258,12 +265,15 @@ fn copy(path: &PathBuf, digest: Digest, pieces: &mut Pieces) -> Result<(), Stage
 struct Pieces {
     sender: Sender<Result<Bytes, StageError>>,
     piece: Vec<u8>,
+    moved: Arc<Moved>,
 }
 
 impl Pieces {
     fn send(&mut self) -> io::Result<()> {
         let piece = std::mem::replace(&mut self.piece, Vec::with_capacity(PIECE));
+        let length = u64::try_from(piece.len()).unwrap_or(0);
         let sent = self.sender.blocking_send(Ok(piece.into()));
+        self.moved.done.fetch_add(length, Ordering::Relaxed);
         sent.map_err(|_closed| io::ErrorKind::BrokenPipe.into())
     }
 

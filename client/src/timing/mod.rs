@@ -27,7 +27,11 @@ pub(crate) fn now_us() -> i64 {
 
 /// All of it.
 pub(crate) fn words(report: &Report) -> Vec<String> {
-    let mut lines = phases(report);
+    let mut lines = Vec::new();
+    if !report.application.is_empty() {
+        lines.push(format!("{} ended after", report.application));
+    }
+    lines.extend(phases(report));
     lines.push(format!(
         "allocate calls that asked: {} of {}; uploaded: {} bytes; AM memory: {:.1} MB resident",
         report.asking_allocates,

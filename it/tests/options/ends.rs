@@ -65,7 +65,12 @@ fn signalled(given: &Given, signal: Signal, code: i32) -> Result<()> {
     let (held, report) = given.held("signalled", &["-n", "2"])?;
     held.running.signal(signal)?;
     let finished = held.running.finish()?;
-    expect::failure(&given.cluster, &finished, code, &["ending the job"])?;
+    expect::failure(
+        &given.cluster,
+        &finished,
+        code,
+        &["ending application_", "once more"],
+    )?;
     let last = given.newest()?;
     ensure!(
         last.id == report.id && last.is_over() && last.final_status == "KILLED",

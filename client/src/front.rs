@@ -1,0 +1,190 @@
+//! `gerbil`: the same file under a second name, with a command first.
+//!
+//! `gerbil run` is `gerbil-run`, whose first word that is no option is a program, whatever it is called;
+//! here it is a command. Everything that is done is done by an option of `gerbil-run`.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory as _, Parser, Subcommand};
+use job::exit::Exit;
+
+use crate::arguments::{Arguments, essence};
+use crate::failure::say;
+use crate::run;
+
+/// The second name of the file.
+pub(crate) const NAME: &str = "gerbil";
+/// The first.
+const RUN: &str = "gerbil-run";
+
+/// MPI programs on a Hadoop YARN cluster.
+#[derive(Debug, Parser)]
+#[command(name = NAME, version, arg_required_else_help = true)]
+struct Front {
+    #[command(subcommand)]
+    task: Task,
+}
+
+/// What can be done.
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Run a program: gerbil run -n 4 ./cpi; gerbil run -h has more
+    #[command(disable_help_flag = true)]
+    Run {
+        /// As behind gerbil-run
+        #[arg(
+            trailing_var_arg = true,
+            allow_hyphen_values = true,
+            value_name = "OPTIONS PROGRAM ARGS"
+        )]
+        words: Vec<OsString>,
+    },
+    /// List your jobs on the cluster, with what they wait for
+    Ps,
+    /// End a job, and wait until it is gone
+    Kill {
+        /// As ps lists it
+        application: String,
+    },
+    /// Print the completions of a shell: source <(gerbil completions bash)
+    Completions {
+        /// The shell
+        #[arg(value_parser = ["bash", "fish", "zsh"])]
+        shell: String,
+    },
+    /// Print the manual page of gerbil-run: gerbil man | man -l -
+    Man,
+    /// Print the version
+    Version,
+}
+
+/// From the command line to the exit code, under either name.
+pub(crate) fn main() -> ExitCode {
+    let mut words = std::env::args_os();
+    let own_name = words.next().unwrap_or_default();
+    if Path::new(&own_name)
+        .file_name()
+        .is_none_or(|name| name != NAME)
+    {
+        return run::main(std::env::args_os());
+    }
+    match translated(words.collect()) {
+        Ok(words) => run::main(std::iter::once(RUN.into()).chain(words)),
+        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            // Nothing better can be done when even this cannot be printed.
+            let _printed = error.print().is_ok();
+            ExitCode::from(Exit::Usage.code())
+        }
+        Err(error) => match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+                let _printed = error.print().is_ok();
+                ExitCode::SUCCESS
+            }
+            _ => {
+                say(essence(&error.to_string()));
+                ExitCode::from(Exit::Usage.code())
+            }
+        },
+    }
+}
+
+/// The same as words for `gerbil-run`.
+fn translated(words: Vec<OsString>) -> Result<Vec<OsString>, clap::Error> {
+    match words.split_first() {
+        // Untouched: what is behind it may be anything.
+        Some((first, rest)) if first == "run" => return Ok(rest.to_vec()),
+        Some((first, _)) if is_of_run(first) => {
+            let line: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+            return Err(clap::Error::raw(
+                ErrorKind::UnknownArgument,
+                format!(
+                    "gerbil wants a command first: gerbil run {}\n",
+                    line.join(" ")
+                ),
+            ));
+        }
+        Some(_) | None => {}
+    }
+    let front = Front::try_parse_from(std::iter::once(NAME.into()).chain(words))?;
+    let words: Vec<&str> = match &front.task {
+        Task::Run { words } => return Ok(words.clone()),
+        Task::Ps => vec!["--ps"],
+        Task::Kill { application } => vec!["--kill", application],
+        Task::Completions { shell } => vec!["--generate", shell],
+        Task::Man => vec!["--generate", "man"],
+        Task::Version => vec!["--version"],
+    };
+    Ok(words.into_iter().map(OsString::from).collect())
+}
+
+/// An option of `gerbil-run`, or the path of a program.
+fn is_of_run(word: &OsString) -> bool {
+    let word = word.to_string_lossy();
+    let own = ["-h", "--help", "-V", "--version"];
+    (word.starts_with('-') && !own.contains(&&*word)) || word.contains('/')
+}
+
+/// Its definition, `run` having the options of `gerbil-run`, for completions.
+pub(crate) fn command() -> clap::Command {
+    Front::command().mut_subcommand("run", |_plain| Arguments::command().name("run"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::ValueEnum as _;
+
+    use super::*;
+    use crate::generate::Form;
+
+    fn words(line: &str) -> Result<String, String> {
+        let words = line.split_whitespace().map(OsString::from).collect();
+        let found = translated(words).map_err(|error| essence(&error.to_string()))?;
+        let found: Vec<_> = found.iter().map(|word| word.to_str().unwrap()).collect();
+        Ok(found.join(" "))
+    }
+
+    #[test]
+    fn each_command_is_an_option_of_the_other_name() {
+        for (line, wanted) in [
+            ("run -n 4 ./cpi -h -- ps", "-n 4 ./cpi -h -- ps"),
+            ("run -- -odd", "-- -odd"),
+            ("run", ""),
+            ("ps", "--ps"),
+            ("kill application_1_0001", "--kill application_1_0001"),
+            ("completions zsh", "--generate zsh"),
+            ("man", "--generate man"),
+            ("version", "--version"),
+        ] {
+            assert_eq!(words(line).as_deref(), Ok(wanted), "{line}");
+        }
+        for form in Form::value_variants() {
+            let name = form.to_possible_value().unwrap().get_name().to_owned();
+            let shells = ["bash", "fish", "zsh"].contains(&&*name);
+            assert_eq!(words(&format!("completions {name}")).is_ok(), shells);
+        }
+    }
+
+    #[test]
+    fn who_takes_it_for_the_other_name_is_told() {
+        for line in ["-n 4 ./cpi", "./cpi"] {
+            let error = words(line).unwrap_err();
+            assert_eq!(
+                error,
+                format!("gerbil wants a command first: gerbil run {line}")
+            );
+        }
+        assert!(words("kill").unwrap_err().contains("APPLICATION"));
+        assert!(words("nonsense").unwrap_err().contains("nonsense"));
+    }
+
+    #[test]
+    fn its_help_fits_a_screen() {
+        let help = Front::command().render_long_help().to_string();
+        assert!(help.lines().count() <= 24, "{help}");
+        assert!(help.contains("completions"), "{help}");
+        command().debug_assert();
+    }
+}
