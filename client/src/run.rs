@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 use std::ffi::OsString;
+use std::io::{self, Write as _};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
@@ -82,16 +83,28 @@ pub(crate) fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
+/// What clap puts before a text that it did not make itself, help or not.
+const MARK: &str = "error: ";
+
+/// Such a text without it.
+fn plain(error: &clap::Error) -> String {
+    let text = error.to_string();
+    text.strip_prefix(MARK).unwrap_or(&text).to_owned()
+}
+
 /// Help as clap prints it, or one sentence with what is wrong.
 fn usage(error: &clap::Error) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             // Nothing better can be done when even this cannot be printed.
-            let _printed = error.print().is_ok();
+            let _printed = match error.to_string().starts_with(MARK) {
+                true => write!(io::stdout(), "{}", plain(error)).is_ok(),
+                false => error.print().is_ok(),
+            };
             ExitCode::SUCCESS
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            let _printed = error.print().is_ok();
+            let _printed = write!(io::stderr(), "{}", plain(error)).is_ok();
             ExitCode::from(Exit::Usage.code())
         }
         _ => {

@@ -68,6 +68,7 @@ mod tests {
         let (code, brief, nothing) = said("gerbil-run", "-h").await;
         assert_eq!((code, nothing.as_str()), (Some(0), ""));
         assert!(brief.lines().count() <= 25, "{brief}");
+        assert!(brief.starts_with("Usage: gerbil-run "), "{brief}");
         assert_eq!(
             said("gerbil-run", "help").await,
             (code, brief.clone(), nothing)
