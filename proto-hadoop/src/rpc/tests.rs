@@ -649,8 +649,10 @@ async fn every_row_of_the_table_through_the_channel() {
     const STANDBY: &str = "org.apache.hadoop.ipc.StandbyException";
     const NOT_READY: &str = "org.apache.hadoop.yarn.exceptions.NMNotYetReadyException";
     const NO: &str = "org.apache.hadoop.yarn.exceptions.YarnException";
-    // (script, calls and success when idempotent, the same when at most once)
-    let table: [(&[Act], (usize, bool), (usize, bool)); 8] = [
+    /// How many calls, and whether the last is answered.
+    type Seen = (usize, bool);
+    // (script, seen when idempotent, seen when at most once)
+    let table: [(&[Act], Seen, Seen); 8] = [
         (&[Act::Error(BUSY), Act::Error(BUSY)], (3, true), (3, true)),
         (&[Act::Fatal(BUSY)], (2, true), (2, true)),
         (&[Act::Error(NOT_READY)], (2, true), (2, true)),
