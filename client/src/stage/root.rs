@@ -44,7 +44,7 @@ pub fn resolve(
     hadoop: &dyn Fn(&str) -> Option<String>,
     conf_dir: Option<&str>,
 ) -> Result<Root, StageError> {
-    let default = hadoop("fs.defaultFS").or_else(|| hadoop("fs.default.name"));
+    let default = hadoop("fs.defaultFS");
     let prefix = hadoop("dfs.user.home.dir.prefix");
     let prefix = prefix.as_deref().unwrap_or("/user").trim_end_matches('/');
     let home = format!("{prefix}/{user}");

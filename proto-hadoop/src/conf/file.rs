@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use roxmltree::{Document, Node, ParsingOptions};
 
-use super::ConfError;
+use super::{ConfError, deprecated};
 
 /// Settings are text written by people and tools; this is far above any real file.
 const SIZE_LIMIT: u64 = 16 << 20;
@@ -102,9 +102,10 @@ impl Properties {
             )
         };
         let part = |name: &str| child(name).or_else(|| property.attribute(name).map(str::to_owned));
-        let Some(name) = part("name").map(|name| name.trim().to_owned()) else {
+        let Some(name) = part("name") else {
             return;
         };
+        let name = deprecated::current(name.trim()).to_owned();
         let is_final = part("final").is_some_and(|text| text.trim() == "true");
         // A property without a value sets nothing, but may be final.
         if let Some(value) = part("value")

@@ -3,7 +3,8 @@
 //! Looked for in `YARN_CONF_DIR`, `HADOOP_CONF_DIR` and `HADOOP_HOME/etc/hadoop`, in this order;
 //! of core-site.xml, hdfs-site.xml and yarn-site.xml each is taken from the first folder that has
 //! it; where none of these variables is set, in `/etc/hadoop/conf`. A later file wins over an earlier
-//! one unless that said `final`. Defaults of the keys that a YARN client uses are built in.
+//! one unless that said `final`. Defaults of the keys that a YARN client uses are built in. A key
+//! that Hadoop has renamed sets, and reads, the new one.
 //!
 //! ```no_run
 //! use proto_hadoop::conf::Configuration;
@@ -15,6 +16,7 @@
 //! ```
 
 mod defaults;
+mod deprecated;
 mod error;
 mod expand;
 mod file;
@@ -229,6 +231,7 @@ impl Configuration {
     /// Whether a file sets `key`, be it to its default.
     #[must_use]
     pub fn is_set(&self, key: &str) -> bool {
+        let key = deprecated::current(key);
         self.properties.values.contains_key(key)
     }
 
@@ -239,6 +242,7 @@ impl Configuration {
     }
 
     fn raw(&self, key: &str) -> Option<&str> {
+        let key = deprecated::current(key);
         self.properties
             .values
             .get(key)

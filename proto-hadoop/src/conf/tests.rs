@@ -355,3 +355,31 @@ proptest! {
         let _outcome = settings.get("k");
     }
 }
+
+#[test]
+fn a_renamed_key_sets_and_reads_the_new_one() {
+    let old = settings(&[("fs.default.name", "hdfs://nn:9000")]);
+    assert_eq!(value(&old, "fs.defaultFS"), "hdfs://nn:9000");
+    assert_eq!(value(&old, "fs.default.name"), "hdfs://nn:9000");
+    assert!(old.is_set("fs.defaultFS") && old.is_set("fs.default.name"));
+    // Of two lines the later one wins, whichever name it has.
+    let both = settings(&[
+        ("fs.defaultFS", "hdfs://a"),
+        ("fs.default.name", "hdfs://b"),
+    ]);
+    assert_eq!(value(&both, "fs.defaultFS"), "hdfs://b");
+    let other = settings(&[
+        ("dfs.block.size", "1048576"),
+        ("where", "${fs.default.name}/x"),
+    ]);
+    assert_eq!(other.integer("dfs.blocksize").unwrap(), Some(1_048_576));
+    assert_eq!(value(&other, "where"), "file:////x");
+    // A final one stays, under both names.
+    let core = "<property name='fs.default.name' value='hdfs://core' final='true'/>";
+    let yarn = property("fs.defaultFS", "hdfs://yarn");
+    let folder = Folder::with(&[("core-site.xml", core), ("yarn-site.xml", &yarn)]);
+    assert_eq!(
+        value(&folder.load().unwrap(), "fs.defaultFS"),
+        "hdfs://core"
+    );
+}
