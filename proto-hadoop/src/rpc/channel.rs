@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use credentials::Token;
 use prost::Message;
-use tokio::net::{TcpSocket, TcpStream, lookup_host};
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::auth::Qop;
@@ -17,10 +17,10 @@ use super::calls::Failure;
 use super::connection::{Connection, End, Miss};
 use super::error::CallError;
 use super::frame::REQUEST_LIMIT;
-use super::handshake;
 use super::message::{ClientId, Request};
 use super::retry::{Disposition, Idempotence, disposition};
 use super::timing::Timing;
+use super::{handshake, names};
 
 /// Room for the two headers of a call; see `frame::REQUEST_LIMIT`.
 const HEADER_ROOM: usize = 4 << 10;
@@ -403,7 +403,7 @@ fn jittered(pause: Duration) -> Duration {
 
 async fn connect(address: &str) -> io::Result<TcpStream> {
     let mut last = None;
-    for address in lookup_host(address).await? {
+    for address in names::addresses(address).await? {
         let socket = if address.is_ipv4() {
             TcpSocket::new_v4()
         } else {

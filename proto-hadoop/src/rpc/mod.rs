@@ -16,6 +16,7 @@ mod error;
 pub(crate) mod frame;
 mod handshake;
 pub(crate) mod message;
+mod names;
 mod retry;
 mod timing;
 
