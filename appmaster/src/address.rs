@@ -1,9 +1,14 @@
 //! Where launchers and client reach this AM.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, lookup_host};
+use tokio::time::timeout;
+
+/// For the name of this machine.
+const LOOK_UP: Duration = Duration::from_secs(5);
 
 /// A port that is open, and the address that launchers and client are told.
 #[derive(Debug)]
@@ -15,7 +20,8 @@ pub struct Place {
 
 impl Place {
     /// Listens on a free port of `ports` (inclusive; any, if `None`). `host` is the name or address
-    /// of this machine that the nodes know; an `interface` means its address instead.
+    /// of this machine that the nodes know; an `interface` means its address instead, and that nobody is
+    /// heard who comes by another.
     ///
     /// # Errors
     /// No port of the range is free, or there is no such interface; the message names the option
@@ -25,8 +31,14 @@ impl Place {
         interface: Option<&str>,
         host: &str,
     ) -> Result<Self> {
-        let (listener, port) = listen(ports).await?;
-        let host = advertised(interface, host)?;
+        let (at, host) = match interface {
+            Some(interface) => {
+                let own = of_interface(interface, host)?;
+                (own, own.to_string())
+            }
+            None => (every(host).await, host.to_owned()),
+        };
+        let (listener, port) = listen(ports, at).await?;
         Ok(Self {
             listener,
             host,
@@ -43,17 +55,28 @@ impl Place {
     /// `host:port`, where this AM is to be found.
     #[must_use]
     pub(crate) fn address(&self) -> String {
-        format!("{}:{}", self.host, self.port)
+        joined(&self.host, self.port)
+    }
+
+    /// `host:port`, where a process of this machine finds it: by an address that no firewall guards, if it
+    /// listens there.
+    #[must_use]
+    pub fn own_address(&self) -> String {
+        let at = self.listener.local_addr().map(|address| address.ip());
+        match at {
+            Ok(at) if at == IpAddr::from(Ipv6Addr::UNSPECIFIED) => joined("::1", self.port),
+            Ok(at) if !at.is_unspecified() => joined(&at.to_string(), self.port),
+            _ => joined("127.0.0.1", self.port),
+        }
     }
 }
 
-/// Opens the port: any, or the first free one of `ports` (inclusive), on all addresses.
-async fn listen(ports: Option<(u16, u16)>) -> Result<(TcpListener, u16)> {
+/// Opens the port: any, or the first free one of `ports` (inclusive), on `at`.
+async fn listen(ports: Option<(u16, u16)>, at: IpAddr) -> Result<(TcpListener, u16)> {
     let (first, last) = ports.unwrap_or((0, 0));
     let mut refused = None;
     for port in first..=last {
-        let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port);
-        match TcpListener::bind(address).await {
+        match TcpListener::bind(SocketAddr::new(at, port)).await {
             Ok(listener) => {
                 let port = listener.local_addr()?.port();
                 return Ok((listener, port));
@@ -69,28 +92,58 @@ async fn listen(ports: Option<(u16, u16)>) -> Result<(TcpListener, u16)> {
     }
 }
 
-/// The host to advertise: the first IPv4 address of `interface`, or `node_host`.
-fn advertised(interface: Option<&str>, node_host: &str) -> Result<String> {
-    let Some(interface) = interface else {
-        return Ok(node_host.to_owned());
+/// Where to listen for those who know this machine as `host`: on all addresses, of IPv6 too where `host`
+/// has no other.
+async fn every(host: &str) -> IpAddr {
+    let all: IpAddr = Ipv4Addr::UNSPECIFIED.into();
+    let found: Vec<IpAddr> = match host.parse() {
+        Ok(literal) => vec![literal],
+        Err(_a_name) => match timeout(LOOK_UP, lookup_host((host, 0))).await {
+            Ok(Ok(found)) => found.map(|address| address.ip()).collect(),
+            _ => return all,
+        },
     };
+    match !found.is_empty() && found.iter().all(IpAddr::is_ipv6) {
+        true => Ipv6Addr::UNSPECIFIED.into(),
+        false => all,
+    }
+}
+
+/// The address of `interface`: its first of IPv4, else its first of IPv6 that is not of the link alone.
+/// `node_host` is named in errors.
+fn of_interface(interface: &str, node_host: &str) -> Result<IpAddr> {
     let mut known = Vec::new();
+    let mut sixth = None;
     for entry in nix::ifaddrs::getifaddrs().context("cannot list the network interfaces")? {
-        let address = entry.address.as_ref().and_then(|a| a.as_sockaddr_in());
-        match address {
-            Some(address) if entry.interface_name == interface => {
-                return Ok(address.ip().to_string());
+        if entry.interface_name == interface
+            && let Some(address) = &entry.address
+        {
+            if let Some(address) = address.as_sockaddr_in() {
+                return Ok(address.ip().into());
             }
-            _ => known.push(entry.interface_name),
+            let address = address.as_sockaddr_in6().map(|address| address.ip());
+            sixth = sixth.or(address.filter(|address| !address.is_unicast_link_local()));
         }
+        known.push(entry.interface_name);
+    }
+    if let Some(address) = sixth {
+        return Ok(address.into());
     }
     known.sort();
     known.dedup();
     bail!(
-        "{node_host} has no interface {interface} with an IPv4 address (it has {}); give another \
-         one with --iface",
+        "{node_host} has no interface {interface} with an address (it has {}); give another one with \
+         --iface",
         known.join(", ")
     )
+}
+
+/// `host:port`; an IPv6 address stands in brackets.
+fn joined(host: &str, port: u16) -> String {
+    match host.contains(':') {
+        true => format!("[{host}]:{port}"),
+        false => format!("{host}:{port}"),
+    }
 }
 
 #[cfg(test)]
@@ -99,19 +152,43 @@ mod tests {
 
     #[tokio::test]
     async fn a_port_range_gives_its_first_free_port() {
-        let (held, port) = listen(None).await.unwrap();
-        let (_second, next) = listen(Some((port, port.saturating_add(20)))).await.unwrap();
+        let at = Ipv4Addr::UNSPECIFIED.into();
+        let (held, port) = listen(None, at).await.unwrap();
+        let range = (port, port.saturating_add(20));
+        let (_second, next) = listen(Some(range), at).await.unwrap();
         assert!(next > port);
-        let full = listen(Some((port, port))).await.unwrap_err();
+        let full = listen(Some((port, port)), at).await.unwrap_err();
         assert!(full.to_string().contains("--am-ports"), "{full}");
         drop(held);
     }
 
+    #[tokio::test]
+    async fn where_an_interface_is_named_nobody_comes_in_by_another() {
+        let place = Place::take(None, Some("lo"), "n1").await.unwrap();
+        assert_eq!(place.host, "127.0.0.1");
+        let local = place.listener.local_addr().unwrap();
+        assert_eq!(local.ip(), IpAddr::from(Ipv4Addr::LOCALHOST));
+        let elsewhere = ("127.0.0.2", place.port());
+        assert!(tokio::net::TcpStream::connect(elsewhere).await.is_err());
+        let here = tokio::net::TcpStream::connect(place.own_address()).await;
+        assert!(here.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_host_of_ipv6_alone_is_listened_for_there() {
+        assert_eq!(every("::1").await, IpAddr::from(Ipv6Addr::UNSPECIFIED));
+        assert_eq!(
+            every("127.0.0.1").await,
+            IpAddr::from(Ipv4Addr::UNSPECIFIED)
+        );
+        assert_eq!(joined("::1", 7), "[::1]:7");
+        assert_eq!(joined("n1", 7), "n1:7");
+    }
+
     #[test]
     fn an_unknown_interface_is_answered_with_the_known_ones() {
-        assert_eq!(advertised(None, "n1").unwrap(), "n1");
-        assert_eq!(advertised(Some("lo"), "n1").unwrap(), "127.0.0.1");
-        let error = advertised(Some("nope0"), "n1").unwrap_err().to_string();
+        assert_eq!(of_interface("lo", "n1").unwrap().to_string(), "127.0.0.1");
+        let error = of_interface("nope0", "n1").unwrap_err().to_string();
         assert!(error.contains("nope0") && error.contains("lo"), "{error}");
     }
 }

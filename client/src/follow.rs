@@ -257,7 +257,11 @@ async fn look(
         state if state.is_final() => return Ok(Seen::Over(Box::new(report))),
         YarnApplicationState::Running => match report.rpc_port {
             Some(port) => {
-                let address = format!("{}:{port}", report.host);
+                let address = match report.host.contains(':') {
+                    // As a part of an address an IPv6 address stands in brackets.
+                    true => format!("[{}]:{port}", report.host),
+                    false => format!("{}:{port}", report.host),
+                };
                 return Ok(Seen::Running(address, report.current_attempt));
             }
             None => Seen::Waiting(reason(&report)),

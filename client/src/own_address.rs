@@ -1,6 +1,6 @@
 //! By which of its addresses this machine is known to the cluster.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use job::exit::Exit;
@@ -53,11 +53,20 @@ pub(crate) async fn find(
 
 /// The local end of a way to `peer`, `host:port`. Nothing is sent.
 async fn toward(peer: &str) -> Option<IpAddr> {
-    // The ApplicationMaster listens on IPv4.
-    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).await.ok()?;
-    let connected = timeout(LOOK_UP_DEADLINE, socket.connect(peer)).await;
-    connected.ok()?.ok()?;
-    Some(socket.local_addr().ok()?.ip())
+    // Where there is a way over IPv4, the ApplicationMaster listens there.
+    for own in [
+        IpAddr::from(Ipv4Addr::UNSPECIFIED),
+        Ipv6Addr::UNSPECIFIED.into(),
+    ] {
+        let Ok(socket) = UdpSocket::bind((own, 0)).await else {
+            continue;
+        };
+        let connected = timeout(LOOK_UP_DEADLINE, socket.connect(peer)).await;
+        if matches!(connected, Ok(Ok(()))) {
+            return Some(socket.local_addr().ok()?.ip());
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -68,6 +77,8 @@ mod tests {
     async fn the_way_to_this_machine_is_the_loopback() {
         let found = toward("127.0.0.9:1").await;
         assert!(found.is_some_and(|address| address.is_loopback()));
+        let sixth = toward("[::1]:1").await;
+        assert!(sixth.is_none_or(|address| address.is_ipv6()));
         assert_eq!(toward("no port").await, None);
     }
 }
