@@ -14,6 +14,7 @@ use proto_hadoop::yarn::NodeState;
 use tokio::time::timeout;
 
 use crate::console::write_to_log;
+use crate::containers;
 use crate::follow::{ATTACH_DEADLINE, Appmaster, Client};
 use crate::news::Orders;
 use crate::nodes;
@@ -82,6 +83,11 @@ impl Appmaster {
                     self.progress.set(standoff::progress(&phase));
                     self.show(phase);
                 }
+                Action::Say(sentence) => {
+                    tracing::warn!("{sentence}");
+                    self.story.outbox.notice(sentence);
+                }
+                Action::Probe(containers) => self.probe(&containers),
                 Action::Finish(verdict) => return Some(verdict),
             }
         }
@@ -102,6 +108,20 @@ impl Appmaster {
             // Without that task the job is over.
             let _told = rm.send(Order::Seen(event)).await.is_ok();
         });
+    }
+
+    /// Asks the nodes of these containers whether they are still being localized.
+    fn probe(&self, containers: &[ContainerId]) {
+        for container in containers {
+            if let Some(granted) = self.grants.get(container) {
+                containers::probe(
+                    granted.container.clone(),
+                    granted.nm_token.clone(),
+                    &self.news,
+                    &self.tasks,
+                );
+            }
+        }
     }
 
     fn start(&mut self, seats: &[JobSeat]) -> Vec<Action> {
@@ -239,6 +259,16 @@ impl Appmaster {
                 granted,
                 wanted,
                 String::new(),
+            ),
+            Phase::WaitingForNodes {
+                granted,
+                wanted,
+                note,
+            } => (
+                wire::phase::Kind::WaitingForContainers,
+                granted,
+                wanted,
+                note,
             ),
             Phase::StartingContainers { joined, wanted } => (
                 wire::phase::Kind::StartingContainers,

@@ -27,6 +27,8 @@ const START_DEADLINE: Duration = Duration::from_secs(20);
 const RESTART: Duration = Duration::from_secs(45);
 /// A NodeManager with which a container could not be started by then counts as refusing.
 const START_LIMIT: Duration = Duration::from_secs(70);
+/// For a node to say how a container is; the machine waits a little longer.
+const PROBE_DEADLINE: Duration = Duration::from_secs(8);
 
 /// What every launcher's container has in common.
 pub(crate) struct LaunchTemplate {
@@ -127,6 +129,31 @@ impl LaunchTemplate {
         });
         Ok(())
     }
+}
+
+/// Asks a node in a task of its own whether a container is still being localized; only that is news.
+pub(crate) fn probe(
+    container: Container,
+    nm_token: Option<Token>,
+    news: &NewsSender,
+    tasks: &TaskTracker,
+) {
+    let Some(token) = nm_token else {
+        return;
+    };
+    let news = news.clone();
+    tasks.spawn(async move {
+        let client = ContainerClient::new(&container.node, token);
+        let ids = [container.id];
+        let Ok(Ok(answer)) = timeout(PROBE_DEADLINE, client.statuses(&ids)).await else {
+            return;
+        };
+        if answer.succeeded.iter().any(|status| status.is_localizing) {
+            let id = policy::ContainerId(container.id.to_string());
+            let localizing = News::Machine(Event::Localizing(id));
+            let _heard = news.send(localizing).await.is_ok();
+        }
+    });
 }
 
 /// Each file under the first of its names, and the others with that: NodeManagers link a file once

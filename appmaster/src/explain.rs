@@ -127,7 +127,9 @@ impl Story {
                         self.refused(now, headroom, why, true);
                     }
                 }
-                Action::Show(Phase::WaitingForContainers { .. }) => self.watch.begin(now),
+                Action::Show(
+                    Phase::WaitingForContainers { .. } | Phase::WaitingForNodes { .. },
+                ) => self.watch.begin(now),
                 Action::Show(
                     Phase::StartingContainers { .. } | Phase::Running { .. } | Phase::Ending,
                 ) => self.watch.end(),

@@ -9,7 +9,7 @@ use anyhow::Result;
 use job::wire;
 use job::wire::launcher_order::Order as ToLauncher;
 use policy::lifecycle::{Action, Event, Grant, Job, KillReason, Stage};
-use policy::{ContainerId, End, Millis, NodeId, Rank, Resources};
+use policy::{ClusterView, ContainerId, End, Millis, NodeId, Rank, Resources};
 use proto_hadoop::ApplicationClient;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
@@ -202,6 +202,10 @@ impl Appmaster {
     /// One piece of news; what the machine wants done about it.
     async fn hear(&mut self, news: News) -> Vec<Action> {
         match news {
+            News::Machine(Event::Snapshot(mut view)) => {
+                view.queue.headroom = self.believed_headroom(&view);
+                self.step(Event::Snapshot(view))
+            }
             News::Machine(event) => self.step(event),
             News::Granted(granted) => self.granted(granted),
             News::LauncherJoined {
@@ -238,8 +242,11 @@ impl Appmaster {
             }
             News::OutputHandedOver => Vec::new(),
             News::Headroom(headroom) => {
-                self.headroom = Some(headroom);
-                Vec::new()
+                let before = self.headroom.replace(headroom).unwrap_or_default();
+                match headroom.memory > before.memory {
+                    true => self.step(Event::Freed),
+                    false => Vec::new(),
+                }
             }
             News::WantedBack(containers) => {
                 self.wanted_back(containers);
@@ -283,6 +290,13 @@ impl Appmaster {
                 self.step(Event::KillRequested(KillReason::ClientLost))
             }
         }
+    }
+
+    /// What the queue still gives, where that is to be relied on: a CapacityScheduler says it, the other
+    /// ones name a fair share, above which they give too. Until something was said it is zero.
+    fn believed_headroom(&self, view: &ClusterView) -> Option<Resources> {
+        let said = self.headroom.filter(|headroom| headroom.memory.0 > 0);
+        said.filter(|_| view.queue.maximum.is_some())
     }
 
     /// The containers of one answer.

@@ -62,7 +62,7 @@ impl Holdings {
         };
         let mut holdings = Self::default();
         let mut answers = JoinSet::new();
-        for report in holdings.worth_asking(reports) {
+        for report in holdings.worth_asking(reports.into()) {
             let cluster = Arc::clone(cluster);
             answers.spawn(async move {
                 let Some(attempt) = report.current_attempt else {
@@ -74,7 +74,9 @@ impl Holdings {
         }
         while !answers.is_empty() {
             match timeout_at(by, answers.join_next()).await {
-                Ok(Some(Ok((report, Some(containers))))) => holdings.add(&report, containers),
+                Ok(Some(Ok((report, Some(containers))))) => {
+                    holdings.add(&report, containers.into());
+                }
                 Ok(Some(Ok((_, None)) | Err(_))) => {
                     holdings.hidden += 1;
                     holdings.is_partial = true;

@@ -225,6 +225,7 @@ mod tests {
             rack: "/r".into(),
             capability: Resources::new(8192, 8),
             used: Resources::new(used_mib, 2),
+            ..NodeView::default()
         }
     }
 
@@ -239,6 +240,7 @@ mod tests {
             maximum: Resources::new(4096, 4),
             step: MiB(1024),
             counted: Counted::Memory,
+            ..ClusterView::default()
         }
     }
 

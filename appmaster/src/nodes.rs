@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use job::Description;
-use policy::{ClusterView, Counted, MiB, NodeId, NodeView, Resources};
-use proto_hadoop::yarn::{self, NodeReport, Registration};
+use policy::{ClusterView, Counted, MiB, Millis, NodeId, NodeView, Queue, Resources};
+use proto_hadoop::yarn::{self, NodeNames, NodeReport, NodeState, Registration};
 
 /// What registration told about limits, for the snapshots that follow.
 #[derive(Clone, Copy, Debug)]
@@ -27,18 +27,37 @@ impl Limits {
     }
 }
 
-/// Which nodes the job may use at all.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Which nodes the job may use at all, and how much of them.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Candidates {
     exclude: BTreeSet<String>,
     label: Option<String>,
+    names: NodeNames,
+    /// The queue that the job is in.
+    queue: String,
+    /// The share of the cluster that all of the queue may hold; `None`: not known, or no limit.
+    share: Option<f64>,
+    /// What this ApplicationMaster's own container holds, and its node.
+    appmaster: Option<(proto_hadoop::NodeId, Resources)>,
 }
 
 impl Candidates {
-    pub(crate) fn new(description: &Description) -> Self {
+    /// Of a job in `queue`, which may hold `share` of the cluster. `appmaster` is what this
+    /// ApplicationMaster's own container holds, and its node.
+    pub(crate) fn new(
+        description: &Description,
+        queue: &str,
+        share: Option<f64>,
+        appmaster: Option<(proto_hadoop::NodeId, Resources)>,
+    ) -> Self {
         Self {
+            queue: queue.to_owned(),
+            // What is known is of the nodes without a label.
+            share: share.filter(|_| description.node_label.is_none()),
+            appmaster,
             exclude: description.exclude.iter().cloned().collect(),
             label: description.node_label.clone(),
+            names: names(description),
         }
     }
 
@@ -59,11 +78,41 @@ impl Candidates {
     }
 }
 
-/// The snapshot: each host once.
+/// The queue of the job, without what it gives just now. The ResourceManager counts by all nodes of the
+/// partition, whichever the job may use.
+fn queue(limits: Limits, candidates: &Candidates, reports: &[NodeReport]) -> Queue {
+    let nodes = candidates.names.nodes(reports).into_iter();
+    let nodes = nodes.filter(|report| {
+        report.state == NodeState::Running && report.is_in(candidates.label.as_deref())
+    });
+    let all = nodes.map(|report| amount(&report.capability));
+    let all = all.fold(Resources::default(), Resources::plus);
+    Queue {
+        name: candidates.queue.clone(),
+        maximum: candidates.share.map(|share| all.share(share, limits.step)),
+        appmaster: candidates
+            .appmaster
+            .as_ref()
+            .map_or_else(Resources::default, |(_, own)| *own),
+        headroom: None,
+    }
+}
+
+/// How requests name nodes.
+pub(crate) const fn names(description: &Description) -> NodeNames {
+    match description.node_names_have_ports {
+        true => NodeNames::HostAndPort,
+        false => NodeNames::Host,
+    }
+}
+
+/// The snapshot: each node that a request can name once.
 pub(crate) fn view(limits: Limits, candidates: &Candidates, reports: &[NodeReport]) -> ClusterView {
     ClusterView {
-        nodes: yarn::newest(reports)
-            .into_values()
+        nodes: candidates
+            .names
+            .nodes(reports)
+            .into_iter()
             .filter(|report| candidates.include(report))
             .map(|report| NodeView {
                 id: NodeId(report.id.to_string()),
@@ -71,11 +120,17 @@ pub(crate) fn view(limits: Limits, candidates: &Candidates, reports: &[NodeRepor
                 rack: report.rack.clone(),
                 capability: amount(&report.capability),
                 used: amount(&report.used),
+                appmaster: match &candidates.appmaster {
+                    Some((node, own)) if *node == report.id => *own,
+                    _ => Resources::default(),
+                },
+                heard: Millis(report.last_health_report_ms.try_into().unwrap_or(0)),
             })
             .collect(),
         maximum: limits.maximum,
         step: limits.step,
         counted: limits.counted,
+        queue: queue(limits, candidates, reports),
     }
 }
 
@@ -86,7 +141,7 @@ pub(crate) fn amount(resource: &yarn::Resource) -> Resources {
 
 #[cfg(test)]
 mod tests {
-    use proto_hadoop::yarn::{NodeState, Resource};
+    use proto_hadoop::yarn::Resource;
 
     use super::*;
 
@@ -96,7 +151,7 @@ mod tests {
         step: MiB(1024),
     };
 
-    fn report(host: &str, port: u16, heard_ms: i64, labels: &[&str]) -> NodeReport {
+    fn report(host: &str, port: i32, heard_ms: i64, labels: &[&str]) -> NodeReport {
         NodeReport {
             id: proto_hadoop::NodeId {
                 host: host.into(),
@@ -123,6 +178,12 @@ mod tests {
     fn a_restarted_node_manager_counts_once() {
         let reports = [report("n1", 1, 5, &[]), report("n1", 2, 9, &[])];
         assert_eq!(ids(&Candidates::default(), &reports), ["n1:2"]);
+        // Where requests name the port, they are two.
+        let with_ports = Candidates {
+            names: NodeNames::HostAndPort,
+            ..Candidates::default()
+        };
+        assert_eq!(ids(&with_ports, &reports), ["n1:1", "n1:2"]);
     }
 
     #[test]
@@ -137,6 +198,7 @@ mod tests {
         let excluding = |hosts: &[&str], label: Option<&str>| Candidates {
             exclude: hosts.iter().map(ToString::to_string).collect(),
             label: label.map(str::to_owned),
+            ..Candidates::default()
         };
         assert_eq!(ids(&excluding(&[], None), &reports), ["n1:1", "n5:1"]);
         assert_eq!(ids(&excluding(&["n5"], None), &reports), ["n1:1"]);

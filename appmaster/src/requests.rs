@@ -16,7 +16,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use policy::{NodeId, NodeShare, Placement, Resources};
-use proto_hadoop::yarn::{ANY, Resource, ResourceRequest};
+use proto_hadoop::yarn::{ANY, NodeNames, Resource, ResourceRequest};
 
 /// Request priority; the ResourceManager gives 0 to the AM's own container.
 const PRIORITY: i32 = 1;
@@ -53,7 +53,7 @@ type Key = (i64, String);
 pub(crate) struct RequestTable {
     /// Rows that are outstanding.
     rows: BTreeMap<Key, ResourceRequest>,
-    /// The id and the rack of each host that is asked for.
+    /// The id and the rack of each node that is asked for, by its name in requests.
     hosts: BTreeMap<String, (i64, String)>,
     /// Rows that the ResourceManager has not heard of yet.
     unsent: BTreeMap<Key, ResourceRequest>,
@@ -65,18 +65,20 @@ pub(crate) struct RequestTable {
     restated: BTreeSet<i64>,
     /// The partition, on `*` rows; see [`RequestTable::new`].
     label: String,
+    names: NodeNames,
 }
 
 impl RequestTable {
-    /// For the nodes of partition `label`, or for those without one.
+    /// For the nodes of partition `label`, or for those without one, which requests name by `names`.
     ///
     /// The ResourceManager (`SchedulerUtils.validateResourceRequest`) refuses a label on a host or
     /// rack row; those take over that of their `*` row. A `*` row without any would be given the
     /// queue's default label, so the default partition is named too: by the empty label, which is
     /// taken even where node labels are off.
-    pub(crate) fn new(label: Option<String>) -> Self {
+    pub(crate) fn new(label: Option<String>, names: NodeNames) -> Self {
         Self {
             label: label.unwrap_or_default(),
+            names,
             ..Self::default()
         }
     }
@@ -87,7 +89,7 @@ impl RequestTable {
         let shares = asking.placement.shares.iter();
         let standing: BTreeSet<&str> = shares
             .filter(|share| asking.kept.contains(&share.node))
-            .map(|share| share.host.as_str())
+            .map(|share| self.name(share))
             .collect();
         let hosts = self.hosts.keys();
         let dropped: Vec<String> = hosts
@@ -114,11 +116,11 @@ impl RequestTable {
             let id = self.next_id;
             self.rounds.insert(id, asking.round);
             for share in shares {
-                self.raise(id, &share.host, share.ask, true);
+                let name = self.name(share).to_owned();
+                self.raise(id, &name, share.ask, true);
                 self.raise(id, &share.rack, share.ask, false);
                 self.raise(id, ANY, share.ask, false);
-                self.hosts
-                    .insert(share.host.clone(), (id, share.rack.clone()));
+                self.hosts.insert(name, (id, share.rack.clone()));
             }
         }
         self.forget_old();
@@ -131,6 +133,14 @@ impl RequestTable {
         let newest = self.next_id.saturating_sub(IDS_KEPT);
         self.rounds
             .retain(|id, _| *id > newest || outstanding.contains(id));
+    }
+
+    /// The node of a share, as requests name it.
+    fn name<'a>(&self, share: &'a NodeShare) -> &'a str {
+        match self.names {
+            NodeNames::Host => &share.host,
+            NodeNames::HostAndPort => &share.node.0,
+        }
     }
 
     fn raise(&mut self, id: i64, name: &str, size: Resources, relax_locality: bool) {
@@ -165,15 +175,16 @@ impl RequestTable {
         }
     }
 
-    /// The ResourceManager served one container of `id` on `host`: it counts its rows down, and
+    /// The ResourceManager served one container of `id` on `node`: it counts its rows down, and
     /// so do we. The round that the container belongs to; `None` for an id that we never used.
-    pub(crate) fn served(&mut self, id: i64, host: &str) -> Option<u32> {
+    pub(crate) fn served(&mut self, id: i64, node: &proto_hadoop::NodeId) -> Option<u32> {
+        let name = self.names.of(node);
         // Of a row that was cleared meanwhile, nothing is left to count.
-        if self.hosts.get(host).is_some_and(|(asked, _)| *asked == id)
-            && let Some((_, rack)) = self.hosts.remove(host)
+        if self.hosts.get(&name).is_some_and(|(asked, _)| *asked == id)
+            && let Some((_, rack)) = self.hosts.remove(&name)
         {
             let stated = self.restated.contains(&id);
-            self.lower(id, host, false);
+            self.lower(id, &name, false);
             self.lower(id, &rack, stated);
             self.lower(id, ANY, stated);
         }
@@ -237,6 +248,33 @@ mod tests {
             .collect()
     }
 
+    fn id(host: &str) -> proto_hadoop::NodeId {
+        format!("{host}:1").parse().unwrap()
+    }
+
+    #[test]
+    fn where_names_have_ports_the_nodes_of_one_host_are_asked_apart() {
+        let on = |port: u16| NodeShare {
+            node: NodeId(format!("a:{port}")),
+            ..share("a", "/r", 1024)
+        };
+        let mut table = RequestTable::new(None, NodeNames::HostAndPort);
+        table.replace(&asking(1, &[on(1), on(2)], &[]));
+        let rows = table.unsent();
+        let names: Vec<&str> = rows.iter().map(|row| row.resource_name.as_str()).collect();
+        assert_eq!(names, ["*", "/r", "a:1", "a:2"]);
+        assert_eq!(rows[0].containers, 2);
+        assert_eq!(table.served(1, &"a:2".parse().unwrap()), Some(1));
+        table.replace(&asking(2, &[], &[]));
+        let cleared = table.unsent();
+        assert!(
+            cleared
+                .iter()
+                .any(|row| row.resource_name == "a:1" && row.containers == 0)
+        );
+        assert!(!cleared.iter().any(|row| row.resource_name == "a:2"));
+    }
+
     fn asking(round: u32, shares: &[NodeShare], kept: &[&str]) -> Asking {
         let kept = kept.iter().map(|host| NodeId(format!("{host}:1")));
         Asking {
@@ -276,7 +314,7 @@ mod tests {
     #[test]
     fn the_label_stands_on_the_any_row_alone() {
         for (label, expected) in [(Some("gpu"), "gpu"), (None, "")] {
-            let mut table = RequestTable::new(label.map(str::to_owned));
+            let mut table = RequestTable::new(label.map(str::to_owned), NodeNames::Host);
             table.replace(&asking(1, &[share("a", "/r", 1024)], &[]));
             let rows = table.unsent();
             let labels: Vec<_> = rows.iter().map(|row| row.node_label.as_deref()).collect();
@@ -290,8 +328,8 @@ mod tests {
         let shares = [share("a", "/r", 1024), share("b", "/r", 1024)];
         table.replace(&asking(7, &shares, &[]));
         assert_eq!(table.unsent().len(), 4);
-        assert_eq!(table.served(1, "a"), Some(7));
-        assert_eq!(table.served(99, "a"), None);
+        assert_eq!(table.served(1, &id("a")), Some(7));
+        assert_eq!(table.served(99, &id("a")), None);
         assert!(!table.is_empty());
         table.replace(&asking(7, &[], &[]));
         assert_eq!(
@@ -328,13 +366,13 @@ mod tests {
             ]
         );
         // The ResourceManager may have given `a` away before it heard of this: it is told again.
-        assert_eq!(table.served(1, "a"), Some(1));
+        assert_eq!(table.served(1, &id("a")), Some(1));
         assert_eq!(
             brief(&table.unsent()),
             [(1, "*", 1024, 0, false), (1, "/r", 1024, 0, false)]
         );
         // A late grant of what was cleared changes nothing.
-        assert_eq!(table.served(1, "b"), Some(1));
+        assert_eq!(table.served(1, &id("b")), Some(1));
         assert!(table.unsent().is_empty() && !table.is_empty());
     }
 
@@ -344,7 +382,7 @@ mod tests {
         let shares = [share("a", "/r", 1024), share("b", "/r", 1024)];
         table.replace(&asking(1, &shares, &[]));
         assert_eq!(table.unsent().len(), 4);
-        assert_eq!(table.served(1, "a"), Some(1));
+        assert_eq!(table.served(1, &id("a")), Some(1));
         // The machine has not heard of that grant yet.
         table.replace(&asking(2, &shares, &["a", "b"]));
         assert!(table.unsent().is_empty());
@@ -366,8 +404,8 @@ mod tests {
         assert!(table.rounds.len() <= 257, "{}", table.rounds.len());
         assert_eq!(table.restated, BTreeSet::from([1]));
         // What has stood all the time is still known, and so is what was cleared just now.
-        assert_eq!(table.served(1, "a"), Some(1));
-        assert_eq!(table.served(table.next_id, "c"), Some(4_999));
+        assert_eq!(table.served(1, &id("a")), Some(1));
+        assert_eq!(table.served(table.next_id, &id("c")), Some(4_999));
     }
 
     #[test]

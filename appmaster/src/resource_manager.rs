@@ -32,6 +32,11 @@ const BUSY: Duration = Duration::from_millis(50);
 /// The same when it lasts, and how long that is: two rounds of heartbeats.
 const BUSY_LONG: Duration = Duration::from_millis(250);
 const BUSY_ENDS: Duration = Duration::from_secs(2);
+/// From then on a job that waits calls the more seldom the longer nothing has come, after a sixteenth of
+/// that time within these bounds: what comes late is late by no more than that part of the waiting.
+const WAITING: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(15)];
+const WAITING_BEGINS: Duration = Duration::from_secs(10);
+const PART: u32 = 16;
 /// Between two calls otherwise. YARN expects one within ten minutes; each costs the ResourceManager as
 /// much as a NodeManager's heartbeat, and a job may run for days.
 const IDLE: Duration = Duration::from_secs(3);
@@ -129,6 +134,8 @@ pub(crate) struct ResourceManager {
     refusals: u32,
     /// Calls in a row that brought no answer.
     failures: u32,
+    /// The last answer brought containers.
+    came: bool,
     hurry: bool,
     /// YARN takes us for dead after twice this.
     patience: Duration,
@@ -141,13 +148,13 @@ pub(crate) struct ResourceManager {
 
 impl ResourceManager {
     /// Over a client that has registered `host` and `port`. `expiry` is the silence after which
-    /// YARN takes us for dead; `label` the partition that containers are asked of.
+    /// YARN takes us for dead; `table` has no row yet.
     pub(crate) fn new(
         client: ApplicationMasterClient,
         host: String,
         port: u16,
         expiry: Duration,
-        label: Option<String>,
+        table: RequestTable,
         orders: mpsc::Receiver<Order>,
         news: NewsSender,
     ) -> Self {
@@ -156,7 +163,7 @@ impl ResourceManager {
             host,
             port,
             page: String::new(),
-            table: RequestTable::new(label),
+            table,
             nm_tokens: NmTokens::default(),
             releases: Vec::new(),
             released: BTreeSet::new(),
@@ -170,6 +177,7 @@ impl ResourceManager {
             in_doubt: false,
             refusals: 0,
             failures: 0,
+            came: false,
             hurry: false,
             patience: expiry / 2,
             orders,
@@ -209,6 +217,9 @@ impl ResourceManager {
                     heard = Instant::now();
                     self.refusals = 0;
                     self.failures = 0;
+                    if std::mem::take(&mut self.came) {
+                        ordered = Instant::now();
+                    }
                 }
                 Err(error) => {
                     self.failures = self.failures.saturating_add(1);
@@ -251,7 +262,8 @@ impl ResourceManager {
             let pause = match self.hurry || !self.table.is_empty() {
                 _ if self.failures > 0 => failed_pause(self.failures),
                 true if ordered.elapsed() < BUSY_ENDS => BUSY,
-                true => BUSY_LONG,
+                true if self.hurry || ordered.elapsed() < WAITING_BEGINS => BUSY_LONG,
+                true => waiting(ordered.elapsed(), self.patience, rand::random()),
                 false => IDLE,
             };
             let order = match self.backlog.pop_front() {
@@ -419,8 +431,8 @@ impl ResourceManager {
         let allocated = answer.allocated.into_iter();
         let granted: Vec<Granted> = allocated
             .map(|container| {
-                let (id, host) = (container.allocation_request_id, &container.node.host);
-                let round = self.table.served(id, host);
+                let id = container.allocation_request_id;
+                let round = self.table.served(id, &container.node);
                 Granted {
                     nm_token: self.nm_tokens.of(&container.node).cloned(),
                     round: round.unwrap_or_default(),
@@ -428,6 +440,10 @@ impl ResourceManager {
                 }
             })
             .collect();
+        self.came = !granted.is_empty();
+        if !answer.updated_nodes.is_empty() {
+            self.tell(News::Machine(Event::Freed)).await;
+        }
         if !granted.is_empty() {
             self.tell(News::Granted(granted)).await;
         }
@@ -476,6 +492,16 @@ impl ResourceManager {
 fn failed_pause(failures: u32) -> Duration {
     let doubled = FAILED_PAUSE.saturating_mul(1 << failures.saturating_sub(1).min(8));
     doubled.min(FAILED_PAUSE_MAX)
+}
+
+/// The pause before the next call of a job that has waited for so long in vain. Up to a quarter of it is
+/// left to `chance`, so that jobs that wait for the same do not call in step.
+fn waiting(waited: Duration, patience: Duration, chance: u8) -> Duration {
+    let [shortest, longest] = WAITING;
+    let longest = longest.min(patience / 4).max(shortest);
+    let whole = (waited / PART).clamp(shortest, longest);
+    let part = whole / 4;
+    whole.saturating_sub(part) + part.mul_f32(f32::from(chance) / f32::from(u8::MAX))
 }
 
 fn millis(span: Duration) -> Millis {

@@ -27,6 +27,7 @@ use crate::launchers::Tickets;
 use crate::names::Names;
 use crate::news::{NEWS_QUEUE, News, NewsSender};
 use crate::nodes;
+use crate::requests::RequestTable;
 use crate::resource_manager::ResourceManager;
 use crate::results::Delivery;
 use crate::seat::Seat;
@@ -40,6 +41,8 @@ use crate::usage::Usages;
 const REGISTER_PAUSE: Duration = Duration::from_secs(1);
 /// For a read of the cluster whose ResourceManager restarts or is too busy. Who waits for less says so.
 const RM_PATIENCE: Duration = Duration::from_secs(20);
+/// For the limits of the queue; without them the job waits where it could be told that it has to.
+const QUEUE_DEADLINE: Duration = Duration::from_secs(2);
 /// Orders that may wait for the task that talks to the ResourceManager.
 const ORDER_QUEUE: usize = 64;
 
@@ -112,12 +115,18 @@ pub async fn serve(
         description.attempts
     );
 
-    let step = step(&cluster, &seat).await;
+    let (step, share) = tokio::join!(step(&cluster, &seat), share(&cluster, &registration.queue));
+    let own = Resources {
+        memory: MiB(description.am_memory_mib.next_multiple_of(step.0.max(1))),
+        vcores: Vcores(1),
+        gpus: Gpus(0),
+    };
+    let own = seat.node.clone().map(|node| (node, own));
 
     let (rm_orders, rm_inbox) = mpsc::channel(ORDER_QUEUE);
     let expiry = Duration::from_millis(description.am_expiry_ms);
-    let label = description.node_label.clone();
-    let rm = ResourceManager::new(rm, host, port, expiry, label, rm_inbox, news.clone());
+    let table = RequestTable::new(description.node_label.clone(), nodes::names(&description));
+    let rm = ResourceManager::new(rm, host, port, expiry, table, rm_inbox, news.clone());
     let progress = rm.progress();
     tasks.spawn(rm.with_page(seat.page.clone()).run());
 
@@ -132,7 +141,12 @@ pub async fn serve(
     let mut appmaster = Appmaster {
         launch: LaunchTemplate::new(&seat, appmaster)?,
         limits: nodes::Limits::new(&registration, step),
-        candidates: Arc::new(nodes::Candidates::new(&description)),
+        candidates: Arc::new(nodes::Candidates::new(
+            &description,
+            &registration.queue,
+            share,
+            own,
+        )),
         cluster,
         story: Story::new(demand.clone(), description.explain),
         job: Job::new(demand, limits(&description), rand::random()),
@@ -248,6 +262,13 @@ async fn step(cluster: &ApplicationClient, seat: &Seat) -> MiB {
     }
 }
 
+/// The share of the cluster that all of `queue` may hold; `None`: no limit is known.
+async fn share(cluster: &ApplicationClient, queue: &str) -> Option<f64> {
+    let root = timeout(QUEUE_DEADLINE, cluster.queue_info("root")).await;
+    let root = root.ok()?.ok()??;
+    Some(root.share_of(queue)?.maximum)
+}
+
 fn demand(seat: &Seat, step: MiB) -> Result<Demand> {
     let description = &seat.description;
     let nodes = description.nodes.map(TryInto::try_into).transpose();
@@ -300,6 +321,7 @@ fn limits(description: &Description) -> Limits {
         reissue: description.reissue_after_ms.map_or(usual.reissue, Millis),
         gang: description.gang_timeout_ms.map_or(usual.gang, Millis),
         wait: description.wait_timeout_ms.map(Millis),
+        join: description.join_timeout_ms.map_or(usual.join, Millis),
         run: description.run_limit_ms.map(Millis),
         linger: description.linger_ms.map(Millis),
         spare_others: description.spare_others,

@@ -5,7 +5,7 @@ use std::fmt;
 use anyhow::{Context, Result, bail};
 use credentials::{Credentials, Token};
 use job::{Description, secrets};
-use proto_hadoop::{AppAttemptId, ContainerId};
+use proto_hadoop::{AppAttemptId, ContainerId, NodeId};
 
 /// Everything an AM starts from, whether YARN gave it to a container or the client to itself.
 pub struct Seat {
@@ -21,6 +21,8 @@ pub struct Seat {
     pub container: Option<ContainerId>,
     /// Web page with this AM's log, without its scheme, which YARN knows; empty where there is none.
     pub page: String,
+    /// The node that it is on.
+    pub node: Option<NodeId>,
     /// Hadoop's tokens; those that are not this AM's own log-in are handed on to the launchers.
     pub credentials: Credentials,
 }
@@ -101,6 +103,8 @@ impl Seat {
             .parse()
             .context("CONTAINER_ID is no container id")?;
         let node_host = variable("NM_HOST")?;
+        let node = variable("NM_PORT").ok();
+        let node = node.and_then(|port| format!("{node_host}:{port}").parse().ok());
         let seat = Self {
             description,
             keys: Keys {
@@ -115,6 +119,7 @@ impl Seat {
             attempt: container.attempt,
             container: Some(container),
             page: log_page(&node_host, &container),
+            node,
             credentials,
         };
         Ok((seat, node_host))

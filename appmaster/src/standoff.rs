@@ -48,7 +48,9 @@ const ENDING: u16 = 950;
 /// What YARN is told of a job's progress, in thousandths.
 pub(crate) fn progress(phase: &Phase) -> u16 {
     match phase {
-        Phase::WaitingForRoom(_) | Phase::WaitingForContainers { .. } => WAITING,
+        Phase::WaitingForRoom(_)
+        | Phase::WaitingForContainers { .. }
+        | Phase::WaitingForNodes { .. } => WAITING,
         Phase::StartingContainers { .. } => WAITED,
         Phase::Running { ended, ranks } => {
             let span = usize::from(ENDING - WAITED);
@@ -96,6 +98,10 @@ pub(crate) struct Standoff {
 impl Standoff {
     /// The job has come this far.
     pub(crate) fn hear(&mut self, now: Millis, phase: &Phase) {
+        if matches!(phase, Phase::WaitingForNodes { .. }) {
+            // The same as before, and who is silent.
+            return;
+        }
         let is_incomplete = matches!(
             phase,
             Phase::WaitingForContainers { granted, wanted } if granted < wanted
@@ -157,7 +163,7 @@ async fn look(cluster: &ApplicationClient, own: ApplicationId, holds: bool) -> S
     if !holds && !sight.reserves {
         return sight;
     }
-    for report in older_that_wait(reports, own) {
+    for report in older_that_wait(reports.into(), own) {
         let Some(attempt) = report.current_attempt else {
             continue;
         };

@@ -23,6 +23,9 @@ const AGAIN: Millis = Millis(5_000);
 /// jobs may wait, and a look is many calls.
 const FIRST_UNASKED: Millis = Millis(3_000);
 const AGAIN_UNASKED: Millis = Millis(300_000);
+/// Each look asks for every node and for what the largest applications hold: a job that waits for long looks
+/// after a quarter of that time, and this at the latest.
+const LATEST: Millis = Millis(60_000);
 /// For the nodes; who holds them has deadlines of its own.
 const NODES_DEADLINE: Duration = Duration::from_secs(2);
 /// The look of a job that has ended: somebody waits for its last sentence.
@@ -66,7 +69,13 @@ impl Watch {
             false => (FIRST_UNASKED, AGAIN_UNASKED),
         };
         let since = self.since?;
-        Some(self.looked.map_or(since.plus(first), |at| at.plus(again)))
+        Some(match self.looked {
+            None => since.plus(first),
+            Some(at) => {
+                let waited = Millis(at.0.saturating_sub(since.0) / 4);
+                at.plus(waited.min(LATEST).max(again))
+            }
+        })
     }
 }
 
@@ -176,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn looks_begin_after_two_seconds_and_come_every_five_while_it_waits() {
+    fn looks_begin_after_two_seconds_and_become_rare_while_it_waits() {
         let mut watch = Watch::default();
         assert_eq!(watch.due(true), None);
         watch.begin(Millis(100));
@@ -186,6 +195,10 @@ mod tests {
         assert_eq!(watch.due(true), None);
         (watch.looking, watch.looked) = (false, Some(Millis(2_300)));
         assert_eq!(watch.due(true), Some(Millis(7_300)));
+        watch.looked = Some(Millis(60_100));
+        assert_eq!(watch.due(true), Some(Millis(75_100)));
+        watch.looked = Some(Millis(3_600_100));
+        assert_eq!(watch.due(true), Some(Millis(3_660_100)));
         watch.end();
         assert_eq!(watch.due(true), None);
         watch.begin(Millis(9_000));

@@ -32,6 +32,7 @@ pub(crate) async fn run(
         checked = preflight::look(rm, resolved) => checked?,
         signal = signals.ending() => return Ok(128u8.saturating_add(signal)),
     };
+    checked.remarks.iter().for_each(say);
     if let Some(reason) = &checked.chosen {
         say(format!(
             "-r auto: {}, because {reason}",
@@ -40,6 +41,7 @@ pub(crate) async fn run(
     }
     let setting = cluster.configuration.get(CALCULATOR);
     let setting = setting.map_err(|error| Failure::new(Exit::Config, error))?;
+    let all_nodes = checked.has_all_nodes();
     let view = ClusterView {
         counted: counted(setting.as_deref()),
         ..checked.view
@@ -52,7 +54,7 @@ pub(crate) async fn run(
         },
         counting_is_set: setting.is_some(),
     };
-    let refused = preflight::check_room(&checked.demand, &view).err();
+    let refused = preflight::check_room(&checked.demand, &view, all_nodes).err();
     print(
         &mut io::stdout().lock(),
         &checked.demand,
@@ -122,7 +124,7 @@ fn decide(
     known: Known,
 ) -> (Vec<Explained>, Outlook) {
     let now = Millis(0);
-    let mut events = vec![Explained::snapshot(now, cluster, None)];
+    let mut events = vec![Explained::snapshot(now, cluster, cluster.queue.headroom)];
     let placed = match refused {
         Some(reason) => Err(NotPlaced {
             at_ms: now.0,
@@ -145,7 +147,14 @@ fn decide(
                 let node = nodes.get(&share.node);
                 node.is_some_and(|node| cluster.fits(share.ask, cluster.room(node)))
             };
-            match placement.shares.iter().all(fits) {
+            let asks = placement
+                .shares
+                .iter()
+                .map(|share| rounded(share.ask, cluster));
+            let together = asks.fold(Resources::default(), Resources::plus);
+            let left = cluster.queue.headroom;
+            let queue_has_it = left.is_none_or(|left| cluster.fits(together, left));
+            match queue_has_it && placement.shares.iter().all(fits) {
                 true => Outlook::Starts,
                 false => Outlook::Waits,
             }
@@ -205,12 +214,14 @@ mod tests {
             rack: "/default-rack".into(),
             capability: Resources::new(4096, 4),
             used: Resources::new(used, 0),
+            ..NodeView::default()
         };
         ClusterView {
             nodes: vec![node("n1", used_mib), node("n2", used_mib)],
             maximum: Resources::new(4096, 4),
             step: MiB(1024),
             counted: Counted::Memory,
+            ..ClusterView::default()
         }
     }
 

@@ -166,7 +166,11 @@ impl Progress {
             }
             wire::phase::Kind::WaitingForContainers => {
                 self.held.clone_from(&phase.held);
-                self.wait(&format!("{done} of {wanted} containers granted"));
+                let note = match phase.note.as_str() {
+                    "" => String::new(),
+                    note => format!("; {note}"),
+                };
+                self.wait(&format!("{done} of {wanted} containers granted{note}"));
             }
             wire::phase::Kind::StartingContainers => {
                 self.held.clear();

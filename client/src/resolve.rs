@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use job::exit::Exit;
 use proto_hadoop::conf::{Configuration, ResourceManagers};
+use proto_hadoop::yarn::NodeNames;
 
 use crate::arguments::{
     Arguments, CopyTo, DataArguments, DeployMode, Input, Placement, ShipArguments, Shipped,
@@ -23,6 +24,9 @@ use crate::pattern::Pattern;
 use crate::stage::root::{self, Root};
 use crate::terminal;
 use crate::wanted::Wanted;
+
+/// Whether the scheduler names nodes with their ports.
+const PORTS_IN_NODE_NAMES: &str = "yarn.scheduler.include-port-in-node-name";
 
 /// The cluster, as Hadoop's settings on this machine describe it.
 pub(crate) struct Cluster {
@@ -92,6 +96,8 @@ pub(crate) struct Resolved {
     pub staging: Option<String>,
     /// The ApplicationMaster tells what it asks for and what comes.
     pub explain: bool,
+    /// How requests name nodes.
+    pub node_names: NodeNames,
     /// The RM rounds containers up to multiples of this, MiB.
     pub allocation_step_mib: u64,
     /// The RM takes an AM for dead after this silence, ms.
@@ -321,6 +327,8 @@ impl Resolved {
             "yarn.scheduler.minimum-allocation-mb",
             MINIMUM_ALLOCATION_MIB,
         )?;
+        let ports = cluster.configuration.flag(PORTS_IN_NODE_NAMES);
+        let ports = ports.map_err(|error| Failure::new(Exit::Config, error))?;
         let most = cluster.number("yarn.resourcemanager.am.max-attempts", AM_MAX_ATTEMPTS)?;
         let attempts = match given.deployment.deploy_mode {
             // It is this process.
@@ -372,6 +380,10 @@ impl Resolved {
             venv: given.ship.venv,
             staging: given.staging,
             explain: given.reporting.explain.is_some(),
+            node_names: match ports {
+                true => NodeNames::HostAndPort,
+                false => NodeNames::Host,
+            },
             allocation_step_mib: step,
             nm_expiry_ms,
             am_expiry_ms: cluster

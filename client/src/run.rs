@@ -298,6 +298,9 @@ async fn job(
         }
     };
     drop(ready);
+    for remark in &checked.remarks {
+        progress.remark(remark);
+    }
     if let Some(reason) = &checked.chosen {
         let mode = checked.demand.mode;
         progress.remark(format_args!("-r auto: {mode}, because {reason}"));

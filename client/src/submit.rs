@@ -9,7 +9,8 @@ use job::role::BINARY_LINK;
 use job::{Description, Role, Staged, StagedKind, secrets};
 use policy::Numbering;
 use proto_hadoop::yarn::{
-    ApplicationSubmission, ContainerLaunch, LocalResource, LocalResourceKind, Resource, Visibility,
+    ApplicationSubmission, ContainerLaunch, LocalResource, LocalResourceKind, NodeNames, Resource,
+    Visibility,
 };
 use proto_hadoop::{ApplicationClient, CallError};
 
@@ -183,6 +184,7 @@ fn describe(
         reissue_after_ms: ms(given.reissue_after),
         gang_timeout_ms: ms(given.gang_timeout),
         wait_timeout_ms: ms(given.wait_timeout),
+        join_timeout_ms: ms(given.join_timeout),
         run_limit_ms: ms(resolved.run_limit),
         linger_ms: ms(resolved.linger),
         spare_others: resolved.spare_others,
@@ -198,6 +200,7 @@ fn describe(
             DeployMode::Cluster => AM_MEMORY_MIB,
             DeployMode::Client => 0,
         },
+        node_names_have_ports: resolved.node_names == NodeNames::HostAndPort,
         allocation_step_mib: resolved.allocation_step_mib,
         programs: resolved
             .programs

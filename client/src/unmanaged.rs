@@ -110,6 +110,7 @@ pub(crate) async fn follow(
         description.wait_timeout_ms = Some(left.max(1));
     }
     let seat = Seat {
+        node: None,
         description,
         keys: seat_keys(follower.keys),
         amrm_token,
@@ -118,8 +119,7 @@ pub(crate) async fn follow(
         page: String::new(),
         credentials: Credentials::default(),
     };
-    // Whatever address the nodes use, this one no firewall guards.
-    let address = format!("127.0.0.1:{}", place.port());
+    let address = place.own_address();
     let ending = CancellationToken::new();
     let aside = follower.progress.beside();
     let (beside, output) = oneshot::channel();

@@ -35,6 +35,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         "{} nodes, {} of them active, {} lost",
         metrics.nodes, metrics.active, metrics.lost
     );
+    if nodes.unread > 0 {
+        println!("{} nodes could not be read", nodes.unread);
+    }
     for node in nodes {
         println!(
             "{:<24} {:?} {} {}: {} containers, uses {} of {}",
@@ -49,7 +52,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     let types: Vec<String> = types.into_iter().map(|known| known.name).collect();
     println!("resource types: {}", types.join(", "));
-    println!("{} applications", applications.len());
+    println!(
+        "{} applications, {} could not be read",
+        applications.len(),
+        applications.unread
+    );
     for report in applications {
         println!(
             "{} {:?}/{:?} {} {} {} \"{}\" {}",

@@ -10,6 +10,10 @@ use crate::wire::{FromWire, Incomplete, required, yarn};
 /// Bits of a container's number that are printed as its sequence; the bits above are the epoch.
 const CONTAINER_SEQUENCE_BITS: u32 = 40;
 
+/// Ports in the name of a node: those of TCP, and YARN's mark of a host that never registered
+/// (`NodesListManager.createUnknownNodeId`).
+const PORTS: std::ops::RangeInclusive<i32> = -1..=65535;
+
 /// An application: `application_<cluster timestamp>_<number, at least 4 digits>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ApplicationId {
@@ -42,8 +46,9 @@ pub struct ContainerId {
 pub struct NodeId {
     /// The name under which the node registered; the name to ask the scheduler for.
     pub host: String,
-    /// TCP port of ContainerManagementProtocol.
-    pub port: u16,
+    /// TCP port of ContainerManagementProtocol; -1 of a host that YARN knows from its exclude file
+    /// alone.
+    pub port: i32,
 }
 
 /// A text that is not an id of the wanted sort.
@@ -201,7 +206,7 @@ impl FromStr for NodeId {
             .and_then(|(host, port)| {
                 Some(Self {
                     host: host.to_owned(),
-                    port: port.parse().ok()?,
+                    port: port.parse().ok().filter(|port| PORTS.contains(port))?,
                 })
             })
             .ok_or_else(|| IdError {
@@ -249,8 +254,7 @@ impl FromWire<yarn::ContainerIdProto> for ContainerId {
 
 impl FromWire<yarn::NodeIdProto> for NodeId {
     fn from_wire(wire: yarn::NodeIdProto) -> Result<Self, Incomplete> {
-        let port = wire.port.and_then(|port| u16::try_from(port).ok());
-        match (wire.host, port) {
+        match (wire.host, wire.port) {
             (Some(host), Some(port)) => Ok(Self { host, port }),
             _ => Err(Incomplete { what: "node id" }),
         }
@@ -279,7 +283,7 @@ impl From<&NodeId> for yarn::NodeIdProto {
     fn from(id: &NodeId) -> Self {
         Self {
             host: Some(id.host.clone()),
-            port: Some(id.port.into()),
+            port: Some(id.port),
         }
     }
 }
@@ -357,7 +361,19 @@ mod tests {
         }
         assert!("container_e_1_2_3_4".parse::<ContainerId>().is_err());
         assert!("h:70000".parse::<NodeId>().is_err());
+        assert!("h:-2".parse::<NodeId>().is_err());
         assert!(":1".parse::<NodeId>().is_err());
+    }
+
+    #[test]
+    fn a_host_that_never_registered_has_a_name_too() {
+        let listed = yarn::NodeIdProto {
+            host: Some("spare".into()),
+            port: Some(-1),
+        };
+        let node = NodeId::from_wire(listed).unwrap();
+        assert_eq!(node.to_string(), "spare:-1");
+        assert_eq!("spare:-1".parse(), Ok(node));
     }
 
     proptest! {
@@ -369,7 +385,7 @@ mod tests {
             prop_assert_eq!(attempt.to_string().parse(), Ok(attempt));
             let container = ContainerId { attempt, id: number };
             prop_assert_eq!(container.to_string().parse(), Ok(container));
-            let node = NodeId { host: "::1".into(), port };
+            let node = NodeId { host: "::1".into(), port: port.into() };
             prop_assert_eq!(node.to_string().parse(), Ok(node));
             prop_assert_eq!(
                 ContainerId::from_wire(container.into()), Ok(container));

@@ -28,6 +28,8 @@ pub(crate) mod hdfs {
     include!(concat!(env!("OUT_DIR"), "/hadoop.hdfs.rs"));
 }
 
+use crate::yarn::Rows;
+
 /// A message that decodes but lacks what it cannot be used without.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the answer has no usable {what}")]
@@ -51,6 +53,23 @@ pub(crate) fn required<T: FromWire<W>, W>(
 /// Makes plain types of a list of wire messages.
 pub(crate) fn all<T: FromWire<W>, W>(wire: Vec<W>) -> Result<Vec<T>, Incomplete> {
     wire.into_iter().map(T::from_wire).collect()
+}
+
+/// Makes plain types of the rows of a list of `what` that can be read. The others are left out and
+/// counted: one odd row must not hide all others.
+pub(crate) fn readable<T: FromWire<W>, W>(wire: Vec<W>, what: &'static str) -> Rows<T> {
+    let sent = wire.len();
+    let mut first = None;
+    let rows = wire.into_iter().filter_map(|row| {
+        let row = T::from_wire(row);
+        row.map_err(|error| first.get_or_insert(error.what)).ok()
+    });
+    let rows: Vec<T> = rows.collect();
+    let unread = sent.saturating_sub(rows.len());
+    if let Some(lacking) = first {
+        tracing::warn!("{unread} of {sent} {what} of an answer are left out: no usable {lacking}");
+    }
+    Rows { rows, unread }
 }
 
 /// Of an answer that says nothing but that the call was done.

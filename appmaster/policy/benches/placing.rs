@@ -36,6 +36,7 @@ fn cluster(counted: Counted) -> ClusterView {
             rack: format!("/rack{:03}", index % 250),
             capability: Resources::new(65_536, 64),
             used: Resources::new(u64::from(used) * 1024, used),
+            ..NodeView::default()
         }
     };
     ClusterView {
@@ -43,6 +44,7 @@ fn cluster(counted: Counted) -> ClusterView {
         maximum: Resources::new(65_536, 64),
         step: MiB(1024),
         counted,
+        ..ClusterView::default()
     }
 }
 

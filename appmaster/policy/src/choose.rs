@@ -26,6 +26,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::queue::together;
 use crate::{ClusterView, Demand, MiB, Mode, NodeId, NodeView, Rejection, Vcores, allocate};
 
 /// From this share of its time on a program is taken to communicate much: at a quarter, communication
@@ -72,12 +73,14 @@ pub struct Choice {
 ///     rack: "/default-rack".into(),
 ///     capability: Resources::new(8192, 8),
 ///     used: Resources::new(6144, 6),
+///     ..NodeView::default()
 /// };
 /// let cluster = ClusterView {
 ///     nodes: vec![node],
 ///     maximum: Resources::new(8192, 4),
 ///     step: MiB(1024),
 ///     counted: Counted::Memory,
+///     ..ClusterView::default()
 /// };
 /// let choice = choose(&Circumstances {
 ///     demand: &demand,
@@ -148,6 +151,8 @@ enum Outlook {
 struct Wait {
     /// Hosts that have too little room now; empty when whichever comes first will do.
     hosts: Vec<String>,
+    /// The queue gives too little now.
+    queue: bool,
     memory: MiB,
     vcores: Vcores,
 }
@@ -171,11 +176,17 @@ impl Outlook {
     fn new(demand: &Demand, cluster: &ClusterView) -> Self {
         let mut wait = Wait {
             hosts: Vec::new(),
+            queue: false,
             memory: MiB(0),
             vcores: Vcores(0),
         };
         let placement = match allocate::place(demand, cluster, &[]) {
             Ok(placement) => placement,
+            Err(Rejection::QueueFull { left, unit, .. }) => {
+                wait.queue = true;
+                wait.memory = unit.minus(left).memory;
+                return Self::Waits(wait);
+            }
             Err(Rejection::NoRoomNow { unit, freest, .. }) => {
                 wait.memory = MiB(unit.memory.0.saturating_sub(freest.0));
                 return Self::Waits(wait);
@@ -200,7 +211,15 @@ impl Outlook {
             }
             whole &= cluster.fits(demand.unit.times(share.processes), share.ask);
         }
-        match (wait.hosts.is_empty(), whole) {
+        let asks = placement.shares.iter().map(|share| share.ask);
+        if let Some(left) = cluster.queue.headroom {
+            let wanted = together(asks, cluster.step);
+            wait.queue = !cluster.fits(wanted, left);
+            if wait.queue {
+                wait.memory = wait.memory.max(wanted.minus(left).memory);
+            }
+        }
+        match (wait.hosts.is_empty() && !wait.queue, whole) {
             (false, _) => Self::Waits(wait),
             (true, true) => Self::Whole,
             (true, false) => Self::Shared,
@@ -231,6 +250,7 @@ impl Outlook {
 impl Wait {
     fn words(&self) -> String {
         match self.hosts.as_slice() {
+            [] if self.queue => "until the queue gives as much".into(),
             [] => "until any node has room for a process".into(),
             [one] => format!("until somebody leaves {one}"),
             [one, two] => format!("until somebody leaves {one} and {two}"),

@@ -1,10 +1,10 @@
 //! What a policy sees of the cluster: one snapshot, taken while the ApplicationMaster runs.
 
 use crate::quantities::how_often;
-use crate::{MiB, NodeId, Resources};
+use crate::{MiB, Millis, NodeId, Queue, Resources};
 
 /// A usable node at the time of the snapshot.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeView {
     /// YARN's id of the node.
     pub id: NodeId,
@@ -16,19 +16,24 @@ pub struct NodeView {
     pub capability: Resources,
     /// What containers hold now, the ApplicationMaster's own included.
     pub used: Resources,
+    /// Of that, what the job's own ApplicationMaster holds, as long as the job lasts.
+    pub appmaster: Resources,
+    /// When it last told YARN of its health, in milliseconds since 1970 by its own clock.
+    pub heard: Millis,
 }
 
 /// Which resources the scheduler counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Counted {
     /// `DefaultResourceCalculator`, Hadoop's default: vcores are carried along, never compared.
+    #[default]
     Memory,
     /// `DominantResourceCalculator`.
     MemoryAndVcores,
 }
 
 /// Nodes and limits at the time of the snapshot.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClusterView {
     /// Usable nodes, in any order: a policy orders them by its own rule.
     pub nodes: Vec<NodeView>,
@@ -38,14 +43,17 @@ pub struct ClusterView {
     pub step: MiB,
     /// Which resources the scheduler counts.
     pub counted: Counted,
+    /// What the queue gives the job.
+    pub queue: Queue,
 }
 
 impl ClusterView {
-    /// The largest container that `node` could ever hold: whole allocation steps, since what is
-    /// asked for is rounded up to them.
+    /// The largest container that `node` could ever hold beside the job's own ApplicationMaster: whole
+    /// allocation steps, since what is asked for is rounded up to them.
     #[must_use]
     pub fn ceiling(&self, node: &NodeView) -> Resources {
-        self.whole_steps(node.capability.least(self.maximum))
+        let beside = node.capability.minus(node.appmaster);
+        self.whole_steps(beside.least(self.maximum))
     }
 
     /// The largest container that `node` could hold now, in whole allocation steps.

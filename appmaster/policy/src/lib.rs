@@ -26,6 +26,7 @@ mod mode;
 mod numbering;
 mod placement;
 mod quantities;
+mod queue;
 pub mod schedule;
 
 pub use choose::{COMMUNICATES_MUCH, Choice, Circumstances, choose};
@@ -37,3 +38,4 @@ pub use mode::{Mode, UnknownMode};
 pub use numbering::Numbering;
 pub use placement::{NodeShare, Placement, Rejection};
 pub use quantities::{ContainerId, Gpus, MiB, Millis, NodeId, Rank, Resources, Vcores};
+pub use queue::Queue;

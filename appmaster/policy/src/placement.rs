@@ -227,6 +227,43 @@ pub enum Rejection {
         /// Why the rest cannot be placed beside them.
         why: Box<Self>,
     },
+    /// The queue can never give as much as the job wants together.
+    #[error(
+        "{} of {unit} want {wanted} together, but the queue {queue} gives its applications at most \
+         {maximum}{}; ask for fewer processes (-n), for less for each with {}, choose another queue with \
+         --queue, or have its maximum raised{}",
+        number(*processes),
+        of_which(*appmaster),
+        less(*unit),
+        or_share(*unit)
+    )]
+    QueueTooSmall {
+        /// Processes without a container.
+        processes: u32,
+        /// What their containers would hold together, if they share as much as they may.
+        wanted: Resources,
+        /// The queue.
+        queue: String,
+        /// The most that it gives.
+        maximum: Resources,
+        /// What the job's own ApplicationMaster holds of that.
+        appmaster: Resources,
+        /// What one process wants.
+        unit: Resources,
+    },
+    /// The queue gives too little now: wait and look again.
+    #[error(
+        "the queue {queue} gives this user only {left} more now, and one process wants {unit}; its \
+         other applications, or this user's, hold the rest"
+    )]
+    QueueFull {
+        /// The queue.
+        queue: String,
+        /// What it still gives.
+        left: Resources,
+        /// What one process wants.
+        unit: Resources,
+    },
     /// It would fit an emptier cluster: wait and look again.
     #[error(
         "no node has room for one process of {unit} now (the freest has {freest} left{})",
@@ -255,6 +292,13 @@ const fn or_share(unit: Resources) -> &'static str {
     match unit.gpus {
         Gpus(0) => ", or let processes share the room there is (-o true, without --mem-per-proc)",
         Gpus(1..) => "; GPUs are not shared",
+    }
+}
+
+fn of_which(appmaster: Resources) -> String {
+    match appmaster.memory {
+        MiB(0) => String::new(),
+        _ => format!(", of which the job's ApplicationMaster holds {appmaster}"),
     }
 }
 
@@ -287,7 +331,10 @@ impl Rejection {
     pub const fn may_pass(&self) -> bool {
         matches!(
             self,
-            Self::NoRoomNow { .. } | Self::NoNodes | Self::BesideHeld { .. }
+            Self::NoRoomNow { .. }
+                | Self::QueueFull { .. }
+                | Self::NoNodes
+                | Self::BesideHeld { .. }
         )
     }
 }

@@ -23,7 +23,7 @@ pub struct Millis(pub u64);
 pub struct Rank(pub u32);
 
 /// A node as YARN names it, `host:port`. Opaque here; its text order breaks ties.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub String);
 
 /// A container as YARN names it. Opaque here.
@@ -88,6 +88,27 @@ impl Resources {
             memory: MiB(self.memory.0.saturating_sub(other.memory.0)),
             vcores: Vcores(self.vcores.0.saturating_sub(other.vcores.0)),
             gpus: Gpus(self.gpus.0.saturating_sub(other.gpus.0)),
+        }
+    }
+
+    /// `share` of each amount, 0 to 1, rounded down; memory to whole steps.
+    #[must_use]
+    pub fn share(self, share: f64, step: MiB) -> Self {
+        // Shares come as 32-bit floats: 0.1 of 10 is 1. Amounts are far below 2⁵³.
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "a part of an amount that is far below 2⁵³, and not negative"
+        )]
+        let part = |amount: u64| (amount as f64 * share.clamp(0.0, 1.0) * (1.0 + 1e-6)) as u64;
+        let whole = |amount: u32| u32::try_from(part(amount.into())).unwrap_or(u32::MAX);
+        let step = step.0.max(1);
+        let memory = part(self.memory.0);
+        Self {
+            memory: MiB(how_often(step, memory).saturating_mul(step)),
+            vcores: Vcores(whole(self.vcores.0)),
+            gpus: Gpus(whole(self.gpus.0)),
         }
     }
 

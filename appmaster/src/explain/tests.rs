@@ -14,6 +14,7 @@ fn node(host: &str, used_mib: u64) -> NodeView {
         rack: "/r".into(),
         capability: Resources::new(4096, 4),
         used: Resources::new(used_mib, 0),
+        ..NodeView::default()
     }
 }
 
@@ -23,6 +24,7 @@ fn view(nodes: &[(&str, u64)]) -> ClusterView {
         maximum: Resources::new(4096, 4),
         step: MiB(1024),
         counted: Counted::Memory,
+        ..ClusterView::default()
     }
 }
 

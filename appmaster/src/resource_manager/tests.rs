@@ -133,7 +133,15 @@ impl Stage {
         let (news_sender, news) = mpsc::channel(places);
         let (orders, order_receiver) = mpsc::channel(places);
         let host = "here".to_owned();
-        let task = ResourceManager::new(client, host, 1, expiry, None, order_receiver, news_sender);
+        let task = ResourceManager::new(
+            client,
+            host,
+            1,
+            expiry,
+            RequestTable::default(),
+            order_receiver,
+            news_sender,
+        );
         let mut tasks = JoinSet::new();
         tasks.spawn(task.run());
         Self {
@@ -184,12 +192,12 @@ fn container(number: i64) -> Container {
         resource: Resource::new(1024, 1),
         priority: 1,
         allocation_request_id: 1,
-        token: Token {
+        token: Some(Token {
             identifier: Vec::new(),
             password: Vec::new(),
             kind: "ContainerToken".into(),
             service: String::new(),
-        },
+        }),
     }
 }
 
@@ -198,6 +206,7 @@ async fn a_loop_that_orders_more_than_is_taken_and_a_task_that_tells_more_than_i
     let ended = |number: i64| ContainerStatus {
         id: id(number),
         state: ContainerState::Complete,
+        is_localizing: false,
         exit_status: -100,
         diagnostics: String::new(),
     };
@@ -254,6 +263,7 @@ fn read_of_the_nodes() -> Order {
         maximum: policy::Resources::new(4096, 4),
         step: policy::MiB(1024),
         counted: policy::Counted::Memory,
+        ..policy::ClusterView::default()
     }))
 }
 

@@ -58,6 +58,9 @@ pub struct Description {
     pub gang_timeout_ms: Option<u64>,
     /// The job is given up when it has not started by then, ms after registration; `None`: never.
     pub wait_timeout_ms: Option<u64>,
+    /// A granted container is to start within this, ms, anew while YARN copies its files; `None`: the
+    /// default.
+    pub join_timeout_ms: Option<u64>,
     /// The program is ended when it has run for so long, ms; `None`: never.
     pub run_limit_ms: Option<u64>,
     /// The other ranks are ended so long after the first has ended, ms; `None`: never.
@@ -82,6 +85,8 @@ pub struct Description {
     pub universe: Universe,
     /// What was asked for the AM's own container, MiB; 0: it has none.
     pub am_memory_mib: u64,
+    /// By the client's settings, requests name nodes `host:port` instead of by their hosts.
+    pub node_names_have_ports: bool,
     /// By the client's settings, the RM rounds containers up to multiples of this, MiB.
     pub allocation_step_mib: u64,
     /// What the ranks run, in the order of the ranks: `processes` together.

@@ -142,6 +142,11 @@ pub(crate) struct Placement {
     #[arg(long, value_name = "SPAN", value_parser = span)]
     pub wait_timeout: Option<Duration>,
 
+    /// Give the job up when a granted container has not started after so long; the time in which YARN
+    /// copies its files does not count [default: 5m]
+    #[arg(long, value_name = "SPAN", value_parser = span)]
+    pub join_timeout: Option<Duration>,
+
     /// Whether processes give up their core while they wait for messages: auto (while the machine has
     /// more to run than cores, whoever started it), always or never
     #[arg(long = "yield", value_name = "WHEN", default_value = "auto", value_parser = yielding)]

@@ -62,6 +62,15 @@ pub(crate) fn judge(report: &ApplicationReport) -> Ended {
             Exit::Killed.code(),
             format!("{} was killed through YARN: {said}", report.id),
         ),
+        // No attempt was ever made: the scheduler took no part in it.
+        (YarnApplicationState::Failed, _)
+            if report.current_attempt.is_none_or(|it| it.attempt < 1) =>
+        {
+            (
+                Exit::Impossible.code(),
+                format!("the ResourceManager refused {}: {said}", report.id),
+            )
+        }
         _ => (
             exit::code_in_diagnostics(said.as_str()).unwrap_or(Exit::Lost.code()),
             format!("{} failed: {said}", report.id),

@@ -13,13 +13,13 @@ use crate::wanted::{Entry, Wanted};
 
 /// The running nodes of the job's partition that are not excluded.
 pub(super) fn usable(
-    newest: &BTreeMap<&str, &NodeReport>,
+    nodes: &[&NodeReport],
     excluded: &[String],
     label: Option<&str>,
 ) -> Result<Vec<NodeView>, Failure> {
     let running = |report: &&&NodeReport| report.state == NodeState::Running;
-    let partition: Vec<&NodeReport> = newest
-        .values()
+    let partition: Vec<&NodeReport> = nodes
+        .iter()
         .filter(running)
         .filter(|report| report.is_in(label))
         .copied()
@@ -30,7 +30,7 @@ pub(super) fn usable(
         .filter(|report| !excluded.contains(report.id.host.as_str()))
         .map(|report| view(report))
         .collect();
-    if usable.is_empty() && !newest.is_empty() {
+    if usable.is_empty() && !nodes.is_empty() {
         let there = match (partition.len(), label) {
             (0, Some(label)) => format!("no running node has the label {label}"),
             (0, None) => "no node without a label is running".to_owned(),
@@ -52,6 +52,7 @@ fn view(report: &NodeReport) -> NodeView {
         rack: report.rack.clone(),
         capability: super::amount(&report.capability),
         used: super::amount(&report.used),
+        ..NodeView::default()
     }
 }
 
@@ -187,12 +188,12 @@ fn together(entries: &[Entry], mut found: impl Iterator<Item = Option<String>>) 
 
 #[cfg(test)]
 mod tests {
-    use proto_hadoop::yarn::{Resource, newest};
+    use proto_hadoop::yarn::{NodeNames, Resource, newest};
 
     use super::*;
     use crate::hostfile;
 
-    fn report(host: &str, port: u16, state: NodeState, heard: i64, label: &str) -> NodeReport {
+    fn report(host: &str, port: i32, state: NodeState, heard: i64, label: &str) -> NodeReport {
         NodeReport {
             id: proto_hadoop::NodeId {
                 host: host.into(),
@@ -246,10 +247,10 @@ mod tests {
     #[test]
     fn candidates_run_in_the_partition_and_are_not_excluded() {
         let reports = cluster();
-        let newest = newest(&reports);
+        let nodes = NodeNames::Host.nodes(&reports);
         let ids = |excluded: &[&str], label| {
             let excluded: Vec<String> = excluded.iter().map(ToString::to_string).collect();
-            let nodes = usable(&newest, &excluded, label).map_err(|failure| failure.sentence)?;
+            let nodes = usable(&nodes, &excluded, label).map_err(|failure| failure.sentence)?;
             Ok::<_, String>(nodes.into_iter().map(|node| node.id.0).collect::<Vec<_>>())
         };
         assert_eq!(ids(&[], None).unwrap(), ["n1.example:1", "n2.example:2"]);
@@ -265,7 +266,7 @@ mod tests {
             label.ends_with("no running node has the label ssd"),
             "{label}"
         );
-        assert_eq!(usable(&BTreeMap::new(), &[], None).unwrap(), []);
+        assert_eq!(usable(&[], &[], None).unwrap(), []);
     }
 
     #[tokio::test]

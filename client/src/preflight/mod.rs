@@ -16,6 +16,8 @@ use crate::resolve::Resolved;
 /// A job in the cluster's own words; one that it could run when empty, if it comes from [`check`].
 #[derive(Debug)]
 pub(crate) struct Checked {
+    /// What looks odd, and only the ResourceManager can judge.
+    pub remarks: Vec<String>,
     pub application: NewApplication,
     pub demand: Demand,
     /// The usable nodes, as they are used now.
@@ -28,10 +30,20 @@ pub(crate) struct Checked {
     pub node_label: Option<String>,
 }
 
+impl Checked {
+    /// Whether the ApplicationMaster, too, is on one of the candidates.
+    pub(crate) fn has_all_nodes(&self) -> bool {
+        self.excluded.is_empty() && self.node_label.is_none()
+    }
+}
+
+/// Kinds of nodes on which the ApplicationMaster is tried.
+const KINDS_OF_NODES: usize = 32;
+
 /// Asks the ResourceManager and checks.
 pub(crate) async fn check(rm: &ApplicationClient, resolved: &Resolved) -> Result<Checked, Failure> {
     let checked = look(rm, resolved).await?;
-    check_room(&checked.demand, &checked.view)?;
+    check_room(&checked.demand, &checked.view, checked.has_all_nodes())?;
     Ok(checked)
 }
 
@@ -41,32 +53,55 @@ pub(crate) async fn look(rm: &ApplicationClient, resolved: &Resolved) -> Result<
     let labels = async {
         match &given.node_label {
             Some(_) => rm.node_labels().await,
-            None => Ok(Vec::new()),
+            None => Ok(yarn::Rows::default()),
         }
     };
-    let (reports, queue, application, labels, gpus) = tokio::try_join!(
+    let (reports, queue, root, application, labels, gpus) = tokio::try_join!(
         rm.nodes(&[]),
         queue::queue(rm, &resolved.queue),
+        queue::queue(rm, "root"),
         rm.new_application(),
         labels,
         gpus(rm, resolved),
     )
     .map_err(|error| unavailable(&error))?;
-    let queue = queue::check(rm, &resolved.queue, queue).await?;
+    let mut remarks: Vec<String> = Vec::new();
+    remarks.extend(queue::remark(
+        &resolved.queue,
+        queue.as_ref(),
+        root.as_ref(),
+    ));
+    if reports.unread > 0 {
+        remarks.push(format!(
+            "the ResourceManager lists {} nodes in a way that cannot be read; the job goes by the other \
+             {}",
+            reports.unread,
+            reports.len()
+        ));
+    }
     let node_label = queue::partition(
         given.node_label.as_deref(),
         &labels,
         &resolved.queue,
-        &queue,
+        queue.as_ref(),
     )?;
     let newest = yarn::newest(&reports);
     let excluded = candidates::excluded(&given.exclude, &newest).await?;
     let view = ClusterView {
-        nodes: candidates::usable(&newest, &excluded, node_label.as_deref())?,
+        nodes: candidates::usable(
+            &resolved.node_names.nodes(&reports),
+            &excluded,
+            node_label.as_deref(),
+        )?,
         maximum: amount(&application.maximum),
         step: MiB(resolved.allocation_step_mib),
         // What the scheduler counts is known only to a registered ApplicationMaster.
         counted: Counted::Memory,
+        queue: queue::limits(
+            resolved,
+            root.as_ref().filter(|_| node_label.is_none()),
+            &resolved.node_names.nodes(&reports),
+        ),
     };
     let demand = Demand {
         processes: resolved.wanted.processes,
@@ -104,6 +139,7 @@ pub(crate) async fn look(rm: &ApplicationClient, resolved: &Resolved) -> Result<
         }
     };
     Ok(Checked {
+        remarks,
         application,
         demand,
         view,
@@ -135,7 +171,12 @@ pub(crate) fn unavailable(error: &CallError) -> Failure {
 }
 
 /// Whether the job fits the cluster when nothing else runs there.
-pub(crate) fn check_room(demand: &Demand, view: &ClusterView) -> Result<(), Failure> {
+/// `all_nodes`: the ApplicationMaster has no others than those of `view`.
+pub(crate) fn check_room(
+    demand: &Demand,
+    view: &ClusterView,
+    all_nodes: bool,
+) -> Result<(), Failure> {
     if demand.unit.vcores > view.maximum.vcores {
         return Err(Failure::new(
             Exit::Impossible,
@@ -150,15 +191,61 @@ pub(crate) fn check_room(demand: &Demand, view: &ClusterView) -> Result<(), Fail
     for node in &mut empty.nodes {
         node.used = Resources::default();
     }
+    empty.queue.headroom = None;
     match place(demand, &empty, &[]) {
         Err(rejection) if !rejection.may_pass() => Err(Failure::new(Exit::Impossible, rejection)),
-        Ok(_) | Err(_) => Ok(()),
+        Ok(_) if !all_nodes => Ok(()),
+        Ok(_) => beside_appmaster(demand, empty),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Whether the job fits beside its own ApplicationMaster, on whichever node that has come to lie. Nodes of
+/// one size, and with as much to do, are alike.
+fn beside_appmaster(demand: &Demand, empty: ClusterView) -> Result<(), Failure> {
+    let own = empty.queue.appmaster;
+    let mut tried: Vec<(Resources, u32)> = Vec::new();
+    let mut refused = None;
+    for (index, node) in empty.nodes.iter().enumerate() {
+        let listed = demand.listed.iter();
+        let listed = listed.filter(|entry| entry.host.as_ref() == Some(&node.host));
+        let kind = (
+            node.capability,
+            listed
+                .map(|entry| entry.processes)
+                .fold(0, u32::saturating_add),
+        );
+        let holds_it = node.capability.memory >= own.memory;
+        if !holds_it || tried.contains(&kind) {
+            continue;
+        }
+        if tried.len() >= KINDS_OF_NODES {
+            return Ok(());
+        }
+        tried.push(kind);
+        let mut view = empty.clone();
+        view.nodes[index].appmaster = own;
+        view.nodes[index].used = own;
+        match place(demand, &view, &[]) {
+            Err(rejection) if !rejection.may_pass() => refused = Some(rejection),
+            Ok(_) | Err(_) => return Ok(()),
+        }
+    }
+    match refused {
+        None => Ok(()),
+        Some(rejection) => Err(Failure::new(
+            Exit::Impossible,
+            format!(
+                "{rejection}. The job's own ApplicationMaster holds {own} of one of them; with \
+                 --deploy-mode client it runs here"
+            ),
+        )),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use policy::{NodeId, NodeView};
+    use policy::{NodeId, NodeView, Queue};
 
     use super::*;
 
@@ -170,10 +257,12 @@ mod tests {
                 rack: "/r".into(),
                 capability: Resources::new(4096, 4),
                 used: Resources::new(used, 1),
+                ..NodeView::default()
             }],
             maximum: Resources::new(4096, 4),
             step: MiB(1024),
             counted: Counted::Memory,
+            ..ClusterView::default()
         }
     }
 
@@ -183,9 +272,9 @@ mod tests {
             let processes = processes.try_into().unwrap();
             Demand::anywhere(processes, Resources::new(memory, vcores))
         };
-        assert!(check_room(&demand(4, 1024, 1), &view(0)).is_ok());
-        assert!(check_room(&demand(4, 1024, 1), &view(4096)).is_ok());
-        let refused = |demand| check_room(&demand, &view(0)).unwrap_err().sentence;
+        assert!(check_room(&demand(4, 1024, 1), &view(0), true).is_ok());
+        assert!(check_room(&demand(4, 1024, 1), &view(4096), true).is_ok());
+        let refused = |demand| check_room(&demand, &view(0), true).unwrap_err().sentence;
         assert!(refused(demand(1, 8192, 1)).contains("8192 MiB"));
         assert!(refused(demand(1, 1024, 8)).contains("--vcores-per-proc"));
         let whole = Demand {
@@ -197,6 +286,57 @@ mod tests {
             nodes: Vec::new(),
             ..view(0)
         };
-        assert!(check_room(&demand(1, 1024, 1), &nobody).is_ok());
+        assert!(check_room(&demand(1, 1024, 1), &nobody, true).is_ok());
+    }
+
+    #[test]
+    fn what_never_fits_beside_the_applicationmaster_or_into_the_queue_is_refused_with_the_numbers()
+    {
+        let four = |queue: Queue| ClusterView {
+            nodes: (1..=4)
+                .map(|number| NodeView {
+                    id: NodeId(format!("n{number}:1")),
+                    host: format!("n{number}"),
+                    capability: Resources::new(8192, 8),
+                    ..NodeView::default()
+                })
+                .collect(),
+            maximum: Resources::new(8192, 8),
+            step: MiB(1024),
+            queue,
+            ..ClusterView::default()
+        };
+        let queue = Queue {
+            name: "small".into(),
+            appmaster: Resources::new(1024, 1),
+            ..Queue::default()
+        };
+        let wanted = |processes: u32, mib| Demand {
+            memory_is_explicit: true,
+            ..Demand::anywhere(processes.try_into().unwrap(), Resources::new(mib, 1))
+        };
+        let sentence = |demand, queue| {
+            check_room(&demand, &four(queue), true).map_err(|failure| failure.sentence)
+        };
+        assert_eq!(sentence(wanted(7, 4096), queue.clone()), Ok(()));
+        let eight = sentence(wanted(8, 4096), queue.clone()).unwrap_err();
+        assert!(
+            eight.contains("together hold 7")
+                && eight.contains("1024 MiB and 1 vcore of one of them"),
+            "{eight}"
+        );
+        // Without an ApplicationMaster of its own on the cluster it fits.
+        assert_eq!(sentence(wanted(8, 4096), Queue::default()), Ok(()));
+        let small = Queue {
+            maximum: Some(Resources::new(8192, 8)),
+            ..queue
+        };
+        assert_eq!(sentence(wanted(7, 1024), small.clone()), Ok(()));
+        let eight = sentence(wanted(8, 1024), small).unwrap_err();
+        assert!(
+            eight.contains("the queue small gives its applications at most 8192 MiB and 8 vcores")
+                && eight.contains("holds 1024 MiB"),
+            "{eight}"
+        );
     }
 }

@@ -1,10 +1,14 @@
-//! The queue: that it exists and takes applications, and which partition of the cluster it uses.
+//! The queue: what is odd about it, and which partition of the cluster it uses.
 
 use job::exit::Exit;
-use proto_hadoop::yarn::{NodeLabel, QueueInfo, QueueState};
+use policy::{MiB, Queue, Resources};
+use proto_hadoop::yarn::{NodeLabel, NodeReport, NodeState, QueueInfo, QueueState};
 use proto_hadoop::{ApplicationClient, CallError};
 
+use crate::arguments::DeployMode;
 use crate::failure::Failure;
+use crate::resolve::Resolved;
+use crate::submit::AM_MEMORY_MIB;
 
 /// A queue that may use every partition says so.
 const EVERY_PARTITION: &str = "*";
@@ -20,31 +24,64 @@ pub(super) async fn queue(
     }
 }
 
-/// The queue, if it takes applications.
-pub(super) async fn check(
-    rm: &ApplicationClient,
+/// What is odd about the queue that the user names; `None` where it takes applications. That is for
+/// the ResourceManager to judge: by queue mappings, placement rules and queues that are made on demand it
+/// takes applications whose queue is on no list, and puts them where it likes.
+pub(super) fn remark(
     name: &str,
-    queue: Option<QueueInfo>,
-) -> Result<QueueInfo, Failure> {
+    queue: Option<&QueueInfo>,
+    root: Option<&QueueInfo>,
+) -> Option<String> {
     let trouble = match queue {
-        None => "does not exist on this cluster",
+        None => "is not on the ResourceManager's list",
         Some(queue) if queue.state == QueueState::Stopped => "is stopped",
         Some(queue) if !queue.children.is_empty() => "only holds other queues",
-        Some(queue) => return Ok(queue),
+        Some(_) => return None,
     };
-    // For the hint alone: a scheduler without a queue of this name just gets a shorter sentence.
-    let root = rm.queue_info("root").await.ok().flatten();
     let mut leaves = Vec::new();
-    root.iter()
-        .for_each(|root| collect_leaves(root, &mut leaves));
+    if let Some(root) = root {
+        collect_leaves(root, &mut leaves);
+    }
     let hint = match leaves.is_empty() {
         true => String::new(),
         false => format!(" (there are {})", leaves.join(", ")),
     };
-    Err(Failure::new(
-        Exit::Impossible,
-        format!("the queue {name} {trouble}; choose another one with --queue{hint}"),
+    Some(format!(
+        "the queue {name} {trouble}{hint}; the job runs only where the ResourceManager has a rule that \
+         places it, else choose another queue with --queue"
     ))
+}
+
+/// What the queue gives the job, by `root` and what all `nodes` offer: at the most, and beside what is in
+/// it now.
+pub(super) fn limits(
+    resolved: &Resolved,
+    root: Option<&QueueInfo>,
+    nodes: &[&NodeReport],
+) -> Queue {
+    let step = MiB(resolved.allocation_step_mib);
+    let appmaster = match resolved.deploy_mode {
+        DeployMode::Cluster => Resources::new(AM_MEMORY_MIB.next_multiple_of(step.0.max(1)), 1),
+        DeployMode::Client => Resources::default(),
+    };
+    let running = nodes
+        .iter()
+        .filter(|report| report.state == NodeState::Running);
+    let offered = running
+        .filter(|report| report.is_in(None))
+        .map(|report| super::amount(&report.capability));
+    let all = offered.fold(Resources::default(), Resources::plus);
+    let share = root.and_then(|root| root.share_of(&resolved.queue));
+    let maximum = share.map(|share| all.share(share.maximum, step));
+    let used = share.map(|share| all.share(share.used, step));
+    Queue {
+        name: resolved.queue.clone(),
+        maximum,
+        appmaster,
+        headroom: maximum
+            .zip(used)
+            .map(|(maximum, used)| maximum.minus(used).minus(appmaster)),
+    }
 }
 
 /// The queues that take applications.
@@ -66,10 +103,10 @@ pub(super) fn partition(
     wanted: Option<&str>,
     labels: &[NodeLabel],
     queue_name: &str,
-    queue: &QueueInfo,
+    queue: Option<&QueueInfo>,
 ) -> Result<Option<String>, Failure> {
     let Some(wanted) = wanted else {
-        return Ok(queue.default_node_label.clone());
+        return Ok(queue.and_then(|queue| queue.default_node_label.clone()));
     };
     let impossible = |sentence| Err(Failure::new(Exit::Impossible, sentence));
     if !labels.iter().any(|label| label.name == wanted) {
@@ -80,6 +117,9 @@ pub(super) fn partition(
         };
         return impossible(format!("--node-label {wanted}: no such label; {there}"));
     }
+    let Some(queue) = queue else {
+        return Ok(Some(wanted.to_owned()));
+    };
     let accessible = &queue.accessible_node_labels;
     if !accessible
         .iter()
@@ -121,9 +161,12 @@ mod tests {
         };
         let labels = [label("gpu"), label("ssd")];
         let ask = |wanted, labels: &[NodeLabel], queue| {
-            partition(wanted, labels, "q", &queue).map_err(|failure| failure.sentence)
+            partition(wanted, labels, "q", Some(&queue)).map_err(|failure| failure.sentence)
         };
         assert_eq!(ask(None, &labels, queue(&[], None)), Ok(None));
+        // What a queue that is on no list may use, only the ResourceManager knows.
+        let unlisted = partition(Some("gpu"), &labels, "q", None);
+        assert_eq!(unlisted.unwrap(), Some("gpu".into()));
         assert_eq!(
             ask(None, &labels, queue(&["gpu"], Some("gpu"))),
             Ok(Some("gpu".into()))

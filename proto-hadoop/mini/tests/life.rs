@@ -168,7 +168,7 @@ mod tests {
 
         // A grant that was tampered with starts nothing; neither does one used twice.
         let mut grown = container.clone();
-        grown.token.password[3] ^= 1;
+        grown.token.as_mut().unwrap().password[3] ^= 1;
         let launch = ContainerLaunch {
             commands: vec!["true".to_owned()],
             ..ContainerLaunch::default()

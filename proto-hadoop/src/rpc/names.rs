@@ -181,6 +181,10 @@ mod tests {
 
     static ASKED: AtomicUsize = AtomicUsize::new(0);
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a slow name server, on a thread that does nothing else"
+    )]
     fn slowly(name: &str) -> io::Result<Vec<IpAddr>> {
         ASKED.fetch_add(1, Ordering::Relaxed);
         thread::sleep(Duration::from_millis(50));

@@ -139,7 +139,7 @@ impl From<&Container> for yarn::ContainerProto {
             priority: Some(yarn::PriorityProto {
                 priority: Some(container.priority),
             }),
-            container_token: Some(token(&container.token)),
+            container_token: container.token.as_ref().map(token),
             allocation_request_id: Some(container.allocation_request_id),
             ..Self::default()
         }

@@ -2,7 +2,7 @@
 
 use credentials::Token;
 
-use crate::wire::{FromWire, Incomplete, all, required, yarn};
+use crate::wire::{FromWire, Incomplete, readable, required, yarn};
 use crate::{ContainerId, NodeId};
 
 use super::{Container, ContainerStatus, NodeReport, Resource, ResourceRequest, ResourceType};
@@ -63,9 +63,13 @@ impl FromWire<yarn::RegisterApplicationMasterResponseProto> for Registration {
             } else {
                 Counted::Memory
             },
-            resource_types: all(wire.resource_types)?,
-            previous_containers: all(wire.containers_from_previous_attempts)?,
-            nm_tokens: all(wire.nm_tokens_from_previous_attempts)?,
+            resource_types: readable(wire.resource_types, "resource types").into(),
+            previous_containers: readable(
+                wire.containers_from_previous_attempts,
+                "earlier containers",
+            )
+            .into(),
+            nm_tokens: readable(wire.nm_tokens_from_previous_attempts, "NM tokens").into(),
         })
     }
 }
@@ -176,21 +180,23 @@ impl FromWire<yarn::AllocateResponseProto> for AllocateResponse {
         let mut preempted = Vec::new();
         for (rows, strict) in [(strict, true), (negotiable, false)] {
             for row in rows {
-                preempted.push(PreemptedContainer {
-                    id: required(row.id, "id of a preempted container")?,
-                    strict,
-                });
+                let id = required(row.id, "id of a preempted container").ok();
+                preempted.extend(id.map(|id| PreemptedContainer { id, strict }));
             }
         }
         Ok(Self {
-            allocated: all(wire.allocated_containers)?,
-            completed: all(wire.completed_container_statuses)?,
-            updated_nodes: all(wire.updated_nodes)?,
+            allocated: readable(wire.allocated_containers, "containers").into(),
+            completed: readable(wire.completed_container_statuses, "ended containers").into(),
+            updated_nodes: readable(wire.updated_nodes, "nodes").into(),
             headroom: Resource::optional(wire.limit),
             cluster_nodes: wire.num_cluster_nodes.unwrap_or(0).try_into().unwrap_or(0),
             preempted,
-            nm_tokens: all(wire.nm_tokens)?,
-            previous_containers: all(wire.containers_from_previous_attempts)?,
+            nm_tokens: readable(wire.nm_tokens, "NM tokens").into(),
+            previous_containers: readable(
+                wire.containers_from_previous_attempts,
+                "earlier containers",
+            )
+            .into(),
             command,
         })
     }

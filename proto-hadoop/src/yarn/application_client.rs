@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use crate::rpc::Idempotence::{AtMostOnce, Idempotent};
 use crate::rpc::{CallError, Channel, Login, Timing};
-use crate::wire::{FromWire, all, nothing, required, yarn};
+use crate::wire::{FromWire, nothing, readable, required, yarn};
 use crate::{AppAttemptId, ApplicationId, ContainerId, NodeId};
 
 use super::{
     ApplicationAttemptReport, ApplicationFilter, ApplicationReport, ApplicationSubmission,
     ClusterMetrics, ContainerReport, NewApplication, NodeLabel, NodeReport, NodeState, QueueInfo,
-    Resource, ResourceType,
+    Resource, ResourceType, Rows,
 };
 
 pub(crate) const PROTOCOL: &str = "org.apache.hadoop.yarn.api.ApplicationClientProtocolPB";
@@ -111,10 +111,12 @@ impl ApplicationClient {
     pub async fn applications(
         &self,
         filter: &ApplicationFilter,
-    ) -> Result<Vec<ApplicationReport>, CallError> {
+    ) -> Result<Rows<ApplicationReport>, CallError> {
         let request = yarn::GetApplicationsRequestProto::from(filter);
-        let plain = |answer: yarn::GetApplicationsResponseProto| all(answer.applications);
-        let mut found: Vec<ApplicationReport> = self
+        let plain = |answer: yarn::GetApplicationsResponseProto| {
+            Ok(readable(answer.applications, "applications"))
+        };
+        let mut found: Rows<ApplicationReport> = self
             .channel
             .call("getApplications", Idempotent, &request, plain)
             .await?;
@@ -123,12 +125,13 @@ impl ApplicationClient {
     }
 
     /// Nodes in one of `states` (in all states when empty), in the order of their ids.
-    pub async fn nodes(&self, states: &[NodeState]) -> Result<Vec<NodeReport>, CallError> {
+    pub async fn nodes(&self, states: &[NodeState]) -> Result<Rows<NodeReport>, CallError> {
         let request = yarn::GetClusterNodesRequestProto {
             node_states: states.iter().filter_map(|state| state.number()).collect(),
         };
-        let plain = |answer: yarn::GetClusterNodesResponseProto| all(answer.node_reports);
-        let mut found: Vec<NodeReport> = self
+        let plain =
+            |answer: yarn::GetClusterNodesResponseProto| Ok(readable(answer.node_reports, "nodes"));
+        let mut found: Rows<NodeReport> = self
             .channel
             .call("getClusterNodes", Idempotent, &request, plain)
             .await?;
@@ -166,10 +169,11 @@ impl ApplicationClient {
     }
 
     /// The resource types that the ResourceManager knows, memory and cores included.
-    pub async fn resource_types(&self) -> Result<Vec<ResourceType>, CallError> {
+    pub async fn resource_types(&self) -> Result<Rows<ResourceType>, CallError> {
         let request = yarn::GetAllResourceTypeInfoRequestProto {};
-        let plain =
-            |answer: yarn::GetAllResourceTypeInfoResponseProto| all(answer.resource_type_info);
+        let plain = |answer: yarn::GetAllResourceTypeInfoResponseProto| {
+            Ok(readable(answer.resource_type_info, "resource types"))
+        };
         self.channel
             .call("getResourceTypeInfo", Idempotent, &request, plain)
             .await
@@ -179,13 +183,14 @@ impl ApplicationClient {
     pub async fn attempts(
         &self,
         id: &ApplicationId,
-    ) -> Result<Vec<ApplicationAttemptReport>, CallError> {
+    ) -> Result<Rows<ApplicationAttemptReport>, CallError> {
         let request = yarn::GetApplicationAttemptsRequestProto {
             application_id: Some((*id).into()),
         };
-        let plain =
-            |answer: yarn::GetApplicationAttemptsResponseProto| all(answer.application_attempts);
-        let mut found: Vec<ApplicationAttemptReport> = self
+        let plain = |answer: yarn::GetApplicationAttemptsResponseProto| {
+            Ok(readable(answer.application_attempts, "attempts"))
+        };
+        let mut found: Rows<ApplicationAttemptReport> = self
             .channel
             .call("getApplicationAttempts", Idempotent, &request, plain)
             .await?;
@@ -197,12 +202,14 @@ impl ApplicationClient {
     pub async fn containers(
         &self,
         attempt: &AppAttemptId,
-    ) -> Result<Vec<ContainerReport>, CallError> {
+    ) -> Result<Rows<ContainerReport>, CallError> {
         let request = yarn::GetContainersRequestProto {
             application_attempt_id: Some((*attempt).into()),
         };
-        let plain = |answer: yarn::GetContainersResponseProto| all(answer.containers);
-        let mut found: Vec<ContainerReport> = self
+        let plain = |answer: yarn::GetContainersResponseProto| {
+            Ok(readable(answer.containers, "containers"))
+        };
+        let mut found: Rows<ContainerReport> = self
             .channel
             .call("getContainers", Idempotent, &request, plain)
             .await?;
@@ -276,9 +283,11 @@ impl ApplicationClient {
     }
 
     /// The partitions of the cluster.
-    pub async fn node_labels(&self) -> Result<Vec<NodeLabel>, CallError> {
+    pub async fn node_labels(&self) -> Result<Rows<NodeLabel>, CallError> {
         let request = yarn::GetClusterNodeLabelsRequestProto {};
-        let plain = |answer: yarn::GetClusterNodeLabelsResponseProto| all(answer.node_labels);
+        let plain = |answer: yarn::GetClusterNodeLabelsResponseProto| {
+            Ok(readable(answer.node_labels, "node labels"))
+        };
         self.channel
             .call("getClusterNodeLabels", Idempotent, &request, plain)
             .await
@@ -289,9 +298,10 @@ impl ApplicationClient {
         let request = yarn::GetNodesToLabelsRequestProto {};
         let plain = |answer: yarn::GetNodesToLabelsResponseProto| {
             let row = |row: yarn::NodeIdToLabelsProto| {
-                Ok((required(row.node_id, "id of a node")?, row.node_labels))
+                let node: Result<NodeId, _> = required(row.node_id, "id of a node");
+                Some((node.ok()?, row.node_labels))
             };
-            answer.node_to_labels.into_iter().map(row).collect()
+            Ok(answer.node_to_labels.into_iter().filter_map(row).collect())
         };
         self.channel
             .call("getNodeToLabels", Idempotent, &request, plain)

@@ -1,6 +1,6 @@
 //! What the ResourceManager says about the cluster and its queues.
 
-use crate::wire::{FromWire, Incomplete, all, yarn};
+use crate::wire::{FromWire, Incomplete, readable, yarn};
 
 use super::ApplicationReport;
 
@@ -71,6 +71,50 @@ pub struct QueueInfo {
     pub default_node_label: Option<String>,
 }
 
+/// What a queue of a CapacityScheduler may use, in shares of its partition, 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct QueueShare {
+    /// At the most.
+    pub maximum: f64,
+    /// What is used.
+    pub used: f64,
+}
+
+impl QueueInfo {
+    /// Of the queue `name`, a leaf name or a path, among those below this one, which is the root. `None`
+    /// where it is not there, or the scheduler does not limit queues by shares.
+    #[must_use]
+    pub fn share_of(&self, name: &str) -> Option<QueueShare> {
+        self.share_below(name, "", 1.0, 1.0)
+    }
+
+    fn share_below(
+        &self,
+        name: &str,
+        above: &str,
+        maximum: f64,
+        capacity: f64,
+    ) -> Option<QueueShare> {
+        let leaf = self.name.rsplit('.').next().unwrap_or_default();
+        let path = match above {
+            "" => leaf.to_owned(),
+            above => format!("{above}.{leaf}"),
+        };
+        let maximum = maximum * f64::from(self.maximum_capacity);
+        let capacity = capacity * f64::from(self.capacity);
+        if leaf == name || path == name {
+            return (self.maximum_capacity > 0.0).then(|| QueueShare {
+                maximum,
+                used: capacity * f64::from(self.current_capacity),
+            });
+        }
+        let children = self.children.iter();
+        children
+            .filter_map(|child| child.share_below(name, &path, maximum, capacity))
+            .next()
+    }
+}
+
 impl FromWire<yarn::QueueInfoProto> for QueueInfo {
     fn from_wire(wire: yarn::QueueInfoProto) -> Result<Self, Incomplete> {
         use yarn::QueueStateProto as Wire;
@@ -87,8 +131,8 @@ impl FromWire<yarn::QueueInfoProto> for QueueInfo {
             capacity: wire.capacity.unwrap_or(0.0),
             maximum_capacity: wire.maximum_capacity.unwrap_or(-1.0),
             current_capacity: wire.current_capacity.unwrap_or(0.0),
-            children: all(wire.child_queues)?,
-            applications: all(wire.applications)?,
+            children: readable(wire.child_queues, "queues").into(),
+            applications: readable(wire.applications, "applications").into(),
             accessible_node_labels: wire.accessible_node_labels,
             default_node_label: wire
                 .default_node_label_expression

@@ -22,8 +22,9 @@ pub struct Container {
     pub priority: i32,
     /// Which request it answers.
     pub allocation_request_id: i64,
-    /// Proof for the NodeManager that this container was granted; it starts the container once.
-    pub token: Token,
+    /// Proof for the NodeManager that this container was granted; it starts the container once. `None`
+    /// of one that the ResourceManager has recovered: it runs already, and cannot be started.
+    pub token: Option<Token>,
 }
 
 impl FromWire<yarn::ContainerProto> for Container {
@@ -39,7 +40,7 @@ impl FromWire<yarn::ContainerProto> for Container {
                 .and_then(|priority| priority.priority)
                 .unwrap_or(0),
             allocation_request_id,
-            token: required(wire.container_token, "token of a container")?,
+            token: wire.container_token.map(Token::from_wire).transpose()?,
         })
     }
 }
@@ -105,6 +106,8 @@ pub struct ContainerStatus {
     pub id: ContainerId,
     /// Where it stands.
     pub state: ContainerState,
+    /// Its process is not started yet: its files are being fetched, or it waits its turn.
+    pub is_localizing: bool,
     /// 0 to 255 from the process (128 + signal for a signal), or one of [`exit_status`].
     pub exit_status: i32,
     /// The NodeManager's or ResourceManager's words.
@@ -114,7 +117,9 @@ pub struct ContainerStatus {
 impl FromWire<yarn::ContainerStatusProto> for ContainerStatus {
     fn from_wire(wire: yarn::ContainerStatusProto) -> Result<Self, Incomplete> {
         let exit_status = wire.exit_status();
+        let scheduled = i32::from(yarn::ContainerSubStateProto::CssScheduled);
         Ok(Self {
+            is_localizing: wire.container_sub_state == Some(scheduled),
             id: required(wire.container_id, "id of a container")?,
             state: ContainerState::from_number(wire.state),
             exit_status,
@@ -130,6 +135,9 @@ impl From<&ContainerStatus> for yarn::ContainerStatusProto {
             state: Some(status.state.number()),
             diagnostics: Some(status.diagnostics.clone()),
             exit_status: Some(status.exit_status),
+            container_sub_state: status
+                .is_localizing
+                .then_some(yarn::ContainerSubStateProto::CssScheduled.into()),
             ..Self::default()
         }
     }

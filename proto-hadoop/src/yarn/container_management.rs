@@ -60,6 +60,15 @@ impl FromWire<yarn::ContainerExceptionMapProto> for ContainerFailure {
     }
 }
 
+/// A recovered container has no token, and what a NodeManager says to none is not to be foreseen.
+fn without(id: ContainerId) -> ContainerFailure {
+    ContainerFailure {
+        id,
+        class: "org.apache.hadoop.yarn.exceptions.InvalidContainerException".into(),
+        message: "it has no token, so it was started before".into(),
+    }
+}
+
 impl ContainerClient {
     /// A client that logs in to `node` with its token. Connects at the first call.
     ///
@@ -93,22 +102,40 @@ impl ContainerClient {
         &self,
         starts: &[ContainerStart<'_>],
     ) -> Result<Outcome<ContainerId>, CallError> {
-        let row = |start: &ContainerStart<'_>| yarn::StartContainerRequestProto {
-            container_launch_context: Some(start.launch.into()),
-            container_token: Some(wire::token(&start.container.token)),
+        let row = |start: &ContainerStart<'_>| {
+            let token = start.container.token.as_ref().ok_or(start.container.id)?;
+            Ok(yarn::StartContainerRequestProto {
+                container_launch_context: Some(start.launch.into()),
+                container_token: Some(wire::token(token)),
+            })
         };
-        let request = yarn::StartContainersRequestProto {
-            start_container_request: starts.iter().map(row).collect(),
-        };
+        let mut request = yarn::StartContainersRequestProto::default();
+        let mut without_token = Vec::new();
+        for start in starts {
+            match row(start) {
+                Ok(row) => request.start_container_request.push(row),
+                Err(id) => without_token.push(without(id)),
+            }
+        }
         let plain = |answer: yarn::StartContainersResponseProto| {
             Ok(Outcome {
                 succeeded: all(answer.succeeded_requests)?,
                 failed: all(answer.failed_requests)?,
             })
         };
-        self.channel
-            .call("startContainers", AtMostOnce, &request, plain)
-            .await
+        let mut outcome = match request.start_container_request.is_empty() {
+            true => Outcome {
+                succeeded: Vec::new(),
+                failed: Vec::new(),
+            },
+            false => {
+                self.channel
+                    .call("startContainers", AtMostOnce, &request, plain)
+                    .await?
+            }
+        };
+        outcome.failed.extend(without_token);
+        Ok(outcome)
     }
 
     /// Stops containers: SIGTERM, and SIGKILL a quarter of a second later.

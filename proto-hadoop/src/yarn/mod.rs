@@ -13,6 +13,7 @@ mod nm_tokens;
 mod node;
 mod resource;
 pub(crate) mod resource_tracker;
+mod rows;
 mod submission;
 
 pub use allocation::{
@@ -26,19 +27,20 @@ pub use application::{
 pub use application_client::{ApplicationClient, Signal};
 pub use application_master::ApplicationMasterClient;
 pub use ask::{ANY, ResourceRequest};
-pub use cluster::{ClusterMetrics, NodeLabel, QueueInfo, QueueState};
+pub use cluster::{ClusterMetrics, NodeLabel, QueueInfo, QueueShare, QueueState};
 pub use container::{Container, ContainerReport, ContainerState, ContainerStatus, exit_status};
 pub use container_management::{ContainerClient, ContainerFailure, ContainerStart, Outcome};
 pub use launch::{
     ContainerLaunch, LocalResource, LocalResourceKind, ResourceUrl, UrlError, Visibility,
 };
 pub use nm_tokens::NmTokens;
-pub use node::{NodeReport, NodeState, newest};
+pub use node::{NodeNames, NodeReport, NodeState, newest};
 pub use resource::{GPU, Resource, ResourceType};
 pub use resource_tracker::{
     HeartbeatAnswer, NodeAction, NodeHeartbeat, NodeRegistered, NodeRegistration,
     ResourceTrackerClient,
 };
+pub use rows::Rows;
 pub use submission::ApplicationSubmission;
 
 #[cfg(test)]

@@ -123,6 +123,40 @@ impl NodeReport {
     }
 }
 
+/// How requests name a node: `yarn.scheduler.include-port-in-node-name` of the ResourceManager
+/// (`SchedulerNode.getNodeName`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum NodeNames {
+    /// By its host alone, as is the default.
+    #[default]
+    Host,
+    /// `host:port`: several NodeManagers of one host are several nodes.
+    HostAndPort,
+}
+
+impl NodeNames {
+    /// The name of a node in a request.
+    #[must_use]
+    pub fn of(self, node: &NodeId) -> String {
+        match self {
+            Self::Host => node.host.clone(),
+            Self::HostAndPort => node.to_string(),
+        }
+    }
+
+    /// The entries of what a request can name, in the order of their names.
+    #[must_use]
+    pub fn nodes(self, reports: &[NodeReport]) -> Vec<&NodeReport> {
+        match self {
+            Self::Host => newest(reports).into_values().collect(),
+            Self::HostAndPort => {
+                let by_id = reports.iter().map(|report| (&report.id, report));
+                by_id.collect::<BTreeMap<_, _>>().into_values().collect()
+            }
+        }
+    }
+}
+
 /// Of each host the entry that counts: a NodeManager that was restarted leaves its old entry behind for
 /// a while, and a request names the host alone. Running ones go first, then what was heard of last.
 #[must_use]

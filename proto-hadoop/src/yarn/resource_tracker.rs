@@ -276,6 +276,7 @@ impl FromWire<yarn::RegisterNodeManagerRequestProto> for NodeRegistration {
         let container = |wire: yarn::NmContainerStatusProto| {
             Ok(ContainerStatus {
                 state: super::ContainerState::from_number(wire.container_state),
+                is_localizing: false,
                 exit_status: wire.container_exit_status.unwrap_or(0),
                 id: required(wire.container_id, "id of a container")?,
                 diagnostics: wire.diagnostics.unwrap_or_default(),

@@ -303,9 +303,55 @@ async fn who_holds_what_byte_by_byte() {
     tokio::join!(calls, serve);
 }
 
+mod odd_rows {
+    use super::super::*;
+    use crate::wire::{FromWire, readable, yarn as wire};
+
+    #[test]
+    fn a_list_survives_a_row_that_cannot_be_read_and_counts_it() {
+        let named = |host: &str, port| wire::NodeReportProto {
+            node_id: Some(wire::NodeIdProto {
+                host: Some(host.into()),
+                port: Some(port),
+            }),
+            ..wire::NodeReportProto::default()
+        };
+        let nameless = wire::NodeReportProto::default();
+        let sent = vec![named("n1", 45454), nameless, named("spare", -1)];
+        let nodes: Rows<NodeReport> = readable(sent, "nodes");
+        let names: Vec<String> = nodes.iter().map(|node| node.id.to_string()).collect();
+        assert_eq!(names, ["n1:45454", "spare:-1"]);
+        assert_eq!(nodes.unread, 1);
+    }
+
+    #[test]
+    fn a_registration_that_brings_a_recovered_container_is_read() {
+        let container = wire::ContainerProto {
+            id: Some(
+                "container_1_0007_01_000002"
+                    .parse::<crate::ContainerId>()
+                    .unwrap()
+                    .into(),
+            ),
+            node_id: Some(wire::NodeIdProto {
+                host: Some("n1".into()),
+                port: Some(45454),
+            }),
+            ..wire::ContainerProto::default()
+        };
+        let answer = wire::RegisterApplicationMasterResponseProto {
+            containers_from_previous_attempts: vec![container],
+            ..wire::RegisterApplicationMasterResponseProto::default()
+        };
+        let registration = Registration::from_wire(answer).unwrap();
+        assert_eq!(registration.previous_containers.len(), 1);
+        assert_eq!(registration.previous_containers[0].token, None);
+    }
+}
+
 mod random_answers {
     use super::super::*;
-    use crate::wire::{FromWire, all, yarn as wire};
+    use crate::wire::{FromWire, readable, yarn as wire};
     use proptest::prelude::*;
     use prost::Message;
 
@@ -319,10 +365,12 @@ mod random_answers {
                 let _outcome = Registration::from_wire(answer);
             }
             if let Ok(answer) = wire::GetApplicationsResponseProto::decode(&bytes[..]) {
-                let _outcome: Result<Vec<ApplicationReport>, _> = all(answer.applications);
+                let sent = answer.applications.len();
+                let rows: Rows<ApplicationReport> = readable(answer.applications, "rows");
+                prop_assert_eq!(rows.len() + rows.unread, sent);
             }
             if let Ok(answer) = wire::GetClusterNodesResponseProto::decode(&bytes[..]) {
-                let _outcome: Result<Vec<NodeReport>, _> = all(answer.node_reports);
+                let _rows: Rows<NodeReport> = readable(answer.node_reports, "rows");
             }
         }
 

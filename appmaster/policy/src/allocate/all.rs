@@ -24,6 +24,7 @@
 //!
 //! Cost: O((nodes + processes) · log nodes).
 
+use super::budget::Budget;
 use super::candidate::{Candidate, freest, most_gpus, slots};
 use super::rack;
 use super::rest::Rest;
@@ -53,6 +54,11 @@ pub(super) fn place(rest: &Rest<'_>) -> Result<Vec<NodeShare>, Rejection> {
         if slots(&free) >= wanted {
             candidates = free;
         }
+    }
+    if !rest.is_whole()
+        && let Some(most) = Budget::new(rest).nodes(rest)?
+    {
+        candidates.truncate(most);
     }
     let candidates = rack::prefer(rest, candidates, |on_rack| {
         rack::units_now(on_rack) >= wanted

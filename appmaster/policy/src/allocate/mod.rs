@@ -14,12 +14,14 @@
 //! size instead of the order of the list; (2) where the number of nodes is kept, each first gets one
 //! process; (3) rooms and ceilings bound the one container of a node; (4) a full node is asked for
 //! the whole size; (5) the ApplicationMaster waits, not the client before it starts; (6) degraded is
-//! a fact of the grant, see [`crate::degraded()`].
+//! a fact of the grant, see [`crate::degraded()`]; (7) what the
+//! queue gives the job bounds all containers together, see `budget`.
 //!
 //! Every answer is within what the cluster can ever give, and a process is never placed where not
 //! even one fits when empty. More room never turns a job that can be placed into one that cannot.
 
 mod all;
+mod budget;
 mod candidate;
 mod dist;
 mod listed;
@@ -36,6 +38,7 @@ mod tests;
 
 pub use reasons::{Reasons, reasons, reasons_beside};
 
+use self::budget::Budget;
 use self::rest::Rest;
 use crate::{ClusterView, Demand, Mode, NodeShare, Placement, Rejection};
 
@@ -67,12 +70,14 @@ use crate::{ClusterView, Demand, Mode, NodeShare, Placement, Rejection};
 ///     rack: "/default-rack".into(),
 ///     capability: Resources::new(8192, 8),
 ///     used: Resources::new(8192 - free * 1024, 0),
+///     ..NodeView::default()
 /// };
 /// let cluster = ClusterView {
 ///     nodes: vec![node("a", 1), node("b", 4), node("c", 6), node("d", 4)],
 ///     maximum: Resources::new(8192, 8),
 ///     step: MiB(1024),
 ///     counted: Counted::Memory,
+///     ..ClusterView::default()
 /// };
 /// let listed = |host: &str, processes| Listed {
 ///     host: Some(host.into()),
@@ -131,13 +136,14 @@ fn beside(
     let mut shares = held.to_vec();
     if processes > 0 {
         let rest = Rest::new(demand, cluster, held, processes)?;
-        shares.extend(match demand.mode {
+        let by_room = match demand.mode {
             Mode::None => none::place(&rest)?,
             Mode::Loc => loc::place(&rest)?,
             Mode::Dist => dist::place(&rest)?,
             Mode::LocDist => loc_dist::place(&rest)?,
             Mode::All => all::place(&rest)?,
-        });
+        };
+        shares.extend(Budget::new(&rest).apply(&rest, by_room)?);
     }
     Ok(Placement { shares })
 }

@@ -13,12 +13,14 @@ fn cluster(rooms: &[(&str, u64)]) -> ClusterView {
         rack: "/default-rack".into(),
         capability: Resources::new(8192, 8),
         used: Resources::new(8192 - free * 1024, 0),
+        ..NodeView::default()
     };
     ClusterView {
         nodes: rooms.iter().map(node).collect(),
         maximum: Resources::new(8192, 8),
         step: MiB(1024),
         counted: Counted::Memory,
+        ..ClusterView::default()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Looking at the cluster, placing, asking.
 
 use super::gang::Gang;
+use super::limits::LONGEST_LOOK;
 use super::shortfall::Shortfall;
 use super::{Action, Cause, Job, Phase, State, Unused};
 use crate::{ClusterView, Millis, Placement, Rejection};
@@ -13,6 +14,7 @@ impl Job {
 
     /// The first look of a gang is answered.
     pub(super) fn place(&mut self, now: Millis, view: ClusterView) -> Vec<Action> {
+        let _none_is_asked = self.silent.look(&view, Vec::new());
         let answer = self.place_on(now, &view, &[]);
         self.view = Some(view);
         self.looked = now;
@@ -40,6 +42,21 @@ impl Job {
         self.chance.between(self.limits.gang, longest)
     }
 
+    /// How long to wait before the nodes are read again, at least `least`: a sixteenth of the time in which
+    /// nothing has come, so that whoever waits for long costs the ResourceManager little, and by chance up
+    /// to a quarter less, so that jobs that wait for the same do not look in step.
+    pub(super) fn until_next_look(&mut self, now: Millis, least: Millis) -> Millis {
+        let idle = now.0.saturating_sub(self.idle_since.0);
+        let span = Millis(idle / 16).min(LONGEST_LOOK);
+        match span > least {
+            true => {
+                let shortest = Millis(span.0.saturating_sub(span.0 / 4));
+                self.chance.between(shortest, span).max(least)
+            }
+            false => least,
+        }
+    }
+
     /// Whether to look again. What was possible once is believed to be impossible only when two looks
     /// in a row say so: while a ResourceManager or a node restarts, nodes are missing for seconds.
     pub(super) fn may_pass(&mut self, rejection: &Rejection) -> bool {
@@ -52,14 +69,15 @@ impl Job {
     /// Asks for what of `placement` is neither there nor asked for, in one call that also clears
     /// what is no longer wanted. Nothing is sent when nothing changes.
     pub(super) fn ask(&mut self, now: Millis, placement: Placement) -> Vec<Action> {
+        let span = self.until_next_look(now, self.limits.reissue);
         let State::Gathering { gang, look_at, .. } = &mut self.state else {
             return Vec::new();
         };
-        *look_at = Some(now.plus(self.limits.reissue));
+        *look_at = Some(now.plus(span));
         self.doubted = false;
         let placement = placement.in_order_of_list(&self.demand);
         let round = self.round.saturating_add(1);
-        let change = gang.want(placement.clone(), round);
+        let change = gang.want(placement.clone(), round, now);
         let mut actions = Vec::new();
         if !change.dropped.is_empty() {
             actions.push(Action::Release {
@@ -94,8 +112,9 @@ impl Job {
         if !matches!(self.shortfall, Some(Shortfall::Containers { .. })) {
             self.shortfall = Some(Shortfall::Room(why.clone()));
         }
+        let span = self.until_next_look(now, self.limits.look_again);
         self.state = State::Waiting {
-            until: now.plus(self.limits.look_again),
+            until: now.plus(span),
         };
         vec![Action::Show(Phase::WaitingForRoom(why))]
     }

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::shortfall::Missing;
+use super::silence::Unanswered;
 use super::words::{Grant, Seat};
 use crate::{
-    ClusterView, ContainerId, NodeId, NodeShare, NodeView, Numbering, Placement, Rank, Resources,
+    ClusterView, ContainerId, Millis, NodeId, NodeShare, NodeView, Numbering, Placement, Rank,
+    Resources,
 };
 
 /// What is wanted, what is asked for and what has come.
@@ -24,6 +26,7 @@ pub(super) struct Gang {
 struct Asked {
     round: u32,
     size: Resources,
+    since: Millis,
 }
 
 /// What a new placement changes.
@@ -40,8 +43,8 @@ pub(super) struct Change {
 }
 
 impl Gang {
-    /// Wants `placement` from now on; what it newly asks for belongs to `round`.
-    pub(super) fn want(&mut self, placement: Placement, round: u32) -> Change {
+    /// Wants `placement` from `now` on; what it newly asks for belongs to `round`.
+    pub(super) fn want(&mut self, placement: Placement, round: u32, now: Millis) -> Change {
         let nodes: BTreeSet<&NodeId> = placement.shares.iter().map(|share| &share.node).collect();
         let mut dropped = Vec::new();
         self.granted.retain(|node, grant| {
@@ -67,6 +70,7 @@ impl Gang {
                 None => Asked {
                     round,
                     size: share.ask,
+                    since: now,
                 },
             };
             outstanding.insert(share.node.clone(), asked);
@@ -123,6 +127,30 @@ impl Gang {
     /// Whether some share's container is neither there nor asked for.
     pub(super) fn has_a_gap(&self) -> bool {
         self.granted.len().saturating_add(self.outstanding.len()) < self.placement.shares.len()
+    }
+
+    /// Requests that have not been served since `before`, though node and queue have room for them in
+    /// `view`.
+    pub(super) fn unanswered(&self, view: &ClusterView, before: Millis) -> Vec<Unanswered> {
+        let nodes = view.nodes.iter().map(|node| (&node.id, node));
+        let nodes: BTreeMap<&NodeId, &NodeView> = nodes.collect();
+        let queue = view.queue.headroom;
+        let waiting = self.outstanding.iter().filter_map(|(id, asked)| {
+            let node = nodes.get(id)?;
+            let has_room = view.fits(asked.size, view.room(node))
+                && queue.is_none_or(|left| view.fits(asked.size, left));
+            (asked.since <= before && has_room).then(|| Unanswered {
+                node: id.clone(),
+                host: node.host.clone(),
+                asked: asked.since,
+            })
+        });
+        waiting.collect()
+    }
+
+    /// The nodes whose containers are asked for and not there.
+    pub(super) fn outstanding(&self) -> BTreeSet<NodeId> {
+        self.outstanding.keys().cloned().collect()
     }
 
     /// The containers that are there.

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use super::gang::Gang;
 use super::limits::LONGEST_PAUSE;
 use super::ranks::Seats;
 use super::shortfall::Shortfall;
 use super::{Action, Cause, Event, Job, Phase, State, Unused, unused};
-use crate::{ClusterView, Millis, Placement};
+use crate::{ClusterView, Millis, Placement, Rejection};
 
 impl Job {
     pub(super) fn gather(&mut self, now: Millis, event: Event) -> Vec<Action> {
@@ -25,6 +26,7 @@ impl Job {
                     return vec![unused(grant)];
                 }
                 // Something comes: that is no stall.
+                self.idle_since = now;
                 *look_at = look_at.map(|_| now.plus(self.limits.reissue));
                 let mut actions = vec![self.granted_so_far()];
                 actions.extend(self.start_if_complete(now));
@@ -52,6 +54,10 @@ impl Job {
             Event::SnapshotFailed(_) if look_at.is_none() => {
                 self.looked = now;
                 *look_at = Some(now.plus(self.limits.reissue));
+                Vec::new()
+            }
+            Event::Freed => {
+                *look_at = look_at.map(|at| at.min(next_look).max(now));
                 Vec::new()
             }
             Event::Blocked { by } => self.let_go(now, Some(&by)),
@@ -103,24 +109,79 @@ impl Job {
     /// The requests have stalled, and the look that was ordered for it is answered: what is held
     /// stays, the rest is placed again.
     fn place_rest(&mut self, now: Millis, view: ClusterView) -> Vec<Action> {
+        let span = self.until_next_look(now, self.limits.reissue);
         let State::Gathering { gang, look_at, .. } = &mut self.state else {
             return Vec::new();
         };
-        *look_at = Some(now.plus(self.limits.reissue));
+        *look_at = Some(now.plus(span));
         let held = gang.held_shares();
+        let asked_before = now.0.checked_sub(self.limits.unanswered.0).map(Millis);
+        let unanswered = asked_before.map(|before| gang.unanswered(&view, before));
+        let unanswered = unanswered.unwrap_or_default();
+        let new = self.silent.look(&view, unanswered);
         let answer = self.place_on(now, &view, &held);
         self.view = Some(view);
         self.looked = now;
-        match answer {
+        let mut actions = self.say_silent(&new);
+        actions.extend(match answer {
             Ok(placement) => self.ask(now, placement),
             Err(rejection) if self.may_pass(&rejection) => match &self.state {
-                // What was lost cannot be had beside what is held.
-                State::Gathering { gang, .. } if gang.has_a_gap() => self.let_go(now, None),
+                // What was lost, or does not answer, cannot be had beside what is held.
+                State::Gathering { gang, .. }
+                    if gang.has_a_gap() || self.is_better_let_go(gang, &rejection) =>
+                {
+                    self.let_go(now, None)
+                }
                 // What is asked for stays asked for.
                 _ => Vec::new(),
             },
             Err(rejection) => self.fail(now, Cause::Impossible(rejection)),
+        });
+        actions.extend(self.show_silent(now));
+        actions
+    }
+
+    /// Whether what is held keeps the job from starting: beside it there is only a node that does not
+    /// answer, or nothing that the queue gives; with all of it given back the processes can share.
+    fn is_better_let_go(&self, gang: &Gang, rejection: &Rejection) -> bool {
+        let silent = || gang.outstanding().iter().any(|node| self.silent.has(node));
+        gang.progress().0 > 0
+            && match rejection {
+                Rejection::QueueFull { .. } => true,
+                Rejection::BesideHeld { .. } => silent(),
+                _ => false,
+            }
+    }
+
+    /// Names the nodes that do not answer, once each.
+    fn say_silent(&self, hosts: &[String]) -> Vec<Action> {
+        if hosts.is_empty() {
+            return Vec::new();
         }
+        let what = match (self.is_bound(), hosts) {
+            (true, _) => "the job waits for it, because its mode allows no other",
+            (false, [_]) => "it is left alone until it does",
+            (false, _) => "they are left alone until they do",
+        };
+        vec![Action::Say(format!(
+            "{} did not answer a request within {} s, though YARN counts it as running: {what}",
+            hosts.join(", "),
+            self.limits.unanswered.0 / 1000
+        ))]
+    }
+
+    /// Who is waited for and silent, and for how long.
+    fn show_silent(&self, now: Millis) -> Option<Action> {
+        let State::Gathering { gang, .. } = &self.state else {
+            return None;
+        };
+        let note = self.silent.words(now, &gang.outstanding())?;
+        let (granted, wanted) = gang.progress();
+        Some(Action::Show(Phase::WaitingForNodes {
+            granted,
+            wanted,
+            note,
+        }))
     }
 
     /// Orders the start once nothing is missing.
@@ -147,6 +208,7 @@ impl Job {
             seats: Seats::new(seats),
             joined,
             until: now.plus(self.limits.join),
+            asked: false,
         };
         if let State::Gathering { gang, .. } = std::mem::replace(&mut self.state, starting) {
             self.whole = gang;

@@ -10,6 +10,9 @@ pub struct Limits {
     /// Requests that have brought nothing for so long are placed again; also the shortest span
     /// between two askings, whatever the cluster does. At least [`SHORTEST_REISSUE`].
     pub reissue: Millis,
+    /// A request for which node and queue have room, and that is not served for so long, has a node that
+    /// does not answer.
+    pub unanswered: Millis,
     /// From asking to the last grant; then everything is let go and asked again. At most
     /// [`LONGEST_GANG`], and never below `reissue`.
     pub gang: Millis,
@@ -25,7 +28,8 @@ pub struct Limits {
     /// A rank that fails does not end the others: the job goes on until all have ended, or one calls
     /// `MPI_Abort`.
     pub spare_others: bool,
-    /// From the order to start to the last launcher's call. Includes YARN's copying of files.
+    /// From the order to start to the last launcher's call; anew as long as a container whose launcher
+    /// has not called is being localized.
     pub join: Millis,
     /// Between SIGTERM and SIGKILL.
     pub grace: Millis,
@@ -52,6 +56,10 @@ pub const SHORTEST_REISSUE: Millis = Millis(1_000);
 /// The ResourceManager takes containers back that are not started ten minutes after it gave them.
 /// Chance lengthens the gang's span by up to a fifth, and a grant takes seconds to be heard of.
 pub const LONGEST_GANG: Millis = Millis(480_000);
+/// The nodes are read at least so often while the job waits.
+pub const LONGEST_LOOK: Millis = Millis(15_000);
+/// For the answer whether containers that have not joined are still being localized.
+pub(super) const PROBE: Millis = Millis(10_000);
 /// Longest pause after letting go.
 pub const LONGEST_PAUSE: Millis = Millis(60_000);
 
@@ -61,6 +69,7 @@ impl Default for Limits {
             look_again: Millis(1_000),
             // Three heartbeats of a NodeManager, by Hadoop's default of one second.
             reissue: Millis(3_000),
+            unanswered: Millis(3_000),
             gang: Millis(300_000),
             pause: Millis(3_000),
             wait: None,

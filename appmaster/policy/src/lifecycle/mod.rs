@@ -31,6 +31,7 @@ mod ranks;
 mod repeating;
 mod running;
 mod shortfall;
+mod silence;
 mod starting;
 mod words;
 
@@ -38,7 +39,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 pub use cause::{Cause, KillReason, Limit, OutOfMemory, Seen};
-pub use limits::{LONGEST_GANG, LONGEST_PAUSE, Limits, SHORTEST_REISSUE};
+pub use limits::{LONGEST_GANG, LONGEST_LOOK, LONGEST_PAUSE, Limits, SHORTEST_REISSUE};
 pub use shortfall::Missing;
 pub use words::{Action, Event, Grant, Phase, Seat, Stage, Unused, Verdict, Who};
 
@@ -47,6 +48,7 @@ use self::gang::Gang;
 use self::launchers::Launchers;
 use self::ranks::{Ranks, Seats};
 use self::shortfall::Shortfall;
+use self::silence::Silence;
 use crate::{
     ClusterView, ContainerId, Demand, Millis, NodeId, NodeShare, Placement, Rejection, allocate,
 };
@@ -84,6 +86,10 @@ pub struct Job {
     lost: Option<Cause>,
     /// Nodes that a container was lost with, and until when they are left alone.
     avoided: BTreeMap<NodeId, Millis>,
+    /// Nodes that do not answer.
+    silent: Silence,
+    /// Since when nothing has come.
+    idle_since: Millis,
     state: State,
 }
 
@@ -107,6 +113,8 @@ enum State {
         seats: Seats,
         joined: BTreeSet<ContainerId>,
         until: Millis,
+        /// Those that have not joined were asked for, after the time was up.
+        asked: bool,
     },
     /// Ranks run.
     Running {
@@ -180,6 +188,8 @@ impl Job {
             launchers: Launchers::default(),
             lost: None,
             avoided: BTreeMap::new(),
+            silent: Silence::default(),
+            idle_since: Millis(0),
             state: State::New,
         }
     }
@@ -235,6 +245,7 @@ impl Job {
         match &mut self.state {
             State::New => match event {
                 Event::Registered => {
+                    self.idle_since = now;
                     self.give_up_at = self.limits.wait.map(|span| now.plus(span));
                     self.look()
                 }
@@ -247,6 +258,12 @@ impl Job {
             },
             State::Waiting { until } => match event {
                 Event::Tick if now >= *until => self.look(),
+                Event::Freed => {
+                    *until = (*until)
+                        .min(self.looked.plus(self.limits.look_again))
+                        .max(now);
+                    Vec::new()
+                }
                 other => surplus(other),
             },
             State::Gathering { .. } => self.gather(now, event),

@@ -228,6 +228,8 @@ impl Ranks {
             | Event::RequestsRefused { .. }
             | Event::Blocked { .. }
             | Event::InputUsed
+            | Event::Localizing(_)
+            | Event::Freed
             | Event::Tick => None,
         }
     }

@@ -1,5 +1,6 @@
 //! From the order to start to the last launcher's call.
 
+use super::limits::PROBE;
 use super::ranks::Ranks;
 use super::{Action, Cause, Event, Job, Phase, State, unused};
 use crate::{ContainerId, Millis};
@@ -10,6 +11,7 @@ impl Job {
             seats,
             joined,
             until,
+            asked,
         } = &mut self.state
         else {
             return Vec::new();
@@ -53,6 +55,20 @@ impl Job {
                 Some(host) => self.fail(now, Cause::LinkLost { container, host }),
                 None => Vec::new(),
             },
+            Event::Localizing(container) if *asked => {
+                if host(&container).is_some() && !joined.contains(&container) {
+                    *until = now.plus(self.limits.join);
+                    *asked = false;
+                }
+                Vec::new()
+            }
+            Event::Tick if now >= *until && !*asked => {
+                *until = now.plus(PROBE);
+                *asked = true;
+                let silent = seats.all.iter().map(|seat| &seat.container);
+                let silent = silent.filter(|container| !joined.contains(*container));
+                vec![Action::Probe(silent.cloned().collect())]
+            }
             Event::Tick if now >= *until => {
                 let silent = seats
                     .all

@@ -5,6 +5,7 @@ mod duel;
 mod gathering;
 mod rate;
 mod repeating;
+mod silent;
 
 use std::num::NonZeroU32;
 
@@ -18,12 +19,14 @@ fn cluster(nodes: usize, used_mib: u64) -> ClusterView {
         rack: "/default-rack".into(),
         capability: Resources::new(4096, 8),
         used: Resources::new(used_mib, 0),
+        ..NodeView::default()
     };
     ClusterView {
         nodes: (1..=nodes).map(node).collect(),
         maximum: Resources::new(8192, 4),
         step: MiB(1024),
         counted: Counted::Memory,
+        ..ClusterView::default()
     }
 }
 

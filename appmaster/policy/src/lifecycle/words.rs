@@ -77,6 +77,10 @@ pub enum Event {
         /// What it did.
         what: String,
     },
+    /// A container that has not joined is still being localized: YARN copies its files.
+    Localizing(ContainerId),
+    /// The scheduler may have more to give than at the last look.
+    Freed,
     /// The link to a launcher broke.
     LinkLost(ContainerId),
     /// YARN says that a container is over.
@@ -215,6 +219,10 @@ pub enum Action {
     Finish(Verdict),
     /// The phase changed; for whoever watches.
     Show(Phase),
+    /// Something that the user is to see at once.
+    Say(String),
+    /// Find out whether these containers, whose launchers have not joined, are still being localized.
+    Probe(Vec<ContainerId>),
 }
 
 /// Why containers are given back.
@@ -270,6 +278,15 @@ pub enum Phase {
         granted: usize,
         /// Containers wanted.
         wanted: usize,
+    },
+    /// The same, and what it waits for.
+    WaitingForNodes {
+        /// Containers held.
+        granted: usize,
+        /// Containers wanted.
+        wanted: usize,
+        /// Who does not answer, and for how long.
+        note: String,
     },
     /// So many of so many launchers have dialled in.
     StartingContainers {

@@ -268,6 +268,7 @@ impl Entry {
         ContainerStatus {
             id,
             state: self.state,
+            is_localizing: self.state == ContainerState::New,
             exit_status: self.exit_status,
             diagnostics: self.diagnostics.clone(),
         }

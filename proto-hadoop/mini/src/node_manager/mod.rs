@@ -94,7 +94,7 @@ impl NodeManager {
             .map_err(listen)?;
         let id = NodeId {
             host: options.host.clone(),
-            port: listener.local_addr().map_err(listen)?.port(),
+            port: listener.local_addr().map_err(listen)?.port().into(),
         };
         let tracker = ResourceTrackerClient::new(options.trackers.clone(), &options.user);
         let tracker = Arc::new(tracker.with_timing(Timing {

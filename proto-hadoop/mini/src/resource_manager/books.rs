@@ -208,7 +208,7 @@ impl Books {
             resource: resource.clone(),
             priority: request.0,
             allocation_request_id: request.1,
-            token: identifier.token(&self.keys.container),
+            token: Some(identifier.token(&self.keys.container)),
         })
     }
 

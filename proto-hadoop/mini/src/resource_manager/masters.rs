@@ -249,6 +249,7 @@ fn release(books: &mut Books, container: ContainerId) {
     books.end_container(ContainerStatus {
         id: container,
         state: ContainerState::Complete,
+        is_localizing: false,
         exit_status: ABORTED,
         diagnostics: "Container released by application".to_owned(),
     });

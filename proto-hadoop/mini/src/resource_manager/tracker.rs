@@ -182,6 +182,7 @@ pub(super) fn lose(books: &mut Books, node: &NodeId, kept: &BTreeSet<ContainerId
         books.end_container(ContainerStatus {
             id,
             state: ContainerState::Complete,
+            is_localizing: false,
             exit_status: ABORTED,
             diagnostics: format!("Container released on {whose}"),
         });

@@ -55,6 +55,7 @@ async fn start(desk: Arc<Desk>, one: Launch) {
         books.end_container(ContainerStatus {
             id: container.id,
             state: ContainerState::Complete,
+            is_localizing: false,
             exit_status: exit_status::INVALID,
             diagnostics: format!("Error launching {}. Got exception: {problem}", container.id),
         });

@@ -14,12 +14,14 @@ fn cluster(gpus: &[(u32, u32)]) -> ClusterView {
             rack: "/default-rack".into(),
             capability: Resources::new(16384, 16).with_gpus(*all),
             used: Resources::default().with_gpus(*used),
+            ..NodeView::default()
         });
     ClusterView {
         nodes: nodes.collect(),
         maximum: Resources::new(16384, 16).with_gpus(u32::MAX),
         step: MiB(1024),
         counted: Counted::MemoryAndVcores,
+        ..ClusterView::default()
     }
 }
 

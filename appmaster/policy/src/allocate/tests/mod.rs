@@ -15,6 +15,7 @@ mod listed;
 mod near;
 mod preferences;
 mod properties;
+mod queue;
 mod rejections;
 mod table_iii;
 mod why;
@@ -27,6 +28,7 @@ fn node(id: &str, capability_mib: u64, used_mib: u64) -> NodeView {
         rack: "/default-rack".into(),
         capability: Resources::new(capability_mib, 64),
         used: Resources::new(used_mib, 0),
+        ..NodeView::default()
     }
 }
 
@@ -37,6 +39,7 @@ fn cluster(nodes: Vec<NodeView>, maximum_mib: u64) -> ClusterView {
         maximum: Resources::new(maximum_mib, 64),
         step: MiB(1024),
         counted: Counted::Memory,
+        ..ClusterView::default()
     }
 }
 

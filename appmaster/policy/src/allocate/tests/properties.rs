@@ -32,6 +32,7 @@ prop_compose! {
             rack: format!("/r{rack}"),
             capability: Resources::new(memory, vcores),
             used: Resources::new(memory * used_memory / 100, u32::try_from(used_vcores).unwrap()),
+            ..NodeView::default()
         }
     }
 }
@@ -51,6 +52,7 @@ prop_compose! {
             maximum: Resources::new(maximum * 1024, vcores),
             step: MiB(step),
             counted: if counts_vcores { Counted::MemoryAndVcores } else { Counted::Memory },
+            ..ClusterView::default()
         }
     }
 }

@@ -113,7 +113,7 @@ impl Duel {
                     }
                 }
             }
-            Action::Show(_) => {}
+            Action::Show(_) | Action::Say(_) | Action::Probe(_) => {}
         }
     }
 
