@@ -142,13 +142,16 @@ impl ResourceManager {
             .with_context(|| format!("no version in {info}"))
     }
 
-    /// Every node it has heard of.
+    /// Every node that has registered.
     ///
     /// # Errors
     ///
     /// As [`ResourceManager::version`].
     pub fn nodes(&self) -> Result<Vec<NodeReport>> {
-        list(&json(&self.url("nodes"))?, "/nodes/node")
+        let mut all: Vec<NodeReport> = list(&json(&self.url("nodes"))?, "/nodes/node")?;
+        // Hosts of the exclude file that never registered are listed without a port.
+        all.retain(|node| !node.id.ends_with(":-1"));
+        Ok(all)
     }
 
     /// How many attempts of an application there were.

@@ -20,6 +20,9 @@ use crate::warden::Warden;
 /// Four NodeManagers are there after 11 s on two idle cores; the rest is for a busy machine.
 const READY: Duration = Duration::from_secs(180);
 
+/// The host that every cluster's list of excluded hosts names.
+const GONE: &str = "gone.invalid";
+
 /// Memory and cores of one NodeManager, as it announces them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
@@ -53,6 +56,8 @@ pub struct Builder {
     data_nodes: Vec<usize>,
     gpus: u32,
     quick: bool,
+    allocations: Option<String>,
+    old_names: bool,
     deadline: Duration,
 }
 
@@ -71,6 +76,8 @@ impl Default for Builder {
             data_nodes: Vec::new(),
             gpus: 0,
             quick: false,
+            allocations: None,
+            old_names: false,
             deadline: READY,
         }
     }
@@ -172,6 +179,20 @@ impl Builder {
         self
     }
 
+    /// The FairScheduler, with this allocation file, instead of the CapacityScheduler.
+    #[must_use]
+    pub fn fair_scheduler(mut self, allocations: &str) -> Self {
+        self.allocations = Some(allocations.to_owned());
+        self
+    }
+
+    /// Settings under the names that Hadoop has given up, where there are such.
+    #[must_use]
+    pub fn old_names(mut self) -> Self {
+        self.old_names = true;
+        self
+    }
+
     /// How long the start may take; three minutes unless said.
     #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> Self {
@@ -239,6 +260,10 @@ impl Builder {
         let master = cluster.loopback.master();
         let folder = cluster.folder();
         let mut shared = Configuration::default();
+        let file_system = match self.old_names {
+            true => "fs.default.name",
+            false => "fs.defaultFS",
+        };
         let mut set = |file, name: &str, value: String| shared.set(file, name, value);
         set(
             File::Core,
@@ -246,7 +271,7 @@ impl Builder {
             folder.join("tmp").display().to_string(),
         );
         if self.hdfs {
-            set(File::Core, "fs.defaultFS", format!("hdfs://{master}:8020"));
+            set(File::Core, file_system, format!("hdfs://{master}:8020"));
             let storage =
                 |kind: &str| format!("file://{}", folder.join("storage").join(kind).display());
             set(File::Hdfs, "dfs.namenode.name.dir", storage("name"));
@@ -269,7 +294,7 @@ impl Builder {
             set(File::Hdfs, "dfs.replication", "1".into());
             set(File::Hdfs, "dfs.namenode.safemode.extension", "0".into());
         } else {
-            set(File::Core, "fs.defaultFS", "file:///".into());
+            set(File::Core, file_system, "file:///".into());
         }
         // By default one folder of the machine, which two ResourceManagers that start together break.
         set(
@@ -290,6 +315,28 @@ impl Builder {
             fs::create_dir_all(&data).with_context(|| format!("making {}", data.display()))?;
             fs::write(cluster.zookeeper_settings(), zookeeper(master, &data))
                 .context("writing ZooKeeper's settings")?;
+        }
+        // A host that is gone and never registered: the ResourceManager lists it without a port.
+        let gone = folder.join("excluded-hosts");
+        fs::write(&gone, format!("{GONE}\n")).context("writing the list of excluded hosts")?;
+        set(
+            File::Yarn,
+            "yarn.resourcemanager.nodes.exclude-path",
+            gone.display().to_string(),
+        );
+        if let Some(allocations) = &self.allocations {
+            let path = folder.join("fair-scheduler.xml");
+            fs::write(&path, allocations).context("writing the FairScheduler's allocations")?;
+            set(
+                File::Yarn,
+                "yarn.scheduler.fair.allocation.file",
+                path.display().to_string(),
+            );
+            set(
+                File::Yarn,
+                "yarn.resourcemanager.scheduler.class",
+                "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler".into(),
+            );
         }
         // A machine whose disk is nine tenths full would have no healthy node.
         set(

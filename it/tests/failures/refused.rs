@@ -14,13 +14,14 @@ pub const CASES: &[(&str, Case)] = &[
     ("no settings", no_settings),
 ];
 
+/// Only the ResourceManager knows where it would put such a job: its own refusal is the error.
 fn no_such_queue(given: &Given) -> Result<()> {
     let program = given.program("linger")?;
-    given.refused(
-        &["--queue", "nosuchqueue", "-n", "2", &program, "0"],
-        65,
-        &["nosuchqueue", "default"],
-    )
+    let line = ["--queue", "nosuchqueue", "-n", "2", &program, "0"];
+    let finished = given.fails(&line, 65, &["the ResourceManager", "nosuchqueue"])?;
+    let remark = "the queue nosuchqueue is not on the ResourceManager's list (there are ";
+    ensure!(finished.stderr_text().contains(remark), "{finished:?}");
+    Ok(())
 }
 
 fn too_much_memory(given: &Given) -> Result<()> {

@@ -5,6 +5,7 @@ mod ends;
 mod flags;
 mod memory;
 mod protection;
+mod queues;
 mod shared_folder;
 mod sizes;
 mod streams;
@@ -22,6 +23,25 @@ fn groups() -> Vec<Group> {
         .nodes(4)
         .queue("other", 20)
         .queue(waiting::NARROW, 5)
+        .queue(queues::SMALL, 10)
+        .set(
+            File::CapacityScheduler,
+            &scheduler(&format!("root.{}.maximum-capacity", queues::SMALL)),
+            "25",
+        )
+        .set(
+            File::CapacityScheduler,
+            &scheduler(&format!("root.{}.user-limit-factor", queues::SMALL)),
+            "10",
+        )
+        .set(
+            File::CapacityScheduler,
+            &scheduler(&format!(
+                "root.{}.maximum-am-resource-percent",
+                queues::SMALL
+            )),
+            "0.5",
+        )
         // One user may fill the cluster.
         .set(
             File::CapacityScheduler,
@@ -61,7 +81,13 @@ fn groups() -> Vec<Group> {
     vec![
         Group::new(
             queues,
-            &[flags::CASES, streams::CASES, ends::CASES, waiting::CASES],
+            &[
+                flags::CASES,
+                streams::CASES,
+                ends::CASES,
+                waiting::CASES,
+                queues::CASES,
+            ],
         ),
         Group::new(counting_cores, &[sizes::CASES, memory::CASES]),
         Group::new(

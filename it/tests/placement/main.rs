@@ -9,6 +9,8 @@ mod modes;
 mod racks;
 mod report;
 mod room;
+mod silent;
+mod untidy;
 
 use std::io::Write as _;
 use std::path::Path;
@@ -56,11 +58,29 @@ fn groups(racks: &Path) -> Vec<Group> {
         ),
         Group::new(
             one_user_may_fill_it(Cluster::builder().sizes(&sizes)),
-            &[modes::CASES, room::CASES, listed::CASES, explained::CASES],
+            &[
+                modes::CASES,
+                room::CASES,
+                listed::CASES,
+                explained::CASES,
+                silent::CASES,
+            ],
         ),
         Group::new(
             one_user_may_fill_it(Cluster::builder().nodes(2)),
             &[gang::CASES],
+        ),
+        Group::new(
+            Cluster::builder()
+                .nodes(3)
+                .fair_scheduler(untidy::ALLOCATIONS)
+                .old_names()
+                .set(
+                    File::Yarn,
+                    "yarn.scheduler.include-port-in-node-name",
+                    "true",
+                ),
+            &[untidy::CASES],
         ),
     ];
     // They need a `/dev` of their own.

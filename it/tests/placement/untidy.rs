@@ -1,0 +1,62 @@
+//! A cluster with other habits: a FairScheduler that puts jobs where it likes, nodes that are named with
+//! their ports, a file system under the name that its key had once.
+
+use anyhow::{Result, ensure};
+use it::bed::{Case, Given};
+
+use crate::report::{self, hosts};
+
+/// No queue is declared but one, in which everything ends up.
+pub const ALLOCATIONS: &str = "<?xml version=\"1.0\"?>
+<allocations>
+  <queue name=\"batch\"/>
+  <queuePlacementPolicy>
+    <rule name=\"specified\" create=\"false\"/>
+    <rule name=\"default\" queue=\"root.batch\"/>
+  </queuePlacementPolicy>
+</allocations>
+";
+
+pub const CASES: &[(&str, Case)] = &[
+    (
+        "FairScheduler: placed, run, and in a queue of its choice",
+        placed,
+    ),
+    ("FairScheduler: a queue that is on no list", unlisted),
+    ("nodes named with their ports: a list of hosts", listed),
+];
+
+fn placed(given: &Given) -> Result<()> {
+    let script = given.script("rank", "echo \"$PMI_RANK\"")?;
+    let finished = given.succeeds(&["-n", "6", &script])?;
+    ensure!(finished.stdout_text().lines().count() == 6, "{finished:?}");
+    let report = given.newest()?;
+    ensure!(report.queue == "root.batch", "{report:?}");
+    given.is_clean()
+}
+
+fn unlisted(given: &Given) -> Result<()> {
+    let finished = given.succeeds(&["--queue", "nobodys", "-n", "2", "true"])?;
+    let stderr = finished.stderr_text();
+    ensure!(
+        stderr.contains("the queue nobodys is not on the ResourceManager's list"),
+        "{stderr}"
+    );
+    ensure!(
+        given.newest()?.queue == "root.batch",
+        "{:?}",
+        given.newest()?
+    );
+    given.is_clean()
+}
+
+fn listed(given: &Given) -> Result<()> {
+    let hosts = hosts(given);
+    let entries = format!("{}:2,{}:1", hosts[1], hosts[2]);
+    let script = given.script("short", "hostname >/dev/null")?;
+    let line = ["-r", "none", "-hosts", &entries, &script];
+    let (_, report) = report::reported(given, &line)?;
+    let shares = report::shares(given, &report)?;
+    ensure!(shares == [(1, 2), (2, 1)], "{shares:?}");
+    given.is_clean()
+}
