@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Read as _;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use it::{Finished, expect, gerbil};
 
 use it::bed::{Case, Given, said, text_of};
@@ -147,8 +147,12 @@ fn failure_on_terminal(given: &Given) -> Result<()> {
         .map(visible)
         .filter(|line| line.starts_with(expect::OWN))
         .collect();
+    // Which application it is, and how it ended.
+    let [id, end] = own.as_slice() else {
+        bail!("{own:?} in {shown:?}");
+    };
     ensure!(
-        own.len() == 1 && own[0].contains("code 7"),
+        id.contains("application_") && end.contains("code 7"),
         "{own:?} in {shown:?}"
     );
     given.is_clean()
