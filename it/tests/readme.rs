@@ -9,6 +9,22 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
+/// A shell as a user has it, without what cargo tells the programs that it runs: build scripts look at
+/// that, and everything would be built once more.
+#[cfg(test)]
+fn shell() -> Command {
+    let mut shell = Command::new("bash");
+    let names = std::env::vars_os().map(|(name, _)| name);
+    let by_cargo = names.filter(|name| {
+        let name = name.to_string_lossy();
+        name.starts_with("CARGO") && name != "CARGO_TARGET_DIR" && name != "CARGO_HOME"
+    });
+    by_cargo.for_each(|name| {
+        shell.env_remove(name);
+    });
+    shell
+}
+
 /// The lines of README's `sh` blocks, one entry a block.
 #[cfg(test)]
 fn blocks() -> Vec<String> {
@@ -33,7 +49,7 @@ fn the_two_commands_are_there_and_the_first_runs_the_main_job() {
     assert_eq!(test.trim(), "it/test");
     assert_eq!(mode(test) & 0o111, 0o111);
 
-    let output = Command::new("bash")
+    let output = shell()
         .args(["-euc", demo])
         .current_dir(repository())
         .stdin(Stdio::null())
@@ -62,7 +78,7 @@ fn one_file_is_copied_and_one_command_runs_the_job() {
         .replace("target/release/gerbil-run", &binary.to_string_lossy())
         .replace("/etc/hadoop/conf", &cluster.conf_dir().to_string_lossy());
     assert_ne!(here, block, "README's lines have changed: {block}");
-    let output = Command::new("bash")
+    let output = shell()
         .args(["-euxc", &here])
         .current_dir(home.path())
         .env("HOME", home.path())
