@@ -100,7 +100,7 @@ impl Life<'_> {
     /// Kills a group that could not be started everywhere.
     pub(crate) async fn end_group(&mut self, group: u32) {
         if let Some(running) = self.groups.get(&group) {
-            let numbers = running.ranks.numbers().collect();
+            let numbers = running.ranks.processes.numbers().collect();
             self.kill(numbers).await;
         }
     }
@@ -122,7 +122,9 @@ impl Life<'_> {
         };
         let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
         let local = numbers(&group).count();
-        let alive: usize = self.groups.values().map(|r| r.ranks.alive()).sum();
+        let alive: usize = (self.groups.values())
+            .map(|running| running.ranks.processes.alive().count())
+            .sum();
         let yields = yielding::applies(
             share.yielding(),
             alive.saturating_add(local),

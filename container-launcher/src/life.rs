@@ -172,7 +172,8 @@ pub(crate) async fn live(
         tasks,
     };
     loop {
-        let due = life.groups.values().filter_map(|r| r.ranks.next_report());
+        let due = life.groups.values();
+        let due = due.filter_map(|running| running.ranks.processes.next_report());
         let report_at = due.min();
         tokio::select! {
             () = endings.next() => return Err(LifeError::Terminated),
@@ -298,8 +299,9 @@ impl Life<'_> {
             Order::Find(find) => self.errands.find(find),
             Order::Move(order) => self.errands.carry(order),
             Order::Checkpoint(checkpoint) => {
-                let pids = self.nursery.pids().await;
-                self.errands.checkpoint(checkpoint, pids);
+                let pids = self.groups.values();
+                let pids = pids.flat_map(|running| running.ranks.processes.alive());
+                self.errands.checkpoint(checkpoint, pids.collect());
             }
             Order::FenceDone(done) => {
                 let Some(puts) = done.values() else {
@@ -375,7 +377,7 @@ impl Life<'_> {
             self.give_back(end.rank);
         }
         for running in self.groups.values_mut() {
-            running.ranks.ended(&ended, self.stopping);
+            running.ranks.processes.ended(&ended, self.stopping);
         }
         self.report();
         self.sweep_if_over().await;
@@ -384,7 +386,8 @@ impl Life<'_> {
     fn report(&mut self) {
         for running in self.groups.values_mut() {
             let reports = running.ranks.reports(&running.node);
-            if running.group == 0 && !reports.is_empty() && running.ranks.all_reported() {
+            let over = running.ranks.processes.all_reported();
+            if running.group == 0 && !reports.is_empty() && over {
                 let seen = RanksSeen {
                     mpi_library: self.silent.library().to_owned(),
                     left_files: self.before.since(Path::new(".")),
@@ -397,7 +400,7 @@ impl Life<'_> {
         // Of spawned ranks whose ends are told nothing is left to do.
         let warden = self.warden;
         self.groups.retain(|&group, running| {
-            let is_over = group > 0 && running.ranks.all_reported();
+            let is_over = group > 0 && running.ranks.processes.all_reported();
             if is_over {
                 warden.forget_space(&running.kvs_name);
             }
@@ -408,7 +411,7 @@ impl Life<'_> {
     fn all_ended(&self) -> bool {
         self.groups
             .values()
-            .all(|running| running.ranks.all_ended())
+            .all(|running| running.ranks.processes.all_ended())
     }
 
     /// The job is to end and no rank is left: neither should be what they started.
@@ -426,7 +429,7 @@ impl Life<'_> {
             self.give_back(end.rank);
         }
         for running in self.groups.values_mut() {
-            running.ranks.ended(&ended, true);
+            running.ranks.processes.ended(&ended, true);
         }
         self.report();
     }

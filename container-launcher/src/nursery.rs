@@ -45,12 +45,11 @@ pub(crate) struct Ended {
 }
 
 enum Request {
-    Spawn(Box<Plan>, oneshot::Sender<std::io::Result<()>>),
+    Spawn(Box<Plan>, oneshot::Sender<std::io::Result<Pid>>),
     Reap(oneshot::Sender<Vec<Ended>>),
     Signal(Option<u32>, Signal, oneshot::Sender<()>),
     Sweep(oneshot::Sender<Vec<Ended>>),
     Look(oneshot::Sender<Look>),
-    Pids(oneshot::Sender<Vec<(u32, i32)>>),
     Nudge(Vec<u32>, Signal, oneshot::Sender<()>),
     Close,
 }
@@ -80,7 +79,7 @@ impl Nursery {
     }
 
     /// Forks and executes a rank.
-    pub(crate) async fn spawn(&self, plan: Plan) -> std::io::Result<()> {
+    pub(crate) async fn spawn(&self, plan: Plan) -> std::io::Result<Pid> {
         self.ask(|answer| Request::Spawn(Box::new(plan), answer))
             .await
             .unwrap_or_else(|| Err(std::io::Error::other("the forking thread is gone")))
@@ -100,11 +99,6 @@ impl Nursery {
     /// Kills everything that belongs to the container, orphans included.
     pub(crate) async fn sweep(&self) -> Vec<Ended> {
         self.ask(Request::Sweep).await.unwrap_or_default()
-    }
-
-    /// The ranks that still run, with the process that leads each.
-    pub(crate) async fn pids(&self) -> Vec<(u32, i32)> {
-        self.ask(Request::Pids).await.unwrap_or_default()
     }
 
     /// Sends a signal to the processes that lead these ranks, and to nothing that they have started.
@@ -166,10 +160,6 @@ impl Thread {
             }
             Request::Sweep(answer) => drop(answer.send(self.sweep())),
             Request::Look(answer) => return self.look(answer, requests),
-            Request::Pids(answer) => {
-                let pids = self.alive.iter().map(|(&pid, of)| (of.rank, pid));
-                drop(answer.send(pids.collect()));
-            }
             Request::Nudge(ranks, signal, answer) => {
                 for (&pid, of) in &self.alive {
                     if ranks.contains(&of.rank) {
@@ -209,12 +199,12 @@ impl Thread {
         flow
     }
 
-    fn spawn(&mut self, plan: Plan) -> std::io::Result<()> {
+    fn spawn(&mut self, plan: Plan) -> std::io::Result<Pid> {
         let rank = plan.rank;
         let pid = spawn::spawn(plan)?;
         let since = Instant::now();
         self.alive.insert(pid.as_raw(), Running { rank, since });
-        Ok(())
+        Ok(pid)
     }
 
     fn signal(&self, rank: Option<u32>, signal: Signal) {

@@ -12,7 +12,7 @@ use crate::topology::{self, Topology};
 impl Life<'_> {
     pub(super) async fn on_heard(&mut self, rank: u32, heard: Heard) {
         let mut groups = self.groups.values_mut();
-        let Some(running) = groups.find(|running| running.ranks.has(rank)) else {
+        let Some(running) = groups.find(|running| running.ranks.processes.has(rank)) else {
             return;
         };
         match heard {
@@ -39,7 +39,7 @@ impl Life<'_> {
     /// The group that a rank is of.
     pub(crate) fn of(&mut self, rank: u32) -> Option<&mut Running> {
         let mut groups = self.groups.values_mut();
-        groups.find(|running| running.ranks.has(rank))
+        groups.find(|running| running.ranks.processes.has(rank))
     }
 
     pub(crate) async fn on_effects(&mut self, group: u32, effects: Vec<Effect>) {

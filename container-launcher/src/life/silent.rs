@@ -86,23 +86,19 @@ impl Silent {
 impl Life<'_> {
     pub(super) async fn on_silent(&mut self, due: Due) {
         match due {
-            Due::Look => self.look_at_silent().await,
+            Due::Look => self.look_at_silent(),
             Due::Found(loaded) => self.loaded(loaded).await,
         }
     }
 
     /// Looks at some of the job's own ranks that live and have not spoken.
-    async fn look_at_silent(&mut self) {
-        let mut pids = self.nursery.pids().await;
-        pids.sort_unstable();
+    fn look_at_silent(&mut self) {
         let Some(running) = self.groups.get(&0) else {
             return;
         };
-        let silent =
-            |rank: u32| running.ranks.has(rank) && running.node.stage(rank) == Stage::Silent;
-        let pids: Vec<i32> = pids
-            .into_iter()
-            .filter(|(rank, _)| silent(*rank))
+        let alive = running.ranks.processes.alive();
+        let pids: Vec<i32> = alive
+            .filter(|(rank, _)| running.node.stage(*rank) == Stage::Silent)
             .map(|(_, pid)| pid)
             .take(RANKS)
             .collect();

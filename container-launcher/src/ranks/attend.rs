@@ -13,12 +13,14 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 
+use super::Ranks;
 use super::fork::{Forked, Outer};
-use super::{Rank, Ranks};
 use crate::input;
 use crate::lane::Lanes;
 use crate::output::{Pump, Way};
+use crate::pmi_peer::PmiPeer;
 use crate::pmi_socket::{self, Heard};
+use crate::process::{Process, Processes};
 use crate::terminal;
 
 /// What serves ranks.
@@ -52,7 +54,8 @@ impl Forked {
             heard,
             tasks,
         } = by;
-        let mut ranks = BTreeMap::new();
+        let mut processes = Processes::new(self.kills);
+        let mut peers = BTreeMap::new();
         let mut terminal = None;
         let mut streams = 0_u32;
         for ends in self.ends {
@@ -113,24 +116,13 @@ impl Forked {
             let (replies, queued) = mpsc::channel(pmi_socket::QUEUE);
             tasks.spawn(pmi_socket::listen(rank, from, heard.clone()));
             tasks.spawn(pmi_socket::answer(to, queued));
-            ranks.insert(
-                rank,
-                Rank {
-                    replies,
-                    gone,
-                    pmi_closed: false,
-                    ended: None,
-                    stopped: false,
-                    reported: false,
-                    aborted: false,
-                    waits: ends.waits,
-                },
-            );
+            processes.add(rank, Process::new(ends.pid, gone));
+            peers.insert(rank, PmiPeer::new(replies, ends.waits));
         }
         Ok(Ranks {
-            kills: self.kills,
+            processes,
+            peers,
             first: self.first,
-            ranks,
             terminal,
             streams,
             _crowd: self.crowd.map(|crowd| crowd.watch(carriers)),

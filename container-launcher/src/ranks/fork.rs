@@ -26,6 +26,7 @@ use crate::yielding::{self, Shim};
 /// The launcher's ends of a rank's pipes and socket.
 pub(super) struct Ends {
     pub(super) rank: u32,
+    pub(super) pid: i32,
     pub(super) outer: Outer,
     pub(super) pmi: UnixStream,
     pub(super) waits: Option<PathBuf>,
@@ -155,9 +156,10 @@ pub(crate) async fn fork(
             streams,
             pmi: rank_pmi,
         };
-        nursery.spawn(plan).await?;
+        let pid = nursery.spawn(plan).await?;
         ends.push(Ends {
             rank,
+            pid: pid.as_raw(),
             outer,
             pmi,
             waits,
