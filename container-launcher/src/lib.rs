@@ -63,7 +63,6 @@ mod ranks;
 mod regular;
 mod samples;
 mod seat;
-mod spawn;
 mod strangers;
 mod sweep;
 mod terminal;
@@ -143,7 +142,7 @@ fn run() -> Result<u8, LauncherError> {
     let topology = topology.and_then(|folder| topology::Topology::begin(&folder));
     let warden = warden::Warden::start(&kin).map_err(system("starting the warden"))?;
     let kin = kin.sparing(warden.pid());
-    let nursery = nursery::Nursery::start(kin).map_err(system("starting the forking thread"))?;
+    let nursery = nursery::Nursery::open(kin).map_err(system("starting the forking thread"))?;
     // Not before the others are started: they need no more than they were given.
     open_files::raise();
     let carriers = tokio::runtime::Builder::new_multi_thread()

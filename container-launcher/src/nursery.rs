@@ -16,9 +16,9 @@ use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use tokio::sync::oneshot;
 
+use crate::process::exec::{self, Plan};
 use crate::processes;
 use crate::samples::{self, Look, Running};
-use crate::spawn::{self, Plan};
 use crate::strangers::Strangers;
 use crate::sweep::Kin;
 
@@ -45,7 +45,7 @@ pub(crate) struct Ended {
 }
 
 enum Request {
-    Spawn(Box<Plan>, oneshot::Sender<std::io::Result<Pid>>),
+    Start(Box<Plan>, oneshot::Sender<std::io::Result<Pid>>),
     Reap(oneshot::Sender<Vec<Ended>>),
     Signal(Option<u32>, Signal, oneshot::Sender<()>),
     Sweep(oneshot::Sender<Vec<Ended>>),
@@ -62,7 +62,7 @@ pub(crate) struct Nursery {
 }
 
 impl Nursery {
-    pub(crate) fn start(kin: Kin) -> std::io::Result<Self> {
+    pub(crate) fn open(kin: Kin) -> std::io::Result<Self> {
         let (requests, received) = sync_channel(REQUESTS);
         let thread = std::thread::Builder::new()
             .name("nursery".to_owned())
@@ -79,8 +79,8 @@ impl Nursery {
     }
 
     /// Forks and executes a rank.
-    pub(crate) async fn spawn(&self, plan: Plan) -> std::io::Result<Pid> {
-        self.ask(|answer| Request::Spawn(Box::new(plan), answer))
+    pub(crate) async fn start(&self, plan: Plan) -> std::io::Result<Pid> {
+        self.ask(|answer| Request::Start(Box::new(plan), answer))
             .await
             .unwrap_or_else(|| Err(std::io::Error::other("the forking thread is gone")))
     }
@@ -152,7 +152,7 @@ impl Thread {
     /// Breaks when the thread is to end.
     fn answer(&mut self, request: Request, requests: &Receiver<Request>) -> ControlFlow<()> {
         match request {
-            Request::Spawn(plan, answer) => drop(answer.send(self.spawn(*plan))),
+            Request::Start(plan, answer) => drop(answer.send(self.start(*plan))),
             Request::Reap(answer) => drop(answer.send(self.reap())),
             Request::Signal(rank, signal, answer) => {
                 self.signal(rank, signal);
@@ -199,9 +199,9 @@ impl Thread {
         flow
     }
 
-    fn spawn(&mut self, plan: Plan) -> std::io::Result<Pid> {
+    fn start(&mut self, plan: Plan) -> std::io::Result<Pid> {
         let rank = plan.rank;
-        let pid = spawn::spawn(plan)?;
+        let pid = exec::execute(plan)?;
         let since = Instant::now();
         self.alive.insert(pid.as_raw(), Running { rank, since });
         Ok(pid)

@@ -17,9 +17,9 @@ use crate::environment::{self, Yielding};
 use crate::nursery::Nursery;
 use crate::out_of_memory::Kills;
 use crate::output::Origin;
+use crate::process::exec::{Plan, Streams};
 use crate::program::Run;
 use crate::say;
-use crate::spawn::{Plan, Streams};
 use crate::terminal;
 use crate::yielding::{self, Shim};
 
@@ -156,7 +156,7 @@ pub(crate) async fn fork(
             streams,
             pmi: rank_pmi,
         };
-        let pid = nursery.spawn(plan).await?;
+        let pid = nursery.start(plan).await?;
         ends.push(Ends {
             rank,
             pid: pid.as_raw(),

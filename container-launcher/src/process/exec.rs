@@ -1,4 +1,4 @@
-//! Starts one rank.
+//! Forks and executes one process.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -80,7 +80,7 @@ pub(crate) enum Streams {
 /// # Errors
 ///
 /// What clone or execve said.
-pub(crate) fn spawn(plan: Plan) -> std::io::Result<Pid> {
+pub(crate) fn execute(plan: Plan) -> std::io::Result<Pid> {
     let program = c_string(plan.program.as_os_str().as_bytes())?;
     let arguments = [&program].into_iter().cloned().map(Ok);
     let arguments = arguments.chain(plan.args.iter().map(|arg| c_string(arg.as_bytes())));
@@ -309,7 +309,7 @@ mod tests {
         let (_pmi, pmi) = UnixStream::pair()?;
         let environment = [("A", "common"), ("B", "common"), ("PMI_RANK", "9")];
         let environment = environment.map(|(name, value)| (name.into(), value.into()));
-        let pid = spawn(Plan {
+        let pid = execute(Plan {
             rank: 3,
             pmi_rank: 2,
             local_rank: 1,
