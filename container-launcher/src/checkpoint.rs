@@ -38,15 +38,20 @@ fn of(share: &Share, rank: u32) -> String {
     format!("{}/{rank}", share.checkpoint_folder)
 }
 
-/// What a rank is told of it.
-pub(crate) fn environment(share: &Share, folder: &Path, rank: u32) -> Vec<(String, String)> {
-    if share.checkpoint_folder.is_empty() {
+/// What a rank is told of it; `first` is the number of its group's rank 0: spawned ones have no folder.
+pub(crate) fn environment(
+    share: &Share,
+    folder: &Path,
+    rank: u32,
+    first: u32,
+) -> Vec<(&'static str, String)> {
+    if share.checkpoint_folder.is_empty() || first > 0 {
         return Vec::new();
     }
     let own = folder.join(of(share, rank)).display().to_string();
-    let mut told = vec![(FOLDER_VARIABLE.to_owned(), own)];
+    let mut told = vec![(FOLDER_VARIABLE, own)];
     if share.restored > 0 {
-        told.push((RESTORED_VARIABLE.to_owned(), share.restored.to_string()));
+        told.push((RESTORED_VARIABLE, share.restored.to_string()));
     }
     told
 }
@@ -226,9 +231,9 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let share = share();
         prepare(&share, top.path()).unwrap();
-        let told = environment(&share, top.path(), 5);
+        let told = environment(&share, top.path(), 5, 0);
         assert_eq!(told[0].1, top.path().join("ck/5").display().to_string());
-        assert_eq!(told[1], (RESTORED_VARIABLE.to_owned(), "4".to_owned()));
+        assert_eq!(told[1], (RESTORED_VARIABLE, "4".to_owned()));
         for rank in ["2", "5"] {
             std::fs::write(top.path().join("ck").join(rank).join("state"), rank).unwrap();
         }

@@ -106,18 +106,12 @@ pub(crate) fn common(
     environment
 }
 
-/// What differs between the ranks of one node, under names that programs without MPI know, where the
-/// user has not set them: torchrun's.
-pub(crate) fn of_rank(rank: u32, local_rank: usize, program: &Program) -> Vec<(String, String)> {
-    let own = [
+/// What differs between the ranks of one node, under names that programs without MPI know: torchrun's.
+pub(crate) fn of_rank(rank: u32, local_rank: usize) -> [(&'static str, String); 2] {
+    [
         ("RANK", rank.to_string()),
         ("LOCAL_RANK", local_rank.to_string()),
-    ];
-    let given = |name: &str| program.environment.iter().any(|pair| pair.key == name);
-    own.into_iter()
-        .filter(|(name, _)| !given(name))
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
+    ]
 }
 
 /// Whether processes here may read each other's memory: tried on this one, which tells whether the
@@ -204,19 +198,6 @@ mod tests {
         .map(|(name, value)| (name.into(), value.into()))
         .collect();
         assert_eq!(environment, expected);
-    }
-
-    #[test]
-    fn a_rank_knows_its_number_unless_it_is_told_another() {
-        let mut program = Program::default();
-        let rank = |program: &Program| of_rank(7, 1, program);
-        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        assert_eq!(rank(&program), [pair("RANK", "7"), pair("LOCAL_RANK", "1")]);
-        program.environment.push(KeyValue {
-            key: "RANK".to_owned(),
-            value: "0".to_owned(),
-        });
-        assert_eq!(rank(&program), [pair("LOCAL_RANK", "1")]);
     }
 
     #[test]

@@ -16,7 +16,8 @@ use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use tokio::sync::oneshot;
 
-use crate::process::exec::{self, Plan};
+use crate::process::exec;
+use crate::process::start::Start;
 use crate::processes;
 use crate::samples::{self, Look, Running};
 use crate::strangers::Strangers;
@@ -45,7 +46,7 @@ pub(crate) struct Ended {
 }
 
 enum Request {
-    Start(Box<Plan>, oneshot::Sender<std::io::Result<Pid>>),
+    Start(Box<Start>, oneshot::Sender<std::io::Result<Pid>>),
     Reap(oneshot::Sender<Vec<Ended>>),
     Signal(Option<u32>, Signal, oneshot::Sender<()>),
     Sweep(oneshot::Sender<Vec<Ended>>),
@@ -79,8 +80,8 @@ impl Nursery {
     }
 
     /// Forks and executes a rank.
-    pub(crate) async fn start(&self, plan: Plan) -> std::io::Result<Pid> {
-        self.ask(|answer| Request::Start(Box::new(plan), answer))
+    pub(crate) async fn start(&self, start: Start) -> std::io::Result<Pid> {
+        self.ask(|answer| Request::Start(Box::new(start), answer))
             .await
             .unwrap_or_else(|| Err(std::io::Error::other("the forking thread is gone")))
     }
@@ -152,7 +153,7 @@ impl Thread {
     /// Breaks when the thread is to end.
     fn answer(&mut self, request: Request, requests: &Receiver<Request>) -> ControlFlow<()> {
         match request {
-            Request::Start(plan, answer) => drop(answer.send(self.start(*plan))),
+            Request::Start(start, answer) => drop(answer.send(self.start(*start))),
             Request::Reap(answer) => drop(answer.send(self.reap())),
             Request::Signal(rank, signal, answer) => {
                 self.signal(rank, signal);
@@ -199,9 +200,9 @@ impl Thread {
         flow
     }
 
-    fn start(&mut self, plan: Plan) -> std::io::Result<Pid> {
-        let rank = plan.rank;
-        let pid = exec::execute(plan)?;
+    fn start(&mut self, start: Start) -> std::io::Result<Pid> {
+        let rank = start.number();
+        let pid = exec::execute(start)?;
         let since = Instant::now();
         self.alive.insert(pid.as_raw(), Running { rank, since });
         Ok(pid)

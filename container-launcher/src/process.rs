@@ -3,6 +3,8 @@
 //! What a process is for is its job's matter: here it has a number, a pid and an end.
 
 pub(crate) mod exec;
+pub(crate) mod start;
+pub(crate) mod streams;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

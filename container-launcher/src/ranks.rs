@@ -5,6 +5,7 @@
 
 mod attend;
 mod fork;
+mod yields;
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;

@@ -14,12 +14,13 @@ use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 
 use super::Ranks;
-use super::fork::{Forked, Outer};
+use super::fork::Forked;
 use crate::input;
 use crate::lane::Lanes;
 use crate::output::{Pump, Way};
 use crate::pmi_peer::PmiPeer;
 use crate::pmi_socket::{self, Heard};
+use crate::process::streams::Outer;
 use crate::process::{Process, Processes};
 use crate::terminal;
 

@@ -1,27 +1,27 @@
 //! Forks ranks, each with its pipes or terminal, its socket and its environment.
 
-use std::io::{PipeReader, PipeWriter};
-use std::os::fd::OwnedFd;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use job::wire::{self, Program, Share, Terminal};
+use job::wire::{Program, Share};
 use nix::sched::CpuSet;
 
+use super::yields::Yields;
 use crate::binding;
 use crate::checkpoint;
-use crate::cores::Cores;
-use crate::crowd::{self, Crowd};
-use crate::environment::{self, Yielding};
+use crate::crowd::Crowd;
+use crate::environment;
 use crate::nursery::Nursery;
 use crate::out_of_memory::Kills;
 use crate::output::Origin;
-use crate::process::exec::{Plan, Streams};
+use crate::process::exec::SOCKET_FD;
+use crate::process::start::{Command, Start};
+use crate::process::streams::{self, Outer};
 use crate::program::Run;
-use crate::say;
-use crate::terminal;
-use crate::yielding::{self, Shim};
+use crate::yielding::WAITS_VARIABLE;
 
 /// The launcher's ends of a rank's pipes and socket.
 pub(super) struct Ends {
@@ -32,17 +32,6 @@ pub(super) struct Ends {
     pub(super) waits: Option<PathBuf>,
     /// What its standard error begins with.
     pub(super) before: Vec<u8>,
-}
-
-/// Where a rank's input comes from and its output goes.
-pub(super) enum Outer {
-    Pipes {
-        stdin: Option<PipeWriter>,
-        stdout: PipeReader,
-        stderr: PipeReader,
-    },
-    /// What it writes is all of one stream.
-    Terminal(OwnedFd),
 }
 
 /// Ranks that run but are not yet listened to.
@@ -57,6 +46,7 @@ pub(crate) struct Forked {
 }
 
 /// What a rank has of the node for itself.
+#[derive(Default)]
 pub(crate) struct Own {
     /// The variable that names its graphics processors.
     pub(crate) gpus: Option<(String, String)>,
@@ -79,92 +69,55 @@ pub(crate) async fn fork(
     first: u32,
     owns: Vec<Own>,
 ) -> std::io::Result<Forked> {
-    let yields = yielding::applies(share.yielding(), share.ranks.len(), Cores::usable());
-    let crowd = match share.yielding() {
-        wire::Yielding::Auto if !yields => Crowd::new(),
-        wire::Yielding::Auto | wire::Yielding::Always | wire::Yielding::Never => None,
-    };
-    let crowded_by = crowd.as_ref().map(Crowd::path);
-    let shim = match yields || crowd.is_some() {
-        true => shim(folder),
-        false => None,
-    };
-    let yielding = match (&shim, &crowded_by) {
-        (Some(shim), Some(byte)) => Yielding::Crowded(shim, byte, crowd::is_now(share.ranks.len())),
-        (shim, None) if yields => Yielding::Yes(shim.as_ref()),
-        _ => Yielding::No,
-    };
+    let yields = Yields::of(share, folder);
     let cross_memory = environment::may_read_across_processes();
     let kills = Kills::so_far();
-    let binding = share.binding.unwrap_or_default();
     let mut owns = owns.into_iter();
     let mut ends = Vec::new();
-    let programs = programs.iter().flat_map(|run| {
-        let mut common = environment::common(
+    for run in programs {
+        let mut environment = environment::common(
             std::env::vars_os(),
             share,
             run.program,
             container,
             folder,
             cross_memory,
-            yielding,
+            yields.told(),
         );
         if first > 0 {
-            common.insert("PMI_SPAWNED".into(), "1".into());
+            environment.insert("PMI_SPAWNED".into(), "1".into());
         }
-        let (common, args) = (Arc::new(common), Arc::from(run.program.args.clone()));
-        let with = move |&rank| (rank, run.program, Arc::clone(&common), Arc::clone(&args));
-        run.ranks.iter().map(with)
-    });
-    for (local_rank, (rank, program, environment, args)) in programs.enumerate() {
-        let pmi_rank = rank.saturating_sub(first);
-        let terminal = share.terminal.as_ref().filter(|_| rank == 0);
-        let (streams, outer) = match terminal {
-            Some(terminal) => on_terminal(terminal)?,
-            None => on_pipes(rank == 0 && share.input)?,
-        };
-        let waits = shim.as_ref().map(|shim| shim.waits(rank));
-        let (pmi, rank_pmi) = UnixStream::pair()?;
-        let (gpus, processors) = match owns.next() {
-            Some(Own { gpus, processors }) => (gpus, processors),
-            None => (None, None),
-        };
-        let told = || {
-            let where_to = binding::told(processors.as_ref());
-            format!("rank {rank} on {}: {where_to}\n", share.host).into_bytes()
-        };
-        let before = binding.report.then(told).unwrap_or_default();
-        let mut own = environment::of_rank(pmi_rank, local_rank, program);
-        let given = |name: &str| program.environment.iter().any(|pair| pair.key == name);
-        let kind = terminal.map(|terminal| ("TERM".to_owned(), terminal.name.clone()));
-        own.extend(kind.filter(|(name, _)| !given(name)));
-        own.extend(gpus.filter(|(name, _)| !given(name)));
-        if first == 0 {
-            own.extend(checkpoint::environment(share, folder, rank));
+        let command = Arc::new(command(run.program, folder, environment));
+        for &rank in &run.ranks {
+            let local_rank = ends.len();
+            let own = owns.next().unwrap_or_default();
+            let terminal = share.terminal.as_ref().filter(|_| rank == 0);
+            let (streams, outer) = match terminal {
+                Some(terminal) => streams::terminal(terminal)?,
+                None => streams::pipes(rank == 0 && share.input)?,
+            };
+            let waits = yields.waits(rank);
+            let before = bound(share, rank, own.processors.as_ref());
+            let (pmi, socket) = UnixStream::pair()?;
+            let start = Start::new(rank, &command, streams)
+                .suggest(environment::of_rank(rank.saturating_sub(first), local_rank))
+                .suggest(terminal.map(|terminal| ("TERM", terminal.name.as_str())))
+                .suggest(own.gpus)
+                .set(checkpoint::environment(share, folder, rank, first))
+                .set(pmi_variables(rank.saturating_sub(first), local_rank))
+                .set(waits.as_ref().map(|file| (WAITS_VARIABLE, file)))
+                .bind(own.processors)
+                .socket(socket);
+            let pid = nursery.start(start).await?;
+            ends.push(Ends {
+                rank,
+                pid: pid.as_raw(),
+                outer,
+                pmi,
+                waits,
+                before,
+            });
         }
-        let plan = Plan {
-            rank,
-            pmi_rank,
-            local_rank,
-            program: path(program, folder),
-            folder: (!program.folder.is_empty()).then(|| folder.join(&program.folder)),
-            args,
-            environment,
-            own,
-            waits: waits.clone(),
-            processors,
-            streams,
-            pmi: rank_pmi,
-        };
-        let pid = nursery.start(plan).await?;
-        ends.push(Ends {
-            rank,
-            pid: pid.as_raw(),
-            outer,
-            pmi,
-            waits,
-            before,
-        });
     }
     let origin = Origin {
         host: share.host.clone(),
@@ -176,36 +129,43 @@ pub(crate) async fn fork(
         ends,
         origin,
         run: share.run,
-        crowd,
+        crowd: yields.crowd,
     })
 }
 
-fn on_pipes(input: bool) -> std::io::Result<(Streams, Outer)> {
-    let (rank_stdin, stdin) = match input {
-        true => {
-            let (reader, writer) = std::io::pipe()?;
-            (Some(reader), Some(writer))
-        }
-        false => (None, None),
-    };
-    let (stdout, rank_stdout) = std::io::pipe()?;
-    let (stderr, rank_stderr) = std::io::pipe()?;
-    let streams = Streams::Pipes {
-        stdin: rank_stdin,
-        stdout: rank_stdout,
-        stderr: rank_stderr,
-    };
-    let outer = Outer::Pipes {
-        stdin,
-        stdout,
-        stderr,
-    };
-    Ok((streams, outer))
+/// What the processes of a program have in common, its environment aside.
+fn command(program: &Program, folder: &Path, environment: BTreeMap<OsString, OsString>) -> Command {
+    let given = program.environment.iter().map(|pair| pair.key.clone());
+    Command {
+        program: path(program, folder),
+        folder: match program.folder.as_str() {
+            "" => folder.to_owned(),
+            inner => folder.join(inner),
+        },
+        args: program.args.clone(),
+        environment,
+        given: given.collect(),
+    }
 }
 
-fn on_terminal(terminal: &Terminal) -> std::io::Result<(Streams, Outer)> {
-    let (own, ranks) = terminal::open(terminal.size.unwrap_or_default())?;
-    Ok((Streams::Terminal(ranks), Outer::Terminal(own)))
+/// By which a rank finds its process manager, and what it is there.
+fn pmi_variables(pmi_rank: u32, local_rank: usize) -> [(&'static str, String); 3] {
+    [
+        ("PMI_FD", SOCKET_FD.to_string()),
+        ("PMI_RANK", pmi_rank.to_string()),
+        ("MPI_LOCALRANKID", local_rank.to_string()),
+    ]
+}
+
+/// What a rank's standard error begins with, where its processors are to be told.
+fn bound(share: &Share, rank: u32, processors: Option<&CpuSet>) -> Vec<u8> {
+    match share.binding.unwrap_or_default().report {
+        true => {
+            let where_to = binding::told(processors);
+            format!("rank {rank} on {}: {where_to}\n", share.host).into_bytes()
+        }
+        false => Vec::new(),
+    }
 }
 
 /// How a program is called: as its first argument shows it, short where it starts beside its file.
@@ -216,20 +176,5 @@ fn path(program: &Program, folder: &Path) -> PathBuf {
     match program.folder.is_empty() {
         true => Path::new(".").join(&program.file),
         false => folder.join(&program.file),
-    }
-}
-
-/// The shim where it can be had: without it the job is slow, not wrong.
-fn shim(folder: &Path) -> Option<Shim> {
-    match Shim::write(folder) {
-        Ok(shim) => Some(shim),
-        Err(error) => {
-            say(&format!(
-                "MPICH cannot be made to yield where ranks outnumber cores: the shim cannot be put \
-                 into {}: {error}",
-                folder.display()
-            ));
-            None
-        }
     }
 }
