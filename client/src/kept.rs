@@ -10,12 +10,10 @@ use std::io;
 use std::sync::Arc;
 
 use job::wire::Stream;
+use storage::{Address, CreateOptions, Readers, Storage, StorageError, Writer};
 use tokio::runtime::Handle;
 
 use crate::outlet::name_of;
-use crate::stage::StageError;
-use crate::stage::filesystem::{Growing, Hdfs};
-use crate::stage::root::HdfsRoot;
 
 /// Bytes of one stream that are written at once.
 const PIECE: usize = 1024 * 1024;
@@ -23,24 +21,31 @@ const PIECE: usize = 1024 * 1024;
 const GATHERED: usize = 16 * 1024 * 1024;
 /// Files that are open at once.
 const OPEN_MAX: usize = 16;
+/// A copy of an earlier run goes.
+const ANEW: CreateOptions = CreateOptions {
+    readers: Readers::ByMask,
+    size: None,
+    overwrite: true,
+};
 
 /// Where the copy goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Folder {
-    pub root: HdfsRoot,
-    pub user: String,
+    pub address: Address,
+    /// Absolute.
+    pub path: String,
     /// Hadoop's settings.
     pub conf_dir: Option<String>,
 }
 
 impl Folder {
     /// Makes it, before the job starts.
-    pub(crate) async fn prepare(&self) -> Result<(), StageError> {
-        self.open()?.make_folder(&self.root.path).await
+    pub(crate) async fn prepare(&self) -> Result<(), StorageError> {
+        self.open()?.make_folder(&self.path).await
     }
 
-    fn open(&self) -> Result<Hdfs, StageError> {
-        Hdfs::new(&self.root, &self.user, self.conf_dir.as_deref())
+    fn open(&self) -> Result<Storage, StorageError> {
+        Storage::open_with(&self.address, self.conf_dir.as_deref())
     }
 }
 
@@ -50,13 +55,13 @@ type Key = (u32, i32);
 /// The files.
 pub(crate) struct Kept {
     folder: Arc<Folder>,
-    hdfs: Hdfs,
+    storage: Storage,
     /// Which waits for HDFS: this thread may block.
     runtime: Handle,
     gathered: BTreeMap<Key, Vec<u8>>,
     gathered_bytes: usize,
     /// `None`: closed for want of room.
-    files: BTreeMap<Key, Option<Growing>>,
+    files: BTreeMap<Key, Option<Writer>>,
     /// Those that are open, the oldest first.
     open: VecDeque<Key>,
 }
@@ -64,12 +69,12 @@ pub(crate) struct Kept {
 impl Kept {
     pub(crate) fn new(folder: Arc<Folder>, runtime: Handle) -> io::Result<Self> {
         // The client of HDFS starts tasks of its own.
-        let hdfs = {
+        let storage = {
             let _entered = runtime.enter();
             folder.open().map_err(io::Error::other)?
         };
         Ok(Self {
-            hdfs,
+            storage,
             folder,
             runtime,
             gathered: BTreeMap::new(),
@@ -120,7 +125,7 @@ impl Kept {
         self.gathered_bytes -= data.len();
         let (rank, stream) = key;
         let stream = Stream::try_from(stream).unwrap_or(Stream::Stdout);
-        let path = format!("{}/{}", self.folder.root.path, name_of(rank, stream));
+        let path = format!("{}/{}", self.folder.path, name_of(rank, stream));
         let mut file = match self.files.remove(&key) {
             Some(Some(file)) => file,
             known => {
@@ -131,25 +136,24 @@ impl Kept {
                 }
                 let opened = self.runtime.block_on(async {
                     match known {
-                        Some(_) => self.hdfs.go_on(&path).await,
-                        None => self.hdfs.begin(&path).await,
+                        Some(_) => self.storage.append(&path).await,
+                        None => self.storage.create(&path, ANEW).await,
                     }
                 });
                 self.open.push_back(key);
                 opened.map_err(io::Error::other)?
             }
         };
-        let grown = self.hdfs.grow(&mut file, data.into());
-        let grown = self.runtime.block_on(grown).map_err(io::Error::other);
+        let written = self.runtime.block_on(file.write(data.into()));
         self.files.insert(key, Some(file));
-        grown
+        written.map_err(io::Error::other)
     }
 
     fn close(&mut self, key: Key) -> io::Result<()> {
         let Some(Some(file)) = self.files.insert(key, None) else {
             return Ok(());
         };
-        let ended = self.runtime.block_on(self.hdfs.end(file));
-        ended.map_err(io::Error::other)
+        let closed = self.runtime.block_on(file.close());
+        closed.map(drop).map_err(io::Error::other)
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use job::exit::Exit;
 use proto_hadoop::conf::{Configuration, ResourceManagers};
 use proto_hadoop::yarn::NodeNames;
+use storage::Address;
 
 use crate::arguments::{
     Arguments, CopyTo, DataArguments, DeployMode, Input, Placement, ShipArguments, Shipped,
@@ -152,15 +153,19 @@ impl Cluster {
         let hadoop = |key: &str| self.configuration.get(key).ok().flatten();
         let root = root::resolve(Some(url), &self.user, &hadoop, conf_dir.as_deref());
         match root.map_err(|error| Failure::new(error.exit(), error))? {
-            Root::Hdfs(root) => Ok(Folder {
-                root,
-                user: self.user.clone(),
-                conf_dir,
-            }),
-            Root::Shared(path) => Err(Failure::new(
+            Root {
+                address: Address::Shared,
+                path,
+                ..
+            } => Err(Failure::new(
                 Exit::Usage,
                 format!("--output {url}: {path} is no folder of HDFS"),
             )),
+            Root { address, path, .. } => Ok(Folder {
+                address,
+                path,
+                conf_dir,
+            }),
         }
     }
 

@@ -30,6 +30,7 @@ use crate::progress::Progress;
 use crate::ps::ps;
 use crate::report::{Destination, Own};
 use crate::resolve::{Cluster, Resolved};
+use crate::stage::error::exit_of;
 use crate::stage::{self, stage};
 use crate::streams::Source;
 use crate::submit::submit;
@@ -256,9 +257,8 @@ async fn job(
     }
     resolved.layout.prepare()?;
     if let Some(kept) = &resolved.layout.kept {
-        kept.prepare()
-            .await
-            .map_err(|error| Failure::new(error.exit(), error))?;
+        let prepared = kept.prepare().await;
+        prepared.map_err(|error| Failure::new(exit_of(&error), error))?;
     }
     own.program.clone_from(&resolved.program);
     own.processes = resolved.wanted.processes.get();

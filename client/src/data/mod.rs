@@ -28,6 +28,7 @@ use crate::arguments::{DataArguments, Outgoing};
 use crate::failure::Failure;
 use crate::resolve::Cluster;
 use crate::stage::StageError;
+use crate::stage::error::exit_of;
 use crate::stage::root::{self, Root};
 
 /// Stands for % while an address is read: paths of Hadoop have none.
@@ -150,26 +151,16 @@ pub(crate) fn locate(option: &str, url: &str, cluster: &Cluster) -> Result<Locat
     let hadoop = |key: &str| cluster.configuration.get(key).ok().flatten();
     let found = root::resolve(Some(url), &cluster.user, &hadoop, None);
     match found {
-        Ok(Root::Hdfs(root)) if root.connect.starts_with("hdfs:") => Ok(Located {
-            address: Address::Hdfs {
-                connect: root.connect,
-                origin: root.origin,
-                user: cluster.user.clone(),
-                settings: root.settings,
-            },
-            path: root.path,
-        }),
-        Ok(Root::Hdfs(_)) => Err(Failure::new(
-            Exit::Config,
-            format!(
-                "{option} {url}: the nodes are not told of mount tables; write the hdfs:// address \
-                 that this one stands for"
-            ),
-        )),
-        Ok(Root::Shared(path)) => Ok(Located {
-            address: Address::Shared,
-            path,
-        }),
+        Ok(Root { address, path, .. }) => match &address {
+            Address::Hdfs { connect, .. } if !connect.starts_with("hdfs:") => Err(Failure::new(
+                Exit::Config,
+                format!(
+                    "{option} {url}: the nodes are not told of mount tables; write the hdfs:// \
+                     address that this one stands for"
+                ),
+            )),
+            _ => Ok(Located { address, path }),
+        },
         Err(StageError::BadRoot { why, .. }) => {
             Err(Failure::new(Exit::Config, format!("{option} {url}: {why}")))
         }
@@ -190,9 +181,5 @@ pub(crate) fn locate(option: &str, url: &str, cluster: &Cluster) -> Result<Locat
 
 /// What a file system said, as a failure of `option`.
 pub(crate) fn failed(option: &str, error: &StorageError) -> Failure {
-    let exit = match error {
-        StorageError::Silent { .. } => Exit::Unavailable,
-        _ => Exit::Staging,
-    };
-    Failure::new(exit, format!("{option}: {error}"))
+    Failure::new(exit_of(error), format!("{option}: {error}"))
 }

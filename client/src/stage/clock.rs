@@ -6,10 +6,9 @@
 
 use std::time::Duration;
 
-use tokio::sync::mpsc::channel;
+use storage::{CreateOptions, Readers, Storage};
 use tokio::time::timeout;
 
-use super::filesystem::FileSystem;
 use super::upload::temporary;
 
 /// For the answer. What depends on it can be done another day.
@@ -17,16 +16,24 @@ const SOON: Duration = Duration::from_secs(5);
 
 /// Milliseconds since 1970, by the clock of the file system that has the folder `cache`; `None`: it does
 /// not tell.
-pub async fn now_ms<F: FileSystem>(filesystem: &F, cache: &str) -> Option<i64> {
+pub async fn now_ms(storage: &Storage, cache: &str) -> Option<i64> {
     let path = temporary(cache, "clock");
     let asked = async {
-        let (pieces, none) = channel(1);
-        drop(pieces);
-        filesystem.upload(&path, 0, none).await.ok()?;
-        filesystem.stat(&path).await.ok()?
+        let options = CreateOptions {
+            readers: Readers::Nodes,
+            ..CreateOptions::default()
+        };
+        storage
+            .create(&path, options)
+            .await
+            .ok()?
+            .close()
+            .await
+            .ok()?;
+        storage.stat(&path).await.ok()?
     };
     let told = timeout(SOON, asked).await.ok().flatten();
     // One that stays is removed with the uploads that did not end.
-    let _removed = timeout(SOON, filesystem.delete(&path)).await.is_ok();
+    let _removed = timeout(SOON, storage.remove(&path)).await.is_ok();
     told.map(|status| status.modified_ms)
 }

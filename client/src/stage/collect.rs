@@ -1,11 +1,12 @@
 //! Removes what nobody uses any more from the cache.
 //!
-//! Use is what clients note ([`FileSystem::mark_used`]): once when a file is published and then once
+//! Use is what clients note ([`Storage::mark_used`]): once when a file is published and then once
 //! a day. A file without such a note is never removed, for then nothing is known about its use (HDFS
 //! with `dfs.namenode.accesstime.precision` 0). The limit is far longer than a job's life; a job that
 //! is older and starts on a node that never had the file would fail there.
 
-use super::filesystem::{FileSystem, Status};
+use storage::{Status, Storage};
+
 use super::plan::SUFFIXES;
 use super::upload::TEMPORARY;
 
@@ -17,17 +18,18 @@ const UNUSED_MS: i64 = 30 * DAY_MS;
 const UNFINISHED_MS: i64 = DAY_MS;
 /// Removals of one run; the next run goes on.
 const AT_ONCE: usize = 50;
+/// Files that one run looks at.
+const LOOKED_AT: usize = 100_000;
 
 /// Removes old, unused files of ours; `now_ms` is the file system's own time ([`super::clock`]). Failures
 /// are left for another run.
-pub async fn collect<F: FileSystem>(filesystem: &F, cache: &str, now_ms: i64) {
-    let Ok(entries) = filesystem.list(cache).await else {
+pub async fn collect(storage: &Storage, cache: &str, now_ms: i64) {
+    let Ok(entries) = storage.list_some(cache, LOOKED_AT).await else {
         return;
     };
     let old = entries.iter().filter(|entry| is_unused(entry, now_ms));
     for entry in old.take(AT_ONCE) {
-        let path = format!("{cache}/{}", entry.name);
-        if filesystem.delete(&path).await.is_err() {
+        if storage.remove(&entry.path).await.is_err() {
             return;
         }
     }
@@ -39,30 +41,32 @@ fn is_unused(entry: &Status, now_ms: i64) -> bool {
     if entry.is_folder {
         return false;
     }
-    if entry.name.starts_with(TEMPORARY) {
+    if entry.name().starts_with(TEMPORARY) {
         return age(entry.modified_ms) > UNFINISHED_MS;
     }
     let mut suffixes = SUFFIXES.iter();
-    let digest = suffixes.find_map(|suffix| entry.name.strip_suffix(suffix));
-    let digest = digest.unwrap_or(&entry.name);
+    let digest = suffixes.find_map(|suffix| entry.name().strip_suffix(suffix));
+    let digest = digest.unwrap_or(entry.name());
     let ours = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
     ours && entry.used_ms.is_some_and(|used| age(used) > UNUSED_MS)
 }
 
 #[cfg(test)]
 mod tests {
+    use storage::Owner;
+
     use super::*;
 
     #[test]
     fn only_files_known_to_be_unused_go() {
         let now = 100 * DAY_MS;
         let entry = |name: &str, modified_ms: i64, used_ms: Option<i64>| Status {
-            name: name.into(),
+            path: format!("/cache/{name}"),
             size: 1,
             modified_ms,
             used_ms,
             is_folder: false,
-            owner: "alice".into(),
+            owner: Owner::Named("alice".into()),
             is_ours: true,
             mode: 0o600,
         };

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use job::exit::Exit;
+use storage::StorageError;
 
 /// Why a program, its libraries or this binary could not be brought to where the nodes fetch them.
 ///
@@ -136,60 +137,9 @@ pub enum StageError {
         /// The reason, and what to give instead.
         why: String,
     },
-    /// Nobody answers for HDFS.
-    #[error(
-        "HDFS at {address} cannot be reached ({doing}): {said}; is the NameNode running, and is the \
-         address right?"
-    )]
-    Down {
-        /// The NameNode or nameservice.
-        address: String,
-        /// What was tried, with its path.
-        doing: String,
-        /// What happened.
-        said: String,
-    },
-    /// The NameNode answers, but nobody takes the data.
-    #[error(
-        "{doing}: no DataNode of HDFS at {address} takes the data: {said}; are its DataNodes running, \
-         and can they be reached from here (dfs.client.use.datanode.hostname decides by which address)?"
-    )]
-    DataNodes {
-        /// The NameNode or nameservice.
-        address: String,
-        /// What was tried, with its path.
-        doing: String,
-        /// What happened.
-        said: String,
-    },
-    /// HDFS accepts no changes for now.
-    #[error(
-        "HDFS at {address} is in safe mode and takes no files ({doing}): {said}; wait until enough \
-         DataNodes have reported (hdfs dfsadmin -safemode get), then start again"
-    )]
-    SafeMode {
-        /// The NameNode or nameservice.
-        address: String,
-        /// What was tried, with its path.
-        doing: String,
-        /// The server's words.
-        said: String,
-    },
-    /// The user may not log in.
-    #[error(
-        "HDFS at {address} does not accept user {user} ({doing}): {said}; only simple \
-         authentication is spoken here, no Kerberos"
-    )]
-    Authentication {
-        /// The NameNode or nameservice.
-        address: String,
-        /// Who tried.
-        user: String,
-        /// What was tried, with its path.
-        doing: String,
-        /// The server's words.
-        said: String,
-    },
+    /// The file system that has the staging folder.
+    #[error("{}{}", .0, advice(.0))]
+    Storage(#[from] StorageError),
     /// The home folder is missing and may not be made.
     #[error(
         "user {user} has no home folder {home} on HDFS and may not make it: {said}; ask an \
@@ -201,41 +151,6 @@ pub enum StageError {
         user: String,
         /// Where it would be.
         home: String,
-        /// The server's words.
-        said: String,
-    },
-    /// A quota stands in the way.
-    #[error(
-        "{doing}: the quota is used up: {said}; delete files there (hdfs dfs -count -q shows the \
-         quota), or give --staging another folder"
-    )]
-    Quota {
-        /// What was tried, with its path.
-        doing: String,
-        /// The server's words.
-        said: String,
-    },
-    /// Not allowed.
-    #[error(
-        "{doing}: permission denied for user {user}: {said}; give --staging a folder that {user} may \
-         write to"
-    )]
-    Permission {
-        /// Who tried.
-        user: String,
-        /// What was tried, with its path.
-        doing: String,
-        /// The server's words.
-        said: String,
-    },
-    /// No room.
-    #[error(
-        "{doing}: there is no room: {said}; free some space (on HDFS, also check that DataNodes run and are \
-         reachable from here), or give --staging another folder"
-    )]
-    Full {
-        /// What was tried, with its path.
-        doing: String,
         /// The server's words.
         said: String,
     },
@@ -279,16 +194,6 @@ pub enum StageError {
         /// "belongs to mallory", …
         why: String,
     },
-    /// Any other answer of HDFS.
-    #[error("{doing}: HDFS at {address} said: {said}")]
-    Hdfs {
-        /// The NameNode or nameservice.
-        address: String,
-        /// What was tried, with its path.
-        doing: String,
-        /// The server's words.
-        said: String,
-    },
 }
 
 impl StageError {
@@ -304,21 +209,41 @@ impl StageError {
             | Self::NotAProgram { .. }
             | Self::WrongArchitecture { .. }
             | Self::LibraryMissing { .. } => Exit::NotExecutable,
-            Self::NoSharedFileSystem { .. }
-            | Self::BadRoot { .. }
-            | Self::Authentication { .. } => Exit::Config,
-            Self::Down { .. } | Self::DataNodes { .. } | Self::SafeMode { .. } => Exit::Unavailable,
+            Self::NoSharedFileSystem { .. } | Self::BadRoot { .. } => Exit::Config,
+            Self::Storage(error) => exit_of(error),
             Self::Local { .. }
             | Self::Changed { .. }
             | Self::BrokenOff { .. }
             | Self::NoHome { .. }
-            | Self::Quota { .. }
-            | Self::Permission { .. }
-            | Self::Full { .. }
             | Self::NotReadableByNodes { .. }
             | Self::Damaged { .. }
-            | Self::NotOurs { .. }
-            | Self::Hdfs { .. } => Exit::Staging,
+            | Self::NotOurs { .. } => Exit::Staging,
         }
+    }
+}
+
+/// What `gerbil-run` returns for an error of a file system.
+#[must_use]
+pub const fn exit_of(error: &StorageError) -> Exit {
+    match error {
+        StorageError::Settings { .. } | StorageError::Authentication { .. } => Exit::Config,
+        StorageError::Down { .. }
+        | StorageError::DataNodes { .. }
+        | StorageError::SafeMode { .. }
+        | StorageError::Silent { .. } => Exit::Unavailable,
+        _ => Exit::Staging,
+    }
+}
+
+/// What else than the file system can be changed.
+fn advice(error: &StorageError) -> String {
+    match error {
+        StorageError::Quota { .. } | StorageError::Full { .. } => {
+            "; or give --staging another folder".to_owned()
+        }
+        StorageError::Permission { user, .. } => {
+            format!("; give --staging a folder that {user} may write to")
+        }
+        _ => String::new(),
     }
 }

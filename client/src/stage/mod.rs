@@ -19,7 +19,7 @@
 //!   nobody else may write to them. The launcher proves the digest of the program once more.
 //! - What is old is decided by the file system's clock, never by this machine's ([`clock`]).
 //! - The second run of a program reads no more than headers and asks HDFS one question a file.
-//! - Every question to a file system ends within a stated time ([`filesystem`]).
+//! - Every question to a file system ends within a stated time ([`storage`]).
 //!
 //! # Caveats
 //!
@@ -30,6 +30,7 @@
 //! and `file:` folders used, on threads that a deadline leaves behind but cannot end: a process that
 //! must end at once shuts its runtime down without waiting for them.
 
+mod access;
 pub mod archive;
 pub mod clock;
 pub mod collect;
@@ -38,7 +39,6 @@ mod crafted;
 pub mod digest;
 pub mod elf;
 pub mod error;
-pub mod filesystem;
 pub mod intel;
 pub mod libraries;
 pub mod link;
@@ -59,6 +59,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use job::Staged;
+use storage::{Readers, Status, Storage, StorageError};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -66,7 +67,6 @@ pub use error::StageError;
 
 use crate::arguments::Shipped;
 
-use filesystem::{FileSystem, Hdfs, Shared, Status};
 use plan::Item;
 use root::Root;
 use upload::Cached;
@@ -177,24 +177,17 @@ pub async fn stage(request: Request<'_>) -> Result<Outcome, StageError> {
         request.hadoop,
         conf_dir.as_deref(),
     )?;
-    match root {
-        Root::Hdfs(root) => {
-            let hdfs = Hdfs::new(&root, &request.user, conf_dir.as_deref())?;
-            stage_on(hdfs, &root.path, &request).await
-        }
-        Root::Shared(path) => {
-            let shared = Shared::open(&path, &request.user)?;
-            stage_on(shared, &path, &request).await
-        }
-    }
+    let storage = Storage::open_with(&root.address, conf_dir.as_deref())?;
+    access::check(&storage, &root, &root.path).await?;
+    stage_on(storage, &root, &request).await
 }
 
-async fn stage_on<F: FileSystem>(
-    filesystem: F,
-    root: &str,
+async fn stage_on(
+    storage: Storage,
+    root: &Root,
     request: &Request<'_>,
 ) -> Result<Outcome, StageError> {
-    let cache = format!("{root}/cache");
+    let cache = format!("{}/cache", root.path);
     let local = plan::Local::of(request);
     let mut planning = JoinSet::new();
     planning.spawn_blocking(move || plan::plan(&local));
@@ -207,10 +200,11 @@ async fn stage_on<F: FileSystem>(
         }
     };
     // The first question opens the connection while the files are read.
-    let (plan, folder) = tokio::try_join!(planned, filesystem.stat(&cache))?;
-    ours(&filesystem, &cache, folder.as_ref())?;
-    let filesystem = Arc::new(filesystem);
-    let cached = place(&filesystem, &cache, &plan.items, &request.moved).await?;
+    let looked = async { Ok(storage.stat(&cache).await?) };
+    let (plan, folder) = tokio::try_join!(planned, looked)?;
+    ours(&storage, &cache, folder.as_ref())?;
+    let storage = Arc::new(storage);
+    let cached = place(&storage, root, &cache, &plan.items, &request.moved).await?;
     let staged = plan.items.iter().filter_map(|item| {
         cached.get(&item.wanted.name).map(|cached| Staged {
             link: item.link.clone(),
@@ -226,19 +220,15 @@ async fn stage_on<F: FileSystem>(
         programs: plan.programs,
         left: plan.left,
         uploaded_bytes,
-        root_url: filesystem.url(root),
+        root_url: storage.url(&root.path),
     })
 }
 
 /// Whether the cache is one into which nobody else could have put anything.
-fn ours<F: FileSystem>(
-    filesystem: &F,
-    cache: &str,
-    folder: Option<&Status>,
-) -> Result<(), StageError> {
+fn ours(storage: &Storage, cache: &str, folder: Option<&Status>) -> Result<(), StageError> {
     match folder.and_then(Status::doubt) {
         Some(why) => Err(StageError::NotOurs {
-            url: filesystem.url(cache),
+            url: storage.url(cache),
             why,
         }),
         None => Ok(()),
@@ -247,8 +237,9 @@ fn ours<F: FileSystem>(
 
 /// Sees to it that the cache has every item: looks for all at once, then uploads what is missing, all
 /// at once. Files are known by their names in the cache; two items may be one file.
-async fn place<F: FileSystem>(
-    filesystem: &Arc<F>,
+async fn place(
+    storage: &Arc<Storage>,
+    root: &Root,
     cache: &str,
     items: &[Item],
     moved: &Arc<Moved>,
@@ -260,10 +251,10 @@ async fn place<F: FileSystem>(
     }
     let mut looking = JoinSet::new();
     for wanted in wanted.values() {
-        let (filesystem, cache) = (Arc::clone(filesystem), cache.to_owned());
+        let (storage, cache) = (Arc::clone(storage), cache.to_owned());
         let (name, size) = (wanted.name.clone(), wanted.size);
         looking.spawn(async move {
-            let found = upload::look(&*filesystem, &cache, &name, size, now_ms).await;
+            let found = upload::look(&storage, &cache, &name, size, now_ms).await;
             (name, found)
         });
     }
@@ -278,10 +269,10 @@ async fn place<F: FileSystem>(
         }
     }
     if !to_mark.is_empty()
-        && let Some(at_ms) = clock::now_ms(&**filesystem, cache).await
+        && let Some(at_ms) = clock::now_ms(storage, cache).await
     {
         for path in to_mark {
-            filesystem.mark_used(&path, at_ms).await;
+            storage.mark_used(&path, at_ms).await;
         }
     }
     if wanted.is_empty() {
@@ -289,17 +280,17 @@ async fn place<F: FileSystem>(
     }
     let sizes = wanted.values().map(|wanted| wanted.size);
     moved.all.store(sizes.sum(), Ordering::Relaxed);
-    filesystem.ensure_folder(cache).await?;
-    ours(&**filesystem, cache, filesystem.stat(cache).await?.as_ref())?;
+    make_cache(storage, root, cache).await?;
+    ours(storage, cache, storage.stat(cache).await?.as_ref())?;
     let mut uploading = JoinSet::new();
     let mut temporaries = Vec::new();
     for (name, wanted) in wanted {
-        let (filesystem, cache) = (Arc::clone(filesystem), cache.to_owned());
+        let (storage, cache) = (Arc::clone(storage), cache.to_owned());
         let temporary = upload::temporary(&cache, &name);
         temporaries.push(temporary.clone());
         let moved = Arc::clone(moved);
         uploading.spawn(async move {
-            let brought = upload::bring(&*filesystem, &cache, &temporary, wanted, &moved).await;
+            let brought = upload::bring(&storage, &cache, &temporary, wanted, &moved).await;
             (name, brought)
         });
     }
@@ -308,11 +299,11 @@ async fn place<F: FileSystem>(
         let failed = match uploaded {
             Ok((name, Ok(brought))) => {
                 if collecting.is_empty() {
-                    let (shared, folder) = (Arc::clone(filesystem), cache.to_owned());
+                    let (shared, folder) = (Arc::clone(storage), cache.to_owned());
                     // The file system's time, for it was just written.
                     let now_ms = brought.modified_ms;
                     collecting.spawn(async move {
-                        collect::collect(&*shared, &folder, now_ms).await;
+                        collect::collect(&shared, &folder, now_ms).await;
                     });
                 }
                 cached.insert(name, brought);
@@ -322,7 +313,7 @@ async fn place<F: FileSystem>(
             Err(_panicked) => UPLOADING,
         };
         uploading.shutdown().await;
-        remove(filesystem, temporaries).await;
+        remove(storage, temporaries).await;
         return Err(failed);
     }
     // Dropping the set stops it between two removals, and another run goes on.
@@ -330,12 +321,31 @@ async fn place<F: FileSystem>(
     Ok(cached)
 }
 
+/// Makes the cache, as closed as the nodes' reading allows.
+async fn make_cache(storage: &Storage, root: &Root, cache: &str) -> Result<(), StageError> {
+    let Err(error) = storage.make_folder_for(cache, Readers::Nodes).await else {
+        return access::check(storage, root, cache).await;
+    };
+    let home = root.home.as_ref();
+    if let StorageError::Permission { user, said, .. } = &error
+        && let Some(home) = home.filter(|home| cache.starts_with(&format!("{home}/")))
+        && storage.stat(home).await?.is_none()
+    {
+        return Err(StageError::NoHome {
+            user: user.clone(),
+            home: home.clone(),
+            said: said.clone(),
+        });
+    }
+    Err(error.into())
+}
+
 /// Removes what broken-off uploads left: it would count against a quota until it is collected.
-async fn remove<F: FileSystem>(filesystem: &Arc<F>, paths: Vec<String>) {
+async fn remove(storage: &Arc<Storage>, paths: Vec<String>) {
     let mut removing = JoinSet::new();
     for path in paths {
-        let filesystem = Arc::clone(filesystem);
-        removing.spawn(async move { filesystem.delete(&path).await });
+        let storage = Arc::clone(storage);
+        removing.spawn(async move { storage.remove(&path).await });
     }
     // The failure itself is what the user waits for. What stays is collected a day later.
     let all = async { while removing.join_next().await.is_some() {} };

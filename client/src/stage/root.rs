@@ -1,5 +1,7 @@
 //! Which folder of which file system things are staged in.
 
+use storage::Address;
+
 use super::error::StageError;
 
 /// Port of a NameNode whose address has none.
@@ -8,28 +10,16 @@ const NAMENODE_PORT: u16 = 8020;
 /// between them (about 1 and 2 s) a NameNode that is gone is told within 4 s.
 const ROUNDS: usize = 2;
 
-/// Where things are staged.
+/// Where things are staged, or lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Root {
-    /// A folder of HDFS.
-    Hdfs(HdfsRoot),
-    /// A folder mounted on every node; absolute.
-    Shared(String),
-}
-
-/// A folder of HDFS and what hdfs-native must know to reach it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HdfsRoot {
+pub struct Root {
+    /// The file system. Its settings have their variables replaced; they win over what hdfs-native reads
+    /// itself.
+    pub address: Address,
     /// Absolute path of the folder.
     pub path: String,
-    /// What URLs for the nodes begin with: `hdfs://host:port` or `hdfs://nameservice`.
-    pub origin: String,
-    /// What hdfs-native connects to; differs from `origin` for a nameservice with one NameNode.
-    pub connect: String,
-    /// The user's home folder.
-    pub home: String,
-    /// Settings with their variables replaced; they win over what hdfs-native reads itself.
-    pub settings: Vec<(String, String)>,
+    /// The user's home folder, on HDFS.
+    pub home: Option<String>,
 }
 
 /// Finds the root: `staging` as the user gave it, or `.gerbil` in the home folder of the default
@@ -65,25 +55,33 @@ pub fn resolve(
             )),
         }
     };
+    let on_hdfs = |scheme: &str, authority: &str, path: String| Root {
+        address: hdfs(scheme, authority, user, hadoop),
+        path,
+        home: Some(home.clone()),
+    };
     let Some(given) = staging else {
         let (scheme, authority) = default_authority()?;
-        let path = format!("{home}/.gerbil");
-        return Ok(Root::Hdfs(hdfs(&scheme, &authority, path, home, hadoop)));
+        return Ok(on_hdfs(&scheme, &authority, format!("{home}/.gerbil")));
     };
     let path = |text: &str| folder(given, text);
     match split(given) {
-        (Some("file"), None | Some("" | "localhost"), rest) => Ok(Root::Shared(path(rest)?)),
+        (Some("file"), None | Some("" | "localhost"), rest) => Ok(Root {
+            address: Address::Shared,
+            path: path(rest)?,
+            home: None,
+        }),
         (Some("file"), Some(host), _) => Err(bad(
             given,
             &format!("a file: path has no host ({host}); write file:/FOLDER"),
         )),
-        (Some(scheme @ ("hdfs" | "viewfs")), Some(authority), rest) if !authority.is_empty() => Ok(
-            Root::Hdfs(hdfs(scheme, authority, path(rest)?, home, hadoop)),
-        ),
+        (Some(scheme @ ("hdfs" | "viewfs")), Some(authority), rest) if !authority.is_empty() => {
+            Ok(on_hdfs(scheme, authority, path(rest)?))
+        }
         (Some("hdfs" | "viewfs") | None, _, rest) => {
             let path = path(rest)?;
             let (scheme, authority) = default_authority()?;
-            Ok(Root::Hdfs(hdfs(&scheme, &authority, path, home, hadoop)))
+            Ok(on_hdfs(&scheme, &authority, path))
         }
         (Some(scheme), ..) => Err(bad(
             given,
@@ -142,10 +140,9 @@ fn folder(root: &str, path: &str) -> Result<String, StageError> {
 fn hdfs(
     scheme: &str,
     authority: &str,
-    path: String,
-    home: String,
+    user: &str,
     hadoop: &dyn Fn(&str) -> Option<String>,
-) -> HdfsRoot {
+) -> Address {
     let mut settings: Vec<(String, String)> = Vec::new();
     let mut copy = |key: String| {
         let value = hadoop(&key);
@@ -193,11 +190,10 @@ fn hdfs(
     settings.push(("dfs.client.failover.sleep.base.millis".into(), "500".into()));
     // A DataNode that does not answer is left out sooner than a piece of an upload may last.
     settings.push(("dfs.client.socket-timeout".into(), "10000".into()));
-    HdfsRoot {
-        path,
-        origin,
+    Address::Hdfs {
         connect,
-        home,
+        origin,
+        user: user.into(),
         settings,
     }
 }
@@ -214,10 +210,38 @@ mod tests {
         resolve(staging, "alice", &lookup, Some("/etc/hadoop"))
     }
 
-    fn on_hdfs(settings: &[(&str, &str)], staging: Option<&str>) -> HdfsRoot {
-        match with(settings, staging).unwrap() {
-            Root::Hdfs(root) => root,
-            Root::Shared(path) => panic!("{path}"),
+    /// A root on HDFS, its address taken apart.
+    struct OnHdfs {
+        path: String,
+        home: String,
+        origin: String,
+        connect: String,
+        settings: Vec<(String, String)>,
+    }
+
+    fn on_hdfs(settings: &[(&str, &str)], staging: Option<&str>) -> OnHdfs {
+        let Root {
+            address,
+            path,
+            home,
+        } = with(settings, staging).unwrap();
+        match address {
+            Address::Hdfs {
+                connect,
+                origin,
+                user,
+                settings,
+            } => {
+                assert_eq!(user, "alice");
+                OnHdfs {
+                    path,
+                    home: home.unwrap(),
+                    origin,
+                    connect,
+                    settings,
+                }
+            }
+            Address::Shared => panic!("{path}"),
         }
     }
 
@@ -276,9 +300,16 @@ mod tests {
             "file:///shared/g",
             "file://localhost/shared/g",
         ] {
+            let root = with(&[], Some(text)).unwrap();
+            let address = Address::Shared;
+            let (path, home) = ("/shared/g".into(), None);
             assert_eq!(
-                with(&[], Some(text)).unwrap(),
-                Root::Shared("/shared/g".into())
+                root,
+                Root {
+                    address,
+                    path,
+                    home
+                }
             );
         }
         let root = on_hdfs(&[HEAD], Some("hdfs://other:8020/s"));

@@ -3,16 +3,12 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
-use bytes::Bytes;
 use job::exit::Exit;
 use job::{StagedKind, role::BINARY_LINK};
-use tokio::sync::mpsc::Receiver;
+use storage::{Address, Script};
 
-use super::filesystem::{Published, Status};
 use super::*;
 
 const OWN: &str = "/bin/cat";
@@ -311,7 +307,7 @@ async fn what_somebody_else_may_have_put_into_the_cache_is_not_used() {
 #[tokio::test]
 async fn now_is_what_the_file_system_says() {
     let root = open_folder();
-    let shared = Shared::open(root.path().to_str().unwrap(), "alice").unwrap();
+    let shared = Storage::open(&Address::Shared).unwrap();
     let folder = root.path().to_str().unwrap();
     let told = clock::now_ms(&shared, folder).await.unwrap();
     assert!(now_ms().abs_diff(told) < 10_000, "{told}");
@@ -394,7 +390,7 @@ async fn what_was_unused_for_long_is_removed() {
     let unknown = file(&"2".repeat(64), 50, 50);
     let foreign = file("notes", 50, 40);
     let broken_off = file(".uploading-3", 2, 2);
-    let shared = Shared::open(root.path().to_str().unwrap(), "alice").unwrap();
+    let shared = Storage::open(&Address::Shared).unwrap();
     let cache = cache.to_str().unwrap();
     let now_ms = clock::now_ms(&shared, cache).await.unwrap();
     collect::collect(&shared, cache, now_ms).await;
@@ -402,100 +398,8 @@ async fn what_was_unused_for_long_is_removed() {
     assert!(used.exists() && unknown.exists() && foreign.exists());
 }
 
-/// A file system in memory that refuses what it is told to.
-#[derive(Default)]
-struct Scripted {
-    files: Mutex<BTreeMap<String, Vec<u8>>>,
-    /// Uploads that no DataNode takes.
-    without_datanodes: AtomicU32,
-    /// Uploads of this length or more are over the quota; shorter ones never end.
-    quota: Option<u64>,
-    /// Somebody else publishes this first.
-    rival: Option<Vec<u8>>,
-}
-
-impl FileSystem for Scripted {
-    fn url(&self, path: &str) -> String {
-        format!("scripted:{path}")
-    }
-
-    async fn stat(&self, path: &str) -> Result<Option<Status>, StageError> {
-        let files = self.files.lock().unwrap();
-        Ok(files.get(path).map(|contents| Status {
-            name: path.into(),
-            size: contents.len() as u64,
-            modified_ms: 1,
-            used_ms: None,
-            is_folder: false,
-            owner: "alice".into(),
-            is_ours: true,
-            mode: 0o600,
-        }))
-    }
-
-    async fn ensure_folder(&self, _path: &str) -> Result<(), StageError> {
-        Ok(())
-    }
-
-    async fn upload(
-        &self,
-        path: &str,
-        size: u64,
-        mut pieces: Receiver<Result<Bytes, StageError>>,
-    ) -> Result<u64, StageError> {
-        self.files.lock().unwrap().insert(path.into(), Vec::new());
-        let mut contents = Vec::new();
-        while let Some(piece) = pieces.recv().await {
-            contents.extend_from_slice(&piece?);
-        }
-        let refuse = self.without_datanodes.load(Ordering::SeqCst);
-        if refuse > 0 {
-            self.without_datanodes.store(refuse - 1, Ordering::SeqCst);
-            return Err(StageError::DataNodes {
-                address: "here".into(),
-                doing: "writing".into(),
-                said: "refused".into(),
-            });
-        }
-        if let Some(quota) = self.quota {
-            if size < quota {
-                return std::future::pending().await;
-            }
-            return Err(StageError::Quota {
-                doing: "writing".into(),
-                said: "too much".into(),
-            });
-        }
-        let length = contents.len() as u64;
-        self.files.lock().unwrap().insert(path.into(), contents);
-        Ok(length)
-    }
-
-    async fn publish(&self, temporary: &str, name: &str) -> Result<Published, StageError> {
-        let mut files = self.files.lock().unwrap();
-        if let Some(rival) = &self.rival {
-            files.insert(name.into(), rival.clone());
-            return Ok(Published::Existed);
-        }
-        let contents = files.remove(temporary).unwrap();
-        files.insert(name.into(), contents);
-        Ok(Published::Renamed)
-    }
-
-    async fn mark_used(&self, _path: &str, _at_ms: i64) {}
-
-    async fn delete(&self, path: &str) -> Result<(), StageError> {
-        self.files.lock().unwrap().remove(path);
-        Ok(())
-    }
-
-    async fn list(&self, _path: &str) -> Result<Vec<Status>, StageError> {
-        Ok(Vec::new())
-    }
-}
-
 async fn place_scripted(
-    scripted: Scripted,
+    script: Script,
     contents: &[&str],
 ) -> (Result<BTreeMap<String, Cached>, StageError>, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
@@ -514,42 +418,53 @@ async fn place_scripted(
             }
         })
         .collect();
-    let scripted = Arc::new(scripted);
-    let placed = place(&scripted, "/cache", &items, &Arc::default()).await;
-    let names = scripted.files.lock().unwrap().keys().cloned().collect();
-    (placed, names)
+    let storage = Arc::new(Storage::scripted(script));
+    let root = Root {
+        address: Address::Shared,
+        path: "/".into(),
+        home: None,
+    };
+    let placed = place(&storage, &root, "/cache", &items, &Arc::default()).await;
+    let left = storage.list("/cache", 10).await.unwrap();
+    (placed, left.into_iter().map(|file| file.path).collect())
 }
 
 #[tokio::test]
 async fn datanodes_that_refuse_are_tried_again_a_few_times() {
-    let scripted = |refusals| Scripted {
-        without_datanodes: AtomicU32::new(refusals),
-        ..Scripted::default()
+    let scripted = |refusals| Script {
+        without_datanodes: refusals,
+        ..Script::default()
     };
     let (placed, names) = place_scripted(scripted(2), &["one"]).await;
     assert_eq!(placed.unwrap().values().next().unwrap().uploaded, 3);
     assert_eq!(names.len(), 1);
     let (placed, names) = place_scripted(scripted(3), &["one"]).await;
-    assert!(matches!(placed, Err(StageError::DataNodes { .. })));
+    assert!(matches!(
+        placed,
+        Err(StageError::Storage(StorageError::DataNodes { .. }))
+    ));
     assert!(names.is_empty(), "{names:?}");
 }
 
 #[tokio::test]
 async fn a_failure_ends_the_other_uploads_and_leaves_nothing() {
-    let scripted = Scripted {
+    let scripted = Script {
         quota: Some(4),
-        ..Scripted::default()
+        ..Script::default()
     };
     let (placed, names) = place_scripted(scripted, &["one", "two", "three"]).await;
-    assert!(matches!(placed, Err(StageError::Quota { .. })));
+    assert!(matches!(
+        placed,
+        Err(StageError::Storage(StorageError::Quota { .. }))
+    ));
     assert!(names.is_empty(), "{names:?}");
 }
 
 #[tokio::test]
 async fn a_name_that_appears_meanwhile_wins() {
-    let scripted = |contents: &str| Scripted {
-        rival: Some(contents.into()),
-        ..Scripted::default()
+    let scripted = |contents: &str| Script {
+        rival: Some(contents.to_owned().into()),
+        ..Script::default()
     };
     let (placed, names) = place_scripted(scripted("one"), &["one"]).await;
     assert_eq!(placed.unwrap().len(), 1);

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
+use storage::{CreateOptions, Readers, Status, Storage, StorageError};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::JoinSet;
 
@@ -16,7 +17,6 @@ use super::Moved;
 use super::archive::Archive;
 use super::digest::Digest;
 use super::error::StageError;
-use super::filesystem::{FileSystem, Published, Status};
 
 /// Bytes that travel in one piece.
 const PIECE: usize = 1 << 20;
@@ -85,18 +85,18 @@ pub struct Found {
 ///
 /// What the file system says; [`StageError::Damaged`] for a file that is too short or too long;
 /// [`StageError::NotOurs`] for one that somebody else may have put there.
-pub async fn look<F: FileSystem>(
-    filesystem: &F,
+pub async fn look(
+    storage: &Storage,
     cache: &str,
     name: &str,
     size: u64,
     now_ms: i64,
 ) -> Result<Option<Found>, StageError> {
     let path = format!("{cache}/{name}");
-    let Some(status) = filesystem.stat(&path).await? else {
+    let Some(status) = storage.stat(&path).await? else {
         return Ok(None);
     };
-    let cached = accept(filesystem, &path, size, &status, 0)?;
+    let cached = accept(storage, &path, size, &status, 0)?;
     let known_use = status.used_ms.unwrap_or(status.modified_ms);
     // The clock here decides when to look at the true one, and nothing else: it may be wrong.
     let is_due = now_ms.abs_diff(known_use) > MARK_AGAIN_MS;
@@ -120,8 +120,8 @@ pub fn temporary(cache: &str, name: &str) -> String {
 ///
 /// What the file system says; [`StageError::Damaged`] if what lies there in the end has another
 /// length; [`StageError::Changed`] for a local file that is being written to.
-pub async fn bring<F: FileSystem>(
-    filesystem: &F,
+pub async fn bring(
+    storage: &Storage,
     cache: &str,
     temporary: &str,
     wanted: Wanted,
@@ -132,12 +132,12 @@ pub async fn bring<F: FileSystem>(
     let begin = Instant::now();
     let mut attempt = 1;
     let written = loop {
-        match send(filesystem, temporary, size, wanted.source.clone(), moved).await {
+        match send(storage, temporary, size, wanted.source.clone(), moved).await {
             // The NameNode names DataNodes by chance, and one that is gone for some minutes yet.
-            Err(StageError::DataNodes { .. })
+            Err(StageError::Storage(StorageError::DataNodes { .. }))
                 if attempt < ATTEMPTS && begin.elapsed() < TRY_AGAIN =>
             {
-                filesystem.delete(temporary).await?;
+                storage.remove(temporary).await?;
                 attempt += 1;
             }
             other => break other?,
@@ -145,39 +145,44 @@ pub async fn bring<F: FileSystem>(
     };
     if written != size {
         return Err(StageError::Damaged {
-            url: filesystem.url(temporary),
+            url: storage.url(temporary),
             expected: size,
             found: written,
         });
     }
-    let published = filesystem.publish(temporary, &path).await?;
-    if published == Published::Existed {
-        filesystem.delete(temporary).await?;
-    }
-    let Some(status) = filesystem.stat(&path).await? else {
+    let is_ours = match storage.rename(temporary, &path).await {
+        Ok(()) => true,
+        // Somebody else's has the name by now, of the same contents.
+        Err(StorageError::Exists { .. }) => {
+            storage.remove(temporary).await?;
+            false
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let Some(status) = storage.stat(&path).await? else {
         return Err(StageError::Damaged {
-            url: filesystem.url(&path),
+            url: storage.url(&path),
             expected: size,
             found: 0,
         });
     };
-    let cached = accept(filesystem, &path, size, &status, size)?;
-    if published == Published::Renamed {
+    let cached = accept(storage, &path, size, &status, size)?;
+    if is_ours {
         // From here on the file is known to be used, so it can be known to be unused one day.
         let at_ms = status.modified_ms.saturating_add(1);
-        filesystem.mark_used(&path, at_ms).await;
+        storage.mark_used(&path, at_ms).await;
     }
     Ok(cached)
 }
 
-fn accept<F: FileSystem>(
-    filesystem: &F,
+fn accept(
+    storage: &Storage,
     path: &str,
     expected: u64,
     status: &Status,
     uploaded: u64,
 ) -> Result<Cached, StageError> {
-    let url = filesystem.url(path);
+    let url = storage.url(path);
     if let Some(why) = status.doubt() {
         return Err(StageError::NotOurs { url, why });
     }
@@ -197,8 +202,8 @@ fn accept<F: FileSystem>(
 }
 
 /// Reads on a thread and writes here, a bounded number of pieces apart.
-async fn send<F: FileSystem>(
-    filesystem: &F,
+async fn send(
+    storage: &Storage,
     path: &str,
     size: u64,
     source: Source,
@@ -219,7 +224,7 @@ async fn send<F: FileSystem>(
         };
         pieces.end(ended);
     });
-    let written = filesystem.upload(path, size, receiver).await;
+    let written = write(storage, path, size, receiver).await;
     // The receiver is gone, so the thread ends at its next piece.
     while let Some(ended) = reading.join_next().await {
         if ended.is_err() {
@@ -229,6 +234,25 @@ async fn send<F: FileSystem>(
         }
     }
     written
+}
+
+/// Writes a new file for the nodes from pieces; an error among them ends it. How many bytes it has.
+async fn write(
+    storage: &Storage,
+    path: &str,
+    size: u64,
+    mut pieces: Receiver<Result<Bytes, StageError>>,
+) -> Result<u64, StageError> {
+    let options = CreateOptions {
+        readers: Readers::Nodes,
+        size: Some(size),
+        overwrite: false,
+    };
+    let mut writer = storage.create(path, options).await?;
+    while let Some(piece) = pieces.recv().await {
+        writer.write(piece?).await?;
+    }
+    Ok(writer.close().await?)
 }
 
 fn copy(path: &PathBuf, digest: Digest, pieces: &mut Pieces) -> Result<(), StageError> {

@@ -4,21 +4,122 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// One sentence with the path and what was said.
+///
+/// What a server said is shortened to its first line: a NameNode sends its whole stack trace.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StorageError {
-    /// The file system refused.
+    /// The settings make no sense.
+    #[error("{url} cannot be used: {said}")]
+    Settings {
+        /// The file system.
+        url: String,
+        /// What is wrong with them.
+        said: String,
+    },
+    /// Nobody answers for HDFS.
+    #[error(
+        "HDFS cannot be reached ({doing} {url}): {said}; is the NameNode running, and is the address right?"
+    )]
+    Down {
+        /// "writing", …
+        doing: &'static str,
+        /// The whole name.
+        url: String,
+        /// What happened.
+        said: String,
+    },
+    /// The NameNode answers, but nobody takes or gives the data.
+    #[error(
+        "{doing} {url}: no DataNode moves the data: {said}; are the DataNodes of HDFS running, and can they \
+         be reached from here (dfs.client.use.datanode.hostname decides by which address)?"
+    )]
+    DataNodes {
+        /// "writing", …
+        doing: &'static str,
+        /// The whole name.
+        url: String,
+        /// What happened.
+        said: String,
+    },
+    /// HDFS accepts no changes for now.
+    #[error(
+        "{doing} {url}: HDFS is in safe mode and takes no files: {said}; wait until enough DataNodes have \
+         reported (hdfs dfsadmin -safemode get), then start again"
+    )]
+    SafeMode {
+        /// "writing", …
+        doing: &'static str,
+        /// The whole name.
+        url: String,
+        /// The server's words.
+        said: String,
+    },
+    /// The user may not log in.
+    #[error(
+        "{doing} {url}: HDFS does not accept user {user}: {said}; only simple authentication is spoken \
+         here, no Kerberos"
+    )]
+    Authentication {
+        /// "writing", …
+        doing: &'static str,
+        /// The whole name.
+        url: String,
+        /// Who tried.
+        user: String,
+        /// The server's words.
+        said: String,
+    },
+    /// Not allowed.
+    #[error("{doing} {url}: permission denied for user {user}: {said}")]
+    Permission {
+        /// "writing", …
+        doing: &'static str,
+        /// The whole name.
+        url: String,
+        /// Who tried.
+        user: String,
+        /// The server's words.
+        said: String,
+    },
+    /// A quota stands in the way.
+    #[error(
+        "{doing} {url}: the quota is used up: {said}; delete files there (on HDFS, hdfs dfs -count -q shows \
+         the quota)"
+    )]
+    Quota {
+        /// "writing", …
+        doing: &'static str,
+        /// The whole name.
+        url: String,
+        /// The server's words.
+        said: String,
+    },
+    /// No room.
+    #[error(
+        "{doing} {url}: there is no room: {said}; free some space (on HDFS, also check that DataNodes run \
+         and are reachable from here)"
+    )]
+    Full {
+        /// "writing", …
+        doing: &'static str,
+        /// The whole name.
+        url: String,
+        /// The server's words.
+        said: String,
+    },
+    /// Any other refusal of the file system.
     #[error("{doing} {url}: {said}")]
     Refused {
         /// "writing", …
         doing: &'static str,
         /// The whole name.
         url: String,
-        /// Its words, shortened to their first line.
+        /// Its words.
         said: String,
     },
     /// No answer.
-    #[error("{doing} {url}: no answer within {seconds} s")]
+    #[error("{doing} {url}: no answer within {seconds} s; is its server running?")]
     Silent {
         /// "writing", …
         doing: &'static str,
@@ -69,7 +170,7 @@ pub enum StorageError {
     },
 }
 
-/// Of an error of the operating system.
+/// Of an error of the operating system on a file of this machine.
 pub(crate) fn local(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StorageError {
     let path = path.to_owned();
     move |source| StorageError::Local {

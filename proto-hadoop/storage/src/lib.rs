@@ -5,24 +5,38 @@
 //! scheme and host.
 //!
 //! Invariants: every question ends within a stated time; a listing is cut off at a stated length; a
-//! file is never written over another one, nor given a name that another has; what is written is durable
-//! before it is called written.
+//! file is never written over another one unless that is asked for, nor given a name that another has; what
+//! is written is durable
+//! before it is called written: on a folder's server, and its name with it; on HDFS, by its DataNodes.
 //!
 //! Caveats: Kerberos is not spoken. A write that was broken off leaves a part of the file: callers
 //! write into a folder that nobody takes for whole, and rename it.
 
+mod copy;
+mod create;
 mod error;
 mod hdfs;
+mod reader;
+#[cfg(feature = "scripted")]
+mod scripted;
 mod shared;
+mod status;
+mod writer;
 
 use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use create::{CreateOptions, Readers};
 pub use error::StorageError;
+#[cfg(feature = "scripted")]
+pub use scripted::Script;
+pub use status::{Owner, Status};
+pub use writer::Writer;
 
 use hdfs::Hdfs;
+use reader::Reader;
 
 /// Bytes that travel in one piece.
 const PIECE: usize = 1 << 20;
@@ -31,6 +45,8 @@ const ANSWER: Duration = Duration::from_secs(15);
 /// Any one piece must be taken or given within this time: longer, because a pipeline of DataNodes may
 /// have to be made anew while it waits.
 const MOVED: Duration = Duration::from_secs(40);
+/// A note of use may not hold anybody up for longer.
+const MARK: Duration = Duration::from_secs(2);
 
 /// How to reach a file system.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -61,27 +77,6 @@ impl Address {
     }
 }
 
-/// A file or folder.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Status {
-    /// Absolute path.
-    pub path: String,
-    /// Length, bytes; 0 for a folder.
-    pub size: u64,
-    /// Modification time, ms since 1970.
-    pub modified_ms: i64,
-    /// A folder.
-    pub is_folder: bool,
-}
-
-impl Status {
-    /// Name without its folder.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        self.path.rsplit('/').next().unwrap_or(&self.path)
-    }
-}
-
 /// A client of one file system. Dropping a call gives it up.
 #[derive(Debug)]
 pub struct Storage(Kind);
@@ -90,6 +85,8 @@ pub struct Storage(Kind);
 enum Kind {
     Hdfs(Box<Hdfs>),
     Shared,
+    #[cfg(feature = "scripted")]
+    Scripted(scripted::Scripted),
 }
 
 impl Storage {
@@ -98,15 +95,31 @@ impl Storage {
     /// # Errors
     /// The settings make no sense.
     pub fn open(address: &Address) -> Result<Self, StorageError> {
+        Self::open_with(address, None)
+    }
+
+    /// As [`Self::open`]; what the address does not say of HDFS, such as mount tables, is read in the
+    /// folder of Hadoop's settings.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_with(address: &Address, settings: Option<&str>) -> Result<Self, StorageError> {
         Ok(Self(match address {
             Address::Hdfs {
                 connect,
                 origin,
                 user,
-                settings,
-            } => Kind::Hdfs(Box::new(Hdfs::new(connect, origin, user, settings)?)),
+                settings: given,
+            } => Kind::Hdfs(Box::new(Hdfs::new(connect, origin, user, given, settings)?)),
             Address::Shared => Kind::Shared,
         }))
+    }
+
+    /// One in memory that refuses what the script says.
+    #[cfg(feature = "scripted")]
+    #[must_use]
+    pub fn scripted(script: Script) -> Self {
+        Self(Kind::Scripted(scripted::Scripted::new(script)))
     }
 
     /// What is at `path`, if anything.
@@ -117,6 +130,8 @@ impl Storage {
         match &self.0 {
             Kind::Hdfs(hdfs) => hdfs.stat(path).await,
             Kind::Shared => shared::stat(path).await,
+            #[cfg(feature = "scripted")]
+            Kind::Scripted(scripted) => Ok(scripted.stat(path)),
         }
     }
 
@@ -125,12 +140,33 @@ impl Storage {
     /// # Errors
     /// As [`Self::stat`]; more than `most` entries.
     pub async fn list(&self, path: &str, most: usize) -> Result<Vec<Status>, StorageError> {
-        let mut all = match &self.0 {
+        match self.entries(path, most).await? {
+            (all, true) => Ok(all),
+            (_, false) => Err(StorageError::TooMany {
+                path: path.to_owned(),
+                most,
+            }),
+        }
+    }
+
+    /// At most `most` entries of the folder `path`, whichever the file system tells first; ordered by name.
+    ///
+    /// # Errors
+    /// As [`Self::stat`].
+    pub async fn list_some(&self, path: &str, most: usize) -> Result<Vec<Status>, StorageError> {
+        self.entries(path, most).await.map(|(entries, _)| entries)
+    }
+
+    /// Entries, and whether these are all.
+    async fn entries(&self, path: &str, most: usize) -> Result<(Vec<Status>, bool), StorageError> {
+        let (mut entries, whole) = match &self.0 {
             Kind::Hdfs(hdfs) => hdfs.list(path, most).await?,
             Kind::Shared => shared::list(path, most).await?,
+            #[cfg(feature = "scripted")]
+            Kind::Scripted(scripted) => scripted.list(path, most),
         };
-        all.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(all)
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok((entries, whole))
     }
 
     /// Every file below the folder `path`, ordered by path.
@@ -140,14 +176,11 @@ impl Storage {
     pub async fn walk(&self, path: &str, most: usize) -> Result<Vec<Status>, StorageError> {
         let (mut folders, mut files, mut seen) = (vec![path.to_owned()], Vec::new(), 0);
         while let Some(folder) = folders.pop() {
-            let entries = self.list(&folder, most.saturating_sub(seen)).await;
-            let entries = entries.map_err(|error| match error {
-                StorageError::TooMany { .. } => StorageError::TooMany {
-                    path: path.to_owned(),
-                    most,
-                },
-                other => other,
-            })?;
+            let (entries, whole) = self.entries(&folder, most.saturating_sub(seen)).await?;
+            if !whole {
+                let path = path.to_owned();
+                return Err(StorageError::TooMany { path, most });
+            }
             seen += entries.len();
             for entry in entries {
                 match entry.is_folder {
@@ -160,15 +193,60 @@ impl Storage {
         Ok(files)
     }
 
-    /// Makes a folder and those above it.
+    /// Makes a folder and those above it. One that is there stays as it is.
     ///
     /// # Errors
-    /// As [`Self::stat`].
+    /// As [`Self::stat`]; a file has that name.
     pub async fn make_folder(&self, path: &str) -> Result<(), StorageError> {
+        self.make_folder_for(path, Readers::ByMask).await
+    }
+
+    /// As [`Self::make_folder`], for certain readers.
+    ///
+    /// # Errors
+    /// As [`Self::make_folder`].
+    pub async fn make_folder_for(&self, path: &str, readers: Readers) -> Result<(), StorageError> {
         match &self.0 {
-            Kind::Hdfs(hdfs) => hdfs.make_folder(path).await,
-            Kind::Shared => shared::make_folder(path).await,
+            Kind::Hdfs(hdfs) => hdfs.make_folder(path, readers).await,
+            Kind::Shared => shared::make_folder(path, readers).await,
+            #[cfg(feature = "scripted")]
+            Kind::Scripted(_) => Ok(()),
         }
+    }
+
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// As [`Self::stat`]; something is there already, and the options do not say that it goes.
+    pub async fn create(&self, path: &str, options: CreateOptions) -> Result<Writer, StorageError> {
+        Ok(Writer::new(match &self.0 {
+            Kind::Hdfs(hdfs) => writer::Kind::Hdfs(Box::new(hdfs.create(path, options).await?)),
+            Kind::Shared => writer::Kind::Shared(shared::create(path, options).await?),
+            #[cfg(feature = "scripted")]
+            Kind::Scripted(scripted) => writer::Kind::Scripted(scripted.create(path)),
+        }))
+    }
+
+    /// Opens a file again that was closed, to write at its end.
+    ///
+    /// # Errors
+    /// As [`Self::stat`]; nothing is there.
+    pub async fn append(&self, path: &str) -> Result<Writer, StorageError> {
+        Ok(Writer::new(match &self.0 {
+            Kind::Hdfs(hdfs) => writer::Kind::Hdfs(Box::new(hdfs.append(path).await?)),
+            Kind::Shared => writer::Kind::Shared(shared::append(path).await?),
+            #[cfg(feature = "scripted")]
+            Kind::Scripted(scripted) => writer::Kind::Scripted(scripted.create(path)),
+        }))
+    }
+
+    async fn reader(&self, path: &str) -> Result<Reader, StorageError> {
+        Ok(match &self.0 {
+            Kind::Hdfs(hdfs) => Reader::Hdfs(Box::new(hdfs.open(path).await?)),
+            Kind::Shared => Reader::Shared(shared::open(path).await?),
+            #[cfg(feature = "scripted")]
+            Kind::Scripted(scripted) => Reader::Scripted(scripted.read(path)?),
+        })
     }
 
     /// Copies a file of this machine there, with the folders above it; how many bytes it has.
@@ -176,10 +254,10 @@ impl Storage {
     /// # Errors
     /// As [`Self::stat`]; the file cannot be read; something is there already.
     pub async fn put(&self, local: &Path, path: &str) -> Result<u64, StorageError> {
-        match &self.0 {
-            Kind::Hdfs(hdfs) => hdfs.put(local, path).await,
-            Kind::Shared => shared::put(local, path).await,
-        }
+        let from = copy::open(local).await?;
+        let mut to = self.create(path, CreateOptions::default()).await?;
+        copy::put((local, from), &mut to).await?;
+        to.close().await
     }
 
     /// Writes a small file, with the folders above it.
@@ -187,10 +265,9 @@ impl Storage {
     /// # Errors
     /// As [`Self::put`].
     pub async fn write(&self, path: &str, bytes: Vec<u8>) -> Result<(), StorageError> {
-        match &self.0 {
-            Kind::Hdfs(hdfs) => hdfs.write(path, bytes).await,
-            Kind::Shared => shared::write(path, bytes).await,
-        }
+        let mut to = self.create(path, CreateOptions::default()).await?;
+        to.write(bytes.into()).await?;
+        to.close().await.map(drop)
     }
 
     /// Copies a file from there into a new one of this machine, with the folders above it; how many
@@ -199,10 +276,8 @@ impl Storage {
     /// # Errors
     /// As [`Self::stat`]; the file cannot be written.
     pub async fn take(&self, path: &str, local: &Path) -> Result<u64, StorageError> {
-        match &self.0 {
-            Kind::Hdfs(hdfs) => hdfs.take(path, local).await,
-            Kind::Shared => shared::take(path, local).await,
-        }
+        let from = self.reader(path).await?;
+        copy::take(from, local).await
     }
 
     /// Reads a small file.
@@ -210,13 +285,25 @@ impl Storage {
     /// # Errors
     /// As [`Self::stat`]; it has more than `most` bytes.
     pub async fn read(&self, path: &str, most: usize) -> Result<Vec<u8>, StorageError> {
-        match &self.0 {
-            Kind::Hdfs(hdfs) => hdfs.read(path, most).await,
-            Kind::Shared => shared::read(path, most).await,
+        let mut reader = self.reader(path).await?;
+        let size = reader.size();
+        let mut bytes = Vec::new();
+        loop {
+            // One that is longer than it said is none either.
+            let size = size.max(bytes.len() as u64);
+            if size > most as u64 {
+                let url = self.url(path);
+                return Err(StorageError::TooLarge { url, size, most });
+            }
+            let piece = reader.next().await?;
+            if piece.is_empty() {
+                return Ok(bytes);
+            }
+            bytes.extend_from_slice(&piece);
         }
     }
 
-    /// Gives a file or folder another name, in one step.
+    /// Gives a file or folder another name, in one step, and durably.
     ///
     /// # Errors
     /// As [`Self::stat`]; something has that name already.
@@ -224,6 +311,8 @@ impl Storage {
         match &self.0 {
             Kind::Hdfs(hdfs) => hdfs.rename(from, to).await,
             Kind::Shared => shared::rename(from, to).await,
+            #[cfg(feature = "scripted")]
+            Kind::Scripted(scripted) => scripted.rename(from, to),
         }
     }
 
@@ -235,6 +324,33 @@ impl Storage {
         match &self.0 {
             Kind::Hdfs(hdfs) => hdfs.remove(path).await,
             Kind::Shared => shared::remove(path).await,
+            #[cfg(feature = "scripted")]
+            Kind::Scripted(scripted) => {
+                scripted.remove(path);
+                Ok(())
+            }
+        }
+    }
+
+    /// Notes that a file is used at a time (ms since 1970), without touching its modification time.
+    /// Where that cannot be noted nothing happens, and [`Status::used_ms`] does not tell of it.
+    pub async fn mark_used(&self, path: &str, at_ms: i64) {
+        match &self.0 {
+            Kind::Hdfs(hdfs) => hdfs.mark_used(path, at_ms).await,
+            Kind::Shared => shared::mark_used(path, at_ms).await,
+            #[cfg(feature = "scripted")]
+            Kind::Scripted(_) => {}
+        }
+    }
+
+    /// The whole name of a path here, as [`Address::url`].
+    #[must_use]
+    pub fn url(&self, path: &str) -> String {
+        match &self.0 {
+            Kind::Hdfs(hdfs) => hdfs.url(path),
+            Kind::Shared => Address::Shared.url(path),
+            #[cfg(feature = "scripted")]
+            Kind::Scripted(_) => scripted::url(path),
         }
     }
 }

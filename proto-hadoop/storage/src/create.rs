@@ -1,0 +1,26 @@
+//! How a file is made.
+
+/// Who is to read what is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Readers {
+    /// Whoever may by the user's mask; on HDFS everybody, as a mask of 022 leaves it.
+    #[default]
+    ByMask,
+    /// The nodes, and as few others as they allow: YARN reads HDFS in the user's name (0600, folders
+    /// 0700), and a folder that is mounted everywhere as a user of its own (0755, whatever the mask).
+    /// There the modification time is cut to a whole second, so that every Java reads the same: up to
+    /// Java 8 a local file's time comes in seconds, and a NodeManager compares exactly.
+    Nodes,
+}
+
+/// How a file is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CreateOptions {
+    /// Who is to read it. The folders above it are made as well, unless it is for [`Readers::Nodes`].
+    pub readers: Readers,
+    /// Its length, bytes, where that is known: HDFS counts whole blocks against a quota while a file is
+    /// written, and a small file gets one that just holds it.
+    pub size: Option<u64>,
+    /// What has its name is written over; else that is an error.
+    pub overwrite: bool,
+}

@@ -1,0 +1,314 @@
+//! HDFS, spoken by the crate hdfs-native.
+//!
+//! That crate retries by itself, some things for ever, so every call has a deadline here.
+
+mod refusal;
+
+use std::fmt::{self, Display};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use hdfs_native::client::FileStatus;
+use hdfs_native::file::{FileReader, FileWriter};
+use hdfs_native::{Client, ClientBuilder, HdfsError, WriteOptions};
+use tokio::time::timeout;
+
+use crate::create::{CreateOptions, Readers};
+use crate::{ANSWER, MARK, MOVED, Owner, Status, StorageError};
+
+/// Bytes that are read at once: each read opens a connection to a DataNode.
+const READ: usize = 8 << 20;
+/// A folder without files, so that hdfs-native reads no settings but those it is given.
+const NO_SETTINGS: &str = "/nonexistent";
+/// Files up to this length, bytes, get one block that just holds them: that of HDFS's default.
+const SMALL: u64 = 128 << 20;
+/// Smallest block that NameNodes take by default (`dfs.namenode.fs-limits.min-block-size`), bytes.
+const BLOCK_STEP: u64 = 1 << 20;
+
+/// A client of one NameNode or nameservice.
+#[derive(Debug)]
+pub(crate) struct Hdfs {
+    client: Client,
+    asks: Arc<Asks>,
+}
+
+/// Who asks whom.
+#[derive(Debug)]
+struct Asks {
+    /// What URLs begin with: `hdfs://host:port`.
+    origin: String,
+    user: String,
+}
+
+impl Asks {
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.origin)
+    }
+
+    /// Waits for an answer, and turns a refusal into a sentence.
+    async fn within<T>(
+        &self,
+        limit: Duration,
+        doing: &'static str,
+        path: &str,
+        call: impl Future<Output = hdfs_native::Result<T>>,
+    ) -> Result<T, StorageError> {
+        match timeout(limit, call).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => Err(refusal::of(&error, doing, self.url(path), &self.user)),
+            Err(_elapsed) => Err(StorageError::Silent {
+                doing,
+                url: self.url(path),
+                seconds: limit.as_secs(),
+            }),
+        }
+    }
+
+    /// As [`Self::within`], for calls that speak to DataNodes too.
+    async fn moving<T>(
+        &self,
+        doing: &'static str,
+        path: &str,
+        call: impl Future<Output = hdfs_native::Result<T>>,
+    ) -> Result<T, StorageError> {
+        let said = match timeout(MOVED, call).await {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(HdfsError::IOError(error))) => refusal::first_line(&error.to_string()),
+            Ok(Err(HdfsError::DataTransferError(said))) => refusal::first_line(&said),
+            Ok(Err(error)) => return Err(refusal::of(&error, doing, self.url(path), &self.user)),
+            Err(_elapsed) => format!("a piece was not moved within {} s", MOVED.as_secs()),
+        };
+        Err(StorageError::DataNodes {
+            doing,
+            url: self.url(path),
+            said,
+        })
+    }
+}
+
+impl Hdfs {
+    pub(crate) fn new(
+        connect: &str,
+        origin: &str,
+        user: &str,
+        settings: &[(String, String)],
+        settings_folder: Option<&str>,
+    ) -> Result<Self, StorageError> {
+        let client = ClientBuilder::new()
+            .with_url(connect)
+            .with_user(user)
+            .with_config(settings.iter().cloned())
+            .with_config_dir(settings_folder.unwrap_or(NO_SETTINGS))
+            .build()
+            .map_err(|error| StorageError::Settings {
+                url: origin.to_owned(),
+                said: refusal::first_line(&error.to_string()),
+            })?;
+        let (origin, user) = (origin.to_owned(), user.to_owned());
+        let asks = Arc::new(Asks { origin, user });
+        Ok(Self { client, asks })
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        self.asks.url(path)
+    }
+
+    fn status(&self, of: &FileStatus) -> Status {
+        Status {
+            path: of.path.clone(),
+            size: of.length as u64,
+            modified_ms: signed(of.modification_time),
+            used_ms: (of.access_time > of.modification_time).then(|| signed(of.access_time)),
+            is_folder: of.isdir,
+            owner: Owner::Named(of.owner.clone()),
+            is_ours: of.owner == self.asks.user,
+            mode: u32::from(of.permission) & 0o7777,
+        }
+    }
+
+    pub(crate) async fn stat(&self, path: &str) -> Result<Option<Status>, StorageError> {
+        let call = self.client.get_file_info(path);
+        match self.asks.within(ANSWER, "looking at", path, call).await {
+            Ok(found) => Ok(Some(Status {
+                path: path.to_owned(),
+                ..self.status(&found)
+            })),
+            Err(StorageError::Absent { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The first `most` of what a folder has, and whether that is all.
+    pub(crate) async fn list(
+        &self,
+        path: &str,
+        most: usize,
+    ) -> Result<(Vec<Status>, bool), StorageError> {
+        let listing = self.client.list_status_iter(path, false);
+        let mut all = Vec::new();
+        loop {
+            let call = async { listing.next().await.transpose() };
+            let Some(found) = self.asks.within(ANSWER, "listing", path, call).await? else {
+                return Ok((all, true));
+            };
+            if all.len() >= most {
+                return Ok((all, false));
+            }
+            all.push(self.status(&found));
+        }
+    }
+
+    pub(crate) async fn make_folder(
+        &self,
+        path: &str,
+        readers: Readers,
+    ) -> Result<(), StorageError> {
+        let mode = match readers {
+            Readers::ByMask => 0o755,
+            Readers::Nodes => 0o700,
+        };
+        let call = self.client.mkdirs(path, mode, true);
+        self.asks.within(ANSWER, "making", path, call).await
+    }
+
+    pub(crate) async fn create(
+        &self,
+        path: &str,
+        options: CreateOptions,
+    ) -> Result<Writing, StorageError> {
+        let mut how = WriteOptions::default().overwrite(options.overwrite);
+        if options.readers == Readers::Nodes {
+            how = how.permission(0o600).create_parent(false);
+        }
+        if let Some(size) = options.size.filter(|size| *size <= SMALL) {
+            how = how.block_size(size.div_ceil(BLOCK_STEP).max(1) * BLOCK_STEP);
+        }
+        let call = self.client.create(path, how);
+        let writer = self.asks.within(ANSWER, "writing", path, call).await?;
+        Ok(self.writing(path, writer))
+    }
+
+    pub(crate) async fn append(&self, path: &str) -> Result<Writing, StorageError> {
+        let call = self.client.append(path);
+        let writer = self.asks.within(ANSWER, "writing", path, call).await?;
+        Ok(self.writing(path, writer))
+    }
+
+    fn writing(&self, path: &str, writer: FileWriter) -> Writing {
+        Writing {
+            asks: Arc::clone(&self.asks),
+            path: path.to_owned(),
+            writer,
+        }
+    }
+
+    pub(crate) async fn open(&self, path: &str) -> Result<Reading, StorageError> {
+        let call = self.client.read(path);
+        let reader = self.asks.within(ANSWER, "reading", path, call).await?;
+        Ok(Reading {
+            asks: Arc::clone(&self.asks),
+            path: path.to_owned(),
+            reader,
+        })
+    }
+
+    pub(crate) async fn rename(&self, from: &str, to: &str) -> Result<(), StorageError> {
+        let call = self.client.rename(from, to, false);
+        match self.asks.within(ANSWER, "renaming", from, call).await {
+            // It is the new name that is taken.
+            Err(StorageError::Exists { .. }) => Err(StorageError::Exists {
+                url: self.asks.url(to),
+            }),
+            other => other,
+        }
+    }
+
+    pub(crate) async fn remove(&self, path: &str) -> Result<(), StorageError> {
+        let call = self.client.delete(path, true);
+        let _was_there: bool = self.asks.within(ANSWER, "removing", path, call).await?;
+        Ok(())
+    }
+
+    pub(crate) async fn mark_used(&self, path: &str, at_ms: i64) {
+        // The protocol's "leave it": -1 in Java's signed long.
+        const KEEP: u64 = u64::MAX;
+        let at_ms = u64::try_from(at_ms).unwrap_or(0);
+        // Refused where dfs.namenode.accesstime.precision is 0, and to others than the owner.
+        let _unmarked = timeout(MARK, self.client.set_times(path, KEEP, at_ms)).await;
+    }
+}
+
+/// A file that is being written.
+pub(crate) struct Writing {
+    asks: Arc<Asks>,
+    path: String,
+    writer: FileWriter,
+}
+
+impl Writing {
+    pub(crate) async fn write(&mut self, piece: Bytes) -> Result<(), StorageError> {
+        let call = Box::pin(self.writer.write_bytes(piece));
+        let written = self.asks.moving("writing", &self.path, call).await;
+        written.map(drop)
+    }
+
+    pub(crate) async fn close(mut self) -> Result<(), StorageError> {
+        let call = Box::pin(self.writer.close());
+        self.asks.moving("writing", &self.path, call).await
+    }
+}
+
+impl fmt::Debug for Writing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writing")
+            .field("url", &self.asks.url(&self.path))
+            .finish_non_exhaustive()
+    }
+}
+
+/// A file that is being read.
+pub(crate) struct Reading {
+    asks: Arc<Asks>,
+    path: String,
+    reader: FileReader,
+}
+
+impl Reading {
+    pub(crate) fn size(&self) -> u64 {
+        self.reader.file_length() as u64
+    }
+
+    /// The next piece; an empty one is the end.
+    pub(crate) async fn next(&mut self) -> Result<Bytes, StorageError> {
+        if self.reader.remaining() == 0 {
+            return Ok(Bytes::new());
+        }
+        let call = Box::pin(self.reader.read_bytes(READ));
+        self.asks.moving("reading", &self.path, call).await
+    }
+}
+
+/// Times and lengths beyond what 63 bits hold do not occur; they are shown as the largest.
+fn signed(number: impl TryInto<i64> + Display) -> i64 {
+    number.try_into().unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_namenode_that_never_answers_is_given_up() {
+        // Listens, and takes no connection from its queue.
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("hdfs://{}", silent.local_addr().unwrap());
+        let hdfs = Hdfs::new(&address, &address, "alice", &[], None).unwrap();
+        let told = hdfs.stat("/x").await.unwrap_err();
+        assert!(
+            matches!(told, StorageError::Silent { seconds: 15, .. }),
+            "{told}"
+        );
+        assert!(told.to_string().contains("no answer within 15 s"), "{told}");
+    }
+}

@@ -1,0 +1,149 @@
+//! What a NameNode's refusal is, by the class of its exception.
+
+use hdfs_native::HdfsError;
+
+use crate::StorageError;
+
+/// What a server said is cut to this many characters.
+const SAID_MAX: usize = 300;
+
+/// Of an error of a call that does something to `url` in the name of `user`.
+pub(super) fn of(error: &HdfsError, doing: &'static str, url: String, user: &str) -> StorageError {
+    let user = user.to_owned();
+    let (class, said) = match error {
+        HdfsError::AlreadyExists(_) => return StorageError::Exists { url },
+        HdfsError::FileNotFound(_) => return StorageError::Absent { url },
+        HdfsError::RPCError(class, said) | HdfsError::FatalRPCError(class, said) => (
+            class.rsplit(['.', '$']).next().unwrap_or(class),
+            first_line(said),
+        ),
+        HdfsError::IOError(error) => ("", first_line(&error.to_string())),
+        other => ("", first_line(&other.to_string())),
+    };
+    // Retriable exceptions carry the true one in their words.
+    if class == "SafeModeException" || said.contains("in safe mode") {
+        return StorageError::SafeMode { doing, url, said };
+    }
+    if said.contains("could only be") && said.contains("minReplication") {
+        return StorageError::Full { doing, url, said };
+    }
+    let authentication = said.contains("authentication is not enabled")
+        || matches!(
+            error,
+            HdfsError::SASLError(_) | HdfsError::GSSAPIError(..) | HdfsError::NoSASLMechanism
+        )
+        || matches!(class, "SaslException" | "GSSException" | "InvalidToken");
+    if authentication {
+        return StorageError::Authentication {
+            doing,
+            url,
+            user,
+            said,
+        };
+    }
+    let down = |said| StorageError::Down {
+        doing,
+        url: url.clone(),
+        said,
+    };
+    match class {
+        "AccessControlException" | "AuthorizationException" => StorageError::Permission {
+            doing,
+            url,
+            user,
+            said,
+        },
+        // NSQuotaExceededException, DSQuotaExceededException, QuotaByStorageTypeExceeded…
+        class if class.contains("Quota") => {
+            let said = format!("{class}: {said}");
+            StorageError::Quota { doing, url, said }
+        }
+        "StandbyException" => down(format!("none of its NameNodes is active: {said}")),
+        _ if class == "RpcNoSuchProtocolException"
+            || matches!(error, HdfsError::InvalidRPCResponse(_)) =>
+        {
+            down(format!("what answers there is not a NameNode: {said}"))
+        }
+        _ if matches!(error, HdfsError::IOError(_)) => down(said),
+        "" | "IOException" => StorageError::Refused { doing, url, said },
+        class => {
+            let said = format!("{class}: {said}");
+            StorageError::Refused { doing, url, said }
+        }
+    }
+}
+
+/// The others are the server's stack trace.
+pub(super) fn first_line(said: &str) -> String {
+    let line = said.lines().next().unwrap_or("nothing").trim();
+    line.trim_end_matches('.').chars().take(SAID_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(class: &str, said: &str) -> StorageError {
+        let error = HdfsError::RPCError(class.into(), said.into());
+        of(&error, "writing", "hdfs://head:8020/x".into(), "alice")
+    }
+
+    /// Classes and words as NameNodes 2.10 and 3.4 send them.
+    #[test]
+    fn each_refusal_has_its_own_kind() {
+        let hadoop = "org.apache.hadoop";
+        let told = refusal(
+            &format!("{hadoop}.hdfs.server.namenode.SafeModeException"),
+            "Cannot create file /x. Name node is in safe mode.\nThe reported blocks 0\n\tat a.b.C",
+        );
+        assert!(matches!(told, StorageError::SafeMode { .. }), "{told}");
+        assert!(!told.to_string().contains("reported blocks"), "{told}");
+        let told = refusal(
+            &format!("{hadoop}.ipc.RetriableException"),
+            "org.apache.hadoop.hdfs.server.namenode.SafeModeException: Name node is in safe mode.",
+        );
+        assert!(matches!(told, StorageError::SafeMode { .. }), "{told}");
+        for said in [
+            "File /x could only be replicated to 0 nodes instead of minReplication (=1).",
+            "File /x could only be written to 0 of the 1 minReplication nodes.",
+        ] {
+            let told = refusal("java.io.IOException", said);
+            assert!(matches!(told, StorageError::Full { .. }), "{told}");
+        }
+        for class in ["DSQuotaExceededException", "NSQuotaExceededException"] {
+            let told = refusal(&format!("{hadoop}.hdfs.protocol.{class}"), "The quota");
+            assert!(matches!(told, StorageError::Quota { .. }), "{told}");
+        }
+        let denied = format!("{hadoop}.security.AccessControlException");
+        let told = refusal(&denied, "Permission denied: user=alice, access=WRITE");
+        assert!(matches!(told, StorageError::Permission { .. }), "{told}");
+        let told = refusal(
+            &denied,
+            "SIMPLE authentication is not enabled.  Available:[TOKEN, KERBEROS]",
+        );
+        assert!(
+            matches!(told, StorageError::Authentication { .. }),
+            "{told}"
+        );
+        assert!(told.to_string().contains("no Kerberos"), "{told}");
+        let told = refusal(
+            &format!("{hadoop}.ipc.RpcNoSuchProtocolException"),
+            "Unknown protocol",
+        );
+        assert!(matches!(told, StorageError::Down { .. }), "{told}");
+    }
+
+    #[test]
+    fn of_a_servers_words_the_first_line_is_told() {
+        let words = "The DiskSpace quota of /q is exceeded: quota = 1 MB.\n\tat a.b.C";
+        let told = refusal(
+            "org.apache.hadoop.hdfs.protocol.DSQuotaExceededException",
+            words,
+        );
+        let first =
+            "DSQuotaExceededException: The DiskSpace quota of /q is exceeded: quota = 1 MB;";
+        assert!(told.to_string().contains(first), "{told}");
+        let plain = refusal("java.io.IOException", "no");
+        assert_eq!(plain.to_string(), "writing hdfs://head:8020/x: no");
+    }
+}
