@@ -3,7 +3,7 @@
 //! One run: the command line ([`arguments`], with its lists of hosts, [`hostfile`]) and Hadoop's own
 //! settings become a job that is fully [`resolve`]d, what it says of placement being weighed in
 //! [`wanted`]; [`preflight`] finds the nodes that [`names`] mean and proves that the cluster can give
-//! what the job wants (what an argument names is said where it is [`left_here`]), while [`stage`] puts the program where YARN finds it; [`submit`] hands the
+//! what the job wants (what an argument names is said where it is [`left_here`]), while [`staging`] puts the program where YARN finds it; [`submit`] hands the
 //! application over, with the [`keys`] of this one job; [`follow`] waits for its ApplicationMaster,
 //! attaches, mirrors output ([`streams`]), input and signals, and ends with the program's own exit
 //! code. With `--deploy-mode client` the ApplicationMaster is a task of this process ([`unmanaged`]),
@@ -49,7 +49,6 @@ mod ps;
 mod report;
 mod resolve;
 mod run;
-mod stage;
 mod streams;
 mod submit;
 mod table;

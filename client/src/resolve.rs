@@ -9,10 +9,11 @@ use std::time::Duration;
 use job::exit::Exit;
 use proto_hadoop::conf::{Configuration, ResourceManagers};
 use proto_hadoop::yarn::NodeNames;
+use staging::Shipped;
 use storage::Address;
 
 use crate::arguments::{
-    Arguments, CopyTo, DataArguments, DeployMode, Input, Placement, ShipArguments, Shipped,
+    Arguments, CopyTo, DataArguments, DeployMode, Input, Placement, ShipArguments,
 };
 use crate::data::Data;
 use crate::environment;
@@ -22,9 +23,9 @@ use crate::kept::Folder;
 use crate::left_here;
 use crate::outlet::Layout;
 use crate::pattern::Pattern;
-use crate::stage::root::{self, Root};
 use crate::terminal;
 use crate::wanted::Wanted;
+use staging::root::{self, Root};
 
 /// Whether the scheduler names nodes with their ports.
 const PORTS_IN_NODE_NAMES: &str = "yarn.scheduler.include-port-in-node-name";

@@ -30,12 +30,12 @@ use crate::progress::Progress;
 use crate::ps::ps;
 use crate::report::{Destination, Own};
 use crate::resolve::{Cluster, Resolved};
-use crate::stage::error::exit_of;
-use crate::stage::{self, stage};
 use crate::streams::Source;
 use crate::submit::submit;
 use crate::tell::tell;
 use crate::{data, dry_run, generate, kill, list, preflight, timing, unmanaged};
+use staging::error::exit_of;
+use staging::stage;
 
 /// Between two looks at how much is uploaded.
 const UPLOADING: Duration = Duration::from_millis(250);
@@ -264,7 +264,7 @@ async fn job(
     own.processes = resolved.wanted.processes.get();
     let mut progress = Progress::new(quiet);
     progress.show("staging the program");
-    let moved = Arc::new(stage::Moved::default());
+    let moved = Arc::new(staging::Moved::default());
     let ready = async {
         // Both ask other servers: the ResourceManager, the file system.
         let incoming = data::bring(&resolved.data.incoming);
@@ -383,18 +383,18 @@ async fn come_home(
 async fn staged(
     resolved: &Resolved,
     cluster: &Cluster,
-    moved: Arc<stage::Moved>,
-) -> Result<stage::Outcome, Failure> {
+    moved: Arc<staging::Moved>,
+) -> Result<staging::Outcome, Failure> {
     let own_binary = std::env::current_exe().map_err(|error| {
         Failure::new(Exit::Staging, format!("cannot find my own file: {error}"))
     })?;
     let files = cluster.configuration.files().first();
-    let request = stage::Request {
+    let request = staging::Request {
         own_binary,
         programs: resolved
             .programs
             .iter()
-            .map(|program| stage::Named {
+            .map(|program| staging::Named {
                 name: program.file.clone(),
                 first_in: program.first_in.clone(),
             })

@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::keys::Keys;
 use crate::preflight::{Checked, unavailable};
 use crate::resolve::{Cluster, Resolved};
-use crate::stage::Outcome;
+use staging::Outcome;
 
 /// What the AM's container is asked to hold, MiB. It needs a tenth; the cluster rounds it up to
 /// its own smallest container.

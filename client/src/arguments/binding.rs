@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use job::BindUnit;
+use staging::Shipped;
 
 use super::placement::PROCESSES_MAX;
 
@@ -145,13 +146,6 @@ pub(crate) struct ShipArguments {
     /// which the nodes have to have
     #[arg(long, value_name = "FOLDER")]
     pub venv: Option<PathBuf>,
-}
-
-/// A file here and its name in the container.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Shipped {
-    pub path: PathBuf,
-    pub name: String,
 }
 
 fn shipped(text: &str) -> Result<Shipped, String> {

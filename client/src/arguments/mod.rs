@@ -34,7 +34,7 @@ use crate::hostfile::HostListError;
 use crate::words;
 
 use binding::MapBy;
-pub(crate) use binding::{BindArguments, ShipArguments, Shipped};
+pub(crate) use binding::{BindArguments, ShipArguments};
 pub(crate) use data::{DataArguments, Outgoing};
 pub(crate) use deployment::{DeployMode, Deployment};
 pub(crate) use ends::{Ends, ExitRule};

@@ -8,7 +8,7 @@ use storage::Status;
 
 use super::{Located, failed};
 use crate::failure::Failure;
-use crate::stage::link::program_link;
+use staging::link::program_link;
 
 /// Files that all `--stage-in` of a job may bring: each is told to every NodeManager, and stands in
 /// the job's description.

@@ -27,9 +27,9 @@ pub(crate) use outgoing::check;
 use crate::arguments::{DataArguments, Outgoing};
 use crate::failure::Failure;
 use crate::resolve::Cluster;
-use crate::stage::StageError;
-use crate::stage::error::exit_of;
-use crate::stage::root::{self, Root};
+use staging::StageError;
+use staging::error::exit_of;
+use staging::root::{self, Root};
 
 /// Stands for % while an address is read: paths of Hadoop have none.
 const PERCENT: &str = "\u{1}";

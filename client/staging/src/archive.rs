@@ -185,7 +185,7 @@ impl Read for Contents {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stage::digest;
+    use crate::digest;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;

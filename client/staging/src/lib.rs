@@ -53,6 +53,7 @@ pub mod upload;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -64,8 +65,6 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 pub use error::StageError;
-
-use crate::arguments::Shipped;
 
 use plan::Item;
 use root::Root;
@@ -105,6 +104,25 @@ pub struct Request<'a> {
     pub conf_dir: Option<PathBuf>,
     /// Learns how far the uploads are.
     pub moved: Arc<Moved>,
+}
+
+/// A file here and its name in the container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shipped {
+    /// The file.
+    pub path: PathBuf,
+    /// Its name there.
+    pub name: String,
+}
+
+impl fmt::Debug for Request<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("programs", &self.programs)
+            .field("root", &self.root)
+            .field("user", &self.user)
+            .finish_non_exhaustive()
+    }
 }
 
 /// How far uploads are, bytes; what has to be sent again counts again.

@@ -266,7 +266,7 @@ fn gather(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stage::program;
+    use crate::program;
 
     fn file(path: &Path, text: &str) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use job::StagedKind;
 use job::role::BINARY_LINK;
 
-use crate::arguments::Shipped;
+use super::Shipped;
 
 use super::archive::{Archive, Entry};
 use super::digest::Memory;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::stage::crafted::Crafted;
+use crate::crafted::Crafted;
 use std::ffi::OsStr;
 use std::os::unix::fs::symlink;
 
