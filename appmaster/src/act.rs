@@ -97,11 +97,11 @@ impl Appmaster {
     /// Reads the nodes in a task of its own: the loop goes on hearing.
     fn take_snapshot(&self) {
         let (cluster, candidates) = (Arc::clone(&self.cluster), Arc::clone(&self.candidates));
-        let (limits, rm) = (self.limits, self.rm.clone());
+        let (limits, rm) = (self.limits.clone(), self.rm.clone());
         self.tasks.spawn(async move {
             let reading = timeout(SNAPSHOT_DEADLINE, cluster.nodes(&[NodeState::Running]));
             let event = match reading.await {
-                Ok(Ok(reports)) => Event::Snapshot(nodes::view(limits, &candidates, &reports)),
+                Ok(Ok(reports)) => Event::Snapshot(nodes::view(&limits, &candidates, &reports)),
                 Ok(Err(error)) => Event::SnapshotFailed(error.to_string()),
                 Err(_late) => Event::SnapshotFailed("no answer in time".into()),
             };

@@ -5,10 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use job::explain::{Asked, Explained, Granted, Placed, Released};
+use job::explain::{Amount, Asked, Explained, Granted, Placed, Released};
 use job::wire::job_event::Event as ToClient;
 use policy::lifecycle::{Action, Cause, Event, Grant, Phase};
-use policy::{ClusterView, ContainerId, Demand, Millis, NodeId, NodeShare, Placement, Resources};
+use policy::{
+    ClusterView, ContainerId, Demand, Millis, NodeId, NodeShare, Placement, ResourceTypes,
+    Resources, sentences,
+};
 
 use crate::missing::{self, Wanted};
 use crate::outbox::Outbox;
@@ -135,7 +138,8 @@ impl Story {
                 ) => self.watch.end(),
                 Action::Finish(verdict) => {
                     if let Some(Cause::Impossible(rejection)) = &verdict.cause {
-                        self.refused(now, headroom, &rejection.to_string(), false);
+                        let why = sentences::rejection(rejection, &self.types());
+                        self.refused(now, headroom, &why, false);
                     }
                 }
                 _ => {}
@@ -154,12 +158,13 @@ impl Story {
             (None, Some((host, _port))) => host.to_owned(),
             (None, None) => grant.node.0.clone(),
         };
+        let types = self.types();
         let granted = Granted {
             at_ms: now.0,
             container: grant.container.0.clone(),
             host,
-            asked: share.map(|share| share.ask).unwrap_or_default().into(),
-            granted: grant.resources.into(),
+            asked: Amount::of(share.map(|share| share.ask).unwrap_or_default(), &types),
+            granted: Amount::of(grant.resources, &types),
             processes: match share {
                 Some(share) if !surplus => share.processes,
                 _ => 0,
@@ -271,6 +276,12 @@ impl Story {
     /// As [`Story::wanted`], at the moment when the end of the job was decided.
     pub(crate) fn wanted_at_the_end(&self) -> &[Wanted] {
         &self.last_wanted
+    }
+
+    /// The table of the counts in amounts.
+    fn types(&self) -> ResourceTypes {
+        let view = self.view.as_ref();
+        view.map(|view| view.types.clone()).unwrap_or_default()
     }
 
     /// What is asked of `node`.

@@ -307,7 +307,7 @@ impl Appmaster {
             grants.push(Grant {
                 container: container.clone(),
                 node: NodeId(granted.container.node.to_string()),
-                resources: nodes::amount(&granted.container.resource),
+                resources: nodes::amount(&granted.container.resource, &self.limits.types),
                 round: granted.round,
             });
             self.grants.insert(container, granted);

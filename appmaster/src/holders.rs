@@ -10,15 +10,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use job::explain::{Amount, Holder};
-use policy::Resources;
 use proto_hadoop::ApplicationClient;
 use proto_hadoop::yarn::{
-    ApplicationFilter, ApplicationReport, ContainerReport, ContainerState, YarnApplicationState,
+    ApplicationFilter, ApplicationReport, ContainerReport, ContainerState, Resource,
+    YarnApplicationState,
 };
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
-
-use crate::nodes;
 
 /// Applications listed, the RM's choice when there are more.
 const LISTED: u32 = 1000;
@@ -128,9 +126,7 @@ impl Holdings {
             };
             let (count, holds) = by_node.entry(node.to_string()).or_default();
             *count += 1;
-            *holds = Resources::from(*holds)
-                .plus(nodes::amount(&container.resource))
-                .into();
+            *holds = std::mem::take(holds).plus(&amount(&container.resource));
         }
         for (node, (containers, holds)) in by_node {
             self.by_node.entry(node).or_default().push(Holder {
@@ -167,6 +163,19 @@ impl Holdings {
             is_partial: false,
         }
     }
+}
+
+/// All that a container holds, whatever this job knows of its types.
+fn amount(resource: &Resource) -> Amount {
+    let mut amount = Amount {
+        memory_mib: resource.memory_mib,
+        vcores: resource.vcores,
+        ..Amount::default()
+    };
+    for (name, count) in &resource.others {
+        amount.add(name, *count);
+    }
+    amount
 }
 
 #[cfg(test)]

@@ -87,26 +87,29 @@ pub(crate) fn missing(
     holdings: &Holdings,
     headroom: Option<Resources>,
 ) -> Missing {
+    let amount = |resources| Amount::of(resources, &view.types);
     let by_id: BTreeMap<&NodeId, &NodeView> =
         view.nodes.iter().map(|node| (&node.id, node)).collect();
     let nodes = wanted.iter().take(MOST_NODES).map(|wanted| {
         let node = by_id.get(&wanted.node).copied();
         let holders = holdings.on(&wanted.node.0);
-        let holds = holders.iter().map(|holder| Resources::from(holder.holds));
+        let holds = holders
+            .iter()
+            .map(|holder| holder.holds.resources(&view.types));
         let seen = holds.fold(Resources::default(), Resources::plus);
         let used = node.map(|node| node.used).unwrap_or_default();
         MissingNode {
             id: wanted.node.0.clone(),
             host: wanted.host.clone(),
-            ask: wanted.ask.into(),
-            room: node.map(|node| view.room(node).into()),
+            ask: amount(wanted.ask),
+            room: node.map(|node| amount(view.room(node))),
             holders: holders.iter().take(MOST_HOLDERS).cloned().collect(),
-            unseen: used.minus(seen).into(),
+            unseen: amount(used.minus(seen)),
         }
     });
     Missing {
         at_ms: at.0,
-        headroom: headroom.map(Amount::from),
+        headroom: headroom.map(amount),
         nodes: nodes.collect(),
         stand_ins: wanted.iter().any(|wanted| wanted.stands_in),
         left_out: u32::try_from(wanted.len().saturating_sub(MOST_NODES)).unwrap_or(u32::MAX),
@@ -122,7 +125,7 @@ pub(crate) fn nodes(missing: &Missing) -> String {
         false => "asked for",
     };
     let named = missing.nodes.iter().take(NAMED_NODES).map(|node| {
-        let room = match node.room {
+        let room = match &node.room {
             None => "the node is gone".to_owned(),
             Some(room) => format!("{room} left"),
         };
@@ -192,10 +195,12 @@ pub(crate) fn in_the_way(missing: &Missing, own: &str, counted: Counted) -> Stri
         };
         parts.push(format!("{which} hold {mib} MiB on {}", on(&hosts)));
     }
-    if let Some(headroom) = missing.headroom {
-        let headroom = Resources::from(headroom);
+    if let Some(headroom) = &missing.headroom {
         parts.push(match counted {
-            Counted::Memory => format!("the queue still gives this job {}", headroom.memory),
+            Counted::Memory => format!(
+                "the queue still gives this job {}",
+                policy::MiB(headroom.memory_mib)
+            ),
             Counted::MemoryAndVcores => format!("the queue still gives this job {headroom}"),
         });
     }
@@ -251,7 +256,11 @@ mod tests {
             user: "bob".into(),
             queue: "default".into(),
             containers: 1,
-            holds: Resources::new(memory_mib, 1).into(),
+            holds: Amount {
+                memory_mib,
+                vcores: 1,
+                ..Amount::default()
+            },
         }
     }
 
@@ -301,10 +310,10 @@ mod tests {
         let holdings = Holdings::of("a:1", vec![holder(7, 6144), holder(8, 1024)], 1);
         let headroom = Some(Resources::new(1024, 1));
         let missing = missing(Millis(2000), &wanted, &view(), &holdings, headroom);
-        let room = missing.nodes[0].room.map(|room| room.memory_mib);
+        let room = missing.nodes[0].room.as_ref().map(|room| room.memory_mib);
         assert_eq!(room, Some(0));
         assert_eq!(missing.nodes[0].unseen.memory_mib, 1024);
-        assert_eq!((missing.nodes[1].room, missing.hidden), (None, 1));
+        assert_eq!((&missing.nodes[1].room, missing.hidden), (&None, 1));
         assert_eq!(
             in_the_way(&missing, "application_1_0008", Counted::Memory),
             "application_1_0007 (pi, of bob in default) holds 6144 MiB on a; this job itself holds \

@@ -3,21 +3,26 @@
 use std::collections::BTreeSet;
 
 use job::Description;
-use policy::{ClusterView, Counted, MiB, Millis, NodeId, NodeView, Queue, Resources};
+use policy::{
+    ClusterView, Counted, MiB, Millis, NodeId, NodeView, Queue, ResourceTypes, Resources,
+};
 use proto_hadoop::yarn::{self, NodeNames, NodeReport, NodeState, Registration};
 
 /// What registration told about limits, for the snapshots that follow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Limits {
+    /// The table of the counts in all amounts.
+    pub types: ResourceTypes,
     pub maximum: Resources,
     pub counted: Counted,
     pub step: MiB,
 }
 
 impl Limits {
-    pub(crate) fn new(registration: &Registration, step: MiB) -> Self {
+    pub(crate) fn new(registration: &Registration, types: ResourceTypes, step: MiB) -> Self {
         Self {
-            maximum: amount(&registration.maximum),
+            maximum: amount(&registration.maximum, &types),
+            types,
             counted: match registration.counted {
                 yarn::Counted::Memory => Counted::Memory,
                 yarn::Counted::MemoryAndCpu => Counted::MemoryAndVcores,
@@ -80,12 +85,12 @@ impl Candidates {
 
 /// The queue of the job, without what it gives just now. The ResourceManager counts by all nodes of the
 /// partition, whichever the job may use.
-fn queue(limits: Limits, candidates: &Candidates, reports: &[NodeReport]) -> Queue {
+fn queue(limits: &Limits, candidates: &Candidates, reports: &[NodeReport]) -> Queue {
     let nodes = candidates.names.nodes(reports).into_iter();
     let nodes = nodes.filter(|report| {
         report.state == NodeState::Running && report.is_in(candidates.label.as_deref())
     });
-    let all = nodes.map(|report| amount(&report.capability));
+    let all = nodes.map(|report| amount(&report.capability, &limits.types));
     let all = all.fold(Resources::default(), Resources::plus);
     Queue {
         name: candidates.queue.clone(),
@@ -107,8 +112,13 @@ pub(crate) const fn names(description: &Description) -> NodeNames {
 }
 
 /// The snapshot: each node that a request can name once.
-pub(crate) fn view(limits: Limits, candidates: &Candidates, reports: &[NodeReport]) -> ClusterView {
+pub(crate) fn view(
+    limits: &Limits,
+    candidates: &Candidates,
+    reports: &[NodeReport],
+) -> ClusterView {
     ClusterView {
+        types: limits.types.clone(),
         nodes: candidates
             .names
             .nodes(reports)
@@ -118,8 +128,8 @@ pub(crate) fn view(limits: Limits, candidates: &Candidates, reports: &[NodeRepor
                 id: NodeId(report.id.to_string()),
                 host: report.id.host.clone(),
                 rack: report.rack.clone(),
-                capability: amount(&report.capability),
-                used: amount(&report.used),
+                capability: amount(&report.capability, &limits.types),
+                used: amount(&report.used, &limits.types),
                 appmaster: match &candidates.appmaster {
                     Some((node, own)) if *node == report.id => *own,
                     _ => Resources::default(),
@@ -130,13 +140,25 @@ pub(crate) fn view(limits: Limits, candidates: &Candidates, reports: &[NodeRepor
         maximum: limits.maximum,
         step: limits.step,
         counted: limits.counted,
-        queue: queue(limits, candidates, reports),
+        queue: Box::new(queue(limits, candidates, reports)),
     }
 }
 
+/// The countable types that the job knows: what it asks for, then what else its ResourceManager counts.
+pub(crate) fn types(description: &Description, registration: &Registration) -> ResourceTypes {
+    let gpus = description.gpus_are_counted.then_some(yarn::GPU);
+    let asked = description.resources_per_process.iter();
+    let asked = gpus.into_iter().chain(asked.map(|(name, _)| name.as_str()));
+    let all = registration.resource_types.iter();
+    let all = all.map(|counted| counted.name.as_str());
+    let further = all.filter(|name| ![yarn::MEMORY, yarn::VCORES].contains(name));
+    ResourceTypes::new(asked.chain(further))
+}
+
 /// YARN's amount as the policy's.
-pub(crate) fn amount(resource: &yarn::Resource) -> Resources {
-    Resources::new(resource.memory_mib, resource.vcores).with_gpus(resource.gpus())
+pub(crate) fn amount(resource: &yarn::Resource, types: &ResourceTypes) -> Resources {
+    let counts = types.counts(|name| resource.others.get(name).copied());
+    Resources::new(resource.memory_mib, resource.vcores).with_counts(counts)
 }
 
 #[cfg(test)]
@@ -145,11 +167,14 @@ mod tests {
 
     use super::*;
 
-    const LIMITS: Limits = Limits {
-        maximum: Resources::new(8192, 4),
-        counted: Counted::Memory,
-        step: MiB(1024),
-    };
+    fn limits() -> Limits {
+        Limits {
+            types: ResourceTypes::default(),
+            maximum: Resources::new(8192, 4),
+            counted: Counted::Memory,
+            step: MiB(1024),
+        }
+    }
 
     fn report(host: &str, port: i32, heard_ms: i64, labels: &[&str]) -> NodeReport {
         NodeReport {
@@ -170,7 +195,7 @@ mod tests {
     }
 
     fn ids(candidates: &Candidates, reports: &[NodeReport]) -> Vec<String> {
-        let nodes = view(LIMITS, candidates, reports).nodes;
+        let nodes = view(&limits(), candidates, reports).nodes;
         nodes.into_iter().map(|node| node.id.0).collect()
     }
 

@@ -19,7 +19,7 @@ impl Appmaster {
         let ended = Verdict {
             cause: Some(cause.clone()),
         };
-        let sentence = verdict::sentence(&ended, self.seen(&ended));
+        let sentence = verdict::sentence(&ended, self.seen(&ended), &self.limits.types);
         tracing::warn!("run {run}: {sentence}");
         let runs = self.seat.description.restarts.saturating_add(1);
         self.story.outbox.notice(format!(

@@ -15,7 +15,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use policy::{NodeId, NodeShare, Placement, Resources};
+use policy::{Counts, NodeId, NodeShare, Placement, ResourceTypes, Resources};
 use proto_hadoop::yarn::{ANY, NodeNames, Resource, ResourceRequest};
 
 /// Request priority; the ResourceManager gives 0 to the AM's own container.
@@ -66,6 +66,8 @@ pub(crate) struct RequestTable {
     /// The partition, on `*` rows; see [`RequestTable::new`].
     label: String,
     names: NodeNames,
+    /// The table of the counts in sizes.
+    types: ResourceTypes,
 }
 
 impl RequestTable {
@@ -75,12 +77,18 @@ impl RequestTable {
     /// rack row; those take over that of their `*` row. A `*` row without any would be given the
     /// queue's default label, so the default partition is named too: by the empty label, which is
     /// taken even where node labels are off.
-    pub(crate) fn new(label: Option<String>, names: NodeNames) -> Self {
+    pub(crate) fn new(label: Option<String>, names: NodeNames, types: ResourceTypes) -> Self {
         Self {
             label: label.unwrap_or_default(),
             names,
+            types,
             ..Self::default()
         }
+    }
+
+    /// The table of the counts in amounts.
+    pub(crate) const fn types(&self) -> &ResourceTypes {
+        &self.types
     }
 
     /// Replaces what is outstanding by `asking`: old rows with a count of 0, what stands with its new
@@ -105,10 +113,10 @@ impl RequestTable {
             }
         }
 
-        let mut by_size: BTreeMap<(u64, u32, u32), Vec<&NodeShare>> = BTreeMap::new();
+        let mut by_size: BTreeMap<(u64, u32, Counts), Vec<&NodeShare>> = BTreeMap::new();
         for share in asking.fresh() {
             let ask = share.ask;
-            let size = (ask.memory.0, ask.vcores.0, ask.gpus.0);
+            let size = (ask.memory.0, ask.vcores.0, ask.counts);
             by_size.entry(size).or_default().push(share);
         }
         for shares in by_size.into_values() {
@@ -145,13 +153,17 @@ impl RequestTable {
 
     fn raise(&mut self, id: i64, name: &str, size: Resources, relax_locality: bool) {
         let key = (id, name.to_owned());
+        let others = self.types.named(size.counts);
+        let others: Vec<(String, u64)> = others
+            .map(|(name, count)| (name.to_owned(), count))
+            .collect();
         let row = self.rows.entry(key.clone());
         let row = row
             .and_modify(|row| row.containers += 1)
             .or_insert_with(|| ResourceRequest {
                 priority: PRIORITY,
                 resource_name: name.to_owned(),
-                capability: Resource::new(size.memory.0, size.vcores.0).with_gpus(size.gpus.0),
+                capability: Resource::new(size.memory.0, size.vcores.0).with_others(others),
                 containers: 1,
                 relax_locality,
                 node_label: (name == ANY).then(|| self.label.clone()),
@@ -258,7 +270,7 @@ mod tests {
             node: NodeId(format!("a:{port}")),
             ..share("a", "/r", 1024)
         };
-        let mut table = RequestTable::new(None, NodeNames::HostAndPort);
+        let mut table = RequestTable::new(None, NodeNames::HostAndPort, ResourceTypes::default());
         table.replace(&asking(1, &[on(1), on(2)], &[]));
         let rows = table.unsent();
         let names: Vec<&str> = rows.iter().map(|row| row.resource_name.as_str()).collect();
@@ -314,7 +326,11 @@ mod tests {
     #[test]
     fn the_label_stands_on_the_any_row_alone() {
         for (label, expected) in [(Some("gpu"), "gpu"), (None, "")] {
-            let mut table = RequestTable::new(label.map(str::to_owned), NodeNames::Host);
+            let mut table = RequestTable::new(
+                label.map(str::to_owned),
+                NodeNames::Host,
+                ResourceTypes::default(),
+            );
             table.replace(&asking(1, &[share("a", "/r", 1024)], &[]));
             let rows = table.unsent();
             let labels: Vec<_> = rows.iter().map(|row| row.node_label.as_deref()).collect();

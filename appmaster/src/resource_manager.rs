@@ -464,7 +464,7 @@ impl ResourceManager {
             self.tell(News::Machine(ended)).await;
         }
         if self.headroom.as_ref() != Some(&answer.headroom) {
-            let headroom = News::Headroom(nodes::amount(&answer.headroom));
+            let headroom = News::Headroom(nodes::amount(&answer.headroom, self.table.types()));
             self.tell(headroom).await;
             self.headroom = Some(answer.headroom);
         }

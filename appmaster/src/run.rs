@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use job::{Description, wire};
 use policy::lifecycle::{Event, Job, KillReason, Limits};
-use policy::{Demand, Gpus, Listed, MiB, Millis, Numbering, Resources, Vcores};
+use policy::{Demand, GPU, Listed, MiB, Millis, Numbering, ResourceTypes, Resources, Vcores};
 use proto_hadoop::yarn::{Counted, Registration};
 use proto_hadoop::{ApplicationClient, ApplicationMasterClient, Timing};
 use tokio::sync::{mpsc, oneshot};
@@ -116,16 +116,18 @@ pub async fn serve(
     );
 
     let (step, share) = tokio::join!(step(&cluster, &seat), share(&cluster, &registration.queue));
-    let own = Resources {
-        memory: MiB(description.am_memory_mib.next_multiple_of(step.0.max(1))),
-        vcores: Vcores(1),
-        gpus: Gpus(0),
-    };
+    let own = description.am_memory_mib.next_multiple_of(step.0.max(1));
+    let own = Resources::new(own, 1);
+    let types = nodes::types(&description, &registration);
     let own = seat.node.clone().map(|node| (node, own));
 
     let (rm_orders, rm_inbox) = mpsc::channel(ORDER_QUEUE);
     let expiry = Duration::from_millis(description.am_expiry_ms);
-    let table = RequestTable::new(description.node_label.clone(), nodes::names(&description));
+    let table = RequestTable::new(
+        description.node_label.clone(),
+        nodes::names(&description),
+        types.clone(),
+    );
     let rm = ResourceManager::new(rm, host, port, expiry, table, rm_inbox, news.clone());
     let progress = rm.progress();
     tasks.spawn(rm.with_page(seat.page.clone()).run());
@@ -137,10 +139,10 @@ pub async fn serve(
     };
     tasks.spawn(end(ending, leaving.clone(), news.clone()));
 
-    let demand = demand(&seat, step)?;
+    let demand = demand(&seat, step, &types)?;
     let mut appmaster = Appmaster {
         launch: LaunchTemplate::new(&seat, appmaster)?,
-        limits: nodes::Limits::new(&registration, step),
+        limits: nodes::Limits::new(&registration, types, step),
         candidates: Arc::new(nodes::Candidates::new(
             &description,
             &registration.queue,
@@ -269,7 +271,7 @@ async fn share(cluster: &ApplicationClient, queue: &str) -> Option<f64> {
     Some(root.share_of(queue)?.maximum)
 }
 
-fn demand(seat: &Seat, step: MiB) -> Result<Demand> {
+fn demand(seat: &Seat, step: MiB, types: &ResourceTypes) -> Result<Demand> {
     let description = &seat.description;
     let nodes = description.nodes.map(TryInto::try_into).transpose();
     let listed = description.listed.iter();
@@ -284,10 +286,13 @@ fn demand(seat: &Seat, step: MiB) -> Result<Demand> {
                 false => step,
             },
             vcores: Vcores(description.vcores_per_process),
-            gpus: match description.gpus_are_counted {
-                true => Gpus(description.gpus_per_process.unwrap_or(0)),
-                false => Gpus(0),
-            },
+            counts: types.counts(|name| match name {
+                GPU if description.gpus_are_counted => description.gpus_per_process.map(u64::from),
+                other => {
+                    let mut asked = description.resources_per_process.iter();
+                    asked.find_map(|(name, count)| (name == other).then_some(*count))
+                }
+            }),
         },
         memory_is_explicit: description.memory_is_explicit,
         oversubscribe: description.oversubscribe,

@@ -2,8 +2,8 @@
 
 use job::exit::Exit;
 use job::wire;
-use policy::Rejection;
 use policy::lifecycle::{Cause, KillReason, Seen, Verdict};
+use policy::{Rejection, ResourceTypes, sentences};
 use proto_hadoop::yarn::FinalApplicationStatus;
 
 /// What the client exits with.
@@ -29,7 +29,9 @@ pub(crate) fn exit_code(verdict: &Verdict) -> u8 {
         | Cause::InputUsed
         | Cause::ResourceManagerLost { .. } => Exit::Lost.code(),
         // It was there when the job was submitted.
-        Cause::Impossible(Rejection::HostAbsent { .. }) => Exit::Lost.code(),
+        Cause::Impossible(why) if matches!(**why, Rejection::HostAbsent { .. }) => {
+            Exit::Lost.code()
+        }
         Cause::Results { .. } => Exit::Staging.code(),
         Cause::Impossible(_) | Cause::RequestsRefused { .. } => Exit::Impossible.code(),
         Cause::NotInTime { .. } | Cause::NoRoomInTime { .. } => Exit::NotInTime.code(),
@@ -60,9 +62,11 @@ pub(crate) fn final_status(verdict: &Verdict) -> FinalApplicationStatus {
 }
 
 /// One sentence with the cause and what was seen of the ranks; empty for a success.
-pub(crate) fn sentence(verdict: &Verdict, seen: Seen) -> String {
+pub(crate) fn sentence(verdict: &Verdict, seen: Seen, types: &ResourceTypes) -> String {
     let cause = verdict.cause.as_ref();
-    cause.map(|cause| cause.sentence(seen)).unwrap_or_default()
+    cause
+        .map(|cause| sentences::cause(cause, seen, types))
+        .unwrap_or_default()
 }
 
 /// What YARN is told of a success: how many ranks on how many nodes, and how long they ran,
@@ -125,10 +129,13 @@ mod tests {
             host: "n4".into(),
             nodes: 3,
         };
-        assert!(absent.to_string().starts_with("the listed host n4 is lost"));
-        assert_eq!(exit_code(&failed(Cause::Impossible(absent))), 70);
+        assert!(
+            sentences::rejection(&absent, &ResourceTypes::default())
+                .starts_with("the listed host n4 is lost")
+        );
+        assert_eq!(exit_code(&failed(Cause::Impossible(Box::new(absent)))), 70);
         assert_eq!(
-            exit_code(&failed(Cause::Impossible(Rejection::NoNodes))),
+            exit_code(&failed(Cause::Impossible(Box::new(Rejection::NoNodes)))),
             65
         );
         assert_eq!(exit_code(&failed(abort(77))), 77);

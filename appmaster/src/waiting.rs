@@ -88,7 +88,7 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    async fn take(cluster: &Arc<ApplicationClient>, limits: Limits, which: &Candidates) -> Self {
+    async fn take(cluster: &Arc<ApplicationClient>, limits: &Limits, which: &Candidates) -> Self {
         let states = [NodeState::Running];
         let nodes = timeout(NODES_DEADLINE, cluster.nodes(&states));
         let (reports, holdings) = tokio::join!(nodes, Holdings::read(cluster));
@@ -105,9 +105,9 @@ impl Appmaster {
     pub(crate) fn look_around(&mut self) {
         self.story.watch.looking = true;
         let (cluster, candidates) = (Arc::clone(&self.cluster), Arc::clone(&self.candidates));
-        let (limits, news) = (self.limits, self.news.clone());
+        let (limits, news) = (self.limits.clone(), self.news.clone());
         self.tasks.spawn(async move {
-            let look = Look::take(&cluster, limits, &candidates).await;
+            let look = Look::take(&cluster, &limits, &candidates).await;
             let _heard = news.send(News::Looked(Box::new(look))).await.is_ok();
         });
     }
@@ -136,7 +136,7 @@ impl Appmaster {
     /// The sentence of the verdict; of a job that ended while it waited, with what it waited for
     /// and who stands in the way.
     pub(crate) async fn last_sentence(&mut self, verdict: &Verdict) -> String {
-        let sentence = verdict::sentence(verdict, self.seen(verdict));
+        let sentence = verdict::sentence(verdict, self.seen(verdict), &self.limits.types);
         let waited = self.story.watch.is_waiting();
         let Some(cause) = verdict.cause.as_ref().filter(|_| waited) else {
             return sentence;
@@ -146,7 +146,7 @@ impl Appmaster {
             Cause::NoRoomInTime { .. } | Cause::Killed(KillReason::Interrupted) => false,
             _ => return sentence,
         };
-        let look = Look::take(&self.cluster, self.limits, &self.candidates);
+        let look = Look::take(&self.cluster, &self.limits, &self.candidates);
         let Ok(look) = timeout(LAST_DEADLINE, look).await else {
             return sentence;
         };
@@ -215,7 +215,11 @@ mod tests {
             nodes: vec![job::explain::MissingNode {
                 id: "a:1".into(),
                 host: "a".into(),
-                ask: policy::Resources::new(1024, 1).into(),
+                ask: job::explain::Amount {
+                    memory_mib: 1024,
+                    vcores: 1,
+                    ..job::explain::Amount::default()
+                },
                 room: None,
                 holders: Vec::new(),
                 unseen: job::explain::Amount::default(),

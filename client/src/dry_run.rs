@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind, Write};
 
 use job::exit::Exit;
-use job::explain::{DryRun, Explained, NotPlaced, Outlook};
+use job::explain::{Amount, DryRun, Explained, NotPlaced, Outlook};
 use policy::allocate::place;
-use policy::{ClusterView, Counted, Demand, MiB, Millis, NodeShare, Resources, Vcores};
+use policy::{ClusterView, Counted, Demand, MiB, Millis, NodeShare, Resources, Vcores, sentences};
 use proto_hadoop::ApplicationClient;
 
 use crate::arguments::DeployMode;
@@ -133,7 +133,7 @@ fn decide(
         }),
         None => place(demand, cluster, &[]).map_err(|rejection| NotPlaced {
             at_ms: now.0,
-            reason: rejection.to_string(),
+            reason: sentences::rejection(&rejection, &cluster.types),
             may_pass: rejection.may_pass(),
         }),
     };
@@ -170,7 +170,9 @@ fn decide(
     };
     events.push(Explained::DryRun(DryRun {
         outlook,
-        appmaster: known.appmaster.map(|size| rounded(size, cluster).into()),
+        appmaster: known
+            .appmaster
+            .map(|size| Amount::of(rounded(size, cluster), &cluster.types)),
         counting_is_set: known.counting_is_set,
     }));
     (events, outlook)
@@ -181,7 +183,7 @@ fn rounded(size: Resources, cluster: &ClusterView) -> Resources {
     Resources {
         memory: MiB(size.memory.0.next_multiple_of(cluster.step.0.max(1))),
         vcores: Vcores(size.vcores.0.max(1)),
-        gpus: size.gpus,
+        counts: size.counts,
     }
 }
 

@@ -13,7 +13,7 @@ use staging::Shipped;
 use storage::Address;
 
 use crate::arguments::{
-    Arguments, CopyTo, DataArguments, DeployMode, Input, Placement, ShipArguments,
+    Arguments, CopyTo, DataArguments, DeployMode, Input, Placement, ShipArguments, of_a_process,
 };
 use crate::data::Data;
 use crate::environment;
@@ -57,6 +57,8 @@ pub(crate) struct Resolved {
     pub binding: job::Binding,
     /// GPUs of a process; `None`: nothing is said of them.
     pub gpus_per_process: Option<u32>,
+    /// Further countable types that a process wants, by name.
+    pub resources: Vec<(String, u64)>,
     /// What the program finds as MPI_UNIVERSE_SIZE.
     pub universe: job::Universe,
     /// Files, then archives, to bring along.
@@ -258,6 +260,7 @@ impl Resolved {
                 given.tags.len()
             )));
         }
+        let resources = of_a_process(given.resource).map_err(usage)?;
         let program = programs.first().map(|first| PathBuf::from(&first.file));
         let program = program.unwrap_or_default();
         let wanted = Wanted::new(&given.placement).map_err(|e| Failure::new(Exit::Usage, e))?;
@@ -360,6 +363,7 @@ impl Resolved {
             terminal,
             binding: given.bind.resolved(),
             gpus_per_process: given.bind.gpus_per_proc.and_then(|gpus| gpus.0),
+            resources,
             universe: given.usize.unwrap_or_default(),
             data,
             shipped: [given.ship.files, given.ship.archives],

@@ -7,7 +7,7 @@ use credentials::Credentials;
 use job::exit::Exit;
 use job::role::BINARY_LINK;
 use job::{Description, Role, Staged, StagedKind, secrets};
-use policy::Numbering;
+use policy::{GPU, Numbering};
 use proto_hadoop::yarn::{
     ApplicationSubmission, ContainerLaunch, LocalResource, LocalResourceKind, NodeNames, Resource,
     Visibility,
@@ -194,7 +194,8 @@ fn describe(
         yielding: given.yielding,
         binding: resolved.binding,
         gpus_per_process: resolved.gpus_per_process,
-        gpus_are_counted: demand.unit.gpus.0 > 0,
+        gpus_are_counted: checked.view.types.find(GPU).is_some(),
+        resources_per_process: resolved.resources.clone(),
         universe: resolved.universe,
         am_memory_mib: match resolved.deploy_mode {
             DeployMode::Cluster => AM_MEMORY_MIB,

@@ -27,7 +27,10 @@
 use std::collections::BTreeMap;
 
 use crate::queue::together;
-use crate::{ClusterView, Demand, MiB, Mode, NodeId, NodeView, Rejection, Vcores, allocate};
+use crate::{
+    ClusterView, Demand, MiB, Mode, NodeId, NodeView, Rejection, ResourceTypes, Vcores, allocate,
+    sentences,
+};
 
 /// From this share of its time on a program is taken to communicate much: at a quarter, communication
 /// that takes twice as long over distant nodes makes the run a quarter longer.
@@ -105,7 +108,7 @@ pub fn choose(circumstances: &Circumstances<'_>) -> Choice {
         .map(|mode| Trial::new(demand, circumstances.cluster, *mode))
         .collect();
     let chosen = best(&trials);
-    let reason = reason(demand, share, &trials, chosen);
+    let reason = reason(circumstances, share, &trials, chosen);
     Choice {
         mode: chosen.demand.mode,
         reason,
@@ -237,12 +240,17 @@ impl Outlook {
     }
 
     /// How it is with this mode, after "it" or its name.
-    fn words(&self) -> String {
+    fn words(&self, types: &ResourceTypes) -> String {
         match self {
             Self::Whole => "has room for every process now".into(),
             Self::Shared => "starts now with processes sharing the room there is".into(),
             Self::Waits(wait) => format!("waits {}", wait.words()),
-            Self::Never(rejection) => format!("cannot be placed ({rejection})"),
+            Self::Never(rejection) => {
+                format!(
+                    "cannot be placed ({})",
+                    sentences::rejection(rejection, types)
+                )
+            }
         }
     }
 }
@@ -272,7 +280,13 @@ fn best(trials: &[Trial]) -> &Trial {
     best
 }
 
-fn reason(demand: &Demand, share: Option<f64>, trials: &[Trial], chosen: &Trial) -> String {
+fn reason(
+    circumstances: &Circumstances<'_>,
+    share: Option<f64>,
+    trials: &[Trial],
+    chosen: &Trial,
+) -> String {
+    let (demand, types) = (circumstances.demand, &circumstances.cluster.types);
     let given = match (demand.listed.is_empty(), demand.nodes) {
         (false, _) => "a host file is given",
         (true, Some(_)) => "a number of nodes is given, no host file",
@@ -281,7 +295,13 @@ fn reason(demand: &Demand, share: Option<f64>, trials: &[Trial], chosen: &Trial)
     let stricter = trials
         .first()
         .filter(|first| first.demand.mode != chosen.demand.mode)
-        .map(|first| format!("mode {} {}, ", first.demand.mode, first.outlook.words()))
+        .map(|first| {
+            format!(
+                "mode {} {}, ",
+                first.demand.mode,
+                first.outlook.words(types)
+            )
+        })
         .unwrap_or_default();
     let wait = match &chosen.outlook {
         Outlook::Whole | Outlook::Shared => "one heartbeat".into(),
@@ -291,7 +311,7 @@ fn reason(demand: &Demand, share: Option<f64>, trials: &[Trial], chosen: &Trial)
     let standing = match &chosen.outlook {
         Outlook::Waits(_) if trials.len() > 1 => "has the shortest wait".into(),
         Outlook::Waits(_) => "finds no room now".into(),
-        other => other.words(),
+        other => other.words(types),
     };
     let communication = match share {
         Some(share) if share >= COMMUNICATES_MUCH => format!(

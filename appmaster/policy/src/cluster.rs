@@ -1,7 +1,7 @@
 //! What a policy sees of the cluster: one snapshot, taken while the ApplicationMaster runs.
 
 use crate::quantities::how_often;
-use crate::{MiB, Millis, NodeId, Queue, Resources};
+use crate::{MiB, Millis, NodeId, Queue, ResourceTypes, Resources};
 
 /// A usable node at the time of the snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub enum Counted {
 /// Nodes and limits at the time of the snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClusterView {
+    /// The table of the counts in every amount here, and in those of the demand that is placed.
+    pub types: ResourceTypes,
     /// Usable nodes, in any order: a policy orders them by its own rule.
     pub nodes: Vec<NodeView>,
     /// Largest container the scheduler gives this queue.
@@ -43,8 +45,8 @@ pub struct ClusterView {
     pub step: MiB,
     /// Which resources the scheduler counts.
     pub counted: Counted,
-    /// What the queue gives the job.
-    pub queue: Queue,
+    /// What the queue gives the job; boxed, because a snapshot is handed on as one of many events.
+    pub queue: Box<Queue>,
 }
 
 impl ClusterView {
@@ -70,12 +72,12 @@ impl ClusterView {
         }
     }
 
-    /// Whether `wanted` fits into `available`, in what the scheduler counts. (No scheduler that counts
-    /// memory alone has a cluster with GPUs.)
+    /// Whether `wanted` fits into `available`, in what the scheduler counts. (With further types beside
+    /// memory and vcores YARN wants a scheduler that counts them all.)
     #[must_use]
     pub fn fits(&self, wanted: Resources, available: Resources) -> bool {
         wanted.memory <= available.memory
-            && wanted.gpus <= available.gpus
+            && wanted.counts.fit(available.counts)
             && (self.counted == Counted::Memory || wanted.vcores <= available.vcores)
     }
 
@@ -83,20 +85,12 @@ impl ClusterView {
     #[must_use]
     pub fn units_in(&self, unit: Resources, available: Resources) -> u64 {
         let by_memory = how_often(unit.memory.0, available.memory.0);
-        let whole = by_memory.min(Self::units_by_gpus(unit, available));
+        let whole = by_memory.min(unit.counts.times_in(available.counts));
         match self.counted {
             Counted::Memory => whole,
             Counted::MemoryAndVcores => {
                 whole.min(how_often(unit.vcores.0.into(), available.vcores.0.into()))
             }
         }
-    }
-
-    /// How many units the GPUs of `available` are enough for, which are never shared; any number, where a
-    /// unit has none.
-    #[must_use]
-    pub(crate) fn units_by_gpus(unit: Resources, available: Resources) -> u64 {
-        let units = available.gpus.0.checked_div(unit.gpus.0);
-        units.map_or(u64::MAX, u64::from)
     }
 }

@@ -27,7 +27,9 @@ mod numbering;
 mod placement;
 mod quantities;
 mod queue;
+mod resource_types;
 pub mod schedule;
+pub mod sentences;
 
 pub use choose::{COMMUNICATES_MUCH, Choice, Circumstances, choose};
 pub use cluster::{ClusterView, Counted, NodeView};
@@ -36,6 +38,9 @@ pub use demand::{Demand, Listed, Near};
 pub use end::End;
 pub use mode::{Mode, UnknownMode};
 pub use numbering::Numbering;
-pub use placement::{NodeShare, Placement, Rejection};
-pub use quantities::{ContainerId, Gpus, MiB, Millis, NodeId, Rank, Resources, Vcores};
+pub use placement::{LimitedBy, NodeShare, Placement, Rejection};
+pub use quantities::{
+    ContainerId, MiB, Millis, NodeId, Rank, Resources, Vcores, counted, in_words,
+};
 pub use queue::Queue;
+pub use resource_types::{Counts, GPU, MOST_RESOURCE_TYPES, ResourceTypes, TypeIndex};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::{Demand, Gpus, MiB, Mode, NodeId, Numbering, Rank, Resources};
+use crate::{Counts, Demand, MiB, Mode, NodeId, Numbering, Rank, Resources, TypeIndex};
 
 /// Which node runs how many processes, and how large its container is to be.
 ///
@@ -66,19 +66,29 @@ impl Placement {
     }
 }
 
+/// What keeps a node from giving a larger container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitedBy {
+    /// The scheduler's maximum in memory.
+    MaximumMemory,
+    /// The node's memory.
+    NodeMemory,
+    /// The scheduler's maximum in vcores.
+    MaximumVcores,
+    /// The node's vcores.
+    NodeVcores,
+    /// The scheduler's maximum of a countable type.
+    MaximumCount(TypeIndex),
+    /// What the node has of a countable type.
+    NodeCount(TypeIndex),
+}
+
 /// Why there is no placement.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rejection {
     /// No node is usable at all.
-    #[error("the cluster has no running node that this queue may use")]
     NoNodes,
     /// One process is larger than the largest container any node can give.
-    #[error(
-        "one process wants {unit}, but the largest container any node can give is {largest}; ask \
-         for less with {}, or have yarn.scheduler.maximum-allocation-mb or \
-         yarn.nodemanager.resource.memory-mb raised",
-        less(*unit)
-    )]
     UnitTooLarge {
         /// What one process wants.
         unit: Resources,
@@ -87,14 +97,6 @@ pub enum Rejection {
     },
     /// The ceilings of the nodes that may be used hold fewer processes than wanted, and what they want
     /// must not be shared.
-    #[error(
-        "{} of {unit} do not fit: all {nodes} nodes that may be used together hold \
-         {slots} when empty; ask for fewer processes (-n), for less for each with {}, for more \
-         nodes (--nodes){}",
-        number(*wanted),
-        less(*unit),
-        or_share(*unit)
-    )]
     TooFewSlots {
         /// Processes wanted.
         wanted: u32,
@@ -106,19 +108,11 @@ pub enum Rejection {
         nodes: usize,
     },
     /// The mode wants a list, and there is none.
-    #[error(
-        "mode {mode} keeps to a list of hosts and there is none; give one with -f, or the number of \
-         nodes with --nodes and -r loc+dist, or leave -r away"
-    )]
     NoList {
         /// The mode.
         mode: Mode,
     },
     /// The mode wants hosts, and an entry names none.
-    #[error(
-        "mode {mode} wants a host in every entry of the list, but entry {entry} names none; name it, \
-         or relax the location with -r loc or -r loc+dist"
-    )]
     HostNotGiven {
         /// The mode.
         mode: Mode,
@@ -126,11 +120,6 @@ pub enum Rejection {
         entry: usize,
     },
     /// A listed host has no node in the cluster. It had one when the job was submitted.
-    #[error(
-        "the listed host {host} is lost, or may not be used any more: it is on none of the {nodes} \
-         running nodes that this queue may use; list another one, or relax the location with -r loc or \
-         -r loc+dist"
-    )]
     HostAbsent {
         /// The host, as listed.
         host: String,
@@ -138,10 +127,6 @@ pub enum Rejection {
         nodes: usize,
     },
     /// The numbers of the list do not add up to the processes wanted.
-    #[error(
-        "the list has {listed} processes where {processes} are wanted; make -n and the counts of \
-         the list agree"
-    )]
     ListDiffers {
         /// Sum of the entries that are still to be placed.
         listed: u64,
@@ -149,13 +134,6 @@ pub enum Rejection {
         processes: u32,
     },
     /// A listed node can never hold its processes.
-    #[error(
-        "{host} can never hold {} of {unit}: its largest container is {ceiling}; put fewer processes \
-         there, ask for less with {}, have {key} raised{}",
-        number(*processes),
-        less(*unit),
-        or_share(*unit)
-    )]
     NodeTooSmall {
         /// The node's host.
         host: String,
@@ -165,19 +143,10 @@ pub enum Rejection {
         unit: Resources,
         /// The largest container that the node can ever give.
         ceiling: Resources,
-        /// The Hadoop setting that makes it so.
-        key: &'static str,
+        /// What bounds it.
+        by: LimitedBy,
     },
     /// Too few nodes can hold a listed number of processes.
-    #[error(
-        "the list has {} with {processes} or more processes of {unit}, but only {} can ever hold so \
-         many (the largest container is {largest}); list smaller numbers, ask for less with {}, have yarn.scheduler.maximum-allocation-mb or \
-         yarn.nodemanager.resource.memory-mb raised{}",
-        some(*wanted, "entry", "entries"),
-        some(*usable, "node", "nodes"),
-        less(*unit),
-        or_share(*unit)
-    )]
     TooFewLargeNodes {
         /// Processes on one node.
         processes: u32,
@@ -191,10 +160,6 @@ pub enum Rejection {
         largest: Resources,
     },
     /// There are fewer nodes than the mode must use.
-    #[error(
-        "mode {mode} wants {wanted} nodes, but only {usable} can ever hold a process of {unit}; ask \
-         for fewer nodes (--nodes, or a shorter list), or relax their number with -r all"
-    )]
     TooFewNodes {
         /// The mode.
         mode: Mode,
@@ -206,11 +171,6 @@ pub enum Rejection {
         unit: Resources,
     },
     /// There are fewer processes than nodes that the mode must use.
-    #[error(
-        "mode {mode} uses every one of {nodes} nodes, but there is only work for {}; ask for more \
-         processes (-n) or fewer nodes, or relax their number with -r all",
-        number(*processes)
-    )]
     TooFewProcesses {
         /// The mode.
         mode: Mode,
@@ -220,7 +180,6 @@ pub enum Rejection {
         nodes: usize,
     },
     /// What is held already leaves no place for the rest; it may once that is let go.
-    #[error("beside the {held} containers that are held the rest has no place: {why}")]
     BesideHeld {
         /// Containers held.
         held: usize,
@@ -228,15 +187,6 @@ pub enum Rejection {
         why: Box<Self>,
     },
     /// The queue can never give as much as the job wants together.
-    #[error(
-        "{} of {unit} want {wanted} together, but the queue {queue} gives its applications at most \
-         {maximum}{}; ask for fewer processes (-n), for less for each with {}, choose another queue with \
-         --queue, or have its maximum raised{}",
-        number(*processes),
-        of_which(*appmaster),
-        less(*unit),
-        or_share(*unit)
-    )]
     QueueTooSmall {
         /// Processes without a container.
         processes: u32,
@@ -252,10 +202,6 @@ pub enum Rejection {
         unit: Resources,
     },
     /// The queue gives too little now: wait and look again.
-    #[error(
-        "the queue {queue} gives this user only {left} more now, and one process wants {unit}; its \
-         other applications, or this user's, hold the rest"
-    )]
     QueueFull {
         /// The queue.
         queue: String,
@@ -265,56 +211,14 @@ pub enum Rejection {
         unit: Resources,
     },
     /// It would fit an emptier cluster: wait and look again.
-    #[error(
-        "no node has room for one process of {unit} now (the freest has {freest} left{})",
-        most(*unit, *gpus)
-    )]
     NoRoomNow {
         /// What one process wants.
         unit: Resources,
         /// Memory left on the freest node.
         freest: MiB,
-        /// The most GPUs left on one node.
-        gpus: Gpus,
+        /// The most of each countable type that is left on one node.
+        most: Counts,
     },
-}
-
-/// The options with which less is asked for.
-const fn less(unit: Resources) -> &'static str {
-    match unit.gpus {
-        Gpus(0) => "--mem-per-proc or --vcores-per-proc",
-        Gpus(1..) => "-gpus-per-proc, --mem-per-proc or --vcores-per-proc",
-    }
-}
-
-/// What else helps, except where a process has GPUs: these are never shared.
-const fn or_share(unit: Resources) -> &'static str {
-    match unit.gpus {
-        Gpus(0) => ", or let processes share the room there is (-o true, without --mem-per-proc)",
-        Gpus(1..) => "; GPUs are not shared",
-    }
-}
-
-fn of_which(appmaster: Resources) -> String {
-    match appmaster.memory {
-        MiB(0) => String::new(),
-        _ => format!(", of which the job's ApplicationMaster holds {appmaster}"),
-    }
-}
-
-fn most(unit: Resources, left: Gpus) -> String {
-    match unit.gpus {
-        Gpus(0) => String::new(),
-        Gpus(1..) => format!(", none more than {left}"),
-    }
-}
-
-/// So many of something, in words.
-fn some(number: usize, one: &str, many: &str) -> String {
-    match number {
-        1 => format!("1 {one}"),
-        number => format!("{number} {many}"),
-    }
 }
 
 /// So many processes, in words.

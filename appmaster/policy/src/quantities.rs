@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::resource_types::{Counts, GPU, ResourceTypes};
+
 /// Memory, in mebibytes: YARN's own unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MiB(pub u64);
@@ -9,10 +11,6 @@ pub struct MiB(pub u64);
 /// Virtual cores, as YARN counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Vcores(pub u32);
-
-/// Graphics processors, as YARN counts them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Gpus(pub u32);
 
 /// A point in time or a span, in milliseconds; points count from whatever zero the caller chose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,64 +28,61 @@ pub struct NodeId(pub String);
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContainerId(pub String);
 
-/// An amount of memory, cores and GPUs.
+/// An amount of memory, cores and what else the cluster counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Resources {
     /// Memory.
     pub memory: MiB,
     /// Cores.
     pub vcores: Vcores,
-    /// GPUs; 0 also where the cluster does not count them.
-    pub gpus: Gpus,
+    /// Countable types, by their table; 0 also of those that the cluster does not count.
+    pub counts: Counts,
 }
 
 impl Resources {
-    /// Memory and cores, without GPUs.
+    /// Memory and cores alone.
     #[must_use]
     pub const fn new(memory_mib: u64, vcores: u32) -> Self {
         Self {
             memory: MiB(memory_mib),
             vcores: Vcores(vcores),
-            gpus: Gpus(0),
+            counts: Counts::NONE,
         }
     }
 
-    /// The same with so many GPUs.
+    /// The same with these counts of the other types.
     #[must_use]
-    pub const fn with_gpus(self, gpus: u32) -> Self {
-        Self {
-            gpus: Gpus(gpus),
-            ..self
-        }
+    pub const fn with_counts(self, counts: Counts) -> Self {
+        Self { counts, ..self }
     }
 
     /// `count` times this; what overflows stays at the type's maximum, which no node has.
     #[must_use]
-    pub const fn times(self, count: u32) -> Self {
+    pub fn times(self, count: u32) -> Self {
         Self {
-            memory: MiB(self.memory.0.saturating_mul(count as u64)),
+            memory: MiB(self.memory.0.saturating_mul(count.into())),
             vcores: Vcores(self.vcores.0.saturating_mul(count)),
-            gpus: Gpus(self.gpus.0.saturating_mul(count)),
+            counts: self.counts.map(|each| each.saturating_mul(count.into())),
         }
     }
 
     /// This and `other` together.
     #[must_use]
-    pub const fn plus(self, other: Self) -> Self {
+    pub fn plus(self, other: Self) -> Self {
         Self {
             memory: MiB(self.memory.0.saturating_add(other.memory.0)),
             vcores: Vcores(self.vcores.0.saturating_add(other.vcores.0)),
-            gpus: Gpus(self.gpus.0.saturating_add(other.gpus.0)),
+            counts: self.counts.with(other.counts, u64::saturating_add),
         }
     }
 
     /// What is left after taking `other`, not below zero.
     #[must_use]
-    pub const fn minus(self, other: Self) -> Self {
+    pub fn minus(self, other: Self) -> Self {
         Self {
             memory: MiB(self.memory.0.saturating_sub(other.memory.0)),
             vcores: Vcores(self.vcores.0.saturating_sub(other.vcores.0)),
-            gpus: Gpus(self.gpus.0.saturating_sub(other.gpus.0)),
+            counts: self.counts.with(other.counts, u64::saturating_sub),
         }
     }
 
@@ -102,13 +97,12 @@ impl Resources {
             reason = "a part of an amount that is far below 2⁵³, and not negative"
         )]
         let part = |amount: u64| (amount as f64 * share.clamp(0.0, 1.0) * (1.0 + 1e-6)) as u64;
-        let whole = |amount: u32| u32::try_from(part(amount.into())).unwrap_or(u32::MAX);
         let step = step.0.max(1);
         let memory = part(self.memory.0);
         Self {
             memory: MiB(how_often(step, memory).saturating_mul(step)),
-            vcores: Vcores(whole(self.vcores.0)),
-            gpus: Gpus(whole(self.gpus.0)),
+            vcores: Vcores(u32::try_from(part(self.vcores.0.into())).unwrap_or(u32::MAX)),
+            counts: self.counts.map(part),
         }
     }
 
@@ -118,8 +112,46 @@ impl Resources {
         Self {
             memory: self.memory.min(other.memory),
             vcores: self.vcores.min(other.vcores),
-            gpus: self.gpus.min(other.gpus),
+            counts: self.counts.with(other.counts, u64::min),
         }
+    }
+
+    /// In words, with those of `types` of which there are some: `2048 MiB, 2 vcores and 1 GPU`.
+    #[must_use]
+    pub fn words(self, types: &ResourceTypes) -> String {
+        in_words(self.memory, self.vcores, types.named(self.counts))
+    }
+}
+
+/// An amount in words, with so many of each of these types.
+#[must_use]
+pub fn in_words<'a>(
+    memory: MiB,
+    vcores: Vcores,
+    named: impl IntoIterator<Item = (&'a str, u64)>,
+) -> String {
+    let named = named.into_iter().map(|(name, count)| counted(name, count));
+    let mut parts: Vec<String> = [memory.to_string(), vcores.to_string()].into();
+    parts.extend(named);
+    enumerated(&parts)
+}
+
+/// So many of a countable type, in words: `1 GPU`, `2 acc/kmeans-map`.
+#[must_use]
+pub fn counted(name: &str, count: u64) -> String {
+    match (name, count) {
+        (GPU, 1) => "1 GPU".into(),
+        (GPU, many) => format!("{many} GPUs"),
+        (name, count) => format!("{count} {name}"),
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn enumerated(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }
 
@@ -150,25 +182,6 @@ impl fmt::Display for Vcores {
         match self.0 {
             1 => write!(f, "1 vcore"),
             many => write!(f, "{many} vcores"),
-        }
-    }
-}
-
-impl fmt::Display for Gpus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            1 => write!(f, "1 GPU"),
-            many => write!(f, "{many} GPUs"),
-        }
-    }
-}
-
-impl fmt::Display for Resources {
-    /// Without GPUs where there are none.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.gpus {
-            Gpus(0) => write!(f, "{} and {}", self.memory, self.vcores),
-            gpus => write!(f, "{}, {} and {gpus}", self.memory, self.vcores),
         }
     }
 }

@@ -196,7 +196,7 @@ fn what_can_never_be_is_told_as_such() {
     let mut story = Story::new(demand(4), true);
     let rejection = Rejection::NoNodes;
     let verdict = Verdict {
-        cause: Some(Cause::Impossible(rejection.clone())),
+        cause: Some(Cause::Impossible(Box::new(rejection.clone()))),
     };
     story.tell(Millis(3), None, &[Action::Finish(verdict)]);
     let Some(ToClient::Explained(line)) = story.outbox.pop() else {
@@ -205,7 +205,10 @@ fn what_can_never_be_is_told_as_such() {
     let Ok(Explained::NotPlaced(not_placed)) = serde_json::from_str(&line) else {
         panic!("{line}");
     };
-    assert_eq!(not_placed.reason, rejection.to_string());
+    assert_eq!(
+        not_placed.reason,
+        sentences::rejection(&rejection, &ResourceTypes::default())
+    );
     assert!(!not_placed.may_pass);
 }
 

@@ -81,6 +81,8 @@ pub struct Description {
     pub gpus_per_process: Option<u32>,
     /// YARN counts GPUs: it is asked for them, and who has been given some has them alone.
     pub gpus_are_counted: bool,
+    /// Further countable types that YARN is asked for, by their names, and how many for each process.
+    pub resources_per_process: Vec<(String, u64)>,
     /// What the program finds as MPI_UNIVERSE_SIZE.
     pub universe: Universe,
     /// What was asked for the AM's own container, MiB; 0: it has none.

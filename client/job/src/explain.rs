@@ -4,11 +4,14 @@
 //! them as they are, otherwise the client puts them into words. Amounts of memory are MiB, times ms
 //! since the ApplicationMaster began (0 in a dry run). Fields may be added; none changes its meaning.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use policy::allocate::reasons_beside;
-use policy::{ClusterView, Counted, Demand, Millis, NodeId, Numbering, Placement, Resources};
+use policy::{
+    ClusterView, Counted, Counts, Demand, MiB, Millis, NodeId, Numbering, Placement, ResourceTypes,
+    Resources, Vcores,
+};
 use serde::{Deserialize, Serialize};
 
 /// Ranks of a node that are told one by one, at most.
@@ -38,8 +41,8 @@ pub enum Explained {
     DryRun(DryRun),
 }
 
-/// Memory, cores and GPUs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Memory, cores and what else the cluster counts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Amount {
     /// MiB.
     pub memory_mib: u64,
@@ -47,11 +50,14 @@ pub struct Amount {
     pub vcores: u32,
     /// GPUs, where the cluster counts them; left out where there are none.
     #[serde(default, skip_serializing_if = "no_gpus")]
-    pub gpus: u32,
+    pub gpus: u64,
+    /// Further countable types, by name; left out where there are none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub others: BTreeMap<String, u64>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
-const fn no_gpus(gpus: &u32) -> bool {
+const fn no_gpus(gpus: &u64) -> bool {
     *gpus == 0
 }
 
@@ -299,25 +305,69 @@ pub enum Outlook {
     Never,
 }
 
-impl From<Resources> for Amount {
-    fn from(resources: Resources) -> Self {
-        Self {
+impl Amount {
+    /// Of `resources`, whose counts are named by `types`.
+    #[must_use]
+    pub fn of(resources: Resources, types: &ResourceTypes) -> Self {
+        let mut amount = Self {
             memory_mib: resources.memory.0,
             vcores: resources.vcores.0,
-            gpus: resources.gpus.0,
+            ..Self::default()
+        };
+        for (name, count) in types.named(resources.counts) {
+            amount.add(name, count);
         }
+        amount
     }
-}
 
-impl From<Amount> for Resources {
-    fn from(amount: Amount) -> Self {
-        Self::new(amount.memory_mib, amount.vcores).with_gpus(amount.gpus)
+    /// So many of a countable type more.
+    pub fn add(&mut self, name: &str, count: u64) {
+        let all = match name {
+            policy::GPU => &mut self.gpus,
+            other => self.others.entry(other.to_owned()).or_default(),
+        };
+        *all = all.saturating_add(count);
+    }
+
+    /// This and `other` together.
+    #[must_use]
+    pub fn plus(mut self, other: &Self) -> Self {
+        self.memory_mib = self.memory_mib.saturating_add(other.memory_mib);
+        self.vcores = self.vcores.saturating_add(other.vcores);
+        for (name, count) in other.named() {
+            self.add(name, count);
+        }
+        self
+    }
+
+    /// With counts as `types` has them.
+    #[must_use]
+    pub fn resources(&self, types: &ResourceTypes) -> Resources {
+        let count = |name: &str| match name {
+            policy::GPU => Some(self.gpus),
+            other => self.others.get(other).copied(),
+        };
+        Resources::new(self.memory_mib, self.vcores).with_counts(types.counts(count))
+    }
+
+    /// The countable types of which there are some.
+    fn named(&self) -> impl Iterator<Item = (&str, u64)> {
+        let gpus = (self.gpus > 0).then_some((policy::GPU, self.gpus));
+        let others = self
+            .others
+            .iter()
+            .map(|(name, count)| (name.as_str(), *count));
+        gpus.into_iter().chain(others)
     }
 }
 
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Resources::from(*self).fmt(f)
+        f.write_str(&policy::in_words(
+            MiB(self.memory_mib),
+            Vcores(self.vcores),
+            self.named(),
+        ))
     }
 }
 
@@ -342,6 +392,7 @@ impl Explained {
     /// The cluster as the policy sees it at `at`.
     #[must_use]
     pub fn snapshot(at: Millis, cluster: &ClusterView, headroom: Option<Resources>) -> Self {
+        let amount = |resources| Amount::of(resources, &cluster.types);
         let mut nodes: Vec<Node> = cluster
             .nodes
             .iter()
@@ -349,22 +400,23 @@ impl Explained {
                 id: node.id.0.clone(),
                 host: node.host.clone(),
                 rack: node.rack.clone(),
-                capability: node.capability.into(),
-                used: node.used.into(),
-                room: cluster.room(node).into(),
-                ceiling: cluster.ceiling(node).into(),
+                capability: amount(node.capability),
+                used: amount(node.used),
+                room: amount(cluster.room(node)),
+                ceiling: amount(cluster.ceiling(node)),
             })
             .collect();
         nodes.sort_by(|a, b| a.id.cmp(&b.id));
         // Without a limit of its own the type's maximum is more than anybody has.
-        let most = cluster.nodes.iter().map(|node| node.capability.gpus).max();
-        let gpus = cluster.maximum.gpus.min(most.unwrap_or_default());
+        let all = cluster.nodes.iter().map(|node| node.capability.counts);
+        let most = all.fold(Counts::NONE, |most, own| most.with(own, u64::max));
+        let counts = cluster.maximum.counts.with(most, u64::min);
         Self::Snapshot(Snapshot {
             at_ms: at.0,
-            maximum: cluster.maximum.with_gpus(gpus.0).into(),
+            maximum: amount(cluster.maximum.with_counts(counts)),
             step_mib: cluster.step.0,
             counts_vcores: cluster.counted == Counted::MemoryAndVcores,
-            headroom: headroom.map(Amount::from),
+            headroom: headroom.map(amount),
             nodes,
             left_out: 0,
         })
@@ -387,7 +439,7 @@ impl Explained {
             round,
             mode: demand.mode.to_string(),
             processes: demand.processes.get(),
-            unit: demand.unit.into(),
+            unit: Amount::of(demand.unit, &cluster.types),
             oversubscribe: demand.oversubscribe,
             nodes: shares
                 .map(|((share, ranks), reason)| PlacedNode {
@@ -401,7 +453,7 @@ impl Explained {
                         }
                     },
                     processes: share.processes,
-                    ask: share.ask.into(),
+                    ask: Amount::of(share.ask, &cluster.types),
                     reason,
                     held: held.contains(&share.node),
                 })
@@ -420,11 +472,11 @@ impl Explained {
 mod tests {
     use super::*;
 
-    const fn amount(memory_mib: u64, vcores: u32) -> Amount {
+    fn amount(memory_mib: u64, vcores: u32) -> Amount {
         Amount {
             memory_mib,
             vcores,
-            gpus: 0,
+            ..Amount::default()
         }
     }
 

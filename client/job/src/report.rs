@@ -4,7 +4,6 @@
 //! ApplicationMaster fills in all but what only the client knows. Fields may be added, and one that
 //! is absent has its default; none changes its meaning.
 
-use policy::Resources;
 use serde::{Deserialize, Serialize};
 
 use crate::container_exit::ContainerExit;
@@ -118,7 +117,6 @@ impl Report {
     #[must_use]
     pub fn granted(&self) -> Amount {
         let kept = self.grants.iter().filter(|grant| grant.processes > 0);
-        let granted = kept.map(|grant| Resources::from(grant.granted));
-        granted.fold(Resources::default(), Resources::plus).into()
+        kept.fold(Amount::default(), |all, grant| all.plus(&grant.granted))
     }
 }

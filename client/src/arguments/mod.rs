@@ -14,6 +14,7 @@ mod placement;
 mod program;
 mod ranks;
 mod reporting;
+mod resources;
 mod streams;
 mod values;
 
@@ -45,6 +46,7 @@ use program::Further;
 pub(crate) use program::{Environment, Program, Start};
 pub(crate) use ranks::{RankBy, RankMap};
 pub(crate) use reporting::Reporting;
+pub(crate) use resources::of_a_process;
 pub(crate) use streams::{CopyTo, Input, StreamArguments};
 
 mod local;
@@ -125,6 +127,13 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "CORES", default_value = "1", help_heading = placement::PLACEMENT,
         value_parser = values::Whole::new("number of cores", 1, u32::MAX))]
     pub vcores_per_proc: u32,
+
+    /// What else one process wants of what the cluster counts: N of the resource type NAME, as in
+    /// acc/kmeans-map=2, in the unit that YARN counts it in. May be given once for each type; GPUs are
+    /// -gpus-per-proc
+    #[arg(long, value_name = "NAME=N", value_parser = resources::resource,
+        help_heading = placement::PLACEMENT)]
+    pub resource: Vec<(String, u64)>,
 
     /// The program, in GERBIL's own form
     #[arg(

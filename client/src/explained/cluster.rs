@@ -11,7 +11,7 @@ use crate::table::{Column, table};
 pub(super) fn words(snapshot: &Snapshot) -> Vec<String> {
     let mut nodes: Vec<&Node> = snapshot.nodes.iter().collect();
     nodes.sort_by_key(|node| {
-        let room = node.room;
+        let room = &node.room;
         (Reverse((room.memory_mib, room.vcores)), &node.id)
     });
     let first_rack = nodes.first().map_or("", |node| &node.rack);
@@ -34,7 +34,7 @@ pub(super) fn words(snapshot: &Snapshot) -> Vec<String> {
             false => "cores are not counted",
         }
     ));
-    if let Some(headroom) = snapshot.headroom {
+    if let Some(headroom) = &snapshot.headroom {
         lines.push(format!(
             "  the queue still gives this application {}",
             headroom
@@ -75,7 +75,7 @@ fn rows(nodes: &[&Node], one_rack: bool) -> Vec<String> {
         if !one_rack {
             row.push(node.rack.clone());
         }
-        row.extend([node.capability, node.used, node.room].map(short));
+        row.extend([&node.capability, &node.used, &node.room].map(short));
         row
     };
     table(2, &columns, nodes.iter().take(ROWS).map(row))

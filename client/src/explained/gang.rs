@@ -48,7 +48,7 @@ pub(super) fn missing(missing: &Missing) -> Vec<String> {
             many => format!("{many} containers are still missing"),
         },
     )];
-    if let Some(headroom) = missing.headroom {
+    if let Some(headroom) = &missing.headroom {
         lines.push(format!(
             "  the queue still gives this application {}",
             headroom
@@ -96,7 +96,7 @@ pub(super) fn missing(missing: &Missing) -> Vec<String> {
 }
 
 fn room(node: &MissingNode) -> String {
-    match node.room {
+    match &node.room {
         None => "but the node has gone".into(),
         Some(room) => format!("has room for {}", room),
     }

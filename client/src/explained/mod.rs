@@ -66,7 +66,7 @@ fn outlook(dry: &DryRun) -> Vec<String> {
     if dry.outlook == Outlook::Never {
         return lines;
     }
-    if let Some(appmaster) = dry.appmaster {
+    if let Some(appmaster) = &dry.appmaster {
         lines.push(format!(
             "  before that its ApplicationMaster takes {appmaster} on a node that YARN chooses"
         ));
@@ -87,13 +87,17 @@ fn stamp(at_ms: u64) -> String {
     }
 }
 
-/// An amount in a column: MiB, cores and, where it has some, GPUs.
-fn short(amount: Amount) -> String {
+/// An amount in a column: MiB, cores and, where it has some, GPUs; others by their names.
+fn short(amount: &Amount) -> String {
     let gpus = match amount.gpus {
         0 => String::new(),
         some => format!("/{some}"),
     };
-    format!("{}/{}{gpus}", amount.memory_mib, amount.vcores)
+    let others = amount.others.iter();
+    let others: String = others
+        .map(|(name, count)| format!(", {count} {name}"))
+        .collect();
+    format!("{}/{}{gpus}{others}", amount.memory_mib, amount.vcores)
 }
 
 /// `1 node`, `2 nodes`.

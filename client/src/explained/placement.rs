@@ -49,7 +49,7 @@ pub(crate) fn nodes(placed: &Placed) -> Vec<String> {
             labels.name(&node.id, &node.host).to_owned(),
             node.processes.to_string(),
             ranks(node),
-            short(node.ask),
+            short(&node.ask),
             match node.held {
                 true => format!("its container is there; {}", node.reason),
                 false => node.reason.clone(),

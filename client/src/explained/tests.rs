@@ -9,7 +9,7 @@ fn mib(memory_mib: u64, vcores: u32) -> Amount {
     Amount {
         memory_mib,
         vcores,
-        gpus: 0,
+        ..Amount::default()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use job::exit::Exit;
-use policy::{Listed, Mode, NodeId, NodeView};
+use policy::{Listed, Mode, NodeId, NodeView, ResourceTypes};
 use proto_hadoop::yarn::{NodeReport, NodeState};
 
 use crate::failure::Failure;
@@ -16,6 +16,7 @@ pub(super) fn usable(
     nodes: &[&NodeReport],
     excluded: &[String],
     label: Option<&str>,
+    types: &ResourceTypes,
 ) -> Result<Vec<NodeView>, Failure> {
     let running = |report: &&&NodeReport| report.state == NodeState::Running;
     let partition: Vec<&NodeReport> = nodes
@@ -28,7 +29,7 @@ pub(super) fn usable(
     let usable: Vec<NodeView> = partition
         .iter()
         .filter(|report| !excluded.contains(report.id.host.as_str()))
-        .map(|report| view(report))
+        .map(|report| view(report, types))
         .collect();
     if usable.is_empty() && !nodes.is_empty() {
         let there = match (partition.len(), label) {
@@ -45,13 +46,13 @@ pub(super) fn usable(
     Ok(usable)
 }
 
-fn view(report: &NodeReport) -> NodeView {
+fn view(report: &NodeReport, types: &ResourceTypes) -> NodeView {
     NodeView {
         id: NodeId(report.id.to_string()),
         host: report.id.host.clone(),
         rack: report.rack.clone(),
-        capability: super::amount(&report.capability),
-        used: super::amount(&report.used),
+        capability: super::amount(&report.capability, types),
+        used: super::amount(&report.used, types),
         ..NodeView::default()
     }
 }
@@ -250,7 +251,8 @@ mod tests {
         let nodes = NodeNames::Host.nodes(&reports);
         let ids = |excluded: &[&str], label| {
             let excluded: Vec<String> = excluded.iter().map(ToString::to_string).collect();
-            let nodes = usable(&nodes, &excluded, label).map_err(|failure| failure.sentence)?;
+            let nodes = usable(&nodes, &excluded, label, &ResourceTypes::default())
+                .map_err(|failure| failure.sentence)?;
             Ok::<_, String>(nodes.into_iter().map(|node| node.id.0).collect::<Vec<_>>())
         };
         assert_eq!(ids(&[], None).unwrap(), ["n1.example:1", "n2.example:2"]);
@@ -266,7 +268,10 @@ mod tests {
             label.ends_with("no running node has the label ssd"),
             "{label}"
         );
-        assert_eq!(usable(&[], &[], None).unwrap(), []);
+        assert_eq!(
+            usable(&[], &[], None, &ResourceTypes::default()).unwrap(),
+            []
+        );
     }
 
     #[tokio::test]

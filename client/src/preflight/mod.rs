@@ -3,10 +3,13 @@
 
 mod candidates;
 mod queue;
+mod types;
 
 use job::exit::Exit;
 use policy::allocate::place;
-use policy::{Circumstances, ClusterView, Counted, Demand, MiB, Resources, choose};
+use policy::{
+    Circumstances, ClusterView, Counted, Demand, MiB, ResourceTypes, Resources, choose, sentences,
+};
 use proto_hadoop::yarn::{self, NewApplication};
 use proto_hadoop::{ApplicationClient, CallError};
 
@@ -56,15 +59,16 @@ pub(crate) async fn look(rm: &ApplicationClient, resolved: &Resolved) -> Result<
             None => Ok(yarn::Rows::default()),
         }
     };
-    let (reports, queue, root, application, labels, gpus) = tokio::try_join!(
+    let (reports, queue, root, application, labels, known) = tokio::try_join!(
         rm.nodes(&[]),
         queue::queue(rm, &resolved.queue),
         queue::queue(rm, "root"),
         rm.new_application(),
         labels,
-        gpus(rm, resolved),
+        types::known(rm, resolved),
     )
     .map_err(|error| unavailable(&error))?;
+    let (types, counts) = types::wanted(&known, resolved.gpus_per_process, &resolved.resources)?;
     let mut remarks: Vec<String> = Vec::new();
     remarks.extend(queue::remark(
         &resolved.queue,
@@ -92,20 +96,23 @@ pub(crate) async fn look(rm: &ApplicationClient, resolved: &Resolved) -> Result<
             &resolved.node_names.nodes(&reports),
             &excluded,
             node_label.as_deref(),
+            &types,
         )?,
-        maximum: amount(&application.maximum),
+        maximum: amount(&application.maximum, &types),
         step: MiB(resolved.allocation_step_mib),
         // What the scheduler counts is known only to a registered ApplicationMaster.
         counted: Counted::Memory,
-        queue: queue::limits(
+        queue: Box::new(queue::limits(
             resolved,
             root.as_ref().filter(|_| node_label.is_none()),
             &resolved.node_names.nodes(&reports),
-        ),
+            &types,
+        )),
+        types,
     };
     let demand = Demand {
         processes: resolved.wanted.processes,
-        unit: Resources::new(resolved.memory_mib, resolved.vcores).with_gpus(gpus),
+        unit: Resources::new(resolved.memory_mib, resolved.vcores).with_counts(counts),
         memory_is_explicit: resolved.memory_is_explicit,
         oversubscribe: given.oversubscribe.unwrap_or(true),
         mode: resolved.wanted.mode,
@@ -149,20 +156,10 @@ pub(crate) async fn look(rm: &ApplicationClient, resolved: &Resolved) -> Result<
     })
 }
 
-/// The GPUs of a process that YARN is asked for: none where it does not count them. It would drop them
-/// without a word; a launcher deals those that it finds on its node then.
-async fn gpus(rm: &ApplicationClient, resolved: &Resolved) -> Result<u32, CallError> {
-    let Some(wanted @ 1..) = resolved.gpus_per_process else {
-        return Ok(0);
-    };
-    let types = rm.resource_types().await?;
-    let counted = types.iter().any(|counted| counted.name == yarn::GPU);
-    Ok(if counted { wanted } else { 0 })
-}
-
 /// YARN's amount as the policy's.
-fn amount(resource: &yarn::Resource) -> Resources {
-    Resources::new(resource.memory_mib, resource.vcores).with_gpus(resource.gpus())
+fn amount(resource: &yarn::Resource, types: &ResourceTypes) -> Resources {
+    let counts = types.counts(|name| resource.others.get(name).copied());
+    Resources::new(resource.memory_mib, resource.vcores).with_counts(counts)
 }
 
 /// The ResourceManager does not answer, or answers nonsense.
@@ -193,7 +190,10 @@ pub(crate) fn check_room(
     }
     empty.queue.headroom = None;
     match place(demand, &empty, &[]) {
-        Err(rejection) if !rejection.may_pass() => Err(Failure::new(Exit::Impossible, rejection)),
+        Err(rejection) if !rejection.may_pass() => Err(Failure::new(
+            Exit::Impossible,
+            sentences::rejection(&rejection, &empty.types),
+        )),
         Ok(_) if !all_nodes => Ok(()),
         Ok(_) => beside_appmaster(demand, empty),
         Err(_) => Ok(()),
@@ -236,8 +236,10 @@ fn beside_appmaster(demand: &Demand, empty: ClusterView) -> Result<(), Failure> 
         Some(rejection) => Err(Failure::new(
             Exit::Impossible,
             format!(
-                "{rejection}. The job's own ApplicationMaster holds {own} of one of them; with \
-                 --deploy-mode client it runs here"
+                "{}. The job's own ApplicationMaster holds {} of one of them; with --deploy-mode \
+                 client it runs here",
+                sentences::rejection(&rejection, &empty.types),
+                own.words(&empty.types)
             ),
         )),
     }
@@ -303,7 +305,7 @@ mod tests {
                 .collect(),
             maximum: Resources::new(8192, 8),
             step: MiB(1024),
-            queue,
+            queue: Box::new(queue),
             ..ClusterView::default()
         };
         let queue = Queue {

@@ -1,7 +1,7 @@
 //! The queue: what is odd about it, and which partition of the cluster it uses.
 
 use job::exit::Exit;
-use policy::{MiB, Queue, Resources};
+use policy::{MiB, Queue, ResourceTypes, Resources};
 use proto_hadoop::yarn::{NodeLabel, NodeReport, NodeState, QueueInfo, QueueState};
 use proto_hadoop::{ApplicationClient, CallError};
 
@@ -58,6 +58,7 @@ pub(super) fn limits(
     resolved: &Resolved,
     root: Option<&QueueInfo>,
     nodes: &[&NodeReport],
+    types: &ResourceTypes,
 ) -> Queue {
     let step = MiB(resolved.allocation_step_mib);
     let appmaster = match resolved.deploy_mode {
@@ -69,7 +70,7 @@ pub(super) fn limits(
         .filter(|report| report.state == NodeState::Running);
     let offered = running
         .filter(|report| report.is_in(None))
-        .map(|report| super::amount(&report.capability));
+        .map(|report| super::amount(&report.capability, types));
     let all = offered.fold(Resources::default(), Resources::plus);
     let share = root.and_then(|root| root.share_of(&resolved.queue));
     let maximum = share.map(|share| all.share(share.maximum, step));

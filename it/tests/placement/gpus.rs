@@ -37,7 +37,7 @@ fn one_each(given: &Given) -> Result<()> {
         told(&finished.stdout_text()) == ["0", "0", "1", "1"],
         "{finished:?}"
     );
-    let gpus: Vec<u32> = (report.grants.iter())
+    let gpus: Vec<u64> = (report.grants.iter())
         .map(|grant| grant.granted.gpus)
         .collect();
     ensure!(gpus == [2, 2], "{:?}", report.grants);

@@ -35,7 +35,7 @@ pub use launch::{
 };
 pub use nm_tokens::NmTokens;
 pub use node::{NodeNames, NodeReport, NodeState, newest};
-pub use resource::{GPU, Resource, ResourceType};
+pub use resource::{GPU, MEMORY, Resource, ResourceType, VCORES};
 pub use resource_tracker::{
     HeartbeatAnswer, NodeAction, NodeHeartbeat, NodeRegistered, NodeRegistration,
     ResourceTrackerClient,

@@ -5,9 +5,10 @@ use std::fmt;
 
 use crate::wire::{FromWire, Incomplete, yarn};
 
-/// Names under which memory and cores may also stand in the table of resource types.
-const MEMORY: &str = "memory-mb";
-const VCORES: &str = "vcores";
+/// The name of memory among resource types.
+pub const MEMORY: &str = "memory-mb";
+/// The name of virtual cores among resource types.
+pub const VCORES: &str = "vcores";
 
 /// The resource type of graphics processors.
 pub const GPU: &str = "yarn.io/gpu";
@@ -37,20 +38,10 @@ impl Resource {
         }
     }
 
-    /// Graphics processors; as many as there can be stand for more.
+    /// The same with so much of further types.
     #[must_use]
-    pub fn gpus(&self) -> u32 {
-        let gpus = self.others.get(GPU).copied().unwrap_or(0);
-        u32::try_from(gpus).unwrap_or(u32::MAX)
-    }
-
-    /// The same with so many graphics processors.
-    #[must_use]
-    pub fn with_gpus(mut self, gpus: u32) -> Self {
-        match gpus {
-            0 => self.others.remove(GPU),
-            some => self.others.insert(GPU.to_owned(), some.into()),
-        };
+    pub fn with_others(mut self, others: impl IntoIterator<Item = (String, u64)>) -> Self {
+        self.others.extend(others);
         self
     }
 

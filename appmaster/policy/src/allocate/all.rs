@@ -25,7 +25,7 @@
 //! Cost: O((nodes + processes) · log nodes).
 
 use super::budget::Budget;
-use super::candidate::{Candidate, freest, most_gpus, slots};
+use super::candidate::{Candidate, freest, most_counts, slots};
 use super::rack;
 use super::rest::Rest;
 use crate::{NodeShare, Rejection};
@@ -48,7 +48,7 @@ pub(super) fn place(rest: &Rest<'_>) -> Result<Vec<NodeShare>, Rejection> {
             return Err(Rejection::NoRoomNow {
                 unit: rest.demand.unit,
                 freest: freest(&candidates),
-                gpus: most_gpus(&candidates),
+                most: most_counts(&candidates),
             });
         }
         if slots(&free) >= wanted {

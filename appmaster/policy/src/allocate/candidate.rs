@@ -1,7 +1,8 @@
 //! A node that the rest of a job may go to.
 
+use crate::placement::LimitedBy;
 use crate::quantities::how_often;
-use crate::{ClusterView, Counted, Demand, Gpus, MiB, NodeView, Rejection, Resources};
+use crate::{ClusterView, Counted, Counts, Demand, MiB, NodeView, Rejection, Resources};
 
 /// A node without a container of the job, with its numbers worked out once.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +43,7 @@ impl<'a> Candidate<'a> {
         } else {
             u64::MAX
         };
-        let most = most.min(ClusterView::units_by_gpus(demand.unit, ceiling));
+        let most = most.min(demand.unit.counts.times_in(ceiling.counts));
         let now = cluster.units_in(demand.unit, room);
         Self {
             node,
@@ -71,34 +72,34 @@ impl<'a> Candidate<'a> {
             processes,
             unit,
             ceiling: self.ceiling,
-            key: self.limiting_key(cluster, unit.times(processes)),
+            by: self.limited_by(cluster, unit.times(processes)),
         }
     }
 
-    /// The Hadoop key that keeps `wanted` from fitting the ceiling.
-    fn limiting_key(&self, cluster: &ClusterView, wanted: Resources) -> &'static str {
+    /// What keeps `wanted` from fitting the ceiling.
+    fn limited_by(&self, cluster: &ClusterView, wanted: Resources) -> LimitedBy {
         let maximum = cluster.maximum;
         let own = self.node.capability;
-        if wanted.gpus > self.ceiling.gpus {
-            return match maximum.gpus <= own.gpus {
-                true => "yarn.resource-types.yarn.io/gpu.maximum-allocation",
-                false => "its NodeManager's yarn.io/gpu",
+        if let Some(index) = wanted.counts.first_beyond(self.ceiling.counts) {
+            return match maximum.counts.of(index) <= own.counts.of(index) {
+                true => LimitedBy::MaximumCount(index),
+                false => LimitedBy::NodeCount(index),
             };
         }
         let short_of_memory = wanted.memory > self.ceiling.memory;
         match cluster.counted {
             Counted::MemoryAndVcores if !short_of_memory => {
                 if maximum.vcores <= own.vcores {
-                    "yarn.scheduler.maximum-allocation-vcores"
+                    LimitedBy::MaximumVcores
                 } else {
-                    "yarn.nodemanager.resource.cpu-vcores"
+                    LimitedBy::NodeVcores
                 }
             }
             Counted::Memory | Counted::MemoryAndVcores => {
                 if maximum.memory <= own.memory {
-                    "yarn.scheduler.maximum-allocation-mb"
+                    LimitedBy::MaximumMemory
                 } else {
-                    "yarn.nodemanager.resource.memory-mb"
+                    LimitedBy::NodeMemory
                 }
             }
         }
@@ -111,10 +112,10 @@ pub(super) fn slots(candidates: &[Candidate<'_>]) -> u64 {
     most.fold(0, u64::saturating_add)
 }
 
-/// The most GPUs left on one of `candidates`.
-pub(super) fn most_gpus(candidates: &[Candidate<'_>]) -> Gpus {
-    let rooms = candidates.iter().map(|candidate| candidate.room.gpus);
-    rooms.max().unwrap_or_default()
+/// The most of each countable type that is left on one of `candidates`.
+pub(super) fn most_counts(candidates: &[Candidate<'_>]) -> Counts {
+    let rooms = candidates.iter().map(|candidate| candidate.room.counts);
+    rooms.fold(Counts::default(), |most, room| most.with(room, u64::max))
 }
 
 /// Memory left on the freest of `candidates`.

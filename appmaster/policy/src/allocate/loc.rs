@@ -84,7 +84,11 @@ fn too_few_large_nodes(
 ) -> Rejection {
     let large = list.iter().filter(|c| c.most >= u64::from(processes));
     let ceilings = list.iter().map(|candidate| candidate.ceiling);
-    let largest = ceilings.max_by_key(|ceiling| (ceiling.gpus, ceiling.memory, ceiling.vcores));
+    let wanted = rest.demand.unit.times(processes).counts;
+    let largest = ceilings.max_by_key(|ceiling| {
+        let of_use = ceiling.counts.with(wanted, u64::min);
+        (of_use, ceiling.memory, ceiling.vcores)
+    });
     Rejection::TooFewLargeNodes {
         processes,
         unit: rest.demand.unit,

@@ -5,8 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::placement::number;
+use crate::quantities::enumerated;
 use crate::{
-    ClusterView, Counted, Demand, Gpus, Mode, NodeId, NodeShare, NodeView, Placement, Resources,
+    ClusterView, Counted, Demand, Mode, NodeId, NodeShare, NodeView, Placement, Resources, counted,
 };
 
 /// The reasons of one placement.
@@ -219,18 +220,20 @@ impl Words<'_> {
             .count()
     }
 
-    /// An amount, without what the scheduler does not count.
+    /// An amount, without what the scheduler does not count, and what the job does not ask for.
     fn amount(&self, resources: Resources) -> String {
-        let without_gpus = resources.with_gpus(0);
-        let words = match self.cluster.counted {
-            Counted::Memory => without_gpus.memory.to_string(),
-            Counted::MemoryAndVcores => without_gpus.to_string(),
-        };
-        match self.demand.unit.gpus {
-            Gpus(0) => words,
-            // Also where none is left.
-            Gpus(1..) => format!("{words} and {}", resources.gpus),
+        let mut parts = vec![resources.memory.to_string()];
+        if self.cluster.counted == Counted::MemoryAndVcores {
+            parts.push(resources.vcores.to_string());
         }
+        let wanted = self.demand.unit.counts;
+        for (index, name) in self.cluster.types.iter() {
+            // Also where none is left.
+            if wanted.of(index) > 0 {
+                parts.push(counted(name, resources.counts.of(index)));
+            }
+        }
+        enumerated(&parts)
     }
 }
 

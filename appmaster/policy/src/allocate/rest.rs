@@ -37,9 +37,11 @@ impl<'a> Rest<'a> {
         }
         let ceilings = || cluster.nodes.iter().map(|node| cluster.ceiling(node));
         if !ceilings().any(|ceiling| cluster.fits(demand.unit, ceiling)) {
-            let gpus = demand.unit.gpus;
-            let largest = ceilings()
-                .max_by_key(|ceiling| (ceiling.gpus.min(gpus), ceiling.memory, ceiling.vcores));
+            let wanted = demand.unit.counts;
+            let largest = ceilings().max_by_key(|ceiling| {
+                let of_use = ceiling.counts.with(wanted, u64::min);
+                (of_use, ceiling.memory, ceiling.vcores)
+            });
             return Err(Rejection::UnitTooLarge {
                 unit: demand.unit,
                 largest: largest.unwrap_or_default(),
@@ -89,8 +91,9 @@ impl<'a> Rest<'a> {
     }
 
     /// Whether something of a process must not be shared, so that no node may be overloaded.
-    pub(super) const fn is_whole(&self) -> bool {
-        !self.demand.oversubscribe || self.demand.memory_is_explicit || self.demand.unit.gpus.0 > 0
+    pub(super) fn is_whole(&self) -> bool {
+        let demand = self.demand;
+        !demand.oversubscribe || demand.memory_is_explicit || !demand.unit.counts.is_empty()
     }
 
     /// Deals the processes to `candidates`, which stand in list order.

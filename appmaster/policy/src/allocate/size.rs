@@ -16,7 +16,7 @@
 //! | holds not even one   | k units up to the ceiling: the wait is unavoidable           |
 //!
 //! Without oversubscription always k units: the job waits. Memory that the user gave explicitly is
-//! k units always, and so are GPUs; cores may be shared. Cores that the scheduler does not count are only capped at
+//! k units always, and so is what is counted beside memory and cores; cores may be shared. Cores that the scheduler does not count are only capped at
 //! the largest request it takes.
 //!
 //! Differences from the paper: the combined container is bounded by what its node and the queue can
@@ -38,10 +38,10 @@ pub(super) fn container(
 ) -> Resources {
     let whole = demand.unit.times(processes);
     let memory_waits = demand.memory_is_explicit && whole.memory > candidate.room.memory;
-    let gpus_wait = whole.gpus > candidate.room.gpus;
+    let counts_wait = !whole.counts.fit(candidate.room.counts);
     let limit = if !demand.oversubscribe || cluster.fits(whole, candidate.room) {
         whole
-    } else if candidate.now > 0 && !memory_waits && !gpus_wait {
+    } else if candidate.now > 0 && !memory_waits && !counts_wait {
         candidate.room
     } else {
         candidate.ceiling
@@ -59,6 +59,6 @@ pub(super) fn container(
     Resources {
         memory,
         vcores: vcores.max(Vcores(1)),
-        gpus: whole.gpus,
+        counts: whole.counts,
     }
 }

@@ -4,7 +4,7 @@ use super::gang::Gang;
 use super::limits::LONGEST_LOOK;
 use super::shortfall::Shortfall;
 use super::{Action, Cause, Job, Phase, State, Unused};
-use crate::{ClusterView, Millis, Placement, Rejection};
+use crate::{ClusterView, Millis, Placement, Rejection, sentences};
 
 impl Job {
     pub(super) fn look(&mut self) -> Vec<Action> {
@@ -16,6 +16,7 @@ impl Job {
     pub(super) fn place(&mut self, now: Millis, view: ClusterView) -> Vec<Action> {
         let _none_is_asked = self.silent.look(&view, Vec::new());
         let answer = self.place_on(now, &view, &[]);
+        let types = view.types.clone();
         self.view = Some(view);
         self.looked = now;
         match answer {
@@ -29,9 +30,9 @@ impl Job {
                 self.ask(now, placement)
             }
             Err(rejection) if self.may_pass(&rejection) => {
-                self.wait_for_room(now, rejection.to_string())
+                self.wait_for_room(now, sentences::rejection(&rejection, &types))
             }
-            Err(rejection) => self.fail(now, Cause::Impossible(rejection)),
+            Err(rejection) => self.fail(now, Cause::Impossible(Box::new(rejection))),
         }
     }
 

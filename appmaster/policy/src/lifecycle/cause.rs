@@ -2,13 +2,11 @@
 
 mod memory;
 
-use std::fmt;
-
 pub use memory::{Limit, OutOfMemory, Seen};
 
-use super::shortfall::{self, Missing};
+use super::shortfall::Missing;
 use super::words::Who;
-use crate::{ContainerId, End, MiB, Millis, Rank, Rejection};
+use crate::{ContainerId, End, Millis, Rank, Rejection};
 
 /// The root cause of a job's end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,7 +99,7 @@ pub enum Cause {
         what: String,
     },
     /// The cluster can never give what the job wants.
-    Impossible(Rejection),
+    Impossible(Box<Rejection>),
     /// The ResourceManager does not take the requests.
     RequestsRefused {
         /// Its words.
@@ -223,219 +221,5 @@ impl Cause {
             } => Some((container, Limit::of(*status)?)),
             _ => None,
         }
-    }
-
-    /// One sentence, with what was seen of the ranks where it explains the cause.
-    #[must_use]
-    pub fn sentence(&self, seen: Seen) -> String {
-        match self {
-            Self::ContainerEnded {
-                container,
-                host,
-                status,
-                diagnostics,
-            } => {
-                let ended = ended(*status, diagnostics, seen.largest);
-                format!("container {container} on {host} {ended}")
-            }
-            Self::RankFailed {
-                end: End::Signal(9),
-                ..
-            } => format!("{self}{}", seen.out_of_memory.addition()),
-            _ => self.to_string(),
-        }
-    }
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::RankFailed { rank, host, end } => {
-                write!(f, "{rank} on {host} {}", end.predicate())
-            }
-            Self::Aborted { rank, host, code } => {
-                write!(f, "{rank} on {host} called MPI_Abort with code {code}")
-            }
-            Self::Broke { rank, host, what } => write!(
-                f,
-                "{rank} on {host} was killed because it broke the process manager's protocol: \
-                 {what}"
-            ),
-            Self::LeftEarly { rank, host } => write!(
-                f,
-                "{rank} on {host} exited with code 0 after MPI_Init but without MPI_Finalize"
-            ),
-            Self::NeverInitialized { rank, host } => write!(
-                f,
-                "{rank} on {host} exited with code 0 before MPI_Init, in which the other \
-                 ranks wait for it"
-            ),
-            Self::Refused { sentence, .. } | Self::Results { sentence } => f.write_str(sentence),
-            Self::StartFailed { host, why } => write!(
-                f,
-                "the NodeManager of {host} did not start the job's container: {why}"
-            ),
-            Self::NotJoined { hosts, waited } => write!(
-                f,
-                "no word from the launcher on {} within {} s after its container was started; see \
-                 the container's log there, and whether a firewall keeps it from the \
-                 ApplicationMaster",
-                first_few(hosts),
-                waited.0 / 1000
-            ),
-            Self::ContainerEnded {
-                container,
-                host,
-                status,
-                diagnostics,
-            } => {
-                let ended = ended(*status, diagnostics, None);
-                write!(f, "container {container} on {host} {ended}")
-            }
-            Self::LinkLost { container, host } => write!(
-                f,
-                "the launcher in container {container} on {host} is gone, and YARN has not said \
-                 why: the node may be lost"
-            ),
-            Self::Misbehaved { host, what } => write!(f, "the launcher on {host} {what}"),
-            Self::Impossible(rejection) => rejection.fmt(f),
-            Self::RequestsRefused { words } => write!(
-                f,
-                "the ResourceManager refuses what this job asks of it: {}",
-                one_line(words)
-            ),
-            Self::NotInTime {
-                waited,
-                missing,
-                held,
-            } => shortfall::describe(f, *waited, missing, *held),
-            Self::NoRoomInTime { waited, why } => {
-                write!(
-                    f,
-                    "the job could not start within {} s: {why}",
-                    waited.0 / 1000
-                )
-            }
-            Self::TimedOut { after } => write!(
-                f,
-                "the program ran for longer than {}, which -timeout allows, so the job was ended",
-                span(*after)
-            ),
-            Self::Outlived { after, left } => write!(
-                f,
-                "{} still ran {} after the first had ended, which is what --wait allows, so the job \
-                 was ended",
-                match left {
-                    1 => "1 rank".to_owned(),
-                    _ => format!("{left} ranks"),
-                },
-                span(*after)
-            ),
-            Self::NotRepeated { lost, why } => {
-                write!(f, "{lost}; the program could not be started again: {why}")
-            }
-            Self::InputUsed => f.write_str(
-                "it has read standard input, which cannot be given again; --input takes a file, \
-                 which can",
-            ),
-            Self::Killed(KillReason::Interrupted) => f.write_str("interrupted by the user"),
-            Self::Killed(KillReason::NoReader) => {
-                f.write_str("nobody reads the output any more, so the job was ended")
-            }
-            Self::Killed(KillReason::ClientLost) => {
-                f.write_str("the client that followed the job is gone, so the job was ended")
-            }
-            Self::Killed(KillReason::Terminated) => {
-                f.write_str("the ApplicationMaster was told to end, by YARN or its node")
-            }
-            Self::ResourceManagerLost { silent } => write!(
-                f,
-                "no answer from the ResourceManager for {} s; the job was ended because YARN may \
-                 start another attempt of it",
-                silent.0 / 1000
-            ),
-        }
-    }
-}
-
-/// Seconds, or where those would not be whole, milliseconds.
-fn span(span: Millis) -> String {
-    match span.0 % 1000 {
-        0 => format!("{} s", span.0 / 1000),
-        _ => format!("{} ms", span.0),
-    }
-}
-
-/// How a container ended, as a predicate, with YARN's own words where ours do not say it all.
-fn ended(status: i32, diagnostics: &str, largest: Option<(Rank, MiB)>) -> String {
-    let limit = Limit::of(status);
-    let words = limit.map_or_else(
-        || words(status),
-        |limit| limit.predicate(diagnostics, largest),
-    );
-    let is_understood = limit.is_some_and(|limit| limit.used(diagnostics).is_some());
-    match diagnostics.trim() {
-        said if !said.is_empty() && !is_understood => {
-            format!("{words}; YARN says: {}", one_line(said))
-        }
-        _ => words,
-    }
-}
-
-/// YARN's exit statuses (`ContainerExitStatus`, Hadoop 2.10 to 3.5) as predicates, memory aside.
-fn words(status: i32) -> String {
-    match status {
-        -100 => "was taken back by YARN (released, or its node is lost)".into(),
-        -101 => "was lost because the node's disks failed or are full".into(),
-        -102 => "was preempted by the scheduler for another queue or application".into(),
-        -105 | -106 => "was killed by YARN on request".into(),
-        -107 => "was killed by YARN because the application had ended".into(),
-        -108 => "was killed by its node's scheduler".into(),
-        -109 => "was killed because it logged more than its node allows; have \
-                 yarn.nodemanager.container-log-monitor.dir-size-limit-bytes or \
-                 total-size-limit-bytes raised"
-            .into(),
-        -1000 => "could not be started by its NodeManager".into(),
-        137 => "was killed by signal 9 (SIGKILL)".into(),
-        143 => "was killed by signal 15 (SIGTERM)".into(),
-        other => format!("ended with exit status {other}"),
-    }
-}
-
-/// The first hosts by name, the others by their number.
-fn first_few(hosts: &[String]) -> String {
-    /// As many as of missing containers.
-    const NAMED: usize = 5;
-    let named = hosts.iter().take(NAMED).map(String::as_str);
-    let named = named.collect::<Vec<_>>().join(", ");
-    match hosts.len().saturating_sub(NAMED) {
-        0 => named,
-        more => format!("{named} and {more} more"),
-    }
-}
-
-fn one_line(text: &str) -> String {
-    /// Longest excerpt of YARN's words, characters: stack traces follow the message.
-    const MOST: usize = 400;
-    let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match joined.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &joined[..end]),
-        None => joined,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_few_of_many_silent_launchers_are_named() {
-        let sentence = |count: usize| {
-            let hosts = (1..=count).map(|host| format!("n{host}")).collect();
-            let waited = Millis(30_000);
-            Cause::NotJoined { hosts, waited }.to_string()
-        };
-        assert!(sentence(5).contains("on n1, n2, n3, n4, n5 within 30 s"));
-        assert!(sentence(2048).contains("on n1, n2, n3, n4, n5 and 2043 more within 30 s"));
     }
 }

@@ -135,7 +135,7 @@ impl Job {
                 // What is asked for stays asked for.
                 _ => Vec::new(),
             },
-            Err(rejection) => self.fail(now, Cause::Impossible(rejection)),
+            Err(rejection) => self.fail(now, Cause::Impossible(Box::new(rejection))),
         });
         actions.extend(self.show_silent(now));
         actions

@@ -10,7 +10,9 @@ mod silent;
 use std::num::NonZeroU32;
 
 use super::*;
-use crate::{ClusterView, Counted, End, MiB, NodeId, NodeView, Rank, Resources};
+use crate::{
+    ClusterView, Counted, End, MiB, NodeId, NodeView, Rank, ResourceTypes, Resources, sentences,
+};
 
 fn cluster(nodes: usize, used_mib: u64) -> ClusterView {
     let node = |i: usize| NodeView {
@@ -94,6 +96,10 @@ fn running_with(limits: Limits) -> Job {
     job
 }
 
+fn sentence(cause: &Cause) -> String {
+    sentences::cause(cause, Seen::default(), &ResourceTypes::default())
+}
+
 fn starts(actions: &[Action]) -> bool {
     actions.iter().any(|a| matches!(a, Action::Start(_)))
 }
@@ -102,7 +108,7 @@ fn verdict(actions: &[Action]) -> Option<String> {
     actions.iter().find_map(|action| match action {
         Action::Finish(verdict) => Some(match &verdict.cause {
             None => "success".into(),
-            Some(cause) => cause.to_string(),
+            Some(cause) => sentence(cause),
         }),
         _ => None,
     })
@@ -265,7 +271,7 @@ fn spawned_processes_belong_to_the_job_and_have_names_of_their_own() {
         panic!("{actions:?}");
     };
     assert_eq!(
-        verdict.cause.as_ref().unwrap().to_string(),
+        sentence(verdict.cause.as_ref().unwrap()),
         "rank 2 of spawned group 2 on n2 exited with code 3"
     );
 }

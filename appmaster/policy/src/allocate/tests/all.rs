@@ -49,7 +49,7 @@ fn says_by_how_much_it_does_not_fit() {
         Err(Rejection::NoRoomNow {
             unit: Resources::new(1024, 1),
             freest: MiB(0),
-            gpus: crate::Gpus(0),
+            most: crate::Counts::default(),
         })
     );
     assert_eq!(

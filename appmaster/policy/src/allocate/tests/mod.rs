@@ -4,12 +4,12 @@ use std::num::NonZeroU32;
 
 use super::{Reasons, place, reasons, reasons_beside};
 use crate::{
-    ClusterView, Counted, Demand, Listed, MiB, Mode, NodeId, NodeShare, NodeView, Placement,
-    Rejection, Resources,
+    ClusterView, Counted, Demand, GPU, Listed, MiB, Mode, NodeId, NodeShare, NodeView, Placement,
+    Rejection, ResourceTypes, Resources, sentences,
 };
 
 mod all;
-mod gpus;
+mod countable;
 mod held;
 mod listed;
 mod near;
@@ -54,6 +54,16 @@ fn demand(processes: u32, oversubscribe: bool) -> Demand {
 
 fn place_fresh(demand: &Demand, cluster: &ClusterView) -> Result<Placement, Rejection> {
     place(demand, cluster, &[])
+}
+
+/// As the user reads it.
+fn sentence(rejection: &Rejection) -> String {
+    sentences::rejection(rejection, &types())
+}
+
+/// The types that the cases with further resources count.
+fn types() -> ResourceTypes {
+    ResourceTypes::new([GPU, "acc/kmeans-map"])
 }
 
 /// Host, processes and memory of each share.

@@ -401,7 +401,7 @@ fn the_cases_reach_every_mode() {
                 *placed.entry(demand.mode).or_default() += 1;
                 waiting += u32::from(!fits_now(&view, &placement));
             }
-            Err(rejection) => assert!(!rejection.to_string().is_empty()),
+            Err(rejection) => assert!(!sentence(&rejection).is_empty()),
         }
     }
     println!("placed of {CASES}: {placed:?}; {waiting} of them wait");

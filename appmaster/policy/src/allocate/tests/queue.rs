@@ -16,12 +16,12 @@ fn small(headroom_mib: Option<u64>) -> ClusterView {
             .collect(),
         maximum: Resources::new(8192, 8),
         step: MiB(1024),
-        queue: Queue {
+        queue: Box::new(Queue {
             name: "small".into(),
             maximum: Some(Resources::new(8192, 8)),
             appmaster: Resources::new(1024, 1),
             headroom: headroom_mib.map(|mib| Resources::new(mib, 8)),
-        },
+        }),
         ..ClusterView::default()
     }
 }
@@ -70,7 +70,7 @@ fn what_cannot_be_shared_waits_or_is_refused() {
     let never = place(&explicit(8), &small(None), &[]).unwrap_err();
     assert!(!never.may_pass());
     assert_eq!(
-        never.to_string(),
+        sentence(&never),
         "8 processes of 1024 MiB and 1 vcore want 8192 MiB and 8 vcores together, but the queue small \
          gives its applications at most 8192 MiB and 8 vcores, of which the job's ApplicationMaster \
          holds 1024 MiB and 1 vcore; ask for fewer processes (-n), for less for each with \
@@ -80,10 +80,13 @@ fn what_cannot_be_shared_waits_or_is_refused() {
     let full = place(&demand(4), &small(Some(512)), &[]).unwrap_err();
     assert!(
         matches!(full, Rejection::QueueFull { .. }) && full.may_pass(),
-        "{full}"
+        "{full:?}"
     );
     let mut none = small(None);
     none.queue.maximum = Some(Resources::new(1024, 8));
     let never = place(&demand(4), &none, &[]).unwrap_err();
-    assert!(matches!(never, Rejection::QueueTooSmall { .. }), "{never}");
+    assert!(
+        matches!(never, Rejection::QueueTooSmall { .. }),
+        "{never:?}"
+    );
 }

@@ -4,12 +4,12 @@ use super::*;
 
 fn rejection(demand: &Demand, view: &ClusterView) -> Rejection {
     let rejection = place_fresh(demand, view).unwrap_err();
-    assert!(!rejection.may_pass(), "{rejection}");
+    assert!(!rejection.may_pass(), "{rejection:?}");
     rejection
 }
 
 fn says(rejection: &Rejection, words: &[&str]) {
-    let text = rejection.to_string();
+    let text = sentence(rejection);
     for word in words {
         assert!(text.contains(word), "{word:?} is missing in: {text}");
     }

@@ -26,7 +26,7 @@ fn first_of<'a>(
         return Err(Rejection::NoRoomNow {
             unit: demand.unit,
             freest: crate::MiB(0),
-            gpus: crate::Gpus(0),
+            most: crate::Counts::default(),
         });
     }
     Ok(Placement { shares })

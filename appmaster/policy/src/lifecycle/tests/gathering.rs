@@ -352,7 +352,7 @@ fn a_waiting_limit_ends_the_job_with_what_is_missing() {
         Err(Rejection::NoRoomNow {
             unit: Resources::default(),
             freest: MiB(0),
-            gpus: crate::Gpus(0),
+            most: crate::Counts::default(),
         })
     };
     assert_eq!(job.step(at, Event::Snapshot(view)), []);
@@ -420,7 +420,7 @@ fn a_long_list_of_missing_hosts_is_cut() {
         missing: (0..1000).map(missing).collect(),
         held: 1,
     };
-    let said = cause.to_string();
+    let said = sentence(&cause);
     assert!(
         said.contains("n4 (") && said.contains(" and 995 more"),
         "{said}"

@@ -30,7 +30,7 @@ fn stopped(job: &mut Job, at: u64) -> Vec<Action> {
 
 fn repeats(actions: &[Action]) -> Option<(u32, String, Vec<ContainerId>)> {
     actions.iter().find_map(|action| match action {
-        Action::Repeat { run, cause, kept } => Some((*run, cause.to_string(), kept.clone())),
+        Action::Repeat { run, cause, kept } => Some((*run, sentence(cause), kept.clone())),
         _ => None,
     })
 }

@@ -45,7 +45,7 @@ impl Duel {
                         Some(cause)
                             if cause.is_loss()
                                 && self.jobs[job].run > self.setup.limits.restarts => {}
-                        Some(cause) => panic!("{cause}"),
+                        Some(cause) => panic!("{cause:?}"),
                     },
                     _ => {}
                 }
