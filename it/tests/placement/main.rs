@@ -1,6 +1,7 @@
 //! GERBIL's five modes, oversubscription and the gang on real clusters: unequal nodes, others' jobs
 //! beside ours, two jobs that need the same nodes.
 
+mod countable;
 mod explained;
 mod gang;
 mod gpus;
@@ -83,12 +84,18 @@ fn groups(racks: &Path) -> Vec<Group> {
             &[untidy::CASES],
         ),
     ];
+    let counting = || countable::counting(one_user_may_fill_it(Cluster::builder()));
+    groups.push(Group::new(
+        counting(),
+        &[countable::ON_ALL, countable::CASES],
+    ));
+    let others = || Version::ALL.into_iter().filter(|v| *v != Version::V3_4_2);
+    groups.extend(others().map(|other| Group::new(counting(), &[countable::ON_ALL]).on(other)));
     // They need a `/dev` of their own.
     if geteuid().is_root() {
         let with_gpus = || one_user_may_fill_it(Cluster::builder().nodes(2).gpus(2));
         groups.push(Group::new(with_gpus(), &[gpus::ON_ALL, gpus::CASES]));
-        let others = Version::ALL.into_iter().filter(|v| *v != Version::V3_4_2);
-        groups.extend(others.map(|other| Group::new(with_gpus(), &[gpus::ON_ALL]).on(other)));
+        groups.extend(others().map(|other| Group::new(with_gpus(), &[gpus::ON_ALL]).on(other)));
     } else {
         drop(writeln!(
             std::io::stderr(),
