@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use job::wire::{BindUnit, Binding};
 use nix::sched::{CpuSet, sched_getaffinity};
@@ -38,40 +39,67 @@ impl Processor {
     }
 }
 
-/// The sets of processors of this container, and who has them.
+/// The sets of processors of this container, and how many processes are bound to each.
 #[derive(Debug, Default)]
-pub(crate) struct Places {
+pub(crate) struct Sets {
     sets: Vec<CpuSet>,
-    /// By rank, the place of its set.
-    taken: BTreeMap<u32, usize>,
+    /// One for each set.
+    users: Arc<Mutex<Vec<usize>>>,
 }
 
-impl Places {
+/// A set that a process is bound to until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    set: CpuSet,
+    /// Place of the set.
+    place: usize,
+    users: Arc<Mutex<Vec<usize>>>,
+}
+
+/// Its holders cannot panic between two changes.
+fn lock(users: &Mutex<Vec<usize>>) -> MutexGuard<'_, Vec<usize>> {
+    users.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Sets {
     /// All free; none when ranks are not bound, or nothing is known of the processors.
     pub(crate) fn new(binding: &Binding) -> Self {
-        Self {
-            sets: sets(binding),
-            taken: BTreeMap::new(),
-        }
+        Self::of(sets(binding))
+    }
+
+    fn of(sets: Vec<CpuSet>) -> Self {
+        let users = Arc::new(Mutex::new(vec![0; sets.len()]));
+        Self { sets, users }
     }
 
     /// The set for one more rank: the first of those that the fewest ranks have.
-    pub(crate) fn take(&mut self, rank: u32) -> Option<CpuSet> {
-        let mut users = vec![0_usize; self.sets.len()];
-        for &place in self.taken.values() {
-            if let Some(users) = users.get_mut(place) {
-                *users = users.saturating_add(1);
-            }
-        }
-        let users = users.iter().enumerate();
-        let (place, _) = users.min_by_key(|(place, users)| (**users, *place))?;
-        self.taken.insert(rank, place);
-        self.sets.get(place).copied()
+    pub(crate) fn bind(&self) -> Option<Bound> {
+        let mut users = lock(&self.users);
+        let (place, count) = users
+            .iter_mut()
+            .enumerate()
+            .min_by_key(|(_, users)| **users)?;
+        let set = *self.sets.get(place)?;
+        *count = count.saturating_add(1);
+        Some(Bound {
+            set,
+            place,
+            users: Arc::clone(&self.users),
+        })
     }
+}
 
-    /// A rank has ended, or never began.
-    pub(crate) fn give_back(&mut self, rank: u32) {
-        self.taken.remove(&rank);
+impl Bound {
+    pub(crate) const fn set(&self) -> &CpuSet {
+        &self.set
+    }
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        if let Some(users) = lock(&self.users).get_mut(self.place) {
+            *users = users.saturating_sub(1);
+        }
     }
 }
 
@@ -261,24 +289,16 @@ mod tests {
             set.set(number).unwrap();
             set
         };
-        let mut places = Places {
-            sets: (0..3).map(set).collect(),
-            taken: BTreeMap::new(),
-        };
-        let mut took = |rank: u32| {
-            let taken = places.take(rank).unwrap();
-            (0..3).find(|&number| taken.is_set(number).unwrap())
-        };
+        let sets = Sets::of((0..3).map(set).collect());
+        let number = |bound: &Bound| (0..3).find(|&number| bound.set().is_set(number).unwrap());
         // Two of the job's own; two spawned ones go on from there, and then from the first again.
-        let taken: Vec<_> = (0..4).map(&mut took).collect();
-        assert_eq!(taken, [Some(0), Some(1), Some(2), Some(0)]);
-        places.give_back(1);
-        let mut took = |rank: u32| {
-            let taken = places.take(rank).unwrap();
-            (0..3).find(|&number| taken.is_set(number).unwrap())
-        };
-        assert_eq!((took(4), took(5)), (Some(1), Some(1)));
-        assert!(Places::default().take(0).is_none());
+        let mut bound: Vec<Bound> = (0..4).map(|_| sets.bind().unwrap()).collect();
+        let numbers: Vec<_> = bound.iter().map(number).collect();
+        assert_eq!(numbers, [Some(0), Some(1), Some(2), Some(0)]);
+        drop(bound.remove(1));
+        let (one, other) = (sets.bind().unwrap(), sets.bind().unwrap());
+        assert_eq!((number(&one), number(&other)), (Some(1), Some(1)));
+        assert!(Sets::default().bind().is_none());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! ApplicationMaster (AM), the container and the keys (`seat`) → it starts its warden, and a process
 //! that finds out what the node is made of (`topology`), dials the AM and says hello (`dial`) → the AM
 //! sends the container's share of the ranks, whose program is checked (`program`), and to which the
-//! node's graphics processors are dealt (`gpus`) → one thread forks them all (`nursery`), those that
+//! node's graphics processors are granted (`devices`) → one thread forks them all (`nursery`), those that
 //! outnumber their cores with
 //! what makes them yield (`yielding`) → their PMI lines are answered (`pmi_socket`), names and spawns
 //! that they ask for go up, and what was spawned is started beside them (`group`), what they print
@@ -36,11 +36,11 @@ mod binding;
 mod checkpoint;
 mod cores;
 mod crowd;
+mod devices;
 mod dial;
 mod environment;
 mod errand;
 mod files;
-mod gpus;
 mod group;
 mod input;
 mod lane;

@@ -37,10 +37,10 @@ use join::{Joined, join, words};
 use sampling::Sampling;
 use silent::Silent;
 
-use crate::binding::Places;
+use crate::binding;
+use crate::devices;
 use crate::dial::DialError;
 use crate::errand::{Done, Errands};
-use crate::gpus::Pool;
 use crate::lane::{DoorSender, Lanes};
 use crate::left_files::Before;
 use crate::nursery::Nursery;
@@ -167,8 +167,8 @@ pub(crate) async fn live(
         before: Before::default(),
         sent: Sent::default(),
         errands: Errands::new(),
-        gpus: Pool::default(),
-        processors: Places::default(),
+        gpus: devices::Pool::default(),
+        processors: binding::Sets::default(),
         tasks,
     };
     loop {
@@ -259,9 +259,9 @@ pub(crate) struct Life<'a> {
     sent: Sent,
     errands: Errands,
     /// The graphics processors of this container.
-    gpus: Pool,
+    gpus: devices::Pool,
     /// Its processors, where ranks are bound to some.
-    processors: Places,
+    processors: binding::Sets,
     pub(crate) tasks: JoinSet<()>,
 }
 
@@ -373,9 +373,6 @@ impl Life<'_> {
         if !ended.is_empty() {
             self.errands.rank_ended();
         }
-        for end in &ended {
-            self.give_back(end.rank);
-        }
         for running in self.groups.values_mut() {
             running.ranks.processes.ended(&ended, self.stopping);
         }
@@ -425,9 +422,6 @@ impl Life<'_> {
         self.stop_at = None;
         self.stopping = false;
         let ended = self.nursery.sweep().await;
-        for end in &ended {
-            self.give_back(end.rank);
-        }
         for running in self.groups.values_mut() {
             running.ranks.processes.ended(&ended, true);
         }

@@ -14,6 +14,8 @@ use job::wire::OutOfMemory;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::binding;
+use crate::devices;
 use crate::nursery::Ended;
 use crate::out_of_memory::Kills;
 
@@ -32,17 +34,29 @@ pub(crate) struct Process {
     /// It ended after the order to stop.
     stopped: bool,
     reported: bool,
+    /// Until it has ended.
+    grants: Grants,
+}
+
+/// What a process has of the container for itself; what is dropped others may have.
+#[derive(Debug, Default)]
+pub(crate) struct Grants {
+    /// Its graphics processors; none: it is told nothing of them.
+    pub(crate) gpus: Option<devices::Grant>,
+    /// The processors that it may run on; none: all of the container's.
+    pub(crate) processors: Option<binding::Bound>,
 }
 
 impl Process {
     /// One that runs under this pid.
-    pub(crate) const fn new(pid: i32, gone: CancellationToken) -> Self {
+    pub(crate) const fn new(pid: i32, gone: CancellationToken, grants: Grants) -> Self {
         Self {
             pid,
             gone,
             ended: None,
             stopped: false,
             reported: false,
+            grants,
         }
     }
 }
@@ -83,6 +97,7 @@ impl Processes {
         for &end in ended {
             if let Some(process) = self.all.get_mut(&end.rank) {
                 process.gone.cancel();
+                process.grants = Grants::default();
                 process.stopped = stopped;
                 process.ended = Some((end, Instant::now() + LAST_WORDS_MAX));
             }
@@ -165,7 +180,10 @@ mod tests {
         let mut processes = Processes::new(Kills::default());
         let gone = CancellationToken::new();
         for number in [3, 4] {
-            processes.add(number, Process::new(100, gone.child_token()));
+            processes.add(
+                number,
+                Process::new(100, gone.child_token(), Grants::default()),
+            );
         }
         processes.ended(&[ended(3), ended(9)], false);
         assert_eq!(processes.alive().collect::<Vec<_>>(), [(4, 100)]);

@@ -11,10 +11,11 @@ use tokio::time::Instant;
 
 use super::sampling::Sampling;
 use super::{Life, Running};
-use crate::binding::Places;
-use crate::gpus::{self, Devices, Lease, Pool};
+use crate::binding;
+use crate::devices::gpus;
 use crate::left_files::Before;
-use crate::ranks::{self, Attendants, Own, Ranks};
+use crate::process::Grants;
+use crate::ranks::{self, Attendants, Ranks};
 use crate::{node_facts, program, samples, topology};
 
 /// A container that YARN has just ended may not be gone yet.
@@ -102,23 +103,20 @@ impl Life<'_> {
         let names: Vec<&str> = (programs.iter())
             .map(|run| run.program.file.as_str())
             .collect();
-        let numbers = programs.iter().flat_map(|run| run.ranks.iter().copied());
-        let numbers: Vec<u32> = numbers.collect();
-        let gpus = match first {
-            0 => self.gpus_of(share, &numbers).await?,
-            _ => self.gpus_for_more(&numbers),
-        };
+        let count = programs.iter().map(|run| run.ranks.len()).sum();
         if first == 0 {
-            self.processors = Places::new(&share.binding.unwrap_or_default());
+            self.reserve_gpus(share, count).await?;
+            self.processors = binding::Sets::new(&share.binding.unwrap_or_default());
         }
-        let owns = numbers.iter().zip(gpus).map(|(&rank, gpus)| Own {
-            gpus,
-            processors: self.processors.take(rank),
-        });
-        let owns = owns.collect();
+        let gpus = gpus_each(share);
+        let grant = |_| Grants {
+            gpus: gpus.and_then(|each| self.gpus.grant(each)),
+            processors: self.processors.bind(),
+        };
+        let grants = (0..count).map(grant).collect();
         let nursery = self.nursery;
         let container = &self.seat.container;
-        let forked = ranks::fork(share, programs, container, folder, nursery, first, owns)
+        let forked = ranks::fork(share, programs, container, folder, nursery, first, grants)
             .await
             .and_then(|forked| {
                 let attendants = Attendants {
@@ -132,54 +130,30 @@ impl Life<'_> {
                 };
                 forked.attend(attendants)
             });
-        forked.map_err(|error| {
-            numbers.iter().for_each(|&rank| self.give_back(rank));
-            program::not_started(&names.join(" or "), &error)
-        })
+        forked.map_err(|error| program::not_started(&names.join(" or "), &error))
     }
 
-    /// A rank has ended, or never began: what it had of the node others may have.
-    pub(super) fn give_back(&mut self, rank: u32) {
-        self.gpus.give_back(rank);
-        self.processors.give_back(rank);
-    }
-
-    /// The variable that names each rank's graphics processors, where it is to have such.
-    async fn gpus_of(
-        &mut self,
-        share: &Share,
-        ranks: &[u32],
-    ) -> Result<Vec<Option<(String, String)>>, Refusal> {
-        // Those of the run before.
-        self.gpus = Pool::default();
-        let Some(each) = share.gpus_per_process else {
-            return Ok(vec![None; ranks.len()]);
+    /// Sees to the graphics processors of so many ranks, where they are to have such.
+    async fn reserve_gpus(&mut self, share: &Share, ranks: usize) -> Result<(), Refusal> {
+        let Some(each) = gpus_each(share) else {
+            return Ok(());
         };
-        let wanted = usize::try_from(each).unwrap_or(usize::MAX);
-        let wanted = wanted.saturating_mul(ranks.len());
-        let devices = Devices::here(&|name| std::env::var(name).ok());
-        let leased = match &devices {
-            Some(all) if share.gpus_are_counted => {
-                let leased = gpus::lease(all, wanted, Instant::now() + GPUS_FREE).await;
-                leased.map(|(own, lease)| (Some(own), lease))
-            }
-            _ => Ok((devices, Lease::default())),
-        };
-        let dealt = leased.and_then(|(own, lease)| {
-            self.gpus = Pool::new(own, each, lease);
-            self.gpus.deal(ranks)
-        });
-        dealt.map_err(|sentence| Refusal {
+        let here = gpus::here(&|name| std::env::var(name).ok());
+        let until = Instant::now() + GPUS_FREE;
+        let counted = share.gpus_are_counted;
+        let reserved = self.gpus.reserve(here, ranks, each, counted, until).await;
+        reserved.map_err(|sentence| Refusal {
             sentence: format!("{}: {sentence}", node_facts::hostname()),
             exit_code: i32::from(Exit::Impossible.code()),
             group: 0,
         })
     }
+}
 
-    /// The same for ranks that are spawned: of the devices of the job's own.
-    fn gpus_for_more(&mut self, ranks: &[u32]) -> Vec<Option<(String, String)>> {
-        ranks.iter().map(|&rank| self.gpus.take(rank)).collect()
-    }
+/// How many graphics processors each rank is to have; none: ranks are told nothing of them.
+fn gpus_each(share: &Share) -> Option<usize> {
+    let each = share.gpus_per_process?;
+    Some(usize::try_from(each).unwrap_or(usize::MAX))
 }
 
 fn microseconds_now() -> i64 {

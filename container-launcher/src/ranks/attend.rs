@@ -117,7 +117,7 @@ impl Forked {
             let (replies, queued) = mpsc::channel(pmi_socket::QUEUE);
             tasks.spawn(pmi_socket::listen(rank, from, heard.clone()));
             tasks.spawn(pmi_socket::answer(to, queued));
-            processes.add(rank, Process::new(ends.pid, gone));
+            processes.add(rank, Process::new(ends.pid, gone, ends.grants));
             peers.insert(rank, PmiPeer::new(replies, ends.waits));
         }
         Ok(Ranks {

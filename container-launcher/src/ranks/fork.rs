@@ -13,10 +13,12 @@ use super::yields::Yields;
 use crate::binding;
 use crate::checkpoint;
 use crate::crowd::Crowd;
+use crate::devices;
 use crate::environment;
 use crate::nursery::Nursery;
 use crate::out_of_memory::Kills;
 use crate::output::Origin;
+use crate::process::Grants;
 use crate::process::exec::SOCKET_FD;
 use crate::process::start::{Command, Start};
 use crate::process::streams::{self, Outer};
@@ -32,6 +34,7 @@ pub(super) struct Ends {
     pub(super) waits: Option<PathBuf>,
     /// What its standard error begins with.
     pub(super) before: Vec<u8>,
+    pub(super) grants: Grants,
 }
 
 /// Ranks that run but are not yet listened to.
@@ -45,17 +48,8 @@ pub(crate) struct Forked {
     pub(super) crowd: Option<Crowd>,
 }
 
-/// What a rank has of the node for itself.
-#[derive(Default)]
-pub(crate) struct Own {
-    /// The variable that names its graphics processors.
-    pub(crate) gpus: Option<(String, String)>,
-    /// The processors that it may run on; none: all of the container's.
-    pub(crate) processors: Option<CpuSet>,
-}
-
 /// Forks the ranks of a share, which are called by their numbers in the job; `first` is that of their
-/// group's rank 0, and `owns` is what each has, in the order of the programs.
+/// group's rank 0, and `grants` is what each has, in the order of the programs.
 ///
 /// # Errors
 ///
@@ -67,12 +61,12 @@ pub(crate) async fn fork(
     folder: &Path,
     nursery: &Nursery,
     first: u32,
-    owns: Vec<Own>,
+    grants: Vec<Grants>,
 ) -> std::io::Result<Forked> {
     let yields = Yields::of(share, folder);
     let cross_memory = environment::may_read_across_processes();
     let kills = Kills::so_far();
-    let mut owns = owns.into_iter();
+    let mut grants = grants.into_iter();
     let mut ends = Vec::new();
     for run in programs {
         let mut environment = environment::common(
@@ -90,23 +84,24 @@ pub(crate) async fn fork(
         let command = Arc::new(command(run.program, folder, environment));
         for &rank in &run.ranks {
             let local_rank = ends.len();
-            let own = owns.next().unwrap_or_default();
+            let grants = grants.next().unwrap_or_default();
+            let processors = grants.processors.as_ref().map(|bound| *bound.set());
             let terminal = share.terminal.as_ref().filter(|_| rank == 0);
             let (streams, outer) = match terminal {
                 Some(terminal) => streams::terminal(terminal)?,
                 None => streams::pipes(rank == 0 && share.input)?,
             };
             let waits = yields.waits(rank);
-            let before = bound(share, rank, own.processors.as_ref());
+            let before = bound(share, rank, processors.as_ref());
             let (pmi, socket) = UnixStream::pair()?;
             let start = Start::new(rank, &command, streams)
                 .suggest(environment::of_rank(rank.saturating_sub(first), local_rank))
                 .suggest(terminal.map(|terminal| ("TERM", terminal.name.as_str())))
-                .suggest(own.gpus)
+                .suggest(grants.gpus.as_ref().map(devices::Grant::variable))
                 .set(checkpoint::environment(share, folder, rank, first))
                 .set(pmi_variables(rank.saturating_sub(first), local_rank))
                 .set(waits.as_ref().map(|file| (WAITS_VARIABLE, file)))
-                .bind(own.processors)
+                .bind(processors)
                 .socket(socket);
             let pid = nursery.start(start).await?;
             ends.push(Ends {
@@ -116,6 +111,7 @@ pub(crate) async fn fork(
                 pmi,
                 waits,
                 before,
+                grants,
             });
         }
     }

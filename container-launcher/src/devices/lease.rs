@@ -17,7 +17,7 @@ use nix::sys::stat::{major, minor};
 use nix::unistd::{Uid, User};
 use tokio::time::{Instant, sleep};
 
-use super::Devices;
+use super::{Device, Devices};
 
 /// Where the kernel tells of locks.
 const LOCKS: &str = "/proc/locks";
@@ -26,10 +26,22 @@ const MADE_MODE: u32 = 0o444;
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Devices that are ours for as long as this lives.
-#[derive(Debug, Default)]
-pub(crate) struct Lease {
-    _held: Vec<Flock<File>>,
+/// A device that is this container's for as long as this lives.
+#[derive(Debug)]
+pub(super) struct Leased {
+    pub(super) device: Device,
+    /// None: nobody counts the devices, and all are everybody's.
+    _lock: Option<Flock<File>>,
+}
+
+impl Leased {
+    /// One that others may use too.
+    pub(super) const fn shared(device: Device) -> Self {
+        Self {
+            device,
+            _lock: None,
+        }
+    }
 }
 
 /// So many of `devices` that nobody else has; a job that is about to end may hold some until `until`.
@@ -37,52 +49,52 @@ pub(crate) struct Lease {
 /// # Errors
 ///
 /// There were too few: a sentence without the host, which names who has the others.
-pub(crate) async fn lease(
+pub(super) async fn lease(
     devices: &Devices,
     wanted: usize,
     until: Instant,
-) -> Result<(Devices, Lease), String> {
+) -> Result<Vec<Leased>, String> {
     let there = devices.each.len();
     loop {
-        let (own, lease, others) = free(devices, wanted);
-        if own.each.len() == wanted.min(there) {
-            return Ok((own, lease));
+        let (own, others) = free(devices, wanted);
+        if own.len() == wanted.min(there) {
+            return Ok(own);
         }
         if Instant::now() >= until {
             return Err(format!(
-                "{wanted} of the node's {there} GPUs were to be this job's, and others have {} of them \
-                 ({}); where these are jobs of this cluster, YARN's count of GPUs (yarn.io/gpu) is larger \
+                "{wanted} of the node's {there} {what} were to be this job's, and others have {} of them \
+                 ({}); where these are jobs of this cluster, YARN's count of {what} (yarn.io/gpu) is larger \
                  than what the node has",
                 others.len(),
-                others.join(", ")
+                others.join(", "),
+                what = devices.kind.plural,
             ));
         }
-        drop(lease);
+        drop(own);
         sleep(PAUSE).await;
     }
 }
 
 /// The first of `devices` that nobody has, at most so many; and who has those that somebody has.
-fn free(devices: &Devices, wanted: usize) -> (Devices, Lease, Vec<String>) {
-    let (mut each, mut held, mut others) = (Vec::new(), Vec::new(), Vec::new());
+fn free(devices: &Devices, wanted: usize) -> (Vec<Leased>, Vec<String>) {
+    let (mut own, mut others) = (Vec::new(), Vec::new());
     for device in &devices.each {
-        if each.len() == wanted {
+        if own.len() == wanted {
             break;
         }
         let file = &device.on_node;
         match open(file).and_then(lock) {
-            Ok(lock) => {
-                each.push(device.clone());
-                held.push(lock);
-            }
+            Ok(lock) => own.push(Leased {
+                device: device.clone(),
+                _lock: Some(lock),
+            }),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 others.push(format!("{}: {}", file.display(), holder(file)));
             }
             Err(error) => others.push(format!("{}: {error}", file.display())),
         }
     }
-    let maker = devices.maker;
-    (Devices { maker, each }, Lease { _held: held }, others)
+    (own, others)
 }
 
 /// A device is there; anything else is made.
@@ -140,31 +152,21 @@ fn holder_in(locks: &str, device: u64, inode: u64) -> Option<i32> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Device, Maker};
     use super::*;
 
-    fn names(devices: &Devices) -> Vec<&str> {
-        let each = devices.each.iter();
-        each.map(|device| device.name.as_str()).collect()
+    fn names(own: &[Leased]) -> Vec<&str> {
+        own.iter().map(|own| own.device.name.as_str()).collect()
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_device_is_one_jobs_until_that_has_ended() {
         let folder = tempfile::tempdir().unwrap();
-        let devices = Devices {
-            maker: Maker::Nvidia,
-            each: ["0", "1", "2"]
-                .map(|name| Device {
-                    name: name.to_owned(),
-                    on_node: folder.path().join(name),
-                })
-                .to_vec(),
-        };
+        let devices = Devices::of(folder.path(), &["0", "1", "2"]);
         let soon = || Instant::now() + Duration::from_secs(10);
-        let (own, first) = lease(&devices, 2, soon()).await.unwrap();
-        assert_eq!(names(&own), ["0", "1"]);
-        let (own, _second) = lease(&devices, 1, soon()).await.unwrap();
-        assert_eq!(names(&own), ["2"]);
+        let first = lease(&devices, 2, soon()).await.unwrap();
+        assert_eq!(names(&first), ["0", "1"]);
+        let second = lease(&devices, 1, soon()).await.unwrap();
+        assert_eq!(names(&second), ["2"]);
         let refused = lease(&devices, 1, soon()).await.unwrap_err();
         assert!(refused.contains("1 of the node's 3 GPUs"), "{refused}");
         assert!(refused.contains("others have 3 of them"), "{refused}");
@@ -179,7 +181,7 @@ mod tests {
             drop(first);
         };
         let (waited, ()) = tokio::join!(waiting, ending);
-        assert_eq!(names(&waited.unwrap().0), ["0", "1"]);
+        assert_eq!(names(&waited.unwrap()), ["0", "1"]);
         // More than there are is another's to refuse.
         assert!(lease(&devices, 0, soon()).await.is_ok());
     }
