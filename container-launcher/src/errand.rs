@@ -38,9 +38,10 @@ pub(crate) struct Errands {
 }
 
 impl Errands {
-    pub(crate) fn new() -> Self {
+    /// Of files below `folder`.
+    pub(crate) fn new(folder: PathBuf) -> Self {
         Self {
-            folder: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
+            folder,
             folders: None,
             rank_ended: CancellationToken::new(),
             restoring: false,

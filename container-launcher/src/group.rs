@@ -15,6 +15,7 @@ use pmi::{Job, NodeServer};
 use crate::cores::Cores;
 use crate::life::{Life, Running};
 use crate::program::{self, Run};
+use crate::surroundings::Surroundings;
 use crate::{node_facts, yielding};
 
 impl Life<'_> {
@@ -120,7 +121,6 @@ impl Life<'_> {
         let Some(share) = self.share.clone() else {
             return Err(refuse("a spawn before the job's own ranks run".to_owned()));
         };
-        let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
         let local = numbers(&group).count();
         let alive: usize = (self.groups.values())
             .map(|running| running.ranks.processes.alive().count())
@@ -131,10 +131,10 @@ impl Life<'_> {
             Cores::usable(),
         );
         let programs: Vec<Program> = (group.parts.iter())
-            .map(|part| find(part, &share, &folder))
+            .map(|part| find(part, &share, self.around))
             .collect::<Result<_, _>>()?;
         for program in &programs {
-            program::check_one(program, &folder)?;
+            program::check_one(program, &self.around.folder)?;
         }
         let runs: Vec<Run<'_>> = (programs.iter().zip(&group.parts))
             .map(|(program, part)| Run {
@@ -174,7 +174,7 @@ impl Life<'_> {
         })
         .map_err(|error| refuse(error.to_string()))?;
         self.warden.note_space(&group.kvs_name);
-        let ranks = self.fork(&share, &runs, &folder, group.first).await?;
+        let ranks = self.fork(&share, &runs, group.first).await?;
         Ok(Running {
             group: group.group,
             first: group.first,
@@ -205,15 +205,16 @@ fn wire_pairs(pairs: Vec<pmi::Pair>) -> Vec<KeyValue> {
 /// node, where it is to start, in the container's working directory, by PATH; and where nothing is
 /// found, a program of the same file name as one of the job's own is that one. Environment and
 /// libraries are those of the job's own program of that file name, else those of its first.
-fn find(part: &Part, share: &Share, folder: &Path) -> Result<Program, Refusal> {
+fn find(part: &Part, share: &Share, around: &Surroundings) -> Result<Program, Refusal> {
+    let folder = &around.folder;
     let name = Path::new(&part.program);
     let start = folder.join(&part.folder);
     let named = part.path.split(':').filter(|entry| !entry.is_empty());
     let mut candidates: Vec<PathBuf> = named.map(|entry| start.join(entry).join(name)).collect();
     candidates.extend([start.join(name), folder.join(name)]);
     if name.components().count() == 1 && !part.program.contains('/') {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        candidates.extend(std::env::split_paths(&path).map(|entry| entry.join(name)));
+        let path = around.variable("PATH").unwrap_or_default();
+        candidates.extend(std::env::split_paths(path).map(|entry| entry.join(name)));
     }
     let mut own = share.programs.iter();
     let own = own.find(|own| Path::new(&own.file).file_name() == name.file_name());
@@ -271,6 +272,11 @@ mod tests {
             programs: vec![named("first", "ONE"), named("solver", "TWO")],
             ..Share::default()
         };
+        let around = Surroundings {
+            folder: folder.to_owned(),
+            environment: [("PATH".into(), "/nowhere:/bin".into())].into(),
+            executable: PathBuf::new(),
+        };
         let find_from = |start: &str, program: &str, path: &str| {
             let part = Part {
                 program: program.to_owned(),
@@ -278,7 +284,7 @@ mod tests {
                 folder: start.to_owned(),
                 ..Part::default()
             };
-            find(&part, &share, folder)
+            find(&part, &share, &around)
                 .map(|found| (found.file, found.environment[0].key.clone()))
                 .map_err(|refusal| refusal.exit_code)
         };

@@ -64,6 +64,7 @@ mod regular;
 mod samples;
 mod seat;
 mod strangers;
+mod surroundings;
 mod sweep;
 mod terminal;
 mod topology;
@@ -71,12 +72,12 @@ mod warden;
 mod yielding;
 
 use std::io::Write as _;
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use job::exit::Exit;
 
+pub use surroundings::Surroundings;
 pub use topology::topology_main;
 pub use warden::warden_main;
 pub use yielding::SHIM;
@@ -90,12 +91,24 @@ const BLOCKING_THREADS: usize = 1;
 /// How long the runtime may take to drop what is left when the launcher leaves.
 const RUNTIME_LEAVE: Duration = Duration::from_millis(100);
 
-/// Runs the role of the launcher until the AM says leave, or is lost.
+/// Runs the role of the launcher, in a process of its own, until the AM says leave, or is lost.
 ///
 /// Errors go to standard error, which YARN keeps as the container's log.
 pub fn main() -> ExitCode {
     job::allocator::set_up();
-    match run() {
+    match Surroundings::of_this_process() {
+        Ok(around) => main_in(&around),
+        Err(error) => {
+            say(&format!("cannot start: where it was started: {error}"));
+            ExitCode::from(Exit::Lost.code())
+        }
+    }
+}
+
+/// The same anywhere. There is one launcher a process: it takes the orphans of its descendants, and reaps
+/// every child.
+pub fn main_in(around: &Surroundings) -> ExitCode {
+    match run(around) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             say(&error.to_string());
@@ -128,19 +141,18 @@ impl LauncherError {
     }
 }
 
-fn run() -> Result<u8, LauncherError> {
+fn run(around: &Surroundings) -> Result<u8, LauncherError> {
     let system = |what| move |source| LauncherError::System { what, source };
-    let place = seat::read()?;
-    links::make(Path::new("."), &place.seat.links)
+    let place = seat::read(around)?;
+    links::make(&around.folder, &place.seat.links)
         .map_err(system("giving files their other names"))?;
     nix::sys::prctl::set_child_subreaper(true)
         .map_err(std::io::Error::from)
         .map_err(system("becoming the reaper of orphans"))?;
     let kin = sweep::Kin::of_this_process(&place.seat.container);
     // Early: it is to be done when ranks ask.
-    let topology = std::env::current_dir().ok();
-    let topology = topology.and_then(|folder| topology::Topology::begin(&folder));
-    let warden = warden::Warden::start(&kin).map_err(system("starting the warden"))?;
+    let topology = topology::Topology::begin(around);
+    let warden = warden::Warden::start(&kin, around).map_err(system("starting the warden"))?;
     let kin = kin.sparing(warden.pid());
     let nursery = nursery::Nursery::open(kin).map_err(system("starting the forking thread"))?;
     // Not before the others are started: they need no more than they were given.
@@ -162,6 +174,7 @@ fn run() -> Result<u8, LauncherError> {
         .map_err(system("starting the front"))?;
     let outcome = front.block_on(life::live(
         place,
+        around,
         &nursery,
         &warden,
         topology,

@@ -11,7 +11,6 @@ mod silent;
 mod start;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,6 +48,7 @@ use crate::pmi_socket::Heard;
 use crate::ranks::Ranks;
 use crate::samples::Sent;
 use crate::seat::Place;
+use crate::surroundings::Surroundings;
 use crate::topology::Topology;
 use crate::warden::Warden;
 
@@ -112,6 +112,7 @@ impl Endings {
 /// Lives until the AM says leave; the answer is the exit code. The caller kills what still runs.
 pub(crate) async fn live(
     place: Place,
+    around: &Surroundings,
     nursery: &Nursery,
     warden: &Warden,
     topology: Option<Topology>,
@@ -146,6 +147,7 @@ pub(crate) async fn live(
     let (heard_by, heard) = mpsc::channel(HEARD);
     let mut life = Life {
         seat: place.seat.clone(),
+        around,
         nursery,
         warden,
         topology,
@@ -166,7 +168,7 @@ pub(crate) async fn live(
         silent: Silent::default(),
         before: Before::default(),
         sent: Sent::default(),
-        errands: Errands::new(),
+        errands: Errands::new(around.folder.clone()),
         gpus: devices::Pool::default(),
         processors: binding::Sets::default(),
         tasks,
@@ -229,6 +231,7 @@ pub(crate) struct Running {
 
 pub(crate) struct Life<'a> {
     pub(crate) seat: Seat,
+    pub(crate) around: &'a Surroundings,
     pub(crate) nursery: &'a Nursery,
     pub(crate) warden: &'a Warden,
     /// None: ranks find out by themselves what their node is made of.
@@ -387,7 +390,7 @@ impl Life<'_> {
             if running.group == 0 && !reports.is_empty() && over {
                 let seen = RanksSeen {
                     mpi_library: self.silent.library().to_owned(),
-                    left_files: self.before.since(Path::new(".")),
+                    left_files: self.before.since(&self.around.folder),
                 };
                 let worth = seen != RanksSeen::default();
                 self.outbox.extend(worth.then_some(Event::Seen(seen)));

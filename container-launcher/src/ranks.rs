@@ -16,7 +16,7 @@ use pmi::{NodeServer, Stage};
 use tokio::task::JoinSet;
 
 pub(crate) use attend::Attendants;
-pub(crate) use fork::fork;
+pub(crate) use fork::{Container, fork};
 
 use crate::pmi_peer::PmiPeer;
 use crate::process::Processes;

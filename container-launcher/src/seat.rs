@@ -6,6 +6,8 @@ use credentials::{Credentials, CredentialsError};
 use job::{Seat, secrets};
 use thiserror::Error;
 
+use crate::surroundings::Surroundings;
+
 /// YARN's name for the path of the credentials file.
 pub(crate) const FILE_VARIABLE: &str = "HADOOP_TOKEN_FILE_LOCATION";
 /// Larger files are none of ours, bytes: the seat and three PEM texts need some ten thousand.
@@ -51,8 +53,9 @@ pub(crate) struct Place {
 }
 
 /// Reads the file that the environment names.
-pub(crate) fn read() -> Result<Place, SeatError> {
-    let path = PathBuf::from(std::env::var_os(FILE_VARIABLE).ok_or(SeatError::NoFile)?);
+pub(crate) fn read(around: &Surroundings) -> Result<Place, SeatError> {
+    let path = around.variable(FILE_VARIABLE).ok_or(SeatError::NoFile)?;
+    let path = around.folder.join(path);
     let unreadable = |source| SeatError::Unreadable {
         path: path.clone(),
         source,

@@ -12,7 +12,7 @@ use std::ffi::{CString, OsString, c_char, c_int, c_uint, c_ulong, c_void};
 use std::io::Error;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{ExitCode, Stdio};
 use std::ptr::null_mut;
 
 use job::Role;
@@ -23,6 +23,7 @@ use nix::sys::signal::Signal;
 use nix::unistd::alarm;
 
 use crate::say;
+use crate::surroundings::Surroundings;
 
 /// The key by which MPICH asks for the file.
 pub(crate) const KEY: &str = "PMI_hwloc_xmlfile";
@@ -52,20 +53,20 @@ pub(crate) struct Topology {
 }
 
 impl Topology {
-    /// Starts this same binary to write the file into `folder`, unless the user has something to say to
-    /// hwloc. The thread that reaps ranks reaps it.
-    pub(crate) fn begin(folder: &Path) -> Option<Self> {
-        if std::env::vars_os().any(|(name, _)| is_said(&name)) {
+    /// Starts the executable to write the file into the working directory, unless the user has something
+    /// to say to hwloc. The thread that reaps ranks reaps it.
+    pub(crate) fn begin(around: &Surroundings) -> Option<Self> {
+        if around.environment.keys().any(is_said) {
             return None;
         }
-        let file = folder.join(FILE);
+        let file = around.folder.join(FILE);
         // PMI separates by blanks.
         let text = file.to_str()?;
         if text.contains(|c: char| c.is_whitespace() || c.is_control()) {
             return None;
         }
-        let started = Command::new(std::env::current_exe().ok()?)
-            .arg(Role::Topology.argument())
+        let started = around
+            .command(Role::Topology)
             .arg(&file)
             .envs(SETTINGS)
             .stdin(Stdio::null())
@@ -124,7 +125,8 @@ enum TopologyError {
 /// Has hwloc write a file, which is whole as soon as it is there.
 fn write(file: &Path) -> Result<(), TopologyError> {
     let half = file.with_extension("half");
-    export(&library(Path::new("."))?, &half)?;
+    let folder = file.parent().unwrap_or(Path::new("."));
+    export(&library(folder)?, &half)?;
     std::fs::rename(&half, file).map_err(|source| TopologyError::File {
         file: file.to_owned(),
         source,

@@ -20,6 +20,7 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::{SigHandler, Signal, signal};
 use nix::unistd::{Pid, setsid};
 
+use crate::surroundings::Surroundings;
 use crate::sweep::Kin;
 use crate::{leftovers, say};
 
@@ -43,11 +44,10 @@ pub(crate) struct Warden {
 }
 
 impl Warden {
-    /// Starts this same binary in the role of the warden.
-    pub(crate) fn start(kin: &Kin) -> std::io::Result<Self> {
-        let mut command = Command::new(std::env::current_exe()?);
+    /// Starts the executable in the role of the warden.
+    pub(crate) fn start(kin: &Kin, around: &Surroundings) -> std::io::Result<Self> {
+        let mut command = around.command(Role::Warden);
         command
-            .arg(Role::Warden.argument())
             .arg(kin.container())
             .args(kin.spared().map(|pid| pid.to_string()))
             .stdin(Stdio::piped())

@@ -1,6 +1,5 @@
 //! Starts ranks: those of a share, and for groups that are spawned.
 
-use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use job::exit::Exit;
@@ -51,9 +50,9 @@ impl Life<'_> {
     }
 
     async fn start(&mut self, share: Share) -> Result<Running, Refusal> {
-        let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
-        program::check(&share, &folder)?;
-        program::prove(&share, &folder).await?;
+        let folder = &self.around.folder;
+        program::check(&share, folder)?;
+        program::prove(&share, folder).await?;
         let programs = program::of(&share);
         let appnums = programs
             .iter()
@@ -77,8 +76,8 @@ impl Life<'_> {
             self.topology = None;
         }
         self.warden.note_space(&share.kvs_name);
-        self.before = Before::of(&folder);
-        let ranks = self.fork(&share, &programs, &folder, 0).await?;
+        self.before = Before::of(folder);
+        let ranks = self.fork(&share, &programs, 0).await?;
         let kvs_name = share.kvs_name.clone();
         self.share = Some(share);
         Ok(Running {
@@ -97,7 +96,6 @@ impl Life<'_> {
         &mut self,
         share: &Share,
         programs: &[program::Run<'_>],
-        folder: &Path,
         first: u32,
     ) -> Result<Ranks, Refusal> {
         let names: Vec<&str> = (programs.iter())
@@ -115,8 +113,11 @@ impl Life<'_> {
         };
         let grants = (0..count).map(grant).collect();
         let nursery = self.nursery;
-        let container = &self.seat.container;
-        let forked = ranks::fork(share, programs, container, folder, nursery, first, grants)
+        let container = ranks::Container {
+            id: &self.seat.container,
+            around: self.around,
+        };
+        let forked = ranks::fork(share, programs, container, nursery, first, grants)
             .await
             .and_then(|forked| {
                 let attendants = Attendants {
@@ -138,7 +139,7 @@ impl Life<'_> {
         let Some(each) = gpus_each(share) else {
             return Ok(());
         };
-        let here = gpus::here(&|name| std::env::var(name).ok());
+        let here = gpus::here(&|name| self.around.text(name).map(str::to_owned));
         let until = Instant::now() + GPUS_FREE;
         let counted = share.gpus_are_counted;
         let reserved = self.gpus.reserve(here, ranks, each, counted, until).await;

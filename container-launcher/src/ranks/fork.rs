@@ -23,6 +23,7 @@ use crate::process::exec::SOCKET_FD;
 use crate::process::start::{Command, Start};
 use crate::process::streams::{self, Outer};
 use crate::program::Run;
+use crate::surroundings::Surroundings;
 use crate::yielding::WAITS_VARIABLE;
 
 /// The launcher's ends of a rank's pipes and socket.
@@ -48,6 +49,14 @@ pub(crate) struct Forked {
     pub(super) crowd: Option<Crowd>,
 }
 
+/// Where ranks run.
+#[derive(Clone, Copy)]
+pub(crate) struct Container<'a> {
+    /// YARN's id of it.
+    pub(crate) id: &'a str,
+    pub(crate) around: &'a Surroundings,
+}
+
 /// Forks the ranks of a share, which are called by their numbers in the job; `first` is that of their
 /// group's rank 0, and `grants` is what each has, in the order of the programs.
 ///
@@ -57,12 +66,12 @@ pub(crate) struct Forked {
 pub(crate) async fn fork(
     share: &Share,
     programs: &[Run<'_>],
-    container: &str,
-    folder: &Path,
+    container: Container<'_>,
     nursery: &Nursery,
     first: u32,
     grants: Vec<Grants>,
 ) -> std::io::Result<Forked> {
+    let folder = container.around.folder.as_path();
     let yields = Yields::of(share, folder);
     let cross_memory = environment::may_read_across_processes();
     let kills = Kills::so_far();
@@ -70,10 +79,10 @@ pub(crate) async fn fork(
     let mut ends = Vec::new();
     for run in programs {
         let mut environment = environment::common(
-            std::env::vars_os(),
+            container.around.environment.clone().into_iter(),
             share,
             run.program,
-            container,
+            container.id,
             folder,
             cross_memory,
             yields.told(),

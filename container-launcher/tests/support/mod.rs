@@ -269,10 +269,11 @@ impl Appmaster {
         self.launcher_by(shell, files, b"ticket")
     }
 
-    fn launcher_by(&self, mut command: Command, files: &[(&str, &str)], ticket: &[u8]) -> Launcher {
+    /// A container with these files, as YARN would leave it to a launcher.
+    pub fn container(&self, files: &[(&str, &str)], ticket: &[u8]) -> Container {
         static NUMBER: AtomicU32 = AtomicU32::new(1);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let container = format!("container_{}_0001_01_{number:06}", std::process::id());
+        let id = format!("container_{}_0001_01_{number:06}", std::process::id());
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in files {
             let path = folder.path().join(name);
@@ -282,7 +283,7 @@ impl Appmaster {
         let seat = Seat {
             build: job::BUILD.to_owned(),
             appmaster: self.address.clone(),
-            container: container.clone(),
+            container: id.clone(),
             ticket: ticket.to_vec(),
             links: Vec::new(),
         };
@@ -297,18 +298,26 @@ impl Appmaster {
         }
         let tokens = folder.path().join("container_tokens");
         std::fs::write(&tokens, credentials.write()).unwrap();
+        Container { id, folder }
+    }
+
+    fn launcher_by(&self, mut command: Command, files: &[(&str, &str)], ticket: &[u8]) -> Launcher {
+        let Container { id, folder } = self.container(files, ticket);
         let child = command
             .arg(Role::ContainerLauncher.argument())
             .current_dir(folder.path())
-            .env("CONTAINER_ID", &container)
-            .env("HADOOP_TOKEN_FILE_LOCATION", tokens)
+            .env("CONTAINER_ID", &id)
+            .env(
+                "HADOOP_TOKEN_FILE_LOCATION",
+                folder.path().join("container_tokens"),
+            )
             .stdin(Stdio::null())
             .stderr(std::fs::File::create(folder.path().join("stderr")).unwrap())
             .spawn()
             .unwrap();
         Launcher {
             child,
-            container,
+            container: id,
             folder,
         }
     }
@@ -403,6 +412,13 @@ impl Link {
     pub async fn leave(&self) {
         self.order(Order::Leave(Leave {})).await;
     }
+}
+
+/// What YARN makes for a launcher.
+pub struct Container {
+    pub id: String,
+    /// With the file of credentials, `container_tokens`.
+    pub folder: TempDir,
 }
 
 /// A launcher process; killed when dropped.
@@ -541,7 +557,7 @@ pub async fn within<T>(what: impl Future<Output = T>) -> T {
 }
 
 /// Cargo builds examples beside the tests.
-fn binary() -> PathBuf {
+pub fn binary() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let folder = test.parent().and_then(Path::parent).unwrap();
     folder.join("examples/launcher")
