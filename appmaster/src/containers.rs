@@ -9,13 +9,12 @@ use job::role::BINARY_LINK;
 use job::{Role, Staged, StagedKind, secrets};
 use policy::lifecycle::Event;
 use proto_hadoop::yarn::{
-    Container, ContainerFailure, ContainerLaunch, ContainerStart, LocalResource, LocalResourceKind,
-    Visibility,
+    Container, ContainerLaunch, ContainerStart, LocalResource, LocalResourceKind, Visibility,
 };
 use proto_hadoop::{
     CallError, ContainerClient, Disposition, Idempotence, NodeId, Timing, disposition,
 };
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::task::TaskTracker;
 
 use crate::news::{News, NewsSender};
@@ -25,6 +24,11 @@ use crate::seat::Seat;
 const START_DEADLINE: Duration = Duration::from_secs(20);
 /// A NodeManager that is upgraded or restarted is back within this.
 const RESTART: Duration = Duration::from_secs(45);
+/// A NodeManager that has been restarted takes calls before it has registered, and refuses containers of
+/// a ResourceManager that it does not know yet. From its first refusal; where another ResourceManager has
+/// taken over, the container is refused for ever.
+const REGISTERS: Duration = Duration::from_secs(15);
+const REGISTERS_PAUSE: Duration = Duration::from_millis(500);
 /// A NodeManager with which a container could not be started by then counts as refusing.
 const START_LIMIT: Duration = Duration::from_secs(70);
 /// For a node to say how a container is; the machine waits a little longer.
@@ -182,13 +186,25 @@ async fn start(container: &Container, launch: ContainerLaunch, token: Token) -> 
         ..Timing::patient(RESTART)
     });
     let starting = async {
+        let mut unknown: Option<Instant> = None;
         loop {
             let order = ContainerStart {
                 container,
                 launch: &launch,
             };
             match client.start(&[order]).await {
-                Ok(outcome) => return refusal(outcome.failed),
+                Ok(outcome) => match outcome.failed.into_iter().next() {
+                    None => return Ok(()),
+                    Some(refused)
+                        if refused.is_of_unknown_master()
+                            && unknown.get_or_insert_with(Instant::now).elapsed() < REGISTERS =>
+                    {
+                        tracing::warn!("{refused}: waiting until {node} has registered");
+                        sleep(REGISTERS_PAUSE).await;
+                        continue;
+                    }
+                    Some(refused) => return Err(refused.to_string()),
+                },
                 Err(error) if may_have_run(&error) => {
                     tracing::warn!("{error}: looking whether {} was started", container.id);
                 }
@@ -206,11 +222,6 @@ async fn start(container: &Container, launch: ContainerLaunch, token: Token) -> 
         let seconds = START_LIMIT.as_secs();
         Err(format!("{node} did not answer within {seconds} s"))
     })
-}
-
-fn refusal(failed: Vec<ContainerFailure>) -> Result<(), String> {
-    let refusal = failed.into_iter().next();
-    refusal.map_or(Ok(()), |refusal| Err(refusal.to_string()))
 }
 
 /// The call was sent, and how it ended is not known.

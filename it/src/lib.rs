@@ -38,6 +38,7 @@
 
 pub mod bed;
 pub mod cache;
+pub mod calls;
 pub mod chaos;
 pub mod cluster;
 pub mod command;

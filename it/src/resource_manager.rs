@@ -8,6 +8,8 @@ use anyhow::{Context as _, Result, bail};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::calls::{self, Calls};
+
 /// A loaded master still answers within this.
 const ANSWER: Duration = Duration::from_secs(10);
 
@@ -92,6 +94,9 @@ pub struct ApplicationReport {
     /// Its master runs outside the cluster. Hadoop 2.10 does not say.
     #[serde(default)]
     pub unmanaged_application: Option<bool>,
+    /// Containers that it holds; -1 when it is over.
+    #[serde(default)]
+    pub running_containers: i64,
     /// `ACCEPTED`, `RUNNING`, `FINISHED`, `FAILED`, `KILLED`, …
     pub state: String,
     /// `UNDEFINED`, `SUCCEEDED`, `FAILED`, `KILLED`
@@ -140,6 +145,24 @@ impl ResourceManager {
         version
             .map(str::to_owned)
             .with_context(|| format!("no version in {info}"))
+    }
+
+    /// The calls of clients (port 8032) or of ApplicationMasters (8030) since its start.
+    ///
+    /// # Errors
+    ///
+    /// As [`ResourceManager::version`].
+    pub fn calls(&self, port: u16) -> Result<Calls> {
+        Calls::read(self.address, port)
+    }
+
+    /// The same by method.
+    ///
+    /// # Errors
+    ///
+    /// As [`ResourceManager::version`].
+    pub fn calls_by_method(&self, port: u16) -> Result<Vec<(String, u64)>> {
+        calls::by_method(self.address, port)
     }
 
     /// Every node that has registered.

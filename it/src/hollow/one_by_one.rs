@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
+use credentials::Token;
 use proto_hadoop::yarn::{
     ANY, AllocateRequest, ApplicationSubmission, ContainerLaunch, FinalApplicationStatus, Resource,
     ResourceRequest,
@@ -43,20 +44,8 @@ pub async fn ask(
     deadline: Duration,
 ) -> Result<Asked> {
     let rm = ApplicationClient::new(vec![cluster.resource_manager_address()], cluster.user());
-    let new = rm.new_application().await?;
-    let submission = ApplicationSubmission {
-        name: "one by one".into(),
-        application_type: "BENCHMARK".into(),
-        unmanaged: true,
-        max_attempts: 1,
-        ..ApplicationSubmission::new(
-            new.id,
-            ContainerLaunch::default(),
-            Resource::new(MEMORY_MIB, 1),
-        )
-    };
-    rm.submit(&submission).await?;
-    let master = admitted(cluster, &rm, new.id).await?;
+    let (id, token) = submitted(&rm).await?;
+    let master = ApplicationMasterClient::new(vec![cluster.scheduler_address()], token);
     master.register("", None, "").await?;
     let began = Instant::now();
     let mut request = AllocateRequest {
@@ -88,8 +77,8 @@ pub async fn ask(
     let status = FinalApplicationStatus::Succeeded;
     master.finish(status, "", "").await?;
     let ending = Instant::now();
-    while !rm.report(&new.id).await?.state.is_final() {
-        ensure!(ending.elapsed() < DEADLINE, "{} does not end", new.id);
+    while !rm.report(&id).await?.state.is_final() {
+        ensure!(ending.elapsed() < DEADLINE, "{id} does not end");
         sleep(LOOK).await;
     }
     Ok(Asked {
@@ -98,25 +87,38 @@ pub async fn ask(
     })
 }
 
-async fn admitted(
-    cluster: &Cluster,
-    rm: &ApplicationClient,
-    id: ApplicationId,
-) -> Result<ApplicationMasterClient> {
+/// An unmanaged application whose ApplicationMaster never registers, and what it could log in with.
+///
+/// # Errors
+///
+/// The ResourceManager refuses, or does not admit it in time.
+pub async fn submitted(rm: &ApplicationClient) -> Result<(ApplicationId, Token)> {
+    let new = rm.new_application().await?;
+    let submission = ApplicationSubmission {
+        name: "one by one".into(),
+        application_type: "BENCHMARK".into(),
+        unmanaged: true,
+        max_attempts: 1,
+        ..ApplicationSubmission::new(
+            new.id,
+            ContainerLaunch::default(),
+            Resource::new(MEMORY_MIB, 1),
+        )
+    };
+    rm.submit(&submission).await?;
     let began = Instant::now();
     while began.elapsed() < DEADLINE {
-        let report = rm.report(&id).await?;
+        let report = rm.report(&new.id).await?;
         if report.state.is_final() {
-            bail!("{id}: {}", report.diagnostics);
+            bail!("{}: {}", new.id, report.diagnostics);
         }
         if let Some(token) = report
             .am_rm_token
             .filter(|_| report.current_attempt.is_some())
         {
-            let address = vec![cluster.scheduler_address()];
-            return Ok(ApplicationMasterClient::new(address, token));
+            return Ok((new.id, token));
         }
         sleep(LOOK).await;
     }
-    None.with_context(|| format!("{id} was not admitted within {DEADLINE:?}"))
+    None.with_context(|| format!("{} was not admitted within {DEADLINE:?}", new.id))
 }

@@ -2,10 +2,12 @@
 //! that others want, ResourceManagers. The program runs again where it may, says so, and leaves nothing.
 
 mod attempts;
+mod busy;
 mod failover;
 mod fence;
 mod preemption;
 mod program;
+mod rolling;
 mod runs;
 
 use std::process::ExitCode;
@@ -58,6 +60,8 @@ fn groups() -> Vec<Group> {
             ),
             &[fence::CASES],
         ),
+        Group::new(busy::cluster(roomy), &[busy::CASES]),
+        Group::new(rolling::cluster(roomy), &[rolling::CASES]),
     ]
 }
 

@@ -49,6 +49,16 @@ pub struct ContainerFailure {
     pub message: String,
 }
 
+impl ContainerFailure {
+    /// The NodeManager does not know the ResourceManager that has granted the container: it has just
+    /// been restarted and will once it has registered, or the ResourceManager is another by now.
+    #[must_use]
+    pub fn is_of_unknown_master(&self) -> bool {
+        self.class.ends_with(".InvalidContainerException")
+            && self.message.contains("allocated by a previous RM")
+    }
+}
+
 impl FromWire<yarn::ContainerExceptionMapProto> for ContainerFailure {
     fn from_wire(wire: yarn::ContainerExceptionMapProto) -> Result<Self, Incomplete> {
         let exception = wire.exception.unwrap_or_default();
