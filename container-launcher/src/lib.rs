@@ -6,8 +6,8 @@
 //! sends the container's share of the ranks, whose program is checked (`program`), and to which the
 //! node's graphics processors are granted (`devices`) → one thread forks them all (`nursery`), those that
 //! outnumber their cores with
-//! what makes them yield (`yielding`) → their PMI lines are answered (`pmi_socket`), names and spawns
-//! that they ask for go up, and what was spawned is started beside them (`group`), what they print
+//! what makes them yield (`yielding`) → their PMI lines are answered (`mpi`), names and spawns
+//! that they ask for go up, and what was spawned is started beside them, what they print
 //! goes up (`output`), standard input comes down (`input`), what they use is sampled now and then
 //! (`samples`), those that say nothing are looked at for an MPI library that should (`mpi_library`), each
 //! end is reported → the AM says leave, or sends a share once more, when a container
@@ -34,6 +34,7 @@
 
 mod binding;
 mod checkpoint;
+mod container;
 mod cores;
 mod crowd;
 mod devices;
@@ -41,28 +42,27 @@ mod dial;
 mod environment;
 mod errand;
 mod files;
-mod group;
 mod input;
 mod lane;
 mod left_files;
 mod leftovers;
 mod life;
 mod links;
+mod mpi;
 mod mpi_library;
 mod node_facts;
 mod nursery;
 mod open_files;
 mod out_of_memory;
 mod output;
-mod pmi_peer;
-mod pmi_socket;
 mod process;
 mod processes;
 mod program;
-mod ranks;
 mod regular;
 mod samples;
+mod sampling;
 mod seat;
+mod share;
 mod strangers;
 mod surroundings;
 mod sweep;

@@ -16,12 +16,12 @@ use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use tokio::sync::oneshot;
 
-use crate::process::exec;
 use crate::process::start::Start;
+use crate::process::{self, JobId, exec};
 use crate::processes;
-use crate::samples::{self, Look, Running};
+use crate::samples::{self, Alive, Look};
 use crate::strangers::Strangers;
-use crate::sweep::Kin;
+use crate::sweep::{self, Kin};
 
 /// Stack of the thread, bytes: it walks /proc and starts programs.
 const STACK: usize = 256 * 1024;
@@ -32,10 +32,28 @@ const SWEEP_MAX: Duration = Duration::from_millis(700);
 /// Between two looks at the process table.
 const SWEEP_PAUSE: Duration = Duration::from_millis(5);
 
-/// A rank that is gone and reaped.
+/// Who is signalled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Whom {
+    All,
+    Job(JobId),
+    One(process::Id),
+}
+
+impl Whom {
+    fn is(self, id: process::Id) -> bool {
+        match self {
+            Self::All => true,
+            Self::Job(job) => job == id.job,
+            Self::One(one) => one == id,
+        }
+    }
+}
+
+/// A process that is gone and reaped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ended {
-    pub(crate) rank: u32,
+    pub(crate) id: process::Id,
     pub(crate) end: End,
     /// Highest resident size, KiB. Never less than the launcher's own when it forked the rank.
     pub(crate) max_rss_kib: u64,
@@ -48,10 +66,10 @@ pub(crate) struct Ended {
 enum Request {
     Start(Box<Start>, oneshot::Sender<std::io::Result<Pid>>),
     Reap(oneshot::Sender<Vec<Ended>>),
-    Signal(Option<u32>, Signal, oneshot::Sender<()>),
-    Sweep(oneshot::Sender<Vec<Ended>>),
+    Signal(Whom, Signal, oneshot::Sender<()>),
+    Sweep(JobId, oneshot::Sender<Vec<Ended>>),
     Look(oneshot::Sender<Look>),
-    Nudge(Vec<u32>, Signal, oneshot::Sender<()>),
+    Nudge(JobId, Vec<u32>, Signal, oneshot::Sender<()>),
     Close,
 }
 
@@ -79,7 +97,7 @@ impl Nursery {
         Ok(Self { requests, thread })
     }
 
-    /// Forks and executes a rank.
+    /// Forks and executes a process.
     pub(crate) async fn start(&self, start: Start) -> std::io::Result<Pid> {
         self.ask(|answer| Request::Start(Box::new(start), answer))
             .await
@@ -91,20 +109,23 @@ impl Nursery {
         self.ask(Request::Reap).await.unwrap_or_default()
     }
 
-    /// Sends a signal to the process group of one rank that still runs, or of all.
-    pub(crate) async fn signal(&self, rank: Option<u32>, signal: Signal) {
-        self.ask(|answer| Request::Signal(rank, signal, answer))
+    /// Sends a signal to the process groups of those that still run.
+    pub(crate) async fn signal(&self, whom: Whom, signal: Signal) {
+        self.ask(|answer| Request::Signal(whom, signal, answer))
             .await;
     }
 
-    /// Kills everything that belongs to the container, orphans included.
-    pub(crate) async fn sweep(&self) -> Vec<Ended> {
-        self.ask(Request::Sweep).await.unwrap_or_default()
+    /// Kills everything that belongs to the container, orphans included, where no process of another job
+    /// runs; else the processes of this job with all their descendants. Those that were reaped meanwhile.
+    pub(crate) async fn sweep(&self, job: JobId) -> Vec<Ended> {
+        self.ask(|answer| Request::Sweep(job, answer))
+            .await
+            .unwrap_or_default()
     }
 
-    /// Sends a signal to the processes that lead these ranks, and to nothing that they have started.
-    pub(crate) async fn nudge(&self, ranks: Vec<u32>, signal: Signal) {
-        self.ask(|answer| Request::Nudge(ranks, signal, answer))
+    /// Sends a signal to these processes of a job, and to nothing that they have started.
+    pub(crate) async fn nudge(&self, job: JobId, numbers: Vec<u32>, signal: Signal) {
+        self.ask(|answer| Request::Nudge(job, numbers, signal, answer))
             .await;
     }
 
@@ -134,7 +155,7 @@ impl Nursery {
 struct Thread {
     kin: Kin,
     /// Ranks that are not yet reaped. A rank leads its process group: the pid is the group's too.
-    alive: BTreeMap<i32, Running>,
+    alive: BTreeMap<i32, Alive>,
     /// Processes that no look has to read.
     strangers: Strangers,
 }
@@ -155,15 +176,15 @@ impl Thread {
         match request {
             Request::Start(start, answer) => drop(answer.send(self.start(*start))),
             Request::Reap(answer) => drop(answer.send(self.reap())),
-            Request::Signal(rank, signal, answer) => {
-                self.signal(rank, signal);
+            Request::Signal(whom, signal, answer) => {
+                self.signal(whom, signal);
                 answer.send(()).ok();
             }
-            Request::Sweep(answer) => drop(answer.send(self.sweep())),
+            Request::Sweep(job, answer) => drop(answer.send(self.sweep_job(job))),
             Request::Look(answer) => return self.look(answer, requests),
-            Request::Nudge(ranks, signal, answer) => {
+            Request::Nudge(job, numbers, signal, answer) => {
                 for (&pid, of) in &self.alive {
-                    if ranks.contains(&of.rank) {
+                    if of.id.job == job && numbers.contains(&of.id.number) {
                         kill(Pid::from_raw(pid), signal).ok();
                     }
                 }
@@ -201,25 +222,45 @@ impl Thread {
     }
 
     fn start(&mut self, start: Start) -> std::io::Result<Pid> {
-        let rank = start.number();
+        let id = start.id();
         let pid = exec::execute(start)?;
         let since = Instant::now();
-        self.alive.insert(pid.as_raw(), Running { rank, since });
+        self.alive.insert(pid.as_raw(), Alive { id, since });
         Ok(pid)
     }
 
-    fn signal(&self, rank: Option<u32>, signal: Signal) {
+    fn signal(&self, whom: Whom, signal: Signal) {
         for (&pid, of) in &self.alive {
-            if rank.is_none_or(|rank| rank == of.rank) {
+            if whom.is(of.id) {
                 // It may have ended in this moment.
                 killpg(Pid::from_raw(pid), signal).ok();
             }
         }
     }
 
+    fn sweep_job(&mut self, job: JobId) -> Vec<Ended> {
+        if self.alive.values().all(|alive| alive.id.job == job) {
+            return self.sweep();
+        }
+        let deadline = Instant::now() + SWEEP_MAX;
+        let mut ended = Vec::new();
+        loop {
+            let own = self.alive.iter().filter(|(_, alive)| alive.id.job == job);
+            let own: Vec<i32> = own.map(|(&pid, _)| pid).collect();
+            // A process that is stopped dies too, and its children are found as long as it is there.
+            sweep::kill_descendants(&own);
+            self.signal(Whom::Job(job), Signal::SIGKILL);
+            ended.extend(self.reap());
+            if own.is_empty() || Instant::now() > deadline {
+                return ended;
+            }
+            park_timeout(SWEEP_PAUSE);
+        }
+    }
+
     fn sweep(&mut self) -> Vec<Ended> {
         let deadline = Instant::now() + SWEEP_MAX;
-        self.signal(None, Signal::SIGKILL);
+        self.signal(Whom::All, Signal::SIGKILL);
         let mut ended = self.reap();
         while self.kin.kill_all() > 0 && Instant::now() < deadline {
             park_timeout(SWEEP_PAUSE);
@@ -233,11 +274,11 @@ impl Thread {
     fn reap(&mut self) -> Vec<Ended> {
         let mut ended = Vec::new();
         while let Some((pid, status, usage)) = wait_any() {
-            let Some(Running { rank, since }) = self.alive.remove(&pid) else {
+            let Some(Alive { id, since }) = self.alive.remove(&pid) else {
                 continue;
             };
             ended.push(Ended {
-                rank,
+                id,
                 end: end_of(status),
                 max_rss_kib: u64::try_from(usage.ru_maxrss).unwrap_or(0),
                 cpu_us: microseconds(usage.ru_utime).saturating_add(microseconds(usage.ru_stime)),
@@ -288,7 +329,7 @@ mod tests {
         let (requests, received) = sync_channel(REQUESTS);
         let (look, mut looked) = oneshot::channel();
         let (signal, mut signalled) = oneshot::channel();
-        let request = Request::Signal(None, Signal::SIGTERM, signal);
+        let request = Request::Signal(Whom::All, Signal::SIGTERM, signal);
         assert!(requests.send(request).is_ok());
         assert!(thread.look(look, &received).is_continue());
         assert!(signalled.try_recv().is_ok() && looked.try_recv().is_ok());

@@ -23,6 +23,17 @@ use crate::out_of_memory::Kills;
 /// end; not longer, because a process that it left behind may hold the socket open.
 const LAST_WORDS_MAX: Duration = Duration::from_millis(500);
 
+/// Which of the container's jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct JobId(pub(crate) u32);
+
+/// Which process: its job, and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Id {
+    pub(crate) job: JobId,
+    pub(crate) number: u32,
+}
+
 /// What is known of one process.
 #[derive(Debug)]
 pub(crate) struct Process {
@@ -72,7 +83,7 @@ pub(crate) struct Report {
     pub(crate) out_of_memory: OutOfMemory,
 }
 
-/// Processes that were started together, by their numbers in their job.
+/// Processes of one job that were started together, by their numbers.
 #[derive(Debug)]
 pub(crate) struct Processes {
     /// Before the first of them ran.
@@ -95,7 +106,7 @@ impl Processes {
     /// Notes who was reaped, and whether that was after the order to stop.
     pub(crate) fn ended(&mut self, ended: &[Ended], stopped: bool) {
         for &end in ended {
-            if let Some(process) = self.all.get_mut(&end.rank) {
+            if let Some(process) = self.all.get_mut(&end.id.number) {
                 process.gone.cancel();
                 process.grants = Grants::default();
                 process.stopped = stopped;
@@ -165,9 +176,12 @@ impl Processes {
 mod tests {
     use super::*;
 
-    fn ended(rank: u32) -> Ended {
+    fn ended(number: u32) -> Ended {
         Ended {
-            rank,
+            id: Id {
+                job: JobId(0),
+                number,
+            },
             end: End::Code(0),
             max_rss_kib: 1,
             cpu_us: 1,

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use job::wire::RankUsage;
 use nix::unistd::{SysconfVar, sysconf};
 
+use crate::process::{self, JobId};
 use crate::processes::Process;
 
 /// Between two looks, at first and at most.
@@ -23,10 +24,10 @@ const PAUSE_FACTOR: u32 = 100;
 const BYTES_PER_KIB: u64 = 1024;
 const MS_PER_SECOND: u64 = 1000;
 
-/// A rank that runs.
+/// A process that runs.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Running {
-    pub(crate) rank: u32,
+pub(crate) struct Alive {
+    pub(crate) id: process::Id,
     /// Since when.
     pub(crate) since: Instant,
 }
@@ -34,18 +35,19 @@ pub(crate) struct Running {
 /// One look at all ranks, by the pids that lead them.
 #[derive(Debug)]
 pub(crate) struct Look {
-    pub(crate) usages: Vec<RankUsage>,
+    /// Each with its job.
+    pub(crate) usages: Vec<(JobId, RankUsage)>,
     /// When to look again.
     pub(crate) next: Instant,
 }
 
 /// What the ranks that run use, by the node's `processes`, which were read from `began` on.
 pub(crate) fn look<'a>(
-    ranks: impl Iterator<Item = (i32, &'a Running)>,
+    ranks: impl Iterator<Item = (i32, &'a Alive)>,
     processes: &BTreeMap<i32, Process>,
     began: Instant,
 ) -> Look {
-    let ranks: Vec<(i32, &Running)> = ranks.collect();
+    let ranks: Vec<(i32, &Alive)> = ranks.collect();
     let youngest = ranks.iter().map(|(_, running)| running.since).max();
     let age = youngest.map_or(Duration::ZERO, |since| {
         began.saturating_duration_since(since)
@@ -64,25 +66,25 @@ fn pause(age: Duration) -> Duration {
 }
 
 fn of<'a>(
-    ranks: impl Iterator<Item = (i32, &'a Running)>,
+    ranks: impl Iterator<Item = (i32, &'a Alive)>,
     processes: &BTreeMap<i32, Process>,
     now: Instant,
-) -> Vec<RankUsage> {
+) -> Vec<(JobId, RankUsage)> {
     let unit = Units::of_this_kernel();
-    let mut usages: BTreeMap<i32, RankUsage> = ranks
+    let mut usages: BTreeMap<i32, (JobId, RankUsage)> = ranks
         .map(|(pid, running)| {
             let at = now.saturating_duration_since(running.since).as_millis();
             let usage = RankUsage {
-                rank: running.rank,
+                rank: running.id.number,
                 at_ms: u64::try_from(at).unwrap_or(u64::MAX),
                 ..RankUsage::default()
             };
-            (pid, usage)
+            (pid, (running.id.job, usage))
         })
         .collect();
     for (&pid, process) in processes.iter().filter(|(_, process)| !process.is_zombie) {
         let leader = leader(pid, processes, |pid| usages.contains_key(&pid));
-        let Some(usage) = leader.and_then(|leader| usages.get_mut(&leader)) else {
+        let Some((_, usage)) = leader.and_then(|leader| usages.get_mut(&leader)) else {
             continue;
         };
         let add = |to: &mut u64, what: u64| *to = to.saturating_add(what);
@@ -102,7 +104,7 @@ fn of<'a>(
     // One that has just ended uses nothing, which says nothing.
     usages
         .into_values()
-        .filter(|usage| usage.resident_kib > 0)
+        .filter(|(_, usage)| usage.resident_kib > 0)
         .collect()
 }
 
@@ -192,9 +194,11 @@ mod tests {
     fn children_and_orphans_count_for_their_rank() {
         let unit = Units::of_this_kernel();
         let since = Instant::now();
+        let job = JobId(2);
+        let id = |number| process::Id { job, number };
         let ranks = [
-            (10, Running { rank: 4, since }),
-            (20, Running { rank: 5, since }),
+            (10, Alive { id: id(4), since }),
+            (20, Alive { id: id(5), since }),
         ];
         let mut processes: BTreeMap<i32, Process> = [
             (1, process(0, 1, 1000)),
@@ -216,12 +220,15 @@ mod tests {
         );
         let running = ranks.iter().map(|(pid, running)| (*pid, running));
         let usages = of(running, &processes, since + Duration::from_millis(70));
-        let expected = |rank, pages: u64| RankUsage {
-            rank,
-            at_ms: 70,
-            resident_kib: pages * unit.page_bytes / 1024,
-            virtual_kib: pages * 8,
-            cpu_ms: pages * 1000 / unit.ticks_per_second,
+        let expected = |rank, pages: u64| {
+            let usage = RankUsage {
+                rank,
+                at_ms: 70,
+                resident_kib: pages * unit.page_bytes / 1024,
+                virtual_kib: pages * 8,
+                cpu_ms: pages * 1000 / unit.ticks_per_second,
+            };
+            (job, usage)
         };
         assert_eq!(usages, [expected(4, 15), expected(5, 16)]);
     }

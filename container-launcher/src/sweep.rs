@@ -105,6 +105,18 @@ impl Kin {
     }
 }
 
+/// Kills all that descend from these processes, which are not killed themselves.
+pub(crate) fn kill_descendants(of: &[i32]) {
+    let processes = processes::all();
+    for (&pid, process) in &processes {
+        let ours = of.iter().any(|&leader| descends(pid, leader, &processes));
+        if ours && !process.is_zombie {
+            // It may have ended in this moment.
+            kill(Pid::from_raw(pid), Signal::SIGKILL).ok();
+        }
+    }
+}
+
 fn descends(pid: i32, ancestor: i32, processes: &BTreeMap<i32, Process>) -> bool {
     let mut current = pid;
     // As many steps as there are processes: pids may have changed hands while they were read.
@@ -159,5 +171,29 @@ mod tests {
         assert!(marked("container_sweep_1"));
         assert!(!marked("container_sweep_"));
         assert!(!marked("container_sweep_12"));
+    }
+
+    #[test]
+    fn one_process_s_descendants_die_and_nobody_else_s() {
+        let start = || {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", "sh -c 'sleep 60; exit' & wait; exit 7"]);
+            shell.stdout(Stdio::null()).spawn().unwrap()
+        };
+        let (mut own, mut other) = (start(), start());
+        let pid = |child: &std::process::Child| i32::try_from(child.id()).unwrap();
+        let descendants = |of: i32| {
+            let all = processes::all();
+            all.keys().filter(|&&pid| descends(pid, of, &all)).count()
+        };
+        while descendants(pid(&own)) < 2 || descendants(pid(&other)) < 2 {
+            std::thread::yield_now();
+        }
+        kill_descendants(&[pid(&own)]);
+        assert_eq!(own.wait().unwrap().code(), Some(7));
+        assert_eq!(descendants(pid(&other)), 2);
+        assert!(other.try_wait().unwrap().is_none());
+        kill_descendants(&[pid(&other)]);
+        other.wait().unwrap();
     }
 }

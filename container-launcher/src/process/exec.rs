@@ -235,6 +235,7 @@ mod tests {
     use nix::sys::wait::WaitStatus;
 
     use super::super::start::Command;
+    use super::super::{Id, JobId};
     use super::*;
 
     /// What a script says that is started in `folder`, and how it ends.
@@ -244,6 +245,10 @@ mod tests {
         let (_pmi, pmi) = UnixStream::pair()?;
         let environment = [("A", "common"), ("B", "common"), ("PMI_RANK", "9")];
         let environment = environment.map(|(name, value)| (name.into(), value.into()));
+        let id = Id {
+            job: JobId(0),
+            number: 3,
+        };
         let command = Command {
             program: file.to_owned(),
             folder: folder.to_owned(),
@@ -256,7 +261,7 @@ mod tests {
             stdout: stdout.into(),
             stderr: stderr.into(),
         };
-        let start = Start::new(3, &Arc::new(command), streams)
+        let start = Start::new(id, &Arc::new(command), streams)
             .set([("B", "own"), ("PMI_RANK", "2"), ("SOCKET", "3")])
             .socket(pmi);
         let pid = execute(start)?;

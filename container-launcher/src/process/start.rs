@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use nix::sched::CpuSet;
 
+use super::Id;
 use super::streams::Streams;
 
 /// What all processes of one program have in common.
@@ -27,8 +28,7 @@ pub(crate) struct Command {
 /// One process that is to be started.
 #[derive(Debug)]
 pub(crate) struct Start {
-    /// Its number in the job.
-    pub(super) number: u32,
+    pub(super) id: Id,
     pub(super) command: Arc<Command>,
     /// What is this process's alone, on top of the command's environment; of two values the later holds.
     variables: Vec<(String, OsString)>,
@@ -40,9 +40,9 @@ pub(crate) struct Start {
 }
 
 impl Start {
-    pub(crate) fn new(number: u32, command: &Arc<Command>, streams: Streams) -> Self {
+    pub(crate) fn new(id: Id, command: &Arc<Command>, streams: Streams) -> Self {
         Self {
-            number,
+            id,
             command: Arc::clone(command),
             variables: Vec::new(),
             processors: None,
@@ -51,8 +51,8 @@ impl Start {
         }
     }
 
-    pub(crate) const fn number(&self) -> u32 {
-        self.number
+    pub(crate) const fn id(&self) -> Id {
+        self.id
     }
 
     /// Sets variables, whatever the user has set.
@@ -113,13 +113,17 @@ mod tests {
             given: ["A".to_owned(), "PMI_RANK".to_owned()].into(),
             ..Command::default()
         };
+        let id = Id {
+            job: super::super::JobId(0),
+            number: 7,
+        };
         let (stdout, stderr) = (std::io::pipe().unwrap().1, std::io::pipe().unwrap().1);
         let streams = Streams::Plain {
             stdin: None,
             stdout: stdout.into(),
             stderr: stderr.into(),
         };
-        let start = Start::new(7, &Arc::new(command), streams)
+        let start = Start::new(id, &Arc::new(command), streams)
             .suggest([("A", "own"), ("B", "own"), ("C", "own")])
             .set([("PMI_RANK", "3")]);
         let environment = start.environment();

@@ -13,13 +13,13 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 
+use super::super::peer::Peer;
+use super::super::socket::{self, Heard};
 use super::Ranks;
 use super::fork::Forked;
 use crate::input;
 use crate::lane::Lanes;
 use crate::output::{Pump, Way};
-use crate::pmi_peer::PmiPeer;
-use crate::pmi_socket::{self, Heard};
 use crate::process::streams::Outer;
 use crate::process::{Process, Processes};
 use crate::terminal;
@@ -114,11 +114,11 @@ impl Forked {
             drop(there);
             ends.pmi.set_nonblocking(true)?;
             let (from, to) = tokio::net::UnixStream::from_std(ends.pmi)?.into_split();
-            let (replies, queued) = mpsc::channel(pmi_socket::QUEUE);
-            tasks.spawn(pmi_socket::listen(rank, from, heard.clone()));
-            tasks.spawn(pmi_socket::answer(to, queued));
+            let (replies, queued) = mpsc::channel(socket::QUEUE);
+            tasks.spawn(socket::listen(rank, from, heard.clone()));
+            tasks.spawn(socket::answer(to, queued));
             processes.add(rank, Process::new(ends.pid, gone, ends.grants));
-            peers.insert(rank, PmiPeer::new(replies, ends.waits));
+            peers.insert(rank, Peer::new(replies, ends.waits));
         }
         Ok(Ranks {
             processes,

@@ -14,9 +14,11 @@ use pmi::Stage;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::Life;
+use super::Mpi;
+use crate::container::Container;
 use crate::mpi_library::{self, Loaded};
 use crate::node_facts;
+use crate::nursery::Whom;
 
 /// Until the first look.
 const FIRST: Duration = Duration::from_millis(60);
@@ -37,7 +39,7 @@ pub(crate) struct Silent {
 }
 
 /// What is to be done.
-pub(super) enum Due {
+pub(crate) enum Due {
     Look,
     Found(Loaded),
 }
@@ -83,22 +85,22 @@ impl Silent {
     }
 }
 
-impl Life<'_> {
-    pub(super) async fn on_silent(&mut self, due: Due) {
+impl Mpi {
+    pub(super) async fn on_silent(&mut self, due: Due, container: &mut Container<'_>) {
         match due {
             Due::Look => self.look_at_silent(),
-            Due::Found(loaded) => self.loaded(loaded).await,
+            Due::Found(loaded) => self.loaded(loaded, container).await,
         }
     }
 
     /// Looks at some of the job's own ranks that live and have not spoken.
     fn look_at_silent(&mut self) {
-        let Some(running) = self.groups.get(&0) else {
+        let Some(world) = self.worlds.get(&0) else {
             return;
         };
-        let alive = running.ranks.processes.alive();
+        let alive = world.ranks.processes.alive();
         let pids: Vec<i32> = alive
-            .filter(|(rank, _)| running.node.stage(*rank) == Stage::Silent)
+            .filter(|(rank, _)| world.node.stage(*rank) == Stage::Silent)
             .map(|(_, pid)| pid)
             .take(RANKS)
             .collect();
@@ -113,7 +115,7 @@ impl Life<'_> {
 
     /// A silent rank has loaded an MPI library: it may be on its way into `MPI_Init`, save where that
     /// leads to another process manager.
-    async fn loaded(&mut self, loaded: Loaded) {
+    async fn loaded(&mut self, loaded: Loaded, container: &mut Container<'_>) {
         let size = self.share.as_ref().map_or(0, |share| share.size);
         let refused = loaded.is_open_mpi && size > 1 && !self.stopping;
         let path = loaded.path.clone();
@@ -122,7 +124,7 @@ impl Life<'_> {
         if !refused {
             return;
         }
-        self.outbox.push_back(Event::Refusal(Refusal {
+        container.outbox.push_back(Event::Refusal(Refusal {
             sentence: format!(
                 "{}: the program has loaded Open MPI ({path}), which gerbil-run does not speak: each \
                  of the {size} processes would be a job of its own; use MPICH or one of its kin (of \
@@ -132,6 +134,7 @@ impl Life<'_> {
             exit_code: i32::from(Exit::Impossible.code()),
             group: 0,
         }));
-        self.nursery.signal(None, Signal::SIGKILL).await;
+        let all = Whom::Job(self.job);
+        container.nursery.signal(all, Signal::SIGKILL).await;
     }
 }

@@ -12,85 +12,94 @@ use job::wire::{
 use nix::sys::signal::Signal;
 use pmi::{Job, NodeServer};
 
+use super::{Mpi, World};
+use crate::container::Container;
 use crate::cores::Cores;
-use crate::life::{Life, Running};
+use crate::nursery::Whom;
+use crate::process;
 use crate::program::{self, Run};
 use crate::surroundings::Surroundings;
 use crate::{node_facts, yielding};
 
-impl Life<'_> {
-    pub(crate) fn ask_name(&mut self, rank: u32, request: pmi::NameRequest) {
-        let (kind, service, port) = match request {
-            pmi::NameRequest::Publish { service, port } => {
-                (name_request::Kind::Publish, service, port)
-            }
-            pmi::NameRequest::Lookup(service) => {
-                (name_request::Kind::Lookup, service, String::new())
-            }
-            pmi::NameRequest::Unpublish(service) => {
-                (name_request::Kind::Unpublish, service, String::new())
-            }
-        };
-        self.outbox.push_back(Event::Name(NameRequest {
-            rank,
-            kind: kind.into(),
-            service,
-            port,
-        }));
-    }
+/// A rank asks the name service.
+pub(super) fn ask_name(rank: u32, request: pmi::NameRequest, container: &mut Container<'_>) {
+    let (kind, service, port) = match request {
+        pmi::NameRequest::Publish { service, port } => (name_request::Kind::Publish, service, port),
+        pmi::NameRequest::Lookup(service) => (name_request::Kind::Lookup, service, String::new()),
+        pmi::NameRequest::Unpublish(service) => {
+            (name_request::Kind::Unpublish, service, String::new())
+        }
+    };
+    container.outbox.push_back(Event::Name(NameRequest {
+        rank,
+        kind: kind.into(),
+        service,
+        port,
+    }));
+}
 
-    pub(crate) async fn on_name_answer(&mut self, answer: NameAnswer) {
+/// A rank calls `MPI_Comm_spawn`.
+pub(super) fn ask_spawn(rank: u32, request: pmi::SpawnRequest, container: &mut Container<'_>) {
+    let commands = request.commands.into_iter().map(|command| SpawnCommand {
+        processes: command.processes,
+        program: command.program,
+        args: command.args,
+        infos: wire_pairs(command.infos),
+    });
+    container.outbox.push_back(Event::Spawn(SpawnRequest {
+        rank,
+        commands: commands.collect(),
+        preputs: wire_pairs(request.preputs),
+    }));
+}
+
+impl Mpi {
+    pub(super) async fn on_name_answer(
+        &mut self,
+        answer: NameAnswer,
+        container: &mut Container<'_>,
+    ) {
         let outcome = match answer.refusal.as_str() {
             "" => Ok(answer.port.as_str()),
             why => Err(why),
         };
-        if let Some(running) = self.of(answer.rank) {
-            let own = answer.rank.saturating_sub(running.first);
-            let effects = running.node.name_answer(own, outcome);
-            let group = running.group;
-            self.on_effects(group, effects).await;
+        if let Some(world) = self.of(answer.rank) {
+            let own = answer.rank.saturating_sub(world.first);
+            let effects = world.node.name_answer(own, outcome);
+            let group = world.group;
+            self.on_effects(group, effects, container).await;
         }
     }
 
-    pub(crate) fn ask_spawn(&mut self, rank: u32, request: pmi::SpawnRequest) {
-        let commands = request.commands.into_iter().map(|command| SpawnCommand {
-            processes: command.processes,
-            program: command.program,
-            args: command.args,
-            infos: wire_pairs(command.infos),
-        });
-        self.outbox.push_back(Event::Spawn(SpawnRequest {
-            rank,
-            commands: commands.collect(),
-            preputs: wire_pairs(request.preputs),
-        }));
-    }
-
-    pub(crate) async fn on_spawn_answer(&mut self, answer: SpawnAnswer) {
+    pub(super) async fn on_spawn_answer(
+        &mut self,
+        answer: SpawnAnswer,
+        container: &mut Container<'_>,
+    ) {
         let outcome = match answer.refusal.as_str() {
             "" => Ok(()),
             why => Err(why),
         };
-        if let Some(running) = self.of(answer.rank) {
-            let own = answer.rank.saturating_sub(running.first);
-            let effects = running.node.spawn_answer(own, outcome);
-            let group = running.group;
-            self.on_effects(group, effects).await;
+        if let Some(world) = self.of(answer.rank) {
+            let own = answer.rank.saturating_sub(world.first);
+            let effects = world.node.spawn_answer(own, outcome);
+            let group = world.group;
+            self.on_effects(group, effects, container).await;
         }
     }
 
     /// Starts this container's ranks of a spawned group.
-    pub(crate) async fn start_group(&mut self, group: Group) {
+    pub(super) async fn start_group(&mut self, group: Group, container: &mut Container<'_>) {
         let number = group.group;
         let numbers: Vec<u32> = numbers(&group).collect();
         let kvs_name = group.kvs_name.clone();
-        match self.try_group(group).await {
-            Ok(running) => self.begin(running),
+        match self.try_group(group, container).await {
+            Ok(world) => self.begin(world, container),
             Err(refusal) => {
                 // Those that were forked before the one that failed.
-                self.kill(numbers).await;
-                self.warden.forget_space(&kvs_name);
-                self.outbox.push_back(Event::Refusal(Refusal {
+                self.kill(numbers, container).await;
+                container.warden.forget_space(&kvs_name);
+                container.outbox.push_back(Event::Refusal(Refusal {
                     group: number,
                     ..refusal
                 }));
@@ -99,20 +108,28 @@ impl Life<'_> {
     }
 
     /// Kills a group that could not be started everywhere.
-    pub(crate) async fn end_group(&mut self, group: u32) {
-        if let Some(running) = self.groups.get(&group) {
-            let numbers = running.ranks.processes.numbers().collect();
-            self.kill(numbers).await;
+    pub(super) async fn end_group(&mut self, group: u32, container: &Container<'_>) {
+        if let Some(world) = self.worlds.get(&group) {
+            let numbers = world.ranks.processes.numbers().collect();
+            self.kill(numbers, container).await;
         }
     }
 
-    async fn kill(&self, numbers: Vec<u32>) {
+    async fn kill(&self, numbers: Vec<u32>, container: &Container<'_>) {
         for number in numbers {
-            self.nursery.signal(Some(number), Signal::SIGKILL).await;
+            let one = Whom::One(process::Id {
+                job: self.job,
+                number,
+            });
+            container.nursery.signal(one, Signal::SIGKILL).await;
         }
     }
 
-    async fn try_group(&mut self, group: Group) -> Result<Running, Refusal> {
+    async fn try_group(
+        &mut self,
+        group: Group,
+        container: &mut Container<'_>,
+    ) -> Result<World, Refusal> {
         let refuse = |sentence: String| Refusal {
             sentence: format!("{}: {sentence}", node_facts::hostname()),
             exit_code: i32::from(Exit::Lost.code()),
@@ -122,8 +139,8 @@ impl Life<'_> {
             return Err(refuse("a spawn before the job's own ranks run".to_owned()));
         };
         let local = numbers(&group).count();
-        let alive: usize = (self.groups.values())
-            .map(|running| running.ranks.processes.alive().count())
+        let alive: usize = (self.worlds.values())
+            .map(|world| world.ranks.processes.alive().count())
             .sum();
         let yields = yielding::applies(
             share.yielding(),
@@ -131,10 +148,10 @@ impl Life<'_> {
             Cores::usable(),
         );
         let programs: Vec<Program> = (group.parts.iter())
-            .map(|part| find(part, &share, self.around))
+            .map(|part| find(part, &share, container.around))
             .collect::<Result<_, _>>()?;
         for program in &programs {
-            program::check_one(program, &self.around.folder)?;
+            program::check_one(program, &container.around.folder)?;
         }
         let runs: Vec<Run<'_>> = (programs.iter().zip(&group.parts))
             .map(|(program, part)| Run {
@@ -173,9 +190,9 @@ impl Life<'_> {
                 .collect(),
         })
         .map_err(|error| refuse(error.to_string()))?;
-        self.warden.note_space(&group.kvs_name);
-        let ranks = self.fork(&share, &runs, group.first).await?;
-        Ok(Running {
+        container.warden.note_space(&group.kvs_name);
+        let ranks = self.fork(&share, &runs, group.first, container).await?;
+        Ok(World {
             group: group.group,
             first: group.first,
             kvs_name: group.kvs_name,

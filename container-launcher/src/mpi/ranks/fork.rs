@@ -12,18 +12,17 @@ use nix::sched::CpuSet;
 use super::yields::Yields;
 use crate::binding;
 use crate::checkpoint;
+use crate::container::Container;
 use crate::crowd::Crowd;
 use crate::devices;
 use crate::environment;
-use crate::nursery::Nursery;
 use crate::out_of_memory::Kills;
 use crate::output::Origin;
-use crate::process::Grants;
 use crate::process::exec::SOCKET_FD;
 use crate::process::start::{Command, Start};
 use crate::process::streams::{self, Outer};
+use crate::process::{self, Grants, JobId};
 use crate::program::Run;
-use crate::surroundings::Surroundings;
 use crate::yielding::WAITS_VARIABLE;
 
 /// The launcher's ends of a rank's pipes and socket.
@@ -49,14 +48,6 @@ pub(crate) struct Forked {
     pub(super) crowd: Option<Crowd>,
 }
 
-/// Where ranks run.
-#[derive(Clone, Copy)]
-pub(crate) struct Container<'a> {
-    /// YARN's id of it.
-    pub(crate) id: &'a str,
-    pub(crate) around: &'a Surroundings,
-}
-
 /// Forks the ranks of a share, which are called by their numbers in the job; `first` is that of their
 /// group's rank 0, and `grants` is what each has, in the order of the programs.
 ///
@@ -66,8 +57,8 @@ pub(crate) struct Container<'a> {
 pub(crate) async fn fork(
     share: &Share,
     programs: &[Run<'_>],
-    container: Container<'_>,
-    nursery: &Nursery,
+    job: JobId,
+    container: &Container<'_>,
     first: u32,
     grants: Vec<Grants>,
 ) -> std::io::Result<Forked> {
@@ -82,7 +73,7 @@ pub(crate) async fn fork(
             container.around.environment.clone().into_iter(),
             share,
             run.program,
-            container.id,
+            &container.seat.container,
             folder,
             cross_memory,
             yields.told(),
@@ -103,7 +94,8 @@ pub(crate) async fn fork(
             let waits = yields.waits(rank);
             let before = bound(share, rank, processors.as_ref());
             let (pmi, socket) = UnixStream::pair()?;
-            let start = Start::new(rank, &command, streams)
+            let id = process::Id { job, number: rank };
+            let start = Start::new(id, &command, streams)
                 .suggest(environment::of_rank(rank.saturating_sub(first), local_rank))
                 .suggest(terminal.map(|terminal| ("TERM", terminal.name.as_str())))
                 .suggest(grants.gpus.as_ref().map(devices::Grant::variable))
@@ -112,7 +104,7 @@ pub(crate) async fn fork(
                 .set(waits.as_ref().map(|file| (WAITS_VARIABLE, file)))
                 .bind(processors)
                 .socket(socket);
-            let pid = nursery.start(start).await?;
+            let pid = container.nursery.start(start).await?;
             ends.push(Ends {
                 rank,
                 pid: pid.as_raw(),

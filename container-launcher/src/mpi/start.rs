@@ -8,49 +8,51 @@ use job::wire::{RanksStarted, Refusal, Share};
 use pmi::{Job, NodeServer};
 use tokio::time::Instant;
 
-use super::sampling::Sampling;
-use super::{Life, Running};
+use super::ranks::{self, Attendants, Ranks};
+use super::{Mpi, World};
 use crate::binding;
+use crate::container::Container;
 use crate::devices::gpus;
 use crate::left_files::Before;
 use crate::process::Grants;
-use crate::ranks::{self, Attendants, Ranks};
-use crate::{node_facts, program, samples, topology};
+use crate::{node_facts, program, topology};
 
 /// A container that YARN has just ended may not be gone yet.
 const GPUS_FREE: Duration = Duration::from_secs(10);
 
-impl Life<'_> {
+impl Mpi {
     /// Attends to ranks that have been started.
-    pub(crate) fn begin(&mut self, running: Running) {
-        self.outbox.push_back(Event::Started(RanksStarted {
+    pub(super) fn begin(&mut self, world: World, container: &mut Container<'_>) {
+        container.outbox.push_back(Event::Started(RanksStarted {
             at_us: microseconds_now(),
-            group: running.group,
-            streams: running.ranks.streams(),
+            group: world.group,
+            streams: world.ranks.streams(),
         }));
-        if running.group == 0 {
+        if world.group == 0 {
             self.silent.begin();
         }
-        self.groups.insert(running.group, running);
-        if matches!(self.sampling, Sampling::Idle) {
-            self.sampling = Sampling::Due(Instant::now() + samples::INTERVAL);
-        }
+        self.worlds.insert(world.group, world);
+        container.sampling.begin();
     }
 
     /// Starts the ranks of a share, whose files are there.
-    pub(super) async fn begin_with(&mut self, share: Share) {
-        match self.start(share).await {
-            Ok(running) => self.begin(running),
+    pub(super) async fn begin_with(&mut self, share: Share, container: &mut Container<'_>) {
+        match self.start(share, container).await {
+            Ok(world) => self.begin(world, container),
             Err(refusal) => {
                 // Those that were forked before the one that failed.
-                self.nursery.sweep().await;
-                self.outbox.push_back(Event::Refusal(refusal));
+                container.sweep(self.job).await;
+                container.outbox.push_back(Event::Refusal(refusal));
             }
         }
     }
 
-    async fn start(&mut self, share: Share) -> Result<Running, Refusal> {
-        let folder = &self.around.folder;
+    async fn start(
+        &mut self,
+        share: Share,
+        container: &mut Container<'_>,
+    ) -> Result<World, Refusal> {
+        let folder = &container.around.folder;
         program::check(&share, folder)?;
         program::prove(&share, folder).await?;
         let programs = program::of(&share);
@@ -73,14 +75,14 @@ impl Life<'_> {
         })?;
         let mut given = programs.iter().flat_map(|run| &run.program.environment);
         if given.any(|pair| topology::is_said(&pair.key)) {
-            self.topology = None;
+            container.topology = None;
         }
-        self.warden.note_space(&share.kvs_name);
+        container.warden.note_space(&share.kvs_name);
         self.before = Before::of(folder);
-        let ranks = self.fork(&share, &programs, 0).await?;
+        let ranks = self.fork(&share, &programs, 0, container).await?;
         let kvs_name = share.kvs_name.clone();
         self.share = Some(share);
-        Ok(Running {
+        Ok(World {
             group: 0,
             first: 0,
             kvs_name,
@@ -92,63 +94,65 @@ impl Life<'_> {
     }
 
     /// Starts ranks, and the tasks that serve them.
-    pub(crate) async fn fork(
+    pub(super) async fn fork(
         &mut self,
         share: &Share,
         programs: &[program::Run<'_>],
         first: u32,
+        container: &mut Container<'_>,
     ) -> Result<Ranks, Refusal> {
         let names: Vec<&str> = (programs.iter())
             .map(|run| run.program.file.as_str())
             .collect();
         let count = programs.iter().map(|run| run.ranks.len()).sum();
         if first == 0 {
-            self.reserve_gpus(share, count).await?;
+            reserve_gpus(share, count, container).await?;
             self.processors = binding::Sets::new(&share.binding.unwrap_or_default());
         }
         let gpus = gpus_each(share);
         let grant = |_| Grants {
-            gpus: gpus.and_then(|each| self.gpus.grant(each)),
+            gpus: gpus.and_then(|each| container.gpus.grant(each)),
             processors: self.processors.bind(),
         };
         let grants = (0..count).map(grant).collect();
-        let nursery = self.nursery;
-        let container = ranks::Container {
-            id: &self.seat.container,
-            around: self.around,
-        };
-        let forked = ranks::fork(share, programs, container, nursery, first, grants)
+        let forked = ranks::fork(share, programs, self.job, container, first, grants)
             .await
             .and_then(|forked| {
                 let attendants = Attendants {
-                    carriers: self.carriers,
-                    client: &self.client,
-                    pass: &self.pass,
-                    chunks: &self.chunks,
-                    lanes: &self.lanes,
+                    carriers: container.carriers,
+                    client: &container.client,
+                    pass: &container.pass,
+                    chunks: &container.chunks,
+                    lanes: &container.lanes,
                     heard: &self.heard_by,
-                    tasks: &mut self.tasks,
+                    tasks: &mut container.tasks,
                 };
                 forked.attend(attendants)
             });
         forked.map_err(|error| program::not_started(&names.join(" or "), &error))
     }
+}
 
-    /// Sees to the graphics processors of so many ranks, where they are to have such.
-    async fn reserve_gpus(&mut self, share: &Share, ranks: usize) -> Result<(), Refusal> {
-        let Some(each) = gpus_each(share) else {
-            return Ok(());
-        };
-        let here = gpus::here(&|name| self.around.text(name).map(str::to_owned));
-        let until = Instant::now() + GPUS_FREE;
-        let counted = share.gpus_are_counted;
-        let reserved = self.gpus.reserve(here, ranks, each, counted, until).await;
-        reserved.map_err(|sentence| Refusal {
-            sentence: format!("{}: {sentence}", node_facts::hostname()),
-            exit_code: i32::from(Exit::Impossible.code()),
-            group: 0,
-        })
-    }
+/// Sees to the graphics processors of so many ranks, where they are to have such.
+async fn reserve_gpus(
+    share: &Share,
+    ranks: usize,
+    container: &mut Container<'_>,
+) -> Result<(), Refusal> {
+    let Some(each) = gpus_each(share) else {
+        return Ok(());
+    };
+    let around = container.around;
+    let here = gpus::here(&|name| around.text(name).map(str::to_owned));
+    let until = Instant::now() + GPUS_FREE;
+    let counted = share.gpus_are_counted;
+    let gpus = &mut container.gpus;
+    let reserved = gpus.reserve(here, ranks, each, counted, until).await;
+    reserved.map_err(|sentence| Refusal {
+        sentence: format!("{}: {sentence}", node_facts::hostname()),
+        exit_code: i32::from(Exit::Impossible.code()),
+        group: 0,
+    })
 }
 
 /// How many graphics processors each rank is to have; none: ranks are told nothing of them.

@@ -1,0 +1,308 @@
+//! A container's share of an MPI job: its ranks, and those that they spawn.
+//!
+//! Ranks are started ([`start`], [`spawn`]) and served as their process manager ([`process_management`]),
+//! one that says nothing is looked at ([`silent`]), and each end is reported. All ranks with one
+//! `MPI_COMM_WORLD` are a [`World`]; beyond it a rank has a number in the job.
+
+mod peer;
+mod process_management;
+mod ranks;
+mod silent;
+mod socket;
+mod spawn;
+mod start;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use job::wire::launcher_event::Event;
+use job::wire::launcher_order::Order;
+use job::wire::{self, RankUsage, RankUsages, RanksSeen, Stop};
+use nix::sys::signal::Signal;
+use pmi::NodeServer;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use self::ranks::Ranks;
+use self::silent::{Due, Silent};
+use self::socket::Heard;
+use crate::binding;
+use crate::container::Container;
+use crate::errand::{Done, Errands};
+use crate::left_files::Before;
+use crate::nursery::{Ended, Whom};
+use crate::process::JobId;
+use crate::samples::Sent;
+
+/// PMI lines of all ranks that wait for an answer.
+const HEARD: usize = 64;
+
+/// Ranks of this container that have one `MPI_COMM_WORLD`. Everything else calls them by their
+/// number in the job, `node` alone by their rank.
+struct World {
+    /// 0: the job's own ranks. Else the number of the group that was spawned.
+    group: u32,
+    /// Number of the group's rank 0.
+    first: u32,
+    /// Name of their key-value space.
+    kvs_name: String,
+    node: NodeServer,
+    ranks: Ranks,
+    /// The ApplicationMaster has been told that ranks are in MPI_Init.
+    pmi_seen: bool,
+    /// Pieces of what all ranks have put, until the last one is there.
+    pieces: Vec<pmi::Pair>,
+}
+
+/// What the container runs of the job.
+pub(crate) struct Mpi {
+    job: JobId,
+    heard_by: mpsc::Sender<(u32, Heard)>,
+    heard: mpsc::Receiver<(u32, Heard)>,
+    /// What the job's own ranks were started with.
+    share: Option<wire::Share>,
+    /// Those ranks, from the share on, as group 0; and those that were spawned.
+    worlds: BTreeMap<u32, World>,
+    /// When patience with the ranks ends.
+    stop_at: Option<Instant>,
+    stopping: bool,
+    silent: Silent,
+    /// What the working directory had before the ranks of the share began.
+    before: Before,
+    sent: Sent,
+    errands: Errands,
+    /// The sets of processors that ranks are bound to.
+    processors: binding::Sets,
+}
+
+/// What an [`Mpi`] waited for.
+pub(crate) enum Happened {
+    /// A rank said something to its process manager.
+    Heard(u32, Heard),
+    /// Those that were to stop have had their time.
+    Overdue,
+    /// An end is to be reported without last words.
+    Report,
+    Silent(Due),
+    Errand(Done),
+}
+
+impl Mpi {
+    /// One without ranks; files are looked for below `folder`.
+    pub(crate) fn new(job: JobId, folder: PathBuf) -> Self {
+        let (heard_by, heard) = mpsc::channel(HEARD);
+        Self {
+            job,
+            heard_by,
+            heard,
+            share: None,
+            worlds: BTreeMap::new(),
+            stop_at: None,
+            stopping: false,
+            silent: Silent::default(),
+            before: Before::default(),
+            sent: Sent::default(),
+            errands: Errands::new(folder),
+            processors: binding::Sets::default(),
+        }
+    }
+
+    /// Until something is to be done. May be dropped and called again.
+    pub(crate) async fn next(&mut self) -> Happened {
+        let worlds = self.worlds.values();
+        let due = worlds.filter_map(|world| world.ranks.processes.next_report());
+        let report_at = due.min();
+        tokio::select! {
+            // The queue has a sender here.
+            Some((rank, heard)) = self.heard.recv() => Happened::Heard(rank, heard),
+            () = until(self.stop_at) => Happened::Overdue,
+            () = until(report_at) => Happened::Report,
+            due = self.silent.next() => Happened::Silent(due),
+            done = self.errands.next() => Happened::Errand(done),
+        }
+    }
+
+    pub(crate) async fn on(&mut self, happened: Happened, container: &mut Container<'_>) {
+        match happened {
+            Happened::Heard(rank, heard) => self.on_heard(rank, heard, container).await,
+            Happened::Overdue => self.sweep(container).await,
+            Happened::Report => self.report(container),
+            Happened::Silent(due) => self.on_silent(due, container).await,
+            Happened::Errand(done) => self.on_errand(done, container).await,
+        }
+    }
+
+    /// Follows an order of the ApplicationMaster.
+    ///
+    /// # Errors
+    ///
+    /// What about it makes no sense.
+    pub(crate) async fn on_order(
+        &mut self,
+        order: Order,
+        container: &mut Container<'_>,
+    ) -> Result<(), &'static str> {
+        match order {
+            Order::Share(share) => {
+                if !self.all_ended() || self.errands.is_restoring() {
+                    return Err("a share while ranks run");
+                }
+                if self.share.is_some() {
+                    // Neither should be left what the run before has started.
+                    self.sweep(container).await;
+                    self.forget(container);
+                }
+                match share.checkpoint_folder.is_empty() {
+                    true => self.begin_with(share, container).await,
+                    false => self.errands.restore(Box::new(share)),
+                }
+            }
+            Order::Find(find) => self.errands.find(find),
+            Order::Move(order) => self.errands.carry(order),
+            Order::Checkpoint(checkpoint) => {
+                let worlds = self.worlds.values();
+                let pids = worlds.flat_map(|world| world.ranks.processes.alive());
+                self.errands.checkpoint(checkpoint, pids.collect());
+            }
+            Order::FenceDone(done) => {
+                let puts = done.values().ok_or("values that cannot be read")?;
+                if let Some(world) = self.worlds.get_mut(&done.group) {
+                    world.pieces.extend(puts);
+                    if !done.more {
+                        let puts = std::mem::take(&mut world.pieces);
+                        let effects = world.node.fence_done(puts);
+                        self.on_effects(done.group, effects, container).await;
+                    }
+                }
+            }
+            Order::Name(answer) => self.on_name_answer(answer, container).await,
+            Order::Spawned(answer) => self.on_spawn_answer(answer, container).await,
+            Order::Group(group) => self.start_group(group, container).await,
+            Order::EndGroup(end) => self.end_group(end.group, container).await,
+            Order::Signal(forwarded) => {
+                // A number that Linux does not have means nothing to a rank.
+                if let Ok(signal) = Signal::try_from(forwarded.signal) {
+                    container.nursery.signal(Whom::Job(self.job), signal).await;
+                }
+            }
+            Order::WindowSize(size) => {
+                if let Some(world) = self.worlds.get(&0) {
+                    world.ranks.resize(size);
+                }
+            }
+            Order::Stop(Stop { grace_ms }) => {
+                let at = Instant::now() + Duration::from_millis(u64::from(grace_ms));
+                self.stop_at = Some(self.stop_at.map_or(at, |earlier| earlier.min(at)));
+                self.stopping = true;
+                container.outbox.extend(self.errands.stop());
+                let all = Whom::Job(self.job);
+                container.nursery.signal(all, Signal::SIGTERM).await;
+                self.sweep_if_over(container).await;
+            }
+            // They are the launcher's own.
+            Order::Door(_) | Order::Leave(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Nothing of the run before is of account any more, nor what is still heard of it.
+    fn forget(&mut self, container: &Container<'_>) {
+        self.share = None;
+        for world in std::mem::take(&mut self.worlds).into_values() {
+            container.warden.forget_space(&world.kvs_name);
+        }
+        self.sent = Sent::default();
+        (self.heard_by, self.heard) = mpsc::channel(HEARD);
+    }
+
+    async fn on_errand(&mut self, done: Done, container: &mut Container<'_>) {
+        match done {
+            Done::Say(event) => container.outbox.push_back(event),
+            Done::Start(share) => self.begin_with(*share, container).await,
+            Done::Ask(checkpoint) => {
+                let ranks = self.errands.asked(checkpoint.id);
+                if let Ok(signal) = Signal::try_from(checkpoint.signal) {
+                    container.nursery.nudge(self.job, ranks, signal).await;
+                }
+            }
+        }
+    }
+
+    pub(crate) async fn on_ended(&mut self, ended: &[Ended], container: &mut Container<'_>) {
+        if !ended.is_empty() {
+            self.errands.rank_ended();
+        }
+        for world in self.worlds.values_mut() {
+            world.ranks.processes.ended(ended, self.stopping);
+        }
+        self.report(container);
+        self.sweep_if_over(container).await;
+    }
+
+    fn report(&mut self, container: &mut Container<'_>) {
+        for world in self.worlds.values_mut() {
+            let reports = world.ranks.reports(&world.node);
+            let over = world.ranks.processes.all_reported();
+            if world.group == 0 && !reports.is_empty() && over {
+                let seen = RanksSeen {
+                    mpi_library: self.silent.library().to_owned(),
+                    left_files: self.before.since(&container.around.folder),
+                };
+                let worth = seen != RanksSeen::default();
+                container.outbox.extend(worth.then_some(Event::Seen(seen)));
+            }
+            container.outbox.extend(reports);
+        }
+        // Of spawned ranks whose ends are told nothing is left to do.
+        self.worlds.retain(|&group, world| {
+            let is_over = group > 0 && world.ranks.processes.all_reported();
+            if is_over {
+                container.warden.forget_space(&world.kvs_name);
+            }
+            !is_over
+        });
+    }
+
+    /// Tells what of a look at the ranks is news.
+    pub(crate) fn sampled(&mut self, usages: Vec<RankUsage>, container: &mut Container<'_>) {
+        let is_usages = |event: &Event| matches!(event, Event::Usages(_));
+        // A link that is behind is not given more.
+        if !container.outbox.iter().any(is_usages) {
+            let usages = self.sent.news(usages);
+            if !usages.is_empty() {
+                let usages = Event::Usages(RankUsages { usages });
+                container.outbox.push_back(usages);
+            }
+        }
+    }
+
+    pub(crate) fn all_ended(&self) -> bool {
+        let mut worlds = self.worlds.values();
+        worlds.all(|world| world.ranks.processes.all_ended())
+    }
+
+    /// The job is to end and no rank is left: neither should be what they started.
+    async fn sweep_if_over(&mut self, container: &mut Container<'_>) {
+        if self.stopping && self.all_ended() {
+            self.sweep(container).await;
+        }
+    }
+
+    async fn sweep(&mut self, container: &mut Container<'_>) {
+        self.stop_at = None;
+        self.stopping = false;
+        let ended = container.sweep(self.job).await;
+        for world in self.worlds.values_mut() {
+            world.ranks.processes.ended(&ended, true);
+        }
+        self.report(container);
+    }
+}
+
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,139 @@
+//! What ranks say to their process manager, and what comes of it.
+
+use job::wire::launcher_event::Event;
+use job::wire::{Abort, Fence, KeyValue, PmiSeen, RankBroke};
+use nix::sys::signal::Signal;
+use pmi::{Effect, Stage};
+
+use super::socket::Heard;
+use super::spawn::{ask_name, ask_spawn};
+use super::{Mpi, World};
+use crate::container::Container;
+use crate::nursery::Whom;
+use crate::process;
+use crate::topology::{self, Topology};
+
+impl Mpi {
+    pub(super) async fn on_heard(
+        &mut self,
+        rank: u32,
+        heard: Heard,
+        container: &mut Container<'_>,
+    ) {
+        let Some(world) = self.of(rank) else {
+            return;
+        };
+        match heard {
+            Heard::Line(line) => {
+                let group = world.group;
+                let own = rank.saturating_sub(world.first);
+                // Before its first line: what it asks for comes later.
+                if world.node.stage(own) == Stage::Silent
+                    && let Some(file) = container.topology.as_mut().and_then(Topology::file)
+                {
+                    world.node.offer(topology::KEY, file);
+                }
+                let effects = world.node.on_line(own, &line);
+                self.on_effects(group, effects, container).await;
+            }
+            Heard::TooLong => {
+                let sentence = pmi::LineTooLong.to_string();
+                self.on_broken(rank, &sentence, container).await;
+            }
+            Heard::Closed => {
+                world.ranks.closed(rank);
+                self.report(container);
+            }
+        }
+    }
+
+    /// The group that a rank is of.
+    pub(super) fn of(&mut self, rank: u32) -> Option<&mut World> {
+        let mut worlds = self.worlds.values_mut();
+        worlds.find(|world| world.ranks.processes.has(rank))
+    }
+
+    pub(super) async fn on_effects(
+        &mut self,
+        group: u32,
+        effects: Vec<Effect>,
+        container: &mut Container<'_>,
+    ) {
+        for effect in effects {
+            let Some(world) = self.worlds.get_mut(&group) else {
+                return;
+            };
+            let first = world.first;
+            match effect {
+                Effect::Reply { rank, line } => {
+                    let rank = first.saturating_add(rank);
+                    if !world.ranks.reply(rank, line) {
+                        let sentence = "it does not read the answers to its requests";
+                        self.on_broken(rank, sentence, container).await;
+                    }
+                }
+                Effect::Fence { puts } => {
+                    let puts = puts.into_iter().map(|(key, value)| KeyValue { key, value });
+                    container.outbox.push_back(Event::Fence(Fence {
+                        puts: puts.collect(),
+                        group,
+                    }));
+                }
+                Effect::Abort {
+                    rank,
+                    exit_code,
+                    message,
+                } => {
+                    let rank = first.saturating_add(rank);
+                    if world.ranks.abort(rank) {
+                        container.outbox.push_back(Event::Abort(Abort {
+                            rank,
+                            exit_code,
+                            message,
+                        }));
+                    }
+                }
+                Effect::Stage { stage, .. } => {
+                    // Each rank's stage is asked for when its end is reported.
+                    if stage == Stage::Initialized && !world.pmi_seen {
+                        world.pmi_seen = true;
+                        container
+                            .outbox
+                            .push_back(Event::PmiSeen(PmiSeen { group }));
+                    }
+                }
+                Effect::Name { rank, request } => {
+                    ask_name(first.saturating_add(rank), request, container);
+                }
+                Effect::Spawn { rank, request } => {
+                    ask_spawn(first.saturating_add(rank), request, container);
+                }
+                Effect::Broken { rank, sentence } => {
+                    let rank = first.saturating_add(rank);
+                    self.on_broken(rank, &sentence, container).await;
+                }
+            }
+        }
+    }
+
+    /// Ends a rank that breaks the protocol. The others go on until the AM stops them.
+    async fn on_broken(&mut self, rank: u32, sentence: &str, container: &mut Container<'_>) {
+        let Some(world) = self.of(rank) else {
+            return;
+        };
+        if world.ranks.abort(rank) {
+            container.outbox.push_back(Event::Broke(RankBroke {
+                rank,
+                sentence: sentence.to_owned(),
+            }));
+        }
+        let id = process::Id {
+            job: self.job,
+            number: rank,
+        };
+        container
+            .nursery
+            .signal(Whom::One(id), Signal::SIGKILL)
+            .await;
+    }
+}

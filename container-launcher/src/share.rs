@@ -1,0 +1,54 @@
+//! A container's share of one job.
+
+use job::wire::RankUsage;
+
+use crate::container::Container;
+use crate::mpi::{self, Mpi};
+use crate::nursery::Ended;
+
+/// What the container runs of a job, by the job's kind. There are two kinds.
+pub(crate) enum Share {
+    Mpi(Box<Mpi>),
+}
+
+/// What a share waited for.
+pub(crate) enum Happened {
+    Mpi(mpi::Happened),
+}
+
+impl Share {
+    /// Until something is to be done. May be dropped and called again.
+    pub(crate) async fn next(&mut self) -> Happened {
+        match self {
+            Self::Mpi(mpi) => Happened::Mpi(mpi.next().await),
+        }
+    }
+
+    /// Does what is to be done.
+    pub(crate) async fn on(&mut self, happened: Happened, container: &mut Container<'_>) {
+        match (self, happened) {
+            (Self::Mpi(mpi), Happened::Mpi(happened)) => mpi.on(happened, container).await,
+        }
+    }
+
+    /// Processes of this share were reaped.
+    pub(crate) async fn on_ended(&mut self, ended: &[Ended], container: &mut Container<'_>) {
+        match self {
+            Self::Mpi(mpi) => mpi.on_ended(ended, container).await,
+        }
+    }
+
+    /// What a look at its processes has found.
+    pub(crate) fn sampled(&mut self, usages: Vec<RankUsage>, container: &mut Container<'_>) {
+        match self {
+            Self::Mpi(mpi) => mpi.sampled(usages, container),
+        }
+    }
+
+    /// No process of it runs.
+    pub(crate) fn all_ended(&self) -> bool {
+        match self {
+            Self::Mpi(mpi) => mpi.all_ended(),
+        }
+    }
+}
