@@ -15,11 +15,11 @@ use tonic::transport::Channel;
 
 use crate::devices;
 use crate::lane::Lanes;
+use crate::mpi::topology::Topology;
 use crate::nursery::{Ended, Nursery};
 use crate::process::JobId;
 use crate::sampling::Sampling;
 use crate::surroundings::Surroundings;
-use crate::topology::Topology;
 use crate::warden::Warden;
 
 /// The container, as each of its jobs finds it.

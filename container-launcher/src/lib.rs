@@ -2,18 +2,21 @@
 //!
 //! The life of a launcher: YARN starts it beside a file of credentials, which name the
 //! ApplicationMaster (AM), the container and the keys (`seat`) → it starts its warden, and a process
-//! that finds out what the node is made of (`topology`), dials the AM and says hello (`dial`) → the AM
-//! sends the container's share of the ranks, whose program is checked (`program`), and to which the
-//! node's graphics processors are granted (`devices`) → one thread forks them all (`nursery`), those that
-//! outnumber their cores with
-//! what makes them yield (`yielding`) → their PMI lines are answered (`mpi`), names and spawns
-//! that they ask for go up, and what was spawned is started beside them, what they print
-//! goes up (`output`), standard input comes down (`input`), what they use is sampled now and then
-//! (`samples`), those that say nothing are looked at for an MPI library that should (`mpi_library`), each
-//! end is reported → the AM says leave, or sends a share once more, when a container
-//! elsewhere was lost and the program begins again. Before the ranks start, while they run and when they
-//! have ended, files are found and moved where the AM orders it (`errand`, `files`), and the ranks are
-//! asked for checkpoints (`checkpoint`).
+//! that finds out what the node is made of (`mpi::topology`), dials the AM and says hello (`dial`) → the AM
+//! sends the container's share of a job (`share`) → the share starts processes, each with its streams, its
+//! variables, and what it is granted of the container's processors (`binding`) and devices (`devices`);
+//! one thread forks them all (`nursery`) → what they print goes up (`output`), standard input comes down
+//! (`input`), what they use is sampled now and then (`samples`), each end is reported (`process`) → the AM
+//! says leave.
+//!
+//! Of an MPI job (`mpi`) these are ranks: their program is checked (`program`), those that outnumber their
+//! cores are started with what makes them yield (`mpi::yielding`), their PMI lines are answered
+//! (`mpi::process_management`), names and spawns that they ask for go up, and what was spawned is started
+//! beside them (`mpi::spawn`), those that say nothing are looked at for an MPI library that should
+//! (`mpi::library`). A share is sent once more when a container elsewhere was lost and the program begins
+//! again. Before the ranks start, while they run and when they have ended, files are found and moved where
+//! the AM orders it (`mpi::transfers`, `files`), and the ranks are asked for checkpoints
+//! (`mpi::checkpoint`).
 //!
 //! The main thread does all this but for two things: the nursery's forks, and what is carried, which is the
 //! link to the AM, output and input, on threads of their own. So a line of PMI is answered where it is read.
@@ -24,7 +27,7 @@
 //!   and by the container's mark in the environment, by the launcher when it leaves and by the
 //!   warden when the launcher was killed.
 //! - A launcher that has lost its AM ends its ranks at once.
-//! - Shared memory that MPICH did not remove itself is removed (`leftovers`).
+//! - Shared memory that MPICH did not remove itself is removed (`mpi::shared_memory`).
 //! - Output that nobody takes stops the ranks that write it, and nothing else.
 //! - Whatever a rank does on its PMI socket, memory stays bounded and other ranks are served.
 //!
@@ -33,23 +36,17 @@
 //! clears its environment and leaves its session is found by descent alone, so not by the warden.
 
 mod binding;
-mod checkpoint;
 mod container;
 mod cores;
-mod crowd;
 mod devices;
 mod dial;
-mod environment;
-mod errand;
 mod files;
+mod foreign_processes;
 mod input;
 mod lane;
 mod left_files;
-mod leftovers;
 mod life;
-mod links;
 mod mpi;
-mod mpi_library;
 mod node_facts;
 mod nursery;
 mod open_files;
@@ -63,13 +60,11 @@ mod samples;
 mod sampling;
 mod seat;
 mod share;
-mod strangers;
 mod surroundings;
 mod sweep;
+mod symlinks;
 mod terminal;
-mod topology;
 mod warden;
-mod yielding;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -77,10 +72,10 @@ use std::time::Duration;
 
 use job::exit::Exit;
 
+pub use mpi::topology::topology_main;
+pub use mpi::yielding::SHIM;
 pub use surroundings::Surroundings;
-pub use topology::topology_main;
 pub use warden::warden_main;
-pub use yielding::SHIM;
 
 /// Threads that carry output and input, and talk with the AM: one stream may be encrypted on each.
 const CARRIERS: usize = 2;
@@ -144,14 +139,14 @@ impl LauncherError {
 fn run(around: &Surroundings) -> Result<u8, LauncherError> {
     let system = |what| move |source| LauncherError::System { what, source };
     let place = seat::read(around)?;
-    links::make(&around.folder, &place.seat.links)
+    symlinks::make(&around.folder, &place.seat.links)
         .map_err(system("giving files their other names"))?;
     nix::sys::prctl::set_child_subreaper(true)
         .map_err(std::io::Error::from)
         .map_err(system("becoming the reaper of orphans"))?;
     let kin = sweep::Kin::of_this_process(&place.seat.container);
     // Early: it is to be done when ranks ask.
-    let topology = topology::Topology::begin(around);
+    let topology = mpi::topology::Topology::begin(around);
     let warden = warden::Warden::start(&kin, around).map_err(system("starting the warden"))?;
     let kin = kin.sparing(warden.pid());
     let nursery = nursery::Nursery::open(kin).map_err(system("starting the forking thread"))?;

@@ -28,6 +28,7 @@ use crate::devices;
 use crate::dial::DialError;
 use crate::lane::{DoorSender, Lanes};
 use crate::mpi::Mpi;
+use crate::mpi::topology::Topology;
 use crate::nursery::{Ended, Nursery};
 use crate::output;
 use crate::process::JobId;
@@ -36,7 +37,6 @@ use crate::sampling::Sampling;
 use crate::seat::Place;
 use crate::share::{Happened, Share};
 use crate::surroundings::Surroundings;
-use crate::topology::Topology;
 use crate::warden::Warden;
 
 /// The job to which belongs what the ApplicationMaster says of ranks.

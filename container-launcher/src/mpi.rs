@@ -4,13 +4,21 @@
 //! one that says nothing is looked at ([`silent`]), and each end is reported. All ranks with one
 //! `MPI_COMM_WORLD` are a [`World`]; beyond it a rank has a number in the job.
 
+mod checkpoint;
+mod crowd;
+mod environment;
+mod library;
 mod peer;
 mod process_management;
 mod ranks;
+pub(crate) mod shared_memory;
 mod silent;
 mod socket;
 mod spawn;
 mod start;
+pub(crate) mod topology;
+mod transfers;
+pub(crate) mod yielding;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -27,9 +35,9 @@ use tokio::time::Instant;
 use self::ranks::Ranks;
 use self::silent::{Due, Silent};
 use self::socket::Heard;
+use self::transfers::{Done, Transfers};
 use crate::binding;
 use crate::container::Container;
-use crate::errand::{Done, Errands};
 use crate::left_files::Before;
 use crate::nursery::{Ended, Whom};
 use crate::process::JobId;
@@ -71,7 +79,7 @@ pub(crate) struct Mpi {
     /// What the working directory had before the ranks of the share began.
     before: Before,
     sent: Sent,
-    errands: Errands,
+    transfers: Transfers,
     /// The sets of processors that ranks are bound to.
     processors: binding::Sets,
 }
@@ -85,7 +93,7 @@ pub(crate) enum Happened {
     /// An end is to be reported without last words.
     Report,
     Silent(Due),
-    Errand(Done),
+    Transfer(Done),
 }
 
 impl Mpi {
@@ -103,7 +111,7 @@ impl Mpi {
             silent: Silent::default(),
             before: Before::default(),
             sent: Sent::default(),
-            errands: Errands::new(folder),
+            transfers: Transfers::new(folder),
             processors: binding::Sets::default(),
         }
     }
@@ -119,7 +127,7 @@ impl Mpi {
             () = until(self.stop_at) => Happened::Overdue,
             () = until(report_at) => Happened::Report,
             due = self.silent.next() => Happened::Silent(due),
-            done = self.errands.next() => Happened::Errand(done),
+            done = self.transfers.next() => Happened::Transfer(done),
         }
     }
 
@@ -129,7 +137,7 @@ impl Mpi {
             Happened::Overdue => self.sweep(container).await,
             Happened::Report => self.report(container),
             Happened::Silent(due) => self.on_silent(due, container).await,
-            Happened::Errand(done) => self.on_errand(done, container).await,
+            Happened::Transfer(done) => self.on_transfer(done, container).await,
         }
     }
 
@@ -145,7 +153,7 @@ impl Mpi {
     ) -> Result<(), &'static str> {
         match order {
             Order::Share(share) => {
-                if !self.all_ended() || self.errands.is_restoring() {
+                if !self.all_ended() || self.transfers.is_restoring() {
                     return Err("a share while ranks run");
                 }
                 if self.share.is_some() {
@@ -155,15 +163,15 @@ impl Mpi {
                 }
                 match share.checkpoint_folder.is_empty() {
                     true => self.begin_with(share, container).await,
-                    false => self.errands.restore(Box::new(share)),
+                    false => self.transfers.restore(Box::new(share)),
                 }
             }
-            Order::Find(find) => self.errands.find(find),
-            Order::Move(order) => self.errands.carry(order),
+            Order::Find(find) => self.transfers.find(find),
+            Order::Move(order) => self.transfers.carry(order),
             Order::Checkpoint(checkpoint) => {
                 let worlds = self.worlds.values();
                 let pids = worlds.flat_map(|world| world.ranks.processes.alive());
-                self.errands.checkpoint(checkpoint, pids.collect());
+                self.transfers.checkpoint(checkpoint, pids.collect());
             }
             Order::FenceDone(done) => {
                 let puts = done.values().ok_or("values that cannot be read")?;
@@ -195,7 +203,7 @@ impl Mpi {
                 let at = Instant::now() + Duration::from_millis(u64::from(grace_ms));
                 self.stop_at = Some(self.stop_at.map_or(at, |earlier| earlier.min(at)));
                 self.stopping = true;
-                container.outbox.extend(self.errands.stop());
+                container.outbox.extend(self.transfers.stop());
                 let all = Whom::Job(self.job);
                 container.nursery.signal(all, Signal::SIGTERM).await;
                 self.sweep_if_over(container).await;
@@ -216,12 +224,12 @@ impl Mpi {
         (self.heard_by, self.heard) = mpsc::channel(HEARD);
     }
 
-    async fn on_errand(&mut self, done: Done, container: &mut Container<'_>) {
+    async fn on_transfer(&mut self, done: Done, container: &mut Container<'_>) {
         match done {
             Done::Say(event) => container.outbox.push_back(event),
             Done::Start(share) => self.begin_with(*share, container).await,
             Done::Ask(checkpoint) => {
-                let ranks = self.errands.asked(checkpoint.id);
+                let ranks = self.transfers.asked(checkpoint.id);
                 if let Ok(signal) = Signal::try_from(checkpoint.signal) {
                     container.nursery.nudge(self.job, ranks, signal).await;
                 }
@@ -231,7 +239,7 @@ impl Mpi {
 
     pub(crate) async fn on_ended(&mut self, ended: &[Ended], container: &mut Container<'_>) {
         if !ended.is_empty() {
-            self.errands.rank_ended();
+            self.transfers.rank_ended();
         }
         for world in self.worlds.values_mut() {
             world.ranks.processes.ended(ended, self.stopping);

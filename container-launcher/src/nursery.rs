@@ -16,11 +16,11 @@ use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use tokio::sync::oneshot;
 
+use crate::foreign_processes::ForeignProcesses;
 use crate::process::start::Start;
 use crate::process::{self, JobId, exec};
 use crate::processes;
 use crate::samples::{self, Alive, Look};
-use crate::strangers::Strangers;
 use crate::sweep::{self, Kin};
 
 /// Stack of the thread, bytes: it walks /proc and starts programs.
@@ -90,7 +90,7 @@ impl Nursery {
                 Thread {
                     kin,
                     alive: BTreeMap::new(),
-                    strangers: Strangers::default(),
+                    foreign: ForeignProcesses::default(),
                 }
                 .serve(&received);
             })?;
@@ -157,7 +157,7 @@ struct Thread {
     /// Ranks that are not yet reaped. A rank leads its process group: the pid is the group's too.
     alive: BTreeMap<i32, Alive>,
     /// Processes that no look has to read.
-    strangers: Strangers,
+    foreign: ForeignProcesses,
 }
 
 impl Thread {
@@ -204,17 +204,17 @@ impl Thread {
     ) -> ControlFlow<()> {
         let began = Instant::now();
         let mut flow = ControlFlow::Continue(());
-        let mut strangers = std::mem::take(&mut self.strangers);
+        let mut foreign = std::mem::take(&mut self.foreign);
         let between = || {
             if let (true, Ok(request)) = (flow.is_continue(), requests.try_recv()) {
                 flow = self.answer(request, requests);
             }
             flow
         };
-        let processes = processes::all_minding(between, |pid| !strangers.hold(pid));
+        let processes = processes::all_minding(between, |pid| !foreign.hold(pid));
         if flow.is_continue() {
-            strangers.learn(&processes, Pid::this().as_raw());
-            self.strangers = strangers;
+            foreign.learn(&processes, Pid::this().as_raw());
+            self.foreign = foreign;
             let alive = self.alive.iter().map(|(&pid, running)| (pid, running));
             drop(answer.send(samples::look(alive, &processes, began)));
         }
@@ -324,7 +324,7 @@ mod tests {
         let mut thread = Thread {
             kin: Kin::named("container_x".to_owned(), []),
             alive: BTreeMap::new(),
-            strangers: Strangers::default(),
+            foreign: ForeignProcesses::default(),
         };
         let (requests, received) = sync_channel(REQUESTS);
         let (look, mut looked) = oneshot::channel();

@@ -1,7 +1,7 @@
 //! What each rank uses while it runs: memory and processor time, its children's included.
 //!
 //! One look reads the node's process table once, whatever the number of ranks, and leaves out what earlier
-//! looks have found to be others' (`strangers`). A process belongs to the rank it descends from, or, when
+//! looks have found to be others' (`foreign_processes`). A process belongs to the rank it descends from, or, when
 //! its parents have gone, to the rank whose process group it is in. Pages that ranks share are counted for
 //! each of them, as YARN's own look does.
 

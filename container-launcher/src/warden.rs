@@ -20,9 +20,10 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::{SigHandler, Signal, signal};
 use nix::unistd::{Pid, setsid};
 
+use crate::mpi::shared_memory;
+use crate::say;
 use crate::surroundings::Surroundings;
 use crate::sweep::Kin;
-use crate::{leftovers, say};
 
 /// Most that a sweep may take. Only processes stuck in the kernel need more than a moment.
 const SWEEP_MAX: Duration = Duration::from_secs(10);
@@ -72,7 +73,7 @@ impl Warden {
 
     /// The ranks of a key-value space have ended: what they have left is removed.
     pub(crate) fn forget_space(&self, kvs_name: &str) {
-        leftovers::remove(kvs_name);
+        shared_memory::remove(kvs_name);
         self.write(&format!("-{kvs_name}\n"));
     }
 
@@ -124,7 +125,7 @@ pub fn warden_main(args: impl Iterator<Item = OsString>) -> ExitCode {
         sweep(&kin)
     };
     for name in spaces {
-        leftovers::remove(&name);
+        shared_memory::remove(&name);
     }
     code
 }

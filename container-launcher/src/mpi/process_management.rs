@@ -7,11 +7,11 @@ use pmi::{Effect, Stage};
 
 use super::socket::Heard;
 use super::spawn::{ask_name, ask_spawn};
+use super::topology::{self, Topology};
 use super::{Mpi, World};
 use crate::container::Container;
 use crate::nursery::Whom;
 use crate::process;
-use crate::topology::{self, Topology};
 
 impl Mpi {
     pub(super) async fn on_heard(

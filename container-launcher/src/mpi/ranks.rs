@@ -19,9 +19,9 @@ pub(super) use attend::Attendants;
 pub(super) use fork::fork;
 
 use super::peer::Peer;
+use super::yielding;
 use crate::process::Processes;
 use crate::terminal;
-use crate::yielding;
 
 /// All ranks of the share, by their numbers in the job.
 pub(crate) struct Ranks {

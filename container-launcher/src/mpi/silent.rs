@@ -15,8 +15,8 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::Mpi;
+use super::library::{self, Loaded};
 use crate::container::Container;
-use crate::mpi_library::{self, Loaded};
 use crate::node_facts;
 use crate::nursery::Whom;
 
@@ -109,7 +109,7 @@ impl Mpi {
             return;
         }
         // The kernel may let a reader wait for a process that maps a file of a slow disk.
-        let look = move || pids.into_iter().find_map(mpi_library::of);
+        let look = move || pids.into_iter().find_map(library::of);
         self.silent.looking.spawn_blocking(look);
     }
 

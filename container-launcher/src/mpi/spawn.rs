@@ -12,14 +12,14 @@ use job::wire::{
 use nix::sys::signal::Signal;
 use pmi::{Job, NodeServer};
 
-use super::{Mpi, World};
+use super::{Mpi, World, yielding};
 use crate::container::Container;
 use crate::cores::Cores;
+use crate::node_facts;
 use crate::nursery::Whom;
 use crate::process;
 use crate::program::{self, Run};
 use crate::surroundings::Surroundings;
-use crate::{node_facts, yielding};
 
 /// A rank asks the name service.
 pub(super) fn ask_name(rank: u32, request: pmi::NameRequest, container: &mut Container<'_>) {

@@ -9,13 +9,13 @@ use pmi::{Job, NodeServer};
 use tokio::time::Instant;
 
 use super::ranks::{self, Attendants, Ranks};
-use super::{Mpi, World};
+use super::{Mpi, World, topology};
 use crate::binding;
 use crate::container::Container;
 use crate::devices::gpus;
 use crate::left_files::Before;
 use crate::process::Grants;
-use crate::{node_facts, program, topology};
+use crate::{node_facts, program};
 
 /// A container that YARN has just ended may not be gone yet.
 const GPUS_FREE: Duration = Duration::from_secs(10);

@@ -13,12 +13,12 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 
-use super::super::peer::Peer;
-use super::super::socket::{self, Heard};
 use super::Ranks;
 use super::fork::Forked;
 use crate::input;
 use crate::lane::Lanes;
+use crate::mpi::peer::Peer;
+use crate::mpi::socket::{self, Heard};
 use crate::output::{Pump, Way};
 use crate::process::streams::Outer;
 use crate::process::{Process, Processes};

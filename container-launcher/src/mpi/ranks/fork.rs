@@ -11,11 +11,12 @@ use nix::sched::CpuSet;
 
 use super::yields::Yields;
 use crate::binding;
-use crate::checkpoint;
 use crate::container::Container;
-use crate::crowd::Crowd;
 use crate::devices;
-use crate::environment;
+use crate::mpi::checkpoint;
+use crate::mpi::crowd::Crowd;
+use crate::mpi::environment;
+use crate::mpi::yielding::WAITS_VARIABLE;
 use crate::out_of_memory::Kills;
 use crate::output::Origin;
 use crate::process::exec::SOCKET_FD;
@@ -23,7 +24,6 @@ use crate::process::start::{Command, Start};
 use crate::process::streams::{self, Outer};
 use crate::process::{self, Grants, JobId};
 use crate::program::Run;
-use crate::yielding::WAITS_VARIABLE;
 
 /// The launcher's ends of a rank's pipes and socket.
 pub(super) struct Ends {

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use job::wire::{self, Share};
 
 use crate::cores::Cores;
-use crate::crowd::{self, Crowd};
-use crate::environment::Yielding;
+use crate::mpi::crowd::{self, Crowd};
+use crate::mpi::environment::Yielding;
+use crate::mpi::yielding::{self, Shim};
 use crate::say;
-use crate::yielding::{self, Shim};
 
 /// What was found for the ranks of a share.
 pub(super) struct Yields {

@@ -11,14 +11,14 @@ use crate::processes::Process;
 
 /// Pids of processes that do not descend from this one.
 #[derive(Debug, Default)]
-pub(crate) struct Strangers {
+pub(crate) struct ForeignProcesses {
     known: BTreeSet<i32>,
     /// Those of them that the look which is under way has come by. The others are gone, and their pids
     /// may be somebody else's by the next look.
     seen: BTreeSet<i32>,
 }
 
-impl Strangers {
+impl ForeignProcesses {
     /// Whether a look that comes by this process can leave it out.
     pub(crate) fn hold(&mut self, pid: i32) -> bool {
         self.known.contains(&pid) && {
@@ -73,16 +73,16 @@ mod tests {
         all.map(|&(pid, parent)| (pid, process(parent))).collect()
     }
 
-    fn left_out(strangers: &mut Strangers, pids: &[i32]) -> Vec<i32> {
+    fn left_out(foreign: &mut ForeignProcesses, pids: &[i32]) -> Vec<i32> {
         let pids = pids.iter().copied();
-        pids.filter(|&pid| strangers.hold(pid)).collect()
+        pids.filter(|&pid| foreign.hold(pid)).collect()
     }
 
     #[test]
     fn who_does_not_descend_from_this_process_is_read_once() {
-        let mut strangers = Strangers::default();
+        let mut foreign = ForeignProcesses::default();
         let all = [1, 2, 3, 40, OWN, 51, 52];
-        assert!(left_out(&mut strangers, &all).is_empty());
+        assert!(left_out(&mut foreign, &all).is_empty());
         let parents = [
             (1, 0),
             (2, 0),
@@ -92,26 +92,26 @@ mod tests {
             (51, OWN),
             (52, 51),
         ];
-        strangers.learn(&processes(&parents), OWN);
-        assert_eq!(left_out(&mut strangers, &all), [1, 2, 3, 40]);
+        foreign.learn(&processes(&parents), OWN);
+        assert_eq!(left_out(&mut foreign, &all), [1, 2, 3, 40]);
         // A new one is told by an ancestor that was left out.
-        strangers.learn(&processes(&[(OWN, 40), (51, OWN), (60, 3), (61, 51)]), OWN);
-        assert_eq!(left_out(&mut strangers, &[1, 60, 61]), [1, 60]);
+        foreign.learn(&processes(&[(OWN, 40), (51, OWN), (60, 3), (61, 51)]), OWN);
+        assert_eq!(left_out(&mut foreign, &[1, 60, 61]), [1, 60]);
     }
 
     #[test]
     fn the_pid_of_one_that_has_gone_is_read_again() {
-        let mut strangers = Strangers::default();
-        strangers.learn(&processes(&[(1, 0), (9, 1)]), OWN);
-        assert_eq!(left_out(&mut strangers, &[1]), [1]);
-        strangers.learn(&processes(&[]), OWN);
-        assert_eq!(left_out(&mut strangers, &[1, 9]), [1]);
+        let mut foreign = ForeignProcesses::default();
+        foreign.learn(&processes(&[(1, 0), (9, 1)]), OWN);
+        assert_eq!(left_out(&mut foreign, &[1]), [1]);
+        foreign.learn(&processes(&[]), OWN);
+        assert_eq!(left_out(&mut foreign, &[1, 9]), [1]);
     }
 
     #[test]
     fn one_whose_ancestors_are_not_all_there_is_read_again() {
-        let mut strangers = Strangers::default();
-        strangers.learn(&processes(&[(1, 0), (9, 8), (11, 12), (12, 11)]), OWN);
-        assert_eq!(left_out(&mut strangers, &[1, 9, 11, 12]), [1]);
+        let mut foreign = ForeignProcesses::default();
+        foreign.learn(&processes(&[(1, 0), (9, 8), (11, 12), (12, 11)]), OWN);
+        assert_eq!(left_out(&mut foreign, &[1, 9, 11, 12]), [1]);
     }
 }

@@ -3,7 +3,7 @@
 //! The kernel counts what is runnable on the whole machine, containers or not: the fourth field of
 //! `/proc/loadavg`. Ranks that wait busily are, and so those of other containers and other jobs: launchers
 //! of one machine need not ask each other, each sees the same number. What a launcher makes of it is a
-//! byte in memory that its ranks have mapped ([`crate::yielding`]), by a path that leads through this
+//! byte in memory that its ranks have mapped ([`crate::mpi::yielding`]), by a path that leads through this
 //! process: nothing of it lies in a folder.
 
 use std::fs::File;

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use job::wire::{Program, Share};
 
+use super::yielding::{self, Shim};
 use crate::seat::FILE_VARIABLE;
 use crate::sweep::MARK_VARIABLE;
-use crate::yielding::{self, Shim};
 
 /// Another process manager's variables would lead MPI astray.
 const OTHER_MANAGERS: [&str; 2] = ["PMI_", "PMIX_"];

@@ -9,7 +9,7 @@ use job::wire::{Checkpoint, Find, Move, Refusal, Share};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::checkpoint::{self, Folders};
+use super::checkpoint::{self, Folders};
 use crate::files;
 
 /// What came of one.
@@ -25,7 +25,7 @@ pub(crate) enum Done {
 
 /// Those under way.
 #[derive(Debug)]
-pub(crate) struct Errands {
+pub(crate) struct Transfers {
     folder: PathBuf,
     folders: Option<Folders>,
     /// Cancelled when a rank has ended.
@@ -37,7 +37,7 @@ pub(crate) struct Errands {
     tasks: JoinSet<Done>,
 }
 
-impl Errands {
+impl Transfers {
     /// Of files below `folder`.
     pub(crate) fn new(folder: PathBuf) -> Self {
         Self {

@@ -6,7 +6,7 @@
 //! binary) that yields for them. A variable of one library means nothing to another.
 //!
 //! Ranks that have a core each are given the library too: it does nothing but count until the machine has
-//! more to run than cores, by whoever's doing ([`crate::crowd`]).
+//! more to run than cores, by whoever's doing ([`crate::mpi::crowd`]).
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -19,8 +19,8 @@ use std::time::Duration;
 
 use job::wire;
 
+use super::crowd;
 use crate::cores::Cores;
-use crate::crowd;
 use crate::regular;
 
 /// The preloaded library, a file of the machine that this binary is for.
