@@ -6,8 +6,7 @@ use job::exit::Exit;
 use proto_hadoop::yarn::ApplicationReport;
 use proto_hadoop::{AppAttemptId, ApplicationClient, ApplicationId};
 
-use crate::follow::Ended;
-use crate::resolve::Resolved;
+use crate::ended::Ended;
 
 /// How long YARN may take to record the end of an ApplicationMaster that was its last. A NodeManager
 /// that still lives tells at once.
@@ -40,11 +39,11 @@ pub(crate) enum Lost {
 }
 
 impl Attempts {
-    pub(crate) fn new(resolved: &Resolved) -> Self {
-        let expiry = resolved.am_expiry_ms.max(resolved.nm_expiry_ms);
+    /// At most so many; `missed_after` is what YARN takes to miss a node or an ApplicationMaster.
+    pub(crate) fn new(most: u32, missed_after: Duration) -> Self {
         Self {
-            most: resolved.attempts,
-            missed_after: Duration::from_millis(expiry),
+            most,
+            missed_after,
             present: None,
             over: None,
         }

@@ -10,11 +10,12 @@ use policy::{ClusterView, Counted, Demand, MiB, Millis, NodeShare, Resources, Vc
 use proto_hadoop::ApplicationClient;
 
 use crate::arguments::DeployMode;
+use crate::cluster::Cluster;
 use crate::explained::words;
 use crate::failure::{Failure, say};
 use crate::interrupt::Signals;
 use crate::preflight;
-use crate::resolve::{Cluster, Resolved};
+use crate::resolve::Resolved;
 use crate::submit::AM_MEMORY_MIB;
 
 /// Which calculator the scheduler counts with.

@@ -4,7 +4,7 @@ use job::container_exit::ContainerExit;
 use job::exit::End;
 use job::wire::{FinalState, OutOfMemory, PmiStage, RankReport};
 
-use crate::follow::Ended;
+use crate::ended::Ended;
 use crate::table::{Column, table};
 
 /// Ranks that are shown.

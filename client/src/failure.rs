@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::Write as _;
 
 use job::exit::Exit;
+use proto_hadoop::CallError;
 
 /// Why the run cannot go on.
 #[derive(Debug)]
@@ -28,6 +29,11 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+/// The ResourceManager does not answer, or answers nonsense.
+pub(crate) fn unavailable(error: &CallError) -> Failure {
+    Failure::new(Exit::Unavailable, format!("the ResourceManager: {error}"))
+}
 
 /// One line on standard error, marked as ours: everything else there is the program's. Nobody may be
 /// left to read it, which is no reason to stop.

@@ -1,8 +1,7 @@
 //! From submit to the last word: waits for the ApplicationMaster, attaches to it ([`mod@attach`]), mirrors
-//! the job ([`mirror`]), and asks YARN where it does not come to a last word ([`lost`], [`mod@judge`]).
+//! the job ([`mirror`]), and asks YARN where it does not come to a last word ([`lost`], [`crate::ended`]).
 
 mod attach;
-mod judge;
 mod lost;
 mod mirror;
 
@@ -14,18 +13,17 @@ use proto_hadoop::{AppAttemptId, ApplicationClient, ApplicationId};
 use tokio::time::{Instant, sleep};
 
 use attach::{Beside, attach};
-pub(crate) use judge::{Ended, chain, judge};
 
 use crate::attempts::{self, Attempts};
+use crate::ended::{Ended, chain, judge};
 use crate::explained::Sink;
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, say, unavailable};
 use crate::holders::Holders;
 use crate::interrupt::Signals;
 use crate::keys::Keys;
 use crate::kill::kill;
 use crate::outlet::Layout;
 use crate::patience::Patience;
-use crate::preflight::unavailable;
 use crate::progress::Progress;
 use crate::streams::Source;
 

@@ -4,21 +4,14 @@
 //! here it is a command. Everything that is done is done by an option of `gerbil-run`.
 
 use std::ffi::OsString;
-use std::path::Path;
-use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser, Subcommand};
-use job::exit::Exit;
 
 use crate::arguments::{Arguments, essence};
-use crate::failure::say;
-use crate::run;
 
 /// The second name of the file.
 pub(crate) const NAME: &str = "gerbil";
-/// The first.
-const RUN: &str = "gerbil-run";
 
 /// MPI programs on a Hadoop YARN cluster.
 #[derive(Debug, Parser)]
@@ -61,38 +54,8 @@ enum Task {
     Version,
 }
 
-/// From the command line to the exit code, under either name.
-pub(crate) fn main() -> ExitCode {
-    let mut words = std::env::args_os();
-    let own_name = words.next().unwrap_or_default();
-    if Path::new(&own_name)
-        .file_name()
-        .is_none_or(|name| name != NAME)
-    {
-        return run::main(std::env::args_os());
-    }
-    match translated(words.collect()) {
-        Ok(words) => run::main(std::iter::once(RUN.into()).chain(words)),
-        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            // Nothing better can be done when even this cannot be printed.
-            let _printed = error.print().is_ok();
-            ExitCode::from(Exit::Usage.code())
-        }
-        Err(error) => match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-                let _printed = error.print().is_ok();
-                ExitCode::SUCCESS
-            }
-            _ => {
-                say(essence(&error.to_string()));
-                ExitCode::from(Exit::Usage.code())
-            }
-        },
-    }
-}
-
 /// The same as words for `gerbil-run`.
-fn translated(words: Vec<OsString>) -> Result<Vec<OsString>, clap::Error> {
+pub(crate) fn translated(words: Vec<OsString>) -> Result<Vec<OsString>, clap::Error> {
     match words.split_first() {
         // Untouched: what is behind it may be anything.
         Some((first, rest)) if first == "run" => return Ok(rest.to_vec()),
@@ -137,7 +100,7 @@ mod tests {
     use clap::ValueEnum as _;
 
     use super::*;
-    use crate::generate::Form;
+    use crate::arguments::Form;
 
     fn words(line: &str) -> Result<String, String> {
         let words = line.split_whitespace().map(OsString::from).collect();

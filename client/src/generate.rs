@@ -3,26 +3,11 @@
 
 use std::io::{self, Write as _};
 
-use clap::{CommandFactory as _, ValueEnum};
+use clap::CommandFactory as _;
 use clap_complete::Shell;
 
-use crate::arguments::{Arguments, page};
+use crate::arguments::{Arguments, Form, page};
 use crate::front;
-
-/// What is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Form {
-    /// For man(1)
-    Man,
-    /// Completions for bash
-    Bash,
-    /// Completions for fish
-    Fish,
-    /// Completions for zsh
-    Zsh,
-    /// The options of other launchers, as OPTIONS.md
-    Options,
-}
 
 /// The whole text.
 pub(crate) fn text(form: Form) -> io::Result<Vec<u8>> {
@@ -52,6 +37,8 @@ pub(crate) fn print(form: Form) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum as _;
+
     use super::*;
 
     #[test]

@@ -13,8 +13,6 @@ use job::wire::Stream;
 use storage::{Address, CreateOptions, Readers, Storage, StorageError, Writer};
 use tokio::runtime::Handle;
 
-use crate::outlet::name_of;
-
 /// Bytes of one stream that are written at once.
 const PIECE: usize = 1024 * 1024;
 /// Bytes of all streams that wait to be written.
@@ -156,4 +154,13 @@ impl Kept {
         let closed = self.runtime.block_on(file.close());
         closed.map(drop).map_err(io::Error::other)
     }
+}
+
+/// The name of a rank's file among the copies.
+pub(crate) fn name_of(rank: u32, stream: Stream) -> String {
+    let suffix = match stream {
+        Stream::Stdout => "out",
+        Stream::Stderr => "err",
+    };
+    format!("rank-{rank}.{suffix}")
 }

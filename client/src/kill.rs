@@ -7,8 +7,7 @@ use proto_hadoop::yarn::ApplicationReport;
 use proto_hadoop::{ApplicationClient, ApplicationId, CallError};
 use tokio::time::{Instant, sleep};
 
-use crate::failure::Failure;
-use crate::preflight::unavailable;
+use crate::failure::{Failure, unavailable};
 
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(100);

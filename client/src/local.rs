@@ -14,8 +14,8 @@ use mini::{RunFolder, machine};
 use proto_hadoop::conf::Configuration;
 use proto_hadoop::yarn::Resource;
 
+use crate::cluster::Cluster;
 use crate::failure::Failure;
-use crate::resolve::Cluster;
 
 /// Containers are rounded up to multiples of this, MiB; also what a process is said to need when
 /// the user does not say it. Nothing enforces it: it only keeps account.
@@ -34,7 +34,7 @@ impl Local {
     /// Starts one of `nodes` nodes, which share the machine's memory and cores.
     pub(crate) async fn start(nodes: u8) -> Result<Self, Failure> {
         let failed = |error| Failure::new(Exit::Config, error);
-        let user = crate::resolve::user(&|name| std::env::var(name).ok())?;
+        let user = crate::cluster::user(&|name| std::env::var(name).ok())?;
         let folder = RunFolder::create(&base()).map_err(failed)?;
         let all = machine();
         let count = u32::from(nodes);
@@ -66,7 +66,7 @@ impl Local {
 
     /// What its settings will say, as far as a command line is checked against them.
     pub(crate) fn expected() -> Result<Cluster, Failure> {
-        let user = crate::resolve::user(&|name| std::env::var(name).ok())?;
+        let user = crate::cluster::user(&|name| std::env::var(name).ok())?;
         let text = format!(
             "<configuration>\
                <property><name>yarn.resourcemanager.hostname</name><value>127.0.0.1</value></property>\

@@ -16,9 +16,13 @@
 
 mod arguments;
 mod attempts;
+mod cluster;
 mod data;
+mod describe;
 mod dry_run;
+mod ended;
 mod ends;
+mod entry;
 mod environment;
 mod explained;
 mod failure;
@@ -58,6 +62,7 @@ mod timing;
 mod unmanaged;
 mod wanted;
 mod words;
+mod write_whole;
 
 use std::process::ExitCode;
 
@@ -86,6 +91,6 @@ fn main() -> ExitCode {
         Some(Role::ContainerLauncher) => container_launcher::main(),
         Some(Role::Warden) => container_launcher::warden_main(std::env::args_os().skip(2)),
         Some(Role::Topology) => container_launcher::topology_main(std::env::args_os().skip(2)),
-        None => front::main(),
+        None => entry::main(),
     }
 }

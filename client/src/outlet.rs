@@ -11,10 +11,10 @@ use job::wire::{OutputChunk, Stream};
 use tokio::runtime::Handle;
 
 use crate::failure::Failure;
-use crate::kept::{Folder, Kept};
+use crate::kept::{Folder, Kept, name_of};
 use crate::label::Labels;
 use crate::pattern::{Pattern, Subject};
-use crate::streams::write_whole;
+use crate::write_whole::write_whole;
 
 /// Files that are open at once: a job may have more ranks than we may have descriptors.
 const OPEN_MAX: usize = 128;
@@ -181,15 +181,6 @@ impl<O: Write, E: Write> Outlet<O, E> {
             (None, Stream::Stderr) => write_whole(&mut self.stderr, data),
         }
     }
-}
-
-/// The name of a rank's file among the copies.
-pub(crate) fn name_of(rank: u32, stream: Stream) -> String {
-    let suffix = match stream {
-        Stream::Stdout => "out",
-        Stream::Stderr => "err",
-    };
-    format!("rank-{rank}.{suffix}")
 }
 
 fn subject(origins: &BTreeMap<u32, (String, u32)>, rank: u32) -> Subject<'_> {

@@ -9,8 +9,7 @@ use proto_hadoop::yarn::NodeState;
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
 
-use crate::failure::Failure;
-use crate::preflight::unavailable;
+use crate::failure::{Failure, unavailable};
 
 /// For the look-up of one name.
 const LOOK_UP_DEADLINE: Duration = Duration::from_secs(10);

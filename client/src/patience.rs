@@ -9,7 +9,7 @@ use job::exit::Exit;
 use proto_hadoop::{ApplicationId, Timing};
 use tokio::time::{Instant, sleep_until};
 
-use crate::follow::Ended;
+use crate::ended::Ended;
 use crate::progress::essence;
 
 /// For a ResourceManager that is too busy to answer, or is just becoming the active one of several.

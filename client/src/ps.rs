@@ -7,10 +7,9 @@ use job::exit::Exit;
 use proto_hadoop::ApplicationClient;
 use proto_hadoop::yarn::{ApplicationFilter, ApplicationReport, YarnApplicationState};
 
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, say, unavailable};
 use crate::follow::reason;
 use crate::interrupt::Signals;
-use crate::preflight::unavailable;
 use crate::progress::essence;
 use crate::table::{Column, table};
 use crate::timing::now_us;

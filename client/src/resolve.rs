@@ -7,36 +7,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use job::exit::Exit;
-use proto_hadoop::conf::{Configuration, ResourceManagers};
 use proto_hadoop::yarn::NodeNames;
 use staging::Shipped;
-use storage::Address;
 
 use crate::arguments::{
-    Arguments, CopyTo, DataArguments, DeployMode, Input, Placement, ShipArguments, of_a_process,
+    Arguments, CopyTo, DataArguments, DeployMode, Placement, ShipArguments, of_a_process,
 };
+use crate::cluster::Cluster;
 use crate::data::Data;
 use crate::environment;
 use crate::failure::Failure;
 use crate::history;
-use crate::kept::Folder;
 use crate::left_here;
 use crate::outlet::Layout;
 use crate::pattern::Pattern;
+use crate::streams::Input;
 use crate::terminal;
 use crate::wanted::Wanted;
-use staging::root::{self, Root};
 
 /// Whether the scheduler names nodes with their ports.
 const PORTS_IN_NODE_NAMES: &str = "yarn.scheduler.include-port-in-node-name";
-
-/// The cluster, as Hadoop's settings on this machine describe it.
-pub(crate) struct Cluster {
-    pub configuration: Configuration,
-    pub resource_managers: ResourceManagers,
-    /// YARN user.
-    pub user: String,
-}
 
 /// A job with nothing left open.
 pub(crate) struct Resolved {
@@ -124,83 +114,6 @@ pub(crate) struct Program {
     pub folder: Option<String>,
 }
 
-impl Cluster {
-    /// Reads the settings.
-    pub(crate) fn find() -> Result<Self, Failure> {
-        let variable = |name: &str| std::env::var(name).ok();
-        let configuration =
-            Configuration::load(&variable).map_err(|e| Failure::new(Exit::Config, e))?;
-        Self::with(configuration, user(&variable)?)
-    }
-
-    /// With settings that were read already.
-    pub(crate) fn with(configuration: Configuration, user: String) -> Result<Self, Failure> {
-        configuration
-            .simple_authentication()
-            .map_err(|e| Failure::new(Exit::Config, e))?;
-        let resource_managers = configuration
-            .resource_managers()
-            .map_err(|e| Failure::new(Exit::Config, e))?;
-        Ok(Self {
-            resource_managers,
-            configuration,
-            user,
-        })
-    }
-
-    /// A folder of HDFS that keeps output.
-    fn folder(&self, url: &str) -> Result<Folder, Failure> {
-        let files = self.configuration.files().first();
-        let conf_dir = files.and_then(|file| file.parent());
-        let conf_dir = conf_dir.map(|folder| folder.display().to_string());
-        let hadoop = |key: &str| self.configuration.get(key).ok().flatten();
-        let root = root::resolve(Some(url), &self.user, &hadoop, conf_dir.as_deref());
-        match root.map_err(|error| Failure::new(error.exit(), error))? {
-            Root {
-                address: Address::Shared,
-                path,
-                ..
-            } => Err(Failure::new(
-                Exit::Usage,
-                format!("--output {url}: {path} is no folder of HDFS"),
-            )),
-            Root { address, path, .. } => Ok(Folder {
-                address,
-                path,
-                conf_dir,
-            }),
-        }
-    }
-
-    /// A number among the settings.
-    fn number(&self, key: &str, default: u64) -> Result<u64, Failure> {
-        let value = self.configuration.get(key);
-        match value.map_err(|e| Failure::new(Exit::Config, e))? {
-            None => Ok(default),
-            Some(text) => text.trim().parse().map_err(|_not_a_number| {
-                Failure::new(
-                    Exit::Config,
-                    format!("the setting {key} is {text}, which is no number"),
-                )
-            }),
-        }
-    }
-}
-
-/// As Hadoop's own client decides it on a cluster without Kerberos.
-pub(crate) fn user(variable: &dyn Fn(&str) -> Option<String>) -> Result<String, Failure> {
-    if let Some(user) = variable("HADOOP_USER_NAME").filter(|user| !user.is_empty()) {
-        return Ok(user);
-    }
-    match nix::unistd::User::from_uid(nix::unistd::geteuid()) {
-        Ok(Some(user)) => Ok(user.name),
-        Ok(None) | Err(_) => Err(Failure::new(
-            Exit::Config,
-            "this user id has no name here; say who you are on the cluster with HADOOP_USER_NAME",
-        )),
-    }
-}
-
 /// Hadoop's YarnConfiguration.APPLICATION_MAX_TAGS.
 const TAGS_MAX: usize = 10;
 /// Hadoop's default of `yarn.scheduler.minimum-allocation-mb`.
@@ -250,6 +163,11 @@ fn inside(here: &Path, folder: Option<String>) -> String {
 }
 
 impl Resolved {
+    /// What YARN takes to miss a node or an ApplicationMaster.
+    pub(crate) fn missed_after(&self) -> Duration {
+        Duration::from_millis(self.am_expiry_ms.max(self.nm_expiry_ms))
+    }
+
     /// Decides everything.
     pub(crate) fn new(mut given: Arguments, cluster: &Cluster) -> Result<Self, Failure> {
         let usage = |sentence: String| Failure::new(Exit::Usage, sentence);

@@ -18,10 +18,13 @@ use tokio::time::sleep;
 
 use crate::arguments::{Arguments, DeployMode, Reporting, essence};
 use crate::attempts::Attempts;
+use crate::cluster::Cluster;
 use crate::data::home::Home;
+use crate::describe::describe;
+use crate::ended::Ended;
 use crate::explained::Sink;
 use crate::failure::{Failure, say};
-use crate::follow::{Ended, Follower};
+use crate::follow::Follower;
 use crate::interrupt::Signals;
 use crate::keys::Keys;
 use crate::local::Local;
@@ -29,9 +32,9 @@ use crate::patience::{self, Patience};
 use crate::progress::Progress;
 use crate::ps::ps;
 use crate::report::{Destination, Own};
-use crate::resolve::{Cluster, Resolved};
+use crate::resolve::Resolved;
 use crate::streams::Source;
-use crate::submit::submit;
+use crate::submit::{Application, submit};
 use crate::tell::tell;
 use crate::{data, dry_run, generate, kill, list, preflight, timing, unmanaged};
 use staging::error::exit_of;
@@ -270,7 +273,8 @@ async fn job(
         let incoming = data::bring(&resolved.data.incoming);
         let outgoing = data::check(&resolved.data.outgoing);
         let homes = data::home::check(&resolved.data.homes);
-        let restore = data::find_restore(&resolved);
+        let processes = resolved.wanted.processes.get();
+        let restore = data::find_restore(resolved.data.restore.as_ref(), processes);
         let checked = preflight::check(rm, &resolved);
         let (checked, mut staged, incoming, (), (), restore) = tokio::try_join!(
             checked,
@@ -311,9 +315,23 @@ async fn job(
     let keys = Keys::generate()?;
     let place = match resolved.deploy_mode {
         DeployMode::Cluster => None,
-        DeployMode::Client => Some(unmanaged::place(rm, &resolved, cluster).await?),
+        DeployMode::Client => {
+            let (ports, interface) = (resolved.am_ports, resolved.interface.as_deref());
+            let known = &cluster.resource_managers.client;
+            Some(unmanaged::place(rm, ports, interface, known).await?)
+        }
     };
-    let description = submit(rm, &checked, &resolved, cluster, &staged, &keys).await?;
+    let description = describe(&resolved, &checked, cluster, &staged);
+    let application = Application {
+        id: checked.application.id,
+        name: resolved.name.clone(),
+        queue: resolved.queue.clone(),
+        priority: resolved.priority,
+        tags: resolved.tags.clone(),
+        attempts: resolved.attempts,
+        unmanaged: resolved.deploy_mode == DeployMode::Client,
+    };
+    submit(rm, application, &description, &staged.staged, &keys).await?;
     own.application = checked.application.id.to_string();
     if !resolved.is_local {
         progress.submitted(checked.application.id, &resolved.queue);
@@ -339,7 +357,7 @@ async fn job(
         explain,
         layout: resolved.layout.clone(),
         input: Source::new(resolved.input.clone()),
-        attempts: Attempts::new(&resolved),
+        attempts: Attempts::new(resolved.attempts, resolved.missed_after()),
         terminal: resolved.terminal.is_some(),
     };
     let ended = match place {

@@ -1,25 +1,16 @@
 //! Hands the application over to the ResourceManager.
 
-use std::num::NonZeroU32;
-use std::time::Duration;
-
 use credentials::Credentials;
 use job::exit::Exit;
 use job::role::BINARY_LINK;
 use job::{Description, Role, Staged, StagedKind, secrets};
-use policy::{GPU, Numbering};
 use proto_hadoop::yarn::{
-    ApplicationSubmission, ContainerLaunch, LocalResource, LocalResourceKind, NodeNames, Resource,
-    Visibility,
+    ApplicationSubmission, ContainerLaunch, LocalResource, LocalResourceKind, Resource, Visibility,
 };
-use proto_hadoop::{ApplicationClient, CallError};
+use proto_hadoop::{ApplicationClient, ApplicationId, CallError};
 
-use crate::arguments::{DeployMode, Input};
-use crate::failure::Failure;
+use crate::failure::{Failure, unavailable};
 use crate::keys::Keys;
-use crate::preflight::{Checked, unavailable};
-use crate::resolve::{Cluster, Resolved};
-use staging::Outcome;
 
 /// What the AM's container is asked to hold, MiB. It needs a tenth; the cluster rounds it up to
 /// its own smallest container.
@@ -28,23 +19,34 @@ pub(crate) const AM_MEMORY_MIB: u64 = 256;
 /// limit is 1 MiB for all of it.
 const DESCRIPTION_MAX: usize = 512 * 1024;
 
-/// Submits the application that was `checked`; the answer is what its ApplicationMaster has to know.
+/// How YARN is to list and treat an application.
+pub(crate) struct Application {
+    pub id: ApplicationId,
+    pub name: String,
+    pub queue: String,
+    pub priority: Option<i32>,
+    pub tags: Vec<String>,
+    /// How often YARN starts the ApplicationMaster.
+    pub attempts: u32,
+    /// The ApplicationMaster is no container of YARN's.
+    pub unmanaged: bool,
+}
+
+/// Submits an application, whose ApplicationMaster is told the `description`. Of what was `staged` it
+/// needs this binary.
 pub(crate) async fn submit(
     rm: &ApplicationClient,
-    checked: &Checked,
-    resolved: &Resolved,
-    cluster: &Cluster,
-    staged: &Outcome,
+    application: Application,
+    description: &Description,
+    staged: &[Staged],
     keys: &Keys,
-) -> Result<Description, Failure> {
-    let id = checked.application.id;
-    let description = describe(resolved, checked, cluster, staged);
-    let unmanaged = resolved.deploy_mode == DeployMode::Client;
-    let (launch, memory_mib) = match resolved.deploy_mode {
-        DeployMode::Cluster => (launch(&description, staged, keys)?, AM_MEMORY_MIB),
+) -> Result<(), Failure> {
+    let id = application.id;
+    let (launch, memory_mib) = match application.unmanaged {
+        false => (launch(description, staged, keys)?, AM_MEMORY_MIB),
         // It has no container: YARN takes it for one of the smallest size, whatever is said here.
         // No key of the job leaves this process.
-        DeployMode::Client => (ContainerLaunch::default(), 1),
+        true => (ContainerLaunch::default(), 1),
     };
     let resource = Resource {
         memory_mib,
@@ -52,19 +54,19 @@ pub(crate) async fn submit(
         ..Resource::default()
     };
     let submission = ApplicationSubmission {
-        name: resolved.name.clone(),
-        queue: resolved.queue.clone(),
-        priority: resolved.priority,
+        name: application.name,
+        queue: application.queue,
+        priority: application.priority,
         application_type: job::APPLICATION_TYPE.into(),
-        tags: resolved.tags.clone(),
+        tags: application.tags,
         // All failures count, however long ago, so that a job cannot go on in this way for ever. What
         // an attempt leaves running would be of no use to the next, and is ended by YARN.
-        max_attempts: resolved.attempts,
-        unmanaged,
+        max_attempts: application.attempts,
+        unmanaged: application.unmanaged,
         ..ApplicationSubmission::new(id, launch, resource)
     };
     let error = match rm.submit(&submission).await {
-        Ok(()) => return Ok(description),
+        Ok(()) => return Ok(()),
         Err(error) => error,
     };
     if error.is_final() || matches!(error, CallError::TooLong { .. }) {
@@ -84,7 +86,7 @@ pub(crate) async fn submit(
 /// How YARN starts the ApplicationMaster in a container.
 fn launch(
     description: &Description,
-    staged: &Outcome,
+    staged: &[Staged],
     keys: &Keys,
 ) -> Result<ContainerLaunch, Failure> {
     let description = serde_json::to_vec(description);
@@ -121,7 +123,7 @@ fn launch(
         ),
     ];
     // The AM itself needs nothing but this binary.
-    let binary = staged.staged.iter().filter(|file| file.link == BINARY_LINK);
+    let binary = staged.iter().filter(|file| file.link == BINARY_LINK);
     Ok(ContainerLaunch {
         resources: binary
             .map(|file| Ok((file.link.clone(), resource(file)?)))
@@ -139,97 +141,6 @@ fn launch(
         },
         ..ContainerLaunch::default()
     })
-}
-
-fn describe(
-    resolved: &Resolved,
-    checked: &Checked,
-    cluster: &Cluster,
-    staged: &Outcome,
-) -> Description {
-    let demand = &checked.demand;
-    let given = &resolved.placement;
-    let ms = |span: Option<Duration>| Some(u64::try_from(span?.as_millis()).unwrap_or(u64::MAX));
-    Description {
-        build: job::BUILD.into(),
-        user: cluster.user.clone(),
-        rm_client: cluster.resource_managers.client.clone(),
-        rm_scheduler: cluster.resource_managers.scheduler.clone(),
-        processes: demand.processes.get(),
-        memory_per_process_mib: demand.unit.memory.0,
-        memory_is_explicit: demand.memory_is_explicit,
-        vcores_per_process: demand.unit.vcores.0,
-        oversubscribe: demand.oversubscribe,
-        mode: demand.mode.to_string(),
-        listed: demand
-            .listed
-            .iter()
-            .map(|entry| (entry.host.clone(), entry.processes))
-            .collect(),
-        nodes: demand.nodes.map(NonZeroU32::get),
-        pack: demand.pack,
-        same_rack: demand.same_rack,
-        sort_nodes: demand.sort_nodes,
-        rank_by_node: demand.numbering == Numbering::Node,
-        rank_map: match &demand.numbering {
-            Numbering::Map(nodes) => nodes.clone(),
-            Numbering::Slot | Numbering::Node => Vec::new(),
-        },
-        near: (
-            demand.near.of.clone(),
-            demand.near.held.clone().into_iter().collect(),
-        ),
-        exclude: checked.excluded.clone(),
-        node_label: checked.node_label.clone(),
-        reissue_after_ms: ms(given.reissue_after),
-        gang_timeout_ms: ms(given.gang_timeout),
-        wait_timeout_ms: ms(given.wait_timeout),
-        join_timeout_ms: ms(given.join_timeout),
-        run_limit_ms: ms(resolved.run_limit),
-        linger_ms: ms(resolved.linger),
-        spare_others: resolved.spare_others,
-        restarts: resolved.restarts,
-        attempts: resolved.attempts,
-        explain: resolved.explain,
-        yielding: given.yielding,
-        binding: resolved.binding,
-        gpus_per_process: resolved.gpus_per_process,
-        gpus_are_counted: checked.view.types.find(GPU).is_some(),
-        resources_per_process: resolved.resources.clone(),
-        universe: resolved.universe,
-        am_memory_mib: match resolved.deploy_mode {
-            DeployMode::Cluster => AM_MEMORY_MIB,
-            DeployMode::Client => 0,
-        },
-        node_names_have_ports: resolved.node_names == NodeNames::HostAndPort,
-        allocation_step_mib: resolved.allocation_step_mib,
-        programs: resolved
-            .programs
-            .iter()
-            .zip(&staged.programs)
-            .map(|(wanted, placed)| job::Program {
-                processes: wanted.processes.unwrap_or(demand.processes.get()),
-                file: placed.link.clone(),
-                own_path: placed.own_path.clone(),
-                mpi_library: placed.mpi_library.clone(),
-                args: wanted.args.clone(),
-                environment: wanted.environment.clone(),
-                folder: wanted.folder.clone(),
-                library_folder: placed.library_folder.clone(),
-                library_variables: placed.library_variables.clone(),
-                glibc_needed: placed.glibc_needed.clone(),
-                digest: placed.digest.clone(),
-            })
-            .collect(),
-        staged: staged.staged.clone(),
-        stage_out: resolved.data.outgoing.clone(),
-        checkpoints: resolved.data.checkpoints.clone(),
-        am_ports: resolved.am_ports,
-        interface: resolved.interface.clone(),
-        input: resolved.input != Input::None,
-        terminal: resolved.terminal.clone(),
-        am_expiry_ms: resolved.am_expiry_ms,
-    }
 }
 
 fn resource(file: &Staged) -> Result<LocalResource, Failure> {

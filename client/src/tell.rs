@@ -6,8 +6,8 @@ use std::io::{IsTerminal as _, Write};
 use job::report::Report;
 
 use crate::arguments::{Ends, ExitRule, Reporting};
+use crate::ended::Ended;
 use crate::failure::{Failure, say};
-use crate::follow::Ended;
 use crate::interrupt::Signals;
 use crate::report::{Destination, Own};
 use crate::{ends, history, timing};

@@ -26,13 +26,13 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
+use crate::ended::{Ended, chain, judge};
 use crate::failure::Failure;
-use crate::follow::{Ended, Follower, chain, judge, patiently, reason};
+use crate::follow::{Follower, patiently, reason};
 use crate::keys::Keys;
 use crate::kill::kill;
 use crate::own_address;
 use crate::progress::{Aside, Progress};
-use crate::resolve::{Cluster, Resolved};
 
 /// Between two looks for the token, at first and when it lasts: it takes the ResourceManager some
 /// hundredths of a second.
@@ -53,20 +53,19 @@ const SETTLE: Duration = Duration::from_secs(5);
 /// A job that holds no container after this is told who may be in its way.
 const NOTHING_YET: Duration = Duration::from_secs(10);
 
-/// Opens the ApplicationMaster's port, before anything is submitted.
+/// Opens the ApplicationMaster's port, before anything is submitted: one of `ports`, on `interface`, where
+/// these are given. The cluster's ResourceManagers show by which address it knows this machine.
 pub(crate) async fn place(
     rm: &ApplicationClient,
-    resolved: &Resolved,
-    cluster: &Cluster,
+    ports: Option<(u16, u16)>,
+    interface: Option<&str>,
+    resource_managers: &[String],
 ) -> Result<Place, Failure> {
-    let host = match &resolved.interface {
+    let host = match interface {
         Some(_) => "this machine".to_owned(),
-        None => {
-            let known = &cluster.resource_managers.client;
-            own_address::find(rm, known).await?.to_string()
-        }
+        None => own_address::find(rm, resource_managers).await?.to_string(),
     };
-    let place = Place::take(resolved.am_ports, resolved.interface.as_deref(), &host);
+    let place = Place::take(ports, interface, &host);
     let place = place.await;
     place.map_err(|error| Failure::new(Exit::Impossible, chain(&error)))
 }

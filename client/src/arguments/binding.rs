@@ -6,7 +6,7 @@ use clap::Args;
 use job::BindUnit;
 use staging::Shipped;
 
-use super::placement::PROCESSES_MAX;
+use crate::hostfile::PROCESSES_MAX;
 
 /// The options on processors.
 #[derive(Clone, Debug, Default, Args)]

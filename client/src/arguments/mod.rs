@@ -8,6 +8,7 @@ mod data;
 mod deployment;
 mod ends;
 mod essence;
+mod form;
 mod launchers;
 mod lexer;
 mod placement;
@@ -30,8 +31,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgAction, CommandFactory as _, FromArgMatches as _, Parser};
 
-use crate::generate::Form;
-use crate::hostfile::HostListError;
+use crate::hostfile::{HostListError, PROCESSES_MAX};
 use crate::words;
 
 use binding::MapBy;
@@ -40,14 +40,15 @@ pub(crate) use data::{DataArguments, Outgoing};
 pub(crate) use deployment::{DeployMode, Deployment};
 pub(crate) use ends::{Ends, ExitRule};
 pub(crate) use essence::essence;
+pub(crate) use form::Form;
 pub(crate) use launchers::page;
-pub(crate) use placement::{PROCESSES_MAX, Placement, Relax};
+pub(crate) use placement::{Placement, Relax};
 use program::Further;
 pub(crate) use program::{Environment, Program, Start};
 pub(crate) use ranks::{RankBy, RankMap};
 pub(crate) use reporting::Reporting;
 pub(crate) use resources::of_a_process;
-pub(crate) use streams::{CopyTo, Input, StreamArguments};
+pub(crate) use streams::{CopyTo, StreamArguments};
 
 mod local;
 

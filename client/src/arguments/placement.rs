@@ -11,10 +11,7 @@ use policy::{Mode, UnknownMode};
 
 use super::ranks::{RankBy, RankMap, rank_by, rank_map};
 use super::values::{Whole, gang_span, span, yes_or_no};
-use crate::hostfile::{self, HostList, Names};
-
-/// Processes of one job, at most.
-pub(crate) const PROCESSES_MAX: u32 = 1_000_000;
+use crate::hostfile::{self, HostList, Names, PROCESSES_MAX};
 
 pub(super) const PLACEMENT: &str = "Placement";
 

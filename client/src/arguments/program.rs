@@ -4,9 +4,9 @@ use std::ffi::OsString;
 
 use clap::{Args, Parser};
 
-use super::placement::PROCESSES_MAX;
 use super::values::Whole;
 use crate::environment::{Inherited, Variable, Wish};
+use crate::hostfile::PROCESSES_MAX;
 use crate::words;
 
 /// The options that are one program's alone.

@@ -3,7 +3,7 @@
 use job::BindUnit;
 
 use super::binding::unit;
-use super::placement::PROCESSES_MAX;
+use crate::hostfile::PROCESSES_MAX;
 
 /// `-rank-by`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::placement::PROCESSES_MAX;
 use super::values::Whole;
+use crate::hostfile::PROCESSES_MAX;
 use crate::pattern::Pattern;
+use crate::streams::Input;
 
 /// The options of this group.
 #[derive(Clone, Debug, Default, Args)]
@@ -58,18 +59,6 @@ pub(crate) enum CopyTo {
     Here(PathBuf),
     /// Of HDFS; its URL.
     Hdfs(String),
-}
-
-/// What rank 0 reads as its standard input.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Input {
-    /// Our own.
-    #[default]
-    Own,
-    /// Nothing.
-    None,
-    /// A file.
-    File(PathBuf),
 }
 
 fn folder(text: &str) -> Result<CopyTo, String> {

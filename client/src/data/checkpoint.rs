@@ -13,10 +13,10 @@ use storage::{Address, Storage, StorageError};
 use tokio::time::{Instant, sleep};
 
 use super::{Located, failed, locate};
+use crate::cluster::Cluster;
 use crate::failure::{Failure, say};
 use crate::follow::patiently;
 use crate::interrupt::Signals;
-use crate::resolve::{Cluster, Resolved};
 
 /// Entries of a job's folder that make sense.
 const ENTRIES_MAX: usize = 1000;
@@ -77,15 +77,16 @@ async fn newest(storage: &Storage, path: &str) -> Result<Option<String>, Storage
     Ok(numbers.max().map(|number| format!("{path}/{number}")))
 }
 
-/// The checkpoint that the job begins from, if it is to begin from one.
+/// The checkpoint that a job of so many processes begins from, if it is to begin from one.
 ///
 /// # Errors
 /// There is none, or it is one of another number of processes.
 pub(crate) async fn find_restore(
-    resolved: &Resolved,
+    restore: Option<&Located>,
+    processes: u32,
 ) -> Result<Option<(Address, String)>, Failure> {
     const OPTION: &str = "--restore";
-    let Some(place) = &resolved.data.restore else {
+    let Some(place) = restore else {
         return Ok(None);
     };
     let words = |error| failed(OPTION, &error);
@@ -109,7 +110,6 @@ pub(crate) async fn find_restore(
             format!("{OPTION}: {url}/{MANIFEST} makes no sense: {error}"),
         )
     })?;
-    let processes = resolved.wanted.processes.get();
     if u32::try_from(manifest.ranks.len()) != Ok(processes) {
         return Err(Failure::new(
             Exit::Usage,

@@ -25,8 +25,8 @@ pub(crate) use near::Near;
 pub(crate) use outgoing::check;
 
 use crate::arguments::{DataArguments, Outgoing};
+use crate::cluster::Cluster;
 use crate::failure::Failure;
-use crate::resolve::Cluster;
 use staging::StageError;
 use staging::error::exit_of;
 use staging::root::{self, Root};

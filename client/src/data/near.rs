@@ -7,10 +7,10 @@ use proto_hadoop::{CallError, DataNode, NameNodeClient};
 use storage::Address;
 
 use super::{Located, locate};
+use crate::cluster::Cluster;
 use crate::failure::{Failure, say};
 use crate::names::Hosts;
 use crate::patience::of_calls;
-use crate::resolve::Cluster;
 
 const OPTION: &str = "--near";
 /// Files and folders of one name that are looked at; the blocks of some tell enough of all.

@@ -6,9 +6,9 @@ use job::exit::Exit;
 use proto_hadoop::yarn::YarnApplicationState;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::judge::{Ended, judge};
 use super::{Follower, LATER, patiently};
 use crate::attempts::{self, Lost};
+use crate::ended::{Ended, judge};
 use crate::failure::{Failure, say};
 use crate::kill::kill;
 

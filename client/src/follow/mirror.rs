@@ -14,10 +14,10 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::attach::Attached;
-use super::judge::{SIGPIPE, conclude, judge};
 use super::lost::ROOT_PATIENCE;
 use super::{Followed, Follower, patiently};
 use crate::attempts;
+use crate::ended::{SIGPIPE, conclude, judge};
 use crate::failure::{Failure, say};
 use crate::interrupt::{self, Asked, SIGTSTP};
 use crate::streams::{self, OutputEnd};

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::PROCESSES_MAX;
 use super::read::FILE_MAX;
-use crate::arguments::PROCESSES_MAX;
 
 /// A list that cannot be used.
 #[derive(Debug, thiserror::Error)]

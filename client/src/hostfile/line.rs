@@ -4,8 +4,8 @@
 //! host        host:4        n[1-3]:4        host 4        host slots=4  max_slots=8        [fe80::1]:4
 //! ```
 
+use super::PROCESSES_MAX;
 use super::error::Trouble;
-use crate::arguments::PROCESSES_MAX;
 
 /// A host as one line, or one piece of a word, mentions it.
 #[derive(Debug, PartialEq, Eq)]

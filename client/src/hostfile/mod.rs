@@ -16,6 +16,9 @@ pub(crate) use deal::{in_order, one_each_first};
 pub(crate) use error::HostListError;
 pub(crate) use read::{Names, inline, names, read};
 
+/// Processes of one job, at most.
+pub(crate) const PROCESSES_MAX: u32 = 1_000_000;
+
 /// Hosts in order of first mention.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HostList {

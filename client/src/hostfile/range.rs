@@ -1,7 +1,7 @@
 //! Ranges in the names of hosts, as srun writes them: `n[1-3,5]`, `n[01-10]`, `rack[1-2]n[1-4]`.
 
+use super::PROCESSES_MAX;
 use super::error::Trouble;
-use crate::arguments::PROCESSES_MAX;
 
 /// Pieces between commas, those within brackets aside.
 pub(crate) fn pieces(text: &str) -> impl Iterator<Item = &str> {

@@ -5,11 +5,11 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
+use super::PROCESSES_MAX;
 use super::error::Trouble;
 use super::line::{is_name, mention};
 use super::range;
 use super::{Host, HostList, HostListError};
-use crate::arguments::PROCESSES_MAX;
 
 /// Bytes of a file: some 500,000 hosts.
 pub(super) const FILE_MAX: u64 = 16 * 1024 * 1024;

@@ -8,7 +8,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
 use tokio::sync::mpsc;
 
 use crate::failure::Failure;
-use crate::streams::write_whole;
+use crate::write_whole::write_whole;
 
 /// A longer line is cut, so that no job can fill our memory.
 const LINE_MAX: u64 = 64 * 1024;

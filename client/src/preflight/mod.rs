@@ -13,7 +13,7 @@ use policy::{
 use proto_hadoop::yarn::{self, NewApplication};
 use proto_hadoop::{ApplicationClient, CallError};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, unavailable};
 use crate::resolve::Resolved;
 
 /// A job in the cluster's own words; one that it could run when empty, if it comes from [`check`].
@@ -160,11 +160,6 @@ pub(crate) async fn look(rm: &ApplicationClient, resolved: &Resolved) -> Result<
 fn amount(resource: &yarn::Resource, types: &ResourceTypes) -> Resources {
     let counts = types.counts(|name| resource.others.get(name).copied());
     Resources::new(resource.memory_mib, resource.vcores).with_counts(counts)
-}
-
-/// The ResourceManager does not answer, or answers nonsense.
-pub(crate) fn unavailable(error: &CallError) -> Failure {
-    Failure::new(Exit::Unavailable, format!("the ResourceManager: {error}"))
 }
 
 /// Whether the job fits the cluster when nothing else runs there.

@@ -14,11 +14,22 @@ use tokio::sync::{Mutex, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Channel;
 
-use crate::arguments::Input;
 use crate::failure::say;
 
 /// Chunks between the thread that reads and the network.
 const INPUT_QUEUE: usize = 2;
+
+/// What rank 0 reads as its standard input.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// Our own.
+    #[default]
+    Own,
+    /// Nothing.
+    None,
+    /// A file.
+    File(PathBuf),
+}
 
 /// What rank 0 reads, run after run.
 #[derive(Clone)]

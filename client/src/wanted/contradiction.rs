@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use policy::Mode;
 
-use crate::arguments::PROCESSES_MAX;
+use crate::hostfile::PROCESSES_MAX;
 
 /// What contradicts itself, and what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -20,8 +20,8 @@ use std::time::Duration;
 use policy::lifecycle::Limits;
 use policy::{Millis, Mode, Numbering};
 
-use crate::arguments::{PROCESSES_MAX, Placement, Relax};
-use crate::hostfile::{HostList, in_order, one_each_first};
+use crate::arguments::{Placement, Relax};
+use crate::hostfile::{HostList, PROCESSES_MAX, in_order, one_each_first};
 
 pub(crate) use contradiction::Contradiction;
 

@@ -5,7 +5,7 @@ use job::wire;
 use proto_hadoop::yarn::{ApplicationReport, FinalApplicationStatus, YarnApplicationState};
 
 /// The exit of a local program whose reader has gone.
-pub(super) const SIGPIPE: u8 = 13;
+pub(crate) const SIGPIPE: u8 = 13;
 
 /// How the job ended, for the exit of the command.
 pub(crate) struct Ended {
@@ -28,7 +28,7 @@ impl Ended {
 }
 
 /// What the ApplicationMaster says decides.
-pub(super) fn conclude(verdict: wire::Verdict, signalled: Option<u8>) -> Ended {
+pub(crate) fn conclude(verdict: wire::Verdict, signalled: Option<u8>) -> Ended {
     let killed = verdict.state() == wire::FinalState::Killed;
     let code = match signalled {
         Some(signal) if killed => 128u8.saturating_add(signal),

@@ -1,0 +1,18 @@
+//! What `--generate` prints.
+
+use clap::ValueEnum;
+
+/// A text made from the definition of the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// For man(1)
+    Man,
+    /// Completions for bash
+    Bash,
+    /// Completions for fish
+    Fish,
+    /// Completions for zsh
+    Zsh,
+    /// The options of other launchers, as OPTIONS.md
+    Options,
+}

@@ -1,0 +1,45 @@
+//! From the words of the command line to the exit code, under either name of the file.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use job::exit::Exit;
+
+use crate::arguments::essence;
+use crate::failure::say;
+use crate::front;
+use crate::run;
+
+/// The first name of the file.
+const RUN: &str = "gerbil-run";
+
+/// The whole command.
+pub(crate) fn main() -> ExitCode {
+    let mut words = std::env::args_os();
+    let own_name = words.next().unwrap_or_default();
+    if Path::new(&own_name)
+        .file_name()
+        .is_none_or(|name| name != front::NAME)
+    {
+        return run::main(std::env::args_os());
+    }
+    match front::translated(words.collect()) {
+        Ok(words) => run::main(std::iter::once(RUN.into()).chain(words)),
+        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            // Nothing better can be done when even this cannot be printed.
+            let _printed = error.print().is_ok();
+            ExitCode::from(Exit::Usage.code())
+        }
+        Err(error) => match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+                let _printed = error.print().is_ok();
+                ExitCode::SUCCESS
+            }
+            _ => {
+                say(essence(&error.to_string()));
+                ExitCode::from(Exit::Usage.code())
+            }
+        },
+    }
+}
