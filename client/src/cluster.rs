@@ -5,8 +5,8 @@ use proto_hadoop::conf::{Configuration, ResourceManagers};
 use staging::root::{self, Root};
 use storage::Address;
 
-use crate::failure::Failure;
-use crate::kept::Folder;
+use follow::Folder;
+use follow::failure::Failure;
 
 /// A cluster and who asks.
 pub(crate) struct Cluster {

@@ -3,6 +3,8 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use follow::streams::Input;
+use follow::submit::AM_MEMORY_MIB;
 use job::Description;
 use policy::{GPU, Numbering};
 use proto_hadoop::yarn::NodeNames;
@@ -12,8 +14,6 @@ use crate::arguments::DeployMode;
 use crate::cluster::Cluster;
 use crate::preflight::Checked;
 use crate::resolve::Resolved;
-use crate::streams::Input;
-use crate::submit::AM_MEMORY_MIB;
 
 /// The description of a job that was `checked`, and of which everything is `staged`.
 pub(crate) fn describe(

@@ -3,6 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind, Write};
 
+use follow::explained::words;
+use follow::failure::{Failure, say};
+use follow::signals::Signals;
+use follow::submit::AM_MEMORY_MIB;
 use job::exit::Exit;
 use job::explain::{Amount, DryRun, Explained, NotPlaced, Outlook};
 use policy::allocate::place;
@@ -11,12 +15,8 @@ use proto_hadoop::ApplicationClient;
 
 use crate::arguments::DeployMode;
 use crate::cluster::Cluster;
-use crate::explained::words;
-use crate::failure::{Failure, say};
-use crate::interrupt::Signals;
 use crate::preflight;
 use crate::resolve::Resolved;
-use crate::submit::AM_MEMORY_MIB;
 
 /// Which calculator the scheduler counts with.
 const CALCULATOR: &str = "yarn.scheduler.capacity.resource-calculator";

@@ -4,8 +4,8 @@ use job::container_exit::ContainerExit;
 use job::exit::End;
 use job::wire::{FinalState, OutOfMemory, PmiStage, RankReport};
 
-use crate::ended::Ended;
-use crate::table::{Column, table};
+use follow::ended::Ended;
+use follow::table::{Column, table};
 
 /// Ranks that are shown.
 const SHOWN: usize = 20;

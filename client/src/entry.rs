@@ -4,10 +4,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
+use follow::failure::say;
 use job::exit::Exit;
 
 use crate::arguments::essence;
-use crate::failure::say;
 use crate::front;
 use crate::run;
 

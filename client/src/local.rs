@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use follow::failure::Failure;
 use job::exit::Exit;
 use mini::resource_manager::Options;
 use mini::{RunFolder, machine};
@@ -15,7 +16,6 @@ use proto_hadoop::conf::Configuration;
 use proto_hadoop::yarn::Resource;
 
 use crate::cluster::Cluster;
-use crate::failure::Failure;
 
 /// Containers are rounded up to multiples of this, MiB; also what a process is said to need when
 /// the user does not say it. Nothing enforces it: it only keeps account.

@@ -7,12 +7,12 @@ use job::exit::Exit;
 use proto_hadoop::ApplicationClient;
 use proto_hadoop::yarn::{ApplicationFilter, ApplicationReport, YarnApplicationState};
 
-use crate::failure::{Failure, say, unavailable};
-use crate::follow::reason;
-use crate::interrupt::Signals;
-use crate::progress::essence;
-use crate::table::{Column, table};
-use crate::timing::now_us;
+use follow::failure::{Failure, say, unavailable};
+use follow::follower::reason;
+use follow::progress::essence;
+use follow::signals::Signals;
+use follow::table::{Column, table};
+use follow::timing::now_us;
 
 /// Where an application waits or runs.
 const LIVE: [YarnApplicationState; 5] = [

@@ -6,6 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use follow::Layout;
+use follow::failure::Failure;
+use follow::pattern::Pattern;
+use follow::streams::Input;
+use follow::terminal;
 use job::exit::Exit;
 use proto_hadoop::yarn::NodeNames;
 use staging::Shipped;
@@ -16,13 +21,8 @@ use crate::arguments::{
 use crate::cluster::Cluster;
 use crate::data::Data;
 use crate::environment;
-use crate::failure::Failure;
 use crate::history;
 use crate::left_here;
-use crate::outlet::Layout;
-use crate::pattern::Pattern;
-use crate::streams::Input;
-use crate::terminal;
 use crate::wanted::Wanted;
 
 /// Whether the scheduler names nodes with their ports.

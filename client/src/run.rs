@@ -11,34 +11,35 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::error::ErrorKind;
+use follow::attempts::Attempts;
+use follow::ended::Ended;
+use follow::explained::Sink;
+use follow::failure::{Failure, say};
+use follow::follower::Follower;
+use follow::keys::Keys;
+use follow::progress::Progress;
+use follow::report::{Destination, Own};
+use follow::signals::Signals;
+use follow::streams::Source;
+use follow::submit::{Application, submit};
+use follow::timeout::{Patience, of_calls};
+use follow::{kill, timing, unmanaged};
 use job::exit::Exit;
 use job::explain::{Explained, Submitted};
 use proto_hadoop::{ApplicationClient, ApplicationId};
+use staging::error::exit_of;
+use staging::stage;
 use tokio::time::sleep;
 
 use crate::arguments::{Arguments, DeployMode, Reporting, essence};
-use crate::attempts::Attempts;
 use crate::cluster::Cluster;
 use crate::data::home::Home;
 use crate::describe::describe;
-use crate::ended::Ended;
-use crate::explained::Sink;
-use crate::failure::{Failure, say};
-use crate::follow::Follower;
-use crate::interrupt::Signals;
-use crate::keys::Keys;
 use crate::local::Local;
-use crate::patience::{self, Patience};
-use crate::progress::Progress;
 use crate::ps::ps;
-use crate::report::{Destination, Own};
 use crate::resolve::Resolved;
-use crate::streams::Source;
-use crate::submit::{Application, submit};
 use crate::tell::tell;
-use crate::{data, dry_run, generate, kill, list, preflight, timing, unmanaged};
-use staging::error::exit_of;
-use staging::stage;
+use crate::{data, dry_run, generate, list, preflight};
 
 /// Between two looks at how much is uploaded.
 const UPLOADING: Duration = Duration::from_millis(250);
@@ -195,7 +196,7 @@ async fn on(
     started_us: i64,
 ) -> Result<u8, Failure> {
     let addresses = cluster.resource_managers.client.clone();
-    let timing = patience::of_calls(addresses.len());
+    let timing = of_calls(addresses.len());
     let rm = ApplicationClient::new(addresses, &cluster.user).with_timing(timing);
     if let Some(id) = &given.kill {
         return end(&rm, id, &mut signals).await;

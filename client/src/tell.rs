@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, Write};
 
+use follow::ended::Ended;
+use follow::failure::{Failure, say};
+use follow::report::{Destination, Own};
+use follow::signals::Signals;
+use follow::timing;
 use job::report::Report;
 
 use crate::arguments::{Ends, ExitRule, Reporting};
-use crate::ended::Ended;
-use crate::failure::{Failure, say};
-use crate::interrupt::Signals;
-use crate::report::{Destination, Own};
-use crate::{ends, history, timing};
+use crate::{ends, history};
 
 /// What is said and written at the end of a job, and the exit code.
 pub(crate) async fn tell(

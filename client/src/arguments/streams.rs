@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use follow::pattern::Pattern;
+use follow::streams::Input;
 
 use super::values::Whole;
 use crate::hostfile::PROCESSES_MAX;
-use crate::pattern::Pattern;
-use crate::streams::Input;
 
 /// The options of this group.
 #[derive(Clone, Debug, Default, Args)]

@@ -6,6 +6,9 @@
 
 use std::time::Duration;
 
+use follow::failure::{Failure, say};
+use follow::follower::patiently;
+use follow::signals::Signals;
 use job::data::{MANIFEST, MANIFEST_MAX, Manifest, REFUSED, WANTED, number, of_job};
 use job::exit::Exit;
 use proto_hadoop::{ApplicationClient, ApplicationId};
@@ -14,9 +17,6 @@ use tokio::time::{Instant, sleep};
 
 use super::{Located, failed, locate};
 use crate::cluster::Cluster;
-use crate::failure::{Failure, say};
-use crate::follow::patiently;
-use crate::interrupt::Signals;
 
 /// Entries of a job's folder that make sense.
 const ENTRIES_MAX: usize = 1000;

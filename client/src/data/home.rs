@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use follow::failure::Failure;
 use job::StageOut;
 use job::exit::Exit;
 use nix::unistd::{AccessFlags, access};
@@ -14,7 +15,6 @@ use storage::{Address, Status, Storage};
 use tokio::time::timeout;
 
 use super::{Located, PERCENT, outgoing};
-use crate::failure::Failure;
 
 const OPTION: &str = "--get";
 /// Files that may come home: more are better packed.

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use follow::failure::Failure;
 use job::exit::Exit;
 use job::{Staged, StagedKind};
+use staging::link::program_link;
 use storage::Status;
 
 use super::{Located, failed};
-use crate::failure::Failure;
-use staging::link::program_link;
 
 /// Files that all `--stage-in` of a job may bring: each is told to every NodeManager, and stands in
 /// the job's description.

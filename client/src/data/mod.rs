@@ -24,12 +24,13 @@ pub(crate) use incoming::{bring, merge};
 pub(crate) use near::Near;
 pub(crate) use outgoing::check;
 
-use crate::arguments::{DataArguments, Outgoing};
-use crate::cluster::Cluster;
-use crate::failure::Failure;
+use follow::failure::Failure;
 use staging::StageError;
 use staging::error::exit_of;
 use staging::root::{self, Root};
+
+use crate::arguments::{DataArguments, Outgoing};
+use crate::cluster::Cluster;
 
 /// Stands for % while an address is read: paths of Hadoop have none.
 const PERCENT: &str = "\u{1}";

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use follow::failure::{Failure, say};
+use follow::timeout::of_calls;
 use job::exit::Exit;
 use proto_hadoop::{CallError, DataNode, NameNodeClient};
 use storage::Address;
 
 use super::{Located, locate};
 use crate::cluster::Cluster;
-use crate::failure::{Failure, say};
 use crate::names::Hosts;
-use crate::patience::of_calls;
 
 const OPTION: &str = "--near";
 /// Files and folders of one name that are looked at; the blocks of some tell enough of all.

@@ -1,11 +1,11 @@
 //! `--stage-out`: where results are to lie, and whether they can.
 
+use follow::failure::Failure;
 use job::StageOut;
 use job::exit::Exit;
 use storage::{Storage, StorageError, parent};
 
 use super::{Located, PERCENT, failed};
-use crate::failure::Failure;
 
 const OPTION: &str = "--stage-out";
 

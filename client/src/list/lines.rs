@@ -6,10 +6,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
+use follow::failure::{Failure, say};
 use job::exit::Exit;
 
 use crate::arguments::{self, Arguments, Reporting};
-use crate::failure::{Failure, say};
 use crate::words;
 
 /// More than a hundred thousand lines; a larger file is no list of jobs.

@@ -17,6 +17,10 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use follow::failure::{Failure, say};
+use follow::report::{self, Destination};
+use follow::signals::{Asked, SIGTSTP, Signals, pause};
+use follow::timing;
 use job::exit::Exit;
 use job::report::{Phases, Report};
 use serde::Deserialize;
@@ -25,10 +29,6 @@ use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{sleep, timeout};
 
 use crate::arguments::{Arguments, Reporting};
-use crate::failure::{Failure, say};
-use crate::interrupt::{Asked, SIGTSTP, Signals, pause};
-use crate::report::{self, Destination};
-use crate::timing;
 use child::{LAST_LINES, Order};
 use lines::Job;
 

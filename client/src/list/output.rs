@@ -7,8 +7,8 @@ use job::exit::Exit;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
 use tokio::sync::mpsc;
 
-use crate::failure::Failure;
-use crate::write_whole::write_whole;
+use follow::failure::Failure;
+use follow::write_whole::write_whole;
 
 /// A longer line is cut, so that no job can fill our memory.
 const LINE_MAX: u64 = 64 * 1024;

@@ -1,7 +1,8 @@
 //! What stands at the end of a list.
 
+use follow::table::Column;
+
 use super::Done;
-use crate::table::Column;
 
 /// Letters of a cause; the whole of it stands above, behind the number of its job.
 const CAUSE: usize = 110;
@@ -29,7 +30,7 @@ pub(super) fn table(done: &[Done]) -> Vec<String> {
             short(&done.sentence),
         ]
     };
-    let mut lines = crate::table::table(0, &columns, done.iter().map(row));
+    let mut lines = follow::table::table(0, &columns, done.iter().map(row));
     let failed = done.iter().filter(|done| done.exit_code != 0);
     lines.push(match failed.count() {
         0 => format!("all {} succeeded", done.len()),

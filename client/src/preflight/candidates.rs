@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use follow::failure::Failure;
 use job::exit::Exit;
 use policy::{Listed, Mode, NodeId, NodeView, ResourceTypes};
 use proto_hadoop::yarn::{NodeReport, NodeState};
 
-use crate::failure::Failure;
 use crate::hostfile::{HostList, Names};
 use crate::names::{Hosts, NameError};
 use crate::wanted::{Entry, Wanted};

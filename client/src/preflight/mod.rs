@@ -5,6 +5,7 @@ mod candidates;
 mod queue;
 mod types;
 
+use follow::failure::{Failure, unavailable};
 use job::exit::Exit;
 use policy::allocate::place;
 use policy::{
@@ -13,7 +14,6 @@ use policy::{
 use proto_hadoop::yarn::{self, NewApplication};
 use proto_hadoop::{ApplicationClient, CallError};
 
-use crate::failure::{Failure, unavailable};
 use crate::resolve::Resolved;
 
 /// A job in the cluster's own words; one that it could run when empty, if it comes from [`check`].

@@ -1,14 +1,14 @@
 //! The queue: what is odd about it, and which partition of the cluster it uses.
 
+use follow::failure::Failure;
+use follow::submit::AM_MEMORY_MIB;
 use job::exit::Exit;
 use policy::{MiB, Queue, ResourceTypes, Resources};
 use proto_hadoop::yarn::{NodeLabel, NodeReport, NodeState, QueueInfo, QueueState};
 use proto_hadoop::{ApplicationClient, CallError};
 
 use crate::arguments::DeployMode;
-use crate::failure::Failure;
 use crate::resolve::Resolved;
-use crate::submit::AM_MEMORY_MIB;
 
 /// A queue that may use every partition says so.
 const EVERY_PARTITION: &str = "*";

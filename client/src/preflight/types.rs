@@ -1,11 +1,11 @@
 //! What the cluster counts beside memory and cores, and what of it a process wants.
 
+use follow::failure::Failure;
 use job::exit::Exit;
 use policy::{Counts, ResourceTypes};
 use proto_hadoop::yarn::{GPU, MEMORY, ResourceType, VCORES};
 use proto_hadoop::{ApplicationClient, CallError};
 
-use crate::failure::Failure;
 use crate::resolve::Resolved;
 
 /// The types that the ResourceManager knows; not asked for where the job wants none of them.

@@ -1,0 +1,93 @@
+//! How a job ended, by the word of its ApplicationMaster or of YARN.
+
+use job::exit::{self, Exit};
+use job::wire;
+use proto_hadoop::yarn::{ApplicationReport, FinalApplicationStatus, YarnApplicationState};
+
+/// The exit of a local program whose reader has gone.
+pub(crate) const SIGPIPE: u8 = 13;
+
+/// How the job ended, for the exit of the command.
+#[derive(Debug)]
+pub struct Ended {
+    /// What the command returns.
+    pub code: u8,
+    /// Empty for a success.
+    pub sentence: String,
+    /// The ApplicationMaster's own words; absent when it could not be heard.
+    pub verdict: Option<Box<wire::Verdict>>,
+}
+
+impl Ended {
+    /// By `signal`, before YARN heard of the job.
+    pub fn unsubmitted(signal: u8) -> Self {
+        Self {
+            code: 128u8.saturating_add(signal),
+            sentence: "interrupted before anything was submitted".into(),
+            verdict: None,
+        }
+    }
+}
+
+/// What the ApplicationMaster says decides.
+pub(crate) fn conclude(verdict: wire::Verdict, signalled: Option<u8>) -> Ended {
+    let killed = verdict.state() == wire::FinalState::Killed;
+    let code = match signalled {
+        Some(signal) if killed => 128u8.saturating_add(signal),
+        _ => u8::try_from(verdict.exit_code).unwrap_or(Exit::Lost.code()),
+    };
+    Ended {
+        code,
+        sentence: if signalled == Some(SIGPIPE) {
+            String::new()
+        } else {
+            verdict.sentence.clone()
+        },
+        verdict: Some(Box::new(verdict)),
+    }
+}
+
+/// What YARN says decides, where the ApplicationMaster cannot be heard.
+pub fn judge(report: &ApplicationReport) -> Ended {
+    let said = report.diagnostics.trim();
+    let said = if said.is_empty() || said == "N/A" {
+        format!(
+            "YARN gives no reason; see yarn logs -applicationId {}",
+            report.id
+        )
+    } else {
+        said.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let (code, sentence) = match (report.state, report.final_status) {
+        (_, FinalApplicationStatus::Succeeded) => (Exit::Success.code(), String::new()),
+        (YarnApplicationState::Killed, _) => (
+            Exit::Killed.code(),
+            format!("{} was killed through YARN: {said}", report.id),
+        ),
+        // No attempt was ever made: the scheduler took no part in it.
+        (YarnApplicationState::Failed, _)
+            if report.current_attempt.is_none_or(|it| it.attempt < 1) =>
+        {
+            (
+                Exit::Impossible.code(),
+                format!("the ResourceManager refused {}: {said}", report.id),
+            )
+        }
+        _ => (
+            exit::code_in_diagnostics(said.as_str()).unwrap_or(Exit::Lost.code()),
+            format!("{} failed: {said}", report.id),
+        ),
+    };
+    Ended {
+        code,
+        sentence,
+        verdict: None,
+    }
+}
+
+/// An error with its causes, on one line.
+pub fn chain(error: &anyhow::Error) -> String {
+    let mut parts: Vec<String> = error.chain().map(ToString::to_string).collect();
+    parts.dedup();
+    parts.join(": ")
+}

@@ -1,0 +1,75 @@
+//! Ends an application and waits until it is gone.
+
+use std::time::Duration;
+
+use job::exit::Exit;
+use proto_hadoop::yarn::ApplicationReport;
+use proto_hadoop::{ApplicationClient, ApplicationId, CallError};
+use tokio::time::{Instant, sleep};
+
+use crate::failure::{Failure, unavailable};
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Between two tries of a ResourceManager that does not answer.
+const AWAY_PAUSE: Duration = Duration::from_secs(1);
+/// YARN kills within seconds; longer means that it cannot.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// Kills `id` through the ResourceManager; returns its last report.
+pub async fn kill(
+    rm: &ApplicationClient,
+    id: &ApplicationId,
+    reason: &str,
+) -> Result<ApplicationReport, Failure> {
+    let deadline = Instant::now() + DEADLINE;
+    let mut taken = false;
+    loop {
+        let late = Instant::now() > deadline;
+        let report = match rm.report(id).await {
+            Ok(report) => report,
+            // One that is away for a moment must not leave the job running.
+            Err(error) if !late && !error.is_final() => {
+                sleep(AWAY_PAUSE).await;
+                continue;
+            }
+            Err(error) => return Err(refused(id, &error)),
+        };
+        if report.state.is_final() {
+            return Ok(report);
+        }
+        if late {
+            return Err(Failure::new(
+                Exit::Unavailable,
+                format!(
+                    "{id} is still {:?} {} s after it was ordered to end; try again, or ask the \
+                     administrator",
+                    report.state,
+                    DEADLINE.as_secs()
+                ),
+            ));
+        }
+        if !taken {
+            match rm.kill(id, Some(reason)).await {
+                // False until the ResourceManager has taken the order for good.
+                Ok(complete) => taken = complete,
+                Err(error) if error.is_final() => return Err(refused(id, &error)),
+                Err(_passing) => {}
+            }
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+fn refused(id: &ApplicationId, error: &CallError) -> Failure {
+    if error.is("ApplicationNotFoundException") {
+        return Failure::new(
+            Exit::Impossible,
+            format!(
+                "this cluster knows no {id}; yarn application -list, or the page of the \
+                 ResourceManager, shows the ids of those that run"
+            ),
+        );
+    }
+    unavailable(error)
+}

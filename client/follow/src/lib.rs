@@ -1,0 +1,41 @@
+//! Submits a job to YARN and follows it to its end.
+//!
+//! [`submit`] hands the application over, with the [`keys`] of this one job. A [`follower::Follower`] waits
+//! for its ApplicationMaster, over whichever of its [`attempts`] there are, attaches to it ([`dial`]),
+//! mirrors output ([`streams`], and [`lanes`] where it is much), input and [`signals`], and says how the
+//! job [`ended`]. With `--deploy-mode client` the ApplicationMaster is a task of this process
+//! ([`unmanaged`]). What was decided on the way is [`explained`], what it came to is a [`report`].
+//!
+//! Invariants: each wait for a peer ends within a stated time; a queue between two tasks has a stated
+//! length; who reads nothing of the output stops the rank that writes, and nothing else.
+
+pub mod attempts;
+mod dial;
+pub mod ended;
+pub mod explained;
+pub mod failure;
+pub mod follower;
+mod hdfs_copy;
+pub mod keys;
+pub mod kill;
+mod label;
+mod lanes;
+mod local_address;
+mod output;
+pub mod pattern;
+pub mod progress;
+mod queue_holders;
+pub mod report;
+pub mod signals;
+pub mod streams;
+pub mod submit;
+pub mod table;
+mod terminal;
+pub mod timeout;
+pub mod timing;
+pub mod unmanaged;
+pub mod write_whole;
+
+pub use hdfs_copy::Folder;
+pub use output::Layout;
+pub use terminal::described as terminal;

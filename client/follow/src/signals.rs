@@ -1,0 +1,118 @@
+//! Signals to this command: those that end a run in order, and those that are the program's.
+
+use nix::sys::signal::{
+    SaFlags, SigAction, SigHandler, SigSet, Signal as Number, raise, sigaction,
+};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// What a signal asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// End the job, for this signal.
+    End(u8),
+    /// Hand this signal to every rank.
+    Forward(u8),
+    /// Stop with all ranks, as the shell's Ctrl-Z asks, until somebody lets us go on.
+    Pause,
+}
+
+/// The signals that are listened to.
+#[derive(Debug)]
+pub struct Signals {
+    /// What was ignored when we started stays so: `nohup`, or a job in the background of a script.
+    ending: [(u8, Option<Signal>); 3],
+    forwarded: [(u8, Option<Signal>); 3],
+    pause: (u8, Option<Signal>),
+}
+
+/// Linux's numbers.
+const SIGHUP: u8 = 1;
+const SIGINT: u8 = 2;
+const SIGUSR1: u8 = 10;
+const SIGUSR2: u8 = 12;
+const SIGTERM: u8 = 15;
+/// Goes on.
+pub const SIGCONT: u8 = 18;
+/// Stops, as Ctrl-Z asks.
+pub const SIGTSTP: u8 = 20;
+
+impl Signals {
+    /// Listens from now on.
+    pub fn listen() -> std::io::Result<Self> {
+        // A command in the background that reads the terminal would be stopped, and with it the
+        // answers to the ApplicationMaster. Ignored, the read fails and counts as the input's end.
+        set(Number::SIGTTIN, SigHandler::SigIgn)?;
+        Ok(Self {
+            ending: [
+                (SIGINT, unless_ignored(Number::SIGINT)?),
+                (SIGTERM, unless_ignored(Number::SIGTERM)?),
+                (SIGHUP, unless_ignored(Number::SIGHUP)?),
+            ],
+            forwarded: [
+                (SIGUSR1, unless_ignored(Number::SIGUSR1)?),
+                (SIGUSR2, unless_ignored(Number::SIGUSR2)?),
+                (SIGCONT, unless_ignored(Number::SIGCONT)?),
+            ],
+            pause: (SIGTSTP, unless_ignored(Number::SIGTSTP)?),
+        })
+    }
+
+    /// The next one.
+    pub async fn next(&mut self) -> Asked {
+        let [interrupt, terminate, hangup] = &mut self.ending;
+        let [first, second, third] = &mut self.forwarded;
+        tokio::select! {
+            number = one(interrupt) => Asked::End(number),
+            number = one(terminate) => Asked::End(number),
+            number = one(hangup) => Asked::End(number),
+            number = one(first) => Asked::Forward(number),
+            number = one(second) => Asked::Forward(number),
+            number = one(third) => Asked::Forward(number),
+            _ = one(&mut self.pause) => Asked::Pause,
+        }
+    }
+
+    /// The next one that ends the run; before ranks exist there is nobody to forward others to.
+    pub async fn ending(&mut self) -> u8 {
+        loop {
+            match self.next().await {
+                Asked::End(number) => return number,
+                Asked::Pause => pause(),
+                Asked::Forward(_) => {}
+            }
+        }
+    }
+}
+
+/// Stops this process. It goes on behind this call, with a SIGCONT to hear of.
+pub fn pause() {
+    // Nobody can keep a process from stopping itself.
+    let _stopped = raise(Number::SIGSTOP).is_ok();
+}
+
+async fn one((number, signal): &mut (u8, Option<Signal>)) -> u8 {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+            *number
+        }
+        None => std::future::pending().await,
+    }
+}
+
+fn unless_ignored(number: Number) -> std::io::Result<Option<Signal>> {
+    let before = set(number, SigHandler::SigDfl)?;
+    if matches!(before.handler(), SigHandler::SigIgn) {
+        set(number, SigHandler::SigIgn)?;
+        return Ok(None);
+    }
+    signal(SignalKind::from_raw(number as i32)).map(Some)
+}
+
+fn set(number: Number, handler: SigHandler) -> std::io::Result<SigAction> {
+    let action = SigAction::new(handler, SaFlags::empty(), SigSet::empty());
+    #[expect(unsafe_code, reason = "sigaction has no safe face")]
+    // SAFETY: the handler is one of the kernel's own two, no function of ours.
+    let before = unsafe { sigaction(number, &action) };
+    before.map_err(Into::into)
+}

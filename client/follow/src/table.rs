@@ -1,0 +1,93 @@
+//! Aligned columns for a terminal.
+
+use comfy_table::{
+    CellAlignment, ColumnConstraint, ContentArrangement, Row, Table, Width, presets::NOTHING,
+};
+
+/// Columns of a line, so that it fits a terminal of 100 behind the mark of our own lines.
+pub const WIDTH: u16 = 88;
+
+/// One column: its heading, and on which side its cells stand.
+#[derive(Clone, Copy, Debug)]
+pub enum Column {
+    /// On the left.
+    Left(&'static str),
+    /// On the right.
+    Right(&'static str),
+}
+
+impl Column {
+    const fn heading(self) -> &'static str {
+        match self {
+            Self::Left(heading) | Self::Right(heading) => heading,
+        }
+    }
+}
+
+/// The heading and the rows, each behind `indent` blanks. Only the last column is broken into more
+/// than one line where a line would become too long.
+pub fn table(
+    indent: u16,
+    columns: &[Column],
+    rows: impl IntoIterator<Item = Vec<String>>,
+) -> Vec<String> {
+    let mut table = Table::new();
+    table
+        .load_preset(NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH.saturating_sub(indent))
+        .set_header(Row::from(columns.iter().map(|column| column.heading())))
+        .add_rows(rows);
+    let last = columns.len().saturating_sub(1);
+    for (index, column) in columns.iter().enumerate() {
+        let Some(set) = table.column_mut(index) else {
+            continue;
+        };
+        set.set_padding((0, if index == last { 0 } else { 2 }));
+        if let Column::Right(_) = column {
+            set.set_cell_alignment(CellAlignment::Right);
+        }
+        // However little the others leave, a word of a sentence stays readable.
+        let constraint = match column {
+            Column::Left(_) if index == last => ColumnConstraint::LowerBoundary(Width::Fixed(24)),
+            Column::Left(_) | Column::Right(_) => ColumnConstraint::ContentWidth,
+        };
+        set.set_constraint(constraint);
+    }
+    let indent = " ".repeat(usize::from(indent));
+    let text = table.trim_fmt();
+    text.lines().map(|line| format!("{indent}{line}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_last_column_is_broken() {
+        let long = "a long reason with a good many words ".repeat(4);
+        let lines = table(
+            2,
+            &[
+                Column::Left("node"),
+                Column::Right("ask"),
+                Column::Left("why"),
+            ],
+            [
+                vec!["n1.example.org:45454".into(), "4096/4".into(), long],
+                vec!["n2".into(), "512/1".into(), "short".into()],
+            ],
+        );
+        assert_eq!(lines[0], "  node                     ask  why");
+        assert!(lines[1].starts_with("  n1.example.org:45454  4096/4  a long reason"));
+        assert!(
+            lines[2].starts_with("                                "),
+            "{lines:#?}"
+        );
+        assert_eq!(
+            lines.last().unwrap(),
+            "  n2                     512/1  short"
+        );
+        assert!(lines.iter().all(|line| line.len() <= 88), "{lines:#?}");
+    }
+}
