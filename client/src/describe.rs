@@ -12,18 +12,18 @@ use staging::Outcome;
 
 use crate::arguments::DeployMode;
 use crate::cluster::Cluster;
+use crate::plan::Plan;
 use crate::preflight::Checked;
-use crate::resolve::Resolved;
 
 /// The description of a job that was `checked`, and of which everything is `staged`.
 pub(crate) fn describe(
-    resolved: &Resolved,
+    plan: &Plan,
     checked: &Checked,
     cluster: &Cluster,
     staged: &Outcome,
 ) -> Description {
     let demand = &checked.demand;
-    let given = &resolved.placement;
+    let given = &plan.placement.flags;
     let ms = |span: Option<Duration>| Some(u64::try_from(span?.as_millis()).unwrap_or(u64::MAX));
     Description {
         build: job::BUILD.into(),
@@ -60,26 +60,27 @@ pub(crate) fn describe(
         gang_timeout_ms: ms(given.gang_timeout),
         wait_timeout_ms: ms(given.wait_timeout),
         join_timeout_ms: ms(given.join_timeout),
-        run_limit_ms: ms(resolved.run_limit),
-        linger_ms: ms(resolved.linger),
-        spare_others: resolved.spare_others,
-        restarts: resolved.restarts,
-        attempts: resolved.attempts,
-        explain: resolved.explain,
+        run_limit_ms: ms(plan.program.run_limit),
+        linger_ms: ms(plan.program.linger),
+        spare_others: plan.program.spare_others,
+        restarts: plan.program.restarts,
+        attempts: plan.deployment.attempts,
+        explain: plan.streams.explain,
         yielding: given.yielding,
-        binding: resolved.binding,
-        gpus_per_process: resolved.gpus_per_process,
+        binding: plan.program.binding,
+        gpus_per_process: plan.placement.gpus_per_process,
         gpus_are_counted: checked.view.types.find(GPU).is_some(),
-        resources_per_process: resolved.resources.clone(),
-        universe: resolved.universe,
-        am_memory_mib: match resolved.deploy_mode {
+        resources_per_process: plan.placement.resources.clone(),
+        universe: plan.program.universe,
+        am_memory_mib: match plan.deployment.mode {
             DeployMode::Cluster => AM_MEMORY_MIB,
             DeployMode::Client => 0,
         },
-        node_names_have_ports: resolved.node_names == NodeNames::HostAndPort,
-        allocation_step_mib: resolved.allocation_step_mib,
-        programs: resolved
-            .programs
+        node_names_have_ports: plan.placement.node_names == NodeNames::HostAndPort,
+        allocation_step_mib: plan.placement.allocation_step_mib,
+        programs: plan
+            .program
+            .executables
             .iter()
             .zip(&staged.programs)
             .map(|(wanted, placed)| job::Program {
@@ -97,12 +98,12 @@ pub(crate) fn describe(
             })
             .collect(),
         staged: staged.staged.clone(),
-        stage_out: resolved.data.outgoing.clone(),
-        checkpoints: resolved.data.checkpoints.clone(),
-        am_ports: resolved.am_ports,
-        interface: resolved.interface.clone(),
-        input: resolved.input != Input::None,
-        terminal: resolved.terminal.clone(),
-        am_expiry_ms: resolved.am_expiry_ms,
+        stage_out: plan.data.outgoing.clone(),
+        checkpoints: plan.data.checkpoints.clone(),
+        am_ports: plan.deployment.am_ports,
+        interface: plan.deployment.interface.clone(),
+        input: plan.streams.input != Input::None,
+        terminal: plan.streams.terminal.clone(),
+        am_expiry_ms: plan.deployment.am_expiry_ms,
     }
 }

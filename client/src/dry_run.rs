@@ -15,8 +15,8 @@ use proto_hadoop::ApplicationClient;
 
 use crate::arguments::DeployMode;
 use crate::cluster::Cluster;
+use crate::plan::Plan;
 use crate::preflight;
-use crate::resolve::Resolved;
 
 /// Which calculator the scheduler counts with.
 const CALCULATOR: &str = "yarn.scheduler.capacity.resource-calculator";
@@ -25,12 +25,12 @@ const CALCULATOR: &str = "yarn.scheduler.capacity.resource-calculator";
 pub(crate) async fn run(
     rm: &ApplicationClient,
     cluster: &Cluster,
-    resolved: &Resolved,
+    plan: &Plan,
     json: bool,
     mut signals: Signals,
 ) -> Result<u8, Failure> {
     let checked = tokio::select! {
-        checked = preflight::look(rm, resolved) => checked?,
+        checked = preflight::look(rm, plan) => checked?,
         signal = signals.ending() => return Ok(128u8.saturating_add(signal)),
     };
     checked.remarks.iter().for_each(say);
@@ -49,7 +49,7 @@ pub(crate) async fn run(
     };
     let known = Known {
         json,
-        appmaster: match resolved.deploy_mode {
+        appmaster: match plan.deployment.mode {
             DeployMode::Cluster => Some(Resources::new(AM_MEMORY_MIB, 1)),
             DeployMode::Client => None,
         },

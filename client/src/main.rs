@@ -1,7 +1,7 @@
 //! `gerbil-run`: an `mpiexec` for stock Hadoop YARN; and `gerbil`, the front door.
 //!
 //! One run: the command line ([`arguments`], with its lists of hosts, [`hostfile`]) and Hadoop's own
-//! settings ([`cluster`]) become a job that is fully [`resolve`]d, what it says of placement being weighed
+//! settings ([`cluster`]) become a [`plan`] of the job, what it says of placement being weighed
 //! in [`wanted`]; [`preflight`] finds the nodes that [`names`] mean and proves that the cluster can give
 //! what the job wants (what an argument names is said where it is [`left_here`]), while [`staging`] puts
 //! the program where YARN finds it. What the ApplicationMaster has to know is [`mod@describe`]d, and
@@ -28,9 +28,9 @@ mod left_here;
 mod list;
 mod local;
 mod names;
+mod plan;
 mod preflight;
 mod ps;
-mod resolve;
 mod run;
 mod tell;
 mod wanted;

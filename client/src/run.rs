@@ -36,8 +36,8 @@ use crate::cluster::Cluster;
 use crate::data::home::Home;
 use crate::describe::describe;
 use crate::local::Local;
+use crate::plan::Plan;
 use crate::ps::ps;
-use crate::resolve::Resolved;
 use crate::tell::tell;
 use crate::{data, dry_run, generate, list, preflight};
 
@@ -158,7 +158,7 @@ async fn listed(list: &Path, reporting: Reporting, mut signals: Signals) -> Resu
             Some(_) => local.get_or_init(Local::expected),
         };
         match cluster {
-            Ok(cluster) => Resolved::new(given, cluster).map(drop),
+            Ok(cluster) => Plan::new(given, cluster).map(drop),
             // Of all lines the same, and said below.
             Err(_) => Ok(()),
         }
@@ -217,11 +217,11 @@ async fn on(
     let kept = given.data.kept();
     if reporting.dry_run {
         let quiet = reporting.quiet;
-        let resolved = Resolved::new(given, cluster)?;
+        let plan = Plan::new(given, cluster)?;
         if !quiet {
-            resolved.notes.iter().for_each(say);
+            plan.notes.iter().for_each(say);
         }
-        return dry_run::run(&rm, cluster, &resolved, reporting.json, signals).await;
+        return dry_run::run(&rm, cluster, &plan, reporting.json, signals).await;
     }
     let mut own = Own::default();
     own.stamps.started_us = started_us;
@@ -255,31 +255,31 @@ async fn job(
         },
     };
     let quiet = given.reporting.quiet;
-    let mut resolved = Resolved::new(given, cluster)?;
+    let mut plan = Plan::new(given, cluster)?;
     if !quiet {
-        resolved.notes.iter().for_each(say);
+        plan.notes.iter().for_each(say);
     }
-    resolved.layout.prepare()?;
-    if let Some(kept) = &resolved.layout.kept {
-        let prepared = kept.prepare().await;
+    plan.streams.layout.prepare()?;
+    if let Some(copy) = &plan.streams.layout.hdfs_copy {
+        let prepared = copy.prepare().await;
         prepared.map_err(|error| Failure::new(exit_of(&error), error))?;
     }
-    own.program.clone_from(&resolved.program);
-    own.processes = resolved.wanted.processes.get();
+    own.program.clone_from(&plan.program.name);
+    own.processes = plan.placement.wanted.processes.get();
     let mut progress = Progress::new(quiet);
     progress.show("staging the program");
     let moved = Arc::new(staging::Moved::default());
     let ready = async {
         // Both ask other servers: the ResourceManager, the file system.
-        let incoming = data::bring(&resolved.data.incoming);
-        let outgoing = data::check(&resolved.data.outgoing);
-        let homes = data::home::check(&resolved.data.homes);
-        let processes = resolved.wanted.processes.get();
-        let restore = data::find_restore(resolved.data.restore.as_ref(), processes);
-        let checked = preflight::check(rm, &resolved);
+        let incoming = data::bring(&plan.data.incoming);
+        let outgoing = data::check(&plan.data.outgoing);
+        let homes = data::home::check(&plan.data.homes);
+        let processes = plan.placement.wanted.processes.get();
+        let restore = data::find_restore(plan.data.restore.as_ref(), processes);
+        let checked = preflight::check(rm, &plan);
         let (checked, mut staged, incoming, (), (), restore) = tokio::try_join!(
             checked,
-            staged(&resolved, cluster, Arc::clone(&moved)),
+            staged(&plan, cluster, Arc::clone(&moved)),
             incoming,
             outgoing,
             homes,
@@ -310,37 +310,40 @@ async fn job(
         let mode = checked.demand.mode;
         progress.remark(format_args!("-r auto: {mode}, because {reason}"));
     }
-    if let Some(checkpoints) = &mut resolved.data.checkpoints {
+    if let Some(checkpoints) = &mut plan.data.checkpoints {
         checkpoints.restore = restore;
     }
     let keys = Keys::generate()?;
-    let place = match resolved.deploy_mode {
+    let place = match plan.deployment.mode {
         DeployMode::Cluster => None,
         DeployMode::Client => {
-            let (ports, interface) = (resolved.am_ports, resolved.interface.as_deref());
+            let (ports, interface) = (
+                plan.deployment.am_ports,
+                plan.deployment.interface.as_deref(),
+            );
             let known = &cluster.resource_managers.client;
             Some(unmanaged::place(rm, ports, interface, known).await?)
         }
     };
-    let description = describe(&resolved, &checked, cluster, &staged);
+    let description = describe(&plan, &checked, cluster, &staged);
     let application = Application {
         id: checked.application.id,
-        name: resolved.name.clone(),
-        queue: resolved.queue.clone(),
-        priority: resolved.priority,
-        tags: resolved.tags.clone(),
-        attempts: resolved.attempts,
-        unmanaged: resolved.deploy_mode == DeployMode::Client,
+        name: plan.deployment.name.clone(),
+        queue: plan.deployment.queue.clone(),
+        priority: plan.deployment.priority,
+        tags: plan.deployment.tags.clone(),
+        attempts: plan.deployment.attempts,
+        unmanaged: plan.deployment.mode == DeployMode::Client,
     };
     submit(rm, application, &description, &staged.staged, &keys).await?;
     own.application = checked.application.id.to_string();
-    if !resolved.is_local {
-        progress.submitted(checked.application.id, &resolved.queue);
+    if !plan.deployment.is_local {
+        progress.submitted(checked.application.id, &plan.deployment.queue);
         if let Some(sink) = &mut explain {
             let submitted = Explained::Submitted(Submitted {
                 at_ms: 0,
                 application: own.application.clone(),
-                queue: resolved.queue.clone(),
+                queue: plan.deployment.queue.clone(),
             });
             let event = serde_json::to_string(&submitted).unwrap_or_default();
             progress.aside(|| sink.write(&event));
@@ -352,20 +355,20 @@ async fn job(
         rm,
         id: checked.application.id,
         keys: &keys,
-        patience: Patience::new(resolved.placement.wait_timeout),
+        patience: Patience::new(plan.placement.flags.wait_timeout),
         progress,
         signals: &mut *signals,
         explain,
-        layout: resolved.layout.clone(),
-        input: Source::new(resolved.input.clone()),
-        attempts: Attempts::new(resolved.attempts, resolved.missed_after()),
-        terminal: resolved.terminal.is_some(),
+        layout: plan.streams.layout.clone(),
+        input: Source::new(plan.streams.input.clone()),
+        attempts: Attempts::new(plan.deployment.attempts, plan.deployment.missed_after()),
+        terminal: plan.streams.terminal.is_some(),
     };
     let ended = match place {
         None => follower.follow().await,
         Some(place) => unmanaged::follow(follower, place, description).await,
     };
-    come_home(&resolved.data.homes, ended, signals).await
+    come_home(&plan.data.homes, ended, signals).await
 }
 
 /// Brings the results of a job that has succeeded; of another nothing is left of them.
@@ -400,7 +403,7 @@ async fn come_home(
 
 /// Brings the program to where the nodes find it.
 async fn staged(
-    resolved: &Resolved,
+    plan: &Plan,
     cluster: &Cluster,
     moved: Arc<staging::Moved>,
 ) -> Result<staging::Outcome, Failure> {
@@ -410,19 +413,20 @@ async fn staged(
     let files = cluster.configuration.files().first();
     let request = staging::Request {
         own_binary,
-        programs: resolved
-            .programs
+        programs: plan
+            .program
+            .executables
             .iter()
             .map(|program| staging::Named {
                 name: program.file.clone(),
                 first_in: program.first_in.clone(),
             })
             .collect(),
-        venv: resolved.venv.clone(),
-        processes: resolved.wanted.processes.get(),
-        ship_libraries: resolved.ship_libraries,
-        shipped: resolved.shipped.clone(),
-        root: resolved.staging.clone(),
+        venv: plan.program.venv.clone(),
+        processes: plan.placement.wanted.processes.get(),
+        ship_libraries: plan.program.ship_libraries,
+        shipped: plan.program.shipped.clone(),
+        root: plan.deployment.staging.clone(),
         hadoop: &|key| cluster.configuration.get(key).ok().flatten(),
         environment: &|name| std::env::var_os(name),
         user: cluster.user.clone(),

@@ -52,7 +52,7 @@ impl Folder {
 type Key = (u32, i32);
 
 /// The files.
-pub(crate) struct Kept {
+pub(crate) struct HdfsCopy {
     folder: Arc<Folder>,
     storage: Storage,
     /// Which waits for HDFS: this thread may block.
@@ -65,7 +65,7 @@ pub(crate) struct Kept {
     open: VecDeque<Key>,
 }
 
-impl Kept {
+impl HdfsCopy {
     pub fn new(folder: Arc<Folder>, runtime: Handle) -> io::Result<Self> {
         // The client of HDFS starts tasks of its own.
         let storage = {

@@ -11,7 +11,7 @@ use job::wire::{OutputChunk, Stream};
 use tokio::runtime::Handle;
 
 use crate::failure::Failure;
-use crate::hdfs_copy::{Folder, Kept, name_of};
+use crate::hdfs_copy::{Folder, HdfsCopy, name_of};
 use crate::label::Labels;
 use crate::pattern::{Pattern, Subject};
 use crate::write_whole::write_whole;
@@ -29,7 +29,7 @@ pub struct Layout {
     /// A folder that keeps a copy.
     pub copy: Option<PathBuf>,
     /// A folder of HDFS that keeps one.
-    pub kept: Option<Arc<Folder>>,
+    pub hdfs_copy: Option<Arc<Folder>>,
     /// The one rank whose output counts.
     pub only: Option<u32>,
 }
@@ -60,7 +60,7 @@ impl Layout {
 }
 
 /// Takes output and puts it where it belongs.
-pub(crate) struct Outlet<O, E> {
+pub(crate) struct OutputWriter<O, E> {
     layout: Layout,
     stdout: O,
     stderr: E,
@@ -70,10 +70,10 @@ pub(crate) struct Outlet<O, E> {
     files: Files,
     /// Which run of the program is shown.
     run: u32,
-    kept: Option<Kept>,
+    hdfs_copy: Option<HdfsCopy>,
 }
 
-impl<O: Write, E: Write> Outlet<O, E> {
+impl<O: Write, E: Write> OutputWriter<O, E> {
     pub fn new(layout: Layout, stdout: O, stderr: E) -> Self {
         Self {
             layout,
@@ -83,15 +83,15 @@ impl<O: Write, E: Write> Outlet<O, E> {
             labels: Labels::default(),
             files: Files::default(),
             run: 0,
-            kept: None,
+            hdfs_copy: None,
         }
     }
 
     /// Opens the folder of HDFS that keeps a copy, if there is one; `runtime` speaks to it.
     pub fn keep(&mut self, runtime: Handle) -> io::Result<()> {
-        let folder = self.layout.kept.clone();
-        self.kept = folder
-            .map(|folder| Kept::new(folder, runtime))
+        let folder = self.layout.hdfs_copy.clone();
+        self.hdfs_copy = folder
+            .map(|folder| HdfsCopy::new(folder, runtime))
             .transpose()?;
         Ok(())
     }
@@ -128,7 +128,7 @@ impl<O: Write, E: Write> Outlet<O, E> {
             self.flush()?;
             self.labels = Labels::default();
             self.files = Files::default();
-            self.kept = self.kept.take().map(Kept::anew).transpose()?;
+            self.hdfs_copy = self.hdfs_copy.take().map(HdfsCopy::anew).transpose()?;
         }
         self.run = run;
         Ok(())
@@ -137,7 +137,7 @@ impl<O: Write, E: Write> Outlet<O, E> {
     /// What is still held of unfinished lines.
     pub fn finish(mut self) -> io::Result<()> {
         self.flush()?;
-        self.kept.map_or(Ok(()), Kept::finish)
+        self.hdfs_copy.map_or(Ok(()), HdfsCopy::finish)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -160,8 +160,8 @@ impl<O: Write, E: Write> Outlet<O, E> {
             let path = folder.join(name_of(rank, stream));
             self.files.write(&path, data)?;
         }
-        if let Some(kept) = &mut self.kept {
-            kept.add(rank, stream, data)?;
+        if let Some(copy) = &mut self.hdfs_copy {
+            copy.add(rank, stream, data)?;
         }
         let [out, err] = &self.layout.files;
         let pattern = match stream {
@@ -257,7 +257,7 @@ mod tests {
             ..Layout::default()
         };
         layout.prepare().unwrap();
-        let mut outlet = Outlet::new(layout, Vec::new(), Vec::new());
+        let mut outlet = OutputWriter::new(layout, Vec::new(), Vec::new());
         for chunk in [
             chunk(0, Stream::Stdout, "one\nt", "n1"),
             chunk(3, Stream::Stdout, "three\n", "n2"),
@@ -284,7 +284,7 @@ mod tests {
         };
         layout.prepare().unwrap();
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-        let mut outlet = Outlet::new(layout, &mut stdout, &mut stderr);
+        let mut outlet = OutputWriter::new(layout, &mut stdout, &mut stderr);
         outlet.take(chunk(0, Stream::Stdout, "no", "n")).unwrap();
         outlet.take(chunk(1, Stream::Stdout, "yes", "n")).unwrap();
         outlet.take(chunk(1, Stream::Stderr, "well", "n")).unwrap();
@@ -306,7 +306,7 @@ mod tests {
             ..Layout::default()
         };
         let mut stderr = Vec::new();
-        let mut outlet = Outlet::new(layout, Vec::new(), &mut stderr);
+        let mut outlet = OutputWriter::new(layout, Vec::new(), &mut stderr);
         for (run, text) in [(1, "one"), (2, "two "), (1, "late"), (2, "three")] {
             for stream in [Stream::Stdout, Stream::Stderr] {
                 let chunk = OutputChunk {

@@ -14,7 +14,7 @@ use policy::{
 use proto_hadoop::yarn::{self, NewApplication};
 use proto_hadoop::{ApplicationClient, CallError};
 
-use crate::resolve::Resolved;
+use crate::plan::Plan;
 
 /// A job in the cluster's own words; one that it could run when empty, if it comes from [`check`].
 #[derive(Debug)]
@@ -44,15 +44,15 @@ impl Checked {
 const KINDS_OF_NODES: usize = 32;
 
 /// Asks the ResourceManager and checks.
-pub(crate) async fn check(rm: &ApplicationClient, resolved: &Resolved) -> Result<Checked, Failure> {
-    let checked = look(rm, resolved).await?;
+pub(crate) async fn check(rm: &ApplicationClient, plan: &Plan) -> Result<Checked, Failure> {
+    let checked = look(rm, plan).await?;
     check_room(&checked.demand, &checked.view, checked.has_all_nodes())?;
     Ok(checked)
 }
 
 /// As [`check`], also where the cluster could never run the job.
-pub(crate) async fn look(rm: &ApplicationClient, resolved: &Resolved) -> Result<Checked, Failure> {
-    let given = &resolved.placement;
+pub(crate) async fn look(rm: &ApplicationClient, plan: &Plan) -> Result<Checked, Failure> {
+    let given = &plan.placement.flags;
     let labels = async {
         match &given.node_label {
             Some(_) => rm.node_labels().await,
@@ -61,17 +61,21 @@ pub(crate) async fn look(rm: &ApplicationClient, resolved: &Resolved) -> Result<
     };
     let (reports, queue, root, application, labels, known) = tokio::try_join!(
         rm.nodes(&[]),
-        queue::queue(rm, &resolved.queue),
+        queue::queue(rm, &plan.deployment.queue),
         queue::queue(rm, "root"),
         rm.new_application(),
         labels,
-        types::known(rm, resolved),
+        types::known(rm, plan),
     )
     .map_err(|error| unavailable(&error))?;
-    let (types, counts) = types::wanted(&known, resolved.gpus_per_process, &resolved.resources)?;
+    let (types, counts) = types::wanted(
+        &known,
+        plan.placement.gpus_per_process,
+        &plan.placement.resources,
+    )?;
     let mut remarks: Vec<String> = Vec::new();
     remarks.extend(queue::remark(
-        &resolved.queue,
+        &plan.deployment.queue,
         queue.as_ref(),
         root.as_ref(),
     ));
@@ -86,61 +90,61 @@ pub(crate) async fn look(rm: &ApplicationClient, resolved: &Resolved) -> Result<
     let node_label = queue::partition(
         given.node_label.as_deref(),
         &labels,
-        &resolved.queue,
+        &plan.deployment.queue,
         queue.as_ref(),
     )?;
     let newest = yarn::newest(&reports);
     let excluded = candidates::excluded(&given.exclude, &newest).await?;
     let view = ClusterView {
         nodes: candidates::usable(
-            &resolved.node_names.nodes(&reports),
+            &plan.placement.node_names.nodes(&reports),
             &excluded,
             node_label.as_deref(),
             &types,
         )?,
         maximum: amount(&application.maximum, &types),
-        step: MiB(resolved.allocation_step_mib),
+        step: MiB(plan.placement.allocation_step_mib),
         // What the scheduler counts is known only to a registered ApplicationMaster.
         counted: Counted::Memory,
         queue: Box::new(queue::limits(
-            resolved,
+            plan,
             root.as_ref().filter(|_| node_label.is_none()),
-            &resolved.node_names.nodes(&reports),
+            &plan.placement.node_names.nodes(&reports),
             &types,
         )),
         types,
     };
     let demand = Demand {
-        processes: resolved.wanted.processes,
-        unit: Resources::new(resolved.memory_mib, resolved.vcores).with_counts(counts),
-        memory_is_explicit: resolved.memory_is_explicit,
+        processes: plan.placement.wanted.processes,
+        unit: Resources::new(plan.placement.memory_mib, plan.placement.vcores).with_counts(counts),
+        memory_is_explicit: plan.placement.memory_is_explicit,
         oversubscribe: given.oversubscribe.unwrap_or(true),
-        mode: resolved.wanted.mode,
+        mode: plan.placement.wanted.mode,
         listed: candidates::listed(
-            &resolved.wanted,
+            &plan.placement.wanted,
             given.list(),
             &newest,
             &excluded,
             node_label.as_deref(),
         )
         .await?,
-        nodes: resolved.wanted.nodes,
+        nodes: plan.placement.wanted.nodes,
         pack: given.pack,
         same_rack: given.same_rack,
         sort_nodes: given.sort_nodes.unwrap_or(true),
-        numbering: resolved.wanted.numbering.clone(),
-        near: match &resolved.data.near {
+        numbering: plan.placement.wanted.numbering.clone(),
+        near: match &plan.data.near {
             Some(near) => near.find(newest.keys().copied()).await?,
             None => policy::Near::default(),
         },
     };
-    let (demand, chosen) = match resolved.wanted.auto {
+    let (demand, chosen) = match plan.placement.wanted.auto {
         false => (demand, None),
         true => {
             let choice = choose(&Circumstances {
                 demand: &demand,
                 cluster: &view,
-                communication_share: resolved.communication_share,
+                communication_share: plan.placement.communication_share,
             });
             (choice.demand, Some(choice.reason))
         }

@@ -8,7 +8,7 @@ use proto_hadoop::yarn::{NodeLabel, NodeReport, NodeState, QueueInfo, QueueState
 use proto_hadoop::{ApplicationClient, CallError};
 
 use crate::arguments::DeployMode;
-use crate::resolve::Resolved;
+use crate::plan::Plan;
 
 /// A queue that may use every partition says so.
 const EVERY_PARTITION: &str = "*";
@@ -55,13 +55,13 @@ pub(super) fn remark(
 /// What the queue gives the job, by `root` and what all `nodes` offer: at the most, and beside what is in
 /// it now.
 pub(super) fn limits(
-    resolved: &Resolved,
+    plan: &Plan,
     root: Option<&QueueInfo>,
     nodes: &[&NodeReport],
     types: &ResourceTypes,
 ) -> Queue {
-    let step = MiB(resolved.allocation_step_mib);
-    let appmaster = match resolved.deploy_mode {
+    let step = MiB(plan.placement.allocation_step_mib);
+    let appmaster = match plan.deployment.mode {
         DeployMode::Cluster => Resources::new(AM_MEMORY_MIB.next_multiple_of(step.0.max(1)), 1),
         DeployMode::Client => Resources::default(),
     };
@@ -72,11 +72,11 @@ pub(super) fn limits(
         .filter(|report| report.is_in(None))
         .map(|report| super::amount(&report.capability, types));
     let all = offered.fold(Resources::default(), Resources::plus);
-    let share = root.and_then(|root| root.share_of(&resolved.queue));
+    let share = root.and_then(|root| root.share_of(&plan.deployment.queue));
     let maximum = share.map(|share| all.share(share.maximum, step));
     let used = share.map(|share| all.share(share.used, step));
     Queue {
-        name: resolved.queue.clone(),
+        name: plan.deployment.queue.clone(),
         maximum,
         appmaster,
         headroom: maximum

@@ -6,14 +6,16 @@ use policy::{Counts, ResourceTypes};
 use proto_hadoop::yarn::{GPU, MEMORY, ResourceType, VCORES};
 use proto_hadoop::{ApplicationClient, CallError};
 
-use crate::resolve::Resolved;
+use crate::plan::Plan;
 
 /// The types that the ResourceManager knows; not asked for where the job wants none of them.
 pub(super) async fn known(
     rm: &ApplicationClient,
-    resolved: &Resolved,
+    plan: &Plan,
 ) -> Result<Vec<ResourceType>, CallError> {
-    match resolved.resources.is_empty() && resolved.gpus_per_process.is_none_or(|gpus| gpus == 0) {
+    match plan.placement.resources.is_empty()
+        && plan.placement.gpus_per_process.is_none_or(|gpus| gpus == 0)
+    {
         true => Ok(Vec::new()),
         false => Ok(rm.resource_types().await?.into()),
     }

@@ -18,7 +18,7 @@ use tonic::Status;
 
 use crate::failure::say;
 use crate::lanes::{Door, Lanes, Take};
-use crate::output::{Layout, Outlet};
+use crate::output::{Layout, OutputWriter};
 use crate::progress::Aside;
 
 /// Chunks between the network and the thread that writes.
@@ -52,7 +52,7 @@ enum Item {
     Unwritable(io::Error),
 }
 
-type Shared = Arc<Mutex<Outlet<File, Stderr>>>;
+type Shared = Arc<Mutex<OutputWriter<File, Stderr>>>;
 
 /// What there is for output that is much.
 pub(crate) struct Wide {
@@ -144,7 +144,7 @@ fn write(
     let (mut run, mut is_whole) = (0, true);
     // By its descriptor: lanes write too, each in its thread, and none of it is to be copied once more.
     let stdout = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-    let mut outlet = Outlet::new(layout, stdout, io::stderr());
+    let mut outlet = OutputWriter::new(layout, stdout, io::stderr());
     outlet.keep(runtime)?;
     let outlet = Arc::new(Mutex::new(outlet));
     while let Some(item) = items.blocking_recv() {
@@ -218,6 +218,6 @@ fn take(outlet: Shared, announced: wire::OutputChunk, queue: mpsc::Sender<Item>)
     })
 }
 
-fn lock(outlet: &Shared) -> MutexGuard<'_, Outlet<File, Stderr>> {
+fn lock(outlet: &Shared) -> MutexGuard<'_, OutputWriter<File, Stderr>> {
     outlet.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,0 +1,88 @@
+//! What the job is to YARN.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use follow::failure::Failure;
+
+use super::{short, usage};
+use crate::arguments::{Arguments, DeployMode};
+use crate::cluster::Cluster;
+
+/// Hadoop's YarnConfiguration.APPLICATION_MAX_TAGS.
+const TAGS_MAX: usize = 10;
+/// Hadoop's default of `yarn.am.liveness-monitor.expiry-interval-ms` up to 3.3; 3.4 has 900,000.
+/// The smaller one is the safe one.
+const AM_EXPIRY_MS: u64 = 600_000;
+/// Hadoop's default of `yarn.nm.liveness-monitor.expiry-interval-ms`.
+const NM_EXPIRY_MS: u64 = 600_000;
+/// Hadoop's default of `yarn.resourcemanager.am.max-attempts`. The ResourceManager holds to its own
+/// value, whatever is asked for.
+const AM_MAX_ATTEMPTS: u64 = 2;
+
+/// The group.
+pub(crate) struct DeploymentPlan {
+    pub mode: DeployMode,
+    /// The cluster is in this process: nobody else can ask it for anything.
+    pub is_local: bool,
+    pub name: String,
+    pub queue: String,
+    pub tags: Vec<String>,
+    pub priority: Option<i32>,
+    /// How often YARN starts the ApplicationMaster.
+    pub attempts: u32,
+    pub am_ports: Option<(u16, u16)>,
+    pub interface: Option<String>,
+    /// The staging folder, where the user names one.
+    pub staging: Option<String>,
+    /// The RM takes an AM for dead after this silence, ms.
+    pub am_expiry_ms: u64,
+    /// The RM takes a node for lost after this silence, ms.
+    pub nm_expiry_ms: u64,
+}
+
+impl DeploymentPlan {
+    /// Of a job whose first program is `program`.
+    pub(super) fn new(
+        given: Arguments,
+        cluster: &Cluster,
+        program: &PathBuf,
+    ) -> Result<Self, Failure> {
+        if given.tags.len() > TAGS_MAX {
+            return Err(usage(format!(
+                "--tags names {}; YARN takes at most {TAGS_MAX}",
+                given.tags.len()
+            )));
+        }
+        let is_local = given.local.local.is_some();
+        let most = cluster.number("yarn.resourcemanager.am.max-attempts", AM_MAX_ATTEMPTS)?;
+        let attempts = match given.deployment.deploy_mode {
+            // It is this process.
+            DeployMode::Client => 1,
+            // The cluster in this process knows one attempt.
+            DeployMode::Cluster if is_local => 1,
+            DeployMode::Cluster => u64::from(given.ends.attempts()).min(most.max(1)),
+        };
+        Ok(Self {
+            mode: given.deployment.deploy_mode,
+            is_local,
+            name: given.name.unwrap_or_else(|| short(program)),
+            queue: given.queue,
+            tags: given.tags,
+            priority: given.priority,
+            attempts: u32::try_from(attempts).unwrap_or(u32::MAX),
+            am_ports: given.am_ports,
+            interface: given.iface,
+            staging: given.staging,
+            nm_expiry_ms: cluster
+                .number("yarn.nm.liveness-monitor.expiry-interval-ms", NM_EXPIRY_MS)?,
+            am_expiry_ms: cluster
+                .number("yarn.am.liveness-monitor.expiry-interval-ms", AM_EXPIRY_MS)?,
+        })
+    }
+
+    /// What YARN takes to miss a node or an ApplicationMaster.
+    pub(crate) fn missed_after(&self) -> Duration {
+        Duration::from_millis(self.am_expiry_ms.max(self.nm_expiry_ms))
+    }
+}

@@ -1,0 +1,149 @@
+//! What runs, with what is brought to it, and when it ends.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use follow::failure::Failure;
+use staging::Shipped;
+
+use super::usage;
+use crate::arguments::{Arguments, DataArguments, ShipArguments};
+use crate::environment;
+use crate::left_here;
+
+/// The group.
+pub(crate) struct ProgramPlan {
+    /// The first of the executables, as the user named it.
+    pub name: PathBuf,
+    /// In the order of their ranks.
+    pub executables: Vec<Executable>,
+    /// Which processors a process may run on.
+    pub binding: job::Binding,
+    /// What the program finds as MPI_UNIVERSE_SIZE.
+    pub universe: job::Universe,
+    /// How long the program may run.
+    pub run_limit: Option<Duration>,
+    /// How long the others may run on when the first rank has ended.
+    pub linger: Option<Duration>,
+    /// A rank that fails leaves the others alone.
+    pub spare_others: bool,
+    /// How often the program is started again when a container of it was lost.
+    pub restarts: u32,
+    /// Files, then archives, to bring along.
+    pub shipped: [Vec<Shipped>; 2],
+    pub ship_libraries: bool,
+    /// An environment of Python that comes as a whole.
+    pub venv: Option<PathBuf>,
+}
+
+/// What some of the processes, or all, run.
+pub(crate) struct Executable {
+    /// `None`: all processes of the job run it.
+    pub processes: Option<u32>,
+    /// As the user named it.
+    pub file: PathBuf,
+    /// Folders here in which it is searched first.
+    pub first_in: Option<OsString>,
+    pub args: Vec<String>,
+    pub environment: Vec<(String, String)>,
+    /// Of the nodes, to start in.
+    pub folder: Option<String>,
+}
+
+impl ProgramPlan {
+    /// `notes` learns what the user should know.
+    pub(super) fn new(given: &mut Arguments, notes: &mut Vec<String>) -> Result<Self, Failure> {
+        let typed = given.programs().map_err(usage)?;
+        let variable = std::env::var("MPIEXEC_TIMEOUT").ok();
+        let run_limit = given.ends.limit(variable.as_deref()).map_err(usage)?;
+        let own = environment::own(std::env::vars_os());
+        let here = start_here(given.local.local, &given.ship, &given.data);
+        let mut missing = BTreeSet::new();
+        let executables = typed.into_iter().map(|typed| {
+            let wish = given.environment.wish(&typed.start);
+            let mut environment = wish.fulfil(&own, &mut |name| {
+                missing.insert(name.to_owned());
+            });
+            if !given.no_ship_libs {
+                environment::without_libraries_of_here(&wish, &mut environment);
+            }
+            if let Some(interface) = &given.iface {
+                environment::for_interface(interface, &mut environment);
+            }
+            Executable {
+                processes: typed.processes,
+                file: typed.file.into(),
+                first_in: typed.start.path,
+                args: typed.args,
+                environment,
+                folder: match &here {
+                    Some(here) => Some(inside(here, typed.start.wdir)),
+                    None => typed.start.wdir,
+                },
+            }
+        });
+        let executables: Vec<Executable> = executables.collect();
+        notes.extend(missing.into_iter().map(|name| {
+            format!("the variable {name} is not set here, so the program does not get it")
+        }));
+        let brought = brought(&given.ship, &given.data, &executables);
+        for started in executables
+            .iter()
+            .filter(|started| started.folder.is_none())
+        {
+            let left = left_here::sentences(&started.args, &brought, left_here::look);
+            notes.extend(left);
+        }
+        let first = executables.first().map(|first| first.file.clone());
+        Ok(Self {
+            name: first.unwrap_or_default(),
+            executables,
+            binding: given.bind.resolved(),
+            universe: given.usize.unwrap_or_default(),
+            run_limit,
+            linger: given.ends.linger(),
+            spare_others: given.ends.spares_others(),
+            restarts: given.ends.restarts(),
+            shipped: [given.ship.files.clone(), given.ship.archives.clone()],
+            ship_libraries: !given.no_ship_libs,
+            venv: given.ship.venv.clone(),
+        })
+    }
+}
+
+/// The folder of this machine that programs start in, where it is not one of a container: with
+/// `--local`, unless files are to come and go as on a cluster.
+fn start_here(local: Option<u8>, ship: &ShipArguments, data: &DataArguments) -> Option<PathBuf> {
+    local?;
+    let moves = !(ship.files.is_empty()
+        && ship.archives.is_empty()
+        && data.stage_in.is_empty()
+        && data.stage_out.is_empty()
+        && data.get.is_empty());
+    // What is no text cannot be handed over, and a folder that was removed is none.
+    let here = std::env::current_dir().ok().filter(|_| !moves)?;
+    here.to_str().is_some().then_some(here)
+}
+
+/// The names that a container's folder will have, as far as a command line says them.
+fn brought(ship: &ShipArguments, data: &DataArguments, executables: &[Executable]) -> Vec<String> {
+    let shipped = ship.files.iter().chain(&ship.archives);
+    let shipped = shipped.map(|shipped| shipped.name.clone());
+    let incoming = data.stage_in.iter().map(|incoming| incoming.name.clone());
+    let venv = ship.venv.iter().map(PathBuf::as_path);
+    let own = executables.iter().map(|started| started.file.as_path());
+    let own = own.chain(venv).filter_map(Path::file_name);
+    let own = own.map(|name| name.to_string_lossy().into_owned());
+    shipped.chain(incoming).chain(own).collect()
+}
+
+/// `-wdir` as it is meant on this machine.
+fn inside(here: &Path, folder: Option<String>) -> String {
+    let joined = match folder {
+        None => here.to_path_buf(),
+        Some(folder) => here.join(folder),
+    };
+    joined.to_string_lossy().into_owned()
+}

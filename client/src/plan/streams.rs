@@ -1,0 +1,61 @@
+//! Where input comes from and output goes.
+
+use std::sync::Arc;
+
+use follow::Layout;
+use follow::failure::Failure;
+use follow::pattern::Pattern;
+use follow::streams::Input;
+use follow::terminal;
+
+use super::usage;
+use crate::arguments::{Arguments, CopyTo};
+use crate::cluster::Cluster;
+
+/// The group.
+pub(crate) struct StreamPlan {
+    /// Where output goes.
+    pub layout: Layout,
+    /// What rank 0 reads.
+    pub input: Input,
+    /// Rank 0 has a terminal.
+    pub terminal: Option<job::Terminal>,
+    /// The ApplicationMaster tells what it asks for and what comes.
+    pub explain: bool,
+}
+
+impl StreamPlan {
+    pub(super) fn new(given: &Arguments, cluster: &Cluster) -> Result<Self, Failure> {
+        let streams = &given.streams;
+        let (copy, hdfs_copy) = match &streams.output {
+            None => (None, None),
+            Some(CopyTo::Here(folder)) => (Some(folder.clone()), None),
+            Some(CopyTo::Hdfs(url)) => (None, Some(Arc::new(cluster.folder(url)?))),
+        };
+        let layout = Layout {
+            label: match streams.label {
+                true => Some(Pattern::label()),
+                false => streams.prepend_pattern.clone(),
+            },
+            files: [
+                streams.outfile_pattern.clone(),
+                streams.errfile_pattern.clone(),
+            ],
+            copy,
+            hdfs_copy,
+            only: streams.output_from.or(streams.pty.then_some(0)),
+        };
+        let input = streams.input.clone().unwrap_or_default();
+        if let Input::File(path) = &input
+            && let Err(error) = std::fs::File::open(path)
+        {
+            return Err(usage(format!("--input {}: {error}", path.display())));
+        }
+        Ok(Self {
+            layout,
+            input,
+            terminal: streams.pty.then(terminal),
+            explain: given.reporting.explain.is_some(),
+        })
+    }
+}
