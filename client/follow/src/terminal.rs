@@ -1,11 +1,9 @@
 //! Our terminal while it is rank 0's: every key goes there, and its size too.
 
 use std::io::{IsTerminal as _, Stdin};
-use std::os::fd::AsRawFd as _;
 
 use job::wire::WindowSize;
-use nix::libc;
-use nix::sys::termios::{SetArg, Termios, cfmakeraw, tcgetattr, tcsetattr};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
 /// Keys are handed on as they are pressed, until this is dropped.
 pub(crate) struct Raw {
@@ -22,8 +20,8 @@ impl Raw {
         }
         let before = tcgetattr(&terminal).ok()?;
         let mut raw = before.clone();
-        cfmakeraw(&mut raw);
-        tcsetattr(&terminal, SetArg::TCSADRAIN, &raw).ok()?;
+        raw.make_raw();
+        tcsetattr(&terminal, OptionalActions::Drain, &raw).ok()?;
         Some(Self { terminal, before })
     }
 }
@@ -31,7 +29,7 @@ impl Raw {
 impl Drop for Raw {
     fn drop(&mut self) {
         // A terminal that is gone needs nothing.
-        let _restored = tcsetattr(&self.terminal, SetArg::TCSADRAIN, &self.before).is_ok();
+        let _restored = tcsetattr(&self.terminal, OptionalActions::Drain, &self.before).is_ok();
     }
 }
 
@@ -53,17 +51,8 @@ pub fn described() -> job::Terminal {
 
 /// The size of the window; `None` where standard input is no terminal.
 pub(crate) fn size() -> Option<WindowSize> {
-    let terminal = std::io::stdin();
-    let mut size = libc::winsize {
-        ws_row: 0,
-        ws_col: 0,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    };
-    #[expect(unsafe_code, reason = "no library has a safe face for this call")]
-    // SAFETY: standard input is not closed by this process, and `size` is of the type that is written.
-    let answer = unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCGWINSZ, &raw mut size) };
-    (answer == 0 && size.ws_col > 0).then(|| WindowSize {
+    let size = tcgetwinsize(std::io::stdin()).ok()?;
+    (size.ws_col > 0).then(|| WindowSize {
         rows: size.ws_row.into(),
         columns: size.ws_col.into(),
     })

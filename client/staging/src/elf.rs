@@ -7,33 +7,39 @@
 use std::fmt;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use goblin::container::Ctx;
-use goblin::elf::dynamic::{
-    DT_FLAGS_1, DT_NEEDED, DT_RPATH, DT_RUNPATH, DT_SONAME, DT_STRTAB, DT_VERNEED, DT_VERNEEDNUM,
-    Dynamic,
+use object::Endianness;
+use object::elf::{
+    self, DT_FLAGS_1, DT_NEEDED, DT_RPATH, DT_RUNPATH, DT_SONAME, DT_STRTAB, DT_VERNEED,
+    DT_VERNEEDNUM, ET_CORE, ET_DYN, ET_EXEC, ET_REL, PT_INTERP, PT_LOAD, VER_FLG_WEAK,
 };
-use goblin::elf::header::{ET_CORE, ET_DYN, ET_EXEC, ET_REL};
-use goblin::elf::program_header::{PT_DYNAMIC, PT_INTERP, PT_LOAD};
-use goblin::elf::section_header::SHT_GNU_VERNEED;
-use goblin::elf::{Elf as Goblin, Header, ProgramHeader, SectionHeader, VerneedSection};
+use object::read::elf::{Dyn as _, FileHeader, ProgramHeader as _};
+use object::read::{FileKind, ReadCache, ReadRef as _};
 
 /// Largest dynamic segment or version table that is read, bytes. Real ones have some kilobytes.
 const TABLE_MAX: u64 = 1 << 20;
 /// Longest string (a path list, a symbol version) that is read, bytes.
 const STRING_MAX: u64 = 16 * 1024;
-/// `DF_1_NODEFLIB`: the linker leaves out its default folders.
-const NO_DEFAULT_FOLDERS: u64 = 0x800;
-/// `VER_FLG_WEAK`: the linker does without this version.
-const WEAK: u16 = 0x2;
+/// Libraries with versions, and versions of one, that are looked at. Real programs have tens.
+const VERSIONS_MAX: u64 = 4096;
+/// Names of processors, as users know them.
+const MACHINES: [(elf::Machine, &str); 8] = [
+    (elf::EM_386, "386"),
+    (elf::EM_PPC64, "ppc64"),
+    (elf::EM_S390, "s390"),
+    (elf::EM_ARM, "arm"),
+    (elf::EM_X86_64, "x86_64"),
+    (elf::EM_AARCH64, "aarch64"),
+    (elf::EM_RISCV, "riscv"),
+    (elf::EM_LOONGARCH, "loongarch"),
+];
 
 /// A processor and its word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
     /// ELF's `e_machine`.
-    number: u16,
+    number: elf::Machine,
     /// 32 or 64.
     bits: u8,
     /// Byte order.
@@ -42,9 +48,13 @@ pub struct Machine {
 
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = goblin::elf::header::machine_to_str(self.number);
         let order = if self.big_endian { ", big-endian" } else { "" };
-        write!(f, "{} ({} bits{order})", name.to_lowercase(), self.bits)
+        let mut names = MACHINES.iter();
+        match names.find(|(number, _)| *number == self.number) {
+            Some((_, name)) => f.write_str(name)?,
+            None => write!(f, "machine {}", self.number.0)?,
+        }
+        write!(f, " ({} bits{order})", self.bits)
     }
 }
 
@@ -141,21 +151,26 @@ impl Elf {
     pub fn read(path: &Path) -> Result<Option<Self>, ElfError> {
         let file = File::open(path)?;
         let length = file.metadata()?.len();
-        if length < 4 {
+        let reader = Reader {
+            cache: &ReadCache::new(file),
+            length,
+        };
+        if length < 4 || reader.at(0, 4, "header")? != elf::ELFMAG.as_slice() {
             return Ok(None);
         }
-        let reader = Reader { file, length };
-        let start = reader.at(0, length.min(64), "header")?;
-        if start.get(..4) != Some(goblin::elf::header::ELFMAG) {
-            return Ok(None);
+        match FileKind::parse(reader.cache) {
+            Ok(FileKind::Elf32) => reader.elf::<elf::FileHeader32<Endianness>>(),
+            Ok(FileKind::Elf64) => reader.elf::<elf::FileHeader64<Endianness>>(),
+            Ok(_) | Err(_) => Err(malformed("class or byte order")),
         }
-        reader.elf(&start).map(Some)
+        .map(Some)
     }
 }
 
-/// Bounded reads from one file.
-struct Reader {
-    file: File,
+/// Bounded reads from one file; what was read once is kept.
+#[derive(Clone, Copy)]
+struct Reader<'a> {
+    cache: &'a ReadCache<File>,
     length: u64,
 }
 
@@ -163,20 +178,18 @@ const fn malformed(what: &'static str) -> ElfError {
     ElfError::Malformed { what }
 }
 
-impl Reader {
+impl<'a> Reader<'a> {
     /// Exactly `count` bytes; checked against the file's length before anything is allocated.
-    fn at(&self, offset: u64, count: u64, what: &'static str) -> Result<Vec<u8>, ElfError> {
-        let end = offset.checked_add(count).ok_or(malformed(what))?;
-        if count > TABLE_MAX || end > self.length {
+    fn at(self, offset: u64, count: u64, what: &'static str) -> Result<&'a [u8], ElfError> {
+        if count > TABLE_MAX {
             return Err(malformed(what));
         }
-        let mut bytes = vec![0; usize::try_from(count).map_err(|_beyond_memory| malformed(what))?];
-        self.file.read_exact_at(&mut bytes, offset)?;
-        Ok(bytes)
+        let bytes = self.cache.read_bytes_at(offset, count);
+        bytes.map_err(|()| malformed(what))
     }
 
     /// A string ended by a zero byte.
-    fn string(&self, offset: u64, what: &'static str) -> Result<String, ElfError> {
+    fn string(self, offset: u64, what: &'static str) -> Result<String, ElfError> {
         let available = self.length.checked_sub(offset).ok_or(malformed(what))?;
         let bytes = self.at(offset, available.min(STRING_MAX), what)?;
         let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
@@ -186,19 +199,17 @@ impl Reader {
         String::from_utf8(text.to_vec()).map_err(|_not_text| malformed(what))
     }
 
-    fn elf(&self, start: &[u8]) -> Result<Elf, ElfError> {
-        let header = Goblin::parse_header(start).map_err(|_short| malformed("header"))?;
-        let (Ok(container), Ok(order)) = (header.container(), header.endianness()) else {
-            return Err(malformed("class or byte order"));
-        };
-        let context = Ctx::new(container, order);
+    fn elf<H: FileHeader<Endian = Endianness>>(self) -> Result<Elf, ElfError> {
+        let header = H::parse(self.cache).map_err(|_unread| malformed("header"))?;
+        let endian = header.endian();
+        let endian = endian.map_err(|_unknown| malformed("class or byte order"))?;
         let mut elf = Elf {
             machine: Machine {
-                number: header.e_machine,
-                bits: if context.is_big() { 64 } else { 32 },
-                big_endian: !context.is_little_endian(),
+                number: header.e_machine(endian),
+                bits: if header.is_class_64() { 64 } else { 32 },
+                big_endian: header.is_big_endian(),
             },
-            form: match header.e_type {
+            form: match header.e_type(endian) {
                 ET_EXEC | ET_DYN => Form::Linked,
                 ET_REL => Form::Object,
                 ET_CORE => Form::Core,
@@ -212,56 +223,54 @@ impl Reader {
             no_default_folders: false,
             glibc: None,
         };
-        let segments = self.segments(&header, context)?;
-        if let Some(segment) = segments.iter().find(|segment| segment.p_type == PT_INTERP) {
-            elf.interpreter = Some(self.string(segment.p_offset, "interpreter")?);
+        let segments = header.program_headers(endian, self.cache);
+        let segments = segments.map_err(|_unread| malformed("program headers"))?;
+        let mut interpreters = segments.iter();
+        if let Some(segment) = interpreters.find(|segment| segment.p_type(endian) == PT_INTERP) {
+            let offset = segment.p_offset(endian).into();
+            elf.interpreter = Some(self.string(offset, "interpreter")?);
         }
-        if let Some(segment) = segments.iter().find(|segment| segment.p_type == PT_DYNAMIC) {
-            self.dynamic(segment, &segments, context, &mut elf)?;
-        }
+        self.dynamic::<H>(segments, endian, &mut elf)?;
         Ok(elf)
     }
 
-    fn segments(&self, header: &Header, context: Ctx) -> Result<Vec<ProgramHeader>, ElfError> {
-        let count = usize::from(header.e_phnum);
-        let size = ProgramHeader::size(context);
-        if count > 0 && usize::from(header.e_phentsize) != size {
-            return Err(malformed("program headers"));
-        }
-        // Both factors have 16 bits.
-        let length = u64::from(header.e_phnum) * u64::from(header.e_phentsize);
-        let bytes = self.at(header.e_phoff, length, "program headers")?;
-        ProgramHeader::parse(&bytes, 0, count, context)
-            .map_err(|_short| malformed("program headers"))
-    }
-
-    fn dynamic(
-        &self,
-        segment: &ProgramHeader,
-        segments: &[ProgramHeader],
-        context: Ctx,
+    fn dynamic<H: FileHeader<Endian = Endianness>>(
+        self,
+        segments: &[H::ProgramHeader],
+        endian: Endianness,
         elf: &mut Elf,
     ) -> Result<(), ElfError> {
-        let bytes = self.at(segment.p_offset, segment.p_filesz, "dynamic segment")?;
-        let mut moved = segment.clone();
-        moved.p_offset = 0;
-        let Ok(Some(dynamic)) = Dynamic::parse(&bytes, &[moved], context) else {
-            return Err(malformed("dynamic segment"));
+        const WHAT: &str = "dynamic segment";
+        let mut dynamic = segments.iter();
+        let dynamic = dynamic.find(|segment| segment.p_type(endian) == elf::PT_DYNAMIC);
+        let Some(segment) = dynamic else {
+            return Ok(());
         };
-        let value = |tag: u64| {
-            let entry = dynamic.dyns.iter().find(|entry| entry.d_tag == tag);
-            entry.map(|entry| entry.d_val)
+        if segment.p_filesz(endian).into() > TABLE_MAX {
+            return Err(malformed(WHAT));
+        }
+        let entries = segment.dynamic(endian, self.cache);
+        let entries = entries.map_err(|_unread| malformed(WHAT))?;
+        let entries = entries.unwrap_or_default().iter();
+        let entries: Vec<(elf::DynamicTag, u64)> = entries
+            .map(|entry| (entry.tag(endian), entry.val(endian)))
+            .take_while(|(tag, _)| *tag != elf::DT_NULL)
+            .collect();
+        let value = |wanted: elf::DynamicTag| {
+            let entry = entries.iter().find(|(tag, _)| *tag == wanted);
+            entry.map(|(_, value)| *value)
         };
         let Some(strings) = value(DT_STRTAB) else {
             return Ok(());
         };
-        let strings = file_offset(segments, strings).ok_or(malformed("string table"))?;
+        let strings = file_offset::<H>(segments, endian, strings);
+        let strings = strings.ok_or(malformed("string table"))?;
         let string = |offset: u64, what| {
             let offset = strings.checked_add(offset).ok_or(malformed(what))?;
             self.string(offset, what)
         };
-        for entry in dynamic.dyns.iter().filter(|entry| entry.d_tag == DT_NEEDED) {
-            elf.needed.push(string(entry.d_val, "needed library")?);
+        for (_, offset) in entries.iter().filter(|(tag, _)| *tag == DT_NEEDED) {
+            elf.needed.push(string(*offset, "needed library")?);
         }
         let optional = |tag, what| value(tag).map(|offset| string(offset, what)).transpose();
         elf.soname = optional(DT_SONAME, "soname")?;
@@ -269,42 +278,52 @@ impl Reader {
         if elf.runpath.is_none() {
             elf.rpath = optional(DT_RPATH, "RPATH")?;
         }
-        elf.no_default_folders = value(DT_FLAGS_1).unwrap_or(0) & NO_DEFAULT_FOLDERS != 0;
+        let flags = value(DT_FLAGS_1).unwrap_or(0);
+        elf.no_default_folders = flags & elf::DF_1_NODEFLIB.0 != 0;
         if let (Some(address), Some(count)) = (value(DT_VERNEED), value(DT_VERNEEDNUM)) {
-            let table = file_offset(segments, address).ok_or(malformed("version table"))?;
-            elf.glibc = self.newest_glibc(table, count, context, &string)?;
+            let table = file_offset::<H>(segments, endian, address);
+            let table = table.ok_or(malformed("version table"))?;
+            elf.glibc = self.newest_glibc(table, count, endian, &string)?;
         }
         Ok(())
     }
 
-    /// The table has no length of its own: its entries are chained. What is read of it is bounded.
+    /// The table has no length of its own: its entries are chained, from library to library and, of each,
+    /// from version to version.
     fn newest_glibc(
-        &self,
+        self,
         table: u64,
         count: u64,
-        context: Ctx,
+        endian: Endianness,
         string: &dyn Fn(u64, &'static str) -> Result<String, ElfError>,
     ) -> Result<Option<Glibc>, ElfError> {
         const WHAT: &str = "version table";
-        let available = self.length.checked_sub(table).ok_or(malformed(WHAT))?;
-        let length = available.min(TABLE_MAX / 16);
-        let bytes = self.at(table, length, WHAT)?;
-        let mut section = SectionHeader::new();
-        section.sh_type = SHT_GNU_VERNEED;
-        section.sh_offset = 0;
-        section.sh_size = length;
-        section.sh_info = u32::try_from(count).map_err(|_beyond| malformed(WHAT))?;
-        let Ok(Some(section)) = VerneedSection::parse(&bytes, &[section], context) else {
-            return Err(malformed(WHAT));
+        let next = |place: u64, further: u32| {
+            let next = place.checked_add(further.into());
+            next.ok_or(malformed(WHAT))
         };
-        let mut newest = None;
-        for library in &section {
-            for version in library.iter() {
-                if version.vna_flags & WEAK != 0 {
-                    continue;
+        let (mut library_at, mut newest, mut seen) = (table, None, 0);
+        for _library in 0..count.min(VERSIONS_MAX) {
+            let library = self.cache.read_at::<elf::Verneed<Endianness>>(library_at);
+            let library = library.map_err(|()| malformed(WHAT))?;
+            let mut version_at = next(library_at, library.vn_aux.get(endian))?;
+            for _version in 0..library.vn_cnt.get(endian) {
+                seen += 1;
+                if seen > VERSIONS_MAX {
+                    return Err(malformed(WHAT));
                 }
-                let offset = u64::try_from(version.vna_name).map_err(|_beyond| malformed(WHAT))?;
-                newest = newest.max(Glibc::from_symbol_version(&string(offset, WHAT)?));
+                let version = self.cache.read_at::<elf::Vernaux<Endianness>>(version_at);
+                let version = version.map_err(|()| malformed(WHAT))?;
+                // The linker does without a weak one.
+                if version.vna_flags.get(endian).0 & VER_FLG_WEAK.0 == 0 {
+                    let name = string(version.vna_name.get(endian).into(), WHAT)?;
+                    newest = newest.max(Glibc::from_symbol_version(&name));
+                }
+                version_at = next(version_at, version.vna_next.get(endian))?;
+            }
+            match library.vn_next.get(endian) {
+                0 => break,
+                further => library_at = next(library_at, further)?,
             }
         }
         Ok(newest)
@@ -312,13 +331,18 @@ impl Reader {
 }
 
 /// Where in the file a loaded address comes from.
-fn file_offset(segments: &[ProgramHeader], address: u64) -> Option<u64> {
+fn file_offset<H: FileHeader<Endian = Endianness>>(
+    segments: &[H::ProgramHeader],
+    endian: Endianness,
+    address: u64,
+) -> Option<u64> {
     segments
         .iter()
-        .filter(|segment| segment.p_type == PT_LOAD)
+        .filter(|segment| segment.p_type(endian) == PT_LOAD)
         .find_map(|segment| {
-            let inside = address.checked_sub(segment.p_vaddr)?;
-            (inside < segment.p_filesz).then(|| segment.p_offset.checked_add(inside))?
+            let inside = address.checked_sub(segment.p_vaddr(endian).into())?;
+            let offset: u64 = segment.p_offset(endian).into();
+            (inside < segment.p_filesz(endian).into()).then(|| offset.checked_add(inside))?
         })
 }
 
