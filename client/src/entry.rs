@@ -3,11 +3,6 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
-use follow::failure::say;
-use job::exit::Exit;
-
-use crate::arguments::essence;
 use crate::front;
 use crate::run;
 
@@ -26,20 +21,6 @@ pub(crate) fn main() -> ExitCode {
     }
     match front::translated(words.collect()) {
         Ok(words) => run::main(std::iter::once(RUN.into()).chain(words)),
-        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            // Nothing better can be done when even this cannot be printed.
-            let _printed = error.print().is_ok();
-            ExitCode::from(Exit::Usage.code())
-        }
-        Err(error) => match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-                let _printed = error.print().is_ok();
-                ExitCode::SUCCESS
-            }
-            _ => {
-                say(essence(&error.to_string()));
-                ExitCode::from(Exit::Usage.code())
-            }
-        },
+        Err(error) => error.show(),
     }
 }

@@ -5,10 +5,9 @@
 
 use std::ffi::OsString;
 
-use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-use crate::arguments::{Arguments, essence};
+use crate::arguments::{Arguments, ParseError};
 
 /// The second name of the file.
 pub(crate) const NAME: &str = "gerbil";
@@ -55,19 +54,16 @@ enum Task {
 }
 
 /// The same as words for `gerbil-run`.
-pub(crate) fn translated(words: Vec<OsString>) -> Result<Vec<OsString>, clap::Error> {
+pub(crate) fn translated(words: Vec<OsString>) -> Result<Vec<OsString>, ParseError> {
     match words.split_first() {
         // Untouched: what is behind it may be anything.
         Some((first, rest)) if first == "run" => return Ok(rest.to_vec()),
         Some((first, _)) if is_of_run(first) => {
             let line: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-            return Err(clap::Error::raw(
-                ErrorKind::UnknownArgument,
-                format!(
-                    "gerbil wants a command first: gerbil run {}\n",
-                    line.join(" ")
-                ),
-            ));
+            return Err(ParseError::Refused(format!(
+                "gerbil wants a command first: gerbil run {}",
+                line.join(" ")
+            )));
         }
         Some(_) | None => {}
     }
@@ -104,7 +100,7 @@ mod tests {
 
     fn words(line: &str) -> Result<String, String> {
         let words = line.split_whitespace().map(OsString::from).collect();
-        let found = translated(words).map_err(|error| essence(&error.to_string()))?;
+        let found = translated(words).map_err(|error| error.to_string())?;
         let found: Vec<_> = found.iter().map(|word| word.to_str().unwrap()).collect();
         Ok(found.join(" "))
     }

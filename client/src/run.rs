@@ -2,7 +2,6 @@
 
 use std::cell::OnceCell;
 use std::ffi::OsString;
-use std::io::{self, Write as _};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
@@ -10,7 +9,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use clap::error::ErrorKind;
 use follow::attempts::Attempts;
 use follow::ended::Ended;
 use follow::explained::Sink;
@@ -31,7 +29,7 @@ use staging::error::exit_of;
 use staging::stage;
 use tokio::time::sleep;
 
-use crate::arguments::{Arguments, DeployMode, Reporting, essence};
+use crate::arguments::{Arguments, DeployMode, Reporting};
 use crate::cluster::Cluster;
 use crate::data::home::Home;
 use crate::describe::describe;
@@ -52,7 +50,7 @@ pub(crate) fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     let started_us = timing::now_us();
     let given = match Arguments::parse(words) {
         Ok(given) => given,
-        Err(error) => return usage(&error),
+        Err(error) => return error.show(),
     };
     if let Some(form) = given.generate {
         return match generate::print(form) {
@@ -84,37 +82,6 @@ pub(crate) fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(failure) => {
             say(&failure);
             ExitCode::from(failure.exit.code())
-        }
-    }
-}
-
-/// What clap puts before a text that it did not make itself, help or not.
-const MARK: &str = "error: ";
-
-/// Such a text without it.
-fn plain(error: &clap::Error) -> String {
-    let text = error.to_string();
-    text.strip_prefix(MARK).unwrap_or(&text).to_owned()
-}
-
-/// Help as clap prints it, or one sentence with what is wrong.
-fn usage(error: &clap::Error) -> ExitCode {
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            // Nothing better can be done when even this cannot be printed.
-            let _printed = match error.to_string().starts_with(MARK) {
-                true => write!(io::stdout(), "{}", plain(error)).is_ok(),
-                false => error.print().is_ok(),
-            };
-            ExitCode::SUCCESS
-        }
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            let _printed = write!(io::stderr(), "{}", plain(error)).is_ok();
-            ExitCode::from(Exit::Usage.code())
-        }
-        _ => {
-            say(essence(&error.to_string()));
-            ExitCode::from(Exit::Usage.code())
         }
     }
 }

@@ -7,10 +7,10 @@ mod binding;
 mod data;
 mod deployment;
 mod ends;
-mod essence;
 mod form;
 mod launchers;
 mod lexer;
+mod parse_error;
 mod placement;
 mod program;
 mod ranks;
@@ -19,7 +19,6 @@ mod resources;
 mod streams;
 mod values;
 
-use std::error::Error;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read as _;
@@ -27,11 +26,10 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgAction, CommandFactory as _, FromArgMatches as _, Parser};
 
-use crate::hostfile::{HostListError, PROCESSES_MAX};
+use crate::hostfile::PROCESSES_MAX;
 use crate::words;
 
 use binding::MapBy;
@@ -39,9 +37,9 @@ pub(crate) use binding::{BindArguments, ShipArguments};
 pub(crate) use data::{DataArguments, Outgoing};
 pub(crate) use deployment::{DeployMode, Deployment};
 pub(crate) use ends::{Ends, ExitRule};
-pub(crate) use essence::essence;
 pub(crate) use form::Form;
 pub(crate) use launchers::page;
+pub(crate) use parse_error::{Help, ParseError};
 pub(crate) use placement::{Placement, Relax};
 use program::Further;
 pub(crate) use program::{Environment, Program, Start};
@@ -238,19 +236,16 @@ impl Arguments {
     ///
     /// # Errors
     /// What clap would print, also for `--help`.
-    pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+    pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, ParseError> {
         let mut words = words.into_iter();
         let own_name = words.next().unwrap_or_else(|| "gerbil-run".into());
         let words: Vec<OsString> = words.collect();
         match &words[..] {
             [] => {
-                return Err(clap::Error::raw(
-                    ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand,
-                    USAGE,
-                ));
+                return Err(usage(false));
             }
             // A program of such a name is ./help.
-            [word] if word == "help" => return Err(usage()),
+            [word] if word == "help" => return Err(usage(true)),
             [word] if word == "version" => return Self::parse([own_name, "--version".into()]),
             _ => {}
         }
@@ -259,22 +254,19 @@ impl Arguments {
             is_program: &is_program,
             configuration: &configuration,
         };
-        let lexed = lexer::lex(words, &known(), &files)
-            .map_err(|sentence| clap::Error::raw(ErrorKind::UnknownArgument, sentence + "\n"))?;
+        let lexed = lexer::lex(words, &known(), &files).map_err(ParseError::Refused)?;
         let mut command = Self::command();
-        let matches = command
-            .try_get_matches_from_mut(std::iter::once(own_name).chain(lexed.words))
-            .map_err(in_its_own_words)?;
-        let mut given = Self::from_arg_matches(&matches).map_err(|e| e.format(&mut command))?;
+        let matches =
+            command.try_get_matches_from_mut(std::iter::once(own_name).chain(lexed.words))?;
+        let mut given = Self::from_arg_matches(&matches)?;
         let typed = command.get_arguments().filter(|argument| {
             matches.value_source(argument.get_id().as_str()) == Some(ValueSource::CommandLine)
         });
         if given.usage {
-            return Err(usage());
+            return Err(usage(true));
         }
-        given.reporting.check(typed).map_err(|sentence| {
-            clap::Error::raw(ErrorKind::ArgumentConflict, format!("error: {sentence}\n"))
-        })?;
+        let checked = given.reporting.check(typed);
+        checked.map_err(ParseError::Refused)?;
         given.mapped()?;
         given.notes = lexed.notes;
         given.further(lexed.further)?;
@@ -286,10 +278,8 @@ impl Arguments {
     }
 
     /// What `-map-by` says of nodes is said of their placement.
-    fn mapped(&mut self) -> Result<(), clap::Error> {
-        let refused = |sentence: &str| {
-            clap::Error::raw(ErrorKind::ArgumentConflict, format!("error: {sentence}\n"))
-        };
+    fn mapped(&mut self) -> Result<(), ParseError> {
+        let refused = |sentence: &str| ParseError::Refused(sentence.to_owned());
         let placement = &mut self.placement;
         let order = match self.bind.map_by {
             Some(MapBy::Unit(_)) if self.bind.bind_to.is_none() => {
@@ -327,13 +317,11 @@ impl Arguments {
     }
 
     /// Reads the programs behind the first; all of them then have a number of processes.
-    fn further(&mut self, lines: Vec<Vec<OsString>>) -> Result<(), clap::Error> {
+    fn further(&mut self, lines: Vec<Vec<OsString>>) -> Result<(), ParseError> {
         if lines.is_empty() {
             return Ok(());
         }
-        let refused = |sentence: String| {
-            clap::Error::raw(ErrorKind::ArgumentConflict, format!("error: {sentence}\n"))
-        };
+        let refused = ParseError::Refused;
         let own = Further::command();
         for line in lines {
             let options = line
@@ -426,19 +414,9 @@ impl Arguments {
 /// What `-h` prints: what most want to know, on one screen.
 const USAGE: &str = include_str!("usage.txt");
 
-fn usage() -> clap::Error {
-    clap::Error::raw(ErrorKind::DisplayHelp, USAGE)
-}
-
-/// What is wrong with a list of hosts says where it is; no other words are needed.
-fn in_its_own_words(error: clap::Error) -> clap::Error {
-    let list = error
-        .source()
-        .and_then(<dyn Error>::downcast_ref::<HostListError>);
-    match list {
-        Some(list) => clap::Error::raw(error.kind(), format!("{list}\n")),
-        None => error,
-    }
+fn usage(asked: bool) -> ParseError {
+    let text = Help::Usage(USAGE);
+    ParseError::Help { text, asked }
 }
 
 /// All options, as the lexer needs them.
@@ -529,7 +507,7 @@ fn is_list(word: &OsStr) -> bool {
 mod tests {
     use super::*;
 
-    fn parse(line: &str) -> Result<Arguments, clap::Error> {
+    fn parse(line: &str) -> Result<Arguments, ParseError> {
         let words = std::iter::once("gerbil-run").chain(line.split_whitespace());
         Arguments::parse(words.map(OsString::from))
     }
@@ -549,25 +527,20 @@ mod tests {
     fn help_comes_in_two_lengths() {
         let help = |line: &str| {
             let error = parse(line).unwrap_err();
-            (error.kind(), error.to_string())
+            let asked = matches!(error, ParseError::Help { asked: true, .. });
+            (asked, error.to_string())
         };
-        let (kind, brief) = help("-h");
-        assert_eq!(kind, ErrorKind::DisplayHelp);
+        let (asked, brief) = help("-h");
+        assert!(asked);
         assert!(brief.lines().count() <= 25, "{brief}");
         assert!(brief.lines().all(|line| line.len() <= 80), "{brief}");
         assert_eq!(brief.matches("$ gerbil-run").count(), 4);
-        assert_eq!(help("help"), (kind, brief.clone()));
-        let (kind, whole) = help("--help");
-        assert_eq!(kind, ErrorKind::DisplayHelp);
+        assert_eq!(help("help"), (true, brief.clone()));
+        let (asked, whole) = help("--help");
+        assert!(asked);
         assert_eq!(help("-help").1, whole);
-        assert_eq!(help("version").0, ErrorKind::DisplayVersion);
-        assert_eq!(
-            help(""),
-            (
-                ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand,
-                brief.clone()
-            )
-        );
+        assert!(help("version").0 && help("version").1.starts_with("gerbil-run "));
+        assert_eq!(help(""), (false, brief.clone()));
         // Each group of the long one is named by the short one, and no option is outside of them.
         let mut command = Arguments::command();
         command.build();
@@ -617,7 +590,7 @@ mod tests {
             ("-n 1 ./cpi : -n x ./cpi", "x is no number of processes"),
             ("-p x ./cpi", "x is no priority"),
         ] {
-            let error = essence(&parse(line).unwrap_err().to_string());
+            let error = parse(line).unwrap_err().to_string();
             assert!(error.contains(wanted), "{line}: {error}");
             assert!(!error.contains("invalid digit"), "{line}: {error}");
         }
@@ -664,10 +637,10 @@ mod tests {
         let error = parse("-hosts a:0 ./cpi").unwrap_err().to_string();
         assert_eq!(
             error.trim_end(),
-            "error: host 1: the number of processes is 0; a host takes 1 to 1000000"
+            "host 1: the number of processes is 0; a host takes 1 to 1000000"
         );
         let error = parse("-f /no/such -n 2 ./cpi").unwrap_err().to_string();
-        assert!(error.starts_with("error: cannot read the list of hosts /no/such: "));
+        assert!(error.starts_with("cannot read the list of hosts /no/such: "));
     }
 
     #[test]

@@ -5,11 +5,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use clap::error::ErrorKind;
 use follow::failure::{Failure, say};
 use job::exit::Exit;
 
-use crate::arguments::{self, Arguments, Reporting};
+use crate::arguments::{Arguments, ParseError, Reporting};
 use crate::words;
 
 /// More than a hundred thousand lines; a larger file is no list of jobs.
@@ -122,11 +121,9 @@ fn job(
 ) -> Result<Job, Failure> {
     let usage = |sentence: &str| Failure::new(Exit::Usage, sentence);
     let command = std::iter::once("gerbil-run".into()).chain(words.iter().cloned());
-    let given = Arguments::parse(command).map_err(|error| match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            usage("asks for help or the version, which is no job")
-        }
-        _ => usage(&arguments::essence(&error.to_string())),
+    let given = Arguments::parse(command).map_err(|error| match error {
+        ParseError::Help { .. } => usage("asks for help or the version, which is no job"),
+        ParseError::Refused(sentence) => usage(&sentence),
     })?;
     if given.reporting.list.is_some() {
         return Err(usage("a list within a list"));

@@ -1,8 +1,10 @@
 use std::ffi::OsString;
 
+use clap::error::ErrorKind;
+
 use super::meaning::Meaning::{File, Is, LabelOrList, Means, Refused};
 use super::*;
-use crate::arguments::{Arguments, known, lexer};
+use crate::arguments::{Arguments, Help, ParseError, known, lexer};
 
 fn own(word: &str) -> bool {
     let letter = |short: Option<char>| short.is_some_and(|c| c.to_string() == word);
@@ -108,12 +110,11 @@ fn parsed(words: &[String]) -> Result<(Vec<String>, String), String> {
             let notes = std::mem::take(&mut given.notes);
             Ok((notes, format!("{given:?}")))
         }
-        Err(error) if error.kind() == clap::error::ErrorKind::DisplayHelp => {
-            Ok((Vec::new(), "help".into()))
-        }
-        Err(error) if error.kind() == clap::error::ErrorKind::DisplayVersion => {
-            Ok((Vec::new(), "version".into()))
-        }
+        Err(ParseError::Help {
+            text: Help::Defined(text),
+            ..
+        }) if text.kind() == ErrorKind::DisplayVersion => Ok((Vec::new(), "version".into())),
+        Err(ParseError::Help { .. }) => Ok((Vec::new(), "help".into())),
         Err(error) => Err(error.to_string()),
     }
 }
