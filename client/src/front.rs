@@ -14,7 +14,13 @@ pub(crate) const NAME: &str = "gerbil";
 
 /// MPI programs on a Hadoop YARN cluster.
 #[derive(Debug, Parser)]
-#[command(name = NAME, version, arg_required_else_help = true)]
+#[command(
+    name = NAME,
+    version,
+    arg_required_else_help = true,
+    after_help = "To read on: gerbil run -h (examples), gerbil run --help (all options), gerbil man run | man -l -\n\
+                  (the manual page). Under the name gerbil-run this file is gerbil run alone."
+)]
 struct Front {
     #[command(subcommand)]
     task: Task,
@@ -47,8 +53,12 @@ enum Task {
         #[arg(value_parser = ["bash", "fish", "zsh"])]
         shell: String,
     },
-    /// Print the manual page of gerbil-run: gerbil man | man -l -
-    Man,
+    /// Print a manual page: gerbil man | man -l -; that of gerbil run: gerbil man run
+    Man {
+        /// Of this command
+        #[arg(value_parser = ["run"])]
+        command: Option<String>,
+    },
     /// Print the version
     Version,
 }
@@ -73,7 +83,8 @@ pub(crate) fn translated(words: Vec<OsString>) -> Result<Vec<OsString>, ParseErr
         Task::Ps => vec!["--ps"],
         Task::Kill { application } => vec!["--kill", application],
         Task::Completions { shell } => vec!["--generate", shell],
-        Task::Man => vec!["--generate", "man"],
+        Task::Man { command: None } => vec!["--generate", "man-gerbil"],
+        Task::Man { command: Some(_) } => vec!["--generate", "man"],
         Task::Version => vec!["--version"],
     };
     Ok(words.into_iter().map(OsString::from).collect())
@@ -114,7 +125,8 @@ mod tests {
             ("ps", "--ps"),
             ("kill application_1_0001", "--kill application_1_0001"),
             ("completions zsh", "--generate zsh"),
-            ("man", "--generate man"),
+            ("man", "--generate man-gerbil"),
+            ("man run", "--generate man"),
             ("version", "--version"),
         ] {
             assert_eq!(words(line).as_deref(), Ok(wanted), "{line}");
@@ -143,7 +155,9 @@ mod tests {
     fn its_help_fits_a_screen() {
         let help = Front::command().render_long_help().to_string();
         assert!(help.lines().count() <= 24, "{help}");
-        assert!(help.contains("completions"), "{help}");
+        for word in ["completions", "gerbil run --help", "gerbil man run"] {
+            assert!(help.contains(word), "{help}");
+        }
         command().debug_assert();
     }
 }

@@ -14,7 +14,11 @@ pub(crate) fn text(form: Form) -> io::Result<Vec<u8>> {
     let mut command = Arguments::command();
     let mut text = Vec::new();
     let shell = match form {
-        Form::Man => {
+        Form::Man | Form::ManGerbil => {
+            let command = match form {
+                Form::ManGerbil => front::command(),
+                _ => command,
+            };
             clap_mangen::Man::new(command).render(&mut text)?;
             return Ok(text);
         }
@@ -47,7 +51,11 @@ mod tests {
             let text = String::from_utf8(text(*form).unwrap()).unwrap();
             // A manual page writes a dash as \\-.
             let plain = text.replace('\\', "");
-            assert!(plain.contains("prepend-pattern"), "{form:?}");
+            let word = match form {
+                Form::ManGerbil => "gerbil-completions(1)",
+                _ => "prepend-pattern",
+            };
+            assert!(plain.contains(word), "{form:?}: {plain}");
         }
     }
 }

@@ -7,6 +7,8 @@ use clap::ValueEnum;
 pub(crate) enum Form {
     /// For man(1)
     Man,
+    /// The same of gerbil, this file with a command first
+    ManGerbil,
     /// Completions for bash
     Bash,
     /// Completions for fish
