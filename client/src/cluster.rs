@@ -1,12 +1,12 @@
 //! The cluster, as Hadoop's settings on this machine describe it.
 
-use job::exit::Exit;
 use proto_hadoop::conf::{Configuration, ResourceManagers};
 use staging::root::{self, Root};
 use storage::Address;
 
 use follow::Folder;
-use follow::failure::Failure;
+
+use crate::failure::Failure;
 
 /// A cluster and who asks.
 pub(crate) struct Cluster {
@@ -20,21 +20,14 @@ impl Cluster {
     /// Reads the settings.
     pub(crate) fn find() -> Result<Self, Failure> {
         let variable = |name: &str| std::env::var(name).ok();
-        let configuration =
-            Configuration::load(&variable).map_err(|e| Failure::new(Exit::Config, e))?;
-        Self::with(configuration, user(&variable)?)
+        Self::with(Configuration::load(&variable)?, user(&variable)?)
     }
 
     /// With settings that were read already.
     pub(crate) fn with(configuration: Configuration, user: String) -> Result<Self, Failure> {
-        configuration
-            .simple_authentication()
-            .map_err(|e| Failure::new(Exit::Config, e))?;
-        let resource_managers = configuration
-            .resource_managers()
-            .map_err(|e| Failure::new(Exit::Config, e))?;
+        configuration.simple_authentication()?;
         Ok(Self {
-            resource_managers,
+            resource_managers: configuration.resource_managers()?,
             configuration,
             user,
         })
@@ -47,15 +40,15 @@ impl Cluster {
         let conf_dir = conf_dir.map(|folder| folder.display().to_string());
         let hadoop = |key: &str| self.configuration.get(key).ok().flatten();
         let root = root::resolve(Some(url), &self.user, &hadoop, conf_dir.as_deref());
-        match root.map_err(|error| Failure::new(error.exit(), error))? {
+        match root? {
             Root {
                 address: Address::Shared,
                 path,
                 ..
-            } => Err(Failure::new(
-                Exit::Usage,
-                format!("--output {url}: {path} is no folder of HDFS"),
-            )),
+            } => Err(Failure::NotOnHdfs {
+                url: url.to_owned(),
+                path,
+            }),
             Root { address, path, .. } => Ok(Folder {
                 address,
                 path,
@@ -66,15 +59,15 @@ impl Cluster {
 
     /// A number among the settings.
     pub(crate) fn number(&self, key: &str, default: u64) -> Result<u64, Failure> {
-        let value = self.configuration.get(key);
-        match value.map_err(|e| Failure::new(Exit::Config, e))? {
+        match self.configuration.get(key)? {
             None => Ok(default),
-            Some(text) => text.trim().parse().map_err(|_not_a_number| {
-                Failure::new(
-                    Exit::Config,
-                    format!("the setting {key} is {text}, which is no number"),
-                )
-            }),
+            Some(text) => {
+                let number = text.trim().parse();
+                number.map_err(|_not_a_number| Failure::NoNumber {
+                    key: key.to_owned(),
+                    value: text,
+                })
+            }
         }
     }
 }
@@ -86,9 +79,6 @@ pub(crate) fn user(variable: &dyn Fn(&str) -> Option<String>) -> Result<String, 
     }
     match nix::unistd::User::from_uid(nix::unistd::geteuid()) {
         Ok(Some(user)) => Ok(user.name),
-        Ok(None) | Err(_) => Err(Failure::new(
-            Exit::Config,
-            "this user id has no name here; say who you are on the cluster with HADOOP_USER_NAME",
-        )),
+        Ok(None) | Err(_) => Err(Failure::NoUser),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind, Write};
 
 use follow::explained::words;
-use follow::failure::{Failure, say};
+use follow::say;
 use follow::signals::Signals;
 use follow::submit::AM_MEMORY_MIB;
 use job::exit::Exit;
@@ -15,6 +15,7 @@ use proto_hadoop::ApplicationClient;
 
 use crate::arguments::DeployMode;
 use crate::cluster::Cluster;
+use crate::failure::{Failure, system};
 use crate::plan::Plan;
 use crate::preflight;
 
@@ -41,7 +42,7 @@ pub(crate) async fn run(
         ));
     }
     let setting = cluster.configuration.get(CALCULATOR);
-    let setting = setting.map_err(|error| Failure::new(Exit::Config, error))?;
+    let setting = setting?;
     let all_nodes = checked.has_all_nodes();
     let view = ClusterView {
         counted: counted(setting.as_deref()),
@@ -60,7 +61,7 @@ pub(crate) async fn run(
         &mut io::stdout().lock(),
         &checked.demand,
         &view,
-        refused.map(|failure| failure.sentence),
+        refused.map(|failure| failure.to_string()),
         known,
     )
 }
@@ -106,10 +107,7 @@ fn print(
         // As in `gerbil-run --dry-run … | head`.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         Err(error) => {
-            return Err(Failure::new(
-                Exit::Staging,
-                format!("cannot write to standard output: {error}"),
-            ));
+            return Err(system("write to standard output", Exit::Staging)(error));
         }
     }
     Ok(match outlook {

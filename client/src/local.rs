@@ -8,14 +8,13 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use follow::failure::Failure;
-use job::exit::Exit;
 use mini::resource_manager::Options;
 use mini::{RunFolder, machine};
 use proto_hadoop::conf::Configuration;
 use proto_hadoop::yarn::Resource;
 
 use crate::cluster::Cluster;
+use crate::failure::Failure;
 
 /// Containers are rounded up to multiples of this, MiB; also what a process is said to need when
 /// the user does not say it. Nothing enforces it: it only keeps account.
@@ -33,9 +32,8 @@ pub(crate) struct Local {
 impl Local {
     /// Starts one of `nodes` nodes, which share the machine's memory and cores.
     pub(crate) async fn start(nodes: u8) -> Result<Self, Failure> {
-        let failed = |error| Failure::new(Exit::Config, error);
         let user = crate::cluster::user(&|name| std::env::var(name).ok())?;
-        let folder = RunFolder::create(&base()).map_err(failed)?;
+        let folder = RunFolder::create(&base())?;
         let all = machine();
         let count = u32::from(nodes);
         let share = Resource::new(
@@ -49,7 +47,7 @@ impl Local {
         let shares = vec![share; usize::from(nodes)];
         let cluster = mini::Cluster::start(options, &shares, &folder, &user).await;
         Ok(Self {
-            cluster: cluster.map_err(failed)?,
+            cluster: cluster?,
             folder,
             user,
         })
@@ -58,10 +56,7 @@ impl Local {
     /// Its settings, in place of Hadoop's files.
     pub(crate) fn settings(&self) -> Result<Cluster, Failure> {
         let settings = Configuration::from_xml(&self.cluster.settings(), &|_none| None);
-        Cluster::with(
-            settings.map_err(|error| Failure::new(Exit::Config, error))?,
-            self.user.clone(),
-        )
+        Cluster::with(settings?, self.user.clone())
     }
 
     /// What its settings will say, as far as a command line is checked against them.
@@ -74,8 +69,7 @@ impl Local {
              </configuration>"
         );
         let settings = Configuration::from_xml(&text, &|_none| None);
-        let settings = settings.map_err(|error| Failure::new(Exit::Config, error))?;
-        Cluster::with(settings, user)
+        Cluster::with(settings?, user)
     }
 
     /// Where files are staged when the user does not say it.

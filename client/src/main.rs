@@ -20,6 +20,7 @@ mod dry_run;
 mod ends;
 mod entry;
 mod environment;
+mod failure;
 mod front;
 mod generate;
 mod history;

@@ -7,12 +7,14 @@ use job::exit::Exit;
 use proto_hadoop::ApplicationClient;
 use proto_hadoop::yarn::{ApplicationFilter, ApplicationReport, YarnApplicationState};
 
-use follow::failure::{Failure, say, unavailable};
 use follow::follower::reason;
 use follow::progress::essence;
 use follow::signals::Signals;
 use follow::table::{Column, table};
 use follow::timing::now_us;
+use follow::{FollowError, say};
+
+use crate::failure::Failure;
 
 /// Where an application waits or runs.
 const LIVE: [YarnApplicationState; 5] = [
@@ -36,7 +38,7 @@ pub(crate) async fn ps(
         ..ApplicationFilter::default()
     };
     let reports = tokio::select! {
-        reports = rm.applications(&filter) => reports.map_err(|error| unavailable(&error))?,
+        reports = rm.applications(&filter) => reports.map_err(FollowError::from)?,
         signal = signals.ending() => return Ok(128u8.saturating_add(signal)),
     };
     if reports.is_empty() {

@@ -12,11 +12,11 @@ use std::time::Duration;
 use follow::attempts::Attempts;
 use follow::ended::Ended;
 use follow::explained::Sink;
-use follow::failure::{Failure, say};
 use follow::follower::Follower;
 use follow::keys::Keys;
 use follow::progress::Progress;
 use follow::report::{Destination, Own};
+use follow::say;
 use follow::signals::Signals;
 use follow::streams::Source;
 use follow::submit::{Application, submit};
@@ -25,7 +25,6 @@ use follow::{kill, timing, unmanaged};
 use job::exit::Exit;
 use job::explain::{Explained, Submitted};
 use proto_hadoop::{ApplicationClient, ApplicationId};
-use staging::error::exit_of;
 use staging::stage;
 use tokio::time::sleep;
 
@@ -33,6 +32,7 @@ use crate::arguments::{Arguments, DeployMode, Reporting};
 use crate::cluster::Cluster;
 use crate::data::home::Home;
 use crate::describe::describe;
+use crate::failure::{Failure, system};
 use crate::local::Local;
 use crate::plan::Plan;
 use crate::ps::ps;
@@ -72,16 +72,13 @@ pub(crate) fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
             runtime.shutdown_background();
             outcome
         }
-        Err(error) => Err(Failure::new(
-            Exit::Lost,
-            format!("cannot start threads: {error}"),
-        )),
+        Err(error) => Err(system("start threads", Exit::Lost)(error)),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             say(&failure);
-            ExitCode::from(failure.exit.code())
+            ExitCode::from(failure.exit().code())
         }
     }
 }
@@ -91,14 +88,11 @@ async fn run(mut given: Arguments, started_us: i64) -> Result<u8, Failure> {
         given.notes.iter().for_each(say);
     }
     let signals = Signals::listen();
-    let signals = signals
-        .map_err(|error| Failure::new(Exit::Lost, format!("cannot listen to signals: {error}")))?;
+    let signals = signals.map_err(system("listen to signals", Exit::Lost))?;
     if let Some(list) = given.reporting.list.take() {
         return Box::pin(listed(&list, given.reporting, signals)).await;
     }
-    given
-        .named()
-        .map_err(|sentence| Failure::new(Exit::Usage, sentence))?;
+    given.named().map_err(Failure::Usage)?;
     let Some(nodes) = given.local.local else {
         return Box::pin(on(&Cluster::find()?, given, signals, started_us)).await;
     };
@@ -228,8 +222,7 @@ async fn job(
     }
     plan.streams.layout.prepare()?;
     if let Some(copy) = &plan.streams.layout.hdfs_copy {
-        let prepared = copy.prepare().await;
-        prepared.map_err(|error| Failure::new(exit_of(&error), error))?;
+        copy.prepare().await?;
     }
     own.program.clone_from(&plan.program.name);
     own.processes = plan.placement.wanted.processes.get();
@@ -238,22 +231,23 @@ async fn job(
     let moved = Arc::new(staging::Moved::default());
     let ready = async {
         // Both ask other servers: the ResourceManager, the file system.
-        let incoming = data::bring(&plan.data.incoming);
-        let outgoing = data::check(&plan.data.outgoing);
-        let homes = data::home::check(&plan.data.homes);
-        let processes = plan.placement.wanted.processes.get();
-        let restore = data::find_restore(plan.data.restore.as_ref(), processes);
-        let checked = preflight::check(rm, &plan);
-        let (checked, mut staged, incoming, (), (), restore) = tokio::try_join!(
-            checked,
+        let moving = async {
+            let processes = plan.placement.wanted.processes.get();
+            let (incoming, (), (), restore) = tokio::try_join!(
+                data::bring(&plan.data.incoming),
+                data::check(&plan.data.outgoing),
+                data::home::check(&plan.data.homes),
+                data::find_restore(plan.data.restore.as_ref(), processes),
+            )?;
+            Ok((incoming, restore))
+        };
+        let (checked, mut staged, (incoming, restore)) = tokio::try_join!(
+            preflight::check(rm, &plan),
             staged(&plan, cluster, Arc::clone(&moved)),
-            incoming,
-            outgoing,
-            homes,
-            restore
+            moving,
         )?;
         data::merge(&mut staged.staged, incoming)?;
-        Ok((checked, staged, restore))
+        Ok::<_, Failure>((checked, staged, restore))
     };
     let mut ready = Box::pin(ready);
     let (checked, staged, restore) = loop {
@@ -335,7 +329,7 @@ async fn job(
         None => follower.follow().await,
         Some(place) => unmanaged::follow(follower, place, description).await,
     };
-    come_home(&plan.data.homes, ended, signals).await
+    come_home(&plan.data.homes, ended.map_err(Failure::from), signals).await
 }
 
 /// Brings the results of a job that has succeeded; of another nothing is left of them.
@@ -356,8 +350,8 @@ async fn come_home(
     };
     tokio::select! {
         brought = data::home::bring(homes) => if let Err(failure) = brought {
-            ended.code = failure.exit.code();
-            ended.sentence = failure.sentence;
+            ended.code = failure.exit().code();
+            ended.sentence = failure.to_string();
         },
         signal = signals.ending() => {
             ended.code = 128u8.saturating_add(signal);
@@ -374,9 +368,8 @@ async fn staged(
     cluster: &Cluster,
     moved: Arc<staging::Moved>,
 ) -> Result<staging::Outcome, Failure> {
-    let own_binary = std::env::current_exe().map_err(|error| {
-        Failure::new(Exit::Staging, format!("cannot find my own file: {error}"))
-    })?;
+    let own_binary = std::env::current_exe();
+    let own_binary = own_binary.map_err(system("find my own file", Exit::Staging))?;
     let files = cluster.configuration.files().first();
     let request = staging::Request {
         own_binary,
@@ -400,17 +393,13 @@ async fn staged(
         conf_dir: files.and_then(|file| file.parent()).map(Into::into),
         moved,
     };
-    let outcome = stage(request).await;
-    outcome.map_err(|error| Failure::new(error.exit(), error))
+    Ok(stage(request).await?)
 }
 
 /// `-k`.
 async fn end(rm: &ApplicationClient, id: &str, signals: &mut Signals) -> Result<u8, Failure> {
-    let id: ApplicationId = id.parse().map_err(|_unreadable| {
-        Failure::new(
-            Exit::Usage,
-            format!("{id} is no application id; one looks like application_1700000000000_0042"),
-        )
+    let id: ApplicationId = id.parse().map_err(|_unreadable| Failure::NoApplicationId {
+        text: id.to_owned(),
     })?;
     let report = tokio::select! {
         report = kill::kill(rm, &id, "killed with gerbil-run -k") => report?,

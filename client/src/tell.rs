@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, Write};
 
 use follow::ended::Ended;
-use follow::failure::{Failure, say};
 use follow::report::{Destination, Own};
+use follow::say;
 use follow::signals::Signals;
 use follow::timing;
 use job::report::Report;
 
 use crate::arguments::{Ends, ExitRule, Reporting};
+use crate::failure::Failure;
 use crate::{ends, history};
 
 /// What is said and written at the end of a job, and the exit code.
@@ -57,8 +58,8 @@ pub(crate) async fn tell(
             (said.unwrap_or_default(), Ok(()))
         }
         Err(failure) => {
-            own.exit_code = failure.exit.code();
-            own.sentence.clone_from(&failure.sentence);
+            own.exit_code = failure.exit().code();
+            own.sentence = failure.to_string();
             (String::new(), Err(failure))
         }
     };

@@ -16,13 +16,14 @@ use attach::{Beside, attach};
 
 use crate::attempts::{self, Attempts};
 use crate::ended::{Ended, chain, judge};
+use crate::error::FollowError;
 use crate::explained::Sink;
-use crate::failure::{Failure, say, unavailable};
 use crate::keys::Keys;
 use crate::kill::kill;
 use crate::output::Layout;
 use crate::progress::Progress;
 use crate::queue_holders::Holders;
+use crate::say::say;
 use crate::signals::Signals;
 use crate::streams::Source;
 use crate::timeout::Patience;
@@ -76,7 +77,7 @@ enum Seen {
 
 impl Follower<'_> {
     /// Until the job is over and gone.
-    pub async fn follow(mut self) -> Result<Ended, Failure> {
+    pub async fn follow(mut self) -> Result<Ended, FollowError> {
         loop {
             let address = match self.find().await? {
                 Found::Address(address) => address,
@@ -94,7 +95,7 @@ impl Follower<'_> {
     }
 
     /// Waits for the ApplicationMaster of the present attempt.
-    async fn find(&mut self) -> Result<Found, Failure> {
+    async fn find(&mut self) -> Result<Found, FollowError> {
         let mut said = String::new();
         let mut holders = Holders::new();
         loop {
@@ -134,7 +135,7 @@ impl Follower<'_> {
         mut self,
         address: &str,
         beside: Beside,
-    ) -> Result<Ended, Failure> {
+    ) -> Result<Ended, FollowError> {
         match self.attach_to(address, Some(beside)).await? {
             Followed::Ended(ended) => Ok(ended),
             Followed::Lost(why) => match self.lost(&why).await? {
@@ -149,7 +150,7 @@ impl Follower<'_> {
         &mut self,
         address: &str,
         beside: Option<Beside>,
-    ) -> Result<Followed, Failure> {
+    ) -> Result<Followed, FollowError> {
         let attached = tokio::select! {
             attached = attach(address, self.keys, beside) => attached,
             signal = self.signals.ending() => {
@@ -175,7 +176,7 @@ impl Follower<'_> {
     }
 
     /// Whether YARN says within a moment that the present attempt is over.
-    async fn is_gone(&mut self) -> Result<bool, Failure> {
+    async fn is_gone(&mut self) -> Result<bool, FollowError> {
         let deadline = Instant::now() + GONE_SOON;
         while Instant::now() < deadline {
             let report = patiently(self.rm, &self.id).await?;
@@ -189,7 +190,7 @@ impl Follower<'_> {
     }
 
     /// Follows a job whose ApplicationMaster cannot be reached, through the ResourceManager.
-    async fn unattached(&mut self) -> Result<Followed, Failure> {
+    async fn unattached(&mut self) -> Result<Followed, FollowError> {
         loop {
             let seen = tokio::select! {
                 seen = look(self.rm, self.id, &mut self.progress) => seen?,
@@ -209,7 +210,7 @@ impl Follower<'_> {
     }
 
     /// Kills the job through the ResourceManager.
-    pub(crate) async fn interrupted(&mut self, signal: u8) -> Result<Ended, Failure> {
+    pub(crate) async fn interrupted(&mut self, signal: u8) -> Result<Ended, FollowError> {
         self.progress.clear();
         let report = kill(self.rm, &self.id, "interrupted by the user").await?;
         Ok(Ended {
@@ -223,7 +224,7 @@ impl Follower<'_> {
     }
 
     /// Kills a job whose ApplicationMaster did not come in time; `said` is YARN's last word on it.
-    pub(crate) async fn given_up(&mut self, said: &str) -> Result<Ended, Failure> {
+    pub(crate) async fn given_up(&mut self, said: &str) -> Result<Ended, FollowError> {
         self.progress.clear();
         let ended = self.patience.ended(self.id, said);
         let report = kill(self.rm, &self.id, &ended.sentence).await?;
@@ -255,7 +256,7 @@ async fn look(
     rm: &ApplicationClient,
     id: ApplicationId,
     progress: &mut Progress,
-) -> Result<Seen, Failure> {
+) -> Result<Seen, FollowError> {
     let report = patiently(rm, &id).await?;
     let seen = match report.state {
         state if state.is_final() => return Ok(Seen::Over(Box::new(report))),
@@ -298,13 +299,13 @@ pub fn reason(report: &ApplicationReport) -> Option<String> {
 pub async fn patiently(
     rm: &ApplicationClient,
     id: &ApplicationId,
-) -> Result<ApplicationReport, Failure> {
+) -> Result<ApplicationReport, FollowError> {
     let deadline = Instant::now() + RM_PATIENCE;
     loop {
         match rm.report(id).await {
             Ok(report) => return Ok(report),
-            Err(error) if error.is_final() => return Err(unavailable(&error)),
-            Err(error) if Instant::now() > deadline => return Err(unavailable(&error)),
+            Err(error) if error.is_final() => return Err(error.into()),
+            Err(error) if Instant::now() > deadline => return Err(error.into()),
             Err(_passing) => sleep(LATER).await,
         }
     }

@@ -5,14 +5,13 @@
 
 use std::fmt;
 
-use job::exit::Exit;
 use job::secrets::{APPMASTER_NAME, CLIENT_NAME};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
     Issuer, KeyPair, KeyUsagePurpose, date_time_ymd,
 };
 
-use crate::failure::Failure;
+use crate::error::FollowError;
 
 /// A certificate and its key, PEM.
 pub struct Identity {
@@ -51,13 +50,8 @@ const SERVER: ExtendedKeyUsagePurpose = ExtendedKeyUsagePurpose::ServerAuth;
 
 impl Keys {
     /// Makes them. Takes well under a millisecond a key.
-    pub fn generate() -> Result<Self, Failure> {
-        generate().map_err(|error| {
-            Failure::new(
-                Exit::Lost,
-                format!("cannot make the job's certificates: {error}"),
-            )
-        })
+    pub fn generate() -> Result<Self, FollowError> {
+        generate().map_err(FollowError::Keys)
     }
 }
 

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use job::exit::Exit;
 use proto_hadoop::yarn::ApplicationReport;
 use proto_hadoop::{ApplicationClient, ApplicationId, CallError};
 use tokio::time::{Instant, sleep};
 
-use crate::failure::{Failure, unavailable};
+use crate::error::FollowError;
 
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -21,7 +20,7 @@ pub async fn kill(
     rm: &ApplicationClient,
     id: &ApplicationId,
     reason: &str,
-) -> Result<ApplicationReport, Failure> {
+) -> Result<ApplicationReport, FollowError> {
     let deadline = Instant::now() + DEADLINE;
     let mut taken = false;
     loop {
@@ -33,27 +32,23 @@ pub async fn kill(
                 sleep(AWAY_PAUSE).await;
                 continue;
             }
-            Err(error) => return Err(refused(id, &error)),
+            Err(error) => return Err(refused(id, error)),
         };
         if report.state.is_final() {
             return Ok(report);
         }
         if late {
-            return Err(Failure::new(
-                Exit::Unavailable,
-                format!(
-                    "{id} is still {:?} {} s after it was ordered to end; try again, or ask the \
-                     administrator",
-                    report.state,
-                    DEADLINE.as_secs()
-                ),
-            ));
+            return Err(FollowError::NotKilled {
+                id: *id,
+                state: report.state,
+                seconds: DEADLINE.as_secs(),
+            });
         }
         if !taken {
             match rm.kill(id, Some(reason)).await {
                 // False until the ResourceManager has taken the order for good.
                 Ok(complete) => taken = complete,
-                Err(error) if error.is_final() => return Err(refused(id, &error)),
+                Err(error) if error.is_final() => return Err(refused(id, error)),
                 Err(_passing) => {}
             }
         }
@@ -61,15 +56,9 @@ pub async fn kill(
     }
 }
 
-fn refused(id: &ApplicationId, error: &CallError) -> Failure {
-    if error.is("ApplicationNotFoundException") {
-        return Failure::new(
-            Exit::Impossible,
-            format!(
-                "this cluster knows no {id}; yarn application -list, or the page of the \
-                 ResourceManager, shows the ids of those that run"
-            ),
-        );
+fn refused(id: &ApplicationId, error: CallError) -> FollowError {
+    match error.is("ApplicationNotFoundException") {
+        true => FollowError::Unknown { id: *id },
+        false => error.into(),
     }
-    unavailable(error)
 }

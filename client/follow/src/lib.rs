@@ -12,8 +12,8 @@
 pub mod attempts;
 mod dial;
 pub mod ended;
+mod error;
 pub mod explained;
-pub mod failure;
 pub mod follower;
 mod hdfs_copy;
 pub mod keys;
@@ -26,6 +26,7 @@ pub mod pattern;
 pub mod progress;
 mod queue_holders;
 pub mod report;
+mod say;
 pub mod signals;
 pub mod streams;
 pub mod submit;
@@ -36,6 +37,8 @@ pub mod timing;
 pub mod unmanaged;
 pub mod write_whole;
 
+pub use error::FollowError;
 pub use hdfs_copy::Folder;
 pub use output::Layout;
+pub use say::say;
 pub use terminal::described as terminal;

@@ -3,13 +3,12 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-use job::exit::Exit;
 use proto_hadoop::ApplicationClient;
 use proto_hadoop::yarn::NodeState;
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
 
-use crate::failure::{Failure, unavailable};
+use crate::error::FollowError;
 
 /// For the look-up of one name.
 const LOOK_UP_DEADLINE: Duration = Duration::from_secs(10);
@@ -21,26 +20,21 @@ const NODES: usize = 3;
 pub(crate) async fn find(
     rm: &ApplicationClient,
     resource_managers: &[String],
-) -> Result<IpAddr, Failure> {
+) -> Result<IpAddr, FollowError> {
     let mut found = None;
     for peer in resource_managers {
         found = found.or(toward(peer).await);
     }
     let Some(address) = found else {
-        return Err(Failure::new(
-            Exit::Unavailable,
-            format!(
-                "cannot tell by which address the nodes reach this machine: no way leads to the \
-                 ResourceManager ({}); name a network interface with --iface",
-                resource_managers.join(", ")
-            ),
-        ));
+        return Err(FollowError::NoAddress {
+            resource_managers: resource_managers.to_vec(),
+        });
     };
     if !address.is_loopback() {
         return Ok(address);
     }
     let nodes = rm.nodes(&[NodeState::Running]).await;
-    for node in nodes.map_err(|e| unavailable(&e))?.iter().take(NODES) {
+    for node in nodes?.iter().take(NODES) {
         if let Some(other) = toward(&node.id.to_string()).await
             && !other.is_loopback()
         {

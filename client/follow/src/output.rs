@@ -6,11 +6,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use job::exit::Exit;
 use job::wire::{OutputChunk, Stream};
 use tokio::runtime::Handle;
 
-use crate::failure::Failure;
+use crate::error::FollowError;
 use crate::hdfs_copy::{Folder, HdfsCopy, name_of};
 use crate::label::Labels;
 use crate::pattern::{Pattern, Subject};
@@ -36,7 +35,7 @@ pub struct Layout {
 
 impl Layout {
     /// Before the job starts: makes the folders that are known already.
-    pub fn prepare(&self) -> Result<(), Failure> {
+    pub fn prepare(&self) -> Result<(), FollowError> {
         let mut folders: Vec<PathBuf> = self.copy.iter().cloned().collect();
         for pattern in self.files.iter().flatten() {
             let begin = pattern.beginning();
@@ -45,15 +44,8 @@ impl Layout {
             }
         }
         for folder in folders {
-            std::fs::create_dir_all(&folder).map_err(|error| {
-                Failure::new(
-                    Exit::Usage,
-                    format!(
-                        "cannot make the folder {} for the output: {error}",
-                        folder.display()
-                    ),
-                )
-            })?;
+            std::fs::create_dir_all(&folder)
+                .map_err(|source| FollowError::OutputFolder { folder, source })?;
         }
         Ok(())
     }

@@ -13,7 +13,8 @@ use serde::de::DeserializeOwned;
 use tempfile::{Builder, NamedTempFile};
 use tokio::task::spawn_blocking;
 
-use crate::failure::{Failure, say};
+use crate::error::FollowError;
+use crate::say::say;
 use crate::signals::Signals;
 use crate::timing::Stamps;
 
@@ -79,7 +80,7 @@ impl Destination {
     pub async fn open(
         path: &Path,
         signals: &mut Signals,
-    ) -> Result<ControlFlow<u8, Self>, Failure> {
+    ) -> Result<ControlFlow<u8, Self>, FollowError> {
         let path = path.to_owned();
         let tried = path.clone();
         let tried = spawn_blocking(move || Place::open(&tried));
@@ -89,10 +90,11 @@ impl Destination {
         };
         match opened {
             Ok(place) => Ok(ControlFlow::Continue(Self { path, place })),
-            Err(error) => Err(Failure::new(
-                Exit::Usage,
-                format!("--report {}: cannot write there: {error}", path.display()),
-            )),
+            Err(source) => Err(FollowError::NotWritable {
+                option: "--report ",
+                path,
+                source,
+            }),
         }
     }
 
@@ -251,7 +253,7 @@ mod tests {
         assert_eq!((alone.processes, alone.program.as_str()), (4, "./cpi"));
     }
 
-    async fn open(path: &Path, signals: &mut Signals) -> Result<Destination, Failure> {
+    async fn open(path: &Path, signals: &mut Signals) -> Result<Destination, FollowError> {
         match Destination::open(path, signals).await? {
             ControlFlow::Continue(destination) => Ok(destination),
             ControlFlow::Break(signal) => panic!("signal {signal}"),
@@ -292,7 +294,7 @@ mod tests {
         let mut signals = Signals::listen().unwrap();
         let nowhere = Path::new("/no/such/folder/r.json");
         let refused = open(nowhere, &mut signals).await.unwrap_err();
-        assert!(refused.sentence.contains("no folder /no/such/folder"));
+        assert!(refused.to_string().contains("no folder /no/such/folder"));
         for (code, said) in [(0, 74), (7, 7)] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("r.json");

@@ -1,7 +1,6 @@
 //! Hands the application over to the ResourceManager.
 
 use credentials::Credentials;
-use job::exit::Exit;
 use job::role::BINARY_LINK;
 use job::{Description, Role, Staged, StagedKind, secrets};
 use proto_hadoop::yarn::{
@@ -9,7 +8,7 @@ use proto_hadoop::yarn::{
 };
 use proto_hadoop::{ApplicationClient, ApplicationId, CallError};
 
-use crate::failure::{Failure, unavailable};
+use crate::error::FollowError;
 use crate::keys::Keys;
 
 /// What the AM's container is asked to hold, MiB. It needs a tenth; the cluster rounds it up to
@@ -46,7 +45,7 @@ pub async fn submit(
     description: &Description,
     staged: &[Staged],
     keys: &Keys,
-) -> Result<(), Failure> {
+) -> Result<(), FollowError> {
     let id = application.id;
     let (launch, memory_mib) = match application.unmanaged {
         false => (launch(description, staged, keys)?, AM_MEMORY_MIB),
@@ -76,17 +75,14 @@ pub async fn submit(
         Err(error) => error,
     };
     if error.is_final() || matches!(error, CallError::TooLong { .. }) {
-        return Err(Failure::new(
-            Exit::Impossible,
-            format!("the ResourceManager did not take the application: {error}"),
-        ));
+        return Err(FollowError::NotTaken(error));
     }
     // The answer was lost, not the order perhaps: what nobody follows must not run.
     let _killed = rm
         .kill(&id, Some("the client had no answer to its submission"))
         .await
         .is_ok();
-    Err(unavailable(&error))
+    Err(error.into())
 }
 
 /// How YARN starts the ApplicationMaster in a container.
@@ -94,18 +90,14 @@ fn launch(
     description: &Description,
     staged: &[Staged],
     keys: &Keys,
-) -> Result<ContainerLaunch, Failure> {
+) -> Result<ContainerLaunch, FollowError> {
     let description = serde_json::to_vec(description);
-    let description = description.map_err(|e| Failure::new(Exit::Lost, e))?;
+    let description = description.map_err(FollowError::Description)?;
     if description.len() > DESCRIPTION_MAX {
-        return Err(Failure::new(
-            Exit::Usage,
-            format!(
-                "arguments, environment and list of hosts together have {} bytes, at most \
-                 {DESCRIPTION_MAX} can be handed over; put what is large into a file",
-                description.len()
-            ),
-        ));
+        return Err(FollowError::DescriptionTooLong {
+            length: description.len(),
+            most: DESCRIPTION_MAX,
+        });
     }
     let secrets = [
         (secrets::DESCRIPTION, description),
@@ -133,7 +125,7 @@ fn launch(
     Ok(ContainerLaunch {
         resources: binary
             .map(|file| Ok((file.link.clone(), resource(file)?)))
-            .collect::<Result<_, Failure>>()?,
+            .collect::<Result<_, FollowError>>()?,
         commands: vec![format!(
             "./{BINARY_LINK} {} 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr",
             Role::Appmaster.argument()
@@ -149,12 +141,9 @@ fn launch(
     })
 }
 
-fn resource(file: &Staged) -> Result<LocalResource, Failure> {
+fn resource(file: &Staged) -> Result<LocalResource, FollowError> {
     Ok(LocalResource {
-        url: file
-            .url
-            .parse()
-            .map_err(|e| Failure::new(Exit::Staging, e))?,
+        url: file.url.parse()?,
         size: file.size,
         timestamp_ms: file.modified_ms,
         kind: match file.kind {

@@ -27,7 +27,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::ended::{Ended, chain, judge};
-use crate::failure::Failure;
+use crate::error::FollowError;
 use crate::follower::{Follower, patiently, reason};
 use crate::keys::Keys;
 use crate::kill::kill;
@@ -60,7 +60,7 @@ pub async fn place(
     ports: Option<(u16, u16)>,
     interface: Option<&str>,
     resource_managers: &[String],
-) -> Result<Place, Failure> {
+) -> Result<Place, FollowError> {
     let host = match interface {
         Some(_) => "this machine".to_owned(),
         None => local_address::find(rm, resource_managers)
@@ -69,7 +69,7 @@ pub async fn place(
     };
     let place = Place::take(ports, interface, &host);
     let place = place.await;
-    place.map_err(|error| Failure::new(Exit::Impossible, chain(&error)))
+    place.map_err(FollowError::NoPort)
 }
 
 /// What the ResourceManager says of an application that has just been submitted.
@@ -83,7 +83,7 @@ pub async fn follow(
     mut follower: Follower<'_>,
     place: Place,
     mut description: Description,
-) -> Result<Ended, Failure> {
+) -> Result<Ended, FollowError> {
     let (rm, id) = (follower.rm, follower.id);
     let mut said = String::new();
     let admission = tokio::select! {
@@ -133,7 +133,7 @@ pub async fn follow(
             let sentence = format!("the ApplicationMaster of {id} in this process {why}");
             // If YARN cannot be told either, it ends the application at its expiry.
             let _killed = kill(rm, &id, &sentence).await.is_ok();
-            Err(Failure::new(Exit::Lost, sentence))
+            Err(FollowError::AppmasterBroke { sentence })
         }
     };
     match &followed {
@@ -175,7 +175,7 @@ async fn admission(
     id: ApplicationId,
     progress: &mut Progress,
     said: &mut String,
-) -> Result<Admission, Failure> {
+) -> Result<Admission, FollowError> {
     let since = Instant::now();
     loop {
         let report = patiently(rm, &id).await?;

@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use follow::failure::say;
+use follow::say;
 use job::exit::Exit;
 
 use crate::hostfile::HostListError;
@@ -130,7 +130,9 @@ fn sentence(error: &clap::Error) -> String {
             }
             [prior] => format!("the argument '{argument}' cannot be used with '{prior}'"),
             [] => {
-                format!("the argument '{argument}' cannot be used with one or more of the others")
+                format!(
+                    "the argument '{argument}' cannot be used with one or more of the other specified arguments"
+                )
             }
             prior => format!(
                 "the argument '{argument}' cannot be used with: {}",

@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
-use follow::failure::{Failure, say};
 use follow::follower::patiently;
+use follow::say;
 use follow::signals::Signals;
 use job::data::{MANIFEST, MANIFEST_MAX, Manifest, REFUSED, WANTED, number, of_job};
 use job::exit::Exit;
@@ -15,8 +15,9 @@ use proto_hadoop::{ApplicationClient, ApplicationId};
 use storage::{Address, Storage, StorageError};
 use tokio::time::{Instant, sleep};
 
-use super::{Located, failed, locate};
+use super::{DataError, Located, failed, locate};
 use crate::cluster::Cluster;
+use crate::failure::Failure;
 
 /// Entries of a job's folder that make sense.
 const ENTRIES_MAX: usize = 1000;
@@ -27,14 +28,17 @@ const LOOK: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(1800);
 
 /// The folder of all jobs' checkpoints.
-pub(super) fn root(staging: Option<&str>, cluster: &Cluster) -> Result<Located, Failure> {
+pub(super) fn root(staging: Option<&str>, cluster: &Cluster) -> Result<Located, DataError> {
     let mut root = staging_folder(staging, cluster)?;
     root.path.push_str("/checkpoints");
     Ok(root)
 }
 
 /// The staging folder: the one that was given, or `.gerbil` in the user's home folder.
-pub(super) fn staging_folder(staging: Option<&str>, cluster: &Cluster) -> Result<Located, Failure> {
+pub(super) fn staging_folder(
+    staging: Option<&str>,
+    cluster: &Cluster,
+) -> Result<Located, DataError> {
     match staging {
         Some(staging) => locate("--staging", staging, cluster),
         None => {
@@ -54,7 +58,7 @@ pub(super) fn staging_folder(staging: Option<&str>, cluster: &Cluster) -> Result
 }
 
 /// The place that `--restore` names.
-pub(super) fn place(text: &str, root: &Located, cluster: &Cluster) -> Result<Located, Failure> {
+pub(super) fn place(text: &str, root: &Located, cluster: &Cluster) -> Result<Located, DataError> {
     match text.parse::<ApplicationId>() {
         Ok(id) => Ok(Located {
             address: root.address.clone(),
@@ -84,41 +88,31 @@ async fn newest(storage: &Storage, path: &str) -> Result<Option<String>, Storage
 pub(crate) async fn find_restore(
     restore: Option<&Located>,
     processes: u32,
-) -> Result<Option<(Address, String)>, Failure> {
+) -> Result<Option<(Address, String)>, DataError> {
     const OPTION: &str = "--restore";
     let Some(place) = restore else {
         return Ok(None);
     };
-    let words = |error| failed(OPTION, &error);
+    let words = |error| failed(OPTION, error);
     let storage = place.open(OPTION)?;
     let Some(path) = newest(&storage, &place.path).await.map_err(words)? else {
-        return Err(Failure::new(
-            Exit::Staging,
-            format!(
-                "{OPTION}: {} has no complete checkpoint; a job that has succeeded keeps none",
-                place.url()
-            ),
-        ));
+        return Err(DataError::NoCheckpoint { url: place.url() });
     };
     let url = place.address.url(&path);
     let bytes = storage
         .read(&format!("{path}/{MANIFEST}"), MANIFEST_MAX)
         .await;
-    let manifest: Manifest = serde_json::from_slice(&bytes.map_err(words)?).map_err(|error| {
-        Failure::new(
-            Exit::Staging,
-            format!("{OPTION}: {url}/{MANIFEST} makes no sense: {error}"),
-        )
+    let manifest = serde_json::from_slice(&bytes.map_err(words)?);
+    let manifest: Manifest = manifest.map_err(|source| DataError::BadManifest {
+        url: format!("{url}/{MANIFEST}"),
+        source,
     })?;
     if u32::try_from(manifest.ranks.len()) != Ok(processes) {
-        return Err(Failure::new(
-            Exit::Usage,
-            format!(
-                "{OPTION}: {url} is of {} processes, this job has {processes}; write -n {}",
-                manifest.ranks.len(),
-                manifest.ranks.len()
-            ),
-        ));
+        return Err(DataError::OtherSize {
+            url,
+            ranks: manifest.ranks.len(),
+            processes,
+        });
     }
     Ok(Some((place.address.clone(), path)))
 }
@@ -131,11 +125,8 @@ pub(crate) async fn ask(
     cluster: &Cluster,
     signals: &mut Signals,
 ) -> Result<u8, Failure> {
-    let id: ApplicationId = id.parse().map_err(|_unreadable| {
-        Failure::new(
-            Exit::Usage,
-            format!("{id} is no application id; one looks like application_1700000000000_0042"),
-        )
+    let id: ApplicationId = id.parse().map_err(|_unreadable| Failure::NoApplicationId {
+        text: id.to_owned(),
     })?;
     let root = root(staging, cluster)?;
     let folder = of_job(&root.path, &id.to_string());
@@ -161,18 +152,10 @@ async fn saved(
     storage: &Storage,
     folder: &str,
 ) -> Result<String, Failure> {
-    let words = |error| failed(OPTION, &error);
-    let none = || {
-        Failure::new(
-            Exit::Impossible,
-            format!(
-                "{id} does not run, or was not started with --checkpoint-dir or \
-                 --checkpoint-interval: there is no {folder}"
-            ),
-        )
-    };
+    let words = |error| failed(OPTION, error);
     if storage.stat(folder).await.map_err(words)?.is_none() {
-        return Err(none());
+        let folder = folder.to_owned();
+        return Err(DataError::SavesNothing { id: *id, folder }.into());
     }
     let before = newest(storage, folder).await.map_err(words)?;
     let (wanted, refused) = (format!("{folder}/{WANTED}"), format!("{folder}/{REFUSED}"));
@@ -180,7 +163,7 @@ async fn saved(
     match storage.write(&wanted, Vec::new()).await {
         // Somebody else asks too.
         Ok(()) | Err(StorageError::Exists { .. }) => {}
-        Err(error) => return Err(words(error)),
+        Err(error) => return Err(words(error).into()),
     }
     let by = Instant::now() + PATIENCE;
     loop {
@@ -188,16 +171,10 @@ async fn saved(
         if Instant::now() > by {
             storage.remove(&wanted).await.map_err(words)?;
             let seconds = PATIENCE.as_secs();
-            return Err(Failure::new(
-                Exit::NotInTime,
-                format!("{id} was not saved within {seconds} s"),
-            ));
+            return Err(DataError::NotSaved { id: *id, seconds }.into());
         }
         if storage.stat(folder).await.map_err(words)?.is_none() {
-            return Err(Failure::new(
-                Exit::Lost,
-                format!("{id} has ended before it was saved"),
-            ));
+            return Err(DataError::EndedUnsaved { id: *id }.into());
         }
         let now = newest(storage, folder).await.map_err(words)?;
         if let Some(path) = now.filter(|now| before.as_ref() != Some(now)) {
@@ -206,13 +183,10 @@ async fn saved(
         if let Ok(sentence) = storage.read(&refused, 64 << 10).await {
             storage.remove(&refused).await.map_err(words)?;
             let sentence = String::from_utf8_lossy(&sentence).into_owned();
-            return Err(Failure::new(Exit::Staging, sentence));
+            return Err(DataError::NotSavedBy { sentence }.into());
         }
         if patiently(rm, id).await?.state.is_final() {
-            return Err(Failure::new(
-                Exit::Lost,
-                format!("{id} has ended before it was saved"),
-            ));
+            return Err(DataError::EndedUnsaved { id: *id }.into());
         }
     }
 }

@@ -7,16 +7,13 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use follow::failure::Failure;
 use job::StageOut;
-use job::exit::Exit;
 use nix::unistd::{AccessFlags, access};
 use storage::{Address, Status, Storage};
 use tokio::time::timeout;
 
-use super::{Located, PERCENT, outgoing};
+use super::{DataError, Located, PERCENT, outgoing};
 
-const OPTION: &str = "--get";
 /// Files that may come home: more are better packed.
 const FILES_MAX: usize = 100_000;
 /// What a run that was killed has left is removed by a later one after so long, ms.
@@ -54,8 +51,13 @@ pub(super) fn plan(
     path: &str,
     index: usize,
     run: &Located,
-) -> Result<(StageOut, Home), Failure> {
-    let usage = |why: &str| Failure::new(Exit::Usage, format!("{OPTION} {name}={path}: {why}"));
+) -> Result<(StageOut, Home), DataError> {
+    let given = path;
+    let usage = |why: &str| DataError::BadGet {
+        name: name.to_owned(),
+        path: given.to_owned(),
+        why: why.to_owned(),
+    };
     let own = name.rsplit('/').next().unwrap_or(name);
     let path = match path {
         "." | ".." => format!("{path}/{own}"),
@@ -93,30 +95,20 @@ pub(super) fn plan(
 ///
 /// # Errors
 /// A folder that is not there or may not be written to, or one that is in the way.
-pub(crate) async fn check(homes: &[Home]) -> Result<(), Failure> {
+pub(crate) async fn check(homes: &[Home]) -> Result<(), DataError> {
     for Home { to, .. } in homes {
-        let shown = to.display();
         if !to.is_dir() {
-            return Err(Failure::new(
-                Exit::Staging,
-                format!("{OPTION}: there is no folder {shown} here to bring a result to"),
-            ));
+            return Err(DataError::NoFolder { folder: to.clone() });
         }
         if access(to, AccessFlags::W_OK).is_err() {
-            return Err(Failure::new(
-                Exit::Staging,
-                format!("{OPTION}: {shown} may not be written to"),
-            ));
+            return Err(DataError::NotWritable { folder: to.clone() });
         }
     }
     for Home { to, name, .. } in homes {
         if let Some(folder) = name.as_ref().map(|name| to.join(name))
             && folder.is_dir()
         {
-            return Err(Failure::new(
-                Exit::Staging,
-                format!("{OPTION}: {}", in_the_way(&folder)),
-            ));
+            return Err(DataError::InTheWay { folder });
         }
     }
     if let Some(home) = homes.first() {
@@ -150,13 +142,10 @@ async fn tidy(home: &Home) {
 ///
 /// # Errors
 /// One could not be brought, and none has its name unless it is said; where they lie.
-pub(crate) async fn bring(homes: &[Home]) -> Result<(), Failure> {
-    let left = |why: String| {
-        let places: Vec<String> = homes.iter().map(|home| home.from.url()).collect();
-        Failure::new(
-            Exit::Staging,
-            format!("{OPTION}: {why}; the results lie in {}", places.join(", ")),
-        )
+pub(crate) async fn bring(homes: &[Home]) -> Result<(), DataError> {
+    let left = |why: String| DataError::NotBrought {
+        why,
+        places: homes.iter().map(|home| home.from.url()).collect(),
     };
     let mut ready = Vec::new();
     for home in homes {
@@ -360,7 +349,7 @@ mod tests {
         // A folder of that name: neither it nor the file is touched.
         std::fs::create_dir(here.path().join("out")).unwrap();
         std::fs::write(here.path().join("log"), "old").unwrap();
-        let why = bring(&homes).await.unwrap_err().sentence;
+        let why = bring(&homes).await.unwrap_err().to_string();
         assert!(why.contains("is a folder that is there already"), "{why}");
         assert!(why.contains(&homes[1].from.url()), "{why}");
         assert_eq!((read("log").as_deref(), count()), (Some("old"), 2));

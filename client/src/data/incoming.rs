@@ -2,13 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use follow::failure::Failure;
-use job::exit::Exit;
 use job::{Staged, StagedKind};
 use staging::link::program_link;
-use storage::Status;
+use storage::{Status, StorageError};
 
-use super::{Located, failed};
+use super::{DataError, Located, failed};
 
 /// Files that all `--stage-in` of a job may bring: each is told to every NodeManager, and stands in
 /// the job's description.
@@ -19,19 +17,14 @@ const OPTION: &str = "--stage-in";
 ///
 /// # Errors
 /// Something is not there, cannot be read, is too much or has an impossible name.
-pub(crate) async fn bring(wanted: &[(Located, String)]) -> Result<Vec<Staged>, Failure> {
+pub(crate) async fn bring(wanted: &[(Located, String)]) -> Result<Vec<Staged>, DataError> {
     let mut all = Vec::new();
     for (place, name) in wanted {
         let storage = place.open(OPTION)?;
         let url = place.url();
         let found = storage.stat(&place.path).await;
-        let Some(found) = found.map_err(|error| failed(OPTION, &error))? else {
-            return Err(Failure::new(
-                Exit::Staging,
-                format!(
-                    "{OPTION}: there is no {url}; the name in the container stands behind the last ="
-                ),
-            ));
+        let Some(found) = found.map_err(|error| failed(OPTION, error))? else {
+            return Err(DataError::NothingToStageIn { url });
         };
         if !found.is_folder {
             all.push(staged(place, name.clone(), &found)?);
@@ -41,20 +34,14 @@ pub(crate) async fn bring(wanted: &[(Located, String)]) -> Result<Vec<Staged>, F
             .walk(&place.path, FILES_MAX.saturating_sub(all.len()))
             .await;
         let files = files.map_err(|error| match error {
-            storage::StorageError::TooMany { .. } => Failure::new(
-                Exit::Usage,
-                format!(
-                    "{OPTION}: with {url} more than {FILES_MAX} files would be brought; pack them, \
-                     or read them from the program"
-                ),
-            ),
-            other => failed(OPTION, &other),
+            StorageError::TooMany { .. } => DataError::TooManyFiles {
+                url: url.clone(),
+                most: FILES_MAX,
+            },
+            other => failed(OPTION, other),
         })?;
         if files.is_empty() {
-            return Err(Failure::new(
-                Exit::Staging,
-                format!("{OPTION}: {url} is an empty folder"),
-            ));
+            return Err(DataError::EmptyFolder { url });
         }
         for file in &files {
             let rest = file.path.strip_prefix(&place.path).unwrap_or(&file.path);
@@ -64,17 +51,11 @@ pub(crate) async fn bring(wanted: &[(Located, String)]) -> Result<Vec<Staged>, F
     Ok(all)
 }
 
-fn staged(place: &Located, link: String, found: &Status) -> Result<Staged, Failure> {
+fn staged(place: &Located, link: String, found: &Status) -> Result<Staged, DataError> {
     let url = place.address.url(&found.path);
     if let Some(part) = link.split('/').find(|part| program_link(part) != *part) {
-        return Err(Failure::new(
-            Exit::Usage,
-            format!(
-                "{OPTION}: {url} cannot lie in a container as {link}: the name {part} is kept for \
-                 others there, or has characters besides letters, digits and . _ + -; give another \
-                 with {url}=NAME"
-            ),
-        ));
+        let part = part.to_owned();
+        return Err(DataError::BadName { url, link, part });
     }
     Ok(Staged {
         link,
@@ -89,7 +70,7 @@ fn staged(place: &Located, link: String, found: &Status) -> Result<Staged, Failu
 ///
 /// # Errors
 /// Two would have one name, one two names, or one would be a file and a folder.
-pub(crate) fn merge(staged: &mut Vec<Staged>, incoming: Vec<Staged>) -> Result<(), Failure> {
+pub(crate) fn merge(staged: &mut Vec<Staged>, incoming: Vec<Staged>) -> Result<(), DataError> {
     let mut files: BTreeSet<String> = staged.iter().map(|file| file.link.clone()).collect();
     let mut folders: BTreeSet<String> = BTreeSet::new();
     let mut links: BTreeMap<String, String> = BTreeMap::new();
@@ -98,14 +79,11 @@ pub(crate) fn merge(staged: &mut Vec<Staged>, incoming: Vec<Staged>) -> Result<(
         if let Some(link) = links.insert(file.url.clone(), file.link.clone())
             && link != file.link
         {
-            return Err(Failure::new(
-                Exit::Usage,
-                format!(
-                    "{OPTION}: {} would lie in the container as {link} and as {}, and YARN gives a \
-                     file one name alone; leave out one, and make a link of it in the program",
-                    file.url, file.link
-                ),
-            ));
+            return Err(DataError::TwoNames {
+                url: file.url,
+                first: link,
+                second: file.link,
+            });
         }
         let above = |link: &str| -> Vec<String> {
             let ends = link
@@ -118,14 +96,10 @@ pub(crate) fn merge(staged: &mut Vec<Staged>, incoming: Vec<Staged>) -> Result<(
             || folders.contains(&file.link)
             || above.iter().any(|folder| files.contains(folder));
         if taken {
-            return Err(Failure::new(
-                Exit::Usage,
-                format!(
-                    "{OPTION}: {} would lie in the container as {}, which is taken by something \
-                     else; give it another name with URL=NAME",
-                    file.url, file.link
-                ),
-            ));
+            return Err(DataError::NameTaken {
+                url: file.url,
+                link: file.link,
+            });
         }
         folders.extend(above);
         files.insert(file.link.clone());
@@ -157,7 +131,7 @@ mod tests {
         let found = bring(&[(place(folder.path()), "in".into())]).await.unwrap();
         let names: Vec<_> = found.iter().map(|f| (f.link.as_str(), f.size)).collect();
         assert_eq!(names, [("in/a/b/x", 2), ("in/y", 1)]);
-        let words = |answer: Result<Vec<Staged>, Failure>| answer.unwrap_err().sentence;
+        let words = |answer: Result<Vec<Staged>, DataError>| answer.unwrap_err().to_string();
         let none = bring(&[(place(&folder.path().join("z")), "z".into())]).await;
         assert!(words(none).contains("there is no file:"));
         std::fs::write(folder.path().join("a b"), "").unwrap();
@@ -192,7 +166,7 @@ mod tests {
             ..file("a")
         };
         let twice = merge(&mut Vec::new(), vec![file("a"), second_name]);
-        let sentence = twice.unwrap_err().sentence;
+        let sentence = twice.unwrap_err().to_string();
         assert!(sentence.contains("as a and as b"), "{sentence}");
     }
 }

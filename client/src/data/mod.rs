@@ -7,6 +7,7 @@
 //! submitted.
 
 mod checkpoint;
+mod error;
 pub(crate) mod home;
 mod incoming;
 mod near;
@@ -20,13 +21,12 @@ use nix::sys::signal::Signal;
 use storage::{Address, Storage, StorageError};
 
 pub(crate) use checkpoint::{ask, find_restore};
+pub(crate) use error::DataError;
 pub(crate) use incoming::{bring, merge};
 pub(crate) use near::Near;
 pub(crate) use outgoing::check;
 
-use follow::failure::Failure;
 use staging::StageError;
-use staging::error::exit_of;
 use staging::root::{self, Root};
 
 use crate::arguments::{DataArguments, Outgoing};
@@ -69,7 +69,7 @@ impl Data {
         near: &[String],
         staging: Option<&str>,
         cluster: &Cluster,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, DataError> {
         let incoming = given.stage_in.iter().map(|incoming| {
             let located = locate("--stage-in", &incoming.url, cluster)?;
             Ok((located, incoming.name.clone()))
@@ -80,7 +80,7 @@ impl Data {
             let located = locate("--stage-out", &outgoing.url.replace('%', PERCENT), cluster)?;
             outgoing::pattern(&outgoing.name, located)
         });
-        let mut outgoing: Vec<StageOut> = outgoing.collect::<Result<_, Failure>>()?;
+        let mut outgoing: Vec<StageOut> = outgoing.collect::<Result<_, DataError>>()?;
         let notes = outgoing.iter().filter_map(home::of_a_disk).collect();
         let mut homes = Vec::new();
         let gets: Vec<&Outgoing> = given.get.iter().chain(here).collect();
@@ -98,11 +98,7 @@ impl Data {
             || given.checkpoint_dir.is_some()
             || given.restore.is_some();
         if !wanted && given.checkpoint_signal.is_some() {
-            return Err(Failure::new(
-                Exit::Usage,
-                "--checkpoint-signal says how to ask for checkpoints, and nothing says that there \
-                 are any; give --checkpoint-interval, or --checkpoint-dir",
-            ));
+            return Err(DataError::SignalAlone);
         }
         let root = match wanted {
             true => Some(checkpoint::root(staging, cluster)?),
@@ -131,7 +127,7 @@ impl Data {
                 root: root.path,
                 restore: None,
             }),
-            incoming: incoming.collect::<Result<_, Failure>>()?,
+            incoming: incoming.collect::<Result<_, DataError>>()?,
         })
     }
 }
@@ -142,45 +138,44 @@ impl Located {
         self.address.url(&self.path)
     }
 
-    pub(crate) fn open(&self, option: &str) -> Result<Storage, Failure> {
-        Storage::open(&self.address).map_err(|error| failed(option, &error))
+    pub(crate) fn open(&self, option: &'static str) -> Result<Storage, DataError> {
+        Storage::open(&self.address).map_err(|error| failed(option, error))
     }
 }
 
 /// The place that `url` names; `option` is named in errors.
-pub(crate) fn locate(option: &str, url: &str, cluster: &Cluster) -> Result<Located, Failure> {
+pub(crate) fn locate(option: &str, url: &str, cluster: &Cluster) -> Result<Located, DataError> {
     let hadoop = |key: &str| cluster.configuration.get(key).ok().flatten();
     let found = root::resolve(Some(url), &cluster.user, &hadoop, None);
     match found {
         Ok(Root { address, path, .. }) => match &address {
-            Address::Hdfs { connect, .. } if !connect.starts_with("hdfs:") => Err(Failure::new(
-                Exit::Config,
-                format!(
-                    "{option} {url}: the nodes are not told of mount tables; write the hdfs:// \
-                     address that this one stands for"
-                ),
-            )),
+            Address::Hdfs { connect, .. } if !connect.starts_with("hdfs:") => {
+                let (option, url) = (option.to_owned(), url.to_owned());
+                Err(DataError::MountTable { option, url })
+            }
             _ => Ok(Located { address, path }),
         },
-        Err(StageError::BadRoot { why, .. }) => {
-            Err(Failure::new(Exit::Config, format!("{option} {url}: {why}")))
-        }
-        Err(StageError::NoSharedFileSystem { value, .. }) => Err(Failure::new(
-            Exit::Config,
-            format!(
-                "{option} {url}: fs.defaultFS is {value}, so that a path alone names no place that \
-                 the nodes see; write hdfs://HOST:PORT/PATH, or file:/PATH for a folder that all \
-                 nodes have"
-            ),
-        )),
-        Err(error) => Err(Failure::new(
-            error.exit(),
-            format!("{option} {url}: {error}"),
-        )),
+        Err(StageError::BadRoot { why, .. }) => Err(DataError::BadPlace {
+            option: option.to_owned(),
+            url: url.to_owned(),
+            why,
+            exit: Exit::Config,
+        }),
+        Err(StageError::NoSharedFileSystem { value, .. }) => Err(DataError::NoSharedFileSystem {
+            option: option.to_owned(),
+            url: url.to_owned(),
+            value,
+        }),
+        Err(error) => Err(DataError::BadPlace {
+            option: option.to_owned(),
+            url: url.to_owned(),
+            why: error.to_string(),
+            exit: error.exit(),
+        }),
     }
 }
 
 /// What a file system said, as a failure of `option`.
-pub(crate) fn failed(option: &str, error: &StorageError) -> Failure {
-    Failure::new(exit_of(error), format!("{option}: {error}"))
+pub(crate) fn failed(option: &'static str, source: StorageError) -> DataError {
+    DataError::Storage { option, source }
 }

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use follow::failure::{Failure, say};
+use follow::say;
 use follow::timeout::of_calls;
-use job::exit::Exit;
-use proto_hadoop::{CallError, DataNode, NameNodeClient};
+use proto_hadoop::{DataNode, NameNodeClient};
 use storage::Address;
 
-use super::{Located, locate};
+use super::{DataError, Located, locate};
 use crate::cluster::Cluster;
 use crate::names::Hosts;
 
@@ -24,18 +23,15 @@ pub(crate) struct Near {
 
 impl Near {
     /// Finds the places. Asks nobody.
-    pub(crate) fn new(urls: &[String], cluster: &Cluster) -> Result<Option<Self>, Failure> {
+    pub(crate) fn new(urls: &[String], cluster: &Cluster) -> Result<Option<Self>, DataError> {
         let places = urls.iter().map(|url| {
             let located = locate(OPTION, url, cluster)?;
             match located.address {
                 Address::Hdfs { .. } => Ok(located),
-                Address::Shared => Err(Failure::new(
-                    Exit::Usage,
-                    format!("{OPTION} {url}: only HDFS tells where its files lie"),
-                )),
+                Address::Shared => Err(DataError::NotOnHdfs { url: url.clone() }),
             }
         });
-        let places: Vec<Located> = places.collect::<Result<Vec<_>, Failure>>()?;
+        let places: Vec<Located> = places.collect::<Result<Vec<_>, DataError>>()?;
         Ok((!places.is_empty()).then_some(Self { places }))
     }
 
@@ -43,7 +39,7 @@ impl Near {
     pub(crate) async fn find<'a>(
         &self,
         hosts: impl Iterator<Item = &'a str>,
-    ) -> Result<policy::Near, Failure> {
+    ) -> Result<policy::Near, DataError> {
         let mut held: BTreeMap<DataNode, u64> = BTreeMap::new();
         for place in &self.places {
             let url = place.url();
@@ -51,10 +47,11 @@ impl Near {
             let timing = of_calls(addresses.len());
             let client = NameNodeClient::new(addresses, user).with_timing(timing);
             let found = client.locations(&place.path, ENTRIES_MAX).await;
-            let found = found.map_err(|error| refused(&url, &error))?;
-            let found = found.ok_or_else(|| {
-                Failure::new(Exit::Staging, format!("{OPTION}: there is no {url}"))
+            let found = found.map_err(|source| DataError::NameNode {
+                url: url.clone(),
+                source: Box::new(source),
             })?;
+            let found = found.ok_or_else(|| DataError::NothingNear { url: url.clone() })?;
             if found.is_partial {
                 say(format!(
                     "{OPTION}: {url} has very many files, of which the first {} were looked at",
@@ -124,14 +121,6 @@ fn name_nodes(address: &Address) -> (Vec<String>, &str) {
         addresses.push(authority.to_owned());
     }
     (addresses, user)
-}
-
-fn refused(url: &str, error: &CallError) -> Failure {
-    let exit = match error {
-        CallError::Remote { .. } => Exit::Staging,
-        _ => Exit::Unavailable,
-    };
-    Failure::new(exit, format!("{OPTION} {url}: {error}"))
 }
 
 #[cfg(test)]

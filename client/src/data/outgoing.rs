@@ -1,27 +1,20 @@
 //! `--stage-out`: where results are to lie, and whether they can.
 
-use follow::failure::Failure;
 use job::StageOut;
-use job::exit::Exit;
 use storage::{Storage, StorageError, parent};
 
-use super::{Located, PERCENT, failed};
+use super::{DataError, Located, PERCENT, failed};
 
 const OPTION: &str = "--stage-out";
 
 /// A result, `%h` and `%p` in its address being known.
-pub(super) fn pattern(name: &str, located: Located) -> Result<StageOut, Failure> {
+pub(super) fn pattern(name: &str, located: Located) -> Result<StageOut, DataError> {
     let path = located.path.replace(PERCENT, "%");
     let mut rest = path.as_str();
     while let Some((_, after)) = rest.split_once('%') {
         if !after.starts_with(['h', 'p']) {
-            return Err(Failure::new(
-                Exit::Usage,
-                format!(
-                    "{OPTION} {name}={path}: %h stands for a node's host, %p for its number, and \
-                         no other % is known"
-                ),
-            ));
+            let name = name.to_owned();
+            return Err(DataError::BadPattern { name, path });
         }
         rest = after;
     }
@@ -36,54 +29,42 @@ pub(super) fn pattern(name: &str, located: Located) -> Result<StageOut, Failure>
 ///
 /// # Errors
 /// Something has a result's name already, or the file system does not answer.
-pub(crate) async fn check(outs: &[StageOut]) -> Result<(), Failure> {
+pub(crate) async fn check(outs: &[StageOut]) -> Result<(), DataError> {
     // The names alone, before any of them is made.
     for (index, out) in outs.iter().enumerate() {
         if let Some(other) = outs[..index].iter().find(|other| collide(other, out)) {
-            return Err(Failure::new(
-                Exit::Usage,
-                format!(
-                    "{OPTION}: {} and {} would both become {}, or one lie in the other",
-                    other.local,
-                    out.local,
-                    out.address.url(&out.path)
-                ),
-            ));
+            return Err(DataError::Collision {
+                first: other.local.clone(),
+                second: out.local.clone(),
+                url: out.address.url(&out.path),
+            });
         }
     }
     for out in outs {
-        let storage = Storage::open(&out.address).map_err(|error| failed(OPTION, &error))?;
+        let storage = Storage::open(&out.address).map_err(|error| failed(OPTION, error))?;
         // Names that differ from node to node are known at the end.
         let fixed = !out.path.contains('%');
         let there = match fixed {
             true => storage
                 .stat(&out.path)
                 .await
-                .map_err(|error| failed(OPTION, &error))?,
+                .map_err(|error| failed(OPTION, error))?,
             false => None,
         };
         if there.is_some() {
-            return Err(Failure::new(
-                Exit::Staging,
-                format!(
-                    "{OPTION}: {} exists already, and nothing is written over; remove it, or give \
-                     another address",
-                    out.address.url(&out.path)
-                ),
-            ));
+            return Err(DataError::ResultExists {
+                url: out.address.url(&out.path),
+            });
         }
         let until = out.path.find('%').unwrap_or(out.path.len());
         let folder = parent(&out.path[..until]);
         let made = storage.make_folder(folder).await;
         made.map_err(|error| match error {
-            StorageError::Exists { url } => Failure::new(
-                Exit::Staging,
-                format!(
-                    "{OPTION}: {url} is a file, so that {} cannot lie in it",
-                    out.address.url(&out.path)
-                ),
-            ),
-            other => failed(OPTION, &other),
+            StorageError::Exists { url: file } => DataError::InAFile {
+                file,
+                url: out.address.url(&out.path),
+            },
+            other => failed(OPTION, other),
         })?;
     }
     Ok(())
@@ -104,7 +85,7 @@ mod tests {
 
     use super::*;
 
-    fn out(path: &str) -> Result<StageOut, Failure> {
+    fn out(path: &str) -> Result<StageOut, DataError> {
         let located = Located {
             address: Address::Shared,
             path: path.replace('%', PERCENT),
@@ -127,7 +108,7 @@ mod tests {
                 .iter()
                 .map(|path| out(&format!("{top}/{path}")).unwrap())
                 .collect();
-            check(&outs).await.map_err(|failure| failure.sentence)
+            check(&outs).await.map_err(|failure| failure.to_string())
         };
         std::fs::create_dir(folder.path().join("there")).unwrap();
         checked(&["a/b", "a/c", "x%p"]).await.unwrap();

@@ -5,10 +5,11 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use follow::failure::{Failure, say};
-use job::exit::Exit;
+use follow::say;
 
+use super::error::ListError;
 use crate::arguments::{Arguments, ParseError, Reporting};
+use crate::failure::Failure;
 use crate::words;
 
 /// More than a hundred thousand lines; a larger file is no list of jobs.
@@ -45,7 +46,7 @@ pub(super) fn read(
         let words = match split(line) {
             Ok(Some(words)) => Ok(words),
             Ok(None) => continue,
-            Err(sentence) => Err(Failure::new(Exit::Usage, sentence)),
+            Err(wrong) => Err(wrong.into()),
         };
         let job = words.and_then(|words| job(words, reporting, check));
         match job {
@@ -62,54 +63,50 @@ pub(super) fn read(
             }
         }
     }
-    let usage = |sentence: String| Failure::new(Exit::Usage, sentence);
+    let path = path.to_owned();
     match (wrong, jobs.is_empty()) {
         (0, false) => Ok(jobs),
-        (0, true) => Err(usage(format!("{} lists no job", path.display()))),
-        (1, _) => Err(usage(format!(
-            "{}: one line is wrong; nothing was submitted",
-            path.display()
-        ))),
-        (wrong, _) => Err(usage(format!(
-            "{}: {wrong} lines are wrong; nothing was submitted",
-            path.display()
-        ))),
+        (0, true) => Err(ListError::Empty { path }.into()),
+        (1, _) => Err(ListError::OneWrong { path }.into()),
+        (wrong, _) => Err(ListError::Wrong { path, wrong }.into()),
     }
 }
 
 /// Reads the list; of a pipe, waits for its writers.
-pub(super) fn text(path: &Path) -> Result<String, Failure> {
-    let usage = |trouble: String| {
-        Failure::new(Exit::Usage, format!("--list {}: {trouble}", path.display()))
+pub(super) fn text(path: &Path) -> Result<String, ListError> {
+    let unread = |source| ListError::Unread {
+        path: path.to_owned(),
+        source,
     };
-    let file = File::open(path).map_err(|error| usage(error.to_string()))?;
+    let file = File::open(path).map_err(unread)?;
     let mut bytes = Vec::new();
-    file.take(BYTES_MAX + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| usage(error.to_string()))?;
+    let read = file.take(BYTES_MAX + 1).read_to_end(&mut bytes);
+    read.map_err(unread)?;
     if bytes.len() as u64 > BYTES_MAX {
-        return Err(usage(format!("it has more than {BYTES_MAX} bytes")));
+        let (path, most) = (path.to_owned(), BYTES_MAX);
+        return Err(ListError::TooLong { path, most });
     }
     String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-        usage(format!("line {line} is no UTF-8"))
+        let path = path.to_owned();
+        ListError::NoText { path, line }
     })
 }
 
 /// The words of a line without the command's own name; `None` for a blank line or a comment.
-fn split(line: &str) -> Result<Option<Vec<OsString>>, String> {
+fn split(line: &str) -> Result<Option<Vec<OsString>>, ListError> {
     let line = line.trim();
     if line.is_empty() || line.starts_with('#') {
         return Ok(None);
     }
-    let mut words = words::split(line)?;
+    let mut words = words::split(line).map_err(ListError::Words)?;
     let first = words.first().map(Path::new).and_then(Path::file_name);
     if first.is_some_and(|name| name == "gerbil-run") {
         words.remove(0);
     }
     match words.is_empty() {
-        true => Err("the line says nothing behind gerbil-run".into()),
+        true => Err(ListError::NoWords),
         false => Ok(Some(words.into_iter().map(OsString::from).collect())),
     }
 }
@@ -119,19 +116,16 @@ fn job(
     reporting: &Reporting,
     check: &dyn Fn(Arguments) -> Result<(), Failure>,
 ) -> Result<Job, Failure> {
-    let usage = |sentence: &str| Failure::new(Exit::Usage, sentence);
     let command = std::iter::once("gerbil-run".into()).chain(words.iter().cloned());
     let given = Arguments::parse(command).map_err(|error| match error {
-        ParseError::Help { .. } => usage("asks for help or the version, which is no job"),
-        ParseError::Refused(sentence) => usage(&sentence),
+        ParseError::Help { .. } => ListError::Help,
+        wrong @ ParseError::Refused(_) => ListError::Line(wrong),
     })?;
     if given.reporting.list.is_some() {
-        return Err(usage("a list within a list"));
+        return Err(ListError::Nested.into());
     }
     if given.kill.is_some() || given.ps {
-        return Err(usage(
-            "-k and --ps are no jobs; write them on a command line of their own",
-        ));
+        return Err(ListError::NoJob.into());
     }
     let own = given.reporting.clone();
     check(given)?;
@@ -140,9 +134,7 @@ fn job(
     let mut front: Vec<&str> = Vec::new();
     if reporting.dry_run && !own.dry_run {
         if own.explain.is_some() || own.report.is_some() || own.timing {
-            return Err(usage(
-                "asks for --explain, --report or --timing, which a dry run of the list cannot give",
-            ));
+            return Err(ListError::Dry.into());
         }
         front.push("--dry-run");
     }
@@ -168,12 +160,14 @@ fn job(
 
 #[cfg(test)]
 mod tests {
+    use job::exit::Exit;
+
     use super::*;
 
     fn read_text(text: &str, reporting: &Reporting) -> Result<Vec<Job>, Failure> {
         read(Path::new("jobs"), text, reporting, &|mut given| {
             let programs = given.programs().map(|_| ());
-            programs.map_err(|sentence| Failure::new(Exit::Usage, sentence))
+            programs.map_err(Failure::Usage)
         })
     }
 
@@ -228,13 +222,13 @@ mod tests {
         ] {
             let refused = read_text(&format!("{wrong}\n"), &Reporting::default());
             assert_eq!(
-                refused.map(|_| ()).unwrap_err().exit,
+                refused.map(|_| ()).unwrap_err().exit(),
                 Exit::Usage,
                 "{wrong}"
             );
         }
         let several = read_text("./cpi\n-n 0 ./cpi\n-k x\n", &Reporting::default());
-        let sentence = several.map(|_| ()).unwrap_err().sentence;
+        let sentence = several.map(|_| ()).unwrap_err().to_string();
         assert!(
             sentence.ends_with("2 lines are wrong; nothing was submitted"),
             "{sentence}"

@@ -6,6 +6,7 @@
 //! it would end a single one, and no job outlives it. At the end stands a table ([`table`]).
 
 mod child;
+mod error;
 mod lines;
 mod output;
 mod table;
@@ -17,8 +18,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use follow::failure::{Failure, say};
 use follow::report::{self, Destination};
+use follow::say;
 use follow::signals::{Asked, SIGTSTP, Signals, pause};
 use follow::timing;
 use job::exit::Exit;
@@ -29,8 +30,11 @@ use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{sleep, timeout};
 
 use crate::arguments::{Arguments, Reporting};
+use crate::failure::{Failure, system};
 use child::{LAST_LINES, Order};
 use lines::Job;
+
+pub(crate) use error::ListError;
 
 /// For the jobs to take a signal before this process stops.
 const FORWARDED: std::time::Duration = std::time::Duration::from_millis(100);
@@ -80,7 +84,7 @@ pub(crate) async fn read(
         text = spawn_blocking(move || lines::text(&path)) => text,
         signal = signals.ending() => return Ok(ControlFlow::Break(signal)),
     };
-    let text = text.map_err(|error| Failure::new(Exit::Lost, error))??;
+    let text = text.map_err(ListError::BrokenOff)??;
     let jobs = lines::read(list, &text, reporting, check)?;
     Ok(ControlFlow::Continue(Jobs(jobs)))
 }
@@ -92,15 +96,10 @@ pub(crate) async fn run(
     destination: Option<Destination>,
     signals: &mut Signals,
 ) -> Result<u8, Failure> {
-    let own = std::env::current_exe()
-        .map_err(|error| Failure::new(Exit::Lost, format!("cannot find my own file: {error}")))?;
+    let own = std::env::current_exe().map_err(system("find my own file", Exit::Lost))?;
     let folder = tempfile::Builder::new().prefix("gerbil-run-").tempdir();
-    let folder = folder.map_err(|error| {
-        Failure::new(
-            Exit::Lost,
-            format!("cannot make a folder for the reports of the jobs: {error}"),
-        )
-    })?;
+    let making = "make a folder for the reports of the jobs";
+    let folder = folder.map_err(system(making, Exit::Lost))?;
     let done = all(&own, jobs, reporting, folder.path(), signals).await?;
     Ok(conclude(done, destination, signals).await)
 }
@@ -375,7 +374,7 @@ exit "$3"
                 dry: false,
             });
             let done = all(&own, jobs.collect(), &reporting, &reports, &mut signals).await;
-            let done = done.map_err(|failure| failure.sentence).unwrap();
+            let done = done.map_err(|failure| failure.to_string()).unwrap();
             let codes: Vec<i32> = done.iter().map(|done| done.exit_code).collect();
             assert_eq!(codes, [0, 7, 3, 0, 5]);
             assert_eq!(done[1].application, "application_1_7");

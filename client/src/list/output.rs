@@ -7,8 +7,9 @@ use job::exit::Exit;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, BufReader};
 use tokio::sync::mpsc;
 
-use follow::failure::Failure;
 use follow::write_whole::write_whole;
+
+use crate::failure::{Failure, system};
 
 /// A longer line is cut, so that no job can fill our memory.
 const LINE_MAX: u64 = 64 * 1024;
@@ -35,8 +36,7 @@ pub(super) fn start() -> Result<(mpsc::Sender<Line>, JoinHandle<io::Result<()>>)
     let (sender, receiver) = mpsc::channel(QUEUE);
     let writer = std::thread::Builder::new().name("output".into());
     let writer = writer.spawn(move || write(receiver));
-    let writer = writer
-        .map_err(|error| Failure::new(Exit::Lost, format!("cannot start a thread: {error}")))?;
+    let writer = writer.map_err(system("start a thread", Exit::Lost))?;
     Ok((sender, writer))
 }
 

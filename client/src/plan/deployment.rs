@@ -1,13 +1,12 @@
 //! What the job is to YARN.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
-use follow::failure::Failure;
-
-use super::{short, usage};
+use super::short;
 use crate::arguments::{Arguments, DeployMode};
 use crate::cluster::Cluster;
+use crate::failure::Failure;
 
 /// Hadoop's YarnConfiguration.APPLICATION_MAX_TAGS.
 const TAGS_MAX: usize = 10;
@@ -46,10 +45,10 @@ impl DeploymentPlan {
     pub(super) fn new(
         given: Arguments,
         cluster: &Cluster,
-        program: &PathBuf,
+        program: &Path,
     ) -> Result<Self, Failure> {
         if given.tags.len() > TAGS_MAX {
-            return Err(usage(format!(
+            return Err(Failure::Usage(format!(
                 "--tags names {}; YARN takes at most {TAGS_MAX}",
                 given.tags.len()
             )));

@@ -5,14 +5,12 @@ mod placement;
 mod program;
 mod streams;
 
-use std::path::PathBuf;
-
-use follow::failure::Failure;
-use job::exit::Exit;
+use std::path::Path;
 
 use crate::arguments::Arguments;
 use crate::cluster::Cluster;
 use crate::data::Data;
+use crate::failure::Failure;
 
 pub(crate) use deployment::DeploymentPlan;
 pub(crate) use placement::PlacementPlan;
@@ -59,12 +57,8 @@ impl Plan {
     }
 }
 
-fn usage(sentence: String) -> Failure {
-    Failure::new(Exit::Usage, sentence)
-}
-
 /// The last part of the first program's name.
-fn short(program: &PathBuf) -> String {
+fn short(program: &Path) -> String {
     let name = program.file_name().unwrap_or(program.as_os_str());
     name.to_string_lossy().into_owned()
 }

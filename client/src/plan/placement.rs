@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
-use follow::failure::Failure;
-use job::exit::Exit;
 use proto_hadoop::yarn::NodeNames;
 
-use super::usage;
 use crate::arguments::{Arguments, Placement, of_a_process};
 use crate::cluster::Cluster;
+use crate::failure::Failure;
 use crate::history;
 use crate::wanted::Wanted;
 
@@ -47,7 +45,7 @@ impl PlacementPlan {
         cluster: &Cluster,
         program: &Path,
     ) -> Result<Self, Failure> {
-        let wanted = Wanted::new(&given.placement).map_err(|e| Failure::new(Exit::Usage, e))?;
+        let wanted = Wanted::new(&given.placement)?;
         let communication_share = history::state_folder(&|name| std::env::var_os(name))
             .filter(|_folder| wanted.auto)
             .and_then(|folder| history::communication_share(program, &folder));
@@ -55,8 +53,7 @@ impl PlacementPlan {
             "yarn.scheduler.minimum-allocation-mb",
             MINIMUM_ALLOCATION_MIB,
         )?;
-        let ports = cluster.configuration.flag(PORTS_IN_NODE_NAMES);
-        let ports = ports.map_err(|error| Failure::new(Exit::Config, error))?;
+        let ports = cluster.configuration.flag(PORTS_IN_NODE_NAMES)?;
         Ok(Self {
             wanted,
             flags: given.placement.clone(),
@@ -64,7 +61,7 @@ impl PlacementPlan {
             memory_mib: given.mem_per_proc.unwrap_or(step),
             memory_is_explicit: given.mem_per_proc.is_some(),
             vcores: given.vcores_per_proc,
-            resources: of_a_process(given.resource.clone()).map_err(usage)?,
+            resources: of_a_process(given.resource.clone()).map_err(Failure::Usage)?,
             gpus_per_process: given.bind.gpus_per_proc.and_then(|gpus| gpus.0),
             node_names: match ports {
                 true => NodeNames::HostAndPort,

@@ -5,12 +5,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use follow::failure::Failure;
 use staging::Shipped;
 
-use super::usage;
 use crate::arguments::{Arguments, DataArguments, ShipArguments};
 use crate::environment;
+use crate::failure::Failure;
 use crate::left_here;
 
 /// The group.
@@ -55,9 +54,12 @@ pub(crate) struct Executable {
 impl ProgramPlan {
     /// `notes` learns what the user should know.
     pub(super) fn new(given: &mut Arguments, notes: &mut Vec<String>) -> Result<Self, Failure> {
-        let typed = given.programs().map_err(usage)?;
+        let typed = given.programs().map_err(Failure::Usage)?;
         let variable = std::env::var("MPIEXEC_TIMEOUT").ok();
-        let run_limit = given.ends.limit(variable.as_deref()).map_err(usage)?;
+        let run_limit = given
+            .ends
+            .limit(variable.as_deref())
+            .map_err(Failure::Usage)?;
         let own = environment::own(std::env::vars_os());
         let here = start_here(given.local.local, &given.ship, &given.data);
         let mut missing = BTreeSet::new();

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use follow::Layout;
-use follow::failure::Failure;
 use follow::pattern::Pattern;
 use follow::streams::Input;
 use follow::terminal;
 
-use super::usage;
 use crate::arguments::{Arguments, CopyTo};
 use crate::cluster::Cluster;
+use crate::failure::Failure;
 
 /// The group.
 pub(crate) struct StreamPlan {
@@ -47,9 +46,10 @@ impl StreamPlan {
         };
         let input = streams.input.clone().unwrap_or_default();
         if let Input::File(path) = &input
-            && let Err(error) = std::fs::File::open(path)
+            && let Err(source) = std::fs::File::open(path)
         {
-            return Err(usage(format!("--input {}: {error}", path.display())));
+            let path = path.clone();
+            return Err(Failure::Input { path, source });
         }
         Ok(Self {
             layout,

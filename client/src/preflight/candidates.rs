@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use follow::failure::Failure;
-use job::exit::Exit;
 use policy::{Listed, Mode, NodeId, NodeView, ResourceTypes};
 use proto_hadoop::yarn::{NodeReport, NodeState};
 
+use super::PreflightError;
 use crate::hostfile::{HostList, Names};
 use crate::names::{Hosts, NameError};
 use crate::wanted::{Entry, Wanted};
@@ -17,7 +16,7 @@ pub(super) fn usable(
     excluded: &[String],
     label: Option<&str>,
     types: &ResourceTypes,
-) -> Result<Vec<NodeView>, Failure> {
+) -> Result<Vec<NodeView>, PreflightError> {
     let running = |report: &&&NodeReport| report.state == NodeState::Running;
     let partition: Vec<&NodeReport> = nodes
         .iter()
@@ -38,10 +37,7 @@ pub(super) fn usable(
             (1, _) => "--exclude leaves out the one node that runs".to_owned(),
             (all, _) => format!("--exclude leaves out all {all} nodes that run"),
         };
-        return Err(Failure::new(
-            Exit::Impossible,
-            format!("no node is left for the job: {there}"),
-        ));
+        return Err(PreflightError::NoNode { nodes: there });
     }
     Ok(usable)
 }
@@ -62,7 +58,7 @@ fn view(report: &NodeReport, types: &ResourceTypes) -> NodeView {
 pub(super) async fn excluded(
     names: &[Names],
     newest: &BTreeMap<&str, &NodeReport>,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<String>, PreflightError> {
     let names: Vec<&str> = names
         .iter()
         .flat_map(|names| &names.0)
@@ -75,10 +71,9 @@ pub(super) async fn excluded(
     let found: Result<BTreeSet<String>, NameError> = hosts.find(&names).await.into_iter().collect();
     match found {
         Ok(found) => Ok(found.into_iter().collect()),
-        Err(error) => Err(Failure::new(
-            Exit::Usage,
-            format!("--exclude: {}", hosts.sentence(&error)),
-        )),
+        Err(error) => Err(PreflightError::Excluded {
+            why: hosts.sentence(&error),
+        }),
     }
 }
 
@@ -90,7 +85,7 @@ pub(super) async fn listed(
     newest: &BTreeMap<&str, &NodeReport>,
     excluded: &[String],
     label: Option<&str>,
-) -> Result<Vec<Listed>, Failure> {
+) -> Result<Vec<Listed>, PreflightError> {
     // Where a file mentions it.
     let at = |name: &str| {
         let mut hosts = list.into_iter().flat_map(|list| &list.hosts);
@@ -115,27 +110,23 @@ pub(super) async fn listed(
     }
     let mut found = Vec::with_capacity(names.len());
     for (name, host) in names.iter().zip(hosts.find(&names).await) {
-        let host = host.map_err(|error| {
-            Failure::new(
-                Exit::Usage,
-                format!("{}{}", at(name), hosts.sentence(&error)),
-            )
+        let host = host.map_err(|error| PreflightError::Listed {
+            at: at(name),
+            why: hosts.sentence(&error),
         })?;
         if excluded.contains(&host) {
-            return Err(Failure::new(
-                Exit::Usage,
-                format!(
-                    "{}{name} is both listed and excluded; leave it out of one of the two",
-                    at(name)
-                ),
-            ));
+            return Err(PreflightError::ListedAndExcluded {
+                at: at(name),
+                name: (*name).to_owned(),
+            });
         }
         let report = newest.get(host.as_str());
         if let Some(trouble) = report.and_then(|report| trouble(report, label)) {
-            return Err(Failure::new(
-                Exit::Impossible,
-                format!("{}the listed host {name} {trouble}", at(name)),
-            ));
+            return Err(PreflightError::Unusable {
+                at: at(name),
+                name: (*name).to_owned(),
+                trouble,
+            });
         }
         found.push(Some(host));
     }
@@ -252,7 +243,7 @@ mod tests {
         let ids = |excluded: &[&str], label| {
             let excluded: Vec<String> = excluded.iter().map(ToString::to_string).collect();
             let nodes = usable(&nodes, &excluded, label, &ResourceTypes::default())
-                .map_err(|failure| failure.sentence)?;
+                .map_err(|failure| failure.to_string())?;
             Ok::<_, String>(nodes.into_iter().map(|node| node.id.0).collect::<Vec<_>>())
         };
         assert_eq!(ids(&[], None).unwrap(), ["n1.example:1", "n2.example:2"]);
@@ -298,7 +289,7 @@ mod tests {
             listed(&wanted, None, &newest, excluded, None)
                 .await
                 .unwrap_err()
-                .sentence
+                .to_string()
         };
         let listed_in = HostList {
             words: "the list hosts".into(),
@@ -311,7 +302,7 @@ mod tests {
         };
         let wanted_there = wanted(Mode::None, &[("n7.invalid", 1)]);
         let error = listed(&wanted_there, Some(&listed_in), &newest, &[], None).await;
-        let error = error.unwrap_err().sentence;
+        let error = error.unwrap_err().to_string();
         assert!(
             error.starts_with("hosts:3: no node of the cluster"),
             "{error}"
@@ -370,9 +361,9 @@ mod tests {
         assert_eq!(found, ["n1.example", "n4.example"]);
         let error = excluded(&[names("nn.invalid")], &newest).await.unwrap_err();
         assert!(
-            error.sentence.starts_with("--exclude: no node"),
+            error.to_string().starts_with("--exclude: no node"),
             "{}",
-            error.sentence
+            error
         );
     }
 }

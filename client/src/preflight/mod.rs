@@ -2,19 +2,22 @@
 //! wants in the cluster's own words.
 
 mod candidates;
+mod error;
 mod queue;
 mod types;
 
-use follow::failure::{Failure, unavailable};
-use job::exit::Exit;
+use follow::FollowError;
 use policy::allocate::place;
 use policy::{
     Circumstances, ClusterView, Counted, Demand, MiB, ResourceTypes, Resources, choose, sentences,
 };
+use proto_hadoop::ApplicationClient;
 use proto_hadoop::yarn::{self, NewApplication};
-use proto_hadoop::{ApplicationClient, CallError};
 
+use crate::failure::Failure;
 use crate::plan::Plan;
+
+pub(crate) use error::PreflightError;
 
 /// A job in the cluster's own words; one that it could run when empty, if it comes from [`check`].
 #[derive(Debug)]
@@ -67,7 +70,7 @@ pub(crate) async fn look(rm: &ApplicationClient, plan: &Plan) -> Result<Checked,
         labels,
         types::known(rm, plan),
     )
-    .map_err(|error| unavailable(&error))?;
+    .map_err(FollowError::from)?;
     let (types, counts) = types::wanted(
         &known,
         plan.placement.gpus_per_process,
@@ -172,16 +175,12 @@ pub(crate) fn check_room(
     demand: &Demand,
     view: &ClusterView,
     all_nodes: bool,
-) -> Result<(), Failure> {
+) -> Result<(), PreflightError> {
     if demand.unit.vcores > view.maximum.vcores {
-        return Err(Failure::new(
-            Exit::Impossible,
-            format!(
-                "one process wants {}, but this cluster gives a container at most {}; ask for less \
-                 with --vcores-per-proc",
-                demand.unit.vcores, view.maximum.vcores
-            ),
-        ));
+        return Err(PreflightError::Cores {
+            wanted: demand.unit.vcores,
+            most: view.maximum.vcores,
+        });
     }
     let mut empty = view.clone();
     for node in &mut empty.nodes {
@@ -189,10 +188,9 @@ pub(crate) fn check_room(
     }
     empty.queue.headroom = None;
     match place(demand, &empty, &[]) {
-        Err(rejection) if !rejection.may_pass() => Err(Failure::new(
-            Exit::Impossible,
-            sentences::rejection(&rejection, &empty.types),
-        )),
+        Err(rejection) if !rejection.may_pass() => Err(PreflightError::Rejected {
+            why: sentences::rejection(&rejection, &empty.types),
+        }),
         Ok(_) if !all_nodes => Ok(()),
         Ok(_) => beside_appmaster(demand, empty),
         Err(_) => Ok(()),
@@ -201,7 +199,7 @@ pub(crate) fn check_room(
 
 /// Whether the job fits beside its own ApplicationMaster, on whichever node that has come to lie. Nodes of
 /// one size, and with as much to do, are alike.
-fn beside_appmaster(demand: &Demand, empty: ClusterView) -> Result<(), Failure> {
+fn beside_appmaster(demand: &Demand, empty: ClusterView) -> Result<(), PreflightError> {
     let own = empty.queue.appmaster;
     let mut tried: Vec<(Resources, u32)> = Vec::new();
     let mut refused = None;
@@ -232,15 +230,10 @@ fn beside_appmaster(demand: &Demand, empty: ClusterView) -> Result<(), Failure> 
     }
     match refused {
         None => Ok(()),
-        Some(rejection) => Err(Failure::new(
-            Exit::Impossible,
-            format!(
-                "{}. The job's own ApplicationMaster holds {} of one of them; with --deploy-mode \
-                 client it runs here",
-                sentences::rejection(&rejection, &empty.types),
-                own.words(&empty.types)
-            ),
-        )),
+        Some(rejection) => Err(PreflightError::BesideAppmaster {
+            why: sentences::rejection(&rejection, &empty.types),
+            own: own.words(&empty.types),
+        }),
     }
 }
 
@@ -275,7 +268,7 @@ mod tests {
         };
         assert!(check_room(&demand(4, 1024, 1), &view(0), true).is_ok());
         assert!(check_room(&demand(4, 1024, 1), &view(4096), true).is_ok());
-        let refused = |demand| check_room(&demand, &view(0), true).unwrap_err().sentence;
+        let refused = |demand| check_room(&demand, &view(0), true).unwrap_err().to_string();
         assert!(refused(demand(1, 8192, 1)).contains("8192 MiB"));
         assert!(refused(demand(1, 1024, 8)).contains("--vcores-per-proc"));
         let whole = Demand {
@@ -317,7 +310,7 @@ mod tests {
             ..Demand::anywhere(processes.try_into().unwrap(), Resources::new(mib, 1))
         };
         let sentence = |demand, queue| {
-            check_room(&demand, &four(queue), true).map_err(|failure| failure.sentence)
+            check_room(&demand, &four(queue), true).map_err(|failure| failure.to_string())
         };
         assert_eq!(sentence(wanted(7, 4096), queue.clone()), Ok(()));
         let eight = sentence(wanted(8, 4096), queue.clone()).unwrap_err();

@@ -1,12 +1,11 @@
 //! The queue: what is odd about it, and which partition of the cluster it uses.
 
-use follow::failure::Failure;
 use follow::submit::AM_MEMORY_MIB;
-use job::exit::Exit;
 use policy::{MiB, Queue, ResourceTypes, Resources};
 use proto_hadoop::yarn::{NodeLabel, NodeReport, NodeState, QueueInfo, QueueState};
 use proto_hadoop::{ApplicationClient, CallError};
 
+use super::PreflightError;
 use crate::arguments::DeployMode;
 use crate::plan::Plan;
 
@@ -105,18 +104,18 @@ pub(super) fn partition(
     labels: &[NodeLabel],
     queue_name: &str,
     queue: Option<&QueueInfo>,
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<String>, PreflightError> {
     let Some(wanted) = wanted else {
         return Ok(queue.and_then(|queue| queue.default_node_label.clone()));
     };
-    let impossible = |sentence| Err(Failure::new(Exit::Impossible, sentence));
     if !labels.iter().any(|label| label.name == wanted) {
         let names: Vec<&str> = labels.iter().map(|label| label.name.as_str()).collect();
         let there = match names.is_empty() {
             true => "the cluster has no node labels".to_owned(),
             false => format!("there are {}", names.join(", ")),
         };
-        return impossible(format!("--node-label {wanted}: no such label; {there}"));
+        let label = wanted.to_owned();
+        return Err(PreflightError::NoLabel { label, there });
     }
     let Some(queue) = queue else {
         return Ok(Some(wanted.to_owned()));
@@ -130,10 +129,11 @@ pub(super) fn partition(
             true => "it may use the nodes without a label alone".to_owned(),
             false => format!("it may use {}", accessible.join(", ")),
         };
-        return impossible(format!(
-            "--node-label {wanted}: the queue {queue_name} may not use it ({there}); choose another \
-             queue with --queue"
-        ));
+        return Err(PreflightError::ClosedLabel {
+            label: wanted.to_owned(),
+            queue: queue_name.to_owned(),
+            there,
+        });
     }
     Ok(Some(wanted.to_owned()))
 }
@@ -162,7 +162,7 @@ mod tests {
         };
         let labels = [label("gpu"), label("ssd")];
         let ask = |wanted, labels: &[NodeLabel], queue| {
-            partition(wanted, labels, "q", Some(&queue)).map_err(|failure| failure.sentence)
+            partition(wanted, labels, "q", Some(&queue)).map_err(|failure| failure.to_string())
         };
         assert_eq!(ask(None, &labels, queue(&[], None)), Ok(None));
         // What a queue that is on no list may use, only the ResourceManager knows.

@@ -1,11 +1,10 @@
 //! What the cluster counts beside memory and cores, and what of it a process wants.
 
-use follow::failure::Failure;
-use job::exit::Exit;
 use policy::{Counts, ResourceTypes};
 use proto_hadoop::yarn::{GPU, MEMORY, ResourceType, VCORES};
 use proto_hadoop::{ApplicationClient, CallError};
 
+use super::PreflightError;
 use crate::plan::Plan;
 
 /// The types that the ResourceManager knows; not asked for where the job wants none of them.
@@ -32,16 +31,16 @@ pub(super) fn wanted(
     known: &[ResourceType],
     gpus: Option<u32>,
     resources: &[(String, u64)],
-) -> Result<(ResourceTypes, Counts), Failure> {
+) -> Result<(ResourceTypes, Counts), PreflightError> {
     let is_known = |name: &str| known.iter().any(|counted| counted.name == name);
     let gpus = gpus
         .map(u64::from)
         .filter(|gpus| *gpus > 0 && is_known(GPU));
     if let Some((name, _)) = resources.iter().find(|(name, _)| !is_known(name)) {
-        return Err(Failure::new(
-            Exit::Impossible,
-            format!("--resource {name}: {}", unknown(name, known)),
-        ));
+        return Err(PreflightError::UnknownResource {
+            name: name.clone(),
+            why: unknown(name, known),
+        });
     }
     let gpus_first = gpus.map(|_| GPU).into_iter();
     let all = gpus_first.chain(resources.iter().map(|(name, _)| name.as_str()));
@@ -74,6 +73,8 @@ fn unknown(name: &str, known: &[ResourceType]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use job::exit::Exit;
+
     use super::*;
 
     fn types(names: &[&str]) -> Vec<ResourceType> {
@@ -97,7 +98,7 @@ mod tests {
 
         let refused = |known: &[&str]| {
             let failure = wanted(&types(known), None, &map).unwrap_err();
-            (failure.exit, failure.sentence)
+            (failure.exit(), failure.to_string())
         };
         let (exit, sentence) = refused(&[MEMORY, VCORES]);
         assert_eq!(exit, Exit::Impossible);

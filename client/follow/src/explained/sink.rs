@@ -7,12 +7,12 @@ use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use job::exit::Exit;
 use job::explain::Explained;
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 
-use crate::failure::{Failure, say};
+use crate::error::FollowError;
+use crate::say::say;
 use crate::signals::Signals;
 
 /// Between two looks whether a pipe is read by now.
@@ -33,7 +33,7 @@ impl Sink {
         json: bool,
         file: Option<&Path>,
         signals: &mut Signals,
-    ) -> Result<ControlFlow<u8, Self>, Failure> {
+    ) -> Result<ControlFlow<u8, Self>, FollowError> {
         let Some(path) = file else {
             return Ok(ControlFlow::Continue(Self { json, file: None }));
         };
@@ -45,10 +45,11 @@ impl Sink {
                 }
                 Err(error) if unread(path, &error) => {}
                 Err(error) => {
-                    return Err(Failure::new(
-                        Exit::Usage,
-                        format!("--explain={}: cannot write there: {error}", path.display()),
-                    ));
+                    return Err(FollowError::NotWritable {
+                        option: "--explain=",
+                        path: path.to_owned(),
+                        source: error,
+                    });
                 }
             }
             tokio::select! {
@@ -156,10 +157,6 @@ mod tests {
             .await
             .unwrap_err();
         let sentence = "--explain=/nowhere/explained: cannot write there: ";
-        assert!(
-            failure.sentence.starts_with(sentence),
-            "{}",
-            failure.sentence
-        );
+        assert!(failure.to_string().starts_with(sentence), "{failure}");
     }
 }

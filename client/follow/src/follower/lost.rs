@@ -9,8 +9,9 @@ use tokio::time::{Instant, sleep, timeout};
 use super::{Follower, LATER, patiently};
 use crate::attempts::{self, Lost};
 use crate::ended::{Ended, judge};
-use crate::failure::{Failure, say};
+use crate::error::FollowError;
 use crate::kill::kill;
+use crate::say::say;
 
 /// Each for the ResourceManager to take the verdict from the ApplicationMaster, which goes on trying
 /// without us, and for its own account of a job that is lost.
@@ -39,7 +40,7 @@ impl Follower<'_> {
 
     /// The link broke without a verdict: the ResourceManager knows what became of the job. `None`:
     /// there is another attempt.
-    pub(super) async fn lost(&mut self, why: &str) -> Result<Option<Ended>, Failure> {
+    pub(super) async fn lost(&mut self, why: &str) -> Result<Option<Ended>, FollowError> {
         let deadline = Instant::now() + self.attempts.patience();
         self.progress
             .show(format!("lost the ApplicationMaster ({why}), asking YARN"));

@@ -18,7 +18,8 @@ use super::lost::ROOT_PATIENCE;
 use super::{Followed, Follower, patiently};
 use crate::attempts;
 use crate::ended::{SIGPIPE, conclude, judge};
-use crate::failure::{Failure, say};
+use crate::error::FollowError;
+use crate::say::say;
 use crate::signals::{self, Asked, SIGTSTP};
 use crate::streams::{self, OutputEnd};
 use crate::terminal::{self, Raw};
@@ -32,7 +33,7 @@ const OUTPUT_PATIENCE: Duration = Duration::from_secs(10);
 
 impl Follower<'_> {
     /// Until the last word is said and the last byte is written.
-    pub(super) async fn attached(&mut self, attached: Attached) -> Result<Followed, Failure> {
+    pub(super) async fn attached(&mut self, attached: Attached) -> Result<Followed, FollowError> {
         let Attached {
             client,
             orders,

@@ -14,7 +14,7 @@ use tokio::sync::{Mutex, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Channel;
 
-use crate::failure::say;
+use crate::say::say;
 
 /// Chunks between the thread that reads and the network.
 const INPUT_QUEUE: usize = 2;

@@ -16,10 +16,10 @@ use tokio::task::JoinSet;
 use tokio_stream::{Stream, StreamExt as _};
 use tonic::Status;
 
-use crate::failure::say;
 use crate::lanes::{Door, Lanes, Take};
 use crate::output::{Layout, OutputWriter};
 use crate::progress::Aside;
+use crate::say::say;
 
 /// Chunks between the network and the thread that writes.
 const OUTPUT_QUEUE: usize = 16;
