@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::front;
 use crate::run;
+use crate::subcommands;
 
 /// The first name of the file.
 const RUN: &str = "gerbil-run";
@@ -15,11 +15,11 @@ pub(crate) fn main() -> ExitCode {
     let own_name = words.next().unwrap_or_default();
     if Path::new(&own_name)
         .file_name()
-        .is_none_or(|name| name != front::NAME)
+        .is_none_or(|name| name != subcommands::NAME)
     {
         return run::main(std::env::args_os());
     }
-    match front::translated(words.collect()) {
+    match subcommands::translated(words.collect()) {
         Ok(words) => run::main(std::iter::once(RUN.into()).chain(words)),
         Err(error) => error.show(),
     }

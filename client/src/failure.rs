@@ -10,8 +10,8 @@ use staging::StageError;
 
 use crate::data::DataError;
 use crate::list::ListError;
+use crate::placement_request::Contradiction;
 use crate::preflight::PreflightError;
-use crate::wanted::Contradiction;
 
 /// Why the run cannot go on, in one sentence. Each room has its own reasons; those of no room in
 /// particular stand here.

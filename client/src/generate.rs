@@ -7,7 +7,7 @@ use clap::CommandFactory as _;
 use clap_complete::Shell;
 
 use crate::arguments::{Arguments, Form, page};
-use crate::front;
+use crate::subcommands;
 
 /// The whole text.
 pub(crate) fn text(form: Form) -> io::Result<Vec<u8>> {
@@ -16,7 +16,7 @@ pub(crate) fn text(form: Form) -> io::Result<Vec<u8>> {
     let shell = match form {
         Form::Man | Form::ManGerbil => {
             let command = match form {
-                Form::ManGerbil => front::command(),
+                Form::ManGerbil => subcommands::command(),
                 _ => command,
             };
             clap_mangen::Man::new(command).render(&mut text)?;
@@ -28,7 +28,12 @@ pub(crate) fn text(form: Form) -> io::Result<Vec<u8>> {
         Form::Zsh => Shell::Zsh,
     };
     clap_complete::generate(shell, &mut command, "gerbil-run", &mut text);
-    clap_complete::generate(shell, &mut front::command(), front::NAME, &mut text);
+    clap_complete::generate(
+        shell,
+        &mut subcommands::command(),
+        subcommands::NAME,
+        &mut text,
+    );
     Ok(text)
 }
 

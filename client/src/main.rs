@@ -2,14 +2,14 @@
 //!
 //! One run: the command line ([`arguments`], with its lists of hosts, [`hostfile`]) and Hadoop's own
 //! settings ([`cluster`]) become a [`plan`] of the job, what it says of placement being weighed
-//! in [`wanted`]; [`preflight`] finds the nodes that [`names`] mean and proves that the cluster can give
-//! what the job wants (what an argument names is said where it is [`left_here`]), while [`staging`] puts
+//! in [`placement_request`]; [`preflight`] finds the nodes that [`host_names`] mean and proves that the cluster can give
+//! what the job wants (what an argument names is said where it is [`missing_files`]), while [`staging`] puts
 //! the program where YARN finds it. What the ApplicationMaster has to know is [`mod@describe`]d, and
 //! [`follow`] submits the job and ends with the program's own exit code. With `--local` the cluster is a
 //! task of this process ([`local`]); the rest stays the same. A [`list`] is many such runs.
 //!
 //! The same file is also ApplicationMaster, launcher and the launcher's helpers: YARN starts it so, with
-//! a first argument that no user types. Under the name `gerbil` it is the [`front`] door: a command
+//! a first argument that no user types. Under the name `gerbil` it is the [`subcommands`] door: a command
 //! first, of which `run` is this one; [`entry`] is where both begin.
 
 mod arguments;
@@ -17,25 +17,25 @@ mod cluster;
 mod data;
 mod describe;
 mod dry_run;
-mod ends;
 mod entry;
 mod environment;
+mod exit_table;
 mod failure;
-mod front;
 mod generate;
 mod history;
+mod host_names;
 mod hostfile;
-mod left_here;
 mod list;
 mod local;
-mod names;
+mod missing_files;
+mod outcome;
+mod placement_request;
 mod plan;
 mod preflight;
 mod ps;
 mod run;
-mod tell;
-mod wanted;
-mod words;
+mod split_words;
+mod subcommands;
 
 use std::process::ExitCode;
 

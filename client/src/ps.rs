@@ -8,7 +8,7 @@ use proto_hadoop::ApplicationClient;
 use proto_hadoop::yarn::{ApplicationFilter, ApplicationReport, YarnApplicationState};
 
 use follow::follower::reason;
-use follow::progress::essence;
+use follow::progress::short_reason;
 use follow::signals::Signals;
 use follow::table::{Column, table};
 use follow::timing::now_us;
@@ -78,7 +78,7 @@ fn lines(reports: &[ApplicationReport], now_ms: i64) -> Vec<String> {
             ),
             match (report.state, reason(report)) {
                 (YarnApplicationState::Running, _) => report.name.clone(),
-                (_, Some(reason)) => format!("{}: {}", report.name, essence(&reason)),
+                (_, Some(reason)) => format!("{}: {}", report.name, short_reason(&reason)),
                 (state, None) => format!("{}: {state:?}", report.name),
             },
         ]

@@ -16,12 +16,11 @@ use follow::follower::Follower;
 use follow::keys::Keys;
 use follow::progress::Progress;
 use follow::report::{Destination, Own};
-use follow::say;
 use follow::signals::Signals;
 use follow::streams::Source;
 use follow::submit::{Application, submit};
-use follow::timeout::{Patience, of_calls};
-use follow::{kill, timing, unmanaged};
+use follow::timeout::{WaitTimeout, call_timing};
+use follow::{kill, say, timing, unmanaged};
 use job::exit::Exit;
 use job::explain::{Explained, Submitted};
 use proto_hadoop::{ApplicationClient, ApplicationId};
@@ -30,13 +29,13 @@ use tokio::time::sleep;
 
 use crate::arguments::{Arguments, DeployMode, Reporting};
 use crate::cluster::Cluster;
-use crate::data::home::Home;
+use crate::data::get::Fetched;
 use crate::describe::describe;
 use crate::failure::{Failure, system};
 use crate::local::Local;
+use crate::outcome::report_outcome;
 use crate::plan::Plan;
 use crate::ps::ps;
-use crate::tell::tell;
 use crate::{data, dry_run, generate, list, preflight};
 
 /// Between two looks at how much is uploaded.
@@ -157,7 +156,7 @@ async fn on(
     started_us: i64,
 ) -> Result<u8, Failure> {
     let addresses = cluster.resource_managers.client.clone();
-    let timing = of_calls(addresses.len());
+    let timing = call_timing(addresses.len());
     let rm = ApplicationClient::new(addresses, &cluster.user).with_timing(timing);
     if let Some(id) = &given.kill {
         return end(&rm, id, &mut signals).await;
@@ -188,7 +187,7 @@ async fn on(
     own.stamps.started_us = started_us;
     let outcome = Box::pin(job(given, cluster, &rm, &mut signals, &mut own)).await;
     own.stamps.finished_us = timing::now_us();
-    tell(
+    report_outcome(
         outcome,
         &reporting,
         &ends,
@@ -236,7 +235,7 @@ async fn job(
             let (incoming, (), (), restore) = tokio::try_join!(
                 data::bring(&plan.data.incoming),
                 data::check(&plan.data.outgoing),
-                data::home::check(&plan.data.homes),
+                data::get::check(&plan.data.fetched),
                 data::find_restore(plan.data.restore.as_ref(), processes),
             )?;
             Ok((incoming, restore))
@@ -316,7 +315,7 @@ async fn job(
         rm,
         id: checked.application.id,
         keys: &keys,
-        patience: Patience::new(plan.placement.flags.wait_timeout),
+        wait_timeout: WaitTimeout::new(plan.placement.flags.wait_timeout),
         progress,
         signals: &mut *signals,
         explain,
@@ -329,27 +328,27 @@ async fn job(
         None => follower.follow().await,
         Some(place) => unmanaged::follow(follower, place, description).await,
     };
-    come_home(&plan.data.homes, ended.map_err(Failure::from), signals).await
+    come_home(&plan.data.fetched, ended.map_err(Failure::from), signals).await
 }
 
 /// Brings the results of a job that has succeeded; of another nothing is left of them.
 async fn come_home(
-    homes: &[Home],
+    fetched: &[Fetched],
     ended: Result<Ended, Failure>,
     signals: &mut Signals,
 ) -> Result<Ended, Failure> {
-    if homes.is_empty() {
+    if fetched.is_empty() {
         return ended;
     }
     let mut ended = match ended {
         Ok(ended) if ended.code == Exit::Success.code() => ended,
         failed => {
-            data::home::forget(homes).await;
+            data::get::forget(fetched).await;
             return failed;
         }
     };
     tokio::select! {
-        brought = data::home::bring(homes) => if let Err(failure) = brought {
+        brought = data::get::bring(fetched) => if let Err(failure) = brought {
             ended.code = failure.exit().code();
             ended.sentence = failure.to_string();
         },

@@ -26,7 +26,7 @@ use crate::queue_holders::Holders;
 use crate::say::say;
 use crate::signals::Signals;
 use crate::streams::Source;
-use crate::timeout::Patience;
+use crate::timeout::WaitTimeout;
 
 /// Between two looks at the application: soon after the submit, and when it lasts.
 const SOON: Duration = Duration::from_millis(25);
@@ -50,7 +50,7 @@ pub struct Follower<'a> {
     /// By which its ApplicationMaster knows us, and we know it.
     pub keys: &'a Keys,
     /// For YARN to start the ApplicationMaster.
-    pub patience: Patience,
+    pub wait_timeout: WaitTimeout,
     /// What the user sees.
     pub progress: Progress,
     /// What the user asks for meanwhile.
@@ -104,7 +104,7 @@ impl Follower<'_> {
                 signal = self.signals.ending() => {
                     return self.interrupted(signal).await.map(Found::Ended);
                 }
-                () = self.patience.over() => return self.given_up(&said).await.map(Found::Ended),
+                () = self.wait_timeout.over() => return self.given_up(&said).await.map(Found::Ended),
             };
             match seen {
                 Seen::Waiting(reason) => {
@@ -226,7 +226,7 @@ impl Follower<'_> {
     /// Kills a job whose ApplicationMaster did not come in time; `said` is YARN's last word on it.
     pub(crate) async fn given_up(&mut self, said: &str) -> Result<Ended, FollowError> {
         self.progress.clear();
-        let ended = self.patience.ended(self.id, said);
+        let ended = self.wait_timeout.ended(self.id, said);
         let report = kill(self.rm, &self.id, &ended.sentence).await?;
         match report.final_status {
             // It was quicker than the order.

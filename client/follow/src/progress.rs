@@ -129,7 +129,7 @@ impl Progress {
         if self.quiet {
             return;
         }
-        let mut reason = essence(reason);
+        let mut reason = short_reason(reason);
         if !self.held.is_empty() {
             reason = format!("{reason}; {}", self.held);
         }
@@ -259,7 +259,7 @@ fn bytes(count: u64) -> String {
 
 /// The ResourceManager's reason without its time stamp and its figures, which change while the reason
 /// stays: `[DATE] Application is … resource limit exceeded. Details : AM Partition = …`.
-pub fn essence(reason: &str) -> String {
+pub fn short_reason(reason: &str) -> String {
     let text = match reason
         .trim()
         .strip_prefix('[')
@@ -304,12 +304,12 @@ mod tests {
             )
         };
         assert_eq!(
-            essence(&at("Sat Nov 21 02:33:13 +0000 2026", 1)),
-            essence(&at("Sun", 2))
+            short_reason(&at("Sat Nov 21 02:33:13 +0000 2026", 1)),
+            short_reason(&at("Sun", 2))
         );
-        assert!(essence(&at("Sat", 1)).ends_with("resource limit exceeded."));
+        assert!(short_reason(&at("Sat", 1)).ends_with("resource limit exceeded."));
         assert_eq!(
-            essence("2 of 3 containers granted"),
+            short_reason("2 of 3 containers granted"),
             "2 of 3 containers granted"
         );
     }

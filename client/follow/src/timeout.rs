@@ -10,14 +10,14 @@ use proto_hadoop::{ApplicationId, Timing};
 use tokio::time::{Instant, sleep_until};
 
 use crate::ended::Ended;
-use crate::progress::essence;
+use crate::progress::short_reason;
 
 /// For a ResourceManager that is too busy to answer, or is just becoming the active one of several.
 const TOO_BUSY: Duration = Duration::from_secs(15);
 
 /// How calls to one of so many ResourceManagers are repeated. A single one to which nobody can connect
 /// is told at once: its address is as likely to be wrong as it is to restart.
-pub fn of_calls(resource_managers: usize) -> Timing {
+pub fn call_timing(resource_managers: usize) -> Timing {
     Timing {
         absence: match resource_managers {
             0 | 1 => Duration::ZERO,
@@ -29,13 +29,13 @@ pub fn of_calls(resource_managers: usize) -> Timing {
 
 /// Until when a job is to have its ApplicationMaster.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
+pub struct WaitTimeout {
     since: Instant,
     /// `None`: it waits for ever.
     limit: Option<Duration>,
 }
 
-impl Patience {
+impl WaitTimeout {
     /// From now on.
     pub fn new(limit: Option<Duration>) -> Self {
         Self {
@@ -66,7 +66,7 @@ impl Patience {
     /// How a job ends that was given up; `said` is what YARN last said of it, which may be nothing.
     pub fn ended(self, id: ApplicationId, said: &str) -> Ended {
         let span = self.limit.unwrap_or_default();
-        let why = match essence(said) {
+        let why = match short_reason(said) {
             said if said.is_empty() => "YARN says no reason".to_owned(),
             said => format!("YARN's last word on it: {said}"),
         };
@@ -88,11 +88,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_span_ends_and_none_does_not() {
         let hour = Duration::from_secs(3600);
-        let patience = Patience::new(Some(hour));
+        let patience = WaitTimeout::new(Some(hour));
         assert_eq!(patience.left(), Some(hour));
         patience.over().await;
         assert_eq!(patience.left(), Some(Duration::ZERO));
-        let endless = Patience::new(None);
+        let endless = WaitTimeout::new(None);
         assert_eq!(endless.left(), None);
         let over = tokio::time::timeout(10_000 * hour, endless.over()).await;
         assert!(over.is_err());
@@ -103,7 +103,7 @@ mod tests {
         let id = "application_1700000000000_0042".parse().unwrap();
         let said = "[Sat Nov 21 02:33:13 +0000 2026] Application is added to the scheduler and is not \
                     yet activated. Queue's AM resource limit exceeded.  Details : AM Partition = x";
-        let ended = Patience::new(Some(Duration::from_secs(30))).ended(id, said);
+        let ended = WaitTimeout::new(Some(Duration::from_secs(30))).ended(id, said);
         assert_eq!(ended.code, 75);
         assert_eq!(
             ended.sentence,

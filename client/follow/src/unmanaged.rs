@@ -89,7 +89,7 @@ pub async fn follow(
     let admission = tokio::select! {
         admission = admission(rm, id, &mut follower.progress, &mut said) => admission,
         signal = follower.signals.ending() => return follower.interrupted(signal).await,
-        () = follower.patience.over() => return follower.given_up(&said).await,
+        () = follower.wait_timeout.over() => return follower.given_up(&said).await,
     };
     let (attempt, amrm_token) = match admission {
         Ok(Admission::Admitted(attempt, token)) => (attempt, token),
@@ -106,7 +106,7 @@ pub async fn follow(
         }
     };
     // The ApplicationMaster keeps what is left of it.
-    if let Some(left) = follower.patience.left() {
+    if let Some(left) = follower.wait_timeout.left() {
         let left = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
         description.wait_timeout_ms = Some(left.max(1));
     }

@@ -30,7 +30,7 @@ use clap::parser::ValueSource;
 use clap::{ArgAction, CommandFactory as _, FromArgMatches as _, Parser};
 
 use crate::hostfile::PROCESSES_MAX;
-use crate::words;
+use crate::split_words;
 
 use binding::MapBy;
 pub(crate) use binding::{BindArguments, ShipArguments};
@@ -463,7 +463,7 @@ fn configuration(name: &OsStr) -> Result<Vec<OsString>, String> {
         if line.trim_start().starts_with('#') {
             continue;
         }
-        let words = words::split(line)
+        let words = split_words::split(line)
             .map_err(|why| format!("-configfile {shown}, line {number}: {why}"))?;
         if words.is_empty() {
             continue;

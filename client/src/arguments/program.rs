@@ -7,7 +7,7 @@ use clap::{Args, Parser};
 use super::values::Whole;
 use crate::environment::{Inherited, Variable, Wish};
 use crate::hostfile::PROCESSES_MAX;
-use crate::words;
+use crate::split_words;
 
 /// The options that are one program's alone.
 #[derive(Clone, Debug, Default, Args)]
@@ -133,7 +133,7 @@ pub(super) fn named(
 ) -> Result<(OsString, Vec<String>), String> {
     match (mpi, arguments) {
         (Some(program), None) => Ok((program, Vec::new())),
-        (Some(program), Some(text)) => Ok((program, words::split(text)?)),
+        (Some(program), Some(text)) => Ok((program, split_words::split(text)?)),
         (None, Some(text)) => Err(format!(
             "-i {text}: arguments in this form belong to a program given with -a; without -a \
              write them behind the program"

@@ -1,17 +1,17 @@
 //! Data that moves between the cluster's file system and the nodes.
 //!
-//! What comes in ([`incoming`]) is brought by YARN itself: it becomes files of the launchers'
-//! containers, beside the program. What goes out is checked here ([`outgoing`]) and handed over by the
-//! ApplicationMaster, and brought to this machine where it is to lie here ([`home`]); so are checkpoints
+//! What comes in [`stage_in`] is brought by YARN itself: it becomes files of the launchers'
+//! containers, beside the program. What goes out is checked here ([`stage_out`]) and handed over by the
+//! ApplicationMaster, and brought to this machine where it is to lie here ([`get`]); so are checkpoints
 //! ([`checkpoint`]). All of it is looked at before anything is
 //! submitted.
 
 mod checkpoint;
 mod error;
-pub(crate) mod home;
-mod incoming;
+pub(crate) mod get;
 mod near;
-mod outgoing;
+mod stage_in;
+mod stage_out;
 
 use std::time::Duration;
 
@@ -22,9 +22,9 @@ use storage::{Address, Storage, StorageError};
 
 pub(crate) use checkpoint::{ask, find_restore};
 pub(crate) use error::DataError;
-pub(crate) use incoming::{bring, merge};
 pub(crate) use near::Near;
-pub(crate) use outgoing::check;
+pub(crate) use stage_in::{bring, merge};
+pub(crate) use stage_out::check;
 
 use staging::StageError;
 use staging::root::{self, Root};
@@ -51,7 +51,7 @@ pub(crate) struct Data {
     /// To become results.
     pub outgoing: Vec<StageOut>,
     /// Those of them that come to this machine.
-    pub homes: Vec<home::Home>,
+    pub fetched: Vec<get::Fetched>,
     /// What should be known of what was typed, a sentence each.
     pub notes: Vec<String>,
     /// How the job is saved; what it begins from is still to be found.
@@ -75,24 +75,24 @@ impl Data {
             Ok((located, incoming.name.clone()))
         });
         let (here, there): (Vec<&Outgoing>, Vec<&Outgoing>) =
-            (given.stage_out.iter()).partition(|outgoing| home::is_here(&outgoing.url));
+            (given.stage_out.iter()).partition(|outgoing| get::is_here(&outgoing.url));
         let outgoing = there.into_iter().map(|outgoing| {
             let located = locate("--stage-out", &outgoing.url.replace('%', PERCENT), cluster)?;
-            outgoing::pattern(&outgoing.name, located)
+            stage_out::pattern(&outgoing.name, located)
         });
         let mut outgoing: Vec<StageOut> = outgoing.collect::<Result<_, DataError>>()?;
-        let notes = outgoing.iter().filter_map(home::of_a_disk).collect();
-        let mut homes = Vec::new();
+        let notes = outgoing.iter().filter_map(get::of_a_disk).collect();
+        let mut fetched = Vec::new();
         let gets: Vec<&Outgoing> = given.get.iter().chain(here).collect();
         let run = match gets.is_empty() {
             true => None,
             false => Some(checkpoint::staging_folder(staging, cluster)?),
         };
-        let run = run.map(|staging| home::of_this_run(&staging));
+        let run = run.map(|staging| get::of_this_run(&staging));
         for (index, (get, run)) in gets.into_iter().zip(run.iter().cycle()).enumerate() {
-            let (out, home) = home::plan(&get.name, &get.url, index, run)?;
+            let (out, place) = get::plan(&get.name, &get.url, index, run)?;
             outgoing.push(out);
-            homes.push(home);
+            fetched.push(place);
         }
         let wanted = given.checkpoint_interval.is_some()
             || given.checkpoint_dir.is_some()
@@ -112,7 +112,7 @@ impl Data {
         let signal = given.checkpoint_signal.unwrap_or(Signal::SIGUSR1);
         Ok(Self {
             outgoing,
-            homes,
+            fetched,
             notes,
             restore,
             near: Near::new(near, cluster)?,

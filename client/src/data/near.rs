@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use follow::say;
-use follow::timeout::of_calls;
+use follow::timeout::call_timing;
 use proto_hadoop::{DataNode, NameNodeClient};
 use storage::Address;
 
 use super::{DataError, Located, locate};
 use crate::cluster::Cluster;
-use crate::names::Hosts;
+use crate::host_names::Hosts;
 
 const OPTION: &str = "--near";
 /// Files and folders of one name that are looked at; the blocks of some tell enough of all.
@@ -44,7 +44,7 @@ impl Near {
         for place in &self.places {
             let url = place.url();
             let (addresses, user) = name_nodes(&place.address);
-            let timing = of_calls(addresses.len());
+            let timing = call_timing(addresses.len());
             let client = NameNodeClient::new(addresses, user).with_timing(timing);
             let found = client.locations(&place.path, ENTRIES_MAX).await;
             let found = found.map_err(|source| DataError::NameNode {

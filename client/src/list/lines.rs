@@ -10,7 +10,7 @@ use follow::say;
 use super::error::ListError;
 use crate::arguments::{Arguments, ParseError, Reporting};
 use crate::failure::Failure;
-use crate::words;
+use crate::split_words;
 
 /// More than a hundred thousand lines; a larger file is no list of jobs.
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -100,7 +100,7 @@ fn split(line: &str) -> Result<Option<Vec<OsString>>, ListError> {
     if line.is_empty() || line.starts_with('#') {
         return Ok(None);
     }
-    let mut words = words::split(line).map_err(ListError::Words)?;
+    let mut words = split_words::split(line).map_err(ListError::Words)?;
     let first = words.first().map(Path::new).and_then(Path::file_name);
     if first.is_some_and(|name| name == "gerbil-run") {
         words.remove(0);

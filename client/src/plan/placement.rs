@@ -8,7 +8,7 @@ use crate::arguments::{Arguments, Placement, of_a_process};
 use crate::cluster::Cluster;
 use crate::failure::Failure;
 use crate::history;
-use crate::wanted::Wanted;
+use crate::placement_request::PlacementRequest;
 
 /// Whether the scheduler names nodes with their ports.
 const PORTS_IN_NODE_NAMES: &str = "yarn.scheduler.include-port-in-node-name";
@@ -18,7 +18,7 @@ const MINIMUM_ALLOCATION_MIB: u64 = 1024;
 /// The group.
 pub(crate) struct PlacementPlan {
     /// How many processes, by which mode, over which list.
-    pub wanted: Wanted,
+    pub wanted: PlacementRequest,
     /// The flags of placement that need no further thought.
     pub flags: Placement,
     /// Share of its time that the program waited for messages, 0 to 1, when it was last run; for
@@ -45,7 +45,7 @@ impl PlacementPlan {
         cluster: &Cluster,
         program: &Path,
     ) -> Result<Self, Failure> {
-        let wanted = Wanted::new(&given.placement)?;
+        let wanted = PlacementRequest::new(&given.placement)?;
         let communication_share = history::state_folder(&|name| std::env::var_os(name))
             .filter(|_folder| wanted.auto)
             .and_then(|folder| history::communication_share(program, &folder));

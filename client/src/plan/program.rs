@@ -10,7 +10,7 @@ use staging::Shipped;
 use crate::arguments::{Arguments, DataArguments, ShipArguments};
 use crate::environment;
 use crate::failure::Failure;
-use crate::left_here;
+use crate::missing_files;
 
 /// The group.
 pub(crate) struct ProgramPlan {
@@ -95,7 +95,7 @@ impl ProgramPlan {
             .iter()
             .filter(|started| started.folder.is_none())
         {
-            let left = left_here::sentences(&started.args, &brought, left_here::look);
+            let left = missing_files::sentences(&started.args, &brought, missing_files::look);
             notes.extend(left);
         }
         let first = executables.first().map(|first| first.file.clone());

@@ -6,9 +6,9 @@ use policy::{Listed, Mode, NodeId, NodeView, ResourceTypes};
 use proto_hadoop::yarn::{NodeReport, NodeState};
 
 use super::PreflightError;
+use crate::host_names::{Hosts, NameError};
 use crate::hostfile::{HostList, Names};
-use crate::names::{Hosts, NameError};
-use crate::wanted::{Entry, Wanted};
+use crate::placement_request::{Entry, PlacementRequest};
 
 /// The running nodes of the job's partition that are not excluded.
 pub(super) fn usable(
@@ -80,7 +80,7 @@ pub(super) async fn excluded(
 /// The user's entries with the hosts that they mean; several names of one host become one entry.
 /// Where the location may be relaxed, a name that means nothing stands for any node.
 pub(super) async fn listed(
-    wanted: &Wanted,
+    wanted: &PlacementRequest,
     list: Option<&HostList>,
     newest: &BTreeMap<&str, &NodeReport>,
     excluded: &[String],
@@ -217,12 +217,12 @@ mod tests {
         ]
     }
 
-    fn wanted(mode: Mode, listed: &[(&str, u32)]) -> Wanted {
+    fn wanted(mode: Mode, listed: &[(&str, u32)]) -> PlacementRequest {
         let entry = |(name, processes): &(&str, u32)| Entry {
             name: Some((*name).to_owned()),
             processes: *processes,
         };
-        Wanted {
+        PlacementRequest {
             processes: 9.try_into().unwrap(),
             mode,
             auto: false,

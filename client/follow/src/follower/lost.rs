@@ -84,7 +84,7 @@ impl Follower<'_> {
                 Lost::Replaced { lost, name } => {
                     say(attempts::replaced(self.rm, lost, &name).await);
                     self.progress = self.progress.anew();
-                    self.patience = self.patience.anew();
+                    self.wait_timeout = self.wait_timeout.anew();
                     return Ok(None);
                 }
                 Lost::Spent => {

@@ -27,7 +27,7 @@ pub(crate) use contradiction::Contradiction;
 
 /// What the job is to be placed by.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct PlacementRequest {
     pub processes: NonZeroU32,
     /// The mode; with `auto` the one that the flags name without `-r`.
     pub mode: Mode,
@@ -51,7 +51,7 @@ pub(crate) struct Entry {
     pub processes: u32,
 }
 
-impl Wanted {
+impl PlacementRequest {
     /// Weighs the flags against each other.
     ///
     /// # Errors
@@ -186,7 +186,7 @@ fn by_list(
     per_node: Option<u32>,
     mode: Mode,
     auto: bool,
-) -> Result<Wanted, Contradiction> {
+) -> Result<PlacementRequest, Contradiction> {
     let places: Vec<NonZeroU32> = list
         .hosts
         .iter()
@@ -208,7 +208,7 @@ fn by_list(
         name: Some(host.name.clone()),
         processes,
     };
-    Ok(Wanted {
+    Ok(PlacementRequest {
         processes,
         mode,
         auto,
@@ -230,7 +230,7 @@ fn by_number(
     per_node: u32,
     nodes: Option<NonZeroU32>,
     auto: bool,
-) -> Result<Wanted, Contradiction> {
+) -> Result<PlacementRequest, Contradiction> {
     let processes = match (processes, nodes) {
         (Some(processes), _) => number(processes.into())?,
         (None, Some(nodes)) => number(u64::from(nodes.get()) * u64::from(per_node))?,
@@ -250,7 +250,7 @@ fn by_number(
         name: None,
         processes: if index + 1 == entries { last } else { per_node },
     };
-    Ok(Wanted {
+    Ok(PlacementRequest {
         processes,
         mode: Mode::Loc,
         auto,

@@ -21,7 +21,7 @@ pub(crate) const NAME: &str = "gerbil";
     after_help = "To read on: gerbil run -h (examples), gerbil run --help (all options), gerbil man run | man -l -\n\
                   (the manual page). Under the name gerbil-run this file is gerbil run alone."
 )]
-struct Front {
+struct Gerbil {
     #[command(subcommand)]
     task: Task,
 }
@@ -77,8 +77,8 @@ pub(crate) fn translated(words: Vec<OsString>) -> Result<Vec<OsString>, ParseErr
         }
         Some(_) | None => {}
     }
-    let front = Front::try_parse_from(std::iter::once(NAME.into()).chain(words))?;
-    let words: Vec<&str> = match &front.task {
+    let gerbil = Gerbil::try_parse_from(std::iter::once(NAME.into()).chain(words))?;
+    let words: Vec<&str> = match &gerbil.task {
         Task::Run { words } => return Ok(words.clone()),
         Task::Ps => vec!["--ps"],
         Task::Kill { application } => vec!["--kill", application],
@@ -99,7 +99,7 @@ fn is_of_run(word: &OsString) -> bool {
 
 /// Its definition, `run` having the options of `gerbil-run`, for completions.
 pub(crate) fn command() -> clap::Command {
-    Front::command().mut_subcommand("run", |_plain| Arguments::command().name("run"))
+    Gerbil::command().mut_subcommand("run", |_plain| Arguments::command().name("run"))
 }
 
 #[cfg(test)]
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn its_help_fits_a_screen() {
-        let help = Front::command().render_long_help().to_string();
+        let help = Gerbil::command().render_long_help().to_string();
         assert!(help.lines().count() <= 24, "{help}");
         for word in ["completions", "gerbil run --help", "gerbil man run"] {
             assert!(help.contains(word), "{help}");

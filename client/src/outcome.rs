@@ -12,10 +12,10 @@ use job::report::Report;
 
 use crate::arguments::{Ends, ExitRule, Reporting};
 use crate::failure::Failure;
-use crate::{ends, history};
+use crate::{exit_table, history};
 
 /// What is said and written at the end of a job, and the exit code.
-pub(crate) async fn tell(
+pub(crate) async fn report_outcome(
     outcome: Result<Ended, Failure>,
     reporting: &Reporting,
     wished: &Ends,
@@ -32,14 +32,14 @@ pub(crate) async fn tell(
                 .map(|verdict| verdict.ranks.as_slice());
             let ranks = ranks.unwrap_or_default();
             own.exit_code = match wished.exit_code {
-                ExitRule::Hydra if ends::decide(&ended) => ends::combined(ranks),
+                ExitRule::Hydra if exit_table::decide(&ended) => exit_table::combined(ranks),
                 ExitRule::First | ExitRule::Hydra => ended.code,
             };
             own.sentence = ended.sentence;
             if !own.sentence.is_empty() {
                 say(&own.sentence);
             }
-            ends::failures(ranks).iter().for_each(say);
+            exit_table::failures(ranks).iter().for_each(say);
             let left = ended
                 .verdict
                 .as_ref()
@@ -52,7 +52,7 @@ pub(crate) async fn tell(
                 say(sentence);
             }
             if wished.print_all_exitcodes {
-                ends::all(ranks).iter().for_each(say);
+                exit_table::all(ranks).iter().for_each(say);
             }
             let said = ended.verdict.map(|verdict| verdict.report);
             (said.unwrap_or_default(), Ok(()))

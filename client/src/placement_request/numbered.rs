@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use policy::{Mode, Numbering};
 
-use super::{Contradiction, Entry, Wanted, number};
+use super::{Contradiction, Entry, PlacementRequest, number};
 use crate::arguments::{Placement, RankBy, RankMap};
 
 /// Numbers the ranks of a job whose processes are placed by the other flags.
@@ -22,7 +22,7 @@ pub(super) fn by_map(
     map: &RankMap,
     mode: Mode,
     auto: bool,
-) -> Result<Wanted, Contradiction> {
+) -> Result<PlacementRequest, Contradiction> {
     let list = given.list();
     let implied = match list {
         Some(_) => Mode::None,
@@ -85,7 +85,7 @@ pub(super) fn by_map(
     let map = nodes
         .iter()
         .filter_map(|&node| places.get(node as usize).copied());
-    Ok(Wanted {
+    Ok(PlacementRequest {
         processes: NonZeroU32::new(processes.get()).unwrap_or(NonZeroU32::MIN),
         mode,
         auto: false,

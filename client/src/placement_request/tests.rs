@@ -3,12 +3,12 @@ use std::ffi::OsString;
 use super::*;
 use crate::arguments::Arguments;
 
-fn wanted(line: &str) -> Result<Wanted, Contradiction> {
+fn wanted(line: &str) -> Result<PlacementRequest, Contradiction> {
     let words = std::iter::once("gerbil-run")
         .chain(line.split_whitespace())
         .chain(std::iter::once("./cpi"));
     let given = Arguments::parse(words.map(OsString::from)).unwrap();
-    Wanted::new(&given.placement)
+    PlacementRequest::new(&given.placement)
 }
 
 /// Mode, number of processes, entries, nodes.

@@ -12,7 +12,7 @@ use nix::unistd::{AccessFlags, access};
 use storage::{Address, Status, Storage};
 use tokio::time::timeout;
 
-use super::{DataError, Located, PERCENT, outgoing};
+use super::{DataError, Located, PERCENT, stage_out};
 
 /// Files that may come home: more are better packed.
 const FILES_MAX: usize = 100_000;
@@ -25,7 +25,7 @@ const TIDY: Duration = Duration::from_secs(10);
 
 /// One result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Home {
+pub(crate) struct Fetched {
     /// The folder in which the job makes it.
     from: Located,
     /// The folder here.
@@ -51,7 +51,7 @@ pub(super) fn plan(
     path: &str,
     index: usize,
     run: &Located,
-) -> Result<(StageOut, Home), DataError> {
+) -> Result<(StageOut, Fetched), DataError> {
     let given = path;
     let usage = |why: &str| DataError::BadGet {
         name: name.to_owned(),
@@ -82,8 +82,8 @@ pub(super) fn plan(
         address: from.address.clone(),
         path: format!("{}/{}", from.path, last.replace('%', PERCENT)),
     };
-    let out = outgoing::pattern(name, made)?;
-    let home = Home {
+    let out = stage_out::pattern(name, made)?;
+    let home = Fetched {
         from,
         to: here,
         name: (!last.contains('%')).then(|| last.to_owned()),
@@ -95,8 +95,8 @@ pub(super) fn plan(
 ///
 /// # Errors
 /// A folder that is not there or may not be written to, or one that is in the way.
-pub(crate) async fn check(homes: &[Home]) -> Result<(), DataError> {
-    for Home { to, .. } in homes {
+pub(crate) async fn check(all: &[Fetched]) -> Result<(), DataError> {
+    for Fetched { to, .. } in all {
         if !to.is_dir() {
             return Err(DataError::NoFolder { folder: to.clone() });
         }
@@ -104,14 +104,14 @@ pub(crate) async fn check(homes: &[Home]) -> Result<(), DataError> {
             return Err(DataError::NotWritable { folder: to.clone() });
         }
     }
-    for Home { to, name, .. } in homes {
+    for Fetched { to, name, .. } in all {
         if let Some(folder) = name.as_ref().map(|name| to.join(name))
             && folder.is_dir()
         {
             return Err(DataError::InTheWay { folder });
         }
     }
-    if let Some(home) = homes.first() {
+    if let Some(home) = all.first() {
         // Nobody's job waits for the tidying up after others.
         let _in_time = timeout(TIDY, tidy(home)).await.is_ok();
     }
@@ -119,7 +119,7 @@ pub(crate) async fn check(homes: &[Home]) -> Result<(), DataError> {
 }
 
 /// Removes what runs that were killed have left long ago; "now" is what the file system says.
-async fn tidy(home: &Home) {
+async fn tidy(home: &Fetched) {
     let run = storage::parent(&home.from.path);
     let root = storage::parent(run);
     let Ok(storage) = Storage::open(&home.from.address) else {
@@ -142,13 +142,13 @@ async fn tidy(home: &Home) {
 ///
 /// # Errors
 /// One could not be brought, and none has its name unless it is said; where they lie.
-pub(crate) async fn bring(homes: &[Home]) -> Result<(), DataError> {
+pub(crate) async fn bring(all: &[Fetched]) -> Result<(), DataError> {
     let left = |why: String| DataError::NotBrought {
         why,
-        places: homes.iter().map(|home| home.from.url()).collect(),
+        places: all.iter().map(|home| home.from.url()).collect(),
     };
     let mut ready = Vec::new();
-    for home in homes {
+    for home in all {
         let taken = take(home, &mut ready).await;
         if let Err(why) = taken {
             for (half, _) in &ready {
@@ -165,12 +165,12 @@ pub(crate) async fn bring(homes: &[Home]) -> Result<(), DataError> {
             return Err(left(format!("{}: {error}", name.display())));
         }
     }
-    forget(homes).await;
+    forget(all).await;
     Ok(())
 }
 
 /// Copies what there is of a result beside its destination; `ready` learns each copy and its name.
-async fn take(home: &Home, ready: &mut Vec<(PathBuf, PathBuf)>) -> Result<(), String> {
+async fn take(home: &Fetched, ready: &mut Vec<(PathBuf, PathBuf)>) -> Result<(), String> {
     let words = |error: storage::StorageError| error.to_string();
     let storage = Storage::open(&home.from.address).map_err(words)?;
     let there = storage.list(&home.from.path, FILES_MAX).await;
@@ -219,8 +219,8 @@ async fn take_file(storage: &Storage, file: &Status, to: &Path) -> Result<(), St
 }
 
 /// Removes what lies below the staging folder for a job; nobody waits for it to be gone.
-pub(crate) async fn forget(homes: &[Home]) {
-    let Some(home) = homes.first() else {
+pub(crate) async fn forget(all: &[Fetched]) {
+    let Some(home) = all.first() else {
         return;
     };
     let run = storage::parent(&home.from.path);
@@ -327,16 +327,16 @@ mod tests {
         let (far, here) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let run = of_this_run(&shared(far.path()));
         let to = |name: &str| here.path().join(name).to_str().unwrap().to_owned();
-        let homes: Vec<Home> = (["log", "out"].iter().enumerate())
+        let all: Vec<Fetched> = (["log", "out"].iter().enumerate())
             .map(|(index, name)| plan(name, &to(name), index, &run).unwrap().1)
             .collect();
-        check(&homes).await.unwrap();
+        check(&all).await.unwrap();
         let in_the_way = here.path().join("out");
         std::fs::create_dir(&in_the_way).unwrap();
-        assert!(check(&homes).await.is_err());
+        assert!(check(&all).await.is_err());
         std::fs::remove_dir(&in_the_way).unwrap();
         let make = |index: usize, inside: &str, text: &str| {
-            let path = Path::new(&homes[index].from.path).join(inside);
+            let path = Path::new(&all[index].from.path).join(inside);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         };
@@ -349,13 +349,13 @@ mod tests {
         // A folder of that name: neither it nor the file is touched.
         std::fs::create_dir(here.path().join("out")).unwrap();
         std::fs::write(here.path().join("log"), "old").unwrap();
-        let why = bring(&homes).await.unwrap_err().to_string();
+        let why = bring(&all).await.unwrap_err().to_string();
         assert!(why.contains("is a folder that is there already"), "{why}");
-        assert!(why.contains(&homes[1].from.url()), "{why}");
+        assert!(why.contains(&all[1].from.url()), "{why}");
         assert_eq!((read("log").as_deref(), count()), (Some("old"), 2));
 
         std::fs::remove_dir(here.path().join("out")).unwrap();
-        bring(&homes).await.unwrap();
+        bring(&all).await.unwrap();
         assert_eq!(read("log").as_deref(), Some("new"));
         assert_eq!(read("out/deep/a").as_deref(), Some("1"));
         assert_eq!((read("out/b").as_deref(), count()), (Some("22"), 2));
