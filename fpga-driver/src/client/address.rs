@@ -3,7 +3,7 @@
 use super::AcceleratorError;
 use crate::wire;
 use rustix::io::Errno;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -32,25 +32,39 @@ pub fn own_socket() -> PathBuf {
     }
 }
 
-/// Makes the folder of a socket, for this user alone, or checks that it is.
+/// Who may reach a socket in a folder that is made for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// This user and root.
+    Own,
+    /// Other users too; whom the driver serves is decided when they connect.
+    Others,
+}
+
+/// Makes the folder of a socket, or checks that nobody else can put a socket there.
 ///
 /// # Errors
 ///
-/// It cannot be made, or is another user's, who could put a socket of his own there.
-pub fn prepare_folder(socket: &Path) -> std::io::Result<()> {
+/// It cannot be made, is another user's, who could put a socket of his own there, or is closed to those
+/// who shall reach it.
+pub fn prepare_folder(socket: &Path, reach: Reach) -> std::io::Result<()> {
     let folder = match socket.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => return Ok(()),
     };
     match std::fs::DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(error),
+        Ok(()) if reach == Reach::Others => {
+            // They may look up the socket's name, not list what is there; whatever this user's umask is.
+            std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o711))?;
+        }
         _ => {}
     }
-    check_folder(folder)
+    check_folder(folder, reach)
 }
 
-/// Whether nobody else can put a socket into this folder.
-fn check_folder(folder: &Path) -> std::io::Result<()> {
+/// Whether nobody else can put a socket into this folder, and those can reach it who shall.
+fn check_folder(folder: &Path, reach: Reach) -> std::io::Result<()> {
     let found = std::fs::symlink_metadata(folder)?;
     let own = rustix::process::geteuid().as_raw();
     let fault = if !found.is_dir() {
@@ -59,6 +73,8 @@ fn check_folder(folder: &Path) -> std::io::Result<()> {
         "it belongs to another user"
     } else if found.mode() & 0o022 != 0 && found.mode() & 0o1000 == 0 {
         "others may write to it"
+    } else if reach == Reach::Others && found.mode() & 0o001 == 0 {
+        "the users of --allow-uid cannot reach what is in it"
     } else {
         return Ok(());
     };
@@ -87,10 +103,10 @@ pub fn connect_or_start(
         program: program.to_owned(),
         reason,
     };
-    prepare_folder(socket).map_err(|error| not_started(error.to_string()))?;
     if answers(socket) {
         return Ok(());
     }
+    prepare_folder(socket, Reach::Own).map_err(|error| not_started(error.to_string()))?;
     let mut command = Command::new(program);
     command.arg("serve").arg("--fpgad").arg(socket);
     if let Some(profile) = profile {

@@ -54,6 +54,17 @@ pub enum AcceleratorError {
         /// The kernel's answer.
         source: Errno,
     },
+    /// What answers where this user's own driver is looked for is somebody else's.
+    #[error(
+        "what answers at {socket} is run by user {uid}, who is neither you nor root: it is not used; name a driver that you trust with --fpgad",
+        socket = socket.display()
+    )]
+    Stranger {
+        /// Where.
+        socket: PathBuf,
+        /// Whose it is.
+        uid: u32,
+    },
     /// A driver was to be started, and was not.
     #[error("cannot start fpgad ({program}): {reason}", program = program.display())]
     NotStarted {
@@ -145,10 +156,7 @@ impl Accelerator {
         holder: &str,
         wait: Option<Duration>,
     ) -> Result<Self, AcceleratorError> {
-        let connection = wire::connect(socket).map_err(|source| AcceleratorError::NoDriver {
-            socket: socket.to_owned(),
-            source,
-        })?;
+        let connection = connect(socket)?;
         let request = Request::Lease {
             function,
             holder: holder.to_owned(),
@@ -246,16 +254,31 @@ impl AsRawFd for Accelerator {
 ///
 /// No driver answers.
 pub fn map(socket: &Path) -> Result<(Vec<Device>, Vec<BoardRow>), AcceleratorError> {
-    let connection = wire::connect(socket).map_err(|source| AcceleratorError::NoDriver {
-        socket: socket.to_owned(),
-        source,
-    })?;
+    let connection = connect(socket)?;
     say(&connection, &Request::Map)?;
     match hear(&connection, Instant::now() + ANSWER)?.0 {
         Reply::Map { devices, boards } => Ok((devices, boards)),
         Reply::Refused { reason } => Err(AcceleratorError::Refused { reason }),
         other => Err(AcceleratorError::Protocol(format!("{other:?}"))),
     }
+}
+
+/// Connects.  Where this user's own driver is looked for, anybody could have been first in `/tmp`.
+fn connect(socket: &Path) -> Result<OwnedFd, AcceleratorError> {
+    let failed = |source| AcceleratorError::NoDriver {
+        socket: socket.to_owned(),
+        source,
+    };
+    let connection = wire::connect(socket).map_err(failed)?;
+    let peer = rustix::net::sockopt::socket_peercred(&connection).map_err(failed)?;
+    let trusted = peer.uid == rustix::process::geteuid() || peer.uid.is_root();
+    if trusted || socket != address::own_socket() {
+        return Ok(connection);
+    }
+    Err(AcceleratorError::Stranger {
+        socket: socket.to_owned(),
+        uid: peer.uid.as_raw(),
+    })
 }
 
 fn say(socket: &OwnedFd, request: &Request) -> Result<(), AcceleratorError> {
@@ -270,8 +293,11 @@ fn say(socket: &OwnedFd, request: &Request) -> Result<(), AcceleratorError> {
 
 fn hear(socket: &OwnedFd, until: Instant) -> Result<(Reply, Vec<OwnedFd>), AcceleratorError> {
     let began = Instant::now();
+    let mut reset = false;
     loop {
         match wire::receive(socket) {
+            // A driver that refuses closes with our message unread: its words come after this error.
+            Err(Errno::CONNRESET) if !std::mem::replace(&mut reset, true) => continue,
             Ok(Some((Reply::Ended { reason }, _))) => {
                 return Err(AcceleratorError::Ended { reason });
             }

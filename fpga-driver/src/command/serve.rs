@@ -1,7 +1,7 @@
 //! `fpgad serve`.
 
 use super::{CONFIG, Failure, UNAVAILABLE, complain, failed};
-use fpga_driver::client::address;
+use fpga_driver::client::address::{self, Reach};
 use fpga_driver::daemon::{Driver, Options};
 use fpga_driver::profile::Profile;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,12 @@ use std::path::{Path, PathBuf};
 /// Serves until the process is killed: the kernel closes what is open, and clients see the end.
 pub fn run(socket: PathBuf, profile: &Path, allowed: Vec<u32>) -> Result<(), Failure> {
     let profile = Profile::read(profile).map_err(failed(CONFIG))?;
-    address::prepare_folder(&socket).map_err(failed(UNAVAILABLE))?;
+    let reach = if allowed.is_empty() {
+        Reach::Own
+    } else {
+        Reach::Others
+    };
+    address::prepare_folder(&socket, reach).map_err(failed(UNAVAILABLE))?;
     let options = Options {
         socket,
         allowed,

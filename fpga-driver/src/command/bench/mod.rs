@@ -65,7 +65,7 @@ impl Server {
             std::thread::current().id()
         ));
         let socket = folder.join("fpgad.sock");
-        address::prepare_folder(&socket).map_err(failed(UNAVAILABLE))?;
+        address::prepare_folder(&socket, address::Reach::Own).map_err(failed(UNAVAILABLE))?;
         let file = folder.join("fpga.toml");
         std::fs::write(&file, profile).map_err(failed(UNAVAILABLE))?;
         let child = Command::new(program)
