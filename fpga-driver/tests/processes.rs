@@ -209,39 +209,6 @@ fn what_is_wrong_is_one_sentence() {
     assert_eq!(code, Some(78));
     assert!(said.contains("\"kmeans\" is no function"), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
-
-    // No descriptors are left: the lease is refused, and the driver goes on.
-    std::fs::write(&place.profile, PROFILE).unwrap();
-    let script = format!(
-        "ulimit -n 24; exec {FPGAD} serve --fpgad {} --profile {}",
-        place.socket.display(),
-        place.profile.display()
-    );
-    let mut driver = Command::new("sh").args(["-c", &script]).spawn().unwrap();
-    let until = Instant::now() + SOON;
-    while client::map(&place.socket).is_err() {
-        assert!(Instant::now() < until);
-    }
-    let mut held = Vec::new();
-    let refused = loop {
-        match Accelerator::lease(&place.socket, Function::Echo, "test", None) {
-            Ok(lease) => held.push(lease),
-            Err(error) => break error.to_string(),
-        }
-    };
-    assert!(
-        refused.contains("ulimit -n")
-            || refused.contains("answer")
-            || refused.contains("connection"),
-        "{refused}"
-    );
-    drop(held);
-    let until = Instant::now() + SOON;
-    while Accelerator::lease(&place.socket, Function::Echo, "test", None).is_err() {
-        assert!(Instant::now() < until, "the driver does not recover");
-    }
-    driver.kill().unwrap();
-    driver.wait().unwrap();
 }
 
 /// What C programs link: Cargo leaves it beside the tests, under a name of its own; the newest is ours.

@@ -17,6 +17,7 @@
 //! returns to the kernel by punching holes is taken anew when the driver touches it.
 
 pub mod devices;
+mod door;
 pub mod lease;
 mod lock;
 pub mod queue;

@@ -1,8 +1,9 @@
 //! The thread that owns the sockets.
 
 use super::devices::{Devices, Wish};
+use super::door::{Door, Guest};
 use super::lease::{Holder, Lease};
-use super::lock::{self, Lock, LockError};
+use super::lock::{self, Lock};
 use super::queue::{BoardQueue, Notices};
 use super::{receiver, sender};
 use crate::board::{self, Board, BoardError, ID, Register, VERSION};
@@ -11,16 +12,12 @@ use crate::profile::{BoardProfile, Kind, Profile};
 use crate::wire::{self, Device, Reply, Request};
 use rustix::event::{EventfdFlags, epoll};
 use rustix::io::Errno;
-use rustix::net::{SocketAddrUnix, SocketFlags};
 use std::collections::BTreeMap;
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::PermissionsExt;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// Connections at a time.
-const MOST_CONNECTIONS: usize = 1024;
 /// Events that are looked at in one go.
 const AT_ONCE: usize = 64;
 const LISTENER: u64 = u64::MAX;
@@ -72,7 +69,7 @@ pub enum DriverError {
 #[derive(Debug)]
 pub struct Driver {
     options: Options,
-    listener: OwnedFd,
+    door: Door,
     _locks: Vec<Lock>,
     queues: Vec<Arc<BoardQueue>>,
     threads: Vec<JoinHandle<()>>,
@@ -87,9 +84,7 @@ pub struct Driver {
 
 #[derive(Debug)]
 struct Connection {
-    socket: OwnedFd,
-    pid: i32,
-    uid: u32,
+    guest: Guest,
     lease: Option<u64>,
     holder: String,
 }
@@ -138,19 +133,19 @@ impl Driver {
     ///
     /// Another driver listens there, or no board can be had.
     pub fn start(options: Options, mut warn: impl FnMut(&str)) -> Result<Self, DriverError> {
-        let (listener, socket_lock) = listen(&options.socket, &options.allowed)?;
+        let door = Door::open(&options.socket, &options.allowed)?;
         let watch = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(std::io::Error::from)?;
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         let bell = rustix::event::eventfd(0, flags).map_err(std::io::Error::from)?;
-        add(&watch, &listener, LISTENER)?;
+        add(&watch, &door, LISTENER)?;
         add(&watch, &bell, NOTICE)?;
         let notices = Arc::new(Inbox {
             said: Mutex::default(),
             bell,
         });
         let mut driver = Self {
-            listener,
-            _locks: vec![socket_lock],
+            door,
+            _locks: Vec::new(),
             queues: Vec::new(),
             threads: Vec::new(),
             devices: Devices::default(),
@@ -279,37 +274,16 @@ impl Driver {
     }
 
     fn accept(&mut self) {
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let Ok(socket) = rustix::net::accept_with(&self.listener, flags) else {
+        let Some(guest) = self.door.accept(self.connections.len()) else {
             return;
         };
-        let Ok(peer) = rustix::net::sockopt::socket_peercred(&socket) else {
-            return;
-        };
-        let uid = peer.uid.as_raw();
-        let own = rustix::process::geteuid().as_raw();
-        let refusal = if uid != own && uid != 0 && !self.options.allowed.contains(&uid) {
-            format!(
-                "user {uid} may not use this fpgad, which is user {own}'s: start it with --allow-uid {uid}"
-            )
-        } else if self.connections.len() >= MOST_CONNECTIONS {
-            format!("{MOST_CONNECTIONS} connections are open already")
-        } else {
-            String::new()
-        };
-        if !refusal.is_empty() {
-            wire::send(&socket, &Reply::Refused { reason: refusal }, &[]).ok();
-            return;
-        }
         let id = self.next;
         self.next += 1;
-        if add(&self.watch, &socket, id).is_err() {
+        if add(&self.watch, &guest.socket, id).is_err() {
             return;
         }
         let connection = Connection {
-            socket,
-            pid: peer.pid.as_raw_nonzero().get(),
-            uid,
+            guest,
             lease: None,
             holder: String::new(),
         };
@@ -321,7 +295,7 @@ impl Driver {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
         };
-        let reply = match wire::receive::<Request>(&connection.socket) {
+        let reply = match wire::receive::<Request>(&connection.guest.socket) {
             Err(Errno::AGAIN | Errno::INTR) => return,
             Ok(None) | Err(_) => return self.hang_up(id, None),
             Ok(Some((Request::Rings, _))) => match connection.lease {
@@ -372,8 +346,8 @@ impl Driver {
         self.next += 1;
         let holder = Holder {
             name: connection.holder.clone(),
-            pid: connection.pid,
-            uid: connection.uid,
+            pid: connection.guest.pid,
+            uid: connection.guest.uid,
         };
         let geometry = self.options.profile.boards[device.board].geometry;
         let lease = match Lease::new(number, function, holder, geometry) {
@@ -401,7 +375,13 @@ impl Driver {
         else {
             return;
         };
-        if wire::send(&connection.socket, &Reply::Rings, &lease.descriptors()).is_err() {
+        if wire::send(
+            &connection.guest.socket,
+            &Reply::Rings,
+            &lease.descriptors(),
+        )
+        .is_err()
+        {
             self.hang_up(id, None);
         }
     }
@@ -450,7 +430,7 @@ impl Driver {
         let Some(connection) = self.connections.get(&id) else {
             return;
         };
-        if wire::send(&connection.socket, reply, &[]).is_err() {
+        if wire::send(&connection.guest.socket, reply, &[]).is_err() {
             self.hang_up(id, None);
         }
     }
@@ -462,7 +442,7 @@ impl Driver {
         };
         if let Some(reason) = reason {
             // Whoever does not read it sees the end of the connection.
-            wire::send(&connection.socket, &Reply::Ended { reason }, &[]).ok();
+            wire::send(&connection.guest.socket, &Reply::Ended { reason }, &[]).ok();
         }
         self.devices.leave(id);
         if let Some(lease) = connection.lease {
@@ -500,7 +480,6 @@ impl Drop for Driver {
             // A thread that panicked has said so.
             drop(thread.join());
         }
-        drop(std::fs::remove_file(&self.options.socket));
     }
 }
 
@@ -519,7 +498,7 @@ fn cut(text: &str, longest: usize) -> &str {
     &text[..end]
 }
 
-fn add(watch: &OwnedFd, what: &OwnedFd, data: u64) -> Result<(), std::io::Error> {
+fn add(watch: &OwnedFd, what: impl AsFd, data: u64) -> Result<(), std::io::Error> {
     let data = epoll::EventData::new_u64(data);
     epoll::add(watch, what, data, epoll::EventFlags::IN)?;
     Ok(())
@@ -552,36 +531,4 @@ fn identify(name: &str, board: &dyn Board) -> Result<(), BoardError> {
         id,
         version,
     })
-}
-
-/// The socket, in place of one that nobody listens on any more.
-fn listen(path: &Path, allowed: &[u32]) -> Result<(OwnedFd, Lock), DriverError> {
-    let socket = |what, path: &Path, source: std::io::Error| DriverError::Socket {
-        what,
-        path: path.to_owned(),
-        source,
-    };
-    let lock_path = path.with_extension("lock");
-    let lock = Lock::take(&lock_path).map_err(|error| match error {
-        LockError::Held => DriverError::Running {
-            socket: path.to_owned(),
-        },
-        LockError::Io(errno) => socket("cannot lock", &lock_path, errno.into()),
-    })?;
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(socket("cannot remove", path, error));
-        }
-        _ => {}
-    }
-    let failed = |what| move |errno: Errno| socket(what, path, errno.into());
-    let listener = wire::socket().map_err(failed("no socket for"))?;
-    let address = SocketAddrUnix::new(path).map_err(failed("cannot listen at"))?;
-    rustix::net::bind(&listener, &address).map_err(failed("cannot listen at"))?;
-    // The kernel lets through whom the mode lets through; who may stay is decided by the peer's user.
-    let mode = if allowed.is_empty() { 0o600 } else { 0o666 };
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
-        .map_err(|error| socket("cannot open to others", path, error))?;
-    rustix::net::listen(&listener, 128).map_err(failed("cannot listen at"))?;
-    Ok((listener, lock))
 }

@@ -20,6 +20,16 @@ pub enum MemoryError {
         /// The kernel's answer.
         source: rustix::io::Errno,
     },
+    /// This process may not make a file as large: writing one would kill it.
+    #[error(
+        "{length} bytes of memory to share, and this process may make files of {most} at most; raise the limit (ulimit -f), or ask for fewer or smaller blocks"
+    )]
+    FileSize {
+        /// Bytes asked for.
+        length: usize,
+        /// Bytes allowed.
+        most: u64,
+    },
     /// What came over the socket could change its size under its reader.
     #[error("the memory that was sent is not sealed against a change of its size")]
     NotSealed,
@@ -62,6 +72,11 @@ impl Memory {
     /// No descriptor or no memory is left.
     pub fn create(length: usize) -> Result<Self, MemoryError> {
         let none = |source| MemoryError::None { length, source };
+        // Beyond this limit the kernel does not refuse, it sends a signal.
+        let most = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
+        if let Some(most) = most.filter(|&most| most < length as u64) {
+            return Err(MemoryError::FileSize { length, most });
+        }
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let file = rustix::fs::memfd_create("gerbil-fpga", flags).map_err(none)?;
         rustix::fs::ftruncate(&file, length as u64).map_err(none)?;
