@@ -40,8 +40,9 @@ pub struct Lease {
     memory: Memory,
     /// The client rings it.  It is watched by edges and never read: who holds it can make it blocking.
     doorbell: OwnedFd,
-    /// What wakes the client: the end of a pipe, not an eventfd, whose one set of flags the client
-    /// could change to make this side wait.
+    /// What wakes the client: a pipe's end to write to, which the client never gets.  An eventfd has one
+    /// end, and one set of flags for all who hold it: a client that cleared `O_NONBLOCK` and filled the
+    /// counter would make this side wait for ever.  The flags of this end are this process's alone.
     bell: OwnedFd,
     bell_of_client: OwnedFd,
     ended: AtomicBool,
