@@ -102,6 +102,36 @@ fn after_a_card_forgot_packets_no_result_is_taken_for_anothers() {
     }
 }
 
+/// A card that resets itself now and then loses, each time, up to three packets and those that were
+/// brought to it before that was noticed: no packet may be lost twice only for having been beside others.
+#[test]
+fn a_card_that_resets_itself_again_and_again_loses_nothing() {
+    for order in ["reset@4+7", "reset@3+11", "reset@5+6", "reset@0+13"] {
+        let mut profile = faulty(&[order.to_owned()]);
+        profile.patience = Duration::from_millis(100);
+        let bed = Bed::start(profile);
+        let (mut writer, mut reader) = bed.lease(Function::Echo).open().unwrap();
+        let sends = std::thread::spawn(move || {
+            for n in 0..80u8 {
+                if writer.write(&Echo(&[n; 500])).is_err() {
+                    break;
+                }
+            }
+            writer
+        });
+        for n in 0..80u8 {
+            let (_, found): (u64, Vec<u8>) = reader
+                .read(SOON)
+                .unwrap_or_else(|error| panic!("{order}: {error}"));
+            assert_eq!(found, [n; 500], "{order}: packet {n}");
+        }
+        drop(sends.join().unwrap());
+        let (_, boards) = fpga_driver::client::map(&bed.socket).unwrap();
+        println!("{order}: {} resets", boards[0].resets);
+        assert!(boards[0].resets > 3, "{order}");
+    }
+}
+
 #[test]
 fn a_packet_that_is_lost_twice_turns_the_board_off() {
     let bed = Bed::start(faulty(&["lost-result@0+1".into(), "lost-sent@0+1".into()]));

@@ -358,6 +358,8 @@ impl State {
             rung: self.rung,
             generation: self.generation + 1,
             late,
+            // Whoever waits on this side was woken, whatever the card forgot.
+            woken: self.woken,
             ..Self::default()
         };
     }

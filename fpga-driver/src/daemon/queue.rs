@@ -6,6 +6,8 @@
 //! placed on the card (in flight) → *sent*: its input block is free → *result*: copied to the output
 //! block that was reserved for it → gone.
 //!
+//! What was on a card when it was reset flies once more, alone.
+//!
 //! The copy is what makes a second try possible when the card loses a packet whose block its holder has
 //! filled again, and what no holder can change after it was checked.
 
@@ -21,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-/// A packet is brought to the card so often, at most.
+/// A packet flies so often, at most.
 const TRIES: u32 = 2;
 /// Tables that one lease may keep loaded.
 const TABLES_PER_LEASE: usize = 8;
@@ -260,9 +262,21 @@ impl BoardQueue {
 }
 
 impl Lines {
-    /// A slot of the card that nothing lies in.
-    pub(super) fn free_slot(&self) -> Option<usize> {
+    /// A slot of the card for this packet.
+    ///
+    /// A packet that the card lost once flies alone: what befalls another cannot cost it its last try.
+    pub(super) fn slot_for(&self, job: &Job) -> Option<usize> {
+        let alone = job.tries > 0 || self.in_flight.iter().any(|it| it.job.tries >= TRIES);
+        if alone && !self.in_flight.is_empty() {
+            return None;
+        }
         (0..SLOTS).find(|slot| self.in_flight.iter().all(|it| it.slot != *slot))
+    }
+
+    /// Lines up a packet that did not fly because the card was reset: behind those that it lost.
+    pub(super) fn line_up(&mut self, job: Job) {
+        let lost = self.waiting.iter().take_while(|it| it.tries > 0).count();
+        self.waiting.insert(lost, job);
     }
 
     pub(super) fn is_off(&self) -> bool {

@@ -112,15 +112,18 @@ impl Sender {
                 data
             }
         };
-        job.tries += 1;
-        let mut job = Some(job);
-        while let Some(waiting) = job.take() {
-            let Some((lines, slot)) = wait_until_ready(queue)? else {
+        let back = match wait_until_ready(queue, &job)? {
+            Turn::Now(lines, slot) => place(queue, lines, slot, job, header, &shape, &data)?,
+            Turn::Later => Some(job),
+            Turn::Never => {
                 // Closed, or off: the job goes with the others.
-                queue.answer(&waiting, Status::Lost, 0, 0);
+                queue.answer(&job, Status::Lost, 0, 0);
                 return Ok(());
-            };
-            job = place(queue, lines, slot, waiting, header, &shape, &data)?;
+            }
+        };
+        if let Some(mut job) = back {
+            job.data = Some(Arc::clone(&data));
+            queue.lines().line_up(job);
         }
         self.keep(data);
         Ok(())
@@ -149,26 +152,38 @@ impl Sender {
     }
 }
 
-/// Polls STATE until the card takes a packet; `None` where the board ends instead.
-fn wait_until_ready(
-    queue: &BoardQueue,
-) -> Result<Option<(MutexGuard<'_, Lines>, usize)>, BoardError> {
+/// What becomes of a packet that waits for the card.
+enum Turn<'a> {
+    /// The card takes it, into this slot.
+    Now(MutexGuard<'a, Lines>, usize),
+    /// The card was reset: those that it lost come first.
+    Later,
+    /// The board is closed, or off.
+    Never,
+}
+
+/// Polls STATE until the card takes this packet.
+fn wait_until_ready<'a>(queue: &'a BoardQueue, job: &Job) -> Result<Turn<'a>, BoardError> {
     let began = Instant::now();
     loop {
         let mut lines = queue.lines();
         if lines.closing || lines.is_off() {
-            return Ok(None);
+            return Ok(Turn::Never);
         }
-        if let Some(slot) = lines.free_slot()
-            && queue.board.read(Register::State)? == READY
-        {
-            return Ok(Some((lines, slot)));
+        if job.tries == 0 && lines.waiting.front().is_some_and(|it| it.tries > 0) {
+            return Ok(Turn::Later);
         }
-        let still_since = lines.progress.map_or(began, |at| at.max(began));
-        if still_since.elapsed() > queue.patience && !lines.stuck {
-            lines.stuck = true;
-            lines.receiver_sleeps = false;
-            queue.board.wake();
+        // Where no slot is free the receiver knows how long the card may be silent.
+        if let Some(slot) = lines.slot_for(job) {
+            if queue.board.read(Register::State)? == READY {
+                return Ok(Turn::Now(lines, slot));
+            }
+            let still_since = lines.progress.map_or(began, |at| at.max(began));
+            if still_since.elapsed() > queue.patience && !lines.stuck {
+                lines.stuck = true;
+                lines.receiver_sleeps = false;
+                queue.board.wake();
+            }
         }
         drop(lines);
         std::thread::park_timeout(POLL);
@@ -219,6 +234,7 @@ fn place(
         return Ok(Some(job));
     }
     job.data = Some(Arc::clone(data));
+    job.tries += 1;
     lines.in_flight.push_back(Flight {
         job,
         arrived: false,
