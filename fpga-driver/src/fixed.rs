@@ -10,6 +10,16 @@ pub fn q22(value: f64) -> i32 {
     fixed(value, Q22)
 }
 
+/// The same for a number from -1 to 1, without the call that rounds elsewhere; what is far beyond gives
+/// some number.
+pub fn q22_of_unit(value: f64) -> i32 {
+    // At 1.5 * 2^52 a double's last bit counts ones, so that the sum is rounded, halves to even; the
+    // integer stands in the lowest bits.
+    let ones = (value * f64::from(1u32 << Q22) + 6_755_399_441_055_744.0).to_bits();
+    let [a, b, c, d, ..] = ones.to_le_bytes();
+    i32::from_le_bytes([a, b, c, d])
+}
+
 /// The same with 24 bits.
 pub fn q24(value: f64) -> i32 {
     fixed(value, Q24)
@@ -70,6 +80,28 @@ mod tests {
             [i32::MAX, i32::MIN, 0]
         );
         assert_eq!(q24(-1.0), -(1 << 24));
+    }
+
+    #[test]
+    fn both_ways_to_round_give_the_same() {
+        let mut seeded = Seeded(4);
+        for _ in 0..100_000 {
+            let value = seeded.share() * 2.0 - 1.0;
+            assert_eq!(q22_of_unit(value), q22(value));
+        }
+        let step = 1.0 / f64::from(1u32 << Q22);
+        for n in [
+            -1.0,
+            -0.0,
+            0.0,
+            1.0,
+            0.5 * step,
+            1.5 * step,
+            -0.5 * step,
+            -2.5 * step,
+        ] {
+            assert_eq!(q22_of_unit(n), q22(n), "{n}");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@
 //! Cost of a round: vectors × k × dimension products; on the card, vectors × max(dimension, k) cycles.
 
 mod cpu;
+mod decimal;
 mod packets;
 mod parse;
 

@@ -1,6 +1,7 @@
 //! Lines of numbers become packed vectors.
 
-use crate::fixed::q22;
+use super::decimal;
+use crate::fixed::q22_of_unit;
 use std::fmt;
 
 /// A line that is no vector.
@@ -101,8 +102,10 @@ pub fn parse_line(line: &[u8], floats: &mut [f32]) -> Result<(), Reason> {
         if rest.is_empty() {
             return Err(Reason::Count { found: at, wanted });
         }
-        let parsed = fast_float2::parse_partial::<f32, _>(rest);
-        let (value, length) = parsed.map_err(|_none| not_a_number(rest, at))?;
+        let (value, length) = match decimal::short(rest) {
+            Some(short) => short,
+            None => fast_float2::parse_partial(rest).map_err(|_none| not_a_number(rest, at))?,
+        };
         if !value.is_finite() {
             return Err(Reason::NotFinite { at: at + 1 });
         }
@@ -167,7 +170,11 @@ pub fn normalise(floats: &[f32], into: &mut Vec<i32>) -> Result<(), Reason> {
         return Err(Reason::Zero);
     }
     let scale = length.recip();
-    into.extend(floats.iter().map(|&value| q22(f64::from(value) * scale)));
+    into.extend(
+        floats
+            .iter()
+            .map(|&value| q22_of_unit(f64::from(value) * scale)),
+    );
     Ok(())
 }
 
