@@ -32,7 +32,15 @@ fn main() -> Result<(), Box<dyn Error>> {
                 "--x-initial",
                 "0",
             ])
-            .args(["--noassert", "--top-module", core, "--Mdir"])
+            // Its data-flow graphs copy a memory's whole word, 32 centroids, before the lanes take theirs.
+            .args([
+                "-fno-dfg",
+                "--noassert",
+                "-Irtl",
+                "--top-module",
+                core,
+                "--Mdir",
+            ])
             .arg(&out)
             .arg(format!("rtl/{core}.v"));
         let status = command.status()?;

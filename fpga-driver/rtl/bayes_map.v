@@ -1,5 +1,6 @@
 // Naive Bayes: one term a cycle, C classes at a time; then C cycles for the likeliest (ties to the
 // lowest).  The table lies in C memories, one a class; row 0 is the classes' own probability.
+`include "edge.vh"
 module bayes_map #(
     parameter C = 16,          // classes, at most
     parameter T = 16384,       // rows of the table, at most
@@ -25,7 +26,7 @@ module bayes_map #(
         for (g = 0; g < C; g = g + 1) begin : lane
             reg signed [31:0] logs [0:T-1];
             wire signed [31:0] found = logs[row];
-            always @(posedge clk) begin
+            always @(`EDGE clk) begin
                 if (load && load_class == g) logs[row] <= x;
                 if (start) score[g] <= {{32{found[31]}}, found};
                 else if (term) score[g] <= score[g] + {{32{found[31]}}, found};
@@ -36,7 +37,7 @@ module bayes_map #(
     reg signed [63:0] best;
     wire [15:0] number = {{(16-CW){1'b0}}, at};
     wire better = number < classes && (at == {CW{1'b0}} || score[at] > best);
-    always @(posedge clk) begin
+    always @(`EDGE clk) begin
         if (compare && better) begin
             best <= score[at];
             likeliest <= at;

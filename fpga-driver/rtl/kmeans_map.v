@@ -8,6 +8,7 @@
 // Latency: a vector's cluster appears 2 beats after its first element, its sums are complete after 3.
 // The driver of this core keeps `step` high for whole beats, and feeds two more beats of nothing to
 // empty the pipe.
+`include "edge.vh"
 module kmeans_map #(
     parameter K = 32,          // centroids, at most
     parameter D = 256,         // elements of a vector, at most
@@ -46,7 +47,7 @@ module kmeans_map #(
     // First stage: products; what it has computed is held for a beat, for the second.
     // Element d of all centroids is one word, so that all lanes read at one address.
     reg [K*32-1:0] centroids [0:D-1];
-    always @(posedge clk) if (load) centroids[load_d][load_k*32 +: 32] <= x;
+    always @(`EDGE clk) if (load) centroids[load_d][load_k*32 +: 32] <= x;
     reg signed [63:0] held [0:K-1];
     genvar g;
     generate
@@ -54,7 +55,7 @@ module kmeans_map #(
             reg signed [63:0] acc;
             wire signed [31:0] c = centroids[at[DW-1:0]][g*32 +: 32];
             // Inside the clocked block a simulator computes the product once a cycle.
-            always @(posedge clk) begin
+            always @(`EDGE clk) begin
                 if (rst) acc <= 64'sd0;
                 else if (step) begin
                     if (last) begin
@@ -90,7 +91,7 @@ module kmeans_map #(
     assign drain_sum = sums[{drain_k, drain_d}];
     assign drain_count = counts[drain_k];
 
-    always @(posedge clk) begin
+    always @(`EDGE clk) begin
         out_valid <= 1'b0;
         if (rst) begin
             turn <= 2'd0;

@@ -2,6 +2,7 @@
 //
 // A partial sum is its cluster's number, then a count and `dimension` sums; the number comes beside
 // each of them.
+`include "edge.vh"
 module kmeans_reduce #(
     parameter KW = 5,          // bits of a cluster's number
     parameter DW = 9           // bits of a place in a row: a count and the sums
@@ -17,7 +18,7 @@ module kmeans_reduce #(
 );
     reg signed [63:0] sums [0:(1 << (KW + DW))-1];
     assign sum = sums[{cluster, at}];
-    always @(posedge clk) begin
+    always @(`EDGE clk) begin
         if (valid) sums[{cluster, at}] <= sum + x;
         else if (drain) sums[{cluster, at}] <= 64'sd0;
     end
