@@ -9,7 +9,7 @@ use fpga_driver::client::{Accelerator, address};
 use fpga_driver::kmeans::{self, Keyed, MapPacket, ReducePacket, Sums};
 use std::error::Error;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const DIMENSION: usize = 128;
@@ -22,8 +22,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let socket = std::env::args_os()
         .nth(1)
         .map_or_else(address::default_socket, PathBuf::from);
+    run(&socket, &mut std::io::stdout())
+}
+
+/// What the program does, with the driver at this socket; fails where a bit differs.
+pub fn run(socket: &Path, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let lease =
-        |function| Accelerator::lease(&socket, function, "example kmeans", Some(PATIENCE))?.open();
+        |function| Accelerator::lease(socket, function, "example kmeans", Some(PATIENCE))?.open();
     let (mut map, mut mapped) = lease(Function::KmeansMap)?;
     let (mut reduce, mut reduced) = lease(Function::KmeansReduce)?;
 
@@ -64,7 +69,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         centroids = kmeans::next_centroids(&sums, &centroids);
         let counts: Vec<u64> = sums.rows().map(|(count, _)| count).collect();
         writeln!(
-            std::io::stdout(),
+            out,
             "round {round}: bit for bit; vectors of each cluster: {counts:?}"
         )?;
     }

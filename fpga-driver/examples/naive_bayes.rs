@@ -8,7 +8,7 @@ use fpga_driver::client::{Accelerator, AcceleratorError, address};
 use fpga_driver::{Function, Status};
 use std::error::Error;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const CLASSES: u32 = 16;
@@ -20,7 +20,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let socket = std::env::args_os()
         .nth(1)
         .map_or_else(address::default_socket, PathBuf::from);
-    let lease = Accelerator::lease(&socket, Function::BayesMap, "example bayes", Some(PATIENCE))?;
+    run(&socket, &mut std::io::stdout())
+}
+
+/// What the program does, with the driver at this socket; fails where a bit differs.
+pub fn run(socket: &Path, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+    let lease = Accelerator::lease(socket, Function::BayesMap, "example bayes", Some(PATIENCE))?;
     let (mut writer, mut reader) = lease.open()?;
 
     let seen = bayes::generate(1, 5000, CLASSES, TERMS, 60);
@@ -58,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     writeln!(
-        std::io::stdout(),
+        out,
         "{same} of {} as the processor says, {right} right; the table was loaded {loads} times",
         documents.len()
     )?;
