@@ -8,17 +8,45 @@
 //! caches on all sides. Between two runs the cluster is left to settle.
 
 use std::io::Write as _;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
+use clap::{Parser, ValueEnum};
 use it::resource_manager::ApplicationReport;
 use it::{Cluster, Run, Version, gerbil, mpi, wait};
 use serde::Serialize;
 
-const USAGE: &str = "usage: against-distributed-shell [ROUNDS] [--nodes N] [--processes N] \
-    [--deploy-mode cluster|client|both] [--version V] [--json]";
+/// Times launches: `gerbil-run` against Hadoop's own DistributedShell.
+#[derive(Debug, Parser)]
+struct Options {
+    /// Of each peer; one more before warms caches.
+    #[arg(default_value = "10")]
+    rounds: NonZeroUsize,
+    #[arg(long, default_value = "4")]
+    nodes: NonZeroUsize,
+    /// One a node, unless said.
+    #[arg(long)]
+    processes: Option<NonZeroUsize>,
+    /// Where gerbil-run's ApplicationMaster is.
+    #[arg(long, value_enum, default_value_t = DeployMode::Cluster)]
+    deploy_mode: DeployMode,
+    /// Hadoop's release.
+    #[arg(long, default_value = "3.4.2")]
+    version: Version,
+    /// Prints every run as JSON instead of a table.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum DeployMode {
+    Cluster,
+    Client,
+    Both,
+}
 /// One run of either.
 const DEADLINE: Duration = Duration::from_secs(120);
 /// The daemons finish their own work after a job.
@@ -124,38 +152,15 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let (mut count, mut nodes, mut version, mut json) = (10_usize, 4_usize, Version::V3_4_2, false);
-    let mut processes = None;
-    let mut peers = vec![Peer::DistributedShell, Peer::GerbilRunCluster];
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
-        let mut value = || {
-            arguments
-                .next()
-                .with_context(|| format!("{argument} wants a value\n{USAGE}"))
-        };
-        match argument.as_str() {
-            "--nodes" => nodes = value()?.parse().context("--nodes wants a number")?,
-            "--processes" => {
-                processes = Some(value()?.parse().context("--processes wants a number")?);
-            }
-            "--deploy-mode" => {
-                let ours: &[Peer] = match value()?.as_str() {
-                    "cluster" => &[Peer::GerbilRunCluster],
-                    "client" => &[Peer::GerbilRunClient],
-                    "both" => &[Peer::GerbilRunCluster, Peer::GerbilRunClient],
-                    other => bail!("--deploy-mode {other}\n{USAGE}"),
-                };
-                peers = [&[Peer::DistributedShell], ours].concat();
-            }
-            "--version" => version = value()?.parse()?,
-            "--json" => json = true,
-            number if number.parse::<usize>().is_ok_and(|rounds| rounds > 0) => {
-                count = number.parse()?
-            }
-            _ => bail!("{argument}: not known\n{USAGE}"),
-        }
-    }
+    let options = Options::parse();
+    let (count, nodes) = (options.rounds.get(), options.nodes.get());
+    let (version, json) = (options.version, options.json);
+    let ours: &[Peer] = match options.deploy_mode {
+        DeployMode::Cluster => &[Peer::GerbilRunCluster],
+        DeployMode::Client => &[Peer::GerbilRunClient],
+        DeployMode::Both => &[Peer::GerbilRunCluster, Peer::GerbilRunClient],
+    };
+    let peers = [&[Peer::DistributedShell], ours].concat();
     gerbil::binary()?;
     let folder = tempfile::tempdir()?;
     let program = mpi::plain_program("stamp", folder.path())?
@@ -164,7 +169,7 @@ fn run() -> Result<()> {
     let cluster = Cluster::builder().version(version).nodes(nodes).start()?;
     let hadoop = cluster.version()?;
     let load_before = load()?;
-    let processes = processes.unwrap_or(nodes);
+    let processes = options.processes.map_or(nodes, NonZeroUsize::get);
     let mut bench = Bench {
         cluster,
         processes,

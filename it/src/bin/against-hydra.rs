@@ -13,20 +13,28 @@
 //! goes first; one round before warms caches.
 
 use std::io::Write as _;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
+use clap::Parser;
 use it::cluster::Size;
 use it::results::Ratio;
 use it::{Cluster, Mpich, Run, gerbil, wait};
 use job::report::Report;
 
-const USAGE: &str = "usage: against-hydra [ROUNDS] [--ranks N]";
+/// Times launches from containers that are there: `gerbil-run` against stock Hydra.
+#[derive(Debug, Parser)]
+struct Options {
+    /// Of each peer; one more before warms caches.
+    #[arg(default_value = "5")]
+    rounds: NonZeroUsize,
+    #[arg(long, default_value = "64")]
+    ranks: NonZeroUsize,
+}
 const NODES: usize = 4;
-const RANKS: usize = 64;
-const ROUNDS: usize = 5;
 /// One run of either.
 const DEADLINE: Duration = Duration::from_secs(300);
 /// The daemons finish their own work after a job.
@@ -91,22 +99,8 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let (mut rounds, mut ranks) = (ROUNDS, RANKS);
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
-        let number = match argument.as_str() {
-            "--ranks" => &mut ranks,
-            _ => &mut rounds,
-        };
-        let text = match argument.as_str() {
-            "--ranks" => arguments.next().unwrap_or_default(),
-            _ => argument.clone(),
-        };
-        match text.parse() {
-            Ok(given @ 1..) => *number = given,
-            _ => bail!("{argument} {text}: not a number\n{USAGE}"),
-        }
-    }
+    let options = Options::parse();
+    let (rounds, ranks) = (options.rounds.get(), options.ranks.get());
     gerbil::binary()?;
     let each = ranks.div_ceil(NODES) as u64;
     let size = Size {

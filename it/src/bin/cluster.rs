@@ -4,16 +4,32 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::Result;
+use clap::Parser;
 use it::hadoop::Distribution;
 use it::{Cluster, Version};
 
-const USAGE: &str =
-    "usage: cluster up [--version 2.10.2|3.3.6|3.4.2|3.5.0] [--nodes N] [--without-hdfs]
-       cluster fetch [--version …]
-`fetch` brings the jars of a release into the cache. `up`
-prints `export HADOOP_CONF_DIR=...` when all daemons are ready, and takes them down at Ctrl-C, at
-SIGTERM, or when its input ends (an input of /dev/null never does).";
+/// A stock Hadoop cluster on this machine.
+#[derive(Debug, Parser)]
+enum Command {
+    /// Starts one, prints `export HADOOP_CONF_DIR=...` when all daemons are ready, and takes it down at
+    /// Ctrl-C, at SIGTERM, or when its input ends (an input of /dev/null never does).
+    Up {
+        /// 2.10.2, 3.3.6, 3.4.2 or 3.5.0
+        #[arg(long, default_value = "3.4.2")]
+        version: Version,
+        #[arg(long, default_value_t = 4)]
+        nodes: usize,
+        /// The default file system is this machine's own.
+        #[arg(long)]
+        without_hdfs: bool,
+    },
+    /// Brings the jars of a release into the cache, and prints where they are.
+    Fetch {
+        #[arg(long, default_value = "3.4.2")]
+        version: Version,
+    },
+}
 
 #[expect(clippy::print_stderr, reason = "a command says on stderr why it ends")]
 fn main() -> ExitCode {
@@ -27,26 +43,20 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let mut arguments = std::env::args().skip(1);
-    match arguments.next().as_deref() {
-        Some("up") => {}
-        Some("fetch") => return fetch(arguments),
-        _ => bail!("{USAGE}"),
-    }
-    let mut builder = Cluster::builder();
-    while let Some(argument) = arguments.next() {
-        let mut value = || {
-            arguments
-                .next()
-                .with_context(|| format!("{argument} wants a value\n{USAGE}"))
-        };
-        builder = match argument.as_str() {
-            "--version" => builder.version(value()?.parse::<Version>()?),
-            "--nodes" => builder.nodes(value()?.parse().with_context(|| "--nodes wants a number")?),
-            "--without-hdfs" => builder.without_hdfs(),
-            _ => bail!("{argument}: not known\n{USAGE}"),
-        };
-    }
+    let builder = match Command::parse() {
+        Command::Fetch { version } => return fetch(version),
+        Command::Up {
+            version,
+            nodes,
+            without_hdfs,
+        } => {
+            let builder = Cluster::builder().version(version).nodes(nodes);
+            match without_hdfs {
+                true => builder.without_hdfs(),
+                false => builder,
+            }
+        }
+    };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -106,12 +116,7 @@ fn run() -> Result<()> {
 }
 
 /// Brings the jars of a release, and says where they are.
-fn fetch(mut arguments: impl Iterator<Item = String>) -> Result<()> {
-    let version = match (arguments.next().as_deref(), arguments.next()) {
-        (None, _) => Version::V3_4_2,
-        (Some("--version"), Some(version)) => version.parse()?,
-        _ => bail!("{USAGE}"),
-    };
+fn fetch(version: Version) -> Result<()> {
     let jars = Distribution::fetch(version)?.lib();
     writeln!(std::io::stdout(), "{}", jars.display())?;
     Ok(())

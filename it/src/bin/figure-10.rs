@@ -9,14 +9,25 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
+use clap::Parser;
 use it::hollow::job::{Desk, Started, seconds};
 use it::hollow::{Fleet, Plan};
 use it::results::{self, Axis, Chart, Figure, Series, Setting, Table};
 use it::{gerbil, wait};
 use job::report::Report;
 
-const USAGE: &str = "usage: figure-10 [--out FOLDER] [--quick]";
+/// Table III and Figure 10 of the paper: the five modes on a cluster that is partly busy.
+#[derive(Debug, Parser)]
+struct Options {
+    /// For tables, JSON and SVG.
+    #[arg(long, default_value_os_t = results::folder())]
+    out: PathBuf,
+    /// Short jobs: whether it works, not what it gives.
+    #[arg(long)]
+    quick: bool,
+}
+
 /// Nodes of the groups, one after the other.
 const GROUPS: [(char, usize); 3] = [('A', 8), ('B', 6), ('C', 4)];
 const UNITS: u32 = 4;
@@ -73,15 +84,8 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let (mut out, mut lengths) = (results::folder(), LENGTHS);
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
-        match argument.as_str() {
-            "--out" => out = PathBuf::from(arguments.next().context("--out wants a folder")?),
-            "--quick" => lengths = QUICK,
-            _ => bail!("{argument}: not known\n{USAGE}"),
-        }
-    }
+    let Options { out, quick } = Options::parse();
+    let lengths = if quick { QUICK } else { LENGTHS };
     gerbil::binary()?;
     let fleet = Fleet::start(&Plan {
         nodes: GROUPS.iter().map(|(_, nodes)| nodes).sum(),

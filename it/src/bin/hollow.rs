@@ -4,20 +4,41 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
+use clap::Parser;
 use it::hollow::{Fleet, Phases, Plan, annex};
 use it::{Daemon, Version, load};
 
-const USAGE: &str =
-    "usage: hollow up [--nodes N] [--version 2.10.2|3.3.6|3.4.2|3.5.0] [--memory MIB]
-    [--heap MIB] [--heartbeat MS] [--together] [--without-links]
-Starts a ResourceManager (and nothing else) with N nodes that run nothing, prints
-`export HADOOP_CONF_DIR=...`, and takes all down at Ctrl-C or SIGTERM.
-  --memory         of each node, and the largest container (8192)
-  --heap           of the ResourceManager (1024)
-  --heartbeat      of each node (1000)
-  --together       all nodes heartbeat at one moment; otherwise they are spread over the interval
-  --without-links  launchers' containers sleep; otherwise they connect to their ApplicationMaster";
+/// A ResourceManager (and nothing else) with nodes that run nothing.
+#[derive(Debug, Parser)]
+enum Command {
+    /// Starts them, prints `export HADOOP_CONF_DIR=...`, and takes all down at Ctrl-C or SIGTERM.
+    Up {
+        #[arg(long, default_value_t = Plan::default().nodes)]
+        nodes: usize,
+        /// 2.10.2, 3.3.6, 3.4.2 or 3.5.0
+        #[arg(long, default_value = "3.4.2")]
+        version: Version,
+        /// Of each node, in MiB, and the largest container.
+        #[arg(long, default_value_t = Plan::default().memory_mib)]
+        memory: u64,
+        /// Of the ResourceManager, in MiB.
+        #[arg(long, default_value_t = Plan::default().heap_mib)]
+        heap: u32,
+        /// Milliseconds between two reports of a node.
+        #[arg(long, default_value_t = 1000)]
+        heartbeat: u64,
+        /// All nodes report at one moment; otherwise they are spread over the interval.
+        #[arg(long)]
+        together: bool,
+        /// Launchers' containers sleep; otherwise they connect to their ApplicationMaster.
+        #[arg(long)]
+        without_links: bool,
+    },
+    /// By the other one, for nodes that it cannot hold.
+    #[command(name = annex::COMMAND, hide = true)]
+    Annex,
+}
 /// Between two accounts of what it costs.
 const ACCOUNT: Duration = Duration::from_secs(10);
 
@@ -33,34 +54,30 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let mut arguments = std::env::args().skip(1);
-    match arguments.next().as_deref() {
-        Some("up") => {}
-        // By the other one, for nodes that it cannot hold.
-        Some(annex::COMMAND) => return annex::live(),
-        _ => bail!("{USAGE}"),
-    }
-    let mut plan = Plan::default();
-    while let Some(argument) = arguments.next() {
-        let mut value = || {
-            arguments
-                .next()
-                .with_context(|| format!("{argument} wants a value\n{USAGE}"))
-        };
-        let wants = || format!("{argument} wants a number");
-        match argument.as_str() {
-            "--nodes" => plan.nodes = value()?.parse().with_context(wants)?,
-            "--version" => plan.version = value()?.parse::<Version>()?,
-            "--memory" => plan.memory_mib = value()?.parse().with_context(wants)?,
-            "--heap" => plan.heap_mib = value()?.parse().with_context(wants)?,
-            "--heartbeat" => {
-                plan.heartbeat = Duration::from_millis(value()?.parse().with_context(wants)?);
-            }
-            "--together" => plan.phases = Phases::Together,
-            "--without-links" => plan.links = false,
-            _ => bail!("{argument}: not known\n{USAGE}"),
-        }
-    }
+    let plan = match Command::parse() {
+        Command::Annex => return annex::live(),
+        Command::Up {
+            nodes,
+            version,
+            memory,
+            heap,
+            heartbeat,
+            together,
+            without_links,
+        } => Plan {
+            nodes,
+            version,
+            memory_mib: memory,
+            heap_mib: heap,
+            heartbeat: Duration::from_millis(heartbeat),
+            phases: match together {
+                true => Phases::Together,
+                false => Plan::default().phases,
+            },
+            links: !without_links,
+            ..Plan::default()
+        },
+    };
     // Caught from the beginning: a Ctrl-C while nodes register must not leave the ResourceManager.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

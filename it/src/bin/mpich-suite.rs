@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::io::Write as _;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use clap::Parser;
 use it::cluster::Size;
 use it::command::Run;
 use it::mpich_suite::compare::Tries;
@@ -18,14 +20,6 @@ use it::mpich_suite::run::{self, Launcher, Outcome};
 use it::mpich_suite::{Comparison, Suite};
 use it::settings::File;
 use it::{Cluster, Version, gerbil};
-
-const USAGE: &str =
-    "usage: mpich-suite [--only FOLDER,...] [--local] [--nodes N] [--version HADOOP] \
-[--side-by-side N] [--device DEVICE] [--again N] [--out FOLDER] [--resume]
-Builds MPICH once (7 minutes on two cores), then runs its test suite with its own mpiexec and with
-gerbil-run on a Hadoop cluster that is started for it; with --local on gerbil-run's own small one.
-FOLDER/mpich-suite.md and .json are the report; --resume goes on where a run with the same FOLDER was
-ended. Fails when a test that passes with mpiexec does not with gerbil-run.";
 
 /// What no node has, so that no test is refused for want of room: the machine is what it is.
 const NODE: Size = Size {
@@ -37,15 +31,36 @@ const MEMORY: &str = "8g";
 /// Milliseconds between two reports of a node; a second, unless it is said.
 const HEARTBEAT: &str = "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms";
 
+/// Builds MPICH once (7 minutes on two cores), then runs its test suite with its own mpiexec and with
+/// gerbil-run on a Hadoop cluster that is started for it. Fails when a test that passes with mpiexec does
+/// not with gerbil-run.
+#[derive(Debug, Parser)]
 struct Options {
+    /// These folders of the suite alone.
+    #[arg(long, value_name = "FOLDER", value_delimiter = ',')]
     only: Vec<String>,
+    /// On gerbil-run's own small cluster.
+    #[arg(long)]
     local: bool,
-    nodes: usize,
+    #[arg(long, default_value = "4")]
+    nodes: NonZeroUsize,
+    /// Hadoop's release.
+    #[arg(long, default_value = "3.4.2")]
     version: Version,
-    side_by_side: usize,
+    /// So many tests at a time.
+    #[arg(long, default_value = "4")]
+    side_by_side: NonZeroUsize,
+    /// Of MPICH: how ranks talk.
+    #[arg(long, default_value = it::mpich_suite::DEVICE)]
     device: String,
-    again: u32,
+    /// How often what differs is tried again.
+    #[arg(long, default_value = "3")]
+    again: NonZeroU32,
+    /// For the report, mpich-suite.md and .json.
+    #[arg(long)]
     out: Option<PathBuf>,
+    /// Goes on where a run with the same folder was ended.
+    #[arg(long, requires = "out")]
     resume: bool,
 }
 
@@ -61,55 +76,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn options() -> Result<Options> {
-    let mut options = Options {
-        only: Vec::new(),
-        local: false,
-        nodes: 4,
-        version: Version::V3_4_2,
-        side_by_side: 4,
-        device: it::mpich_suite::DEVICE.to_owned(),
-        again: 3,
-        out: None,
-        resume: false,
-    };
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
-        let switch = match argument.as_str() {
-            "--local" => Some(&mut options.local),
-            "--resume" => Some(&mut options.resume),
-            _ => None,
-        };
-        if let Some(switch) = switch {
-            *switch = true;
-            continue;
-        }
-        let value = arguments
-            .next()
-            .with_context(|| format!("{argument} wants a value\n{USAGE}"))?;
-        let number = || {
-            let number = value.parse::<usize>().ok().filter(|number| *number > 0);
-            number.with_context(|| format!("{argument} {value}: not a number\n{USAGE}"))
-        };
-        match argument.as_str() {
-            "--only" => options.only = value.split(',').map(str::to_owned).collect(),
-            "--nodes" => options.nodes = number()?,
-            "--version" => options.version = value.parse()?,
-            "--side-by-side" => options.side_by_side = number()?,
-            "--device" => options.device = value,
-            "--again" => options.again = u32::try_from(number()?)?,
-            "--out" => options.out = Some(PathBuf::from(value)),
-            _ => bail!("{argument}: not known\n{USAGE}"),
-        }
-    }
-    if options.resume && options.out.is_none() {
-        bail!("--resume goes with --out\n{USAGE}");
-    }
-    Ok(options)
-}
-
 fn run() -> Result<bool> {
-    let options = options()?;
+    let options = Options::parse();
     gerbil::binary()?;
     let suite = Suite::prepare(&options.device)?;
     let mut listed = lists::read(&suite.built(), &suite.source())?;
@@ -124,7 +92,7 @@ fn run() -> Result<bool> {
     let cluster = if options.local {
         None
     } else {
-        let sizes = vec![NODE; options.nodes];
+        let sizes = vec![NODE; options.nodes.get()];
         let most = |name: &str| format!("yarn.scheduler.maximum-allocation-{name}");
         let builder = Cluster::builder().version(options.version).sizes(&sizes);
         let builder = builder
@@ -135,8 +103,12 @@ fn run() -> Result<bool> {
         Some(builder.start()?)
     };
     let state = tempfile::tempdir()?;
-    let stock = stock(&suite, options.nodes);
-    let ours = ours(cluster.as_ref(), options.nodes, state.path().as_os_str())?;
+    let stock = stock(&suite, options.nodes.get());
+    let ours = ours(
+        cluster.as_ref(),
+        options.nodes.get(),
+        state.path().as_os_str(),
+    )?;
 
     let date = date()?;
     let begin = Instant::now();
@@ -153,11 +125,17 @@ fn run() -> Result<bool> {
         .filter(|test| found.has(0, test) && found.has(1, test))
         .count();
     let launchers = [&stock, &ours];
-    let found = compare(&suite, &listed, launchers, options.side_by_side, found)?;
+    let found = compare(
+        &suite,
+        &listed,
+        launchers,
+        options.side_by_side.get(),
+        found,
+    )?;
     let mut comparison = Comparison::pair(&listed, &found.both)?;
     for (test, listed) in comparison.tests.iter_mut().zip(&listed) {
         if test.differs() {
-            test.again = Some(again(&suite, listed, &stock, &ours, options.again)?);
+            test.again = Some(again(&suite, listed, &stock, &ours, options.again.get())?);
         }
     }
     let report = Report {
@@ -171,8 +149,8 @@ fn run() -> Result<bool> {
                 Some(cluster) => format!("Hadoop {}", cluster.version()?),
                 None => "gerbil-run --local".to_owned(),
             },
-            nodes: options.nodes,
-            side_by_side: options.side_by_side,
+            nodes: options.nodes.get(),
+            side_by_side: options.side_by_side.get(),
             seconds: begin.elapsed().as_secs_f64(),
             before,
             stock: without_folders(&stock.line),

@@ -6,17 +6,25 @@
 //! program as well, so that on a machine that is not idle a single run says little.
 
 use std::io::Write as _;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
+use clap::Parser;
 use it::{Cluster, Mpich, gerbil};
 
-const USAGE: &str = "usage: oversubscription [RUNS]";
+/// What more ranks than cores cost: the time of a barrier, busy waiting and yielding.
+#[derive(Debug, Parser)]
+struct Options {
+    /// Of which the best counts.
+    #[arg(default_value = "3")]
+    runs: NonZeroUsize,
+}
+
 /// One run.
 const DEADLINE: Duration = Duration::from_secs(180);
-const RUNS: usize = 3;
 const RANKS: [u32; 3] = [4, 8, 16];
 /// Barriers of a yielding run.
 const YIELDING: u32 = 5000;
@@ -42,13 +50,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let runs = match std::env::args().nth(1) {
-        None => RUNS,
-        Some(text) => match text.parse() {
-            Ok(runs @ 1..) => runs,
-            _ => bail!("{text}: not a number of runs\n{USAGE}"),
-        },
-    };
+    let runs = Options::parse().runs.get();
     gerbil::binary()?;
     let folder = tempfile::tempdir()?;
     let libraries = libraries(folder.path())?;

@@ -6,16 +6,29 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Result, ensure};
+use clap::Parser;
 use it::bed::{self, Given};
 use it::chaos::{self, CASES, Case, Outcome, trial};
 use it::results::{Setting, page};
 
-const USAGE: &str = "usage: soak [--times N] [--seed S] [--case WORDS]... [--out FOLDER]
-Tries each case N times (20), one after the other on one cluster, and prints what became of it: a line a
-run on stderr, a table at the end on stdout; with --out also as a figure of the page of results in FOLDER.
-The seed of the first run is S; without it one is drawn, and printed. Cases are those whose names hold one
-of the WORDS. Needs root, iptables and mount.";
+/// Tries each case again and again, one after the other on one cluster, and prints what became of it: a line
+/// a run on stderr, a table at the end on stdout. Needs root, iptables and mount.
+#[derive(Debug, Parser)]
+struct Options {
+    /// Of each case.
+    #[arg(long, default_value_t = 20)]
+    times: u64,
+    /// Of the first run; without it one is drawn, and printed.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Cases whose names hold these words alone; may be given again.
+    #[arg(long = "case", value_name = "WORDS")]
+    words: Vec<String>,
+    /// Also as a figure of the page of results in this folder.
+    #[arg(long)]
+    out: Option<PathBuf>,
+}
 
 /// What is to be done.
 struct Wanted {
@@ -38,27 +51,17 @@ fn main() -> ExitCode {
 }
 
 fn wanted() -> Result<Wanted> {
-    let (mut times, mut seed, mut out) = (20, None, None);
-    let mut words: Vec<String> = Vec::new();
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
-        let mut value = || {
-            let next = arguments.next();
-            next.with_context(|| format!("{argument} wants a value\n{USAGE}"))
-        };
-        match argument.as_str() {
-            "--times" => times = value()?.parse().context("--times wants a number")?,
-            "--seed" => seed = Some(value()?.parse().context("--seed wants a number")?),
-            "--case" => words.push(value()?),
-            "--out" => out = Some(PathBuf::from(value()?)),
-            _ => bail!("{argument}: not known\n{USAGE}"),
-        }
-    }
+    let Options {
+        times,
+        seed,
+        words,
+        out,
+    } = Options::parse();
     let is_wanted = |case: &&Case| {
         words.is_empty() || words.iter().any(|words| case.name.contains(words.as_str()))
     };
     let cases: Vec<Case> = CASES.iter().filter(is_wanted).copied().collect();
-    ensure!(!cases.is_empty(), "no case has such a name\n{USAGE}");
+    ensure!(!cases.is_empty(), "no case has such a name");
     let seed = match seed {
         Some(seed) => seed,
         // Six digits are typed again with ease.

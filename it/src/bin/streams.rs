@@ -8,20 +8,28 @@
 
 use std::ffi::OsString;
 use std::io::{Read, Write as _};
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
+use clap::Parser;
 use it::memory::Resident;
 use it::process::{self, Streams};
 use it::{Cluster, Mpich, gerbil, mpi};
 
-const USAGE: &str = "usage: streams [ROUNDS [MIB]]";
-const ROUNDS: usize = 5;
-const MIB: usize = 1024;
+/// How fast a rank's standard output comes through, and what it costs in memory, beside stock Hydra.
+#[derive(Debug, Parser)]
+struct Options {
+    #[arg(default_value = "5")]
+    rounds: NonZeroUsize,
+    /// That the rank writes.
+    #[arg(default_value = "1024")]
+    mib: NonZeroUsize,
+}
 /// Between two looks at the memory.
 const LOOK: Duration = Duration::from_millis(50);
 /// For which the slow reader does not read.
@@ -46,14 +54,8 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let number = |place: usize, default: usize| match std::env::args().nth(place) {
-        None => Ok(default),
-        Some(text) => match text.parse() {
-            Ok(number @ 1..) => Ok(number),
-            _ => bail!("{text}: not a number\n{USAGE}"),
-        },
-    };
-    let (rounds, mib) = (number(1, ROUNDS)?, number(2, MIB)?);
+    let options = Options::parse();
+    let (rounds, mib) = (options.rounds.get(), options.mib.get());
     gerbil::binary()?;
     let folder = tempfile::tempdir()?;
     let program = mpi::plain_program("stream", folder.path())?;

@@ -22,27 +22,43 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::Result;
+use clap::{Parser, ValueEnum};
 use it::{gerbil, results};
 
-const USAGE: &str =
-    "usage: paper [all|figures-4-5|figures-6-7|figures-8-9|figures-11-12|figure-13]... [--out FOLDER] \
-     [--quick]
-  figures-4-5    four small programs: native mpiexec, gerbil-run and its phases, DistributedShell
-  figures-6-7    long programs: native mpiexec and gerbil-run, MPI_Init to MPI_Finalize
-  figures-8-9    pi by Monte Carlo and by Bailey, Borwein and Plouffe, against Hadoop's MapReduce
-  figures-11-12  all processes on one node against all nodes, whose cores are slow; only as root
-  figure-13      more processes than there is room for, against MapReduce's waves
-Each prints tables and writes JSON and SVG to FOLDER (it/results).";
+/// Figures of the paper that want real nodes: prints tables and writes JSON and SVG.
+#[derive(Debug, Parser)]
+struct Options {
+    /// All, unless said.
+    #[arg(value_enum)]
+    parts: Vec<Part>,
+    /// For the files.
+    #[arg(long, default_value_os_t = results::folder())]
+    out: PathBuf,
+    /// Short runs: whether it works, not what it gives.
+    #[arg(long)]
+    quick: bool,
+}
 
 /// What is measured.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
+    /// Four small programs: native mpiexec, gerbil-run and its phases, DistributedShell.
+    #[value(name = "figures-4-5")]
     Small,
+    /// Long programs: native mpiexec and gerbil-run, `MPI_Init` to `MPI_Finalize`.
+    #[value(name = "figures-6-7")]
     Long,
+    /// Pi by Monte Carlo and by Bailey, Borwein and Plouffe, against Hadoop's MapReduce.
+    #[value(name = "figures-8-9")]
     Pi,
+    /// All processes on one node against all nodes, whose cores are slow; only as root.
+    #[value(name = "figures-11-12")]
     Crowded,
+    /// More processes than there is room for, against MapReduce's waves.
+    #[value(name = "figure-13")]
     Waves,
+    All,
 }
 
 #[expect(clippy::print_stderr, reason = "a command says on stderr why it ends")]
@@ -57,34 +73,18 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let all = [
-        Part::Small,
-        Part::Long,
-        Part::Pi,
-        Part::Crowded,
-        Part::Waves,
-    ];
-    let (mut parts, mut out, mut quick) = (Vec::new(), results::folder(), false);
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
-        match argument.as_str() {
-            "all" => parts.extend(all),
-            "figures-4-5" => parts.push(Part::Small),
-            "figures-6-7" => parts.push(Part::Long),
-            "figures-8-9" => parts.push(Part::Pi),
-            "figures-11-12" => parts.push(Part::Crowded),
-            "figure-13" => parts.push(Part::Waves),
-            "--out" => out = PathBuf::from(arguments.next().context("--out wants a folder")?),
-            "--quick" => quick = true,
-            _ => bail!("{argument}: not known\n{USAGE}"),
-        }
-    }
-    if parts.is_empty() {
-        parts.extend(all);
+    let Options {
+        mut parts,
+        out,
+        quick,
+    } = Options::parse();
+    if parts.is_empty() || parts.contains(&Part::All) {
+        parts = Part::value_variants().to_vec();
     }
     gerbil::binary()?;
     for part in parts {
         let figures = match part {
+            Part::All => continue,
             Part::Small => small::measure(quick)?,
             Part::Long => long::measure(quick)?,
             Part::Pi => mapreduce::figures_8_9(quick)?,

@@ -10,27 +10,44 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::Result;
+use clap::{Parser, ValueEnum};
 use it::results::{self, Figure};
 
-const USAGE: &str =
-    "usage: scale [all|figure-14|allocation|links|nodes]... [--out FOLDER] [--quick]
-  figure-14   8 to 143 processes on 18 nodes of 8, against a container for each process
-  allocation  8 to 10,000 processes on 100 nodes, against the same
-  links       memory and processor of the ApplicationMaster with 100 to 2000 launchers
-  nodes       500 nodes and more, until this machine does not carry them: what they and one job on all cost
-Each prints a table and writes JSON and SVG to FOLDER (it/results).";
+/// How the time to get containers, and the ApplicationMaster, grow with the job: prints tables and writes
+/// JSON and SVG.
+#[derive(Debug, Parser)]
+struct Options {
+    /// All, unless said.
+    #[arg(value_enum)]
+    parts: Vec<Part>,
+    /// For the files.
+    #[arg(long, default_value_os_t = results::folder())]
+    out: PathBuf,
+    /// Short runs: whether it works, not what it gives.
+    #[arg(long)]
+    quick: bool,
+}
 
 /// One job.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(180);
 
 /// What is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
+    /// 8 to 143 processes on 18 nodes of 8, against a container for each process.
+    #[value(name = "figure-14")]
     Figure14,
+    /// 8 to 10,000 processes on 100 nodes, against the same.
+    #[value(name = "allocation")]
     Allocation,
+    /// Memory and processor of the ApplicationMaster with 100 to 2000 launchers.
+    #[value(name = "links")]
     Links,
+    /// 500 nodes and more, until this machine does not carry them: what they and one job on all cost.
+    #[value(name = "nodes")]
     Nodes,
+    All,
 }
 
 #[expect(clippy::print_stderr, reason = "a command says on stderr why it ends")]
@@ -45,26 +62,17 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<()> {
-    let all = [Part::Figure14, Part::Allocation, Part::Links, Part::Nodes];
-    let (mut parts, mut out, mut quick) = (Vec::new(), results::folder(), false);
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
-        match argument.as_str() {
-            "all" => parts.extend(all),
-            "figure-14" => parts.push(Part::Figure14),
-            "allocation" => parts.push(Part::Allocation),
-            "links" => parts.push(Part::Links),
-            "nodes" => parts.push(Part::Nodes),
-            "--out" => out = PathBuf::from(arguments.next().context("--out wants a folder")?),
-            "--quick" => quick = true,
-            _ => bail!("{argument}: not known\n{USAGE}"),
-        }
-    }
-    if parts.is_empty() {
-        parts.extend(all);
+    let Options {
+        mut parts,
+        out,
+        quick,
+    } = Options::parse();
+    if parts.is_empty() || parts.contains(&Part::All) {
+        parts = Part::value_variants().to_vec();
     }
     for part in parts {
         let figure = match part {
+            Part::All => continue,
             Part::Figure14 => allocation::figure_14(quick)?,
             Part::Allocation => allocation::to_ten_thousand(quick)?,
             Part::Links => links::measure(quick)?,
