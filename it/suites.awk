@@ -64,6 +64,7 @@ END {
                 name, ran[name], least[name])
     }
     printf "%-16s %6d %9s %8d %9d\n", "all", passed + failed, "", total, all
+    printf "all of it, lints and builds included, took %d:%02d min\n", wall / 60, wall % 60
     for (i = 1; i <= lines; i++) print said[i]
     for (i = 1; i <= short; i++) print missing[i]
     printf "%d passed, %d failed\n", passed, failed

@@ -1,10 +1,9 @@
 //! What a user can ask for, on real clusters: each option as the ResourceManager and the program see it,
-//! the streams, the terminal, waiting, ends of many kinds, staging without HDFS, and protected RPC.
+//! the streams, the terminal, waiting, ends of many kinds, and staging without HDFS.
 
 mod ends;
 mod flags;
 mod memory;
-mod protection;
 mod queues;
 mod shared_folder;
 mod sizes;
@@ -73,11 +72,6 @@ fn groups() -> Vec<Group> {
             "yarn.nodemanager.resource.memory.enforced",
             "false",
         );
-    let protected = |level: &str| {
-        Cluster::builder()
-            .nodes(2)
-            .set(File::Core, "hadoop.rpc.protection", level)
-    };
     vec![
         Group::new(
             queues,
@@ -94,8 +88,6 @@ fn groups() -> Vec<Group> {
             Cluster::builder().nodes(2).without_hdfs(),
             &[shared_folder::CASES],
         ),
-        Group::new(protected("integrity"), &[protection::INTEGRITY]),
-        Group::new(protected("privacy"), &[protection::PRIVACY]),
     ]
 }
 

@@ -7,7 +7,6 @@ use std::time::SystemTime;
 
 use anyhow::{Result, ensure};
 
-use crate::protection::cpi;
 use it::bed::{Case, Given, text_of};
 
 pub const CASES: &[(&str, Case)] = &[
@@ -77,5 +76,19 @@ fn closed_folder(given: &Given) -> Result<()> {
             &words,
         )?;
     }
+    Ok(())
+}
+
+/// Eight ranks of cpi, with further options.
+fn cpi(given: &Given, options: &[&str]) -> Result<()> {
+    let program = given.example("cpi")?;
+    let mut line = options.to_vec();
+    line.extend(["-n", "8", &program]);
+    let stdout = given.succeeds(&line)?.stdout_text();
+    ensure!(
+        stdout.contains("pi is about 3.14159265358")
+            && stdout.matches(" of 8 runs on ").count() == 8,
+        "{stdout}"
+    );
     Ok(())
 }

@@ -1,16 +1,11 @@
-//! A resource type of the site's own, which YARN counts: three on the first node, one on the second.
+//! A resource type of the site's own, which YARN counts: three on the first node, one on the second. That processes
+//! go where it is, is tried on every release, by `main_job`.
 
 use anyhow::{Result, ensure};
 use it::bed::{Case, Given};
 use it::settings::File;
 
-use crate::report::{hosts, reported, shares};
-
-/// On every release.
-pub const ON_ALL: &[(&str, Case)] = &[(
-    "resource types: processes go where the cluster counts what they want",
-    where_it_is,
-)];
+use it::reported::hosts;
 
 pub const CASES: &[(&str, Case)] = &[
     (
@@ -40,30 +35,6 @@ pub fn counting(builder: it::Builder) -> it::Builder {
         builder = builder.set_on_node(node, File::NodeResources, &name, count.to_string());
     }
     builder
-}
-
-fn where_it_is(given: &Given) -> Result<()> {
-    let program = given.script("short", "true")?;
-    let line = ["-n", "4", "--resource", ONE, &program];
-    let dry = given.gerbil(&[&["--dry-run"][..], &line].concat())?;
-    let dry = dry.finish()?.success("the dry run")?.stdout_text();
-    let unit = format!("1 vcore and 1 {TYPE}");
-    ensure!(dry.contains(&unit), "{dry}");
-    let (_, report) = reported(given, &line)?;
-    // The node with the ApplicationMaster has less room, and comes second.
-    let mut placed = shares(given, &report)?;
-    placed.sort_unstable();
-    ensure!(placed == [(0, 3), (1, 1)], "{report:?}");
-    let mut granted: Vec<Option<u64>> = (report.grants.iter())
-        .map(|grant| grant.granted.others.get(TYPE).copied())
-        .collect();
-    granted.sort_unstable();
-    ensure!(granted == [Some(1), Some(3)], "{:?}", report.grants);
-    let explained = given.gerbil(&[&["--explain"][..], &line].concat())?;
-    let explained = explained.finish()?.success("the explained job")?;
-    let told = explained.stderr_text();
-    ensure!(told.contains(&format!("3 {TYPE}")), "{told}");
-    given.is_clean()
 }
 
 fn refused(given: &Given) -> Result<()> {

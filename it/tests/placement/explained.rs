@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, Given};
 use job::explain::Explained;
 
-use crate::report::{hosts, number};
+use it::reported::{hosts, number};
 
 pub const CASES: &[(&str, Case)] = &[
     (
@@ -51,7 +51,7 @@ fn foretold(given: &Given) -> Result<()> {
         "it submitted something"
     );
     let foretold = placed(given, &lines(&dry.stdout_text())?)?;
-    let (_, report) = crate::report::reported(given, &line)?;
+    let (_, report) = it::reported::reported(given, &line)?;
     let came = report.placement.context("no placement")?.nodes;
     let came: Result<Vec<_>> = came
         .iter()

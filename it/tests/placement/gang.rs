@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use it::Daemon;
 use it::bed::{Case, DEADLINE, Given, text_of};
 
-use crate::report::{self, hosts};
+use it::reported::{self, hosts};
 
 pub const CASES: &[(&str, Case)] = &[
     (

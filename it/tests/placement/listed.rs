@@ -5,7 +5,7 @@ use std::fs;
 use anyhow::{Result, ensure};
 use it::bed::{Case, Given, text_of};
 
-use crate::report::{self, hosts};
+use it::reported::{self, hosts};
 
 pub const CASES: &[(&str, Case)] = &[
     ("listed: every form of a host file", forms),

@@ -8,7 +8,6 @@ mod gpus;
 mod listed;
 mod modes;
 mod racks;
-mod report;
 mod room;
 mod silent;
 mod untidy;
@@ -17,10 +16,10 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
+use it::Cluster;
 use it::cluster::Size;
 use it::settings::File;
 use it::suite::{self, Group};
-use it::{Cluster, Version};
 use nix::unistd::geteuid;
 
 /// Memory of the unequal nodes, in units of the smallest container (1024 MiB).
@@ -84,18 +83,14 @@ fn groups(racks: &Path) -> Vec<Group> {
             &[untidy::CASES],
         ),
     ];
-    let counting = || countable::counting(one_user_may_fill_it(Cluster::builder()));
     groups.push(Group::new(
-        counting(),
-        &[countable::ON_ALL, countable::CASES],
+        countable::counting(one_user_may_fill_it(Cluster::builder())),
+        &[countable::CASES],
     ));
-    let others = || Version::ALL.into_iter().filter(|v| *v != Version::V3_4_2);
-    groups.extend(others().map(|other| Group::new(counting(), &[countable::ON_ALL]).on(other)));
     // They need a `/dev` of their own.
     if geteuid().is_root() {
-        let with_gpus = || one_user_may_fill_it(Cluster::builder().nodes(2).gpus(2));
-        groups.push(Group::new(with_gpus(), &[gpus::ON_ALL, gpus::CASES]));
-        groups.extend(others().map(|other| Group::new(with_gpus(), &[gpus::ON_ALL]).on(other)));
+        let with_gpus = one_user_may_fill_it(Cluster::builder().nodes(2).gpus(2));
+        groups.push(Group::new(with_gpus, &[gpus::CASES]));
     } else {
         drop(writeln!(
             std::io::stderr(),

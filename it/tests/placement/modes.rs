@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use it::bed::{Case, Given, Held, text_of};
 
 use crate::UNITS;
-use crate::report::{self, Shares, hosts};
+use it::reported::{self, Shares, hosts};
 
 pub const CASES: &[(&str, Case)] = &[
     ("modes: none waits for its nodes", none_waits),

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use it::bed::{Case, Given};
 
 use crate::UNITS;
-use crate::report::{self, hosts};
+use it::reported::{self, hosts};
 
 pub const CASES: &[(&str, Case)] = &[
     ("room: too little is shared, and said", shared),

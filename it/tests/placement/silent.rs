@@ -7,7 +7,7 @@ use it::bed::{Case, Given};
 use it::daemon::Daemon;
 use it::expect;
 
-use crate::report::hosts;
+use it::reported::hosts;
 
 pub const CASES: &[(&str, Case)] = &[
     ("a dead node is left alone", left_alone),

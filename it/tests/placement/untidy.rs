@@ -4,7 +4,7 @@
 use anyhow::{Result, ensure};
 use it::bed::{Case, Given};
 
-use crate::report::{self, hosts};
+use it::reported::{self, hosts};
 
 /// No queue is declared but one, in which everything ends up.
 pub const ALLOCATIONS: &str = "<?xml version=\"1.0\"?>
