@@ -214,6 +214,19 @@ impl Storage {
         }
     }
 
+    /// Makes one folder, whose parent must be there. One that is there already stays as it is.
+    ///
+    /// # Errors
+    /// As [`Self::stat`]; the parent is not there; a file has that name.
+    pub async fn make_one_folder(&self, path: &str) -> Result<(), StorageError> {
+        match &self.0 {
+            Kind::Hdfs(hdfs) => hdfs.make_one_folder(path).await,
+            Kind::Shared => shared::make_one_folder(path).await,
+            #[cfg(feature = "scripted")]
+            Kind::Scripted(_) => Ok(()),
+        }
+    }
+
     /// Begins a file.
     ///
     /// # Errors
@@ -328,6 +341,22 @@ impl Storage {
             Kind::Scripted(scripted) => {
                 scripted.remove(path);
                 Ok(())
+            }
+        }
+    }
+
+    /// Removes a folder that has nothing in it; whether it was there.
+    ///
+    /// # Errors
+    /// As [`Self::stat`]; [`StorageError::Exists`] where something is in it.
+    pub async fn remove_empty(&self, path: &str) -> Result<bool, StorageError> {
+        match &self.0 {
+            Kind::Hdfs(hdfs) => hdfs.remove_empty(path).await,
+            Kind::Shared => shared::remove_empty(path).await,
+            #[cfg(feature = "scripted")]
+            Kind::Scripted(scripted) => {
+                scripted.remove(path);
+                Ok(true)
             }
         }
     }

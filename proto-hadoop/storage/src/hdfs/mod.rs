@@ -172,6 +172,11 @@ impl Hdfs {
         self.asks.within(ANSWER, "making", path, call).await
     }
 
+    pub(crate) async fn make_one_folder(&self, path: &str) -> Result<(), StorageError> {
+        let call = self.client.mkdirs(path, 0o755, false);
+        self.asks.within(ANSWER, "making", path, call).await
+    }
+
     pub(crate) async fn create(
         &self,
         path: &str,
@@ -228,6 +233,11 @@ impl Hdfs {
         let call = self.client.delete(path, true);
         let _was_there: bool = self.asks.within(ANSWER, "removing", path, call).await?;
         Ok(())
+    }
+
+    pub(crate) async fn remove_empty(&self, path: &str) -> Result<bool, StorageError> {
+        let call = self.client.delete(path, false);
+        self.asks.within(ANSWER, "removing", path, call).await
     }
 
     pub(crate) async fn mark_used(&self, path: &str, at_ms: i64) {

@@ -58,6 +58,11 @@ pub(super) fn of(error: &HdfsError, doing: &'static str, url: String, user: &str
             let said = format!("{class}: {said}");
             StorageError::Quota { doing, url, said }
         }
+        "FileAlreadyExistsException" | "PathIsNotEmptyDirectoryException" => {
+            StorageError::Exists { url }
+        }
+        // The second: the folder above is a file.
+        "FileNotFoundException" | "ParentNotDirectoryException" => StorageError::Absent { url },
         "StandbyException" => down(format!("none of its NameNodes is active: {said}")),
         _ if class == "RpcNoSuchProtocolException"
             || matches!(error, HdfsError::InvalidRPCResponse(_)) =>

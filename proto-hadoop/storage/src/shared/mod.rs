@@ -52,8 +52,11 @@ fn refused(doing: &'static str, path: &Path, error: &io::Error) -> StorageError 
     let url = Address::Shared.url(&path.to_string_lossy());
     let said = error.to_string();
     match (error.kind(), error.raw_os_error().map(Errno::from_raw)) {
-        (io::ErrorKind::AlreadyExists, _) => StorageError::Exists { url },
-        (io::ErrorKind::NotFound, _) => StorageError::Absent { url },
+        (io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty, _) => {
+            StorageError::Exists { url }
+        }
+        // The second: the folder above is a file.
+        (io::ErrorKind::NotFound | io::ErrorKind::NotADirectory, _) => StorageError::Absent { url },
         (_, Some(Errno::EACCES | Errno::EPERM | Errno::EROFS)) => StorageError::Permission {
             doing,
             url,
@@ -310,6 +313,26 @@ pub(crate) async fn remove(path: &str) -> Result<(), StorageError> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             other => other,
         }
+    })
+    .await
+}
+
+pub(crate) async fn make_one_folder(path: &str) -> Result<(), StorageError> {
+    on_a_thread("making", path, |path| {
+        match DirBuilder::new().mode(0o777).create(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+            Ok(()) => rename::sync_folder(path),
+            other => other,
+        }
+    })
+    .await
+}
+
+pub(crate) async fn remove_empty(path: &str) -> Result<bool, StorageError> {
+    on_a_thread("removing", path, |path| match fs::remove_dir(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
     })
     .await
 }
