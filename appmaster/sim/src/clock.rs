@@ -1,48 +1,80 @@
 //! What is to happen, in order.
 
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use policy::schedule::{AttemptIx, Nanos};
-
-/// Something that happens at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Due {
-    /// The job of this index in the workload is submitted.
-    Submit(usize),
-    /// The loss of this index in the workload.
-    Loss(usize),
-    /// A launcher says that an attempt runs.
-    Began(AttemptIx),
-    /// An attempt has loaded what it needs and wants its devices.
-    Loaded(AttemptIx),
-    /// An attempt's work is done.
-    Done(AttemptIx),
-    /// An attempt that was ordered to end has ended.
-    Stopped(AttemptIx),
-    /// The policy wants to be asked.
-    Wake,
-}
+use policy::schedule::Nanos;
 
 /// A queue by time; what is due at the same time comes in the order in which it was put in line.
-#[derive(Debug, Default)]
-pub(crate) struct Clock {
-    heap: BinaryHeap<Reverse<(Nanos, u64, Due)>>,
+#[derive(Debug)]
+pub(crate) struct Clock<Due> {
+    heap: BinaryHeap<Entry<Due>>,
     sequence: u64,
 }
 
-impl Clock {
+#[derive(Debug)]
+struct Entry<Due> {
+    when: Nanos,
+    number: u64,
+    due: Due,
+}
+
+impl<Due> Default for Clock<Due> {
+    fn default() -> Self {
+        Self {
+            heap: BinaryHeap::new(),
+            sequence: 0,
+        }
+    }
+}
+
+impl<Due> Clock<Due> {
     pub(crate) fn at(&mut self, when: Nanos, due: Due) {
-        self.heap.push(Reverse((when, self.sequence, due)));
+        self.heap.push(Entry {
+            when,
+            number: self.sequence,
+            due,
+        });
         self.sequence = self.sequence.wrapping_add(1);
     }
 
     pub(crate) fn next(&mut self) -> Option<(Nanos, Due)> {
-        self.heap.pop().map(|Reverse((when, _, due))| (when, due))
+        self.heap.pop().map(|entry| (entry.when, entry.due))
     }
 
     /// What is put in line so far.
     pub(crate) const fn count(&self) -> u64 {
         self.sequence
     }
+
+    /// What has not happened yet, in no order.
+    pub(crate) fn pending(&self) -> impl Iterator<Item = &Due> {
+        self.heap.iter().map(|entry| &entry.due)
+    }
+
+    /// Takes out of line whatever does not stay.
+    pub(crate) fn retain(&mut self, stays: impl Fn(&Due) -> bool) {
+        self.heap.retain(|entry| stays(&entry.due));
+    }
 }
+
+impl<Due> Ord for Entry<Due> {
+    /// The heap gives the greatest first: that is what is due soonest.
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.when, other.number).cmp(&(self.when, self.number))
+    }
+}
+
+impl<Due> PartialOrd for Entry<Due> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<Due> PartialEq for Entry<Due> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl<Due> Eq for Entry<Due> {}

@@ -9,7 +9,7 @@ use policy::schedule::{
 };
 use sha2::{Digest as _, Sha256};
 
-use crate::clock::{Clock, Due};
+use crate::clock::Clock;
 use crate::workload::{Job, Phase, Workload, seconds};
 
 /// How much slower a slow core is, in hundredths of the fast one's speed.
@@ -17,6 +17,9 @@ const SLOW: u64 = 45;
 
 /// From an order to end an attempt to its end.
 const STOP: Nanos = Nanos::from_millis(20);
+
+/// From an order to move an attempt, or two, to the launcher's word.
+const MOVE: Nanos = Nanos::from_millis(20);
 
 /// An attempt as it ran.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -69,6 +72,28 @@ pub struct Outcome {
     pub digest: String,
 }
 
+/// Something that happens at a time.
+#[derive(Clone, Copy, Debug)]
+enum Due {
+    /// The job of this index in the workload is submitted.
+    Submit(usize),
+    /// The loss of this index in the workload.
+    Loss(usize),
+    /// A launcher says that an attempt runs.
+    Began(AttemptIx),
+    /// An attempt has loaded what it needs and wants its devices, if its slot is still the one of this
+    /// many moves.
+    Loaded(AttemptIx, u32),
+    /// A launcher says that an attempt runs where it was ordered to.
+    Moved(AttemptIx),
+    /// An attempt's work is done.
+    Done(AttemptIx),
+    /// An attempt that was ordered to end has ended.
+    Stopped(AttemptIx),
+    /// The policy wants to be asked.
+    Wake,
+}
+
 /// A submitted job: when it was, when its first attempt began and its last was done.
 #[derive(Clone, Copy, Debug)]
 struct Times {
@@ -77,17 +102,28 @@ struct Times {
     end: Option<Nanos>,
 }
 
+/// What an attempt has to do before it wants its devices.
+#[derive(Clone, Copy, Debug)]
+struct Load {
+    /// When it is done, by the speed of its slot.
+    until: Nanos,
+    speed: Speed,
+    /// How often it was moved: what was due before that is not any more.
+    moves: u32,
+}
+
 /// A workload that is being played.
 #[derive(Debug)]
 pub struct Run<'a> {
     workload: &'a Workload,
     driver: Driver,
-    clock: Clock,
+    clock: Clock<Due>,
     now: Nanos,
     /// Number in the session of each job that was submitted, and back.
     numbers: BTreeMap<JobIx, usize>,
     hosts: Vec<String>,
     began: BTreeMap<AttemptIx, Nanos>,
+    loads: BTreeMap<AttemptIx, Load>,
     /// Who waits for a node's devices, the first has them.
     devices: BTreeMap<(NodeIx, ResourceName), VecDeque<AttemptIx>>,
     times: Vec<Option<Times>>,
@@ -116,6 +152,7 @@ impl<'a> Run<'a> {
             numbers: BTreeMap::new(),
             hosts: Vec::new(),
             began: BTreeMap::new(),
+            loads: BTreeMap::new(),
             devices: BTreeMap::new(),
             times: vec![None; workload.jobs.len()],
             wakes: None,
@@ -184,7 +221,11 @@ impl<'a> Run<'a> {
                 self.lose(ContainerIx(node))
             }
             Due::Began(attempt) => self.begin(attempt),
-            Due::Loaded(attempt) => self.loaded(attempt),
+            Due::Loaded(attempt, moves) => match self.loads.get(&attempt) {
+                Some(load) if load.moves == moves => self.loaded(attempt),
+                _ => Ok(()),
+            },
+            Due::Moved(attempt) => self.moved(attempt),
             Due::Done(attempt) => self.end(attempt, End::Done),
             Due::Stopped(attempt) => self.end(attempt, End::Killed),
             Due::Wake => {
@@ -284,10 +325,10 @@ impl<'a> Run<'a> {
             Decision::Stop { attempt, .. } => {
                 self.clock.at(self.now.plus(STOP), Due::Stopped(*attempt))
             }
-            Decision::Hold { .. }
-            | Decision::Rehome { .. }
-            | Decision::Move { .. }
-            | Decision::Swap { .. } => {}
+            Decision::Move { attempt, .. } | Decision::Swap { one: attempt, .. } => {
+                self.clock.at(self.now.plus(MOVE), Due::Moved(*attempt));
+            }
+            Decision::Hold { .. } | Decision::Rehome { .. } => {}
         }
     }
 
@@ -334,8 +375,42 @@ impl<'a> Run<'a> {
         {
             begin.get_or_insert(self.now);
         }
-        self.clock.at(self.now.plus(takes), Due::Loaded(attempt));
+        let until = self.now.plus(takes);
+        let load = Load {
+            until,
+            speed,
+            moves: 0,
+        };
+        self.loads.insert(attempt, load);
+        self.clock.at(until, Due::Loaded(attempt, load.moves));
         self.tell(&Event::Began(attempt))
+    }
+
+    /// The launcher confirms a move, or a swap of two: what is left of their work takes as long as their new
+    /// slots' speed says.
+    fn moved(&mut self, attempt: AttemptIx) -> Result<()> {
+        let other = self
+            .driver
+            .session()
+            .attempt(attempt)
+            .and_then(|attempt| attempt.swaps);
+        self.tell(&Event::Moved { attempt, ok: true })?;
+        for attempt in [Some(attempt), other].into_iter().flatten() {
+            let speed = self.known(attempt).map(|(_, _, speed, _)| speed);
+            let (Some(speed), Some(load)) = (speed, self.loads.get_mut(&attempt)) else {
+                continue;
+            };
+            if self.now >= load.until {
+                continue;
+            }
+            let left = at_full_speed(load.until.since(self.now), load.speed);
+            load.until = self.now.plus(at_speed(left, speed));
+            load.speed = speed;
+            load.moves = load.moves.saturating_add(1);
+            let (until, moves) = (load.until, load.moves);
+            self.clock.at(until, Due::Loaded(attempt, moves));
+        }
+        Ok(())
     }
 
     fn loaded(&mut self, attempt: AttemptIx) -> Result<()> {
@@ -362,6 +437,7 @@ impl<'a> Run<'a> {
 
     fn end(&mut self, attempt: AttemptIx, how: End) -> Result<()> {
         self.leave_line(attempt)?;
+        self.loads.remove(&attempt);
         let Some(ended) = self.driver.session().attempt(attempt) else {
             return Ok(());
         };
@@ -514,6 +590,14 @@ fn at_speed(span: Nanos, speed: Speed) -> Nanos {
                 .checked_div(SLOW)
                 .unwrap_or(span.0),
         ),
+    }
+}
+
+/// The time on a fast core of what takes `span` on one of this speed.
+fn at_full_speed(span: Nanos, speed: Speed) -> Nanos {
+    match speed {
+        Speed::Plain | Speed::Fast => span,
+        Speed::Slow => Nanos(span.0.saturating_mul(SLOW) / 100),
     }
 }
 

@@ -46,6 +46,9 @@ pub struct Node {
     /// Slots for anything, ranks of MPI jobs included.
     #[serde(default)]
     pub slots: usize,
+    /// Slots for map tasks on slow cores, beside the others.
+    #[serde(default)]
+    pub slow_map_slots: usize,
     /// `fast` or `slow`, where cores are told apart.
     #[serde(default)]
     pub speed: Option<SlotSpeed>,
@@ -226,7 +229,14 @@ impl Node {
         let slots = kinds
             .into_iter()
             .flat_map(|(count, stages)| vec![Slot::free(stages); count]);
-        slots.map(|slot| Slot { speed, ..slot }).collect()
+        let slow = Slot {
+            speed: Speed::Slow,
+            ..Slot::free(&[Stage::Map])
+        };
+        slots
+            .map(|slot| Slot { speed, ..slot })
+            .chain(vec![slow; self.slow_map_slots])
+            .collect()
     }
 
     pub(crate) fn pool(&self) -> Bundle {

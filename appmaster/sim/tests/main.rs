@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod moves;
+
 use policy::schedule::named;
 use sim::{Outcome, Run, Workload, bench, gantt};
 

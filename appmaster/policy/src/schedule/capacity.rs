@@ -49,7 +49,7 @@ impl Capacity {
 impl Scheduler for Capacity {
     fn next(&mut self, _now: Nanos, session: &Session, node: Option<NodeIx>) -> Option<Decision> {
         let node = node?;
-        let slots = u64::try_from(session.slots().count()).unwrap_or(u64::MAX);
+        let slots = u64::try_from(session.slot_count()).unwrap_or(u64::MAX);
         session
             .free_slots(node)
             .find_map(|slot| self.at(session, slot, node, slots))

@@ -5,8 +5,22 @@ use super::{Decision, Event, JobIx, Nanos, Session, SlotIx, Stage, Taken, TaskIx
 
 /// One policy's way of choosing between jobs.
 pub trait Scheduler: std::fmt::Debug + Send {
+    /// The policy that a rule goes around; none of a policy.
+    fn inner(&self) -> Option<&dyn Scheduler> {
+        None
+    }
+
+    /// The same, to be told and asked.
+    fn inner_mut(&mut self) -> Option<&mut dyn Scheduler> {
+        None
+    }
+
     /// What happened. A policy keeps only what `session` does not show: skips, ages.
-    fn hear(&mut self, _now: Nanos, _session: &Session, _event: &Event) {}
+    fn hear(&mut self, now: Nanos, session: &Session, event: &Event) {
+        if let Some(inner) = self.inner_mut() {
+            inner.hear(now, session, event);
+        }
+    }
 
     /// The next decision at `node`, or one for the whole session. It is applied before the next is asked.
     fn next(
@@ -19,18 +33,21 @@ pub trait Scheduler: std::fmt::Debug + Send {
     /// Where a partition of so many bytes is gathered.
     fn home(
         &mut self,
-        _now: Nanos,
+        now: Nanos,
         session: &Session,
-        _job: JobIx,
-        _partition: u32,
-        _bytes: u64,
+        job: JobIx,
+        partition: u32,
+        bytes: u64,
     ) -> Option<super::NodeIx> {
-        super::home(session)
+        match self.inner_mut() {
+            Some(inner) => inner.home(now, session, job, partition, bytes),
+            None => super::home(session),
+        }
     }
 
     /// When it wants to be asked again, if nothing happens before.
     fn wakes_at(&self) -> Option<Nanos> {
-        None
+        self.inner()?.wakes_at()
     }
 }
 

@@ -35,7 +35,7 @@ impl Scheduler for Fair {
     fn next(&mut self, _now: Nanos, session: &Session, node: Option<NodeIx>) -> Option<Decision> {
         let node = node?;
         session.free_slots(node).find_map(|slot| {
-            let (_, _, stage, job) = match self.by {
+            let (_, stage, job) = match self.by {
                 By::Job => jobs(session, slot),
                 By::Tenant | By::Queue => self.owners(session, slot),
             }?;
@@ -45,30 +45,36 @@ impl Scheduler for Fair {
 }
 
 impl Fair {
-    fn owners(&self, session: &Session, slot: SlotIx) -> Option<(Share, u64, Stage, JobIx)> {
+    /// The first job of whoever has least for its weight. Owners are walked from the least on, those of one
+    /// share together: O(owners · log owners), and one look into the jobs of each that ties.
+    fn owners(&self, session: &Session, slot: SlotIx) -> Option<(u64, Stage, JobIx)> {
         let owners = ONE_BY_ONE
             .into_iter()
             .flat_map(|stage| session.owners(stage));
-        let firsts = owners.filter_map(|owner| {
+        let shares = owners.filter_map(|owner| {
             let ((Owner::Tenant(name), By::Tenant) | (Owner::Queue(name), By::Queue)) =
                 (owner, self.by)
             else {
                 return None;
             };
             let whole = self.weights.get(name).copied().unwrap_or(1).max(1);
-            let share = Share {
-                part: u64::from(session.used(owner)),
-                whole,
-            };
-            let (seq, stage, job) = first(session, slot, Some(owner), |_, _| true)?;
-            Some((share, seq, stage, job))
+            let part = u64::from(session.used(owner));
+            Some((Share { part, whole }, owner))
         });
-        firsts.min()
+        let mut shares: Vec<(Share, &Owner)> = shares.collect();
+        shares.sort_unstable();
+        shares.dedup_by(|one, other| one.1 == other.1);
+        let mut groups = shares.chunk_by(|one, other| one.0 == other.0);
+        groups.find_map(|equal| {
+            let owners = equal.iter().map(|(_, owner)| *owner);
+            let firsts = owners.filter_map(|owner| first(session, slot, Some(owner), |_, _| true));
+            firsts.min()
+        })
     }
 }
 
-/// By job every runnable one is looked at: O(jobs).
-fn jobs(session: &Session, slot: SlotIx) -> Option<(Share, u64, Stage, JobIx)> {
+/// The job with the fewest attempts under way. Cost: O(classes · log jobs).
+fn jobs(session: &Session, slot: SlotIx) -> Option<(u64, Stage, JobIx)> {
     let stages = ONE_BY_ONE.into_iter();
     let classes = stages.flat_map(|stage| session.classes(stage).map(move |class| (stage, class)));
     let fitting = classes.filter(|(stage, class)| {
@@ -76,22 +82,10 @@ fn jobs(session: &Session, slot: SlotIx) -> Option<(Share, u64, Stage, JobIx)> {
             .need(*class)
             .is_some_and(|need| fits(session, need, *stage, slot).is_ok())
     });
-    let each = fitting
-        .flat_map(|(stage, class)| session.runnable(stage, class).map(move |job| (stage, job)));
-    let shares = each.filter_map(|(stage, ix)| {
-        let job = session.job(ix)?;
-        let running = job.stages.values().fold(0_u64, |sum, state| {
-            sum.saturating_add(u64::from(state.running))
-        });
-        Some((
-            Share {
-                part: running,
-                whole: 1,
-            },
-            job.seq,
-            stage,
-            ix,
-        ))
+    let fewest = fitting.filter_map(|(stage, class)| {
+        let (running, seq, job) = session.fewest_running(stage, class)?;
+        Some((running, seq, stage, job))
     });
-    shares.min()
+    let (_, seq, stage, job) = fewest.min()?;
+    Some((seq, stage, job))
 }

@@ -4,6 +4,7 @@ use super::dominant::Share;
 use super::{NodeIx, Session, Stage};
 
 /// The node with the fewest gathered bytes for each slot that runs reduces; ties to the lowest number.
+/// Cost: O(nodes + slots).
 #[must_use]
 pub fn home(session: &Session) -> Option<NodeIx> {
     let nodes = session.nodes().map(|(node, _)| node);

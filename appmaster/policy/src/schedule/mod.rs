@@ -29,7 +29,7 @@
 //! | [`speculate`](wrapper::Speculate) | slow attempts are tried a second time |
 //! | [`priority`](wrapper::Priority) | higher priorities first |
 //! | [`age`](wrapper::Age) | who waited too long goes first |
-//! | [`gang`](wrapper::Gang) | MPI jobs start whole, and slots are drained for them |
+//! | [`gang`](wrapper::GangScheduling) | MPI jobs start whole, and slots are drained for them |
 //!
 //! Invariants: no query above O(log n) in jobs and tasks unless its doc says so; comparisons are of
 //! integers; ties go to the lower number.

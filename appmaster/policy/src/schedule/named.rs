@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use super::wrapper::{Age, Delay, Gang, Priority, Speculate};
+use super::wrapper::{Age, Delay, GangScheduling, Priority, Speculate};
 use super::{By, Capacity, Fair, Fifo, Nanos, Scheduler};
 
 /// Policies and their keys.
@@ -274,7 +274,7 @@ fn wrapped(
             limit: part.span("limit", Nanos::from_secs(300))?,
             inner,
         })),
-        "gang" => Ok(Box::new(Gang::new(
+        "gang" => Ok(Box::new(GangScheduling::new(
             part.span("hold", Nanos::from_secs(60))?,
             inner,
         ))),

@@ -73,7 +73,7 @@ impl State {
             Decision::Hold { job, slots, until } => {
                 for slot in slots {
                     self.take(*slot, Taken::Reserved(decision.clone()));
-                    self.held.insert(*slot, (*job, *until));
+                    self.hold(*slot, *job, *until);
                 }
             }
         }

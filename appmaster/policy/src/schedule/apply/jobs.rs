@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{put, record_stage};
 use crate::schedule::session::{Class, JobRecord, Owner, State, TaskRecord, Tasks};
-use crate::schedule::{AttemptIx, Job, JobIx, Need, SlotIx, Stage, Task, TaskIx};
+use crate::schedule::{AttemptIx, Job, JobIx, Nanos, Need, SlotIx, Stage, Task, TaskIx};
 
 impl State {
     pub(super) fn arrived(&mut self, job: &Job) {
@@ -32,6 +32,7 @@ impl State {
             gathered: BTreeMap::new(),
             homes: BTreeMap::new(),
             under_way: 0,
+            listed_running: BTreeMap::new(),
             left: false,
         };
         self.jobs.insert(ix, record);
@@ -52,7 +53,11 @@ impl State {
             return;
         };
         record.left = true;
-        record.gathered.clear();
+        for ((_, node), bytes) in std::mem::take(&mut record.gathered) {
+            if let Some(sum) = self.gathered_at.get_mut(&node) {
+                *sum = sum.saturating_sub(bytes);
+            }
+        }
         record.homes.clear();
         let seq = record.job.seq;
         let stages: Vec<Stage> = record.tasks.keys().copied().collect();
@@ -87,8 +92,28 @@ impl State {
     }
 
     pub(super) fn held_by(&self, job: JobIx) -> Vec<SlotIx> {
-        let held = self.held.iter().filter(|(_, (whose, _))| *whose == job);
-        held.map(|(slot, _)| *slot).collect()
+        let first = (job, SlotIx(0));
+        let held = self
+            .held_of
+            .range(first..)
+            .map_while(|(whose, slot)| (*whose == job).then_some(*slot));
+        held.collect()
+    }
+
+    /// A slot is kept for a gang.
+    pub(super) fn hold(&mut self, slot: SlotIx, job: JobIx, until: Nanos) {
+        self.let_loose(slot);
+        self.held.insert(slot, (job, until));
+        self.held_of.insert((job, slot));
+        self.hold_ends.insert((until, slot));
+    }
+
+    /// It is not kept any more.
+    pub(super) fn let_loose(&mut self, slot: SlotIx) {
+        if let Some((job, until)) = self.held.remove(&slot) {
+            self.held_of.remove(&(job, slot));
+            self.hold_ends.remove(&(until, slot));
+        }
     }
 
     pub(super) fn runnable(&mut self, ix: JobIx, stage: Stage, tasks: &[Task]) {
@@ -210,12 +235,40 @@ impl State {
             put(&mut self.by_owner, (stage, owner, class), entry, pending);
         }
         put(&mut self.unfinished, stage, entry, unfinished);
+        self.index_running(ix);
         if waited != waiting_since {
             if let Some(since) = waited {
                 self.waiting.remove(&(since, ix, stage));
             }
             if let Some(since) = waiting_since {
                 self.waiting.insert((since, ix, stage));
+            }
+        }
+    }
+
+    /// Brings the order by attempts under way in line, for all stages of a job: each counts for all.
+    fn index_running(&mut self, ix: JobIx) {
+        let Some(record) = self.jobs.get_mut(&ix) else {
+            return;
+        };
+        let (seq, priority) = (record.job.seq, record.job.priority);
+        let (running, left) = (record.under_way, record.left);
+        for (stage, class) in &record.class {
+            let state = record.job.stages.get(stage);
+            let pending = !left && state.is_some_and(|state| state.pending > 0);
+            let before = record.listed_running.get(stage).copied();
+            let after = pending.then_some(running);
+            if before == after {
+                continue;
+            }
+            let key = (*stage, *class, priority);
+            if let Some(before) = before {
+                put(&mut self.by_running, key, (before, seq, ix), false);
+                record.listed_running.remove(stage);
+            }
+            if let Some(after) = after {
+                put(&mut self.by_running, key, (after, seq, ix), true);
+                record.listed_running.insert(*stage, after);
             }
         }
     }

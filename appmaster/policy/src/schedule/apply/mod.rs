@@ -50,8 +50,12 @@ impl Session {
                 node,
                 bytes,
             } => {
-                if let Some(record) = state.jobs.get_mut(job) {
-                    record.gathered.insert((*partition, *node), *bytes);
+                if let Some(record) = state.jobs.get_mut(job).filter(|record| !record.left) {
+                    let before = record.gathered.insert((*partition, *node), *bytes);
+                    let sum = state.gathered_at.entry(*node).or_default();
+                    *sum = sum
+                        .saturating_sub(before.unwrap_or(0))
+                        .saturating_add(*bytes);
                 }
             }
             Event::Preempt { containers, by } => state.wanted_back(containers, *by),
@@ -76,10 +80,10 @@ fn record_stage(
 }
 
 /// Puts `entry` into the set at `key`, or takes it out; no empty set stays.
-fn put<K: Ord>(
-    sets: &mut BTreeMap<K, BTreeSet<(u64, JobIx)>>,
+fn put<K: Ord, Entry: Ord>(
+    sets: &mut BTreeMap<K, BTreeSet<Entry>>,
     key: K,
-    entry: (u64, JobIx),
+    entry: Entry,
     is_in: bool,
 ) {
     if is_in {

@@ -102,7 +102,7 @@ impl State {
         let Some(slot) = self.slots.remove(&ix) else {
             return;
         };
-        self.held.remove(&ix);
+        self.let_loose(ix);
         let Some(record) = self.containers.get_mut(&slot.container) else {
             return;
         };
@@ -148,7 +148,7 @@ impl State {
 
     /// A slot is nobody's, and may be given out unless its container is wanted back.
     pub(super) fn free(&mut self, ix: SlotIx) {
-        self.held.remove(&ix);
+        self.let_loose(ix);
         let Some(slot) = self.slots.get_mut(&ix) else {
             return;
         };
@@ -178,7 +178,7 @@ impl State {
     }
 
     pub(super) fn take(&mut self, ix: SlotIx, taken: Taken) {
-        self.held.remove(&ix);
+        self.let_loose(ix);
         let Some(slot) = self.slots.get_mut(&ix) else {
             return;
         };
@@ -192,8 +192,12 @@ impl State {
 
     pub(super) fn give_up_holds(&mut self) {
         let now = self.now;
-        let over = self.held.iter().filter(|(_, (_, until))| *until <= now);
-        let over: Vec<SlotIx> = over.map(|(slot, _)| *slot).collect();
+        let over = self
+            .hold_ends
+            .iter()
+            .map_while(|(until, slot)| (*until <= now).then_some(*slot));
+        let mut over: Vec<SlotIx> = over.collect();
+        over.sort_unstable();
         over.into_iter().for_each(|slot| self.free(slot));
     }
 }

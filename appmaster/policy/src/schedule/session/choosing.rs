@@ -49,18 +49,55 @@ impl Session {
         &'a self,
         jobs: Option<&'a BTreeSet<(u64, JobIx)>>,
     ) -> impl Iterator<Item = JobIx> + 'a {
-        let Shown { job, hidden, .. } = &self.shown;
         let jobs = jobs.into_iter().flatten().map(|(_, job)| *job);
-        jobs.filter(move |ix| job.is_none_or(|only| only == *ix) && !hidden.contains(ix))
+        jobs.filter(|ix| self.sees(*ix))
     }
 
-    /// Queues and users with pending tasks of a stage.
+    /// The job in sight with pending tasks of a stage and class that has the fewest attempts under way,
+    /// and how many; among equals the one that was submitted first, by that number.
     #[must_use]
-    pub fn owners(&self, stage: Stage) -> BTreeSet<&Owner> {
+    pub fn fewest_running(&self, stage: Stage, class: Class) -> Option<(u32, u64, JobIx)> {
+        let (least, most) = match self.shown.priority {
+            Some(priority) => (priority, priority),
+            None => (i32::MIN, i32::MAX),
+        };
+        let keys = (stage, class, least)..=(stage, class, most);
+        let each = self.state.by_running.range(keys).filter_map(|(_, jobs)| {
+            let mut seen = jobs.iter().copied().filter(|(_, _, job)| self.sees(*job));
+            seen.next()
+        });
+        each.min()
+    }
+
+    fn sees(&self, job: JobIx) -> bool {
+        let Shown {
+            job: only, hidden, ..
+        } = &self.shown;
+        let near = self.shown.near;
+        only.is_none_or(|only| only == job)
+            && !hidden.contains(&job)
+            && near.is_none_or(|node| self.has_task_at(job, node))
+    }
+
+    fn has_task_at(&self, job: JobIx, node: NodeIx) -> bool {
+        let record = self.state.jobs.get(&job);
+        let mut stages = record.into_iter().flat_map(|record| record.tasks.values());
+        stages.any(|tasks| {
+            let here = tasks.at_node.get(&node);
+            let first = tasks.pending.first();
+            let first = first.and_then(|task| tasks.all.get(task.0 as usize));
+            here.is_some_and(|here| !here.is_empty())
+                || first.is_some_and(|first| first.task.nodes.is_empty())
+        })
+    }
+
+    /// Queues and users with pending tasks of a stage, by name. Cost: O(owners · classes).
+    pub fn owners(&self, stage: Stage) -> impl Iterator<Item = &Owner> {
         let keys = self.state.by_owner.keys();
-        keys.filter(|(other, _, _)| *other == stage)
+        let mut last = None;
+        keys.filter(move |(other, _, _)| *other == stage)
             .map(|(_, owner, _)| owner)
-            .collect()
+            .filter(move |owner| last.replace(*owner) != Some(*owner))
     }
 
     /// Priorities of jobs with pending tasks, highest first.
@@ -107,9 +144,7 @@ impl Session {
     /// Bytes of all partitions of all jobs that lie at a node.
     #[must_use]
     pub fn gathered_at(&self, node: NodeIx) -> u64 {
-        let all = self.state.jobs.values().flat_map(|record| &record.gathered);
-        all.filter(|((_, at), _)| *at == node)
-            .fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes))
+        self.state.gathered_at.get(&node).copied().unwrap_or(0)
     }
 
     /// Where a partition is gathered.
@@ -134,6 +169,18 @@ impl Session {
     pub fn only(&self, job: JobIx) -> Self {
         let mut shown = self.shown.clone();
         shown.job = Some(job);
+        Self {
+            state: Arc::clone(&self.state),
+            shown,
+        }
+    }
+
+    /// The same facts, with only those jobs in sight that have a pending task whose input is at `node`, or
+    /// that needs none.
+    #[must_use]
+    pub fn near(&self, node: NodeIx) -> Self {
+        let mut shown = self.shown.clone();
+        shown.near = Some(node);
         Self {
             state: Arc::clone(&self.state),
             shown,

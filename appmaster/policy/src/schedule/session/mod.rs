@@ -27,6 +27,8 @@ pub struct Session {
 struct Shown {
     priority: Option<i32>,
     job: Option<JobIx>,
+    /// Only those with a pending task that has its input there, or needs none.
+    near: Option<NodeIx>,
     hidden: BTreeSet<JobIx>,
 }
 
@@ -70,6 +72,8 @@ pub(super) struct JobRecord {
     pub(super) homes: BTreeMap<u32, NodeIx>,
     /// Attempts under way, of all stages.
     pub(super) under_way: u32,
+    /// The stages that stand in `by_running`, and under which number.
+    pub(super) listed_running: BTreeMap<Stage, u32>,
     pub(super) left: bool,
 }
 
@@ -103,6 +107,9 @@ pub(super) struct ContainerRecord {
     pub(super) leaving: Option<Nanos>,
 }
 
+/// Jobs in the order of their attempts under way, then of submission.
+type ByRunning = BTreeSet<(u32, u64, JobIx)>;
+
 /// Everything, in collections that have an order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
@@ -125,6 +132,8 @@ pub(super) struct State {
     pub(super) by_priority: BTreeMap<(Stage, i32, Class), BTreeSet<(u64, JobIx)>>,
     /// The same of each queue and user.
     pub(super) by_owner: BTreeMap<(Stage, Owner, Class), BTreeSet<(u64, JobIx)>>,
+    /// The same by how many attempts of the job are under way, in each priority.
+    pub(super) by_running: BTreeMap<(Stage, Class, i32), ByRunning>,
     /// Jobs whose stage is not done.
     pub(super) unfinished: BTreeMap<Stage, BTreeSet<(u64, JobIx)>>,
     /// Since when a stage waits with nothing of it running.
@@ -134,6 +143,11 @@ pub(super) struct State {
     pub(super) free_nodes: BTreeSet<NodeIx>,
     /// Slots kept for a gang: until when.
     pub(super) held: BTreeMap<SlotIx, (JobIx, Nanos)>,
+    /// The same by job, and by the end.
+    pub(super) held_of: BTreeSet<(JobIx, SlotIx)>,
+    pub(super) hold_ends: BTreeSet<(Nanos, SlotIx)>,
+    /// Bytes of all partitions at a node.
+    pub(super) gathered_at: BTreeMap<NodeIx, u64>,
     pub(super) asked: BTreeMap<Bundle, u32>,
     pub(super) refused: BTreeSet<Bundle>,
 }

@@ -45,6 +45,12 @@ impl Session {
         self.state.slots.iter().map(|(ix, slot)| (*ix, slot))
     }
 
+    /// How many slots there are.
+    #[must_use]
+    pub fn slot_count(&self) -> usize {
+        self.state.slots.len()
+    }
+
     /// The node of a slot.
     #[must_use]
     pub fn node_of(&self, slot: SlotIx) -> Option<NodeIx> {
@@ -93,15 +99,14 @@ impl Session {
 
     /// Slots kept for a gang.
     pub fn held(&self, job: JobIx) -> impl Iterator<Item = SlotIx> {
-        let held = self.state.held.iter();
-        held.filter(move |(_, (whose, _))| *whose == job)
-            .map(|(slot, _)| *slot)
+        let held = self.state.held_of.range((job, SlotIx(0))..);
+        held.map_while(move |(whose, slot)| (*whose == job).then_some(*slot))
     }
 
     /// When the first slots that are kept for a gang are given up.
     #[must_use]
     pub fn first_hold_ends(&self) -> Option<Nanos> {
-        self.state.held.values().map(|(_, until)| *until).min()
+        self.state.hold_ends.first().map(|(until, _)| *until)
     }
 
     pub(in crate::schedule) fn is_free(&self, slot: SlotIx) -> bool {

@@ -1,7 +1,7 @@
 //! A job that has waited for too long goes first.
 
 use crate::schedule::fifo::{first, start};
-use crate::schedule::{Decision, Event, JobIx, Nanos, NodeIx, Scheduler, Session};
+use crate::schedule::{Decision, Nanos, NodeIx, Scheduler, Session};
 
 /// Before the policy inside is asked, the job whose stage has waited longest is looked at.
 #[derive(Debug)]
@@ -13,8 +13,12 @@ pub struct Age {
 }
 
 impl Scheduler for Age {
-    fn hear(&mut self, now: Nanos, session: &Session, event: &Event) {
-        self.inner.hear(now, session, event);
+    fn inner(&self) -> Option<&dyn Scheduler> {
+        Some(&*self.inner)
+    }
+
+    fn inner_mut(&mut self) -> Option<&mut dyn Scheduler> {
+        Some(&mut *self.inner)
     }
 
     fn next(&mut self, now: Nanos, session: &Session, node: Option<NodeIx>) -> Option<Decision> {
@@ -32,20 +36,5 @@ impl Scheduler for Age {
             }
         }
         self.inner.next(now, session, node)
-    }
-
-    fn home(
-        &mut self,
-        now: Nanos,
-        session: &Session,
-        job: JobIx,
-        partition: u32,
-        bytes: u64,
-    ) -> Option<NodeIx> {
-        self.inner.home(now, session, job, partition, bytes)
-    }
-
-    fn wakes_at(&self) -> Option<Nanos> {
-        self.inner.wakes_at()
     }
 }

@@ -1,7 +1,10 @@
 //! Delay scheduling: a task waits a while for a slot where its input is.
 //!
 //! Source: M. Zaharia et al., "Delay Scheduling", EuroSys 2010, Algorithm 2. Difference: waiting is
-//! counted in time since the stage was first passed over, not in scheduling opportunities.
+//! counted in time since the stage was first passed over, not in scheduling opportunities; and only the
+//! first few jobs in line are passed over at a time: behind them the first that has its input here starts.
+//!
+//! Cost: what a few decisions of the policy inside cost, however many jobs wait.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +12,9 @@ use crate::schedule::{
     Decision, Event, JobIx, Level, Nanos, NodeIx, Scheduler, Session, Stage, assign_task,
 };
 
-/// How many jobs are passed over before a node stays without a task.
-const LOOKS: usize = 64;
+/// How many jobs are passed over, in the order of the policy inside, before the next one that has its
+/// input at the node is taken.
+const LOOKS: usize = 4;
 
 /// Starts whose input is elsewhere are put off.
 #[derive(Debug)]
@@ -23,6 +27,8 @@ pub struct Delay {
     pub inner: Box<dyn Scheduler>,
     /// Since when a stage is passed over.
     pub passed: BTreeMap<(JobIx, Stage), Nanos>,
+    /// When it was last asked.
+    pub asked: Nanos,
 }
 
 impl Delay {
@@ -34,6 +40,7 @@ impl Delay {
             rack,
             inner,
             passed: BTreeMap::new(),
+            asked: Nanos(0),
         }
     }
 
@@ -48,6 +55,14 @@ impl Delay {
 }
 
 impl Scheduler for Delay {
+    fn inner(&self) -> Option<&dyn Scheduler> {
+        Some(&*self.inner)
+    }
+
+    fn inner_mut(&mut self) -> Option<&mut dyn Scheduler> {
+        Some(&mut *self.inner)
+    }
+
     fn hear(&mut self, now: Nanos, session: &Session, event: &Event) {
         if let Event::Left(job) = event {
             self.passed.retain(|(other, _), _| other != job);
@@ -56,10 +71,14 @@ impl Scheduler for Delay {
     }
 
     fn next(&mut self, now: Nanos, session: &Session, node: Option<NodeIx>) -> Option<Decision> {
+        self.asked = now;
+        let Some(at) = node else {
+            return self.inner.next(now, session, node);
+        };
         let mut seen = session.clone();
         for _ in 0..LOOKS {
             let decision = self.inner.next(now, &seen, node)?;
-            let (Decision::Start { job, stage, .. }, Some(at)) = (&decision, node) else {
+            let Decision::Start { job, stage, .. } = &decision else {
                 return Some(decision);
             };
             let level =
@@ -75,18 +94,15 @@ impl Scheduler for Delay {
             }
             seen = seen.without(*job);
         }
-        None
-    }
-
-    fn home(
-        &mut self,
-        now: Nanos,
-        session: &Session,
-        job: JobIx,
-        partition: u32,
-        bytes: u64,
-    ) -> Option<NodeIx> {
-        self.inner.home(now, session, job, partition, bytes)
+        let decision = self.inner.next(now, &seen.near(at), node)?;
+        let Decision::Start { job, stage, .. } = &decision else {
+            return Some(decision);
+        };
+        let level = assign_task(session, *job, *stage, at).map(|(_, level)| level);
+        (level == Some(Level::Node)).then(|| {
+            self.passed.remove(&(*job, *stage));
+            decision.clone()
+        })
     }
 
     fn wakes_at(&self) -> Option<Nanos> {
@@ -95,6 +111,8 @@ impl Scheduler for Delay {
             .passed
             .values()
             .flat_map(|since| levels.map(|level| self.due(*since, level)));
+        // What was due when it was last asked waits for a slot.
+        let due = due.filter(|due| *due > self.asked);
         due.chain(self.inner.wakes_at()).min()
     }
 }

@@ -12,7 +12,7 @@ use crate::schedule::{
 
 /// Starts gangs, and holds slots for the next one.
 #[derive(Debug)]
-pub struct Gang {
+pub struct GangScheduling {
     /// For how long slots are held.
     pub hold: Nanos,
     /// The policy for everything that is no gang.
@@ -23,7 +23,7 @@ pub struct Gang {
     pub rests: Nanos,
 }
 
-impl Gang {
+impl GangScheduling {
     /// Around `inner`.
     #[must_use]
     pub const fn new(hold: Nanos, inner: Box<dyn Scheduler>) -> Self {
@@ -145,7 +145,15 @@ fn could_ever(session: &Session, job: JobIx, need: &Need) -> bool {
         == wanted
 }
 
-impl Scheduler for Gang {
+impl Scheduler for GangScheduling {
+    fn inner(&self) -> Option<&dyn Scheduler> {
+        Some(&*self.inner)
+    }
+
+    fn inner_mut(&mut self) -> Option<&mut dyn Scheduler> {
+        Some(&mut *self.inner)
+    }
+
     fn hear(&mut self, now: Nanos, session: &Session, event: &Event) {
         if matches!(event, Event::Ordered(Decision::Gang { .. })) {
             self.until = None;
@@ -182,17 +190,6 @@ impl Scheduler for Gang {
             }),
             None => decision,
         }
-    }
-
-    fn home(
-        &mut self,
-        now: Nanos,
-        session: &Session,
-        job: JobIx,
-        partition: u32,
-        bytes: u64,
-    ) -> Option<NodeIx> {
-        self.inner.home(now, session, job, partition, bytes)
     }
 
     fn wakes_at(&self) -> Option<Nanos> {

@@ -8,6 +8,6 @@ mod speculate;
 
 pub use age::Age;
 pub use delay::Delay;
-pub use gang::Gang;
+pub use gang::GangScheduling;
 pub use priority::Priority;
 pub use speculate::Speculate;

@@ -22,6 +22,14 @@ pub struct Priority {
 }
 
 impl Scheduler for Priority {
+    fn inner(&self) -> Option<&dyn Scheduler> {
+        Some(&*self.inner)
+    }
+
+    fn inner_mut(&mut self) -> Option<&mut dyn Scheduler> {
+        Some(&mut *self.inner)
+    }
+
     fn hear(&mut self, now: Nanos, session: &Session, event: &Event) {
         if let Event::Left(job) = event {
             self.ended.retain(|(other, ..)| other != job);
@@ -42,21 +50,6 @@ impl Scheduler for Priority {
             return self.preempted(session);
         }
         decision
-    }
-
-    fn home(
-        &mut self,
-        now: Nanos,
-        session: &Session,
-        job: JobIx,
-        partition: u32,
-        bytes: u64,
-    ) -> Option<NodeIx> {
-        self.inner.home(now, session, job, partition, bytes)
-    }
-
-    fn wakes_at(&self) -> Option<Nanos> {
-        self.inner.wakes_at()
     }
 }
 

@@ -5,8 +5,8 @@
 
 use crate::schedule::can_run::fits;
 use crate::schedule::{
-    Attempt, AttemptIx, Decision, Event, JobIx, Nanos, NodeIx, Scheduler, Session, SlotIx, Stage,
-    Taken, Why, remaining,
+    Attempt, AttemptIx, Decision, Nanos, NodeIx, Scheduler, Session, SlotIx, Stage, Taken, Why,
+    remaining,
 };
 
 /// How often running attempts are looked through.
@@ -79,8 +79,12 @@ impl Speculate {
 }
 
 impl Scheduler for Speculate {
-    fn hear(&mut self, now: Nanos, session: &Session, event: &Event) {
-        self.inner.hear(now, session, event);
+    fn inner(&self) -> Option<&dyn Scheduler> {
+        Some(&*self.inner)
+    }
+
+    fn inner_mut(&mut self) -> Option<&mut dyn Scheduler> {
+        Some(&mut *self.inner)
     }
 
     fn next(&mut self, now: Nanos, session: &Session, node: Option<NodeIx>) -> Option<Decision> {
@@ -100,17 +104,6 @@ impl Scheduler for Speculate {
                 })
             }
         }
-    }
-
-    fn home(
-        &mut self,
-        now: Nanos,
-        session: &Session,
-        job: JobIx,
-        partition: u32,
-        bytes: u64,
-    ) -> Option<NodeIx> {
-        self.inner.home(now, session, job, partition, bytes)
     }
 
     fn wakes_at(&self) -> Option<Nanos> {
