@@ -83,7 +83,12 @@ impl Appmaster {
                     self.progress.set(standoff::progress(&phase));
                     self.show(phase);
                 }
-                Action::Say(sentence) => {
+                Action::Silent {
+                    hosts,
+                    within,
+                    is_bound,
+                } => {
+                    let sentence = sentences::unanswered(&hosts, within, is_bound);
                     tracing::warn!("{sentence}");
                     self.story.outbox.notice(sentence);
                 }
@@ -253,7 +258,14 @@ impl Appmaster {
     fn show(&mut self, phase: Phase) {
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let (kind, done, wanted, note) = match phase {
-            Phase::WaitingForRoom(why) => (wire::phase::Kind::WaitingForRoom, 0, 0, why),
+            Phase::WaitingForRoom(why) => {
+                let note = sentences::no_room(&why, &self.limits.types);
+                (wire::phase::Kind::WaitingForRoom, 0, 0, note)
+            }
+            Phase::LetGo(let_go) => {
+                let note = sentences::let_go(&let_go);
+                (wire::phase::Kind::WaitingForRoom, 0, 0, note)
+            }
             Phase::WaitingForContainers { granted, wanted } => (
                 wire::phase::Kind::WaitingForContainers,
                 granted,
@@ -263,12 +275,12 @@ impl Appmaster {
             Phase::WaitingForNodes {
                 granted,
                 wanted,
-                note,
+                silent,
             } => (
                 wire::phase::Kind::WaitingForContainers,
                 granted,
                 wanted,
-                note,
+                sentences::silent(&silent),
             ),
             Phase::StartingContainers { joined, wanted } => (
                 wire::phase::Kind::StartingContainers,

@@ -10,7 +10,7 @@ use job::wire::job_event::Event as ToClient;
 use policy::lifecycle::{Action, Cause, Event, Grant, Phase};
 use policy::{
     ClusterView, ContainerId, Demand, Millis, NodeId, NodeShare, Placement, ResourceTypes,
-    Resources, sentences,
+    Resources,
 };
 
 use crate::missing::{self, Wanted};
@@ -110,10 +110,6 @@ impl Story {
         if let Some(grant) = self.arrived.take() {
             self.granted(now, grant, actions);
         }
-        let let_go = actions.iter().any(|action| match action {
-            Action::Ask { placement, .. } => placement.shares.is_empty(),
-            _ => false,
-        });
         for action in actions {
             match action {
                 Action::Ask {
@@ -124,11 +120,12 @@ impl Story {
                 }
                 Action::Show(Phase::WaitingForRoom(why)) => {
                     self.watch.begin(now);
-                    if let_go {
-                        self.outbox.notice(why.clone());
-                    } else {
-                        self.refused(now, headroom, why, true);
-                    }
+                    let why = sentences::no_room(why, &self.types());
+                    self.refused(now, headroom, &why, true);
+                }
+                Action::Show(Phase::LetGo(let_go)) => {
+                    self.watch.begin(now);
+                    self.outbox.notice(sentences::let_go(let_go));
                 }
                 Action::Show(
                     Phase::WaitingForContainers { .. } | Phase::WaitingForNodes { .. },

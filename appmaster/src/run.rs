@@ -7,7 +7,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use job::{Description, wire};
 use policy::lifecycle::{Event, Job, KillReason, Limits};
-use policy::{Demand, GPU, Listed, MiB, Millis, Numbering, ResourceTypes, Resources, Vcores};
+use policy::{
+    Demand, GPU, Listed, MiB, Millis, Numbering, ResourceTypes, Resources, Vcores, gang, run,
+};
 use proto_hadoop::yarn::{Counted, Registration};
 use proto_hadoop::{ApplicationClient, ApplicationMasterClient, Timing};
 use tokio::sync::{mpsc, oneshot};
@@ -322,16 +324,22 @@ fn demand(seat: &Seat, step: MiB, types: &ResourceTypes) -> Result<Demand> {
 /// What the user wants of the asking; the rest stays as it is.
 fn limits(description: &Description) -> Limits {
     let usual = Limits::default();
+    let or = |given: Option<u64>, usual| given.map_or(usual, Millis);
     Limits {
-        reissue: description.reissue_after_ms.map_or(usual.reissue, Millis),
-        gang: description.gang_timeout_ms.map_or(usual.gang, Millis),
-        wait: description.wait_timeout_ms.map(Millis),
-        join: description.join_timeout_ms.map_or(usual.join, Millis),
-        run: description.run_limit_ms.map(Millis),
-        linger: description.linger_ms.map(Millis),
-        spare_others: description.spare_others,
-        restarts: description.restarts,
-        ..usual
+        gang: gang::Limits {
+            reissue: or(description.reissue_after_ms, usual.gang.reissue),
+            gather: or(description.gang_timeout_ms, usual.gang.gather),
+            wait: description.wait_timeout_ms.map(Millis),
+            ..usual.gang
+        },
+        run: run::Limits {
+            join: or(description.join_timeout_ms, usual.run.join),
+            run: description.run_limit_ms.map(Millis),
+            linger: description.linger_ms.map(Millis),
+            spare_others: description.spare_others,
+            restarts: description.restarts,
+            ..usual.run
+        },
     }
 }
 

@@ -49,6 +49,7 @@ const ENDING: u16 = 950;
 pub(crate) fn progress(phase: &Phase) -> u16 {
     match phase {
         Phase::WaitingForRoom(_)
+        | Phase::LetGo(_)
         | Phase::WaitingForContainers { .. }
         | Phase::WaitingForNodes { .. } => WAITING,
         Phase::StartingContainers { .. } => WAITED,
@@ -244,6 +245,8 @@ impl Appmaster {
 
 #[cfg(test)]
 mod tests {
+    use policy::gang::NoRoom;
+
     use super::*;
 
     fn id(number: i32) -> ApplicationId {
@@ -324,7 +327,9 @@ mod tests {
     fn only_what_waits_shows_no_progress() {
         let running = |ended, ranks| progress(&Phase::Running { ended, ranks });
         let shown = |phase: &Phase| f32::from(progress(phase)) / 1000.0;
-        assert!(waits(shown(&Phase::WaitingForRoom(String::new()))));
+        assert!(waits(shown(&Phase::WaitingForRoom(NoRoom::Unseen(
+            String::new()
+        )))));
         assert!(!waits(f32::from(running(0, 100_000)) / 1000.0));
         let all = [running(0, 8), running(1, 8), running(7, 8), running(8, 8)];
         assert_eq!(all, [50, 162, 837, ENDING]);

@@ -3,7 +3,7 @@
 use job::exit::Exit;
 use job::wire;
 use policy::lifecycle::{Cause, KillReason, Seen, Verdict};
-use policy::{Rejection, ResourceTypes, sentences};
+use policy::{Rejection, ResourceTypes};
 use proto_hadoop::yarn::FinalApplicationStatus;
 
 /// What the client exits with.

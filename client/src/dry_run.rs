@@ -10,7 +10,7 @@ use follow::submit::AM_MEMORY_MIB;
 use job::exit::Exit;
 use job::explain::{Amount, DryRun, Explained, NotPlaced, Outlook};
 use policy::allocate::place;
-use policy::{ClusterView, Counted, Demand, MiB, Millis, NodeShare, Resources, Vcores, sentences};
+use policy::{ClusterView, Counted, Demand, MiB, Millis, NodeShare, Resources, Vcores};
 use proto_hadoop::ApplicationClient;
 
 use crate::arguments::DeployMode;

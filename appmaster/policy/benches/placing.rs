@@ -128,7 +128,7 @@ fn run() -> Option<bool> {
             cluster: &view,
             communication_share: None,
         };
-        let auto = measure(|| !choose(&circumstances).reason.is_empty())?;
+        let auto = measure(|| choose(&circumstances).communication_share.is_none())?;
         writeln!(
             out,
             "{counted:?} auto: {:.1?}, median {:.1?}",

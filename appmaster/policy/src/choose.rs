@@ -24,13 +24,13 @@
 //!
 //! Cost: one placement for each mode tried.
 
+#[cfg(test)]
+mod properties;
+
 use std::collections::BTreeMap;
 
 use crate::queue::together;
-use crate::{
-    ClusterView, Demand, MiB, Mode, NodeId, NodeView, Rejection, ResourceTypes, Vcores, allocate,
-    sentences,
-};
+use crate::{ClusterView, Demand, MiB, Mode, NodeId, NodeView, Rejection, Vcores, allocate};
 
 /// From this share of its time on a program is taken to communicate much: at a quarter, communication
 /// that takes twice as long over distant nodes makes the run a quarter longer.
@@ -49,12 +49,18 @@ pub struct Circumstances<'a> {
 }
 
 /// A mode, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
     /// The mode.
     pub mode: Mode,
-    /// Why, in one sentence, with the expected wait.
-    pub reason: String,
+    /// What comes of it.
+    pub outlook: Outlook,
+    /// The strictest mode, which was tried first, where another one was chosen, and what came of it.
+    pub stricter: Option<(Mode, Outlook)>,
+    /// It was the only one that was tried.
+    pub alone: bool,
+    /// The share of its time that the program spent communicating, where that is known.
+    pub communication_share: Option<f64>,
     /// The demand in that mode; without its list in mode `all`, which keeps to none.
     pub demand: Demand,
 }
@@ -65,7 +71,8 @@ pub struct Choice {
 /// use std::num::NonZeroU32;
 ///
 /// use policy::{
-///     Circumstances, ClusterView, Counted, Demand, MiB, Mode, NodeId, NodeView, Resources, choose,
+///     Circumstances, ClusterView, Counted, Demand, MiB, Mode, NodeId, NodeView, Outlook, Resources,
+///     choose,
 /// };
 ///
 /// let processes = NonZeroU32::new(4).unwrap();
@@ -91,11 +98,7 @@ pub struct Choice {
 ///     communication_share: None,
 /// });
 /// assert_eq!(choice.mode, Mode::All);
-/// assert_eq!(
-///     choice.reason,
-///     "no host file is given: mode all starts now with processes sharing the room there is; \
-///      expected wait: one heartbeat"
-/// );
+/// assert_eq!(choice.outlook, Outlook::Shared);
 /// ```
 #[must_use]
 pub fn choose(circumstances: &Circumstances<'_>) -> Choice {
@@ -108,10 +111,15 @@ pub fn choose(circumstances: &Circumstances<'_>) -> Choice {
         .map(|mode| Trial::new(demand, circumstances.cluster, *mode))
         .collect();
     let chosen = best(&trials);
-    let reason = reason(circumstances, share, &trials, chosen);
+    let stricter = trials
+        .first()
+        .filter(|first| first.demand.mode != chosen.demand.mode);
     Choice {
         mode: chosen.demand.mode,
-        reason,
+        outlook: chosen.outlook.clone(),
+        stricter: stricter.map(|first| (first.demand.mode, first.outlook.clone())),
+        alone: trials.len() == 1,
+        communication_share: share,
         demand: chosen.demand.clone(),
     }
 }
@@ -139,7 +147,8 @@ struct Trial {
 }
 
 /// What comes of a mode.
-enum Outlook {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outlook {
     /// All containers fit now, unshared.
     Whole,
     /// All containers fit now.
@@ -147,17 +156,20 @@ enum Outlook {
     /// Some do not.
     Waits(Wait),
     /// It can never be placed.
-    Never(Rejection),
+    Never(Box<Rejection>),
 }
 
 /// What a placement waits for.
-struct Wait {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
     /// Hosts that have too little room now; empty when whichever comes first will do.
-    hosts: Vec<String>,
+    pub hosts: Vec<String>,
     /// The queue gives too little now.
-    queue: bool,
-    memory: MiB,
-    vcores: Vcores,
+    pub queue: bool,
+    /// Memory that is missing.
+    pub memory: MiB,
+    /// Vcores that are missing.
+    pub vcores: Vcores,
 }
 
 impl Trial {
@@ -198,7 +210,7 @@ impl Outlook {
                 wait.memory = demand.unit.memory;
                 return Self::Waits(wait);
             }
-            Err(rejection) => return Self::Never(rejection),
+            Err(rejection) => return Self::Never(Box::new(rejection)),
         };
         let nodes: BTreeMap<&NodeId, &NodeView> =
             cluster.nodes.iter().map(|node| (&node.id, node)).collect();
@@ -238,35 +250,6 @@ impl Outlook {
             Self::Never(_) => (3, 0, MiB(0), Vcores(0)),
         }
     }
-
-    /// How it is with this mode, after "it" or its name.
-    fn words(&self, types: &ResourceTypes) -> String {
-        match self {
-            Self::Whole => "has room for every process now".into(),
-            Self::Shared => "starts now with processes sharing the room there is".into(),
-            Self::Waits(wait) => format!("waits {}", wait.words()),
-            Self::Never(rejection) => {
-                format!(
-                    "cannot be placed ({})",
-                    sentences::rejection(rejection, types)
-                )
-            }
-        }
-    }
-}
-
-impl Wait {
-    fn words(&self) -> String {
-        match self.hosts.as_slice() {
-            [] if self.queue => "until the queue gives as much".into(),
-            [] => "until any node has room for a process".into(),
-            [one] => format!("until somebody leaves {one}"),
-            [one, two] => format!("until somebody leaves {one} and {two}"),
-            [one, two, more @ ..] => {
-                format!("until somebody leaves {one}, {two} and {} more", more.len())
-            }
-        }
-    }
 }
 
 /// The best of `trials`, which are never none; of equals the first.
@@ -279,56 +262,3 @@ fn best(trials: &[Trial]) -> &Trial {
     }
     best
 }
-
-fn reason(
-    circumstances: &Circumstances<'_>,
-    share: Option<f64>,
-    trials: &[Trial],
-    chosen: &Trial,
-) -> String {
-    let (demand, types) = (circumstances.demand, &circumstances.cluster.types);
-    let given = match (demand.listed.is_empty(), demand.nodes) {
-        (false, _) => "a host file is given",
-        (true, Some(_)) => "a number of nodes is given, no host file",
-        (true, None) => "no host file is given",
-    };
-    let stricter = trials
-        .first()
-        .filter(|first| first.demand.mode != chosen.demand.mode)
-        .map(|first| {
-            format!(
-                "mode {} {}, ",
-                first.demand.mode,
-                first.outlook.words(types)
-            )
-        })
-        .unwrap_or_default();
-    let wait = match &chosen.outlook {
-        Outlook::Whole | Outlook::Shared => "one heartbeat".into(),
-        Outlook::Waits(wait) => wait.words(),
-        Outlook::Never(_) => "for ever".into(),
-    };
-    let standing = match &chosen.outlook {
-        Outlook::Waits(_) if trials.len() > 1 => "has the shortest wait".into(),
-        Outlook::Waits(_) => "finds no room now".into(),
-        other => other.words(types),
-    };
-    let communication = match share {
-        Some(share) if share >= COMMUNICATES_MUCH => format!(
-            "; communication took {:.0} % of an earlier run, so listed nodes go before listed numbers",
-            share * 100.0
-        ),
-        Some(share) => format!(
-            "; communication took only {:.0} % of an earlier run, so the nodes matter little",
-            share * 100.0
-        ),
-        None => String::new(),
-    };
-    format!(
-        "{given}: {stricter}mode {} {standing}; expected wait: {wait}{communication}",
-        chosen.demand.mode
-    )
-}
-
-#[cfg(test)]
-mod tests;

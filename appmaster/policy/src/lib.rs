@@ -3,7 +3,7 @@
 //! A job passes through here twice. [`allocate`] turns a [`Demand`] and a [`ClusterView`] into a
 //! [`Placement`], or a [`Rejection`] that says how much was missing; before that [`choose()`] picks the
 //! mode where the user left it open, after that [`degraded()`] says what a grant is short of. [`lifecycle`] is the machine
-//! that takes the job from its first snapshot of the cluster to its verdict: the ApplicationMaster
+//! that takes the job from its first snapshot of the cluster to its verdict, made of a [`gang`] of containers and a [`run`] in them: the ApplicationMaster
 //! feeds it what happened and carries out what it answers; a simulator can do the same on virtual
 //! time.
 //!
@@ -21,6 +21,7 @@ pub mod commit;
 mod degraded;
 mod demand;
 mod end;
+pub mod gang;
 pub mod lifecycle;
 mod mode;
 mod numbering;
@@ -28,10 +29,10 @@ mod placement;
 mod quantities;
 mod queue;
 mod resource_types;
+pub mod run;
 pub mod schedule;
-pub mod sentences;
 
-pub use choose::{COMMUNICATES_MUCH, Choice, Circumstances, choose};
+pub use choose::{COMMUNICATES_MUCH, Choice, Circumstances, Outlook, Wait, choose};
 pub use cluster::{ClusterView, Counted, NodeView};
 pub use degraded::{Degraded, degraded};
 pub use demand::{Demand, Listed, Near};

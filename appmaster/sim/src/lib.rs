@@ -1,4 +1,5 @@
-//! A session on virtual time: the very policies of the ApplicationMaster, without a cluster.
+//! The ApplicationMaster's decisions on virtual time, without a cluster. There are two worlds, over one
+//! clock: a session's policies under a workload, and MPI jobs that fight for a cluster ([`duel`]).
 //!
 //! One workload passes through here once. [`Workload`] is read from JSON: nodes and their slots, jobs and
 //! what their tasks take. A [`Run`] feeds a [`policy::schedule::Driver`] with what happens, carries out what it decides
@@ -13,10 +14,13 @@
 
 pub mod bench;
 mod clock;
+pub mod duel;
 pub mod gantt;
+mod name_node;
 pub mod report;
 mod run;
 mod workload;
 
+pub use name_node::NameNode;
 pub use run::{Bar, Outcome, Run};
 pub use workload::{Job, Loss, Node, Phase, Workload};

@@ -12,7 +12,11 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
 use lexopt::{Arg, Parser, ValueExt as _};
+use policy::gang::Place;
 use policy::schedule::{POLICIES, WRAPPERS, named};
+use policy::{Demand, allocate};
+use sim::duel::allocators::full_or_not;
+use sim::duel::tournament;
 use sim::{Run, Workload, bench, gantt, report};
 
 const USAGE: &str = "\
@@ -20,6 +24,8 @@ gerbil-sim run WORKLOAD.json [--policy POLICY] [--svg FILE] [--json FILE] [--dec
         plays a workload and prints when each job was done; the SVG and the JSON are Gantt charts
 gerbil-sim policies
         names every policy and wrapper, with their keys
+gerbil-sim duel [--seeds N]
+        lets MPI jobs fight for small clusters that lose nodes, containers and masters (2000 of each kind)
 gerbil-sim bench [--policy POLICY] [--nodes N] [--jobs N] [--tasks N]
         times decisions with N jobs of N tasks each in line (10000 of 10, on 100 nodes)
 
@@ -44,6 +50,7 @@ struct Options {
     nodes: u32,
     jobs: u32,
     tasks: usize,
+    seeds: u64,
     given: Vec<PathBuf>,
 }
 
@@ -56,6 +63,7 @@ fn command() -> Result<()> {
         nodes: 100,
         jobs: 10_000,
         tasks: 10,
+        seeds: 2_000,
         given: Vec::new(),
     };
     let mut verb = None;
@@ -73,6 +81,7 @@ fn command() -> Result<()> {
             Arg::Long("nodes") => options.nodes = arguments.value()?.parse()?,
             Arg::Long("jobs") => options.jobs = arguments.value()?.parse()?,
             Arg::Long("tasks") => options.tasks = arguments.value()?.parse()?,
+            Arg::Long("seeds") => options.seeds = arguments.value()?.parse()?,
             Arg::Value(value) if verb.is_none() => verb = Some(value.string()?),
             Arg::Value(value) => options.given.push(value.into()),
             odd => return Err(odd.unexpected().into()),
@@ -82,6 +91,7 @@ fn command() -> Result<()> {
         Some("run") => run(&options),
         Some("policies") => policies(),
         Some("bench") => measure(&options),
+        Some("duel") => duels(options.seeds),
         Some(other) => bail!("{other:?} is no command\n{USAGE}"),
         None => bail!("no command\n{USAGE}"),
     }
@@ -123,6 +133,20 @@ fn policies() -> Result<()> {
             println!("  {name:<13} {}", keys.join(", "));
         }
     }
+    Ok(())
+}
+
+fn duels(seeds: u64) -> Result<()> {
+    let fight = |name: &str, place: Place, oversubscribe: bool| {
+        let sum = tournament(0..seeds, place, |demand: &mut Demand| {
+            demand.oversubscribe = oversubscribe;
+        })?;
+        println!("{name}: {sum:?}");
+        anyhow::Ok(())
+    };
+    fight("sharing", allocate::place, true)?;
+    fight("without sharing", allocate::place, false)?;
+    fight("waiting for full nodes", full_or_not, true)?;
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use job::Universe;
-use policy::lifecycle::{LONGEST_GANG, SHORTEST_REISSUE};
+use policy::lifecycle::{LONGEST_GATHER, SHORTEST_REISSUE};
 
 /// A whole number from `first` to `last` of something, in a sentence where it is none.
 #[derive(Clone, Copy, Debug)]
@@ -182,7 +182,7 @@ pub(super) fn slurm_time(text: &str) -> Result<Duration, String> {
 /// must be started before.
 pub(super) fn gang_span(text: &str) -> Result<Duration, String> {
     let shortest = Duration::from_millis(SHORTEST_REISSUE.0);
-    let longest = Duration::from_millis(LONGEST_GANG.0);
+    let longest = Duration::from_millis(LONGEST_GATHER.0);
     match span(text)? {
         span if span > longest => Err(format!(
             "{text} is too long: YARN takes a container back that is not used within ten minutes; at \

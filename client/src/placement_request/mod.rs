@@ -17,7 +17,7 @@ mod tests;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use policy::lifecycle::Limits;
+use policy::gang::Limits;
 use policy::{Millis, Mode, Numbering};
 
 use crate::arguments::{Placement, Relax};
@@ -149,7 +149,7 @@ fn check_mode(given: &Placement, mode: Mode, auto: bool) -> Result<(), Contradic
     let or =
         |given: Option<Duration>, usual: Millis| given.unwrap_or(Duration::from_millis(usual.0));
     let reissue = or(given.reissue_after, usual.reissue);
-    let gang = or(given.gang_timeout, usual.gang);
+    let gang = or(given.gang_timeout, usual.gather);
     if reissue >= gang {
         return Err(Contradiction::NeverReissued { reissue, gang });
     }

@@ -8,9 +8,7 @@ mod types;
 
 use follow::FollowError;
 use policy::allocate::place;
-use policy::{
-    Circumstances, ClusterView, Counted, Demand, MiB, ResourceTypes, Resources, choose, sentences,
-};
+use policy::{Circumstances, ClusterView, Counted, Demand, MiB, ResourceTypes, Resources, choose};
 use proto_hadoop::ApplicationClient;
 use proto_hadoop::yarn::{self, NewApplication};
 
@@ -149,7 +147,8 @@ pub(crate) async fn look(rm: &ApplicationClient, plan: &Plan) -> Result<Checked,
                 cluster: &view,
                 communication_share: plan.placement.communication_share,
             });
-            (choice.demand, Some(choice.reason))
+            let reason = sentences::choice(&choice, &demand, &view.types);
+            (choice.demand, Some(reason))
         }
     };
     Ok(Checked {

@@ -28,13 +28,13 @@ mod listed;
 mod loc;
 mod loc_dist;
 mod none;
+#[cfg(test)]
+mod properties;
 mod rack;
 mod reasons;
 mod rest;
 mod round_robin;
 mod size;
-#[cfg(test)]
-mod tests;
 
 pub use reasons::{Reasons, reasons, reasons_beside};
 

@@ -30,8 +30,6 @@
 mod attempt;
 mod job;
 mod setup;
-#[cfg(test)]
-mod tests;
 
 pub use attempt::{AttemptCommit, AttemptVerdict};
 pub use job::{JobCommit, JobVerdict, Manifest};
@@ -40,7 +38,7 @@ pub use setup::{Setup, SetupVerdict};
 /// One call of a file system. Paths are relative to the output folder, which is `""`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Op {
-    /// Makes a folder; its parent must be there.
+    /// Makes a folder; its parent must be there. One that is there already stays as it is.
     MakeFolder(String),
     /// Makes a file with this content; its parent must be there, and no such file.
     Create(String, String),

@@ -1,10 +1,11 @@
-//! What the machine hears and what it says.
+//! What a job hears and what it says: what concerns its gang, what concerns its run, and what concerns
+//! both.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
-use super::cause::{Cause, KillReason};
-use crate::{ClusterView, ContainerId, End, Millis, NodeId, Placement, Rank, Resources};
+use crate::gang::{self, Grant, LetGo, NoRoom, Silent, Unused};
+use crate::run::{self, Cause, KillReason, Seat, Stage, Verdict};
+use crate::{ClusterView, ContainerId, End, Millis, NodeId, Placement, Rank};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,58 +121,6 @@ pub enum Event {
     Tick,
 }
 
-/// A process of the job, by the name that a user knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Who {
-    /// Its number in the job.
-    pub number: Rank,
-    /// Of one that was spawned: its group, from 1, and its rank there.
-    pub spawned: Option<(u32, u32)>,
-}
-
-impl From<Rank> for Who {
-    /// One of the job's own ranks.
-    fn from(number: Rank) -> Self {
-        Self {
-            number,
-            spawned: None,
-        }
-    }
-}
-
-impl fmt::Display for Who {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.spawned {
-            None => write!(f, "rank {}", self.number),
-            Some((group, rank)) => write!(f, "rank {rank} of spawned group {group}"),
-        }
-    }
-}
-
-/// A granted container.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Grant {
-    /// YARN's id of it.
-    pub container: ContainerId,
-    /// Where it is.
-    pub node: NodeId,
-    /// What it really holds; YARN rounds up.
-    pub resources: Resources,
-    /// The round of asking that it answers, as [`Action::Ask`] gave it.
-    pub round: u32,
-}
-
-/// How far a rank got with MPI.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// It never called `MPI_Init`.
-    Silent,
-    /// Between `MPI_Init` and `MPI_Finalize`.
-    Initialized,
-    /// Past `MPI_Finalize`.
-    Finalized,
-}
-
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
@@ -219,59 +168,26 @@ pub enum Action {
     Finish(Verdict),
     /// The phase changed; for whoever watches.
     Show(Phase),
-    /// Something that the user is to see at once.
-    Say(String),
+    /// These hosts have newly not answered, though YARN counts them as running.
+    Silent {
+        /// The hosts.
+        hosts: Vec<String>,
+        /// For how long a request may stay unanswered.
+        within: Millis,
+        /// The mode allows no other nodes.
+        is_bound: bool,
+    },
     /// Find out whether these containers, whose launchers have not joined, are still being localized.
     Probe(Vec<ContainerId>),
-}
-
-/// Why containers are given back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unused {
-    /// It came after its node, or its size, was no longer wanted.
-    NotWanted,
-    /// The others did not come in time.
-    Incomplete,
-    /// The ResourceManager has restarted and does not know them any more.
-    Forgotten,
-    /// Its launcher, or its node, is lost.
-    Lost,
-    /// The job ends before they were put to use.
-    JobEnds,
-}
-
-impl fmt::Display for Unused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotWanted => "its node or its size is no longer wanted",
-            Self::Incomplete => "the job's other containers did not come in time",
-            Self::Forgotten => "the ResourceManager has restarted and does not know them any more",
-            Self::Lost => "its launcher or its node is lost",
-            Self::JobEnds => "the job ends",
-        })
-    }
-}
-
-/// One container of the job and its ranks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seat {
-    /// The container.
-    pub container: ContainerId,
-    /// Its node.
-    pub node: NodeId,
-    /// The node's host name.
-    pub host: String,
-    /// Its ranks, ascending.
-    pub ranks: Vec<Rank>,
-    /// What it holds.
-    pub resources: Resources,
 }
 
 /// What the job is doing, for a progress line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// No node has room; why.
-    WaitingForRoom(String),
+    /// Nothing can be asked for; why.
+    WaitingForRoom(NoRoom),
+    /// All was given back, and is asked for again later.
+    LetGo(LetGo),
     /// Asked; so many of so many granted.
     WaitingForContainers {
         /// Containers held.
@@ -285,8 +201,8 @@ pub enum Phase {
         granted: usize,
         /// Containers wanted.
         wanted: usize,
-        /// Who does not answer, and for how long.
-        note: String,
+        /// Who does not answer.
+        silent: Silent,
     },
     /// So many of so many launchers have dialled in.
     StartingContainers {
@@ -306,9 +222,150 @@ pub enum Phase {
     Ending,
 }
 
-/// How the job ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    /// The first cause; `None` when every rank returned 0.
-    pub cause: Option<Cause>,
+impl Event {
+    /// What of it concerns the gang, and what the run.
+    pub(super) fn split(self) -> (Option<gang::Event>, Option<run::Event>) {
+        use gang::Event as Gang;
+        use run::Event as Run;
+        match self {
+            Self::Registered => (Some(Gang::Begin), None),
+            Self::Snapshot(view) => (Some(Gang::Snapshot(view)), None),
+            Self::SnapshotFailed(why) => (Some(Gang::SnapshotFailed(why)), None),
+            Self::Granted(grant) => (Some(Gang::Granted(grant)), None),
+            Self::Freed => (Some(Gang::Freed), None),
+            Self::Blocked { by } => (Some(Gang::Blocked { by }), None),
+            Self::ResourceManagerRestarted => (Some(Gang::ResourceManagerRestarted), None),
+            Self::StartFailed { container, why } => (
+                Some(Gang::Lost(container.clone())),
+                Some(Run::StartFailed { container, why }),
+            ),
+            Self::LinkLost(container) => (
+                Some(Gang::Lost(container.clone())),
+                Some(Run::LinkLost(container)),
+            ),
+            Self::ContainerEnded {
+                container,
+                status,
+                diagnostics,
+            } => (
+                Some(Gang::ContainerEnded(container.clone())),
+                Some(Run::ContainerEnded {
+                    container,
+                    status,
+                    diagnostics,
+                }),
+            ),
+            Self::Tick => (Some(Gang::Tick), Some(Run::Tick)),
+            Self::Joined(container) => (None, Some(Run::Joined(container))),
+            Self::Refused {
+                container,
+                sentence,
+                code,
+            } => {
+                let refused = Run::Refused {
+                    container,
+                    sentence,
+                    code,
+                };
+                (None, Some(refused))
+            }
+            Self::PmiSeen(group) => (None, Some(Run::PmiSeen(group))),
+            Self::Spawned { first, seats } => (None, Some(Run::Spawned { first, seats })),
+            Self::NotSpawned(group) => (None, Some(Run::NotSpawned(group))),
+            Self::RankEnded { rank, end, stage } => {
+                (None, Some(Run::RankEnded { rank, end, stage }))
+            }
+            Self::Aborted { rank, code } => (None, Some(Run::Aborted { rank, code })),
+            Self::Broke { rank, what } => (None, Some(Run::Broke { rank, what })),
+            Self::Misbehaved { container, what } => {
+                (None, Some(Run::Misbehaved { container, what }))
+            }
+            Self::Localizing(container) => (None, Some(Run::Localizing(container))),
+            Self::InputUsed => (None, Some(Run::InputUsed)),
+            // They end the job, whatever it does.
+            Self::KillRequested(_)
+            | Self::ResourceManagerLost { .. }
+            | Self::RequestsRefused { .. } => (None, None),
+        }
+    }
+}
+
+impl Action {
+    /// What the gang says to everybody.
+    pub(super) fn of_gang(action: gang::Action) -> Option<Self> {
+        Some(match action {
+            gang::Action::TakeSnapshot => Self::TakeSnapshot,
+            gang::Action::Ask {
+                round,
+                placement,
+                held,
+                kept,
+            } => Self::Ask {
+                round,
+                placement,
+                held,
+                kept,
+            },
+            gang::Action::Release { containers, why } => Self::Release { containers, why },
+            gang::Action::Show(phase) => Self::Show(phase.into()),
+            gang::Action::Silent {
+                hosts,
+                within,
+                is_bound,
+            } => Self::Silent {
+                hosts,
+                within,
+                is_bound,
+            },
+            gang::Action::Complete(_) | gang::Action::GiveUp { .. } => return None,
+        })
+    }
+
+    /// What the run says to everybody.
+    pub(super) fn of_run(action: run::Action) -> Option<Self> {
+        Some(match action {
+            run::Action::Start(seats) => Self::Start(seats),
+            run::Action::Begin(seats) => Self::Begin(seats),
+            run::Action::Stop { grace } => Self::Stop { grace },
+            run::Action::Release(containers) => Self::Release {
+                containers,
+                why: Unused::JobEnds,
+            },
+            run::Action::Finish(verdict) => Self::Finish(verdict),
+            run::Action::Show(phase) => Self::Show(phase.into()),
+            run::Action::Probe(containers) => Self::Probe(containers),
+            run::Action::Repeat { .. } => return None,
+        })
+    }
+}
+
+impl From<gang::Phase> for Phase {
+    fn from(phase: gang::Phase) -> Self {
+        match phase {
+            gang::Phase::WaitingForRoom(why) => Self::WaitingForRoom(why),
+            gang::Phase::LetGo(let_go) => Self::LetGo(let_go),
+            gang::Phase::WaitingForContainers { granted, wanted } => {
+                Self::WaitingForContainers { granted, wanted }
+            }
+            gang::Phase::WaitingForNodes {
+                granted,
+                wanted,
+                silent,
+            } => Self::WaitingForNodes {
+                granted,
+                wanted,
+                silent,
+            },
+        }
+    }
+}
+
+impl From<run::Phase> for Phase {
+    fn from(phase: run::Phase) -> Self {
+        match phase {
+            run::Phase::Starting { joined, wanted } => Self::StartingContainers { joined, wanted },
+            run::Phase::Running { ended, ranks } => Self::Running { ended, ranks },
+            run::Phase::Ending => Self::Ending,
+        }
+    }
 }

@@ -1,7 +1,0 @@
-//! Every order of steps, with a crash or a lost answer at each of them.
-
-mod attempts;
-mod jobs;
-mod name_node;
-mod owners;
-mod world;

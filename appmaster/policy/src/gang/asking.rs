@@ -1,0 +1,139 @@
+//! Looking at the cluster, placing, asking.
+
+use super::limits::LONGEST_LOOK;
+use super::members::Members;
+use super::shortfall::Shortfall;
+use super::{Action, Gang, GivenUp, NoRoom, Phase, State, Unused};
+use crate::{ClusterView, Millis, Placement, Rejection};
+
+impl Gang {
+    pub(super) fn look(&mut self) -> Vec<Action> {
+        self.state = State::Looking;
+        vec![Action::TakeSnapshot]
+    }
+
+    /// The first look is answered.
+    pub(super) fn place(&mut self, now: Millis, view: ClusterView) -> Vec<Action> {
+        let _none_is_asked = self.silent.look(&view, Vec::new());
+        let answer = self.place_on(now, &view, &[]);
+        self.view = Some(view);
+        self.looked = now;
+        match answer {
+            Ok(placement) => {
+                let span = self.span_to_gather();
+                self.members = Members::default();
+                self.used.clear();
+                self.state = State::Gathering {
+                    until: now.plus(span),
+                    look_at: None,
+                };
+                self.ask(now, placement)
+            }
+            Err(rejection) if self.may_pass(&rejection) => {
+                self.wait_for_room(now, NoRoom::Rejected(Box::new(rejection)))
+            }
+            Err(rejection) => self.end_for(GivenUp::Impossible(Box::new(rejection))),
+        }
+    }
+
+    /// How long it has to come together. Gangs that got in each other's way in step do not let go in
+    /// step.
+    pub(super) fn span_to_gather(&mut self) -> Millis {
+        let shortest = self.limits.gather;
+        let longest = shortest.plus(Millis(shortest.0 / 5));
+        self.chance.between(shortest, longest)
+    }
+
+    /// How long to wait before the nodes are read again, at least `least`: a sixteenth of the time in which
+    /// nothing has come, so that whoever waits for long costs the ResourceManager little, and by chance up
+    /// to a quarter less, so that gangs that wait for the same do not look in step.
+    pub(super) fn until_next_look(&mut self, now: Millis, least: Millis) -> Millis {
+        let idle = now.0.saturating_sub(self.idle_since.0);
+        let span = Millis(idle / 16).min(LONGEST_LOOK);
+        match span > least {
+            true => {
+                let shortest = Millis(span.0.saturating_sub(span.0 / 4));
+                self.chance.between(shortest, span).max(least)
+            }
+            false => least,
+        }
+    }
+
+    /// Whether to look again. What was possible once is believed to be impossible only when two looks
+    /// in a row say so: while a ResourceManager or a node restarts, nodes are missing for seconds.
+    pub(super) fn may_pass(&mut self, rejection: &Rejection) -> bool {
+        let final_word = !rejection.may_pass();
+        let first_time = final_word && self.round > 0 && !self.doubted;
+        self.doubted = final_word;
+        !final_word || first_time
+    }
+
+    /// Asks for what of `placement` is neither there nor asked for, in one call that also clears
+    /// what is no longer wanted. Nothing is sent when nothing changes.
+    pub(super) fn ask(&mut self, now: Millis, placement: Placement) -> Vec<Action> {
+        let span = self.until_next_look(now, self.limits.reissue);
+        let State::Gathering { look_at, .. } = &mut self.state else {
+            return Vec::new();
+        };
+        *look_at = Some(now.plus(span));
+        self.doubted = false;
+        let placement = placement.in_order_of_list(&self.demand);
+        let round = self.round.saturating_add(1);
+        let change = self.members.want(placement.clone(), round, now);
+        let mut actions = Vec::new();
+        if !change.dropped.is_empty() {
+            actions.push(Action::Release {
+                containers: change.dropped,
+                why: Unused::NotWanted,
+            });
+        }
+        if change.asks {
+            self.round = round;
+            actions.push(Action::Ask {
+                round,
+                placement,
+                held: change.held,
+                kept: change.kept,
+            });
+            actions.push(self.granted_so_far());
+        }
+        actions.extend(self.complete());
+        actions
+    }
+
+    /// Nothing can be asked for now.
+    pub(super) fn wait_for_room(&mut self, now: Millis, why: NoRoom) -> Vec<Action> {
+        if !matches!(self.shortfall, Some(Shortfall::Containers { .. })) {
+            self.shortfall = Some(Shortfall::Room(why.clone()));
+        }
+        let span = self.until_next_look(now, self.limits.look_again);
+        self.state = State::Waiting {
+            until: now.plus(span),
+        };
+        vec![Action::Show(Phase::WaitingForRoom(why))]
+    }
+
+    /// The time that the user gave for waiting is up.
+    pub(super) fn give_up(&mut self) -> Vec<Action> {
+        self.note_shortfall();
+        let waited = self.limits.wait.unwrap_or_default();
+        let why = match self.shortfall.take() {
+            Some(Shortfall::Containers { missing, held }) => GivenUp::NotInTime {
+                waited,
+                missing,
+                held,
+            },
+            Some(Shortfall::Room(why)) => GivenUp::NoRoomInTime {
+                waited,
+                why: Some(why),
+            },
+            None => GivenUp::NoRoomInTime { waited, why: None },
+        };
+        self.end_for(why)
+    }
+
+    pub(super) fn end_for(&mut self, why: GivenUp) -> Vec<Action> {
+        let held = self.end();
+        vec![Action::GiveUp { why, held }]
+    }
+}

@@ -1,0 +1,280 @@
+//! Containers that are of use only together: from the first look at the cluster to the last grant.
+//!
+//! ```text
+//! begun ─▶ snapshot ─▶ asked ─▶ whole ─▶ (some are lost) ─▶ asked ─▶ whole …
+//!             ▲  │ no room ▲ │ stalled: snapshot, the rest is placed again
+//!             │  │         └─┤
+//!             └──┴───────────┘ not all in time: let go, wait, look again
+//! ```
+//!
+//! Two askings are never closer than [`Limits::reissue`], whatever the cluster does. Gangs that each
+//! hold a part of what the other needs come out of it because both let go, at times and for pauses
+//! that chance keeps apart, and chance comes from the seed. A gang waits for ever, unless
+//! [`Limits::wait`] says for how long.
+//!
+//! Nothing here knows what the containers are for.
+
+mod asking;
+mod chance;
+mod choosing;
+mod gathering;
+mod limits;
+mod members;
+mod shortfall;
+mod silence;
+mod words;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use chance::Chance;
+pub use limits::{LONGEST_GATHER, LONGEST_LOOK, LONGEST_PAUSE, Limits, SHORTEST_REISSUE};
+pub use shortfall::Missing;
+pub use words::{
+    Action, Event, GivenUp, Grant, LetGo, Loss, Member, NoRoom, Phase, Silent, Unused,
+};
+
+use self::members::Members;
+use self::shortfall::Shortfall;
+use self::silence::Silence;
+use crate::{
+    ClusterView, ContainerId, Demand, Millis, NodeId, NodeShare, Placement, Rejection, allocate,
+};
+
+/// A container allocator, such as [`allocate::place`].
+pub type Place = fn(&Demand, &ClusterView, &[NodeShare]) -> Result<Placement, Rejection>;
+
+/// The containers of one demand.
+#[derive(Debug)]
+pub struct Gang {
+    demand: Demand,
+    limits: Limits,
+    place: Place,
+    chance: Chance,
+    /// Askings so far.
+    round: u32,
+    /// How often it was let go.
+    let_go: u32,
+    /// The newest look at the cluster, and when it was answered.
+    view: Option<ClusterView>,
+    looked: Millis,
+    /// The last look said that it can never be placed.
+    doubted: bool,
+    /// What was missing, the last time it was tried.
+    shortfall: Option<Shortfall>,
+    /// When waiting for containers is given up.
+    give_up_at: Option<Millis>,
+    /// What is wanted, asked for and there.
+    members: Members,
+    /// Containers that have been put to use: a ResourceManager that restarts knows them.
+    used: BTreeSet<ContainerId>,
+    /// Nodes that a container was lost with, and until when they are left alone.
+    avoided: BTreeMap<NodeId, Millis>,
+    /// Nodes that do not answer.
+    silent: Silence,
+    /// Since when nothing has come.
+    idle_since: Millis,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// Not begun.
+    New,
+    /// A snapshot has been ordered.
+    Looking,
+    /// No room, or all was let go.
+    Waiting { until: Millis },
+    /// Asked, not all granted.
+    Gathering {
+        /// When all is let go.
+        until: Millis,
+        /// When the nodes are looked at again, if nothing comes before; `None` while they are.
+        look_at: Option<Millis>,
+    },
+    /// Every container is there.
+    Whole,
+    /// Nothing is wanted any more.
+    Over,
+}
+
+impl Gang {
+    /// One that has not begun. `limits` are taken within the bounds that their fields name; `seed` is
+    /// to differ from that of other gangs.
+    #[must_use]
+    pub fn new(demand: Demand, limits: Limits, seed: u64) -> Self {
+        Self {
+            demand,
+            limits: limits.bounded(),
+            place: allocate::place,
+            chance: Chance::new(seed),
+            round: 0,
+            let_go: 0,
+            view: None,
+            looked: Millis(0),
+            doubted: false,
+            shortfall: None,
+            give_up_at: None,
+            members: Members::default(),
+            used: BTreeSet::new(),
+            avoided: BTreeMap::new(),
+            silent: Silence::default(),
+            idle_since: Millis(0),
+            state: State::New,
+        }
+    }
+
+    /// Placed by another allocator.
+    #[must_use]
+    pub const fn placed_by(mut self, place: Place) -> Self {
+        self.place = place;
+        self
+    }
+
+    /// What is wanted.
+    #[must_use]
+    pub const fn demand(&self) -> &Demand {
+        &self.demand
+    }
+
+    /// How often it was let go.
+    #[must_use]
+    pub const fn times_let_go(&self) -> u32 {
+        self.let_go
+    }
+
+    /// Whether containers are wanted that are not there.
+    #[must_use]
+    pub const fn is_gathering(&self) -> bool {
+        match self.state {
+            State::New | State::Looking | State::Waiting { .. } | State::Gathering { .. } => true,
+            State::Whole | State::Over => false,
+        }
+    }
+
+    /// Whether nothing is held, nor asked for.
+    #[must_use]
+    pub const fn has_nothing(&self) -> bool {
+        matches!(
+            self.state,
+            State::New | State::Looking | State::Waiting { .. } | State::Over
+        )
+    }
+
+    /// The containers that are there, while it gathers.
+    #[must_use]
+    pub fn held(&self) -> Vec<ContainerId> {
+        match self.state {
+            State::Gathering { .. } => self.members.held(),
+            State::New | State::Looking | State::Waiting { .. } | State::Whole | State::Over => {
+                Vec::new()
+            }
+        }
+    }
+
+    /// When [`Event::Tick`] is due, if nothing else happens before.
+    #[must_use]
+    pub fn wakes_at(&self) -> Option<Millis> {
+        let by_state = match self.state {
+            State::New | State::Looking | State::Whole | State::Over => None,
+            State::Waiting { until } => Some(until),
+            State::Gathering { until, look_at } => earliest(Some(until), look_at),
+        };
+        earliest(by_state, self.give_up_at)
+    }
+
+    /// Takes in one event and says what to do, in order. Events that make no sense in the present
+    /// state (late grants aside, which are given back) change nothing.
+    #[must_use]
+    pub fn step(&mut self, now: Millis, event: Event) -> Vec<Action> {
+        if matches!(event, Event::Tick) && self.give_up_at.is_some_and(|at| now >= at) {
+            return self.give_up();
+        }
+        match &mut self.state {
+            State::New => match event {
+                Event::Begin => {
+                    self.idle_since = now;
+                    self.give_up_at = self.limits.wait.map(|span| now.plus(span));
+                    self.look()
+                }
+                other => surplus(other),
+            },
+            State::Looking => match event {
+                Event::Snapshot(view) => self.place(now, view),
+                Event::SnapshotFailed(why) => self.wait_for_room(now, NoRoom::Unseen(why)),
+                other => surplus(other),
+            },
+            State::Waiting { until } => match event {
+                Event::Tick if now >= *until => self.look(),
+                Event::Freed => {
+                    *until = (*until)
+                        .min(self.looked.plus(self.limits.look_again))
+                        .max(now);
+                    Vec::new()
+                }
+                other => surplus(other),
+            },
+            State::Gathering { .. } => self.gather(now, event),
+            State::Whole | State::Over => surplus(event),
+        }
+    }
+
+    /// Nothing is wanted any more: what was held while it gathered, to be given back. A gang that was
+    /// whole is in the hands of whoever uses it.
+    pub fn end(&mut self) -> Vec<ContainerId> {
+        let held = self.held();
+        self.give_up_at = None;
+        self.state = State::Over;
+        held
+    }
+
+    /// These members of a whole gang are lost, the others stay and are in use: the gap is asked for, on
+    /// other nodes where the mode allows that and the node is in doubt.
+    pub fn replace(&mut self, now: Millis, lost: &[Loss]) -> Vec<Action> {
+        for Loss {
+            container,
+            node,
+            node_is_in_doubt,
+        } in lost
+        {
+            self.members.lose(container);
+            if *node_is_in_doubt {
+                let until = now.plus(self.limits.avoid);
+                self.avoided.insert(node.clone(), until);
+            }
+        }
+        self.used = self.members.held().into_iter().collect();
+        self.give_up_at = self.limits.wait.map(|span| now.plus(span));
+        let mut actions = vec![self.granted_so_far()];
+        let span = self.span_to_gather();
+        let next_look = self.looked.plus(self.limits.reissue);
+        let look_now = now >= next_look;
+        self.state = State::Gathering {
+            until: now.plus(span),
+            look_at: (!look_now).then_some(next_look),
+        };
+        if look_now {
+            actions.push(Action::TakeSnapshot);
+        }
+        actions
+    }
+}
+
+/// A grant that nobody waits for goes back; everything else is ignored.
+fn surplus(event: Event) -> Vec<Action> {
+    match event {
+        Event::Granted(grant) => vec![unused(grant)],
+        _ => Vec::new(),
+    }
+}
+
+/// Gives back a container that nobody waits for.
+fn unused(grant: Grant) -> Action {
+    Action::Release {
+        containers: vec![grant.container],
+        why: Unused::NotWanted,
+    }
+}
+
+pub(crate) fn earliest(one: Option<Millis>, other: Option<Millis>) -> Option<Millis> {
+    one.into_iter().chain(other).min()
+}

@@ -1,0 +1,161 @@
+//! A program in the containers of a gang: from the order to start its launchers to the verdict, or to
+//! the next run.
+//!
+//! ```text
+//! complete ─▶ started ─▶ all joined ─▶ running ─▶ ending ─▶ over
+//!     ▲                                             │
+//!     └──── what was lost is replaced ◀── repeated ─┘
+//! ```
+//!
+//! No rank runs until every launcher has dialled in. The first cause of a failure stands. Every phase
+//! has a deadline, and the end itself has one; only how long ranks run has one if the user gives it.
+//!
+//! A container that is lost takes the ranks with it. The program may be started again, in what is left
+//! and a replacement of the same size.
+
+mod cause;
+mod ending;
+mod launchers;
+mod limits;
+mod ranks;
+mod repeating;
+mod running;
+mod starting;
+mod words;
+
+use std::collections::BTreeSet;
+
+pub use cause::{Cause, KillReason, Limit, OutOfMemory, Seen};
+pub use limits::Limits;
+pub use words::{Action, Event, Phase, Seat, Stage, Verdict, Who};
+
+use self::launchers::Launchers;
+use self::ranks::{Ranks, Seats};
+use crate::gang::{Loss, earliest};
+use crate::{ContainerId, Millis};
+
+/// The runs of one program.
+#[derive(Debug)]
+pub struct Run {
+    limits: Limits,
+    /// Which run of the program this is, or is to come; from 1.
+    number: u32,
+    /// Input was given that cannot be given again.
+    input_used: bool,
+    launchers: Launchers,
+    /// Why the last run ended, while the next has not begun.
+    lost: Option<Cause>,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Its containers are not all there.
+    Idle,
+    /// All are ordered to start, not all have joined.
+    Starting {
+        seats: Seats,
+        joined: BTreeSet<ContainerId>,
+        until: Millis,
+        /// Those that have not joined were asked for, after the time was up.
+        asked: bool,
+    },
+    /// Ranks run.
+    Running {
+        ranks: Ranks,
+        /// When the program has run for too long.
+        until: Option<Millis>,
+        /// When the ranks that are left have outlived the first for too long.
+        linger_until: Option<Millis>,
+        /// The first failure of a rank, where that ends nobody else.
+        first: Option<Cause>,
+    },
+    /// Ranks are being ended, for this cause.
+    Ending {
+        ranks: Ranks,
+        cause: Cause,
+        /// When whoever is still silent is taken for dead.
+        until: Millis,
+        /// Until when the cause may still turn out to have a reason, or ranks run that nobody hears
+        /// of; `None` once there is nothing to wait for.
+        settle: Option<Millis>,
+    },
+    /// The verdict is out.
+    Over,
+}
+
+impl Run {
+    /// One whose containers are still to come.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            number: 1,
+            input_used: false,
+            launchers: Launchers::default(),
+            lost: None,
+            state: State::Idle,
+        }
+    }
+
+    /// Which run of the program this is, or is to come; from 1.
+    #[must_use]
+    pub const fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Whether the verdict is out.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        matches!(self.state, State::Over)
+    }
+
+    /// Whether ranks run, and nothing ends them.
+    #[must_use]
+    pub const fn is_running(&self) -> bool {
+        matches!(self.state, State::Running { .. })
+    }
+
+    /// Whether it has all containers that it needs, and nothing ends it.
+    #[must_use]
+    pub const fn needs_nothing(&self) -> bool {
+        matches!(self.state, State::Starting { .. } | State::Running { .. })
+    }
+
+    /// When [`Event::Tick`] is due, if nothing else happens before.
+    #[must_use]
+    pub fn wakes_at(&self) -> Option<Millis> {
+        match &self.state {
+            State::Idle | State::Over => None,
+            State::Starting { until, .. } => Some(*until),
+            State::Running {
+                until,
+                linger_until,
+                ..
+            } => earliest(*until, *linger_until),
+            State::Ending { until, settle, .. } => earliest(Some(*until), *settle),
+        }
+    }
+
+    /// Takes in one event and says what to do, in order. Events that make no sense in the present
+    /// state change nothing.
+    #[must_use]
+    pub fn step(&mut self, now: Millis, event: Event) -> Vec<Action> {
+        self.launchers.hear(&event);
+        if matches!(event, Event::InputUsed) {
+            self.input_used = true;
+            return Vec::new();
+        }
+        match &self.state {
+            State::Idle | State::Over => Vec::new(),
+            State::Starting { .. } => self.start(now, event),
+            State::Running { .. } => self.run(now, event),
+            State::Ending { .. } => self.end(now, event),
+        }
+    }
+
+    /// These containers were given back while others were waited for.
+    pub fn forget(&mut self, containers: &[ContainerId]) {
+        self.launchers.forget(containers);
+    }
+}

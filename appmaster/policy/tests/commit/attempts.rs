@@ -1,0 +1,65 @@
+use super::world::{Actor, Walk, World};
+use policy::commit::{AttemptCommit, AttemptVerdict, JobCommit};
+use sim::NameNode;
+
+fn two_attempts(actors: Vec<Actor>) -> World {
+    let name_node = NameNode::with(&[
+        ("_temporary", None),
+        ("_temporary/.owner", Some("n")),
+        ("_temporary/n", None),
+        ("_temporary/n/_temporary", None),
+        ("_temporary/n/_temporary/a0", None),
+        ("_temporary/n/_temporary/a0/part-m-00000", Some("a0")),
+        ("_temporary/n/_temporary/a1", None),
+        ("_temporary/n/_temporary/a1/part-m-00000", Some("a1")),
+    ]);
+    World {
+        name_node,
+        actors,
+        losses: 2,
+        kills: 1,
+    }
+}
+
+fn attempt(name: &str) -> Actor {
+    Actor::Attempt(AttemptCommit::new("n", "t0", name))
+}
+
+fn winners(world: &World) -> Vec<&Actor> {
+    let won = |actor: &&Actor| matches!(actor, Actor::Attempt(attempt) if attempt.verdict() == Some(&AttemptVerdict::Committed));
+    world.actors.iter().filter(won).collect()
+}
+
+#[test]
+fn one_of_two_attempts_is_the_result() {
+    let world = two_attempts(vec![attempt("a0"), attempt("a1")]);
+    let walk = Walk::through(world, &|_, _| true, &|world, over| {
+        assert!(winners(world).len() <= 1, "{world:#?}");
+        let result = world.name_node.file("_temporary/n/t0/.attempt");
+        // The result is whole: what signed it wrote its file.
+        assert_eq!(result, world.name_node.file("_temporary/n/t0/part-m-00000"));
+        if over && world.kills == 1 {
+            assert_eq!(winners(world).len(), 1, "{world:#?}");
+        }
+    });
+    assert!(walk.states() > 100 && walk.ends > 1, "{}", walk.states());
+}
+
+#[test]
+fn an_attempt_of_a_job_that_is_given_up_ends() {
+    let give_up = Actor::Job(JobCommit::give_up("n", 2));
+    let world = two_attempts(vec![attempt("a0"), attempt("a1"), give_up]);
+    let walk = Walk::through(world, &|_, _| true, &|world, over| {
+        assert!(winners(world).len() <= 1);
+        for actor in &world.actors {
+            let Actor::Attempt(attempt) = actor else {
+                continue;
+            };
+            if over {
+                assert!(attempt.verdict().is_some());
+            }
+        }
+        assert!(!world.name_node.has("part-m-00000"));
+    });
+    assert!(walk.states() > 1_000, "{}", walk.states());
+}

@@ -1,0 +1,148 @@
+use super::world::{Actor, Walk, World};
+use policy::commit::{JobCommit, JobVerdict, Op};
+use sim::NameNode;
+
+fn results() -> NameNode {
+    NameNode::with(&[
+        ("_temporary", None),
+        ("_temporary/.owner", Some("n")),
+        ("_temporary/n", None),
+        ("_temporary/n/t0", None),
+        ("_temporary/n/t0/.attempt", Some("a0")),
+        ("_temporary/n/t0/part-r-00000", Some("a0")),
+        ("_temporary/n/t1", None),
+        ("_temporary/n/t1/.attempt", Some("a1")),
+        ("_temporary/n/t1/part-r-00001", Some("a1")),
+        ("_temporary/n/t1/side-r-00001", Some("a1")),
+    ])
+}
+
+const OUTPUT: [&str; 3] = ["part-r-00000", "part-r-00001", "side-r-00001"];
+
+fn commit(attempt: u32) -> Actor {
+    Actor::Job(JobCommit::commit(
+        "n",
+        attempt,
+        &["t0".to_owned(), "t1".to_owned()],
+    ))
+}
+
+fn give_up(attempt: u32) -> Actor {
+    Actor::Job(JobCommit::give_up("n", attempt))
+}
+
+fn verdicts(world: &World) -> Vec<&JobVerdict> {
+    let jobs = world.actors.iter().filter_map(|actor| match actor {
+        Actor::Job(job) => job.verdict(),
+        _ => None,
+    });
+    jobs.collect()
+}
+
+/// What is never otherwise, and what is so in the end if anybody lived to see it.
+fn holds(world: &World, over: bool) {
+    let there = |name: &&str| world.name_node.has(name);
+    let (all, any) = (OUTPUT.iter().all(there), OUTPUT.iter().any(there));
+    let success = world.name_node.has("_SUCCESS");
+    assert!(!success || all, "success on half an output: {world:#?}");
+    for verdict in verdicts(world) {
+        match verdict {
+            JobVerdict::Committed => assert!(success, "{world:#?}"),
+            JobVerdict::GivenUp => assert!(!any && !success, "{world:#?}"),
+            odd => panic!("{odd:?}: {world:#?}"),
+        }
+    }
+    if over && !verdicts(world).is_empty() {
+        assert_eq!(success, any, "{world:#?}");
+        assert!(
+            !world.name_node.has("_temporary"),
+            "left behind: {world:#?}"
+        );
+    }
+}
+
+#[test]
+fn a_commit_is_whole_or_nothing_whatever_is_lost_and_whoever_is_killed() {
+    // The first ApplicationMaster may be killed or merely slow; the second gives up what it had not begun.
+    let world = World {
+        name_node: results(),
+        actors: vec![commit(1), give_up(2)],
+        losses: 2,
+        kills: 1,
+    };
+    let walk = Walk::through(world, &|_, _| true, &holds);
+    assert!(
+        walk.states() > 2_000 && walk.ends > 2,
+        "{} states",
+        walk.states()
+    );
+}
+
+#[test]
+fn a_third_application_master_changes_nothing_of_that() {
+    let world = World {
+        name_node: results(),
+        actors: vec![commit(1), give_up(2), give_up(3)],
+        losses: 0,
+        kills: 2,
+    };
+    let walk = Walk::through(world, &|_, _| true, &holds);
+    assert!(walk.states() > 3_000, "{} states", walk.states());
+}
+
+/// Both know that all tasks are done.
+#[test]
+fn two_that_commit_make_one_output() {
+    let world = World {
+        name_node: results(),
+        actors: vec![commit(1), commit(2)],
+        losses: 1,
+        kills: 1,
+    };
+    let walk = Walk::through(world, &|_, _| true, &holds);
+    assert!(walk.states() > 3_000, "{} states", walk.states());
+}
+
+/// An ApplicationMaster sleeps at any point while its output folder is removed and another job writes there.
+#[test]
+fn who_wakes_in_a_folder_that_is_anothers_now_changes_nothing() {
+    let others = NameNode::with(&[
+        ("_temporary", None),
+        ("_temporary/.owner", Some("m")),
+        ("_temporary/m", None),
+        ("part-r-00000", Some("m")),
+    ]);
+    let Actor::Job(mut job) = commit(1) else {
+        panic!()
+    };
+    let mut name_node = results();
+    let mut steps = 0;
+    while let Some(op) = job.next() {
+        let (mut late, mut elsewhere) = (job.clone(), others.clone());
+        let mut calls: Vec<Op> = Vec::new();
+        while let Some(op) = late.next() {
+            late.answered(elsewhere.carry_out(&op));
+            calls.push(op);
+            assert!(calls.len() < 50, "{calls:?}");
+        }
+        assert_eq!(elsewhere, others, "{calls:?}");
+        job.answered(name_node.carry_out(&op));
+        steps += 1;
+    }
+    assert_eq!((steps, job.verdict()), (13, Some(&JobVerdict::Committed)));
+}
+
+#[test]
+fn a_job_without_files_has_its_success() {
+    let mut name_node = NameNode::with(&[
+        ("_temporary", None),
+        ("_temporary/n", None),
+        ("_temporary/n/t0", None),
+    ]);
+    let mut job = JobCommit::commit("n", 1, &["t0".to_owned()]);
+    while let Some(op) = job.next() {
+        job.answered(name_node.carry_out(&op));
+    }
+    assert_eq!(job.verdict(), Some(&JobVerdict::Committed));
+    assert_eq!(name_node, NameNode::with(&[("_SUCCESS", Some(""))]));
+}

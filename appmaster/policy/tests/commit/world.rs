@@ -1,0 +1,124 @@
+//! Walks through every order of steps of a few actors on one NameNode.
+
+use std::collections::BTreeSet;
+
+use policy::commit::{Answer, AttemptCommit, JobCommit, Op, Setup};
+use sim::NameNode;
+
+/// One of the machines.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Actor {
+    Setup(Setup),
+    Attempt(AttemptCommit),
+    Job(JobCommit),
+    /// Killed.
+    Dead,
+}
+
+impl Actor {
+    fn next(&self) -> Option<Op> {
+        match self {
+            Self::Setup(setup) => setup.next(),
+            Self::Attempt(attempt) => attempt.next(),
+            Self::Job(job) => job.next(),
+            Self::Dead => None,
+        }
+    }
+
+    fn answered(&mut self, answer: Answer) {
+        match self {
+            Self::Setup(setup) => setup.answered(answer),
+            Self::Attempt(attempt) => attempt.answered(answer),
+            Self::Job(job) => job.answered(answer),
+            Self::Dead => {}
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct World {
+    pub(super) name_node: NameNode,
+    pub(super) actors: Vec<Actor>,
+    /// How many answers may yet be lost, and how many actors killed.
+    pub(super) losses: u32,
+    pub(super) kills: u32,
+}
+
+/// What was walked through.
+#[derive(Debug, Default)]
+pub(super) struct Walk {
+    seen: BTreeSet<World>,
+    pub(super) ends: usize,
+}
+
+impl Walk {
+    /// Everything that can come of `world`. `holds` is asked in each state, with whether nobody can go on;
+    /// `alive` says which jobs live, where a setup asks.
+    pub(super) fn through(
+        world: World,
+        alive: &dyn Fn(&World, &str) -> bool,
+        holds: &dyn Fn(&World, bool),
+    ) -> Self {
+        let mut walk = Self::default();
+        walk.visit(world, &mut BTreeSet::new(), alive, holds);
+        walk
+    }
+
+    pub(super) fn states(&self) -> usize {
+        self.seen.len()
+    }
+
+    fn visit(
+        &mut self,
+        mut world: World,
+        path: &mut BTreeSet<World>,
+        alive: &dyn Fn(&World, &str) -> bool,
+        holds: &dyn Fn(&World, bool),
+    ) {
+        for number in 0..world.actors.len() {
+            let Actor::Setup(setup) = &world.actors[number] else {
+                continue;
+            };
+            if let Some(job) = setup.asks() {
+                let lives = alive(&world, job);
+                let Actor::Setup(setup) = &mut world.actors[number] else {
+                    continue;
+                };
+                setup.alive(lives);
+            }
+        }
+        assert!(!path.contains(&world), "goes round in circles: {world:#?}");
+        if !self.seen.insert(world.clone()) {
+            return;
+        }
+        let over = world.actors.iter().all(|actor| actor.next().is_none());
+        holds(&world, over);
+        self.ends += usize::from(over);
+        path.insert(world.clone());
+        for (number, actor) in world.actors.iter().enumerate() {
+            let Some(op) = actor.next() else { continue };
+            let mut done = world.clone();
+            let answer = done.name_node.carry_out(&op);
+            let unheard = done.clone();
+            done.actors[number].answered(answer);
+            let mut next = vec![done];
+            if world.losses > 0 {
+                for mut lost in [unheard, world.clone()] {
+                    lost.losses -= 1;
+                    lost.actors[number].answered(Answer::Lost);
+                    next.push(lost);
+                }
+            }
+            if world.kills > 0 {
+                let mut killed = world.clone();
+                killed.kills -= 1;
+                killed.actors[number] = Actor::Dead;
+                next.push(killed);
+            }
+            for world in next {
+                self.visit(world, path, alive, holds);
+            }
+        }
+        path.remove(&world);
+    }
+}

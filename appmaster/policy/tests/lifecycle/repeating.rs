@@ -1,0 +1,287 @@
+//! Losses while ranks run, and what follows.
+
+use super::*;
+
+/// As [`running`], with so many restarts; at most one node more than the job needs.
+fn repeatable(restarts: u32) -> Job {
+    running_with(limits(restarts))
+}
+
+fn limits(restarts: u32) -> Limits {
+    Limits {
+        run: run::Limits {
+            restarts,
+            ..run::Limits::default()
+        },
+        ..Limits::default()
+    }
+}
+
+fn link_lost(node: u32) -> Event {
+    Event::LinkLost(ContainerId(format!("c{node}")))
+}
+
+fn over(node: u32, status: i32) -> Event {
+    Event::ContainerEnded {
+        container: ContainerId(format!("c{node}")),
+        status,
+        diagnostics: String::new(),
+    }
+}
+
+/// The ranks of the first node are ended, as they were told to; the last answer.
+fn stopped(job: &mut Job, at: u64) -> Vec<Action> {
+    let _first = job.step(Millis(at), ended(0, End::Signal(15), Stage::Initialized));
+    job.step(Millis(at), ended(1, End::Signal(15), Stage::Initialized))
+}
+
+fn repeats(actions: &[Action]) -> Option<(u32, String, Vec<ContainerId>)> {
+    actions.iter().find_map(|action| match action {
+        Action::Repeat { run, cause, kept } => Some((*run, sentence(cause), kept.clone())),
+        _ => None,
+    })
+}
+
+/// The second container is lost at 5 s, and everything up to the look at the cluster is done.
+fn lost_one(job: &mut Job) -> Vec<Action> {
+    let actions = job.step(Millis(5_000), link_lost(2));
+    assert!(matches!(actions[0], Action::Stop { .. }), "{actions:?}");
+    assert_eq!(job.step(Millis(5_010), over(2, 137)), []);
+    stopped(job, 5_100)
+}
+
+#[test]
+fn a_lost_container_is_replaced_and_the_others_stay() {
+    let mut job = repeatable(1);
+    let actions = lost_one(&mut job);
+    let (run, cause, kept) = repeats(&actions).unwrap();
+    assert_eq!((run, kept), (2, vec![ContainerId("c1".into())]));
+    assert!(cause.contains("c2 on n2 was killed by signal 9"), "{cause}");
+    assert!(actions.contains(&released("c2", Unused::Lost)));
+    assert_eq!(actions.last(), Some(&Action::TakeSnapshot));
+    // The launcher was killed, not its node: that may be used again. Only the rest is asked for.
+    let mut view = cluster(2, 0);
+    view.nodes[0].used = view.nodes[0].capability;
+    let asked = job.step(Millis(5_200), Event::Snapshot(view));
+    let Action::Ask {
+        round: 2,
+        placement,
+        held,
+        ..
+    } = &asked[0]
+    else {
+        panic!("{asked:?}");
+    };
+    assert_eq!(held.len(), 1);
+    let hosts: Vec<&str> = placement.shares.iter().map(|s| s.host.as_str()).collect();
+    assert_eq!(hosts, ["n1", "n2"]);
+    let grant = Event::Granted(Grant {
+        container: ContainerId("c9".into()),
+        node: NodeId("n2:1".into()),
+        resources: Resources::new(2048, 1),
+        round: 2,
+    });
+    let started = job.step(Millis(5_300), grant);
+    let new = started.iter().find_map(|action| match action {
+        Action::Start(seats) => Some(seats.clone()),
+        _ => None,
+    });
+    let new: Vec<String> = new
+        .unwrap()
+        .into_iter()
+        .map(|seat| seat.container.0)
+        .collect();
+    assert_eq!(new, ["c9"]);
+    let begun = job.step(Millis(5_400), Event::Joined(ContainerId("c9".into())));
+    assert!(
+        begun
+            .iter()
+            .any(|a| matches!(a, Action::Begin(s) if s.len() == 2))
+    );
+    for rank in 0..4 {
+        let _end = job.step(Millis(6_000), ended(rank, End::Code(0), Stage::Finalized));
+    }
+    assert!(job.is_over() && job.run_number() == 2);
+}
+
+#[test]
+fn a_node_that_was_lost_is_left_alone_where_another_will_do() {
+    let mut job = repeatable(1);
+    let _stop = job.step(Millis(5_000), link_lost(2));
+    assert_eq!(job.step(Millis(5_010), over(2, -101)), []);
+    assert!(repeats(&stopped(&mut job, 5_100)).is_some());
+    let asked = job.step(Millis(5_200), Event::Snapshot(cluster(3, 0)));
+    assert!(matches!(&asked[0], Action::Ask { placement, .. }
+        if placement.shares.iter().all(|share| share.host != "n2") && placement.shares.len() == 2));
+}
+
+#[test]
+fn the_programs_own_failure_and_too_much_memory_are_never_repeated() {
+    let mut job = repeatable(9);
+    let _stop = job.step(Millis(5_000), ended(2, End::Code(7), Stage::Finalized));
+    let said = reap(&mut job, &[2]);
+    let said = said.or_else(|| verdict(&job.step(job.wakes_at().unwrap(), Event::Tick)));
+    assert_eq!(said.as_deref(), Some("rank 2 on n2 exited with code 7"));
+    for status in [-103, -104, -107, 1] {
+        let mut job = repeatable(9);
+        let _stop = job.step(Millis(5_000), link_lost(2));
+        assert_eq!(job.step(Millis(5_010), over(2, status)), []);
+        assert!(verdict(&stopped(&mut job, 5_100)).is_some(), "{status}");
+    }
+    let mut job = repeatable(0);
+    assert!(verdict(&lost_one(&mut job)).is_some());
+}
+
+#[test]
+fn ranks_that_fail_because_a_neighbour_is_gone_are_not_blamed() {
+    for status in [-102, -104] {
+        let mut job = repeatable(1);
+        let failed = ended(0, End::Code(1), Stage::Initialized);
+        assert!(matches!(
+            job.step(Millis(5_000), failed)[0],
+            Action::Stop { .. }
+        ));
+        let failed = ended(1, End::Signal(15), Stage::Initialized);
+        assert_eq!(job.step(Millis(5_050), failed), []);
+        assert_eq!(job.step(Millis(5_060), link_lost(2)), []);
+        let last = job.step(Millis(6_000), over(2, status));
+        let cause = match status {
+            -102 => repeats(&last).unwrap().1,
+            _ => verdict(&last).unwrap(),
+        };
+        assert!(cause.contains("container c2 on n2 was"), "{cause}");
+    }
+    // The loss comes too late to be the reason.
+    let mut job = repeatable(1);
+    let _stop = job.step(Millis(5_000), ended(0, End::Code(1), Stage::Initialized));
+    assert_eq!(job.step(Millis(5_400), Event::Tick), []);
+    let _late = job.step(Millis(5_500), link_lost(2));
+    let last = job.step(Millis(5_600), ended(1, End::Signal(15), Stage::Initialized));
+    assert_eq!(verdict(&last).unwrap(), "rank 0 on n1 exited with code 1");
+}
+
+#[test]
+fn a_rank_that_yarn_ends_with_its_container_is_not_blamed() {
+    let mut job = repeatable(1);
+    let told = ended(2, End::Signal(15), Stage::Initialized);
+    let _stop = job.step(Millis(5_000), told);
+    assert_eq!(stopped(&mut job, 5_010), []);
+    assert_eq!(job.step(Millis(5_020), link_lost(2)), []);
+    let last = job.step(Millis(5_800), over(2, -102));
+    assert!(repeats(&last).unwrap().1.contains("preempted"), "{last:?}");
+    // One that ended by itself is.
+    let mut job = repeatable(1);
+    let _stop = job.step(Millis(5_000), ended(2, End::Signal(11), Stage::Initialized));
+    let _end = job.step(Millis(5_010), ended(3, End::Signal(15), Stage::Initialized));
+    assert_eq!(stopped(&mut job, 5_010), []);
+    assert_eq!(job.step(Millis(5_020), link_lost(2)), []);
+    let said = verdict(&job.step(Millis(5_400), Event::Tick)).unwrap();
+    assert!(said.contains("rank 2 on n2"), "{said}");
+}
+
+#[test]
+fn a_launcher_that_may_still_run_its_ranks_is_waited_for() {
+    let mut job = repeatable(1);
+    let _stop = job.step(Millis(5_000), link_lost(2));
+    assert_eq!(stopped(&mut job, 5_100), []);
+    // YARN misses the node, which says nothing of its processes.
+    assert_eq!(job.step(Millis(9_000), over(2, -100)), []);
+    assert_eq!(job.wakes_at(), Some(Millis(25_000)));
+    assert!(repeats(&job.step(Millis(25_000), Event::Tick)).is_some());
+
+    // Its link stands: it tells of its ranks itself.
+    let mut job = repeatable(1);
+    let _stop = job.step(Millis(5_000), over(2, -100));
+    assert_eq!(stopped(&mut job, 5_100), []);
+    let _end = job.step(Millis(5_200), ended(2, End::Signal(15), Stage::Initialized));
+    let last = job.step(Millis(5_200), ended(3, End::Signal(15), Stage::Initialized));
+    assert_eq!(repeats(&last).unwrap().2, [ContainerId("c1".into())]);
+}
+
+#[test]
+fn ranks_that_do_not_end_take_their_container_with_them() {
+    let mut job = repeatable(1);
+    let _stop = job.step(Millis(5_000), link_lost(2));
+    assert_eq!(job.step(Millis(5_010), over(2, 137)), []);
+    let due = job.wakes_at().unwrap();
+    let actions = job.step(due, Event::Tick);
+    assert_eq!(repeats(&actions).unwrap().2, []);
+    assert!(actions.iter().any(|action| matches!(action,
+        Action::Release { containers, why: Unused::Lost } if containers.len() == 2)));
+}
+
+#[test]
+fn input_that_cannot_be_given_again_forbids_another_run() {
+    let mut job = repeatable(1);
+    assert_eq!(job.step(Millis(100), Event::InputUsed), []);
+    let said = verdict(&lost_one(&mut job)).unwrap();
+    assert!(
+        said.contains("c2 on n2 was killed") && said.contains("--input"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_kill_between_two_runs_ends_the_job_and_keeps_its_own_name() {
+    let kill = || Event::KillRequested(KillReason::Interrupted);
+    let mut job = repeatable(1);
+    let _stop = job.step(Millis(5_000), link_lost(2));
+    assert_eq!(stopped(&mut job, 5_100), []);
+    let said = verdict(&job.step(Millis(5_200), kill())).unwrap();
+    assert_eq!(said, "interrupted by the user");
+
+    let mut job = repeatable(1);
+    let _repeat = lost_one(&mut job);
+    let actions = job.step(Millis(5_200), kill());
+    assert_eq!(actions[0], released("c1", Unused::JobEnds));
+    assert_eq!(verdict(&actions).unwrap(), "interrupted by the user");
+}
+
+#[test]
+fn what_keeps_the_next_run_from_starting_stands_behind_the_loss() {
+    let gang = gang::Limits {
+        wait: Some(Millis(60_000)),
+        ..gang::Limits::default()
+    };
+    let mut job = running_with(Limits { gang, ..limits(1) });
+    let _repeat = lost_one(&mut job);
+    let mut now = job.wakes_at().unwrap_or(Millis(5_200));
+    let mut view = cluster(2, 0);
+    view.nodes.truncate(1);
+    view.nodes[0].used = view.nodes[0].capability;
+    let said = loop {
+        let actions = job.step(now, Event::Tick);
+        if let Some(said) = verdict(&actions) {
+            break said;
+        }
+        let _asked = job.step(now, Event::Snapshot(view.clone()));
+        now = job.wakes_at().unwrap().max(Millis(now.0 + 1));
+        assert!(now < Millis(120_000));
+    };
+    assert!(
+        said.contains("c2 on n2 was killed") && said.contains("could not be started again"),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_second_loss_ends_what_may_be_repeated_once() {
+    let mut job = repeatable(1);
+    let _repeat = lost_one(&mut job);
+    let mut view = cluster(2, 0);
+    view.nodes[0].used = view.nodes[0].capability;
+    let _asked = job.step(Millis(5_200), Event::Snapshot(view));
+    let grant = Event::Granted(Grant {
+        container: ContainerId("c9".into()),
+        node: NodeId("n2:1".into()),
+        resources: Resources::new(2048, 1),
+        round: 2,
+    });
+    let _started = job.step(Millis(5_300), grant);
+    // Even before it has joined.
+    let actions = job.step(Millis(5_400), over(9, -102));
+    assert!(
+        verdict(&actions).unwrap().contains("preempted"),
+        "{actions:?}"
+    );
+}

@@ -1,0 +1,180 @@
+//! Nodes that do not answer, looks that become rare, containers that take long.
+
+use super::*;
+use policy::{Listed, Mode};
+
+fn begun(mut job: Job, view: &ClusterView) -> (Job, Vec<Action>) {
+    assert_eq!(
+        job.step(Millis(0), Event::Registered),
+        [Action::TakeSnapshot]
+    );
+    let actions = job.step(Millis(0), Event::Snapshot(view.clone()));
+    (job, actions)
+}
+
+/// Steps the machine to its next wake, where it looks at the cluster, and answers with `view`.
+fn look(job: &mut Job, view: &ClusterView) -> (Millis, Vec<Action>) {
+    let at = job.wakes_at().unwrap();
+    assert_eq!(job.step(at, Event::Tick), [Action::TakeSnapshot]);
+    (at, job.step(at, Event::Snapshot(view.clone())))
+}
+
+fn asked_hosts(actions: &[Action]) -> Vec<String> {
+    let asks = actions.iter().filter_map(|action| match action {
+        Action::Ask { placement, .. } => Some(placement),
+        _ => None,
+    });
+    asks.flat_map(|placement| placement.shares.iter().map(|share| share.host.clone()))
+        .collect()
+}
+
+fn said(actions: &[Action]) -> Option<String> {
+    actions.iter().find_map(|action| match action {
+        Action::Silent {
+            hosts,
+            within,
+            is_bound,
+        } => Some(sentences::unanswered(hosts, *within, *is_bound)),
+        _ => None,
+    })
+}
+
+#[test]
+fn who_does_not_answer_is_named_and_left_alone_until_it_shows_a_sign_of_life() {
+    let mut view = cluster(3, 0);
+    let (mut job, actions) = begun(job(1), &view);
+    assert_eq!(asked_hosts(&actions), ["n1"]);
+    let (at, actions) = look(&mut job, &view);
+    assert_eq!(at, Millis(3_000));
+    let sentence = said(&actions).unwrap();
+    assert!(
+        sentence.starts_with("n1 did not answer a request within 3 s"),
+        "{sentence}"
+    );
+    assert_eq!(asked_hosts(&actions), ["n2"]);
+    // It has spoken since; `n2` is the silent one now.
+    view.nodes[0].heard = Millis(7);
+    let (_, actions) = look(&mut job, &view);
+    assert!(said(&actions).unwrap().starts_with("n2 "));
+    assert_eq!(asked_hosts(&actions), ["n1"]);
+}
+
+#[test]
+fn a_gang_that_holds_every_other_node_is_let_go_at_once() {
+    let view = cluster(3, 0);
+    let (mut job, actions) = begun(job(12), &view);
+    assert_eq!(asked_hosts(&actions), ["n1", "n2", "n3"]);
+    assert!(!starts(&job.step(Millis(100), granted(1, 1))));
+    assert!(!starts(&job.step(Millis(100), granted(2, 1))));
+    let mut held = view.clone();
+    for node in &mut held.nodes[..2] {
+        node.used = node.capability;
+    }
+    let (at, actions) = look(&mut job, &held);
+    assert!(at < Millis(4_000), "{at:?}");
+    assert!(said(&actions).unwrap().contains("n3"));
+    let back = actions.iter().any(
+        |action| matches!(action, Action::Release { containers, .. } if containers.len() == 2),
+    );
+    assert!(back, "{actions:?}");
+    let (_, actions) = look(&mut job, &view);
+    assert_eq!(asked_hosts(&actions), ["n1", "n2"]);
+}
+
+#[test]
+fn a_mode_that_is_bound_to_its_nodes_says_who_is_silent_and_for_how_long() {
+    let listed = |number: u32| Listed {
+        host: Some(format!("n{number}")),
+        processes: 1,
+    };
+    let demand = Demand {
+        mode: Mode::None,
+        listed: (1..=2).map(listed).collect(),
+        ..Demand::anywhere(NonZeroU32::new(2).unwrap(), Resources::new(1024, 1))
+    };
+    let view = cluster(3, 0);
+    let (mut job, _) = begun(Job::new(demand, Limits::default(), 1), &view);
+    assert!(!starts(&job.step(Millis(100), granted(1, 1))));
+    for seconds in [3, 6, 9] {
+        let (_, actions) = look(&mut job, &view);
+        let note = actions.iter().find_map(|action| match action {
+            Action::Show(Phase::WaitingForNodes {
+                granted: 1,
+                wanted: 2,
+                silent,
+            }) => Some(sentences::silent(silent)),
+            _ => None,
+        });
+        let expected = "n2 has not answered for over 3 s";
+        let note = note.unwrap();
+        assert!(note.starts_with(expected), "{note}");
+        assert_eq!(said(&actions).is_some(), seconds == 3);
+    }
+}
+
+#[test]
+fn a_node_whose_word_is_old_while_the_others_is_not_comes_last() {
+    let mut view = cluster(4, 0);
+    for node in &mut view.nodes {
+        node.heard = Millis(1_000_000);
+    }
+    view.nodes[0].heard = Millis(1);
+    let (_, actions) = begun(job(1), &view);
+    assert_eq!(asked_hosts(&actions), ["n2"]);
+    // It is all there is.
+    for node in &mut view.nodes[1..] {
+        node.used = node.capability;
+    }
+    let (_, actions) = begun(job(1), &view);
+    assert_eq!(asked_hosts(&actions), ["n1"]);
+    // Where many have an old word it tells nothing.
+    let mut view = cluster(4, 0);
+    view.nodes[3].heard = Millis(1_000_000);
+    for node in &mut view.nodes[..3] {
+        node.heard = Millis(1);
+    }
+    let (_, actions) = begun(job(1), &view);
+    assert_eq!(asked_hosts(&actions), ["n1"]);
+}
+
+#[test]
+fn whoever_waits_for_long_looks_every_fifteen_seconds_and_at_once_when_something_is_freed() {
+    let full = cluster(2, 4096);
+    let (mut job, _) = begun(job(1), &full);
+    let (mut looks, mut at, mut last) = (0, Millis(0), Millis(0));
+    while at < Millis(600_000) {
+        (last, at) = (at, look(&mut job, &full).0);
+        assert!(
+            at.0 - last.0 >= 1_000 && at.0 - last.0 <= 15_000,
+            "{last:?} {at:?}"
+        );
+        looks += 1;
+    }
+    assert!(at.0 - last.0 > 11_000);
+    assert!(looks < 110, "{looks} looks in ten minutes");
+    // What the scheduler says for nothing is acted on at once.
+    assert_eq!(job.step(at.plus(Millis(2_000)), Event::Freed), []);
+    assert_eq!(job.wakes_at(), Some(at.plus(Millis(2_000))));
+}
+
+#[test]
+fn the_time_to_join_begins_anew_while_a_container_is_localized() {
+    let (mut job, _) = begun(job(4), &cluster(2, 0));
+    assert!(!starts(&job.step(Millis(0), granted(1, 1))));
+    assert!(starts(&job.step(Millis(0), granted(2, 1))));
+    let _joined = job.step(Millis(0), Event::Joined(ContainerId("c1".into())));
+    let missing = || ContainerId("c2".into());
+    for round in 1..4 {
+        let at = job.wakes_at().unwrap();
+        assert_eq!(at, Millis(300_000 * round + 1_000 * (round - 1)));
+        assert_eq!(job.step(at, Event::Tick), [Action::Probe(vec![missing()])]);
+        let answered = at.plus(Millis(1_000));
+        assert_eq!(job.step(answered, Event::Localizing(missing())), []);
+    }
+    let at = job.wakes_at().unwrap();
+    assert_eq!(job.step(at, Event::Tick).len(), 1);
+    let over = job.wakes_at().unwrap();
+    assert_eq!(over, at.plus(Millis(10_000)));
+    assert!(!job.step(over, Event::Tick).is_empty());
+    assert!(job.step(over, Event::Localizing(missing())).is_empty());
+}

@@ -1,0 +1,143 @@
+//! A file system that answers as a NameNode does, for the proof of `policy::commit`.
+//!
+//! Its answers are compared with those of a real NameNode, and of a folder of this machine, by a test on
+//! Hadoop's daemons: what is proved with it holds there. Not compared: renaming a folder to below itself, which
+//! no committer does.
+
+use std::collections::BTreeMap;
+
+use policy::commit::{Answer, Op};
+
+/// Paths below the folder that the output folder is in; a folder holds `None`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NameNode {
+    /// What there is, each with the content of a file.
+    pub paths: BTreeMap<String, Option<String>>,
+}
+
+fn absolute(path: &str) -> String {
+    if path.is_empty() {
+        "out".to_owned()
+    } else {
+        format!("out/{path}")
+    }
+}
+
+fn parent(path: &str) -> Option<&str> {
+    path.rsplit_once('/').map(|(parent, _)| parent)
+}
+
+impl NameNode {
+    /// One with the output folder, and these paths below it.
+    #[must_use]
+    pub fn with(paths: &[(&str, Option<&str>)]) -> Self {
+        let mut name_node = Self::default();
+        name_node.paths.insert("out".to_owned(), None);
+        for (path, content) in paths {
+            name_node
+                .paths
+                .insert(absolute(path), content.map(str::to_owned));
+        }
+        name_node
+    }
+
+    /// What the file `path` below the output folder holds.
+    #[must_use]
+    pub fn file(&self, path: &str) -> Option<&str> {
+        self.paths.get(&absolute(path))?.as_deref()
+    }
+
+    /// Whether there is something at `path` below the output folder.
+    #[must_use]
+    pub fn has(&self, path: &str) -> bool {
+        self.paths.contains_key(&absolute(path))
+    }
+
+    fn has_parent(&self, path: &str) -> bool {
+        parent(path).is_none_or(|parent| self.paths.get(parent) == Some(&None))
+    }
+
+    fn below(&self, folder: &str) -> Vec<String> {
+        let prefix = format!("{folder}/");
+        self.paths
+            .keys()
+            .filter(|path| path.starts_with(&prefix))
+            .cloned()
+            .collect()
+    }
+
+    /// Carries a call out.
+    pub fn carry_out(&mut self, op: &Op) -> Answer {
+        match op {
+            Op::MakeFolder(path) => self.make(&absolute(path), None),
+            Op::Create(path, content) => self.make(&absolute(path), Some(content.clone())),
+            Op::Rename(from, to) => self.rename(&absolute(from), &absolute(to)),
+            Op::Read(path) => match self.paths.get(&absolute(path)) {
+                Some(Some(content)) => Answer::Content(content.clone()),
+                _ => Answer::NotThere,
+            },
+            Op::List(path) => {
+                let folder = absolute(path);
+                if self.paths.get(&folder) != Some(&None) {
+                    return Answer::NotThere;
+                }
+                let direct = self.below(&folder).into_iter().filter_map(|path| {
+                    let name = path.get(folder.len() + 1..)?;
+                    (!name.contains('/')).then(|| name.to_owned())
+                });
+                Answer::Names(direct.collect())
+            }
+            Op::DeleteAll(path) => {
+                let path = absolute(path);
+                self.below(&path).iter().for_each(|path| {
+                    self.paths.remove(path);
+                });
+                if self.paths.remove(&path).is_some() {
+                    Answer::Done
+                } else {
+                    Answer::NotThere
+                }
+            }
+            Op::DeleteEmpty(path) => {
+                let path = absolute(path);
+                if !self.below(&path).is_empty() {
+                    return Answer::Exists;
+                }
+                if self.paths.remove(&path).is_some() {
+                    Answer::Done
+                } else {
+                    Answer::NotThere
+                }
+            }
+        }
+    }
+
+    fn make(&mut self, path: &str, content: Option<String>) -> Answer {
+        match (self.paths.get(path), &content) {
+            // mkdirs of a folder that is there succeeds.
+            (Some(None), None) => return Answer::Done,
+            (Some(_), _) => return Answer::Exists,
+            (None, _) => {}
+        }
+        if !self.has_parent(path) {
+            return Answer::NotThere;
+        }
+        self.paths.insert(path.to_owned(), content);
+        Answer::Done
+    }
+
+    fn rename(&mut self, from: &str, to: &str) -> Answer {
+        if !self.paths.contains_key(from) || !self.has_parent(to) {
+            return Answer::NotThere;
+        }
+        if self.paths.contains_key(to) {
+            return Answer::Exists;
+        }
+        for path in self.below(from).into_iter().chain([from.to_owned()]) {
+            let content = self.paths.remove(&path).flatten();
+            self.paths
+                .insert(format!("{to}{}", &path[from.len()..]), content);
+        }
+        Answer::Done
+    }
+}

@@ -1,0 +1,18 @@
+//! What `policy` decides, in sentences for the user: what happened, with the numbers, and which option or
+//! Hadoop setting to change.
+//!
+//! A decision is data; here alone it meets the words of `gerbil-run`'s command line and the keys of
+//! Hadoop's settings. Client and ApplicationMaster say the same of the same thing, so they share these
+//! functions. Each returns one sentence without a full stop. Amounts have countable types by index: the
+//! table that names them is that of the [`ClusterView`](policy::ClusterView) that the decision was made on.
+
+mod cause;
+mod choice;
+mod memory;
+mod rejection;
+mod waiting;
+
+pub use cause::cause;
+pub use choice::choice;
+pub use rejection::rejection;
+pub use waiting::{let_go, no_room, silent, unanswered};
