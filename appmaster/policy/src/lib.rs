@@ -23,6 +23,7 @@ mod demand;
 mod end;
 pub mod gang;
 pub mod lifecycle;
+pub mod mapreduce;
 mod mode;
 mod numbering;
 mod placement;

@@ -1,0 +1,58 @@
+//! Which end of a fetch that fails is at fault: a broken fetch accuses a pair, and others clear one of them.
+
+use std::collections::BTreeSet;
+
+use crate::schedule::ContainerIx;
+
+/// Partners with whom a launcher fails, although they do well with others, before it is at fault.
+const PARTNERS: usize = 2;
+
+/// Fetches that went well and that failed, by source and home.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fetches {
+    served: BTreeSet<(ContainerIx, ContainerIx)>,
+    failed: BTreeSet<(ContainerIx, ContainerIx)>,
+    faulty: BTreeSet<ContainerIx>,
+}
+
+impl Fetches {
+    pub(super) fn served(&mut self, source: ContainerIx, home: ContainerIx) {
+        self.served.insert((source, home));
+        self.failed.remove(&(source, home));
+    }
+
+    /// A fetch has failed: who is now known to be at fault and was not before.
+    pub(super) fn failed(&mut self, source: ContainerIx, home: ContainerIx) -> Option<ContainerIx> {
+        self.failed.insert((source, home));
+        self.served.remove(&(source, home));
+        let serves_others = |one: ContainerIx| {
+            let mut served = self.served.iter();
+            served.any(|(source, home)| *source == one && *home != one)
+        };
+        let fetches_elsewhere = |one: ContainerIx| {
+            let mut served = self.served.iter();
+            served.any(|(source, home)| *home == one && *source != one)
+        };
+        let of_home = self.failed.iter().filter(|(_, other)| *other == home);
+        let sources = of_home.filter(|(source, _)| serves_others(*source)).count();
+        let of_source = self.failed.iter().filter(|(other, _)| *other == source);
+        let homes = of_source
+            .filter(|(_, home)| fetches_elsewhere(*home))
+            .count();
+        let faulty = match (sources >= PARTNERS, homes >= PARTNERS) {
+            (true, _) => home,
+            (false, true) => source,
+            (false, false) => return None,
+        };
+        self.faulty.insert(faulty).then_some(faulty)
+    }
+
+    /// A launcher is gone.
+    pub(super) fn lose(&mut self, launcher: ContainerIx) {
+        let stays =
+            |(source, home): &(ContainerIx, ContainerIx)| ![*source, *home].contains(&launcher);
+        self.served.retain(stays);
+        self.failed.retain(stays);
+        self.faulty.remove(&launcher);
+    }
+}

@@ -1,0 +1,280 @@
+//! The machine.
+
+use std::collections::BTreeMap;
+
+use super::fetches::Fetches;
+use super::outputs::{Output, Outputs};
+use super::reduces::Reduces;
+use super::words::{Action, Digest, Event, Failure};
+use crate::schedule::{AttemptIx, ContainerIx, End, Stage, TaskIx};
+
+/// An attempt that is under way.
+#[derive(Clone, Copy, Debug)]
+struct Attempt {
+    stage: Stage,
+    task: TaskIx,
+    at: ContainerIx,
+}
+
+/// One job.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Failed attempts of one task that end the job.
+    most_failures: u32,
+    attempts: BTreeMap<AttemptIx, Attempt>,
+    failures: BTreeMap<(Stage, TaskIx), u32>,
+    outputs: Outputs,
+    reduces: Reduces,
+    fetches: Fetches,
+    is_over: bool,
+}
+
+impl Job {
+    /// One with so many maps and partitions, at least one of each. `most_failures` attempts of a task may
+    /// fail; the last of them ends the job.
+    #[must_use]
+    pub fn new(maps: u32, partitions: u32, most_failures: u32) -> Self {
+        Self {
+            most_failures,
+            attempts: BTreeMap::new(),
+            failures: BTreeMap::new(),
+            outputs: Outputs::new(maps, partitions),
+            reduces: Reduces::new(partitions),
+            fetches: Fetches::default(),
+            is_over: false,
+        }
+    }
+
+    /// The partition of a reduce task.
+    #[must_use]
+    pub fn partition(&self, reduce: TaskIx) -> Option<u32> {
+        self.reduces.partition(reduce)
+    }
+
+    /// Whether [`Action::Done`] or [`Action::Fail`] was said.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Takes in one event and says what follows, in order. What names something that is gone changes nothing.
+    #[must_use]
+    pub fn step(&mut self, event: Event) -> Vec<Action> {
+        if self.is_over {
+            return Vec::new();
+        }
+        match event {
+            Event::Started {
+                attempt,
+                stage,
+                task,
+                at,
+            } => {
+                self.attempts.insert(attempt, Attempt { stage, task, at });
+                Vec::new()
+            }
+            Event::Mapped { attempt, digest } => self.mapped(attempt, digest),
+            Event::CommitAsked(attempt) => self.commit_asked(attempt),
+            Event::Reduced(attempt) => self.reduced(attempt),
+            Event::Ended { attempt, how } => self.ended(attempt, how),
+            Event::Gathered {
+                attempt,
+                partition,
+                home,
+            } => self.gathered(attempt, partition, home),
+            Event::Dropped { partition } => self.dropped(partition),
+            Event::FetchFailed { attempt, home } => self.fetch_failed(attempt, home),
+            Event::Verified { attempt, sound } => match self.outputs.map_of(attempt) {
+                Some(map) if !sound => self.again(vec![map]),
+                Some(_) | None => Vec::new(),
+            },
+            Event::LauncherLost(launcher) => self.launcher_lost(launcher),
+        }
+    }
+
+    fn mapped(&mut self, attempt: AttemptIx, digest: Digest) -> Vec<Action> {
+        let Some(Attempt { task: map, at, .. }) = self.attempts.remove(&attempt) else {
+            return Vec::new();
+        };
+        if self.outputs.of(map).is_some() {
+            // Its twin was first: that output counts.
+            return Vec::new();
+        }
+        let output = Output {
+            attempt,
+            at,
+            digest,
+        };
+        let mut actions = Vec::new();
+        match self.outputs.put(map, output) {
+            None => {}
+            Some(first) if first == digest => actions.push(Action::Repeated(map)),
+            Some(first) => {
+                let readers = self.outputs.readers(map);
+                let committed = readers.iter().find(|p| self.reduces.is_committed(**p));
+                if let Some(partition) = committed {
+                    return self.fail(Failure::Records {
+                        map,
+                        partition: *partition,
+                        first,
+                        second: digest,
+                    });
+                }
+                for partition in readers {
+                    self.outputs.forget(partition, map);
+                    actions.extend(self.stop_all(partition));
+                }
+            }
+        }
+        actions.push(Action::Gather(attempt));
+        actions
+    }
+
+    /// The attempts at a partition are to end: its input has changed.
+    fn stop_all(&self, partition: u32) -> Vec<Action> {
+        let task = self.reduces.task(partition);
+        let attempts = self.attempts.iter();
+        let of_it = attempts
+            .filter(|(_, attempt)| attempt.stage == Stage::Reduce && Some(attempt.task) == task);
+        of_it.map(|(ix, _)| Action::Stop(*ix)).collect()
+    }
+
+    fn commit_asked(&mut self, attempt: AttemptIx) -> Vec<Action> {
+        let Some(partition) = self.partition_of(attempt) else {
+            return Vec::new();
+        };
+        let may = !self.reduces.is_committed(partition)
+            && self.outputs.is_complete(partition)
+            && self.reduces.grant(partition, attempt);
+        vec![match may {
+            true => Action::Grant(attempt),
+            false => Action::Stop(attempt),
+        }]
+    }
+
+    fn reduced(&mut self, attempt: AttemptIx) -> Vec<Action> {
+        let Some(partition) = self.partition_of(attempt) else {
+            return Vec::new();
+        };
+        self.attempts.remove(&attempt);
+        self.reduces.commit(partition);
+        let mut actions = self.stop_all(partition);
+        if self.reduces.all_committed() {
+            self.is_over = true;
+            actions.push(Action::Done);
+        }
+        actions
+    }
+
+    fn partition_of(&self, attempt: AttemptIx) -> Option<u32> {
+        let attempt = self.attempts.get(&attempt)?;
+        (attempt.stage == Stage::Reduce).then_some(())?;
+        self.reduces.partition(attempt.task)
+    }
+
+    fn ended(&mut self, ix: AttemptIx, how: End) -> Vec<Action> {
+        if let Some(partition) = self.partition_of(ix) {
+            self.reduces.give_up(partition, ix);
+        }
+        let Some(Attempt { stage, task, .. }) = self.attempts.remove(&ix) else {
+            return Vec::new();
+        };
+        match how {
+            End::Failed => {
+                let failed = self.failures.entry((stage, task)).or_default();
+                *failed = failed.saturating_add(1);
+                let failed = *failed;
+                match failed >= self.most_failures {
+                    true => self.fail(Failure::Attempts {
+                        stage,
+                        task,
+                        failed,
+                    }),
+                    false => Vec::new(),
+                }
+            }
+            End::Done | End::NoDevice | End::Killed | End::Lost | End::Preempted => Vec::new(),
+        }
+    }
+
+    fn gathered(&mut self, attempt: AttemptIx, partition: u32, home: ContainerIx) -> Vec<Action> {
+        let Some(map) = self.outputs.map_of(attempt) else {
+            return Vec::new();
+        };
+        if let Some(output) = self.outputs.of(map) {
+            self.fetches.served(output.at, home);
+        }
+        let complete = self.outputs.gather(partition, map);
+        match complete && self.reduces.may_start(partition) {
+            true => vec![Action::Runnable {
+                stage: Stage::Reduce,
+                count: 1,
+            }],
+            false => Vec::new(),
+        }
+    }
+
+    fn dropped(&mut self, partition: u32) -> Vec<Action> {
+        let gone = self.outputs.drop_partition(partition);
+        match self.reduces.is_committed(partition) {
+            true => Vec::new(),
+            false => self.again(gone),
+        }
+    }
+
+    fn fetch_failed(&mut self, attempt: AttemptIx, home: ContainerIx) -> Vec<Action> {
+        let Some(map) = self.outputs.map_of(attempt) else {
+            return Vec::new();
+        };
+        let Some(source) = self.outputs.of(map).map(|output| output.at) else {
+            return Vec::new();
+        };
+        match self.fetches.failed(source, home) {
+            None => vec![Action::Verify(attempt)],
+            Some(faulty) => {
+                let mut actions = vec![Action::Faulty(faulty)];
+                if faulty == source {
+                    actions.extend(self.again(self.outputs.at(source)));
+                }
+                actions
+            }
+        }
+    }
+
+    fn launcher_lost(&mut self, launcher: ContainerIx) -> Vec<Action> {
+        self.fetches.lose(launcher);
+        let gone: Vec<AttemptIx> = self
+            .attempts
+            .iter()
+            .filter(|(_, attempt)| attempt.at == launcher)
+            .map(|(ix, _)| *ix)
+            .collect();
+        for attempt in gone {
+            let _lost_attempts_count_for_nothing = self.ended(attempt, End::Lost);
+        }
+        self.again(self.outputs.at(launcher))
+    }
+
+    /// The outputs of these maps are gone: those run again that some partition still needs.
+    fn again(&mut self, maps: Vec<TaskIx>) -> Vec<Action> {
+        let mut wanted = Vec::new();
+        for map in maps {
+            self.outputs.lose(map);
+            let needs = |partition: &u32| {
+                !self.reduces.is_committed(*partition) && !self.outputs.has(*partition, map)
+            };
+            if (0..self.reduces.count()).any(|partition| needs(&partition)) {
+                wanted.push(map);
+            }
+        }
+        match wanted.is_empty() {
+            true => Vec::new(),
+            false => vec![Action::Again(wanted)],
+        }
+    }
+
+    fn fail(&mut self, why: Failure) -> Vec<Action> {
+        self.is_over = true;
+        vec![Action::Fail(why)]
+    }
+}

@@ -1,0 +1,31 @@
+//! One MapReduce job: which tasks are done, where their outputs lie, what has to be done again.
+//!
+//! ```text
+//!  map:     runnable ─▶ attempts ─▶ output at a launcher ─▶ gathered, a bit a (map, partition) ─▶ not needed
+//!              ▲                           │ lost while some partition still needs it
+//!              └───────────────────────────┘
+//!  reduce:  waits for its bits ─▶ runnable ─▶ attempts ─▶ one may commit ─▶ committed
+//! ```
+//!
+//! [`Job`] is told what happened to attempts, outputs and fetches ([`Event`]), and says what follows
+//! ([`Action`]); which slot an attempt runs on is [`crate::schedule`]'s matter, what a commit writes
+//! [`crate::commit`]'s. Tasks are those of a schedule's session: a map's number is its place in the plan, a
+//! reduce's the order in which partitions became runnable, which [`Job::partition`] turns back.
+//!
+//! Rules: a reduce is told when its input is complete, never before; where a part of that is lost later, an
+//! attempt at it waits for the part, and none commits without. Map output is needed until every
+//! partition that reads it has committed; a gathered copy may be dropped at any time, which costs a fetch and
+//! no map. An attempt that fails counts against its task, one that was killed, preempted or lost does not.
+//! A map that is done again must give the same records: where it does not, reduces that have read the first
+//! output run again, and the job fails if one has committed.
+
+mod fetches;
+mod job;
+mod outputs;
+mod reduces;
+#[cfg(test)]
+mod tests;
+mod words;
+
+pub use job::Job;
+pub use words::{Action, Digest, Event, Failure};

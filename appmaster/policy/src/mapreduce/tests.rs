@@ -1,0 +1,265 @@
+use super::*;
+use crate::schedule::{AttemptIx, ContainerIx, End, Stage, TaskIx};
+
+/// A job, and the number of its last attempt.
+struct Bed {
+    job: Job,
+    attempts: u32,
+}
+
+impl Bed {
+    fn new(maps: u32, partitions: u32) -> Self {
+        Self {
+            job: Job::new(maps, partitions, 2),
+            attempts: 0,
+        }
+    }
+
+    fn start(&mut self, stage: Stage, task: u32, at: u32) -> AttemptIx {
+        let attempt = AttemptIx(self.attempts);
+        self.attempts += 1;
+        let started = Event::Started {
+            attempt,
+            stage,
+            task: TaskIx(task),
+            at: ContainerIx(at),
+        };
+        assert_eq!(self.job.step(started), []);
+        attempt
+    }
+
+    /// A map runs at a launcher, and its records have this digest.
+    fn map(&mut self, task: u32, at: u32, digest: u128) -> (AttemptIx, Vec<Action>) {
+        let attempt = self.start(Stage::Map, task, at);
+        let digest = Digest(digest);
+        (attempt, self.job.step(Event::Mapped { attempt, digest }))
+    }
+
+    fn gather(&mut self, attempt: AttemptIx, partition: u32, home: u32) -> Vec<Action> {
+        self.job.step(Event::Gathered {
+            attempt,
+            partition,
+            home: ContainerIx(home),
+        })
+    }
+
+    /// Both maps at launchers 0 and 1, gathered at 2 and 3 for both partitions, whose tasks are told.
+    fn ready() -> (Self, [AttemptIx; 2]) {
+        let mut bed = Self::new(2, 2);
+        let (first, _) = bed.map(0, 0, 7);
+        let (second, _) = bed.map(1, 1, 8);
+        for partition in 0..2 {
+            assert_eq!(bed.gather(first, partition, 2 + partition), []);
+            assert_eq!(bed.gather(second, partition, 2 + partition), [REDUCE]);
+        }
+        (bed, [first, second])
+    }
+
+    fn reduce(&mut self, task: u32) -> AttemptIx {
+        let attempt = self.start(Stage::Reduce, task, 4);
+        let asked = self.job.step(Event::CommitAsked(attempt));
+        assert_eq!(asked, [Action::Grant(attempt)]);
+        attempt
+    }
+}
+
+const REDUCE: Action = Action::Runnable {
+    stage: Stage::Reduce,
+    count: 1,
+};
+
+fn again(maps: &[u32]) -> Vec<Action> {
+    vec![Action::Again(maps.iter().copied().map(TaskIx).collect())]
+}
+
+#[test]
+fn a_job_is_done_when_every_partition_has_committed() {
+    let (mut bed, _) = Bed::ready();
+    let first = bed.reduce(0);
+    assert_eq!(bed.job.step(Event::Reduced(first)), []);
+    let second = bed.reduce(1);
+    assert_eq!(bed.job.step(Event::Reduced(second)), [Action::Done]);
+    assert!(bed.job.is_over());
+}
+
+#[test]
+fn reduces_are_numbered_in_the_order_in_which_their_input_is_complete() {
+    let mut bed = Bed::new(1, 2);
+    let (map, said) = bed.map(0, 0, 7);
+    assert_eq!(said, [Action::Gather(map)]);
+    assert_eq!(bed.gather(map, 1, 2), [REDUCE]);
+    assert_eq!(bed.gather(map, 0, 2), [REDUCE]);
+    let partitions = [0, 1].map(|task| bed.job.partition(TaskIx(task)));
+    assert_eq!(partitions, [Some(1), Some(0)]);
+    // Told once, whatever is gathered again.
+    assert_eq!(bed.gather(map, 1, 2), []);
+}
+
+#[test]
+fn one_attempt_may_commit_and_another_only_when_that_is_gone() {
+    let (mut bed, _) = Bed::ready();
+    let first = bed.reduce(0);
+    let twin = bed.start(Stage::Reduce, 0, 5);
+    let stop = [Action::Stop(twin)];
+    assert_eq!(bed.job.step(Event::CommitAsked(twin)), stop);
+    assert_eq!(bed.job.step(Event::LauncherLost(ContainerIx(4))), []);
+    assert_eq!(
+        bed.job.step(Event::CommitAsked(twin)),
+        [Action::Grant(twin)]
+    );
+    assert_eq!(bed.job.step(Event::Reduced(first)), []);
+    assert_eq!(bed.job.step(Event::Reduced(twin)), []);
+}
+
+#[test]
+fn what_is_lost_runs_again_only_while_somebody_needs_it() {
+    let mut bed = Bed::new(2, 1);
+    let (first, _) = bed.map(0, 0, 7);
+    let (_, _) = bed.map(1, 0, 8);
+    assert_eq!(bed.gather(first, 0, 2), []);
+    // The first is gathered, the second is not.
+    assert_eq!(
+        bed.job.step(Event::LauncherLost(ContainerIx(0))),
+        again(&[1])
+    );
+    // With the gathered copies the first goes, too.
+    assert_eq!(bed.job.step(Event::Dropped { partition: 0 }), again(&[0]));
+}
+
+#[test]
+fn what_all_have_read_and_committed_is_needed_by_nobody() {
+    let (mut bed, _) = Bed::ready();
+    for task in 0..2 {
+        let reduce = bed.reduce(task);
+        let said = bed.job.step(Event::Reduced(reduce));
+        if task == 0 {
+            assert_eq!(said, []);
+            assert_eq!(bed.job.step(Event::Dropped { partition: 0 }), []);
+            assert_eq!(bed.job.step(Event::LauncherLost(ContainerIx(0))), []);
+        }
+    }
+    assert!(bed.job.is_over());
+}
+
+#[test]
+fn a_map_that_runs_again_has_to_give_the_same_records() {
+    let lost = Event::LauncherLost(ContainerIx(0));
+    // The same: a note.
+    let mut bed = Bed::new(1, 1);
+    let _first = bed.map(0, 0, 7);
+    assert_eq!(bed.job.step(lost.clone()), again(&[0]));
+    let (second, said) = bed.map(0, 1, 7);
+    let repeated = Action::Repeated(TaskIx(0));
+    assert_eq!(said, [repeated, Action::Gather(second)]);
+
+    // Others, and nobody has read the first.
+    let mut bed = Bed::new(1, 1);
+    let _first = bed.map(0, 0, 7);
+    assert_eq!(bed.job.step(lost.clone()), again(&[0]));
+    let (second, said) = bed.map(0, 1, 9);
+    assert_eq!(said, [Action::Gather(second)]);
+
+    // Others, and one partition reads the first: its reduce begins anew, with the second.
+    let mut bed = Bed::new(1, 2);
+    let (first, _) = bed.map(0, 0, 7);
+    assert_eq!(bed.gather(first, 0, 2), [REDUCE]);
+    let reduce = bed.start(Stage::Reduce, 0, 4);
+    assert_eq!(bed.job.step(lost.clone()), again(&[0]));
+    let (second, said) = bed.map(0, 1, 9);
+    assert_eq!(said, [Action::Stop(reduce), Action::Gather(second)]);
+    let killed = Event::Ended {
+        attempt: reduce,
+        how: End::Killed,
+    };
+    assert_eq!(bed.job.step(killed), []);
+    let anew = bed.start(Stage::Reduce, 0, 4);
+    assert_eq!(bed.job.step(Event::CommitAsked(anew)), [Action::Stop(anew)]);
+    assert_eq!(bed.gather(second, 0, 2), []);
+    assert_eq!(
+        bed.job.step(Event::CommitAsked(anew)),
+        [Action::Grant(anew)]
+    );
+
+    // Others, and a reduce of the first has committed.
+    let mut bed = Bed::new(1, 2);
+    let (first, _) = bed.map(0, 0, 7);
+    assert_eq!(bed.gather(first, 0, 2), [REDUCE]);
+    let reduce = bed.reduce(0);
+    assert_eq!(bed.job.step(Event::Reduced(reduce)), []);
+    assert_eq!(bed.job.step(lost), again(&[0]));
+    let (_, said) = bed.map(0, 1, 9);
+    let records = Failure::Records {
+        map: TaskIx(0),
+        partition: 0,
+        first: Digest(7),
+        second: Digest(9),
+    };
+    assert_eq!(said, [Action::Fail(records)]);
+}
+
+#[test]
+fn of_two_maps_of_one_task_the_first_counts() {
+    let mut bed = Bed::new(1, 1);
+    let slow = bed.start(Stage::Map, 0, 1);
+    let (first, said) = bed.map(0, 0, 7);
+    assert_eq!(said, [Action::Gather(first)]);
+    let late = Event::Mapped {
+        attempt: slow,
+        digest: Digest(9),
+    };
+    assert_eq!(bed.job.step(late), []);
+    assert_eq!(bed.gather(slow, 0, 2), []);
+    assert_eq!(bed.gather(first, 0, 2), [REDUCE]);
+}
+
+#[test]
+fn only_an_attempts_own_faults_count_against_its_task() {
+    let mut bed = Bed::new(1, 1);
+    let ended = |attempt, how| Event::Ended { attempt, how };
+    for how in [End::Killed, End::Lost, End::Preempted, End::Failed] {
+        let attempt = bed.start(Stage::Map, 0, 0);
+        assert_eq!(bed.job.step(ended(attempt, how)), []);
+    }
+    let attempt = bed.start(Stage::Map, 0, 0);
+    let failure = Failure::Attempts {
+        stage: Stage::Map,
+        task: TaskIx(0),
+        failed: 2,
+    };
+    assert_eq!(
+        bed.job.step(ended(attempt, End::Failed)),
+        [Action::Fail(failure)]
+    );
+}
+
+#[test]
+fn a_broken_fetch_accuses_a_pair_and_others_clear_one_of_them() {
+    let mut bed = Bed::new(3, 3);
+    let maps = [0, 1, 2].map(|map| bed.map(map, map, 7).0);
+    let failed = |attempt, home| Event::FetchFailed {
+        attempt,
+        home: ContainerIx(home),
+    };
+    // Launchers 0 and 1 serve 10; 11 can fetch from neither.
+    for map in [maps[0], maps[1]] {
+        assert_eq!(bed.gather(map, 0, 10), []);
+    }
+    let verify = |map| vec![Action::Verify(map)];
+    assert_eq!(bed.job.step(failed(maps[0], 11)), verify(maps[0]));
+    let faulty = |launcher| vec![Action::Faulty(ContainerIx(launcher))];
+    assert_eq!(bed.job.step(failed(maps[1], 11)), faulty(11));
+    // 10 and 12 fetch from others, from 2 they cannot: its output is wanted elsewhere.
+    assert_eq!(bed.gather(maps[0], 1, 12), []);
+    assert_eq!(bed.job.step(failed(maps[2], 10)), verify(maps[2]));
+    let said = bed.job.step(failed(maps[2], 12));
+    assert_eq!(said, [faulty(2), again(&[2])].concat());
+}
+
+#[test]
+fn an_output_that_its_own_launcher_cannot_read_is_lost() {
+    let mut bed = Bed::new(1, 1);
+    let (attempt, _) = bed.map(0, 0, 7);
+    let verified = |sound| Event::Verified { attempt, sound };
+    assert_eq!(bed.job.step(verified(true)), []);
+    assert_eq!(bed.job.step(verified(false)), again(&[0]));
+}

@@ -1,0 +1,126 @@
+//! What a MapReduce job hears and what it says.
+
+use crate::schedule::{AttemptIx, ContainerIx, End, Stage, TaskIx};
+
+/// A digest of the records of a map's output, whatever their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest(pub u128);
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// An attempt was ordered to start at a launcher.
+    Started {
+        /// Which.
+        attempt: AttemptIx,
+        /// Of which stage.
+        stage: Stage,
+        /// At which task.
+        task: TaskIx,
+        /// In whose container.
+        at: ContainerIx,
+    },
+    /// A map has ended well; its output lies with its launcher.
+    Mapped {
+        /// Which.
+        attempt: AttemptIx,
+        /// Of its output.
+        digest: Digest,
+    },
+    /// A reduce has read its whole input, written its result, and wants to make it the task's.
+    CommitAsked(AttemptIx),
+    /// A reduce has committed.
+    Reduced(AttemptIx),
+    /// An attempt is over without a result.
+    Ended {
+        /// Which.
+        attempt: AttemptIx,
+        /// How; never [`End::Done`].
+        how: End,
+    },
+    /// The home of a partition has what an attempt wrote for it.
+    Gathered {
+        /// The map's attempt.
+        attempt: AttemptIx,
+        /// The partition.
+        partition: u32,
+        /// Its home.
+        home: ContainerIx,
+    },
+    /// The gathered copies of a partition are gone, or it has another home.
+    Dropped {
+        /// The partition.
+        partition: u32,
+    },
+    /// A home could not fetch an output from its launcher.
+    FetchFailed {
+        /// The map's attempt.
+        attempt: AttemptIx,
+        /// The partition's home.
+        home: ContainerIx,
+    },
+    /// A launcher has read an output of its own again, as it was asked to.
+    Verified {
+        /// The map's attempt.
+        attempt: AttemptIx,
+        /// It is what it was.
+        sound: bool,
+    },
+    /// A launcher is gone, with all that lies there.
+    LauncherLost(ContainerIx),
+}
+
+/// What follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// So many tasks of a stage may start, numbered on from those before.
+    Runnable {
+        /// Which.
+        stage: Stage,
+        /// How many.
+        count: u32,
+    },
+    /// The results of these maps are lost, and wanted: they run again.
+    Again(Vec<TaskIx>),
+    /// Every home is to fetch what this attempt wrote.
+    Gather(AttemptIx),
+    /// The launcher of this output is to read it again.
+    Verify(AttemptIx),
+    /// The attempt may commit: no other of its task may.
+    Grant(AttemptIx),
+    /// The attempt is to end: another of its task commits, or its input has changed.
+    Stop(AttemptIx),
+    /// No data gets out of, or into, this launcher: nothing more is to be given to it.
+    Faulty(ContainerIx),
+    /// A map that ran again gave the same records: nothing follows.
+    Repeated(TaskIx),
+    /// Every result is there.
+    Done,
+    /// The job cannot end well.
+    Fail(Failure),
+}
+
+/// Why a job cannot end well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// A task failed too often.
+    Attempts {
+        /// Of which stage.
+        stage: Stage,
+        /// Which.
+        task: TaskIx,
+        /// How often.
+        failed: u32,
+    },
+    /// A map gave other records when it ran again, after a reduce of the first ones had committed.
+    Records {
+        /// The map.
+        map: TaskIx,
+        /// The partition of that reduce.
+        partition: u32,
+        /// What the first output was.
+        first: Digest,
+        /// What the second is.
+        second: Digest,
+    },
+}
