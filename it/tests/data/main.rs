@@ -2,6 +2,7 @@
 
 mod checkpoints;
 mod incoming;
+mod name_node;
 mod near;
 mod outgoing;
 
@@ -100,6 +101,7 @@ fn main() -> ExitCode {
             outgoing::CASES,
             near::CASES,
             checkpoints::CASES,
+            name_node::CASES,
         ],
     )])
 }
