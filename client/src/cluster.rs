@@ -1,12 +1,58 @@
 //! The cluster, as Hadoop's settings on this machine describe it.
 
-use proto_hadoop::conf::{Configuration, ResourceManagers};
+use follow::Folder;
+use job::exit::Exit;
+use mini::MiniError;
+use proto_hadoop::conf::{ConfError, Configuration, ResourceManagers};
+use staging::StageError;
 use staging::root::{self, Root};
 use storage::Address;
 
-use follow::Folder;
+/// Why there is no cluster to ask.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ClusterError {
+    /// Hadoop's settings make no sense.
+    #[error(transparent)]
+    Settings(#[from] ConfError),
+    /// The cluster of this machine cannot start.
+    #[error(transparent)]
+    Local(#[from] MiniError),
+    /// A setting is to be a number.
+    #[error("the setting {key} is {value}, which is no number")]
+    NoNumber {
+        /// Of the setting.
+        key: String,
+        /// What it is.
+        value: String,
+    },
+    /// Nobody knows who asks.
+    #[error("this user id has no name here; say who you are on the cluster with HADOOP_USER_NAME")]
+    NoUser,
+    /// A folder that is named where one of HDFS is wanted.
+    #[error(transparent)]
+    Folder(#[from] StageError),
+    /// Output is to be kept where it cannot be.
+    #[error("--output {url}: {path} is no folder of HDFS")]
+    NotOnHdfs {
+        /// As typed.
+        url: String,
+        /// Its path.
+        path: String,
+    },
+}
 
-use crate::failure::Failure;
+impl ClusterError {
+    /// What the command returns.
+    pub(crate) const fn exit(&self) -> Exit {
+        match self {
+            Self::Settings(_) | Self::Local(_) | Self::NoNumber { .. } | Self::NoUser => {
+                Exit::Config
+            }
+            Self::Folder(error) => error.exit(),
+            Self::NotOnHdfs { .. } => Exit::Usage,
+        }
+    }
+}
 
 /// A cluster and who asks.
 pub(crate) struct Cluster {
@@ -18,13 +64,13 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     /// Reads the settings.
-    pub(crate) fn find() -> Result<Self, Failure> {
+    pub(crate) fn find() -> Result<Self, ClusterError> {
         let variable = |name: &str| std::env::var(name).ok();
         Self::with(Configuration::load(&variable)?, user(&variable)?)
     }
 
     /// With settings that were read already.
-    pub(crate) fn with(configuration: Configuration, user: String) -> Result<Self, Failure> {
+    pub(crate) fn with(configuration: Configuration, user: String) -> Result<Self, ClusterError> {
         configuration.simple_authentication()?;
         Ok(Self {
             resource_managers: configuration.resource_managers()?,
@@ -34,7 +80,7 @@ impl Cluster {
     }
 
     /// A folder of HDFS that keeps output.
-    pub(crate) fn folder(&self, url: &str) -> Result<Folder, Failure> {
+    pub(crate) fn folder(&self, url: &str) -> Result<Folder, ClusterError> {
         let files = self.configuration.files().first();
         let conf_dir = files.and_then(|file| file.parent());
         let conf_dir = conf_dir.map(|folder| folder.display().to_string());
@@ -45,7 +91,7 @@ impl Cluster {
                 address: Address::Shared,
                 path,
                 ..
-            } => Err(Failure::NotOnHdfs {
+            } => Err(ClusterError::NotOnHdfs {
                 url: url.to_owned(),
                 path,
             }),
@@ -58,12 +104,12 @@ impl Cluster {
     }
 
     /// A number among the settings.
-    pub(crate) fn number(&self, key: &str, default: u64) -> Result<u64, Failure> {
+    pub(crate) fn number(&self, key: &str, default: u64) -> Result<u64, ClusterError> {
         match self.configuration.get(key)? {
             None => Ok(default),
             Some(text) => {
                 let number = text.trim().parse();
-                number.map_err(|_not_a_number| Failure::NoNumber {
+                number.map_err(|_not_a_number| ClusterError::NoNumber {
                     key: key.to_owned(),
                     value: text,
                 })
@@ -73,12 +119,12 @@ impl Cluster {
 }
 
 /// As Hadoop's own client decides it on a cluster without Kerberos.
-pub(crate) fn user(variable: &dyn Fn(&str) -> Option<String>) -> Result<String, Failure> {
+pub(crate) fn user(variable: &dyn Fn(&str) -> Option<String>) -> Result<String, ClusterError> {
     if let Some(user) = variable("HADOOP_USER_NAME").filter(|user| !user.is_empty()) {
         return Ok(user);
     }
     match nix::unistd::User::from_uid(nix::unistd::geteuid()) {
         Ok(Some(user)) => Ok(user.name),
-        Ok(None) | Err(_) => Err(Failure::NoUser),
+        Ok(None) | Err(_) => Err(ClusterError::NoUser),
     }
 }

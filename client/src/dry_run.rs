@@ -15,9 +15,10 @@ use proto_hadoop::ApplicationClient;
 
 use crate::arguments::DeployMode;
 use crate::cluster::Cluster;
-use crate::failure::{Failure, system};
+use crate::failure::Failure;
 use crate::plan::Plan;
 use crate::preflight;
+use crate::system::system;
 
 /// Which calculator the scheduler counts with.
 const CALCULATOR: &str = "yarn.scheduler.capacity.resource-calculator";
@@ -107,7 +108,7 @@ fn print(
         // As in `gerbil-run --dry-run … | head`.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         Err(error) => {
-            return Err(system("write to standard output", Exit::Staging)(error));
+            return Err(system("write to standard output", Exit::Staging)(error).into());
         }
     }
     Ok(match outlook {

@@ -1,17 +1,16 @@
 //! What ends a run early.
 
-use std::io;
-use std::path::PathBuf;
-
 use follow::FollowError;
 use job::exit::Exit;
 use proto_hadoop::conf::ConfError;
 use staging::StageError;
 
+use crate::cluster::ClusterError;
 use crate::data::DataError;
 use crate::list::ListError;
-use crate::placement_request::Contradiction;
+use crate::plan::PlanError;
 use crate::preflight::PreflightError;
+use crate::system::SystemError;
 
 /// Why the run cannot go on, in one sentence. Each room has its own reasons; those of no room in
 /// particular stand here.
@@ -32,64 +31,30 @@ pub(crate) enum Failure {
     /// The list of jobs is none.
     #[error(transparent)]
     List(#[from] ListError),
-    /// Flags that contradict each other.
+    /// The command line does not become a plan.
     #[error(transparent)]
-    Contradiction(#[from] Contradiction),
+    Plan(#[from] PlanError),
+    /// There is no cluster to ask.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// The operating system does not give this process what it needs.
+    #[error(transparent)]
+    System(#[from] SystemError),
     /// The command line makes no sense.
     #[error("{0}")]
     Usage(String),
     /// Hadoop's settings make no sense.
     #[error(transparent)]
     Settings(#[from] ConfError),
-    /// The cluster of this machine cannot start.
-    #[error(transparent)]
-    Local(#[from] mini::MiniError),
-    /// A setting is to be a number.
-    #[error("the setting {key} is {value}, which is no number")]
-    NoNumber {
-        /// Of the setting.
-        key: String,
-        /// What it is.
-        value: String,
-    },
-    /// Nobody knows who asks.
-    #[error("this user id has no name here; say who you are on the cluster with HADOOP_USER_NAME")]
-    NoUser,
     /// What is no application's id.
     #[error("{text} is no application id; one looks like application_1700000000000_0042")]
     NoApplicationId {
         /// As typed.
         text: String,
     },
-    /// Output is to be kept where it cannot be.
-    #[error("--output {url}: {path} is no folder of HDFS")]
-    NotOnHdfs {
-        /// As typed.
-        url: String,
-        /// Its path.
-        path: String,
-    },
     /// Output cannot be kept on HDFS.
     #[error(transparent)]
     HdfsCopy(#[from] storage::StorageError),
-    /// A file that rank 0 is to read.
-    #[error("--input {}: {source}", path.display())]
-    Input {
-        /// The file.
-        path: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
-    /// The operating system does not give this process what it needs.
-    #[error("cannot {doing}: {source}")]
-    System {
-        /// "start threads", …
-        doing: &'static str,
-        /// What it said.
-        source: io::Error,
-        /// What the command returns.
-        exit: Exit,
-    },
 }
 
 impl Failure {
@@ -102,24 +67,11 @@ impl Failure {
             Self::Preflight(error) => error.exit(),
             Self::List(error) => error.exit(),
             Self::HdfsCopy(error) => staging::error::exit_of(error),
-            Self::Settings(_) | Self::Local(_) | Self::NoNumber { .. } | Self::NoUser => {
-                Exit::Config
-            }
-            Self::Usage(_)
-            | Self::Contradiction(_)
-            | Self::NoApplicationId { .. }
-            | Self::NotOnHdfs { .. }
-            | Self::Input { .. } => Exit::Usage,
-            Self::System { exit, .. } => *exit,
+            Self::Plan(error) => error.exit(),
+            Self::Cluster(error) => error.exit(),
+            Self::System(error) => error.exit,
+            Self::Settings(_) => Exit::Config,
+            Self::Usage(_) | Self::NoApplicationId { .. } => Exit::Usage,
         }
-    }
-}
-
-/// Of an error of the operating system; `exit` is what the command returns.
-pub(crate) fn system(doing: &'static str, exit: Exit) -> impl FnOnce(io::Error) -> Failure {
-    move |source| Failure::System {
-        doing,
-        source,
-        exit,
     }
 }

@@ -13,8 +13,7 @@ use mini::{RunFolder, machine};
 use proto_hadoop::conf::Configuration;
 use proto_hadoop::yarn::Resource;
 
-use crate::cluster::Cluster;
-use crate::failure::Failure;
+use crate::cluster::{Cluster, ClusterError};
 
 /// Containers are rounded up to multiples of this, MiB; also what a process is said to need when
 /// the user does not say it. Nothing enforces it: it only keeps account.
@@ -31,7 +30,7 @@ pub(crate) struct Local {
 
 impl Local {
     /// Starts one of `nodes` nodes, which share the machine's memory and cores.
-    pub(crate) async fn start(nodes: u8) -> Result<Self, Failure> {
+    pub(crate) async fn start(nodes: u8) -> Result<Self, ClusterError> {
         let user = crate::cluster::user(&|name| std::env::var(name).ok())?;
         let folder = RunFolder::create(&base())?;
         let all = machine();
@@ -54,13 +53,13 @@ impl Local {
     }
 
     /// Its settings, in place of Hadoop's files.
-    pub(crate) fn settings(&self) -> Result<Cluster, Failure> {
+    pub(crate) fn settings(&self) -> Result<Cluster, ClusterError> {
         let settings = Configuration::from_xml(&self.cluster.settings(), &|_none| None);
         Cluster::with(settings?, self.user.clone())
     }
 
     /// What its settings will say, as far as a command line is checked against them.
-    pub(crate) fn expected() -> Result<Cluster, Failure> {
+    pub(crate) fn expected() -> Result<Cluster, ClusterError> {
         let user = crate::cluster::user(&|name| std::env::var(name).ok())?;
         let text = format!(
             "<configuration>\

@@ -36,6 +36,7 @@ mod ps;
 mod run;
 mod split_words;
 mod subcommands;
+mod system;
 
 use std::process::ExitCode;
 

@@ -31,11 +31,12 @@ use crate::arguments::{Arguments, DeployMode, Reporting};
 use crate::cluster::Cluster;
 use crate::data::get::Fetched;
 use crate::describe::describe;
-use crate::failure::{Failure, system};
+use crate::failure::Failure;
 use crate::local::Local;
 use crate::outcome::report_outcome;
 use crate::plan::Plan;
 use crate::ps::ps;
+use crate::system::system;
 use crate::{data, dry_run, generate, list, preflight};
 
 /// Between two looks at how much is uploaded.
@@ -71,7 +72,7 @@ pub(crate) fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
             runtime.shutdown_background();
             outcome
         }
-        Err(error) => Err(system("start threads", Exit::Lost)(error)),
+        Err(error) => Err(system("start threads", Exit::Lost)(error).into()),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),
@@ -99,7 +100,7 @@ async fn run(mut given: Arguments, started_us: i64) -> Result<u8, Failure> {
     given.staging.get_or_insert_with(|| local.staging());
     let outcome = match local.settings() {
         Ok(cluster) => Box::pin(on(&cluster, given, signals, started_us)).await,
-        Err(failure) => Err(failure),
+        Err(failure) => Err(failure.into()),
     };
     local.stop().await;
     outcome
@@ -118,7 +119,10 @@ async fn listed(list: &Path, reporting: Reporting, mut signals: Signals) -> Resu
             Some(_) => local.get_or_init(Local::expected),
         };
         match cluster {
-            Ok(cluster) => Plan::new(given, cluster).map(drop),
+            Ok(cluster) => {
+                let plan = Plan::new(given, cluster).map(drop);
+                plan.map_err(|wrong| wrong.to_string())
+            }
             // Of all lines the same, and said below.
             Err(_) => Ok(()),
         }
@@ -130,10 +134,10 @@ async fn listed(list: &Path, reporting: Reporting, mut signals: Signals) -> Resu
     };
     for cluster in [hadoops, local] {
         if let Some(Err(failure)) = cluster.into_inner() {
-            return Err(failure);
+            return Err(failure.into());
         }
     }
-    list::run(jobs, &reporting, destination, &mut signals).await
+    Ok(list::run(jobs, &reporting, destination, &mut signals).await?)
 }
 
 /// Where the report comes to lie, if one is wanted.
@@ -166,7 +170,7 @@ async fn on(
     }
     if let Some(id) = &given.data.checkpoint {
         let root = given.staging.as_deref();
-        return data::ask(&rm, id, root, cluster, &mut signals).await;
+        return Ok(data::ask(&rm, id, root, cluster, &mut signals).await?);
     }
     let reporting = given.reporting.clone();
     let destination = match destination(&reporting, &mut signals).await? {
@@ -230,6 +234,7 @@ async fn job(
     let moved = Arc::new(staging::Moved::default());
     let ready = async {
         // Both ask other servers: the ResourceManager, the file system.
+        let checking = async { Ok(preflight::check(rm, &plan).await?) };
         let moving = async {
             let processes = plan.placement.wanted.processes.get();
             let (incoming, (), (), restore) = tokio::try_join!(
@@ -240,11 +245,8 @@ async fn job(
             )?;
             Ok((incoming, restore))
         };
-        let (checked, mut staged, (incoming, restore)) = tokio::try_join!(
-            preflight::check(rm, &plan),
-            staged(&plan, cluster, Arc::clone(&moved)),
-            moving,
-        )?;
+        let (checked, mut staged, (incoming, restore)) =
+            tokio::try_join!(checking, staged(&plan, cluster, Arc::clone(&moved)), moving,)?;
         data::merge(&mut staged.staged, incoming)?;
         Ok::<_, Failure>((checked, staged, restore))
     };

@@ -15,10 +15,10 @@ use crate::ended::chain;
 pub enum FollowError {
     /// The ResourceManager does not answer, or answers nonsense.
     #[error("the ResourceManager: {0}")]
-    ResourceManager(#[from] CallError),
+    ResourceManager(#[source] Box<CallError>),
     /// The ResourceManager refused the job.
     #[error("the ResourceManager did not take the application: {0}")]
-    NotTaken(#[source] CallError),
+    NotTaken(#[source] Box<CallError>),
     /// There is no such application.
     #[error(
         "this cluster knows no {id}; yarn application -list, or the page of the ResourceManager, shows the \
@@ -98,6 +98,12 @@ pub enum FollowError {
         /// What the operating system said.
         source: io::Error,
     },
+}
+
+impl From<CallError> for FollowError {
+    fn from(error: CallError) -> Self {
+        Self::ResourceManager(Box::new(error))
+    }
 }
 
 impl FollowError {

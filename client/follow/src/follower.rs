@@ -4,6 +4,7 @@
 mod attach;
 mod lost;
 mod mirror;
+mod order;
 
 use std::time::Duration;
 

@@ -75,7 +75,7 @@ pub async fn submit(
         Err(error) => error,
     };
     if error.is_final() || matches!(error, CallError::TooLong { .. }) {
-        return Err(FollowError::NotTaken(error));
+        return Err(FollowError::NotTaken(Box::new(error)));
     }
     // The answer was lost, not the order perhaps: what nobody follows must not run.
     let _killed = rm

@@ -17,7 +17,6 @@ use tokio::time::{Instant, sleep};
 
 use super::{DataError, Located, failed, locate};
 use crate::cluster::Cluster;
-use crate::failure::Failure;
 
 /// Entries of a job's folder that make sense.
 const ENTRIES_MAX: usize = 1000;
@@ -124,10 +123,12 @@ pub(crate) async fn ask(
     staging: Option<&str>,
     cluster: &Cluster,
     signals: &mut Signals,
-) -> Result<u8, Failure> {
-    let id: ApplicationId = id.parse().map_err(|_unreadable| Failure::NoApplicationId {
-        text: id.to_owned(),
-    })?;
+) -> Result<u8, DataError> {
+    let id: ApplicationId = id
+        .parse()
+        .map_err(|_unreadable| DataError::NoApplicationId {
+            text: id.to_owned(),
+        })?;
     let root = root(staging, cluster)?;
     let folder = of_job(&root.path, &id.to_string());
     let storage = root.open(OPTION)?;
@@ -151,11 +152,11 @@ async fn saved(
     id: &ApplicationId,
     storage: &Storage,
     folder: &str,
-) -> Result<String, Failure> {
+) -> Result<String, DataError> {
     let words = |error| failed(OPTION, error);
     if storage.stat(folder).await.map_err(words)?.is_none() {
         let folder = folder.to_owned();
-        return Err(DataError::SavesNothing { id: *id, folder }.into());
+        return Err(DataError::SavesNothing { id: *id, folder });
     }
     let before = newest(storage, folder).await.map_err(words)?;
     let (wanted, refused) = (format!("{folder}/{WANTED}"), format!("{folder}/{REFUSED}"));
@@ -163,7 +164,7 @@ async fn saved(
     match storage.write(&wanted, Vec::new()).await {
         // Somebody else asks too.
         Ok(()) | Err(StorageError::Exists { .. }) => {}
-        Err(error) => return Err(words(error).into()),
+        Err(error) => return Err(words(error)),
     }
     let by = Instant::now() + PATIENCE;
     loop {
@@ -171,10 +172,10 @@ async fn saved(
         if Instant::now() > by {
             storage.remove(&wanted).await.map_err(words)?;
             let seconds = PATIENCE.as_secs();
-            return Err(DataError::NotSaved { id: *id, seconds }.into());
+            return Err(DataError::NotSaved { id: *id, seconds });
         }
         if storage.stat(folder).await.map_err(words)?.is_none() {
-            return Err(DataError::EndedUnsaved { id: *id }.into());
+            return Err(DataError::EndedUnsaved { id: *id });
         }
         let now = newest(storage, folder).await.map_err(words)?;
         if let Some(path) = now.filter(|now| before.as_ref() != Some(now)) {
@@ -183,10 +184,10 @@ async fn saved(
         if let Ok(sentence) = storage.read(&refused, 64 << 10).await {
             storage.remove(&refused).await.map_err(words)?;
             let sentence = String::from_utf8_lossy(&sentence).into_owned();
-            return Err(DataError::NotSavedBy { sentence }.into());
+            return Err(DataError::NotSavedBy { sentence });
         }
         if patiently(rm, id).await?.state.is_final() {
-            return Err(DataError::EndedUnsaved { id: *id }.into());
+            return Err(DataError::EndedUnsaved { id: *id });
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use follow::FollowError;
 use job::exit::Exit;
 use proto_hadoop::{ApplicationId, CallError};
 use staging::error::exit_of;
@@ -10,11 +11,19 @@ use storage::StorageError;
 /// One sentence, with the option, the value and what to do.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DataError {
+    /// The ResourceManager does not answer.
+    #[error(transparent)]
+    Follow(#[from] FollowError),
+    #[error("{text} is no application id; one looks like application_1700000000000_0042")]
+    NoApplicationId {
+        /// As typed.
+        text: String,
+    },
     /// The file system refuses.
     #[error("{option}: {source}")]
     Storage {
         option: &'static str,
-        source: StorageError,
+        source: Box<StorageError>,
     },
     /// No place that can be used.
     #[error("{option} {url}: {why}")]
@@ -145,6 +154,7 @@ impl DataError {
     /// What the command returns.
     pub(crate) fn exit(&self) -> Exit {
         match self {
+            Self::Follow(error) => error.exit(),
             Self::Storage { source, .. } => exit_of(source),
             Self::BadPlace { exit, .. } => *exit,
             Self::MountTable { .. } | Self::NoSharedFileSystem { .. } => Exit::Config,
@@ -161,6 +171,7 @@ impl DataError {
             | Self::Collision { .. }
             | Self::BadGet { .. }
             | Self::SignalAlone
+            | Self::NoApplicationId { .. }
             | Self::OtherSize { .. } => Exit::Usage,
             Self::SavesNothing { .. } => Exit::Impossible,
             Self::NotSaved { .. } => Exit::NotInTime,

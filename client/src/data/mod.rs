@@ -177,5 +177,6 @@ pub(crate) fn locate(option: &str, url: &str, cluster: &Cluster) -> Result<Locat
 
 /// What a file system said, as a failure of `option`.
 pub(crate) fn failed(option: &'static str, source: StorageError) -> DataError {
+    let source = Box::new(source);
     DataError::Storage { option, source }
 }

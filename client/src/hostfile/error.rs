@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use super::PROCESSES_MAX;
-use super::read::FILE_MAX;
+
+/// Bytes of a file: some 500,000 hosts.
+pub(super) const FILE_MAX: u64 = 16 * 1024 * 1024;
 
 /// A list that cannot be used.
 #[derive(Debug, thiserror::Error)]

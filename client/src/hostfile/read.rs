@@ -6,13 +6,10 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use super::PROCESSES_MAX;
-use super::error::Trouble;
+use super::error::{FILE_MAX, Trouble};
 use super::line::{is_name, mention};
 use super::range;
 use super::{Host, HostList, HostListError};
-
-/// Bytes of a file: some 500,000 hosts.
-pub(super) const FILE_MAX: u64 = 16 * 1024 * 1024;
 
 /// Reads the file at `path`. A pipe will do, as a shell's `<(…)` makes one.
 ///

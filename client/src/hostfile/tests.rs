@@ -144,7 +144,7 @@ fn files_that_are_no_lists_are_refused() {
     assert!(error(Path::new("-")).contains("standard input"));
     let large = folder.path().join("large");
     let file = std::fs::File::create(&large).unwrap();
-    file.set_len(read::FILE_MAX + 1).unwrap();
+    file.set_len(error::FILE_MAX + 1).unwrap();
     assert!(error(&large).contains("larger than 16 MiB"));
     let good = folder.path().join("good");
     writeln!(std::fs::File::create(&good).unwrap(), "n1:2").unwrap();

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use job::exit::Exit;
 
 use crate::arguments::ParseError;
+use crate::system::SystemError;
 
 /// One sentence.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +36,11 @@ pub(crate) enum ListError {
     Help,
     #[error(transparent)]
     Line(ParseError),
+    /// A line that does not become a plan.
+    #[error("{0}")]
+    Job(String),
+    #[error(transparent)]
+    System(#[from] SystemError),
     #[error("a list within a list")]
     Nested,
     #[error("-k and --ps are no jobs; write them on a command line of their own")]
@@ -51,6 +57,7 @@ impl ListError {
     pub(crate) const fn exit(&self) -> Exit {
         match self {
             Self::BrokenOff(_) => Exit::Lost,
+            Self::System(error) => error.exit,
             _ => Exit::Usage,
         }
     }

@@ -9,7 +9,6 @@ use follow::say;
 
 use super::error::ListError;
 use crate::arguments::{Arguments, ParseError, Reporting};
-use crate::failure::Failure;
 use crate::split_words;
 
 /// More than a hundred thousand lines; a larger file is no list of jobs.
@@ -38,15 +37,15 @@ pub(super) fn read(
     path: &Path,
     text: &str,
     reporting: &Reporting,
-    check: &dyn Fn(Arguments) -> Result<(), Failure>,
-) -> Result<Vec<Job>, Failure> {
+    check: &dyn Fn(Arguments) -> Result<(), String>,
+) -> Result<Vec<Job>, ListError> {
     let mut jobs = Vec::new();
     let mut wrong = 0usize;
     for (index, line) in text.lines().enumerate() {
         let words = match split(line) {
             Ok(Some(words)) => Ok(words),
             Ok(None) => continue,
-            Err(wrong) => Err(wrong.into()),
+            Err(wrong) => Err(wrong),
         };
         let job = words.and_then(|words| job(words, reporting, check));
         match job {
@@ -66,9 +65,9 @@ pub(super) fn read(
     let path = path.to_owned();
     match (wrong, jobs.is_empty()) {
         (0, false) => Ok(jobs),
-        (0, true) => Err(ListError::Empty { path }.into()),
-        (1, _) => Err(ListError::OneWrong { path }.into()),
-        (wrong, _) => Err(ListError::Wrong { path, wrong }.into()),
+        (0, true) => Err(ListError::Empty { path }),
+        (1, _) => Err(ListError::OneWrong { path }),
+        (wrong, _) => Err(ListError::Wrong { path, wrong }),
     }
 }
 
@@ -114,27 +113,27 @@ fn split(line: &str) -> Result<Option<Vec<OsString>>, ListError> {
 fn job(
     mut words: Vec<OsString>,
     reporting: &Reporting,
-    check: &dyn Fn(Arguments) -> Result<(), Failure>,
-) -> Result<Job, Failure> {
+    check: &dyn Fn(Arguments) -> Result<(), String>,
+) -> Result<Job, ListError> {
     let command = std::iter::once("gerbil-run".into()).chain(words.iter().cloned());
     let given = Arguments::parse(command).map_err(|error| match error {
         ParseError::Help { .. } => ListError::Help,
         wrong @ ParseError::Refused(_) => ListError::Line(wrong),
     })?;
     if given.reporting.list.is_some() {
-        return Err(ListError::Nested.into());
+        return Err(ListError::Nested);
     }
     if given.kill.is_some() || given.ps {
-        return Err(ListError::NoJob.into());
+        return Err(ListError::NoJob);
     }
     let own = given.reporting.clone();
-    check(given)?;
+    check(given).map_err(ListError::Job)?;
     // Options may stand anywhere before the program, so in front of all.
     let dry = own.dry_run || reporting.dry_run;
     let mut front: Vec<&str> = Vec::new();
     if reporting.dry_run && !own.dry_run {
         if own.explain.is_some() || own.report.is_some() || own.timing {
-            return Err(ListError::Dry.into());
+            return Err(ListError::Dry);
         }
         front.push("--dry-run");
     }
@@ -164,10 +163,9 @@ mod tests {
 
     use super::*;
 
-    fn read_text(text: &str, reporting: &Reporting) -> Result<Vec<Job>, Failure> {
+    fn read_text(text: &str, reporting: &Reporting) -> Result<Vec<Job>, ListError> {
         read(Path::new("jobs"), text, reporting, &|mut given| {
-            let programs = given.programs().map(|_| ());
-            programs.map_err(Failure::Usage)
+            given.programs().map(|_| ())
         })
     }
 

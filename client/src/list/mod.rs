@@ -30,7 +30,7 @@ use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{sleep, timeout};
 
 use crate::arguments::{Arguments, Reporting};
-use crate::failure::{Failure, system};
+use crate::system::system;
 use child::{LAST_LINES, Order};
 use lines::Job;
 
@@ -76,9 +76,9 @@ pub(crate) struct Jobs(Vec<Job>);
 pub(crate) async fn read(
     list: &Path,
     reporting: &Reporting,
-    check: &dyn Fn(Arguments) -> Result<(), Failure>,
+    check: &dyn Fn(Arguments) -> Result<(), String>,
     signals: &mut Signals,
-) -> Result<ControlFlow<u8, Jobs>, Failure> {
+) -> Result<ControlFlow<u8, Jobs>, ListError> {
     let path = list.to_owned();
     let text = tokio::select! {
         text = spawn_blocking(move || lines::text(&path)) => text,
@@ -95,7 +95,7 @@ pub(crate) async fn run(
     reporting: &Reporting,
     destination: Option<Destination>,
     signals: &mut Signals,
-) -> Result<u8, Failure> {
+) -> Result<u8, ListError> {
     let own = std::env::current_exe().map_err(system("find my own file", Exit::Lost))?;
     let folder = tempfile::Builder::new().prefix("gerbil-run-").tempdir();
     let making = "make a folder for the reports of the jobs";
@@ -112,7 +112,7 @@ async fn all(
     reporting: &Reporting,
     folder: &Path,
     signals: &mut Signals,
-) -> Result<Vec<Done>, Failure> {
+) -> Result<Vec<Done>, ListError> {
     let (lines, writer) = output::start()?;
     let (orders, _) = broadcast::channel(ORDERS);
     let parallel = usize::from(reporting.list_parallel.map_or(1, NonZeroU16::get));

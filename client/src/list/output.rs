@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use follow::write_whole::write_whole;
 
-use crate::failure::{Failure, system};
+use crate::system::{SystemError, system};
 
 /// A longer line is cut, so that no job can fill our memory.
 const LINE_MAX: u64 = 64 * 1024;
@@ -32,7 +32,7 @@ pub(super) struct Line {
 
 /// Starts the thread that writes; it ends when nobody has a line any more, or when what we write to
 /// takes no more.
-pub(super) fn start() -> Result<(mpsc::Sender<Line>, JoinHandle<io::Result<()>>), Failure> {
+pub(super) fn start() -> Result<(mpsc::Sender<Line>, JoinHandle<io::Result<()>>), SystemError> {
     let (sender, receiver) = mpsc::channel(QUEUE);
     let writer = std::thread::Builder::new().name("output".into());
     let writer = writer.spawn(move || write(receiver));

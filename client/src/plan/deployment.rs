@@ -3,10 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::short;
+use super::{PlanError, short};
 use crate::arguments::{Arguments, DeployMode};
 use crate::cluster::Cluster;
-use crate::failure::Failure;
 
 /// Hadoop's YarnConfiguration.APPLICATION_MAX_TAGS.
 const TAGS_MAX: usize = 10;
@@ -46,9 +45,9 @@ impl DeploymentPlan {
         given: Arguments,
         cluster: &Cluster,
         program: &Path,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, PlanError> {
         if given.tags.len() > TAGS_MAX {
-            return Err(Failure::Usage(format!(
+            return Err(PlanError::Usage(format!(
                 "--tags names {}; YARN takes at most {TAGS_MAX}",
                 given.tags.len()
             )));

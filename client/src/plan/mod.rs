@@ -1,6 +1,7 @@
 //! From what was typed and what Hadoop's settings say to a job with nothing left open.
 
 mod deployment;
+mod error;
 mod placement;
 mod program;
 mod streams;
@@ -10,9 +11,9 @@ use std::path::Path;
 use crate::arguments::Arguments;
 use crate::cluster::Cluster;
 use crate::data::Data;
-use crate::failure::Failure;
 
 pub(crate) use deployment::DeploymentPlan;
+pub(crate) use error::PlanError;
 pub(crate) use placement::PlacementPlan;
 pub(crate) use program::ProgramPlan;
 pub(crate) use streams::StreamPlan;
@@ -35,7 +36,7 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Decides everything.
-    pub(crate) fn new(mut given: Arguments, cluster: &Cluster) -> Result<Self, Failure> {
+    pub(crate) fn new(mut given: Arguments, cluster: &Cluster) -> Result<Self, PlanError> {
         let is_local = given.local.local.is_some();
         let mut notes = Vec::new();
         let program = ProgramPlan::new(&mut given, &mut notes)?;

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use proto_hadoop::yarn::NodeNames;
 
+use super::PlanError;
 use crate::arguments::{Arguments, Placement, of_a_process};
-use crate::cluster::Cluster;
-use crate::failure::Failure;
+use crate::cluster::{Cluster, ClusterError};
 use crate::history;
 use crate::placement_request::PlacementRequest;
 
@@ -44,7 +44,7 @@ impl PlacementPlan {
         given: &Arguments,
         cluster: &Cluster,
         program: &Path,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, PlanError> {
         let wanted = PlacementRequest::new(&given.placement)?;
         let communication_share = history::state_folder(&|name| std::env::var_os(name))
             .filter(|_folder| wanted.auto)
@@ -53,7 +53,10 @@ impl PlacementPlan {
             "yarn.scheduler.minimum-allocation-mb",
             MINIMUM_ALLOCATION_MIB,
         )?;
-        let ports = cluster.configuration.flag(PORTS_IN_NODE_NAMES)?;
+        let ports = cluster
+            .configuration
+            .flag(PORTS_IN_NODE_NAMES)
+            .map_err(ClusterError::from)?;
         Ok(Self {
             wanted,
             flags: given.placement.clone(),
@@ -61,7 +64,7 @@ impl PlacementPlan {
             memory_mib: given.mem_per_proc.unwrap_or(step),
             memory_is_explicit: given.mem_per_proc.is_some(),
             vcores: given.vcores_per_proc,
-            resources: of_a_process(given.resource.clone()).map_err(Failure::Usage)?,
+            resources: of_a_process(given.resource.clone()).map_err(PlanError::Usage)?,
             gpus_per_process: given.bind.gpus_per_proc.and_then(|gpus| gpus.0),
             node_names: match ports {
                 true => NodeNames::HostAndPort,

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use staging::Shipped;
 
+use super::PlanError;
 use crate::arguments::{Arguments, DataArguments, ShipArguments};
 use crate::environment;
-use crate::failure::Failure;
 use crate::missing_files;
 
 /// The group.
@@ -53,13 +53,13 @@ pub(crate) struct Executable {
 
 impl ProgramPlan {
     /// `notes` learns what the user should know.
-    pub(super) fn new(given: &mut Arguments, notes: &mut Vec<String>) -> Result<Self, Failure> {
-        let typed = given.programs().map_err(Failure::Usage)?;
+    pub(super) fn new(given: &mut Arguments, notes: &mut Vec<String>) -> Result<Self, PlanError> {
+        let typed = given.programs().map_err(PlanError::Usage)?;
         let variable = std::env::var("MPIEXEC_TIMEOUT").ok();
         let run_limit = given
             .ends
             .limit(variable.as_deref())
-            .map_err(Failure::Usage)?;
+            .map_err(PlanError::Usage)?;
         let own = environment::own(std::env::vars_os());
         let here = start_here(given.local.local, &given.ship, &given.data);
         let mut missing = BTreeSet::new();

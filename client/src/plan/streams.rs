@@ -7,9 +7,9 @@ use follow::pattern::Pattern;
 use follow::streams::Input;
 use follow::terminal;
 
+use super::PlanError;
 use crate::arguments::{Arguments, CopyTo};
 use crate::cluster::Cluster;
-use crate::failure::Failure;
 
 /// The group.
 pub(crate) struct StreamPlan {
@@ -24,7 +24,7 @@ pub(crate) struct StreamPlan {
 }
 
 impl StreamPlan {
-    pub(super) fn new(given: &Arguments, cluster: &Cluster) -> Result<Self, Failure> {
+    pub(super) fn new(given: &Arguments, cluster: &Cluster) -> Result<Self, PlanError> {
         let streams = &given.streams;
         let (copy, hdfs_copy) = match &streams.output {
             None => (None, None),
@@ -49,7 +49,7 @@ impl StreamPlan {
             && let Err(source) = std::fs::File::open(path)
         {
             let path = path.clone();
-            return Err(Failure::Input { path, source });
+            return Err(PlanError::Input { path, source });
         }
         Ok(Self {
             layout,

@@ -1,11 +1,20 @@
 //! Why the cluster can never give what the job wants.
 
+use follow::FollowError;
 use job::exit::Exit;
 use policy::Vcores;
+
+use crate::data::DataError;
 
 /// One sentence, with the numbers and what to do.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PreflightError {
+    /// The ResourceManager does not answer.
+    #[error(transparent)]
+    Follow(#[from] FollowError),
+    /// Files that the processes are to be near.
+    #[error(transparent)]
+    Data(#[from] DataError),
     #[error("no node is left for the job: {nodes}")]
     NoNode {
         /// What there is, in words.
@@ -85,6 +94,8 @@ impl PreflightError {
     /// What the command returns.
     pub(crate) fn exit(&self) -> Exit {
         match self {
+            Self::Follow(error) => error.exit(),
+            Self::Data(error) => error.exit(),
             Self::Excluded { .. } | Self::Listed { .. } | Self::ListedAndExcluded { .. } => {
                 Exit::Usage
             }

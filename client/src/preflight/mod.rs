@@ -12,7 +12,6 @@ use policy::{Circumstances, ClusterView, Counted, Demand, MiB, ResourceTypes, Re
 use proto_hadoop::ApplicationClient;
 use proto_hadoop::yarn::{self, NewApplication};
 
-use crate::failure::Failure;
 use crate::plan::Plan;
 
 pub(crate) use error::PreflightError;
@@ -45,14 +44,14 @@ impl Checked {
 const KINDS_OF_NODES: usize = 32;
 
 /// Asks the ResourceManager and checks.
-pub(crate) async fn check(rm: &ApplicationClient, plan: &Plan) -> Result<Checked, Failure> {
+pub(crate) async fn check(rm: &ApplicationClient, plan: &Plan) -> Result<Checked, PreflightError> {
     let checked = look(rm, plan).await?;
     check_room(&checked.demand, &checked.view, checked.has_all_nodes())?;
     Ok(checked)
 }
 
 /// As [`check`], also where the cluster could never run the job.
-pub(crate) async fn look(rm: &ApplicationClient, plan: &Plan) -> Result<Checked, Failure> {
+pub(crate) async fn look(rm: &ApplicationClient, plan: &Plan) -> Result<Checked, PreflightError> {
     let given = &plan.placement.flags;
     let labels = async {
         match &given.node_label {

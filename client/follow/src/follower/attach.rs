@@ -11,7 +11,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
 use tonic::transport::Channel;
 
-use super::mirror::order;
+use super::order::order;
 use crate::dial::dial;
 use crate::keys::Keys;
 use crate::lanes::Door;

@@ -15,6 +15,7 @@ use tokio::time::{sleep, timeout};
 
 use super::attach::Attached;
 use super::lost::ROOT_PATIENCE;
+use super::order::order;
 use super::{Followed, Follower, patiently};
 use crate::attempts;
 use crate::ended::{SIGPIPE, conclude, judge};
@@ -250,10 +251,4 @@ async fn kill_order(orders: &mpsc::Sender<wire::ClientOrder>, reason: wire::kill
         reason: reason.into(),
     };
     order(orders, Order::Kill(kill)).await;
-}
-
-pub(super) async fn order(orders: &mpsc::Sender<wire::ClientOrder>, order: Order) {
-    let order = wire::ClientOrder { order: Some(order) };
-    // A link that is gone has its own report.
-    let _sent = orders.send(order).await.is_ok();
 }
