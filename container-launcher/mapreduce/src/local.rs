@@ -1,12 +1,15 @@
 //! Jobs on this machine alone: a launcher that starts the executable itself.
 
+mod blame;
 mod commit;
 pub(crate) mod elsewhere;
 mod interrupt;
+mod process;
 mod progress;
 mod queue;
 mod report;
 mod slot;
+mod watch;
 
 use std::path::PathBuf;
 use std::time::Instant;

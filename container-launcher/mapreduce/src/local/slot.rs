@@ -2,42 +2,35 @@
 
 use std::fs::File;
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::net::UnixStream;
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use gerbil_task::{
-    Blame, Connection, FrameError, FromTask, LAUNCHER_VARIABLE, Page, Phase, ROLE_VARIABLE, ToTask,
-    VERSION, Welcome,
-};
+use gerbil_task::{FrameError, FromTask, Page, ToTask, VERSION, Welcome};
 
 use super::Order;
+use super::blame::Failure;
 use super::commit::Committer;
+use super::process::Process;
 use super::progress::Progress;
-use super::queue::{Fault, Queue, Work};
+use super::queue::{Queue, Work};
 use crate::error::{Context as _, Error, Result};
 use crate::settings::{MEMORY, Settings, TIMEOUT};
 
 /// How often a silent task is looked at.
-const LOOK: Duration = Duration::from_millis(100);
-/// How long a process may take to say hello, and to leave.
-const HELLO: Duration = Duration::from_secs(30);
-const LEAVE: Duration = Duration::from_secs(5);
+pub(super) const LOOK: Duration = Duration::from_millis(100);
 
 /// All that a slot works with.
-struct Slot<'a> {
+pub(super) struct Slot<'a> {
     /// Digest of the plan, which the process must have, too.
-    digest: &'a str,
-    quiet: bool,
-    welcome: Welcome,
-    page: Page,
-    page_descriptor: &'a OwnedFd,
-    scratch: &'a File,
-    queue: &'a Queue,
-    committer: &'a Committer,
-    timeout: Option<Duration>,
-    memory: Option<u64>,
+    pub(super) digest: &'a str,
+    pub(super) quiet: bool,
+    pub(super) welcome: Welcome,
+    pub(super) page: Page,
+    pub(super) page_descriptor: &'a OwnedFd,
+    pub(super) scratch: &'a File,
+    pub(super) queue: &'a Queue,
+    pub(super) committer: &'a Committer,
+    pub(super) timeout: Option<Duration>,
+    pub(super) memory: Option<u64>,
 }
 
 /// Works on all tasks of `queue` with `slots` processes, and shows progress.
@@ -106,73 +99,6 @@ fn raise_descriptors() {
     .ok();
 }
 
-/// Why an attempt failed, and whether its process is of use any more.
-struct Failure {
-    sentence: String,
-    fault: Fault,
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self {
-            sentence: error.to_string(),
-            fault: Fault { record: None },
-        }
-    }
-}
-
-impl From<FrameError> for Failure {
-    fn from(error: FrameError) -> Self {
-        Error::from(error).into()
-    }
-}
-
-/// A task process.
-struct Process {
-    child: Child,
-    connection: Connection,
-}
-
-impl Process {
-    /// Ends the process and whatever it has started.
-    fn kill(&mut self) {
-        let pid = i32::try_from(self.child.id())
-            .ok()
-            .and_then(rustix::process::Pid::from_raw);
-        if let Some(pid) = pid {
-            rustix::process::kill_process_group(pid, rustix::process::Signal::KILL).ok();
-        }
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-
-    /// How the process ended, if it does so within `wait`.
-    fn ended(&mut self, wait: Duration) -> Option<ExitStatus> {
-        use rustix::event::{PollFd, PollFlags, Timespec, poll};
-        let pid = rustix::process::Pid::from_child(&self.child);
-        if let Ok(descriptor) =
-            rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())
-        {
-            let wait = Timespec::try_from(wait).ok();
-            // Readable is ended; a signal that came in between only looks earlier.
-            poll(
-                &mut [PollFd::new(&descriptor, PollFlags::IN)],
-                wait.as_ref(),
-            )
-            .ok();
-        }
-        self.child.try_wait().ok().flatten()
-    }
-
-    /// Waits for a process that was told to leave.
-    fn leave(mut self) {
-        drop(self.connection.send(&ToTask::Leave));
-        self.ended(LEAVE);
-        // The group may have members that outlived it.
-        self.kill();
-    }
-}
-
 impl Slot<'_> {
     fn run(&self) {
         let mut process = None;
@@ -196,69 +122,6 @@ impl Slot<'_> {
         if let Some(process) = process {
             process.leave();
         }
-    }
-
-    /// Starts the executable in its task role.
-    fn start(&self) -> Result<Process> {
-        let (ours, theirs) = UnixStream::pair()?;
-        // Whatever tasks print is for people, as what this process says.
-        let out: OwnedFd = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3)?;
-        let program = std::env::current_exe()?;
-        let child = Command::new(&program)
-            .env(ROLE_VARIABLE, "task")
-            .env(LAUNCHER_VARIABLE, std::process::id().to_string())
-            .stdin(Stdio::from(OwnedFd::from(theirs)))
-            .stdout(Stdio::from(out))
-            .process_group(0)
-            .spawn()
-            .context(|| format!("starting {} as a task", program.display()))?;
-        let mut process = Process {
-            child,
-            connection: Connection::new(ours),
-        };
-        let greeted = self.greet(&mut process);
-        if greeted.is_err() {
-            process.kill();
-        }
-        greeted
-            .map(|()| process)
-            .map_err(|error| error.context("a task process"))
-    }
-
-    fn greet(&self, process: &mut Process) -> Result<()> {
-        process.connection.set_deadline(Some(HELLO))?;
-        let (version, plan) = match process.connection.receive() {
-            Ok(FromTask::Hello { version, plan }) => (version, plan),
-            Ok(other) => return Err(Error::new(format!("said {other:?} before hello"))),
-            Err(FrameError::Closed) => {
-                return Err(Error::new(
-                    "ended before it said hello: is `main()` of the job the first statement of main?",
-                ));
-            }
-            Err(FrameError::Silent) => {
-                let words =
-                    "said nothing for 30 s: is `main()` of the job the first statement of main?";
-                return Err(Error::new(words));
-            }
-            Err(error) => return Err(error.into()),
-        };
-        let refusal = if version != VERSION {
-            format!("speaks version {version} of the task protocol, and this launcher {VERSION}")
-        } else if plan != self.digest {
-            "registers other jobs than this process did: registration must not depend on files, time or environment"
-                .to_owned()
-        } else {
-            let given = [self.page_descriptor.as_fd(), self.scratch.as_fd()];
-            process
-                .connection
-                .send_with(&ToTask::Welcome(self.welcome.clone()), &given)?;
-            process.connection.set_deadline(Some(LOOK))?;
-            return Ok(());
-        };
-        process.connection.send(&ToTask::Refused {
-            sentence: refusal.clone(),
-        })?;
-        Err(Error::new(refusal))
     }
 
     /// Gives one task to the process, and serves it to its end.
@@ -365,126 +228,4 @@ impl Slot<'_> {
         let output = output.ok_or_else(|| Error::new("a source that is none"))?;
         output.try_clone().context(|| "map output")
     }
-
-    /// Where the process was, for sentences.
-    fn place(&self, work: &Work, blame: &Blame) -> String {
-        let phase = match blame.phase {
-            Phase::Setup => "in setup",
-            Phase::Cleanup => "in cleanup",
-            Phase::Sort => "while sorting",
-            Phase::Output => "while closing its output",
-            Phase::Map | Phase::Reduce => "",
-            _ => "before it began",
-        };
-        match work {
-            Work::Map(order) if blame.phase == Phase::Map => {
-                let piece = usize::try_from(blame.piece)
-                    .ok()
-                    .and_then(|piece| order.pieces.get(piece));
-                let name = piece.map_or("its split", |piece| piece.name.as_str());
-                format!(
-                    "on record {} of the split, at byte {} of {name}",
-                    blame.record, blame.offset
-                )
-            }
-            Work::Reduce(_) if blame.phase == Phase::Reduce => format!("on group {}", blame.record),
-            _ => phase.to_owned(),
-        }
-    }
-
-    /// The record that a map's code had.
-    fn fault(&self, blame: &Blame) -> Fault {
-        Fault {
-            record: (blame.phase == Phase::Map).then_some(blame.record),
-        }
-    }
-
-    /// A task that says that it failed.
-    fn failed(&self, work: &Work, sentence: &str) -> Failure {
-        let blame = self.page.read();
-        let title = work.title();
-        let sentence = match sentence.strip_prefix("panicked") {
-            Some(rest) => format!("{title} panicked {},{rest}", self.place(work, &blame)),
-            None => format!("{title}: {sentence}"),
-        };
-        Failure {
-            sentence,
-            fault: self.fault(&blame),
-        }
-    }
-
-    /// A process that ended in the middle of a task.
-    fn ended(&self, process: &mut Process, work: &Work) -> Failure {
-        let status = process.ended(LEAVE);
-        self.died(work, status)
-    }
-
-    fn died(&self, work: &Work, status: Option<ExitStatus>) -> Failure {
-        let blame = self.page.read();
-        let how = match status.map(|status| (status.code(), status.signal())) {
-            Some((Some(code), _)) => format!("ended its process with exit code {code}"),
-            Some((_, Some(signal))) => format!("was killed by signal {signal}"),
-            _ => "closed its socket".to_owned(),
-        };
-        let sentence = format!("{} {how} {}", work.title(), self.place(work, &blame));
-        Failure {
-            sentence: sentence.trim_end().to_owned(),
-            fault: self.fault(&blame),
-        }
-    }
-
-    /// Looks at a process that says nothing: is it alive, does it get on, how much memory has it?
-    fn look(
-        &self,
-        process: &mut Process,
-        work: &Work,
-        seen: &mut (Blame, Instant),
-    ) -> Result<(), Failure> {
-        if self.queue.is_over() {
-            return Err(Error::new("the job is over").into());
-        }
-        if let Ok(Some(status)) = process.child.try_wait() {
-            return Err(self.died(work, Some(status)));
-        }
-        let blame = self.page.read();
-        if blame != seen.0 {
-            *seen = (blame, Instant::now());
-        } else if let Some(timeout) = self.timeout.filter(|timeout| seen.1.elapsed() > *timeout) {
-            let place = self.place(work, &blame);
-            let sentence = format!(
-                "{} made no progress for {} s {place}",
-                work.title(),
-                timeout.as_secs_f64()
-            );
-            return Err(Failure {
-                sentence,
-                fault: self.fault(&blame),
-            });
-        }
-        if let Some((limit, used)) = self
-            .memory
-            .zip(resident(process.child.id()))
-            .filter(|(limit, used)| used > limit)
-        {
-            let place = self.place(work, &blame);
-            let sentence = format!(
-                "{} has {} MiB in memory where {} are the limit ({MEMORY}) {place}",
-                work.title(),
-                used >> 20,
-                limit >> 20
-            );
-            return Err(Failure {
-                sentence,
-                fault: self.fault(&blame),
-            });
-        }
-        Ok(())
-    }
-}
-
-/// Bytes of a process that are in memory.
-fn resident(pid: u32) -> Option<u64> {
-    let statm = std::fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
-    let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
-    Some(pages * rustix::param::page_size() as u64)
 }

@@ -1,0 +1,129 @@
+//! A task process: started, greeted, told to leave, ended.
+
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use gerbil_task::{
+    Connection, FrameError, FromTask, LAUNCHER_VARIABLE, ROLE_VARIABLE, ToTask, VERSION,
+};
+
+use super::slot::{LOOK, Slot};
+use crate::error::{Context as _, Error, Result};
+
+/// How long a process may take to say hello, and to leave.
+const HELLO: Duration = Duration::from_secs(30);
+pub(super) const LEAVE: Duration = Duration::from_secs(5);
+
+/// A task process.
+pub(super) struct Process {
+    pub(super) child: Child,
+    pub(super) connection: Connection,
+}
+
+impl Process {
+    /// Ends the process and whatever it has started.
+    pub(super) fn kill(&mut self) {
+        let pid = i32::try_from(self.child.id())
+            .ok()
+            .and_then(rustix::process::Pid::from_raw);
+        if let Some(pid) = pid {
+            rustix::process::kill_process_group(pid, rustix::process::Signal::KILL).ok();
+        }
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+
+    /// How the process ended, if it does so within `wait`.
+    pub(super) fn ended(&mut self, wait: Duration) -> Option<ExitStatus> {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let pid = rustix::process::Pid::from_child(&self.child);
+        if let Ok(descriptor) =
+            rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())
+        {
+            let wait = Timespec::try_from(wait).ok();
+            // Readable is ended; a signal that came in between only looks earlier.
+            poll(
+                &mut [PollFd::new(&descriptor, PollFlags::IN)],
+                wait.as_ref(),
+            )
+            .ok();
+        }
+        self.child.try_wait().ok().flatten()
+    }
+
+    /// Waits for a process that was told to leave.
+    pub(super) fn leave(mut self) {
+        drop(self.connection.send(&ToTask::Leave));
+        self.ended(LEAVE);
+        // The group may have members that outlived it.
+        self.kill();
+    }
+}
+
+impl Slot<'_> {
+    /// Starts the executable in its task role.
+    pub(super) fn start(&self) -> Result<Process> {
+        let (ours, theirs) = UnixStream::pair()?;
+        // Whatever tasks print is for people, as what this process says.
+        let out: OwnedFd = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3)?;
+        let program = std::env::current_exe()?;
+        let child = Command::new(&program)
+            .env(ROLE_VARIABLE, "task")
+            .env(LAUNCHER_VARIABLE, std::process::id().to_string())
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::from(out))
+            .process_group(0)
+            .spawn()
+            .context(|| format!("starting {} as a task", program.display()))?;
+        let mut process = Process {
+            child,
+            connection: Connection::new(ours),
+        };
+        let greeted = self.greet(&mut process);
+        if greeted.is_err() {
+            process.kill();
+        }
+        greeted
+            .map(|()| process)
+            .map_err(|error| error.context("a task process"))
+    }
+
+    fn greet(&self, process: &mut Process) -> Result<()> {
+        process.connection.set_deadline(Some(HELLO))?;
+        let (version, plan) = match process.connection.receive() {
+            Ok(FromTask::Hello { version, plan }) => (version, plan),
+            Ok(other) => return Err(Error::new(format!("said {other:?} before hello"))),
+            Err(FrameError::Closed) => {
+                return Err(Error::new(
+                    "ended before it said hello: is `main()` of the job the first statement of main?",
+                ));
+            }
+            Err(FrameError::Silent) => {
+                let words =
+                    "said nothing for 30 s: is `main()` of the job the first statement of main?";
+                return Err(Error::new(words));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let refusal = if version != VERSION {
+            format!("speaks version {version} of the task protocol, and this launcher {VERSION}")
+        } else if plan != self.digest {
+            "registers other jobs than this process did: registration must not depend on files, time or environment"
+                .to_owned()
+        } else {
+            let given = [self.page_descriptor.as_fd(), self.scratch.as_fd()];
+            process
+                .connection
+                .send_with(&ToTask::Welcome(self.welcome.clone()), &given)?;
+            process.connection.set_deadline(Some(LOOK))?;
+            return Ok(());
+        };
+        process.connection.send(&ToTask::Refused {
+            sentence: refusal.clone(),
+        })?;
+        Err(Error::new(refusal))
+    }
+}

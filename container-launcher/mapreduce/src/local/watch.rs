@@ -1,0 +1,69 @@
+//! What is watched while a task says nothing.
+
+use std::time::Instant;
+
+use gerbil_task::Blame;
+
+use super::blame::Failure;
+use super::process::Process;
+use super::queue::Work;
+use super::slot::Slot;
+use crate::error::Error;
+use crate::settings::MEMORY;
+
+impl Slot<'_> {
+    /// Looks at a process that says nothing: is it alive, does it get on, how much memory has it?
+    pub(super) fn look(
+        &self,
+        process: &mut Process,
+        work: &Work,
+        seen: &mut (Blame, Instant),
+    ) -> Result<(), Failure> {
+        if self.queue.is_over() {
+            return Err(Error::new("the job is over").into());
+        }
+        if let Ok(Some(status)) = process.child.try_wait() {
+            return Err(self.died(work, Some(status)));
+        }
+        let blame = self.page.read();
+        if blame != seen.0 {
+            *seen = (blame, Instant::now());
+        } else if let Some(timeout) = self.timeout.filter(|timeout| seen.1.elapsed() > *timeout) {
+            let place = self.place(work, &blame);
+            let sentence = format!(
+                "{} made no progress for {} s {place}",
+                work.title(),
+                timeout.as_secs_f64()
+            );
+            return Err(Failure {
+                sentence,
+                fault: self.fault(&blame),
+            });
+        }
+        if let Some((limit, used)) = self
+            .memory
+            .zip(resident(process.child.id()))
+            .filter(|(limit, used)| used > limit)
+        {
+            let place = self.place(work, &blame);
+            let sentence = format!(
+                "{} has {} MiB in memory where {} are the limit ({MEMORY}) {place}",
+                work.title(),
+                used >> 20,
+                limit >> 20
+            );
+            return Err(Failure {
+                sentence,
+                fault: self.fault(&blame),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of a process that are in memory.
+fn resident(pid: u32) -> Option<u64> {
+    let statm = std::fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
+    let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as u64)
+}
