@@ -87,7 +87,7 @@ pub(crate) fn run(order: &Order<'_>) -> Result<Counters> {
         ));
     }
     let started = Instant::now();
-    let ended = slot::work(order, &settings, slots, &queue, &committer);
+    let ended = slot::work(order, &settings, (slots, bytes), &queue, &committer);
     let done = ended
         .and_then(|()| queue.verdict())
         .and_then(|outcome| committer.commit().map(|()| outcome));

@@ -66,6 +66,7 @@ struct State {
     reduces_left: usize,
     outputs: Vec<Option<MapOutput>>,
     failure: Option<String>,
+    bytes_read: u64,
     outcome: Outcome,
     began: Option<Instant>,
 }
@@ -167,6 +168,15 @@ impl Queue {
         }
     }
 
+    /// Bytes of input that maps which have ended had read.
+    pub(crate) fn bytes_read(&self) -> u64 {
+        self.lock().bytes_read
+    }
+
+    pub(crate) const fn reduces(&self) -> u32 {
+        self.reduces
+    }
+
     /// Maps and reduces that have ended.
     pub(crate) fn done(&self) -> (usize, usize) {
         let state = self.lock();
@@ -220,11 +230,12 @@ impl Queue {
     /// A map has ended well.
     pub(crate) fn map_done(
         &self,
-        task: u32,
+        order: &MapOrder,
         counters: Counters,
         partitions: Vec<Partition>,
         file: Option<OwnedFd>,
     ) -> Result<()> {
+        let task = order.task;
         if partitions.len() != self.reduces as usize {
             let words = format!(
                 "map {task} has {} partitions where there are {} reduces",
@@ -241,6 +252,7 @@ impl Queue {
             });
         }
         Self::add(&mut state, counters);
+        state.bytes_read += order.pieces.iter().map(|piece| piece.length).sum::<u64>();
         state.maps_left -= 1;
         if state.maps_left == 0 {
             self.begin_reduces(&mut state);

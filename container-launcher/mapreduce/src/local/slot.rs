@@ -33,11 +33,11 @@ pub(super) struct Slot<'a> {
     pub(super) memory: Option<u64>,
 }
 
-/// Works on all tasks of `queue` with `slots` processes, and shows progress.
+/// Works on all tasks of `queue`, which read so many `bytes`, with `slots` processes, and shows progress.
 pub(crate) fn work(
     order: &Order<'_>,
     settings: &Settings,
-    slots: usize,
+    (slots, bytes): (usize, u64),
     queue: &Queue,
     committer: &Committer,
 ) -> Result<()> {
@@ -71,7 +71,7 @@ pub(crate) fn work(
             };
             scope.spawn(move || slot.run());
         }
-        let mut progress = Progress::new(order.quiet);
+        let mut progress = Progress::new(order.quiet, bytes);
         while !queue.is_over() {
             if let Some(signal) = order.interrupts.signal() {
                 queue.stop(&format!("ended by signal {signal}"));
@@ -168,8 +168,7 @@ impl Slot<'_> {
                         None
                     };
                     self.committer.commit_task(&attempt, &task)?;
-                    self.queue
-                        .map_done(order.task, counters, partitions, file)?;
+                    self.queue.map_done(order, counters, partitions, file)?;
                     return Ok(());
                 }
                 FromTask::ReduceDone { counters } => {
