@@ -7,6 +7,7 @@ mod interrupt;
 mod process;
 mod progress;
 mod queue;
+mod repeat;
 mod report;
 mod slot;
 mod watch;

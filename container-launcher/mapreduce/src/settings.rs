@@ -124,6 +124,11 @@ pub(crate) const KNOWN: &[Known] = &[
         default: "0",
         meaning: "records that a map may leave out because the job's code crashed on them",
     },
+    Known {
+        name: REPEAT,
+        default: "false",
+        meaning: "whether each map is done twice, which must give the same records: for finding code that does not",
+    },
 ];
 
 pub(crate) const REDUCES: &str = "mapreduce.job.reduces";
@@ -149,6 +154,7 @@ pub(crate) const REDUCE_ATTEMPTS: &str = "mapreduce.reduce.maxattempts";
 pub(crate) const RECORD_MAX: &str = "gerbil.record.max";
 pub(crate) const MEMORY: &str = "gerbil.task.memory.mb";
 pub(crate) const SKIP: &str = "mapreduce.map.skip.maxrecords";
+pub(crate) const REPEAT: &str = "gerbil.map.repeat";
 
 /// Settings, each with the value that was given, or its default.
 #[derive(Clone, Debug, Default)]

@@ -99,6 +99,11 @@ impl Committer {
         let to = self.output.join("_temporary/0").join(task);
         match fs::rename(&from, &to) {
             Err(error) if error.kind() == ErrorKind::NotFound && !from.exists() => Ok(()),
+            // A map that is done again: what it has left now counts.
+            Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => {
+                fs::remove_dir_all(&to).context(at(&to))?;
+                fs::rename(&from, &to).context(at(&to))
+            }
             other => other.context(at(&to)),
         }
     }

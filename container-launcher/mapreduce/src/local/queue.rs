@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use gerbil_task::{MapOrder, Partition, Piece, ReduceOrder, Source};
 
+use super::repeat::{self, Repeat};
 use crate::context::Counters;
 use crate::error::{Error, Result};
-use crate::settings::{MAP_ATTEMPTS, REDUCE_ATTEMPTS, SKIP, Settings};
+use crate::settings::{MAP_ATTEMPTS, REDUCE_ATTEMPTS, REPEAT, SKIP, Settings};
 
 /// A task to do.
 #[derive(Clone, Debug)]
@@ -80,6 +81,8 @@ pub(crate) struct Queue {
     maps: usize,
     attempts: [u32; 2],
     skip_max: usize,
+    /// Whether each map is done twice.
+    repeat: bool,
 }
 
 /// What is to be done about a failed attempt.
@@ -87,6 +90,23 @@ pub(crate) struct Queue {
 pub(crate) struct Fault {
     /// The record that the user's code had, if the process died on it.
     pub(crate) record: Option<u64>,
+}
+
+/// What is to be said of a map that was done twice.
+fn judge(task: u32, before: &[Partition], now: &[Partition]) -> Result<Option<String>> {
+    match repeat::compare(before, now) {
+        Repeat::Same => Ok(None),
+        Repeat::Reordered => Ok(Some(format!(
+            "map {task}, done again, gave the same records, values of equal keys in another order"
+        ))),
+        Repeat::Different {
+            partition,
+            records: (before, now),
+        } => Err(Error::new(format!(
+            "map {task}, done again, gave other records: partition {partition} had {before}, now {now}; a mapper \
+             must depend on its input alone, not on time, chance or the attempt"
+        ))),
+    }
 }
 
 impl Queue {
@@ -121,6 +141,7 @@ impl Queue {
                 settings.parse::<u32>(REDUCE_ATTEMPTS)?.max(1),
             ],
             skip_max: settings.parse(SKIP)?,
+            repeat: reduces > 0 && settings.parse(REPEAT)?,
         };
         if maps == 0 {
             queue.begin_reduces(&mut queue.lock());
@@ -227,14 +248,14 @@ impl Queue {
         }
     }
 
-    /// A map has ended well.
+    /// A map has ended well; what there is to say of it.
     pub(crate) fn map_done(
         &self,
         order: &MapOrder,
         counters: Counters,
         partitions: Vec<Partition>,
         file: Option<OwnedFd>,
-    ) -> Result<()> {
+    ) -> Result<Option<String>> {
         let task = order.task;
         if partitions.len() != self.reduces as usize {
             let words = format!(
@@ -245,11 +266,25 @@ impl Queue {
             return Err(Error::new(words));
         }
         let mut state = self.lock();
+        let mut note = None;
         if let (Some(file), Some(output)) = (file, state.outputs.get_mut(task as usize)) {
-            *output = Some(MapOutput {
+            let before = output.replace(MapOutput {
                 file: Arc::new(file),
                 partitions,
             });
+            match (before, output) {
+                (None, _) if self.repeat => {
+                    let mut again = order.clone();
+                    again.attempt += 1;
+                    state.waiting.push_back(Work::Map(again));
+                    self.changed.notify_all();
+                    return Ok(None);
+                }
+                (Some(before), Some(now)) => {
+                    note = judge(task, &before.partitions, &now.partitions)?;
+                }
+                _ => {}
+            }
         }
         Self::add(&mut state, counters);
         state.bytes_read += order.pieces.iter().map(|piece| piece.length).sum::<u64>();
@@ -258,7 +293,7 @@ impl Queue {
             self.begin_reduces(&mut state);
         }
         self.changed.notify_all();
-        Ok(())
+        Ok(note)
     }
 
     /// A reduce has ended well.

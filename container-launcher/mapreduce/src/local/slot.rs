@@ -168,7 +168,10 @@ impl Slot<'_> {
                         None
                     };
                     self.committer.commit_task(&attempt, &task)?;
-                    self.queue.map_done(order, counters, partitions, file)?;
+                    let note = self.queue.map_done(order, counters, partitions, file)?;
+                    if let Some(note) = note {
+                        crate::say(&note);
+                    }
                     return Ok(());
                 }
                 FromTask::ReduceDone { counters } => {
