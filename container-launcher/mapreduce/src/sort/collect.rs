@@ -26,6 +26,30 @@ impl<F: FnMut(&[u8], &[u8], &mut Vec<u8>) -> Result<()>> Fold for F {
     }
 }
 
+/// A fold whose results may not grow beyond what a record may have.
+struct Limited {
+    fold: Box<dyn Fold>,
+    most: usize,
+}
+
+impl Fold for Limited {
+    fn fold(&mut self, left: &[u8], right: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        let before = out.len();
+        self.fold.fold(left, right, out)?;
+        let made = out.len() - before;
+        if made <= self.most {
+            return Ok(());
+        }
+        Err(Error::new(format!(
+            "the combiner made a value of {made} bytes of two with {} and {}; the longest record may have {}: \
+             raise gerbil.record.max, or do not combine what only grows",
+            left.len(),
+            right.len(),
+            self.most
+        )))
+    }
+}
+
 /// To which partition a key belongs.
 pub(crate) type Place = Box<dyn FnMut(&[u8]) -> Result<u32>>;
 
@@ -78,6 +102,8 @@ impl Collector {
         page: Page,
     ) -> Self {
         let table = fold.is_some().then(|| Table::new(sizes.arena / 4));
+        let most = sizes.record_max;
+        let fold = fold.map(|fold| Box::new(Limited { fold, most }) as Box<dyn Fold>);
         Self {
             arena: Vec::new(),
             entries: vec![Vec::new(); partitions as usize],
