@@ -17,13 +17,14 @@ use crate::datum::{EncodeAs as _, Value};
 use crate::error::Result;
 use crate::input::{Granule, InputFormat};
 use crate::map::Mapper;
+use crate::order::Order;
 use crate::output::{OutputFormat, TextOutput, WriterOf};
 use crate::partition::{Partitioner, hashed, total_order};
 use crate::reduce::{Combiner, Reducer};
 use crate::settings::Settings;
 use crate::sort::collect::{Fold, Place};
 use crate::task::map::{MapDone, MapRun, run_map, sample};
-use crate::task::reduce::{ReduceRun, run_reduce};
+use crate::task::reduce::{Grouping, ReduceRun, run_reduce};
 use crate::test::Test;
 
 /// An option that a job adds to the command line.
@@ -136,6 +137,7 @@ impl Job {
             partitioner: "HashPartitioner".to_owned(),
             by_first: false,
             ranges: false,
+            order: Order::Sorted,
         }
     }
 }
@@ -150,6 +152,7 @@ pub struct Mapped<M: Mapper> {
     partitioner: String,
     by_first: bool,
     ranges: bool,
+    order: Order,
 }
 
 impl<M: Mapper> std::fmt::Debug for Mapped<M> {
@@ -208,6 +211,14 @@ impl<M: Mapper> Mapped<M> {
         self
     }
 
+    /// Hands reduces their keys in this order; [`Order::Sorted`] without it, and always where groups are
+    /// made by a part of the key or partitions are ranges.
+    #[must_use]
+    pub fn order(mut self, order: Order) -> Self {
+        self.order = order;
+        self
+    }
+
     /// Groups and partitions by the first part of a tuple, and sorts by all of it: Hadoop's secondary sort.
     #[must_use]
     pub fn group_by_first(mut self) -> Self {
@@ -228,6 +239,15 @@ impl<M: Mapper> Mapped<M> {
         self
     }
 
+    /// The order that holds: parts of keys, and ranges, make sense in their own alone.
+    const fn keys(&self) -> Order {
+        if self.by_first || self.ranges {
+            Order::Sorted
+        } else {
+            self.order
+        }
+    }
+
     fn spec<K: Value, V: Value>(
         self,
         output: WriterOf,
@@ -235,6 +255,7 @@ impl<M: Mapper> Mapped<M> {
         reduce: Option<Box<Reduce>>,
     ) -> Ready<K, V> {
         let name = |of: &str| of.to_owned();
+        let keys = self.keys();
         let planned = PlannedJob {
             name: self.job.name.to_owned(),
             mapper: name(std::any::type_name::<M>()),
@@ -247,6 +268,7 @@ impl<M: Mapper> Mapped<M> {
                 name(std::any::type_name::<M::Key>()),
                 name(std::any::type_name::<M::Value>()),
             ],
+            order: keys.name().to_owned(),
             settings: self.job.settings,
             needs: self.job.needs,
         };
@@ -261,7 +283,7 @@ impl<M: Mapper> Mapped<M> {
             } else {
                 Some(Box::new(M::Input::splits))
             },
-            map: Box::new(move |run: MapRun<'_>| run_map(&*make, fold.as_ref(), &place, run)),
+            map: Box::new(move |run: MapRun<'_>| run_map(&*make, fold.as_ref(), &place, keys, run)),
             reduce,
             direct: if reducer.is_some() {
                 WriterOf::new::<TextOutput, M::Key, M::Value>()
@@ -298,8 +320,11 @@ impl<M: Mapper> Mapped<M> {
                 "the constructor of a reducer captures something"
             )
         };
-        let by_first = self.by_first;
-        let run = move |run: ReduceRun| run_reduce::<M::Key, M::Value, R>(make(), by_first, run);
+        let grouping = Grouping {
+            by_first: self.by_first,
+            order: self.keys(),
+        };
+        let run = move |run: ReduceRun| run_reduce::<M::Key, M::Value, R>(make(), grouping, run);
         let output = WriterOf::new::<TextOutput, R::Key, R::Value>();
         self.spec(
             output,

@@ -31,6 +31,7 @@ mod map;
 #[doc(hidden)]
 pub mod measure;
 mod needs;
+mod order;
 mod output;
 mod partition;
 mod reduce;
@@ -52,6 +53,7 @@ pub use input::{
 pub use job::{Job, Mapped, Ready};
 pub use library::{Identity, Sum};
 pub use map::Mapper;
+pub use order::Order;
 pub use output::{FixedOutput, OutputFormat, RecordWriter, SequenceFileOutput, TextOutput};
 pub use partition::Partitioner;
 pub use reduce::{Combiner, Reducer, Values};
@@ -64,9 +66,9 @@ pub mod prelude {
 
     pub use crate::{
         App, Bytes, Combiner, Context, Descending, Emit, Error, FixedLength, FixedOutput, Identity,
-        Job, Json, KeyValueText, List, Mapper, NLines, Numbers, Output, Partitioner, Reducer,
-        Result, Reverse, SequenceFile, SequenceFileOutput, Sum, Text, TextLines, TextOutput,
-        Values, WholeFile,
+        Job, Json, KeyValueText, List, Mapper, NLines, Numbers, Order, Output, Partitioner,
+        Reducer, Result, Reverse, SequenceFile, SequenceFileOutput, Sum, Text, TextLines,
+        TextOutput, Values, WholeFile,
     };
 }
 

@@ -63,7 +63,7 @@ impl<K: Key, V: Value> Reducer<K, V> for Identity {
         out: &mut Output<'_, K, V>,
     ) -> Result<()> {
         while values.step()? {
-            out.pass(values.merge.key(), values.merge.value())?;
+            out.pass(values.order.key(values.merge.key()), values.merge.value())?;
         }
         Ok(())
     }

@@ -231,7 +231,7 @@ fn merge_of_8(records: &[u8]) -> Result<Figure> {
         let runs = runs.collect();
         let mut writer = BlockWriter::new(scratch.file(u64::MAX)?, Codec::None)?;
         let began = clock();
-        merge::write(runs, &mut writer, None)?;
+        merge::write(merge::Merge::new(runs), &mut writer, None)?;
         writer.end_partition()?;
         black_box(writer.finish());
         Ok(clock() - began)

@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::datum::{Key, Value};
 use crate::emit::Output;
 use crate::error::Result;
+use crate::order::Order;
 use crate::sort::merge::Merge;
 
 /// What is done with each key and its values.
@@ -61,6 +62,7 @@ pub struct Values<'a, K, V> {
     pub(crate) group: &'a [u8],
     /// Whether the group is made by the first part of a tuple.
     pub(crate) by_first: bool,
+    pub(crate) order: Order,
     pub(crate) state: State,
     pub(crate) records: u64,
     pub(crate) of: PhantomData<fn(K, V)>,
@@ -131,7 +133,8 @@ impl<K: Key, V: Value> Values<'_, K, V> {
     /// As [`next`](Self::next).
     pub fn next_pair(&mut self) -> Result<Option<(K::View<'_>, V::View<'_>)>> {
         Ok(if self.step()? {
-            Some((K::decode(self.merge.key())?, V::decode(self.merge.value())?))
+            let key = self.order.key(self.merge.key());
+            Some((K::decode(key)?, V::decode(self.merge.value())?))
         } else {
             None
         })

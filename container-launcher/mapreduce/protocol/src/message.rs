@@ -193,6 +193,9 @@ pub struct PlannedJob {
     pub output: String,
     /// Types of the keys and values between map and reduce.
     pub between: [String; 2],
+    /// In which order reduces are handed their keys: `sorted`, `grouped` or `none`.
+    #[serde(default)]
+    pub order: String,
     /// Settings that the job brings along.
     pub settings: BTreeMap<String, String>,
     /// What stages need of their slots: `(stage, need)`.

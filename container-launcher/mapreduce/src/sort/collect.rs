@@ -12,6 +12,7 @@ use super::radix::{self, Entry};
 use super::scratch::Scratch;
 use super::table::{Inserted, Table};
 use crate::error::{Error, Result};
+use crate::order::Order;
 use crate::width::word;
 
 /// Joins two values of one key.
@@ -85,6 +86,9 @@ pub(crate) struct Collector {
     spills: Vec<(Arc<File>, Vec<Partition>)>,
     scratch: Arc<Scratch>,
     sizes: Sizes,
+    order: Order,
+    /// Where a key is put together as it is stored.
+    stored: Vec<u8>,
     page: Page,
     pub(crate) collected: Collected,
 }
@@ -115,9 +119,17 @@ impl Collector {
             spills: Vec::new(),
             scratch,
             sizes,
+            order: Order::Sorted,
+            stored: Vec::new(),
             page,
             collected: Collected::default(),
         }
+    }
+
+    /// Collects for reduces that are handed their keys in this order.
+    pub(crate) const fn in_order(mut self, order: Order) -> Self {
+        self.order = order;
+        self
     }
 
     /// Takes a record.
@@ -125,6 +137,18 @@ impl Collector {
     pub(crate) fn emit(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.collected.records += 1;
         self.collected.bytes += (key.len() + value.len()) as u64;
+        if self.order == Order::Grouped {
+            let mut room = std::mem::take(&mut self.stored);
+            let done = self.take(self.order.stored(key, &mut room), value);
+            self.stored = room;
+            return done;
+        }
+        self.take(key, value)
+    }
+
+    /// Takes a record whose key is as it is stored.
+    #[inline]
+    fn take(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         if let (Some(table), Some(fold)) = (&mut self.table, &mut self.fold) {
             if key.len() + value.len() > self.sizes.record_max {
                 return Err(self.too_long(key, value));
@@ -185,7 +209,7 @@ impl Collector {
         let partition = if self.entries.len() == 1 {
             0
         } else {
-            (self.place)(key)?
+            (self.place)(self.order.key(key))?
         };
         let offset = word(self.arena.len());
         self.arena.extend_from_slice(key);
@@ -223,7 +247,9 @@ impl Collector {
         };
         let (mut value, mut folded) = (Vec::new(), Vec::new());
         for entries in &mut self.entries {
-            radix::sort(entries, &mut self.room, key_of);
+            if self.order != Order::None {
+                radix::sort(entries, &mut self.room, key_of);
+            }
             match &mut self.fold {
                 None => {
                     for &entry in entries.iter() {
@@ -299,6 +325,7 @@ impl Collector {
         let fan_in = merge::fan_in(self.sizes.arena);
         for partition in 0..self.entries.len() {
             let runs = merge::narrow(
+                self.order,
                 spills.len(),
                 fan_in,
                 self.sizes.record_max,
@@ -315,7 +342,7 @@ impl Collector {
                 },
             )?;
             let fold = self.fold.as_mut().map(|fold| &mut **fold as &mut dyn Fold);
-            merge::write(runs, &mut writer, fold)?;
+            merge::write(self.order.join(runs), &mut writer, fold)?;
             writer.end_partition()?;
             self.page.alive();
         }

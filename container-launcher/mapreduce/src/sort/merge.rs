@@ -10,6 +10,7 @@ use super::collect::Fold;
 use super::radix::prefix;
 use super::scratch::Scratch;
 use crate::error::Result;
+use crate::order::Order;
 
 /// The merge of some runs; positioned on a record after each [`advance`](Self::advance).
 pub(crate) struct Merge {
@@ -20,6 +21,8 @@ pub(crate) struct Merge {
     losers: Vec<usize>,
     winner: usize,
     started: bool,
+    /// One run after the other, whatever their keys.
+    chained: bool,
 }
 
 impl Merge {
@@ -32,6 +35,15 @@ impl Merge {
             losers: vec![usize::MAX; count],
             winner: 0,
             started: false,
+            chained: false,
+        }
+    }
+
+    /// Takes `runs` one after the other.
+    pub(crate) fn chain(runs: Vec<Run>) -> Self {
+        Self {
+            chained: true,
+            ..Self::new(runs)
         }
     }
 
@@ -39,6 +51,15 @@ impl Merge {
     #[inline]
     pub(crate) fn advance(&mut self) -> Result<bool> {
         if self.runs.is_empty() {
+            return Ok(false);
+        }
+        if self.chained {
+            while let Some(run) = self.runs.get_mut(self.winner) {
+                if run.advance()? {
+                    return Ok(true);
+                }
+                self.winner += 1;
+            }
             return Ok(false);
         }
         if self.started {
@@ -119,13 +140,12 @@ pub(crate) fn fan_in(budget: usize) -> usize {
     (budget / (2 * BLOCK)).clamp(4, 256)
 }
 
-/// Merges `runs` into what `writer` writes, folding equal keys where there is a fold; returns the records.
+/// Writes what `merge` gives with `writer`, folding equal keys where there is a fold.
 pub(crate) fn write(
-    runs: Vec<Run>,
+    mut merge: Merge,
     writer: &mut BlockWriter,
     fold: Option<&mut dyn Fold>,
 ) -> Result<()> {
-    let mut merge = Merge::new(runs);
     let Some(fold) = fold else {
         while merge.advance()? {
             writer.record(merge.key(), merge.value())?;
@@ -156,8 +176,10 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// Merges neighbours until at most `fan_in` runs are left. `open` opens run number `n` of `count`.
+/// Joins neighbours, as `order` does, until at most `fan_in` runs are left. `open` opens run number `n` of
+/// `count`.
 pub(crate) fn narrow(
+    order: Order,
     count: usize,
     fan_in: usize,
     record_max: usize,
@@ -175,13 +197,14 @@ pub(crate) fn narrow(
             .collect::<Result<Vec<_>>>()?;
         let bytes = runs.iter().map(Run::left).sum();
         let mut writer = BlockWriter::new(scratch.file(bytes)?, Codec::Lz4)?;
-        write(runs, &mut writer, None)?;
+        write(order.join(runs), &mut writer, None)?;
         writer.end_partition()?;
         let (file, partitions) = writer.finish();
         let length = partitions.first().map_or(0, |partition| partition.length);
         narrowed.push((Arc::new(file), length));
     }
-    narrow(narrowed.len(), fan_in, record_max, scratch, &mut |at| {
+    let count = narrowed.len();
+    narrow(order, count, fan_in, record_max, scratch, &mut |at| {
         let (file, length) = &narrowed[at];
         Ok(Run::new(Arc::clone(file), 0, *length, record_max))
     })

@@ -12,6 +12,7 @@ use crate::error::{Context as _, Error, Result};
 use crate::input::{Consumed, InputFormat, Source};
 use crate::job::{MakeFold, MakePlace};
 use crate::map::Mapper;
+use crate::order::Order;
 use crate::output::WriterOf;
 use crate::settings::{CODEC_MAP, COMPRESS_MAP, Settings};
 use crate::sort::Collector;
@@ -52,6 +53,7 @@ pub(crate) fn run_map<M: Mapper>(
     make: &dyn Fn() -> M,
     fold: Option<&MakeFold>,
     place: &MakePlace,
+    keys: Order,
     run: MapRun<'_>,
 ) -> Result<MapDone> {
     let MapRun {
@@ -79,7 +81,8 @@ pub(crate) fn run_map<M: Mapper>(
             place,
             scratch,
             page.clone(),
-        );
+        )
+        .in_order(keys);
         collector.recycle(spare);
         Sink::Collect(Box::new(collector))
     };

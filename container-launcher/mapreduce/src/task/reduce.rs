@@ -9,10 +9,11 @@ use crate::context::{Context, Counters};
 use crate::datum::{Key, Value};
 use crate::emit::{Output, Sink, Writers};
 use crate::error::{Context as _, Error, Result};
+use crate::order::Order;
 use crate::output::WriterOf;
 use crate::reduce::{Reducer, State, Values};
 use crate::sort::block::Run;
-use crate::sort::merge::{Merge, fan_in, narrow};
+use crate::sort::merge::{fan_in, narrow};
 use crate::sort::scratch::Scratch;
 
 /// A reduce to do, and what it is done with.
@@ -23,9 +24,17 @@ pub(crate) struct ReduceRun {
     pub(crate) output: WriterOf,
 }
 
+/// What makes a group, and in which order they come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grouping {
+    /// The first part of a tuple alone.
+    pub(crate) by_first: bool,
+    pub(crate) order: Order,
+}
+
 pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
     mut reducer: R,
-    by_first: bool,
+    grouping: Grouping,
     run: ReduceRun,
 ) -> Result<Counters> {
     let ReduceRun {
@@ -34,6 +43,10 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
         scratch,
         output,
     } = run;
+    let Grouping {
+        by_first,
+        order: by,
+    } = grouping;
     let page = context.page.clone();
     let expected: u64 = order.sources.iter().map(|source| source.records).sum();
     page.begin(u64::from(order.task), expected);
@@ -46,6 +59,7 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
         .collect();
     let ground = &mut context.ground;
     let runs = narrow(
+        by,
         sources.len(),
         fan_in(budget),
         record_max,
@@ -63,7 +77,7 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
             ))
         },
     )?;
-    let mut merge = Merge::new(runs);
+    let mut merge = by.join(runs);
     let mut sink = Sink::Write(Writers::new(output, &mut context)?);
     page.phase(Phase::Setup);
     reducer.setup(&mut context).context(|| "setup")?;
@@ -86,14 +100,15 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
             merge: &mut merge,
             group,
             by_first,
+            order: by,
             state: State::First,
             records: 0,
             of: PhantomData::<fn(K, V)>,
         };
-        let done = reducer.reduce(K::decode(&key)?, &mut values, &mut out);
+        let done = reducer.reduce(K::decode(by.key(&key))?, &mut values, &mut out);
         done.map_err(|error| {
             let mut shown = Vec::new();
-            let shown = if K::text(&key, &mut shown).is_ok() {
+            let shown = if K::text(by.key(&key), &mut shown).is_ok() {
                 String::from_utf8_lossy(&shown)
             } else {
                 "?".into()
