@@ -99,6 +99,24 @@ impl Context {
         self.settings.parse(&crate::job::option_setting(name))
     }
 
+    /// A file of the task's own beside its output, `NAME-r-00000` and so on: it appears with the output,
+    /// when the task has ended well, whichever attempt that was.
+    ///
+    /// # Errors
+    /// The name is not of letters and digits alone, or is an output's; or the file cannot be made.
+    pub fn side_file(&mut self, name: &str) -> Result<File> {
+        if name == "part"
+            || name.is_empty()
+            || !name.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        {
+            return Err(crate::Error::new(format!(
+                "{name:?} is no name of a side file: letters and digits, and not part"
+            )));
+        }
+        let file = format!("{name}-{}-{:05}", self.stage, self.number);
+        self.ground.output(&file)
+    }
+
     /// What the driver gave along.
     ///
     /// # Errors

@@ -19,6 +19,7 @@
 
 mod app;
 mod arguments;
+mod closure;
 mod context;
 mod datum;
 mod emit;
@@ -42,6 +43,7 @@ mod test;
 mod width;
 
 pub use app::{App, Finished, Run, Submit};
+pub use closure::{ClosureReducer, LineMapper};
 pub use context::Context;
 pub use datum::{Bytes, Descending, EncodeAs, Json, Key, List, Reverse, Text, Upright, Value};
 pub use emit::{Emit, Output};
