@@ -24,6 +24,8 @@ mod context;
 mod datum;
 mod emit;
 mod error;
+#[cfg(test)]
+mod fuzz;
 mod input;
 mod job;
 mod library;

@@ -39,6 +39,11 @@ impl Mapper for Faulty {
             b"fork" => drop(std::process::Command::new("sleep").arg("600").spawn()?),
             b"long key" => out.emit(&vec![b'k'; 100_000_000], &1)?,
             b"attempt" if out.attempt() == 0 => std::process::abort(),
+            b"grow" => {
+                let input = std::fs::OpenOptions::new().append(true).open(out.input());
+                input?.write_all(b"more\n")?;
+            }
+            b"other" => return out.emit(line, &u64::from(out.attempt())),
             b"status" => out.status("half way")?,
             _ => {}
         }

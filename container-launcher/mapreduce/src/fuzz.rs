@@ -1,0 +1,152 @@
+//! Decoders that are given nonsense: an error at worst, and no more memory than a bound allows.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::sync::Arc;
+
+use gerbil_task::Piece;
+use proptest::prelude::*;
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use crate::datum::Text;
+use crate::input::{Consumed, InputFormat as _, SequenceFile, Source};
+use crate::output::SequenceFileOutput;
+use crate::settings::Settings;
+use crate::sort::block::{BlockWriter, HEAD, Run};
+use crate::sort::codec::Codec;
+
+/// Longest record here, bytes.
+const MOST: usize = 1 << 20;
+
+fn memory(bytes: &[u8]) -> File {
+    let mut file = File::from(memfd_create("fuzz", MemfdFlags::CLOEXEC).unwrap());
+    file.write_all(bytes).unwrap();
+    file
+}
+
+fn content(file: &File) -> Vec<u8> {
+    use std::os::unix::fs::FileExt as _;
+    let mut bytes = vec![0; usize::try_from(file.metadata().unwrap().len()).unwrap()];
+    file.read_exact_at(&mut bytes, 0).unwrap();
+    bytes
+}
+
+/// Reads a run of blocks to its end, or to what is wrong with it; how many records there were.
+fn records(bytes: &[u8]) -> usize {
+    let mut run = Run::new(Arc::new(memory(bytes)), 0, bytes.len() as u64, MOST);
+    let mut count = 0;
+    while run.advance().unwrap_or(false) {
+        assert!(run.key().len() + run.value().len() <= bytes.len().max(MOST));
+        count += 1;
+    }
+    count
+}
+
+/// A block around these bytes whose checksum is right.
+fn block(raw_length: u32, codec: u8, stored: &[u8]) -> Vec<u8> {
+    let mut head = raw_length.to_le_bytes().to_vec();
+    head.extend(u32::try_from(stored.len()).unwrap().to_le_bytes());
+    head.extend([3, 0, 0, 0, codec, 0, 0, 0]);
+    let crc = crc32c::crc32c_append(crc32c::crc32c(&head), stored);
+    head.extend(crc.to_le_bytes());
+    assert_eq!(head.len(), HEAD);
+    head.extend_from_slice(stored);
+    head
+}
+
+fn blocks(codec: Codec) -> Vec<u8> {
+    let file = memory(&[]);
+    let mut writer = BlockWriter::new(file.try_clone().unwrap(), codec).unwrap();
+    for n in 0..500_u32 {
+        let value = format!("value {} {n}", "again ".repeat(20));
+        writer.record(&n.to_be_bytes(), value.as_bytes()).unwrap();
+    }
+    writer.end_partition().unwrap();
+    content(&file)
+}
+
+fn sequence_file(compress: bool) -> Vec<u8> {
+    let file = memory(&[]);
+    let mut settings = Settings::default();
+    let name = "mapreduce.output.fileoutputformat.compress";
+    settings.set(name, &compress.to_string());
+    let mut writer = <SequenceFileOutput as crate::OutputFormat<i64, Text>>::writer(
+        file.try_clone().unwrap(),
+        &settings,
+    )
+    .unwrap();
+    for n in 0..300_u64 {
+        writer
+            .write(
+                &n.to_be_bytes(),
+                format!("{n} {}", "x".repeat(1000)).as_bytes(),
+            )
+            .unwrap();
+    }
+    writer.finish().unwrap();
+    content(&file)
+}
+
+/// Reads a split of a SequenceFile to its end, or to what is wrong with it.
+fn read_sequence(bytes: &[u8], offset: u64) -> usize {
+    let size = bytes.len() as u64;
+    let piece = Piece {
+        name: "fuzz".to_owned(),
+        offset,
+        length: size - offset,
+        size,
+    };
+    let source = Source::new(memory(bytes), &piece, &Consumed::default()).unwrap();
+    let Ok(mut reader) = SequenceFile::<i64, Text>::open(source, &Settings::default()) else {
+        return 0;
+    };
+    let mut count = 0;
+    while let Ok(Some(_)) = SequenceFile::<i64, Text>::next(&mut reader) {
+        count += 1;
+    }
+    count
+}
+
+#[test]
+fn what_is_whole_is_read_whole() {
+    assert_eq!(records(&blocks(Codec::None)), 500);
+    assert_eq!(records(&blocks(Codec::Lz4)), 500);
+    assert_eq!(read_sequence(&sequence_file(false), 0), 300);
+    assert_eq!(read_sequence(&sequence_file(true), 0), 300);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    #[test]
+    fn a_block_that_was_changed_is_an_error(at: prop::sample::Index, flip in 1..=255_u8, codec: bool) {
+        let mut bytes = blocks(if codec { Codec::Lz4 } else { Codec::None });
+        *at.get_mut(&mut bytes) ^= flip;
+        prop_assert_eq!(records(&bytes), 0);
+    }
+
+    #[test]
+    fn a_block_of_nonsense_whose_checksum_is_right_is_survived(
+        raw: u32, codec in 0..4_u8, stored in prop::collection::vec(any::<u8>(), 0..2000),
+    ) {
+        let length = u32::try_from(stored.len()).unwrap();
+        for raw in [raw, length, length.saturating_mul(3)] {
+            records(&block(raw, codec, &stored));
+        }
+    }
+
+    #[test]
+    fn a_sequence_file_that_was_changed_is_survived(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
+        end: prop::sample::Index, start: prop::sample::Index, compress: bool, head: bool,
+    ) {
+        let mut bytes = sequence_file(compress);
+        let most = if head { 150 } else { bytes.len() };
+        for (at, byte) in changes {
+            bytes[at.index(most)] = byte;
+        }
+        read_sequence(&bytes, 0);
+        bytes.truncate(end.index(bytes.len()).max(1));
+        read_sequence(&bytes, 0);
+        read_sequence(&bytes, start.index(bytes.len()) as u64);
+    }
+}

@@ -1,0 +1,203 @@
+//! Formats, each in a whole job.
+
+#[cfg(test)]
+mod program;
+
+use program::{Bed, program};
+
+#[cfg(test)]
+fn run(job: &str, options: &[&str], operands: &[&str]) -> (i32, String) {
+    program(
+        "formats",
+        &[&["--local", "--quiet", "--job", job], options].concat(),
+        operands,
+        &[],
+    )
+}
+
+#[test]
+fn n_lines_go_to_each_map() {
+    let bed = Bed::new();
+    bed.write("in", "a\nb\nc\nd\ne\n");
+    let lines = ["-D", "mapreduce.input.lineinputformat.linespermap=2"];
+    let (code, said) = run("nlines", &lines, &[&bed.at("in"), &bed.at("out")]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(
+        bed.read("out/part-r-00000"),
+        "0\ta\n0\tb\n1\tc\n1\td\n2\te\n"
+    );
+}
+
+#[test]
+fn keys_and_values_are_parted_at_the_first_separator() {
+    let bed = Bed::new();
+    bed.write("in", "b=1=2\na\nc=\n");
+    let separator = [
+        "-D",
+        "mapreduce.input.keyvaluelinerecordreader.key.value.separator==",
+    ];
+    let (code, said) = run("keyvalue", &separator, &[&bed.at("in"), &bed.at("out")]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(bed.read("out/part-r-00000"), "a\t\nb\t1=2\nc\t\n");
+}
+
+#[test]
+fn whole_files_are_records_and_side_files_come_with_the_output() {
+    let bed = Bed::new();
+    bed.write("in/one", "1\n2\n3");
+    bed.write("in/two", "");
+    let (code, said) = run("whole", &[], &[&bed.at("in"), &bed.at("out")]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(bed.parts("out"), b"one\t5\ntwo\t0\n");
+    let read = |map: u32| bed.read(&format!("out/read-m-0000{map}"));
+    assert_eq!([read(0), read(1)], ["one\n", "two\n"]);
+}
+
+#[test]
+fn sequence_files_go_there_and_back_and_a_short_one_is_named() {
+    let bed = Bed::new();
+    let text: String = (0..60_000).map(|n| format!("line {n}\n")).collect();
+    bed.write("in", &text);
+    let (code, said) = run("writeseq", &[], &[&bed.at("in"), &bed.at("seq")]);
+    assert_eq!(code, 0, "{said}");
+    let small = ["-D", "mapreduce.input.fileinputformat.split.maxsize=200000"];
+    let (code, said) = run("readseq", &small, &[&bed.at("seq"), &bed.at("out")]);
+    assert_eq!(code, 0, "{said}");
+    let back = String::from_utf8(bed.parts("out")).unwrap();
+    let words: String = back
+        .lines()
+        .map(|line| format!("{}\n", line.split_once('\t').unwrap().1))
+        .collect();
+    assert!(words == text, "the lines are not the same");
+
+    let whole = std::fs::read(bed.path("seq/part-m-00000")).unwrap();
+    bed.write("short", &whole[..whole.len() - 7]);
+    let (code, said) = run("readseq", &[], &[&bed.at("short"), &bed.at("none")]);
+    assert!(
+        code == 1 && said.contains("short: the SequenceFile is cut off in the record at byte"),
+        "{said}"
+    );
+    bed.write("head", &whole[..40]);
+    let (code, said) = run("readseq", &[], &[&bed.at("head"), &bed.at("none")]);
+    assert!(
+        code == 1 && said.contains("the header of this SequenceFile is broken"),
+        "{said}"
+    );
+    assert!(!bed.path("none").exists());
+}
+
+/// `tests/hadoop` holds what Hadoop 3.4.2's own `Sort` made of `lines.txt`: plain, its records compressed, in
+/// blocks.
+#[test]
+fn hadoops_own_sequence_files_are_read() {
+    let bed = Bed::new();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hadoop");
+    let text = std::fs::read_to_string(format!("{folder}/lines.txt")).unwrap();
+    let mut offset = 0;
+    let wanted: String = text
+        .split_inclusive('\n')
+        .map(|line| {
+            let row = format!("{offset}\t{line}");
+            offset += line.len();
+            row
+        })
+        .collect();
+    for kind in ["plain", "record"] {
+        let (code, said) = run(
+            "readseq",
+            &[],
+            &[&format!("{folder}/{kind}.seq"), &bed.at(kind)],
+        );
+        assert_eq!(code, 0, "{said}");
+        assert_eq!(bed.read(&format!("{kind}/part-m-00000")), wanted);
+    }
+    let (code, said) = run(
+        "readseq",
+        &[],
+        &[&format!("{folder}/block.seq"), &bed.at("none")],
+    );
+    assert!(
+        code == 1 && said.contains("block.seq is compressed in blocks, which is not read here"),
+        "{said}"
+    );
+    assert!(!bed.path("none").exists());
+}
+
+/// What the linker, link-time optimization and strip leave of what stages need.
+#[test]
+fn needs_are_read_out_of_a_stripped_executable() {
+    let bed = Bed::new();
+    let module = concat!(env!("CARGO_MANIFEST_DIR"), "/src/needs.rs");
+    bed.write(
+        "job.rs",
+        format!(
+            "#[path = {module:?}]\nmod needs;\nstruct Words;\nneeds!(Words, map, \"gpu\");\nstruct Sums;\n\
+             needs!(Sums, reduce, \"acc/kmeans-reduce\");\nfn main() {{}}\n"
+        ),
+    );
+    let program = bed.path("job");
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let built = std::process::Command::new(rustc)
+        .args([
+            "--edition=2024",
+            "-Copt-level=3",
+            "-Clto=fat",
+            "-Cstrip=symbols",
+        ])
+        .arg("-Clink-arg=-Wl,--gc-sections")
+        .arg(bed.path("job.rs"))
+        .arg("-o")
+        .arg(&program)
+        .output()
+        .unwrap();
+    assert!(
+        built.status.success(),
+        "{}",
+        String::from_utf8_lossy(&built.stderr)
+    );
+    let file = std::fs::read(program).unwrap();
+    let found = String::from_utf8(section(&file, "gerbil_needs").unwrap().to_vec()).unwrap();
+    let mut lines: Vec<&str> = found.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(
+        lines,
+        [
+            "{\"stage\":\"map\",\"type\":\"Words\",\"need\":\"gpu\"}",
+            "{\"stage\":\"reduce\",\"type\":\"Sums\",\"need\":\"acc/kmeans-reduce\"}",
+        ]
+    );
+}
+
+/// A section of an ELF file of 64 bits, little-endian.
+#[cfg(test)]
+fn section<'a>(file: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    let number = |at: usize, bytes: usize| {
+        let read = file.get(at..at + bytes)?;
+        let value = read
+            .iter()
+            .rev()
+            .fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
+        usize::try_from(value).ok()
+    };
+    let (table, size, count, names) = (
+        number(40, 8)?,
+        number(58, 2)?,
+        number(60, 2)?,
+        number(62, 2)?,
+    );
+    let content = |index: usize| {
+        let head = table + index * size;
+        file.get(number(head + 24, 8)?..)?
+            .get(..number(head + 32, 8)?)
+    };
+    let names = content(names)?;
+    (0..count)
+        .find(|index| {
+            let at = number(table + index * size, 4).unwrap_or(0);
+            names
+                .get(at..)
+                .and_then(|it| it.split(|byte| *byte == 0).next())
+                == Some(name.as_bytes())
+        })
+        .and_then(content)
+}
