@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 const DIMENSION: usize = 128;
 const LINES: usize = 4000;
 const BLOCK: usize = 1 << 20;
+/// Times that a packet is simulated; the best one counts.
+const TIMES: usize = 5;
 
 /// Text of 128 numbers a line to packed vectors of length 1, MB of text a second, one core.
 pub fn parse(time: Duration) -> f64 {
@@ -114,9 +116,13 @@ fn simulate(cores: &mut dyn Engine, k: usize) -> Result<String, u32> {
             ..layout.header
         };
         let shape = shape(&header).map_err(|_field| 0u32)?;
-        let began = Instant::now();
-        let answer = cores.run(&shape, &block[..layout.length], None)?;
-        Ok((answer.cycles, layout.length, began.elapsed()))
+        let (mut cycles, mut time) = (0, Duration::MAX);
+        for _ in 0..TIMES {
+            let began = Instant::now();
+            cycles = cores.run(&shape, &block[..layout.length], None)?.cycles;
+            time = time.min(began.elapsed());
+        }
+        Ok((cycles, layout.length, time))
     };
     let (few, _, _) = run(1000)?;
     let (many, bytes, time) = run(2000)?;
