@@ -9,7 +9,7 @@
 
 mod bed;
 #[allow(dead_code, reason = "a program's main, beside what it does")]
-#[path = "../examples/kmeans.rs"]
+#[path = "../examples/spherical_kmeans.rs"]
 mod kmeans;
 #[allow(dead_code, reason = "a program's main, beside what it does")]
 #[path = "../examples/naive_bayes.rs"]

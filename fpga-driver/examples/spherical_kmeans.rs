@@ -2,7 +2,7 @@
 //! part of them, `kmeans-reduce` for a round's sums, and the processor's own rounds beside them, which
 //! must have the same bits.
 //!
-//! `cargo run --release -p fpga-driver --example kmeans -- /tmp/gerbil-1000/fpgad.sock`
+//! `cargo run --release -p fpga-driver --example spherical_kmeans -- /tmp/gerbil-1000/fpgad.sock`
 
 use fpga_driver::Function;
 use fpga_driver::client::{Accelerator, address};
