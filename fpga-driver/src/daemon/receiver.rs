@@ -38,6 +38,11 @@ fn serve(queue: &BoardQueue) -> Result<(), BoardError> {
         }
         return Ok(());
     }
+    if until.is_none() {
+        // Woken for a packet that has just been sent: how long the card is silent is watched from now on,
+        // however late this thread was run.
+        return Ok(());
+    }
     let late = {
         let lines = queue.lines();
         let still = lines
