@@ -47,6 +47,10 @@ pub(super) fn of(error: &HdfsError, doing: &'static str, url: String, user: &str
         said,
     };
     match class {
+        // As a NameNode 3.4 says of some calls, and "ParentNotDirectoryException" of the others.
+        "AccessControlException" if said.ends_with("(is not a directory)") => {
+            StorageError::Absent { url }
+        }
         "AccessControlException" | "AuthorizationException" => StorageError::Permission {
             doing,
             url,
@@ -120,6 +124,8 @@ mod tests {
             assert!(matches!(told, StorageError::Quota { .. }), "{told}");
         }
         let denied = format!("{hadoop}.security.AccessControlException");
+        let told = refusal(&denied, "/x (is not a directory)");
+        assert!(matches!(told, StorageError::Absent { .. }), "{told}");
         let told = refusal(&denied, "Permission denied: user=alice, access=WRITE");
         assert!(matches!(told, StorageError::Permission { .. }), "{told}");
         let told = refusal(
