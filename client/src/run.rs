@@ -296,6 +296,7 @@ async fn job(
         tags: plan.deployment.tags.clone(),
         attempts: plan.deployment.attempts,
         unmanaged: plan.deployment.mode == DeployMode::Client,
+        places: checked.appmaster.clone(),
     };
     submit(rm, application, &description, &staged.staged, &keys).await?;
     own.application = checked.application.id.to_string();

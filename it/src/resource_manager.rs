@@ -94,6 +94,12 @@ pub struct ApplicationReport {
     /// Its master runs outside the cluster. Hadoop 2.10 does not say.
     #[serde(default)]
     pub unmanaged_application: Option<bool>,
+    /// The user's, separated by commas.
+    #[serde(default)]
+    pub application_tags: String,
+    /// Done, in percent.
+    #[serde(default)]
+    pub progress: f64,
     /// Containers that it holds; -1 when it is over.
     #[serde(default)]
     pub running_containers: i64,
@@ -175,6 +181,20 @@ impl ResourceManager {
         // Hosts of the exclude file that never registered are listed without a port.
         all.retain(|node| !node.id.ends_with(":-1"));
         Ok(all)
+    }
+
+    /// The page to which the ResourceManager sends whoever follows the application's tracking address.
+    ///
+    /// # Errors
+    ///
+    /// As [`ResourceManager::version`].
+    pub fn tracked(&self, application: &str) -> Result<String> {
+        let url = format!("http://{}:8088/proxy/{application}/", self.address);
+        let (status, text) = http(ureq::http::Method::GET, &url)?;
+        if status != 200 {
+            bail!("GET {url}: {status}: {text}");
+        }
+        Ok(text)
     }
 
     /// How many attempts of an application there were.

@@ -1,10 +1,13 @@
 //! Hands the application over to the ResourceManager.
 
+use std::collections::BTreeSet;
+
 use credentials::Credentials;
 use job::role::BINARY_LINK;
 use job::{Description, Role, Staged, StagedKind, secrets};
 use proto_hadoop::yarn::{
-    ApplicationSubmission, ContainerLaunch, LocalResource, LocalResourceKind, Resource, Visibility,
+    ANY, ApplicationSubmission, ContainerLaunch, LocalResource, LocalResourceKind, Resource,
+    ResourceRequest, Visibility,
 };
 use proto_hadoop::{ApplicationClient, ApplicationId, CallError};
 
@@ -35,6 +38,17 @@ pub struct Application {
     pub attempts: u32,
     /// The ApplicationMaster is no container of YARN's.
     pub unmanaged: bool,
+    /// Where alone its container may lie; empty: anywhere.
+    pub places: Vec<Place>,
+}
+
+/// A node, as YARN is asked for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// As in its id.
+    pub host: String,
+    /// As the ResourceManager says it.
+    pub rack: String,
 }
 
 /// Submits an application, whose ApplicationMaster is told the `description`. Of what was `staged` it
@@ -58,7 +72,12 @@ pub async fn submit(
         vcores: 1,
         ..Resource::default()
     };
+    let master_asks = match application.unmanaged {
+        false => asks(&application.places, &resource),
+        true => Vec::new(),
+    };
     let submission = ApplicationSubmission {
+        master_asks,
         name: application.name,
         queue: application.queue,
         priority: application.priority,
@@ -83,6 +102,27 @@ pub async fn submit(
         .await
         .is_ok();
     Err(error.into())
+}
+
+/// Asks for one container of this size at one of `places` and nowhere else; nothing where there are none.
+fn asks(places: &[Place], size: &Resource) -> Vec<ResourceRequest> {
+    if places.is_empty() {
+        return Vec::new();
+    }
+    let row = |name: &str, relax_locality| ResourceRequest {
+        priority: 0,
+        resource_name: name.to_owned(),
+        capability: size.clone(),
+        containers: 1,
+        relax_locality,
+        node_label: None,
+        allocation_request_id: 0,
+    };
+    let racks: BTreeSet<&str> = places.iter().map(|place| place.rack.as_str()).collect();
+    let hosts: BTreeSet<&str> = places.iter().map(|place| place.host.as_str()).collect();
+    let hosts = hosts.into_iter().map(|host| row(host, true));
+    let racks = racks.into_iter().map(|rack| row(rack, false));
+    hosts.chain(racks).chain([row(ANY, false)]).collect()
 }
 
 /// How YARN starts the ApplicationMaster in a container.
@@ -152,4 +192,26 @@ fn resource(file: &Staged) -> Result<LocalResource, FollowError> {
         },
         visibility: Visibility::Private,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_container_at_some_places_is_asked_for_nowhere_else() {
+        let place = |host: &str| Place {
+            host: host.into(),
+            rack: "/r".into(),
+        };
+        let asks = asks(&[place("n2"), place("n4")], &Resource::new(256, 1));
+        let rows = asks
+            .iter()
+            .map(|ask| (ask.resource_name.as_str(), ask.relax_locality));
+        let rows: Vec<_> = rows.collect();
+        assert_eq!(
+            rows,
+            [("n2", true), ("n4", true), ("/r", false), (ANY, false)]
+        );
+    }
 }

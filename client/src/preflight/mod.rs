@@ -1,12 +1,14 @@
 //! Proof, before anything is submitted, that the cluster can give what the job wants, and what it
 //! wants in the cluster's own words.
 
+mod appmaster;
 mod candidates;
 mod error;
 mod queue;
 mod types;
 
 use follow::FollowError;
+use follow::submit::Place;
 use policy::allocate::place;
 use policy::{Circumstances, ClusterView, Counted, Demand, MiB, ResourceTypes, Resources, choose};
 use proto_hadoop::ApplicationClient;
@@ -31,6 +33,8 @@ pub(crate) struct Checked {
     pub excluded: Vec<String>,
     /// The partition whose nodes are the candidates; `None`: the default one.
     pub node_label: Option<String>,
+    /// Where alone the ApplicationMaster is in nobody's way; empty: anywhere.
+    pub appmaster: Vec<Place>,
 }
 
 impl Checked {
@@ -40,13 +44,10 @@ impl Checked {
     }
 }
 
-/// Kinds of nodes on which the ApplicationMaster is tried.
-const KINDS_OF_NODES: usize = 32;
-
 /// Asks the ResourceManager and checks.
 pub(crate) async fn check(rm: &ApplicationClient, plan: &Plan) -> Result<Checked, PreflightError> {
-    let checked = look(rm, plan).await?;
-    check_room(&checked.demand, &checked.view, checked.has_all_nodes())?;
+    let mut checked = look(rm, plan).await?;
+    checked.appmaster = check_room(&checked.demand, &checked.view, checked.has_all_nodes())?;
     Ok(checked)
 }
 
@@ -158,6 +159,7 @@ pub(crate) async fn look(rm: &ApplicationClient, plan: &Plan) -> Result<Checked,
         chosen,
         excluded,
         node_label,
+        appmaster: Vec::new(),
     })
 }
 
@@ -167,13 +169,13 @@ fn amount(resource: &yarn::Resource, types: &ResourceTypes) -> Resources {
     Resources::new(resource.memory_mib, resource.vcores).with_counts(counts)
 }
 
-/// Whether the job fits the cluster when nothing else runs there.
-/// `all_nodes`: the ApplicationMaster has no others than those of `view`.
+/// Whether the job fits the cluster when nothing else runs there, and where its ApplicationMaster may
+/// lie then. `all_nodes`: that has no others than those of `view`.
 pub(crate) fn check_room(
     demand: &Demand,
     view: &ClusterView,
     all_nodes: bool,
-) -> Result<(), PreflightError> {
+) -> Result<Vec<Place>, PreflightError> {
     if demand.unit.vcores > view.maximum.vcores {
         return Err(PreflightError::Cores {
             wanted: demand.unit.vcores,
@@ -189,49 +191,8 @@ pub(crate) fn check_room(
         Err(rejection) if !rejection.may_pass() => Err(PreflightError::Rejected {
             why: sentences::rejection(&rejection, &empty.types),
         }),
-        Ok(_) if !all_nodes => Ok(()),
-        Ok(_) => beside_appmaster(demand, empty),
-        Err(_) => Ok(()),
-    }
-}
-
-/// Whether the job fits beside its own ApplicationMaster, on whichever node that has come to lie. Nodes of
-/// one size, and with as much to do, are alike.
-fn beside_appmaster(demand: &Demand, empty: ClusterView) -> Result<(), PreflightError> {
-    let own = empty.queue.appmaster;
-    let mut tried: Vec<(Resources, u32)> = Vec::new();
-    let mut refused = None;
-    for (index, node) in empty.nodes.iter().enumerate() {
-        let listed = demand.listed.iter();
-        let listed = listed.filter(|entry| entry.host.as_ref() == Some(&node.host));
-        let kind = (
-            node.capability,
-            listed
-                .map(|entry| entry.processes)
-                .fold(0, u32::saturating_add),
-        );
-        let holds_it = node.capability.memory >= own.memory;
-        if !holds_it || tried.contains(&kind) {
-            continue;
-        }
-        if tried.len() >= KINDS_OF_NODES {
-            return Ok(());
-        }
-        tried.push(kind);
-        let mut view = empty.clone();
-        view.nodes[index].appmaster = own;
-        view.nodes[index].used = own;
-        match place(demand, &view, &[]) {
-            Err(rejection) if !rejection.may_pass() => refused = Some(rejection),
-            Ok(_) | Err(_) => return Ok(()),
-        }
-    }
-    match refused {
-        None => Ok(()),
-        Some(rejection) => Err(PreflightError::BesideAppmaster {
-            why: sentences::rejection(&rejection, &empty.types),
-            own: own.words(&empty.types),
-        }),
+        Ok(_) if all_nodes => appmaster::places(demand, view),
+        Ok(_) | Err(_) => Ok(Vec::new()),
     }
 }
 
@@ -308,7 +269,9 @@ mod tests {
             ..Demand::anywhere(processes.try_into().unwrap(), Resources::new(mib, 1))
         };
         let sentence = |demand, queue| {
-            check_room(&demand, &four(queue), true).map_err(|failure| failure.to_string())
+            check_room(&demand, &four(queue), true)
+                .map(drop)
+                .map_err(|failure| failure.to_string())
         };
         assert_eq!(sentence(wanted(7, 4096), queue.clone()), Ok(()));
         let eight = sentence(wanted(8, 4096), queue.clone()).unwrap_err();

@@ -3,15 +3,19 @@
 use std::fs;
 
 use anyhow::{Context as _, Result, ensure};
-use it::{expect, mpi, process};
+use it::{expect, mpi, process, wait};
 
-use it::bed::{Case, Given, said, text_of};
+use it::bed::{Case, DEADLINE, Given, said, text_of};
 
 pub const CASES: &[(&str, Case)] = &[
     ("the own form, -a PROGRAM -i ARGS", own_form),
     (
         "name, priority and queue: --name, -p, --queue",
         name_priority_queue,
+    ),
+    (
+        "YARN's own pages: --tags, progress, log and last word",
+        pages,
     ),
     ("ports: --am-ports", am_ports),
     ("ports that are all taken", am_ports_taken),
@@ -58,6 +62,26 @@ fn name_priority_queue(given: &Given) -> Result<()> {
         "{found:?}"
     );
     Ok(())
+}
+
+/// What its web page shows of a job, while it runs and afterwards.
+fn pages(given: &Given) -> Result<()> {
+    let (held, report) = given.held("paged", &["--tags", "mine,yours", "-n", "2"])?;
+    let resource_manager = given.cluster.resource_manager();
+    ensure!(report.application_tags == "mine,yours", "{report:?}");
+    let page = resource_manager.tracked(&report.id)?;
+    // The page frames a log, and shows what is in it.
+    ensure!(page.contains("registered"), "{page}");
+    wait::until("progress", DEADLINE, || {
+        let report = given.newest()?;
+        Ok((report.progress > 0.0 && report.progress < 100.0).then_some(()))
+    })?;
+    held.let_go()?;
+    let report = given.newest()?;
+    ensure!(report.diagnostics.contains("2 ranks on"), "{report:?}");
+    ensure!(report.progress > 99.0, "{report:?}");
+    resource_manager.tracked(&report.id)?;
+    given.is_clean()
 }
 
 /// The port of `host:port`.

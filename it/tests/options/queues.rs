@@ -15,6 +15,10 @@ pub const CASES: &[(&str, Case)] = &[
         "what does not fit beside the ApplicationMaster is refused",
         beside,
     ),
+    (
+        "the ApplicationMaster keeps off the nodes that the job fills",
+        keeps_off,
+    ),
     ("--dry-run knows the limits of the queue", dry_run),
 ];
 
@@ -39,6 +43,32 @@ fn beside(given: &Given) -> Result<()> {
     let line = ["-n", "8", "--mem-per-proc", "4096", "true"];
     given.fails(&line, 65, &["32768 MiB", "ApplicationMaster"])?;
     ranks(given, 7)
+}
+
+/// One of four nodes is left to it, and it takes that each time.
+fn keeps_off(given: &Given) -> Result<()> {
+    let script = given.script("rank", "echo \"$PMI_RANK\"")?;
+    let nodes = given.cluster.nodes();
+    let whole: Vec<String> = nodes[1..]
+        .iter()
+        .map(|node| format!("{}:8", node.host))
+        .collect();
+    let list = whole.join(",");
+    for _ in 0..3 {
+        let line = [
+            "-o",
+            "false",
+            "--mem-per-proc",
+            "1g",
+            "-hosts",
+            &list,
+            &script,
+        ];
+        let finished = given.succeeds(&line)?;
+        ensure!(finished.stdout_text().lines().count() == 24, "{finished:?}");
+        given.is_clean()?;
+    }
+    Ok(())
 }
 
 fn dry_run(given: &Given) -> Result<()> {
