@@ -22,8 +22,10 @@ pub mod lane;
 pub mod link;
 pub mod pass;
 pub mod report;
+pub mod resumable;
 pub mod role;
 pub mod secrets;
+pub mod sequence;
 pub mod tls;
 pub mod wire;
 
