@@ -16,7 +16,6 @@ use tokio::time::timeout;
 use crate::console::write_to_log;
 use crate::containers;
 use crate::follow::{ATTACH_DEADLINE, Appmaster, Client};
-use crate::news::Orders;
 use crate::nodes;
 use crate::requests::Asking;
 use crate::resource_manager::Order;
@@ -54,13 +53,13 @@ impl Appmaster {
                 Action::Release { containers, why } => {
                     tracing::info!("giving back {} containers: {why}", containers.len());
                     for container in &containers {
-                        self.dismiss(container).await;
+                        self.dismiss(container);
                     }
                     let released = containers.iter().filter_map(|id| self.grants.remove(id));
                     let ids = released.map(|granted| granted.container.id).collect();
                     self.order_rm(Order::Release(ids)).await;
                 }
-                Action::Repeat { run, cause, kept } => self.repeat(run, &cause, &kept).await,
+                Action::Repeat { run, cause, kept } => self.repeat(run, &cause, &kept),
                 Action::Start(seats) => {
                     self.timing.granted_us = now_us();
                     todo.extend(self.start(&seats));
@@ -68,14 +67,13 @@ impl Appmaster {
                 Action::Begin(seats) => {
                     self.timing.joined_us = now_us();
                     self.say_degraded(&seats);
-                    todo.extend(self.begin(seats).await);
+                    todo.extend(self.begin(seats));
                 }
                 Action::Stop { grace } => {
                     self.checkpoints.pause();
                     self.order_rm(Order::Hurry).await;
                     let grace_ms = u32::try_from(grace.0).unwrap_or(u32::MAX);
-                    self.order_all(&ToLauncher::Stop(wire::Stop { grace_ms }))
-                        .await;
+                    self.order_all(&ToLauncher::Stop(wire::Stop { grace_ms }));
                 }
                 Action::Show(phase) => {
                     let now = self.now();
@@ -154,7 +152,7 @@ impl Appmaster {
     }
 
     /// Hands the ranks out.
-    async fn begin(&mut self, seats: Vec<JobSeat>) -> Vec<Action> {
+    fn begin(&mut self, seats: Vec<JobSeat>) -> Vec<Action> {
         let (description, run) = (&self.seat.description, self.job.run_number());
         self.groups.begin(&seats, &self.seat.description.programs);
         let mut nodes: Vec<(Rank, u32)> = seats
@@ -209,7 +207,7 @@ impl Appmaster {
                 });
             }
             if let Some(link) = self.links.get(&seat.container) {
-                send(&link.orders, ToLauncher::Share(share)).await;
+                link.orders.say(ToLauncher::Share(share));
             }
         }
         self.seats = Seats::new(seats);
@@ -218,10 +216,10 @@ impl Appmaster {
     }
 
     /// A launcher that is of no use is to leave, with whatever runs there.
-    pub(crate) async fn dismiss(&mut self, container: &ContainerId) {
-        self.order(container, ToLauncher::Leave(wire::Leave {}))
-            .await;
-        self.links.remove(container);
+    pub(crate) fn dismiss(&mut self, container: &ContainerId) {
+        if let Some(link) = self.links.remove(container) {
+            link.orders.say_last(ToLauncher::Leave(wire::Leave {}));
+        }
         self.tickets.revoke(container);
     }
 
@@ -237,16 +235,16 @@ impl Appmaster {
         }
     }
 
-    pub(crate) async fn order_all(&self, order: &ToLauncher) {
+    pub(crate) fn order_all(&self, order: &ToLauncher) {
         for link in self.links.values() {
-            send(&link.orders, order.clone()).await;
+            link.orders.say(order.clone());
         }
     }
 
     /// To the launcher in one container, if it is there.
-    pub(crate) async fn order(&self, container: &ContainerId, order: ToLauncher) {
+    pub(crate) fn order(&self, container: &ContainerId, order: ToLauncher) {
         if let Some(link) = self.links.get(container) {
-            send(&link.orders, order).await;
+            link.orders.say(order);
         }
     }
 
@@ -376,17 +374,6 @@ pub(crate) fn merged(actions: Vec<Action>) -> Vec<Action> {
         }
     }
     merged
-}
-
-/// A launcher reads its orders at once; one that does not is lost, and the keep-alive will say so.
-pub(crate) async fn send(orders: &Orders, order: ToLauncher) {
-    const PATIENCE: Duration = Duration::from_secs(2);
-    let order = wire::LauncherOrder { order: Some(order) };
-    match timeout(PATIENCE, orders.send(Ok(order))).await {
-        Ok(Ok(())) => {}
-        Ok(Err(_closed)) => tracing::debug!("a launcher left before its order"),
-        Err(_late) => tracing::warn!("a launcher does not take its orders"),
-    }
 }
 
 /// Sixteen random bytes, from the kernel.

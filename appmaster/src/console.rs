@@ -8,6 +8,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use job::sequence::Incoming;
 use job::wire;
 use policy::ContainerId;
 use tokio::sync::{Notify, mpsc};
@@ -66,6 +67,7 @@ impl Console {
         Some(Bringing {
             container,
             lanes: self.lanes(),
+            incoming: Incoming::default(),
             console: Arc::clone(self),
         })
     }
@@ -143,13 +145,25 @@ impl Console {
 pub(crate) struct Bringing {
     container: ContainerId,
     lanes: Lanes,
+    incoming: Incoming,
     console: Arc<Console>,
 }
 
 impl Bringing {
-    /// Takes a chunk, when there is room for it. Where nobody takes output any more it is dropped, so
-    /// that the ranks can end.
-    pub(crate) async fn take(&mut self, chunk: wire::OutputChunk) {
+    /// The number of the last chunk that was taken.
+    pub(crate) const fn taken(&self) -> u64 {
+        self.incoming.taken()
+    }
+
+    /// Whether the chunk of this number is to be taken; the launcher may send one again.
+    pub(crate) fn is_new(&self, number: u64) -> bool {
+        self.incoming.is_new(number) == Ok(true)
+    }
+
+    /// Takes the chunk of this number, when there is room for it. Where nobody takes output any more it
+    /// is dropped, so that the ranks can end.
+    pub(crate) async fn take(&mut self, number: u64, chunk: wire::OutputChunk) {
+        self.incoming.took(number);
         let (run, is_end) = (chunk.run, chunk.end);
         let is_mark = self.lanes.hear(&chunk) || chunk.lost;
         // Of a stream that ends without a word the client need not hear.

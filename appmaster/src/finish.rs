@@ -48,7 +48,9 @@ impl Appmaster {
         );
         self.await_client(inbox).await;
         self.drain(inbox).await;
-        self.order_all(&ToLauncher::Leave(wire::Leave {})).await;
+        for link in self.links.values() {
+            link.orders.say_last(ToLauncher::Leave(wire::Leave {}));
+        }
         Box::pin(self.checkpoints_over(verdict.cause.is_none(), inbox)).await;
 
         let (done, mut finished) = oneshot::channel();
@@ -167,15 +169,14 @@ impl Appmaster {
             }
             Some(News::ClientKill(_)) => self.hasty = true,
             Some(News::ClientLeft) | None => self.client = Client::Gone,
-            Some(News::LauncherLeft(container)) => {
-                self.links.remove(&container);
-            }
+            Some(News::LauncherLost(container)) => self.let_go(&container),
             // Whoever ends this very process does not wait for terminals.
             Some(News::Machine(Event::KillRequested(_))) => {
                 self.hasty = true;
                 self.leaving = true;
             }
             Some(News::Machine(event)) => {
+                self.container_ended(&event);
                 let grants = &self.grants;
                 self.exits.hear(&event, |id| grants.contains_key(id));
             }

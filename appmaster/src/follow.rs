@@ -16,22 +16,23 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::task::TaskTracker;
 use tonic::Status;
 
-use crate::act::{merged, send};
+use crate::act::merged;
 use crate::checkpoints::Checkpoints;
 use crate::console::Console;
 use crate::containers::LaunchTemplate;
 use crate::exits::Exits;
 use crate::explain::Story;
-use crate::launchers::Tickets;
 use crate::names::Names;
-use crate::news::{Granted, JobEvents, News, NewsSender, Orders};
+use crate::news::{Granted, JobEvents, News, NewsSender};
 use crate::nodes;
+use crate::orders::Orders;
 use crate::resource_manager::{Order, Progress};
 use crate::results::Delivery;
 use crate::seat::Seat;
 use crate::seats::Seats;
 use crate::spawn::Groups;
 use crate::standoff::Standoff;
+use crate::tickets::Tickets;
 use crate::usage::Usages;
 
 /// A job that no client has attached to by then writes its output to the container's log.
@@ -133,7 +134,7 @@ impl Appmaster {
                 },
                 () = until(wake) => self.step(Event::Tick),
                 () = until(checkpoint) => {
-                    self.checkpoint_due().await;
+                    self.checkpoint_due();
                     Vec::new()
                 }
                 () = until(look) => {
@@ -206,7 +207,10 @@ impl Appmaster {
                 view.queue.headroom = self.believed_headroom(&view);
                 self.step(Event::Snapshot(view))
             }
-            News::Machine(event) => self.step(event),
+            News::Machine(event) => {
+                self.container_ended(&event);
+                self.step(event)
+            }
             News::Granted(granted) => self.granted(granted),
             News::LauncherJoined {
                 container,
@@ -225,19 +229,24 @@ impl Appmaster {
                     free_port: node.free_port,
                 };
                 if let Some(door) = &self.door {
-                    send(&link.orders, ToLauncher::Door(door.clone())).await;
+                    link.orders.say(ToLauncher::Door(door.clone()));
                 }
                 self.links.insert(container.clone(), link);
                 if !self.grants.contains_key(&container) {
                     // Given back while it was on its way here.
-                    self.dismiss(&container).await;
+                    self.dismiss(&container);
                     return Vec::new();
                 }
                 self.step(Event::Joined(container))
             }
-            News::LauncherSaid { container, event } => self.launcher_said(container, event).await,
-            News::LauncherLeft(container) => {
-                self.links.remove(&container);
+            News::LauncherSaid { container, event } => self.launcher_said(container, event),
+            News::LauncherCut => {
+                // Most often it is dead, and YARN will soon say so.
+                self.order_rm(Order::Hurry).await;
+                Vec::new()
+            }
+            News::LauncherLost(container) => {
+                self.let_go(&container);
                 self.step(Event::LinkLost(container))
             }
             News::OutputHandedOver => Vec::new(),
@@ -258,7 +267,7 @@ impl Appmaster {
                 Vec::new()
             }
             News::Checkpoint(heard) => {
-                self.checkpoint_heard(heard).await;
+                self.checkpoint_heard(heard);
                 Vec::new()
             }
             News::Looked(look) => {
@@ -271,16 +280,15 @@ impl Appmaster {
                 Vec::new()
             }
             News::ClientSignal(signal) => {
-                self.order_all(&ToLauncher::Signal(wire::Signal { signal }))
-                    .await;
+                self.order_all(&ToLauncher::Signal(wire::Signal { signal }));
                 Vec::new()
             }
             News::ClientResized(size) => {
-                self.order_all(&ToLauncher::WindowSize(size)).await;
+                self.order_all(&ToLauncher::WindowSize(size));
                 Vec::new()
             }
             News::ClientDoor(door) => {
-                self.order_all(&ToLauncher::Door(door.clone())).await;
+                self.order_all(&ToLauncher::Door(door.clone()));
                 self.door = Some(door);
                 Vec::new()
             }
@@ -290,6 +298,23 @@ impl Appmaster {
                 self.step(Event::KillRequested(KillReason::ClientLost))
             }
         }
+    }
+
+    /// A launcher without a link whose container has ended does not come by another.
+    pub(crate) fn container_ended(&self, event: &Event) {
+        if let Event::ContainerEnded { container, .. } = event
+            && let Some(link) = self.links.get(container)
+        {
+            link.orders.container_ended();
+        }
+    }
+
+    /// Nothing more is heard of a launcher.
+    pub(crate) fn let_go(&mut self, container: &ContainerId) {
+        if let Some(link) = self.links.remove(container) {
+            link.orders.end();
+        }
+        self.tickets.revoke(container);
     }
 
     /// What the queue still gives, where that is to be relied on: a CapacityScheduler says it, the other
@@ -337,7 +362,7 @@ impl Appmaster {
         Err(Status::failed_precondition(why_not))
     }
 
-    async fn launcher_said(
+    fn launcher_said(
         &mut self,
         container: ContainerId,
         event: wire::launcher_event::Event,
@@ -353,17 +378,17 @@ impl Appmaster {
                     link.streams = link.streams.saturating_add(started.streams.into());
                 }
                 if started.group > 0 {
-                    return self.on_part(&container, started.group, None).await;
+                    return self.on_part(&container, started.group, None);
                 }
                 self.timing.started_us = self.timing.started_us.max(started.at_us);
                 Vec::new()
             }
-            Said::Fence(fence) => self.on_fence(container, fence).await,
+            Said::Fence(fence) => self.on_fence(container, fence),
             Said::Name(request) => {
-                self.on_name(&container, request).await;
+                self.on_name(&container, request);
                 Vec::new()
             }
-            Said::Spawn(request) => self.on_spawn(container, request).await,
+            Said::Spawn(request) => self.on_spawn(container, request),
             Said::Usages(heard) => {
                 let own = |rank| self.seats.runs(&container, Rank(rank));
                 let own = heard.usages.iter().filter(|usage| own(usage.rank));
@@ -389,7 +414,7 @@ impl Appmaster {
                 Vec::new()
             }
             Said::Found(found) => {
-                self.checkpoint_found(container, found).await;
+                self.checkpoint_found(container, found);
                 Vec::new()
             }
             Said::Moved(moved) => {
@@ -409,7 +434,7 @@ impl Appmaster {
             }),
             Said::Refusal(refusal) if refusal.group > 0 => {
                 let why = Some(refusal.sentence);
-                self.on_part(&container, refusal.group, why).await
+                self.on_part(&container, refusal.group, why)
             }
             Said::Refusal(refusal) => self.step(Event::Refused {
                 container,

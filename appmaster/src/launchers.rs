@@ -1,85 +1,40 @@
-//! The service that launchers call: one control link and one call for all output a container.
+//! The service that launchers call: a control link each, one call for all output, and one for input.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use job::pass::Pass;
+use job::resumable::{Message, Messages, Resumable};
+use job::sequence::Bounds;
 use job::wire;
 use job::wire::launchers_server::Launchers;
 use policy::ContainerId;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
-use tokio_stream::StreamExt;
-use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::StreamExt as _;
+use tokio_stream::adapters::Map;
 use tokio_util::task::TaskTracker;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::console::Console;
 use crate::news::{News, NewsSender, tell};
+use crate::orders::{FRESH_QUEUE, Fresh, OrderStream, Orders, attend};
 use crate::peers::{Admitted, same_build};
+use crate::tickets::{Output, Redeemed, Tickets};
 
 /// A peer that has connected must say who it is within this time.
 const HELLO_DEADLINE: Duration = Duration::from_secs(10);
 /// Letters of a container's id: what is longer is none, and is not repeated in any log.
 const CONTAINER_MAX: usize = 256;
-/// Orders that may wait for one launcher. It reads them at once; a full queue is a lost launcher.
-const ORDER_QUEUE: usize = 64;
-
-/// By container, what its launcher must show. Filled before the container is started.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Tickets(Arc<Mutex<BTreeMap<ContainerId, Ticket>>>);
-
-/// One of them.
-#[derive(Debug)]
-struct Ticket {
-    bytes: Vec<u8>,
-    /// Its launcher has come.
-    has_joined: bool,
-    /// It brings its output.
-    has_output: bool,
-}
-
-impl Tickets {
-    pub(crate) fn issue(&self, container: ContainerId, ticket: Vec<u8>) {
-        let ticket = Ticket {
-            bytes: ticket,
-            has_joined: false,
-            has_output: false,
-        };
-        self.lock().insert(container, ticket);
-    }
-
-    /// Whoever shows it now comes too late.
-    pub(crate) fn revoke(&self, container: &ContainerId) {
-        self.lock().remove(container);
-    }
-
-    /// A ticket is good for one launcher: a second one cannot come in the first one's name.
-    fn redeem(&self, container: &ContainerId, shown: &[u8]) -> bool {
-        let mut tickets = self.lock();
-        let ticket = tickets.get_mut(container).filter(|t| t.bytes == shown);
-        ticket.is_some_and(|ticket| !std::mem::replace(&mut ticket.has_joined, true))
-    }
-
-    /// Whether it is shown by the launcher that has joined with it.
-    fn is_there(&self, container: &ContainerId, shown: &[u8]) -> bool {
-        let tickets = self.lock();
-        let ticket = tickets.get(container).filter(|t| t.bytes == shown);
-        ticket.is_some_and(|ticket| ticket.has_joined)
-    }
-
-    /// The same, of one that brings its output and did not before.
-    fn opens_output(&self, container: &ContainerId, shown: &[u8]) -> bool {
-        self.is_there(container, shown)
-            && (self.lock().get_mut(container))
-                .is_some_and(|ticket| !std::mem::replace(&mut ticket.has_output, true))
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<ContainerId, Ticket>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+/// Letters, too, of what a launcher calls itself by.
+const LIFE_MAX: usize = 64;
+/// Chunks of input that the launcher of rank 0 has not taken yet.
+const INPUT_BOUNDS: Bounds = Bounds {
+    count: 8,
+    bytes: 256 * 1024,
+};
+/// The other way there is nothing but acknowledgements.
+const NOTHING: Bounds = Bounds { count: 1, bytes: 1 };
 
 /// The service.
 #[derive(Debug)]
@@ -93,8 +48,12 @@ pub(crate) struct LauncherService {
 
 #[tonic::async_trait]
 impl Launchers for LauncherService {
-    type JoinStream = ReceiverStream<Result<wire::LauncherOrder, Status>>;
-    type InputStream = ReceiverStream<Result<wire::InputChunk, Status>>;
+    type JoinStream = OrderStream;
+    type OutputStream = Map<Messages<()>, fn(Message<()>) -> Result<wire::OutputTaken, Status>>;
+    type InputStream = Map<
+        Messages<wire::InputChunk>,
+        fn(Message<wire::InputChunk>) -> Result<wire::InputChunk, Status>,
+    >;
 
     async fn join(
         &self,
@@ -102,13 +61,12 @@ impl Launchers for LauncherService {
     ) -> Result<Response<Self::JoinStream>, Status> {
         self.admitted.check(&request)?;
         let mut events = request.into_inner();
-        let hello = match timeout(HELLO_DEADLINE, events.message()).await {
-            Ok(Ok(Some(first))) => first.event,
-            Ok(Ok(None)) => None,
+        let first = match timeout(HELLO_DEADLINE, events.message()).await {
+            Ok(Ok(first)) => first.unwrap_or_default(),
             Ok(Err(status)) => return Err(status),
             Err(_late) => return Err(Status::deadline_exceeded("no hello within 10 s")),
         };
-        let Some(wire::launcher_event::Event::Hello(hello)) = hello else {
+        let Some(wire::launcher_event::Event::Hello(hello)) = first.event else {
             return Err(Status::invalid_argument(
                 "the first message must be a hello",
             ));
@@ -119,68 +77,155 @@ impl Launchers for LauncherService {
             return Err(Status::invalid_argument("no container has such a long id"));
         }
         let container = ContainerId(hello.container);
-        if !self.tickets.redeem(&container, &hello.ticket) {
-            tracing::warn!("refused a launcher that claims to be {container}");
-            return Err(Status::permission_denied(format!(
-                "{container} is not expected, or has come before"
-            )));
-        }
-        let (orders, outgoing) = mpsc::channel(ORDER_QUEUE);
-        let joined = News::LauncherJoined {
-            container: container.clone(),
-            orders,
-            node: hello.node.unwrap_or_default(),
+        let (links, fresh) = mpsc::channel(FRESH_QUEUE);
+        let redeemed = match hello.life.len() {
+            1..=LIFE_MAX => {
+                let (ticket, life) = (&hello.ticket, &hello.life);
+                self.tickets.redeem(&container, ticket, life, links.clone())
+            }
+            _ => None,
         };
-        tell(&self.news, joined).await?;
-        self.tasks
-            .spawn(listen(events, container, self.news.clone()));
-        Ok(Response::new(ReceiverStream::new(outgoing)))
+        let links = match redeemed {
+            None => {
+                tracing::warn!("refused a launcher that claims to be {container}");
+                return Err(Status::permission_denied(format!(
+                    "{container} is not expected, or has come before"
+                )));
+            }
+            Some(Redeemed::First) => {
+                let orders = Orders::new();
+                let joined = News::LauncherJoined {
+                    container: container.clone(),
+                    orders: orders.clone(),
+                    node: hello.node.unwrap_or_default(),
+                };
+                tell(&self.news, joined).await?;
+                let news = self.news.clone();
+                self.tasks
+                    .spawn(attend(container.clone(), orders, fresh, news));
+                links
+            }
+            Some(Redeemed::Again(links)) => {
+                tracing::info!("{container} has dialled again");
+                links
+            }
+        };
+        let (answer, answered) = oneshot::channel();
+        let taken = first.taken;
+        let fresh = Fresh {
+            events: Box::pin(events),
+            taken,
+            answer,
+        };
+        let lost = || Status::permission_denied(format!("{container} was taken for lost"));
+        links.send(fresh).await.map_err(|_gone| lost())?;
+        let orders = answered.await.map_err(|_gone| lost())??;
+        Ok(Response::new(orders))
     }
 
     async fn output(
         &self,
         request: Request<Streaming<wire::OutputChunk>>,
-    ) -> Result<Response<wire::OutputTaken>, Status> {
+    ) -> Result<Response<Self::OutputStream>, Status> {
         self.admitted.check(&request)?;
-        let opens = |container: &_, ticket: &[u8]| self.tickets.opens_output(container, ticket);
-        let container = joined(&request, opens)?;
-        let Some(mut bringing) = self.console.open(container) else {
+        let container = joined(&request, &self.tickets)?;
+        let open = || self.console.open(container.clone());
+        let Some(output) = self.tickets.output(&container, open) else {
             return Err(Status::failed_precondition("the job is over"));
         };
-        let mut chunks = request.into_inner();
-        loop {
-            match chunks.message().await? {
-                Some(chunk) if chunk.data.len() > job::CHUNK_MAX => {
-                    return Err(Status::invalid_argument("a piece of output is too long"));
-                }
-                Some(chunk) => bringing.take(chunk).await,
-                None => return Ok(Response::new(wire::OutputTaken {})),
-            }
-        }
+        let taken = Resumable::new(NOTHING);
+        // It sends from the first that we say we have not.
+        taken.took(output.lock().await.taken(), 0);
+        let answer = taken.open(true).map(said as fn(_) -> _);
+        self.tasks.spawn(bring(request.into_inner(), output, taken));
+        Ok(Response::new(answer))
     }
 
     async fn input(
         &self,
-        request: Request<wire::InputRequest>,
+        request: Request<Streaming<wire::InputRequest>>,
     ) -> Result<Response<Self::InputStream>, Status> {
         self.admitted.check(&request)?;
-        joined(&request, |container, ticket| {
-            self.tickets.is_there(container, ticket)
-        })?;
-        let Some(mut chunks) = self.console.take_input() else {
+        let container = joined(&request, &self.tickets)?;
+        let mut requests = request.into_inner();
+        let Ok(Ok(Some(first))) = timeout(HELLO_DEADLINE, requests.message()).await else {
+            return Err(Status::invalid_argument("no request for input came"));
+        };
+        let begin = || {
+            let input = Resumable::new(INPUT_BOUNDS);
+            self.tasks
+                .spawn(feed(self.console.take_input()?, input.clone()));
+            Some(input)
+        };
+        let Some(input) = self.tickets.input(&container, first.run, begin) else {
             return Err(Status::failed_precondition(
                 "standard input is taken already",
             ));
         };
-        let (to_launcher, outgoing) = mpsc::channel(1);
+        let chunks = input.chunks.open(false).map(numbered as fn(_) -> _);
+        let resumed = input.chunks.resume(first.taken);
+        resumed.map_err(|error| Status::failed_precondition(error.to_string()))?;
         self.tasks.spawn(async move {
-            while let Some(chunk) = chunks.recv().await {
-                if to_launcher.send(Ok(chunk)).await.is_err() {
+            while let Ok(Some(request)) = requests.message().await {
+                if request.closed {
+                    input.chunks.finish();
+                }
+                if input.chunks.acknowledge(request.taken).is_err() {
                     break;
                 }
             }
         });
-        Ok(Response::new(ReceiverStream::new(outgoing)))
+        Ok(Response::new(chunks))
+    }
+}
+
+/// How far a launcher's output is taken, as it hears it.
+fn said(message: Message<()>) -> Result<wire::OutputTaken, Status> {
+    let taken = message.taken;
+    Ok(wire::OutputTaken { taken })
+}
+
+/// Takes what comes by one call. It ends with the call, and not with the output.
+async fn bring(mut chunks: Streaming<wire::OutputChunk>, output: Output, taken: Resumable<()>) {
+    // Those of a call that has been replaced are let go with it.
+    while let Ok(Some(mut chunk)) = chunks.message().await {
+        if chunk.data.len() > job::CHUNK_MAX {
+            tracing::warn!("a launcher sent a piece of output that is too long");
+            break;
+        }
+        let (number, bytes) = (std::mem::take(&mut chunk.number), chunk.data.len());
+        let mut bringing = output.lock().await;
+        if bringing.is_new(number) {
+            bringing.take(number, chunk).await;
+        }
+        drop(bringing);
+        taken.took(number, bytes);
+    }
+    taken.close();
+}
+
+fn numbered(message: Message<wire::InputChunk>) -> Result<wire::InputChunk, Status> {
+    Ok(wire::InputChunk {
+        number: message.number,
+        ..message.what.unwrap_or_default()
+    })
+}
+
+/// Hands on what the client gives, as the launcher takes it.
+async fn feed(mut chunks: mpsc::Receiver<wire::InputChunk>, input: Resumable<wire::InputChunk>) {
+    loop {
+        input.room().await;
+        // Its reader has closed it.
+        if input.is_finished() {
+            return;
+        }
+        match chunks.recv().await {
+            Some(chunk) => {
+                let bytes = chunk.data.len();
+                input.push(chunk, bytes);
+            }
+            None => return input.finish(),
+        }
     }
 }
 
@@ -188,47 +233,16 @@ impl Launchers for LauncherService {
 ///
 /// # Errors
 /// `PermissionDenied` for everybody else.
-fn joined<T>(
-    request: &Request<T>,
-    is_good: impl FnOnce(&ContainerId, &[u8]) -> bool,
-) -> Result<ContainerId, Status> {
+fn joined<T>(request: &Request<T>, tickets: &Tickets) -> Result<ContainerId, Status> {
     let pass = Pass::shown(request.metadata());
     let shown = pass.map(|pass| (ContainerId(pass.container), pass.ticket));
     match shown {
-        Some((container, ticket)) if is_good(&container, &ticket) => Ok(container),
+        Some((container, ticket)) if tickets.is_there(&container, &ticket) => Ok(container),
         _ => {
             tracing::warn!(peer = ?request.remote_addr(), "refused a call of no launcher that has joined");
             Err(Status::permission_denied(
-                "only a launcher that has joined may call this, and once",
+                "only a launcher that has joined may call this",
             ))
         }
     }
-}
-
-/// Reads a launcher's control link until it ends.
-async fn listen(
-    mut events: Streaming<wire::LauncherEvent>,
-    container: ContainerId,
-    news: NewsSender,
-) {
-    loop {
-        match events.next().await {
-            Some(Ok(wire::LauncherEvent { event: Some(event) })) => {
-                let said = News::LauncherSaid {
-                    container: container.clone(),
-                    event,
-                };
-                if news.send(said).await.is_err() {
-                    return;
-                }
-            }
-            Some(Ok(wire::LauncherEvent { event: None })) => {}
-            Some(Err(status)) => {
-                tracing::info!("link to {container}: {}", status.message());
-                break;
-            }
-            None => break,
-        }
-    }
-    let _heard = news.send(News::LauncherLeft(container)).await.is_ok();
 }

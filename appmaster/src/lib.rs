@@ -17,8 +17,9 @@
 //!
 //! Invariants: one task ([`resource_manager`]) owns the allocate stream. One loop ([`follow`]) owns
 //! the machine and all state ([`act`] carries out what the machine answers); everything else sends it
-//! news over a bounded channel. Every task belongs to one set that is ended with the AM. What a slow terminal does not take is not read from
-//! the ranks either: nothing grows.
+//! news over a bounded channel. It waits for nobody: orders lie in [`orders`] until a launcher has taken
+//! them, by whichever link. Every task belongs to one set that is ended with the AM. What a slow terminal
+//! does not take is not read from the ranks either: nothing grows.
 //!
 //! When a container is lost the program may be started again in this AM ([`repeat`]); when the AM is
 //! lost YARN starts another, which knows nothing of this one and begins from the start. An AM that has
@@ -50,6 +51,7 @@ mod names;
 mod news;
 mod nodes;
 mod notice;
+mod orders;
 mod outbox;
 mod peers;
 mod repeat;
@@ -66,6 +68,7 @@ mod spawn;
 mod standoff;
 #[cfg(test)]
 mod test_keys;
+mod tickets;
 mod usage;
 mod verdict;
 mod waiting;

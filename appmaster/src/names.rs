@@ -58,7 +58,7 @@ impl Names {
 
 impl Appmaster {
     /// Answers a rank of this container.
-    pub(crate) async fn on_name(&mut self, container: &ContainerId, request: wire::NameRequest) {
+    pub(crate) fn on_name(&mut self, container: &ContainerId, request: wire::NameRequest) {
         let rank = request.rank;
         let (port, refusal) = match self.names.answer(request) {
             Ok(port) => (port, String::new()),
@@ -69,7 +69,7 @@ impl Appmaster {
             refusal,
             port,
         };
-        self.order(container, ToLauncher::Name(answer)).await;
+        self.order(container, ToLauncher::Name(answer));
     }
 }
 

@@ -9,11 +9,10 @@ use tokio::sync::{mpsc, oneshot};
 use tonic::Status;
 
 use crate::checkpoints::Heard;
+use crate::orders::Orders;
 use crate::standoff::Sight;
 use crate::waiting::Look;
 
-/// Orders to one launcher.
-pub(crate) type Orders = mpsc::Sender<Result<wire::LauncherOrder, Status>>;
 /// Events for the client.
 pub(crate) type JobEvents = mpsc::Sender<Result<wire::JobEvent, Status>>;
 
@@ -54,8 +53,10 @@ pub(crate) enum News {
         container: ContainerId,
         event: wire::launcher_event::Event,
     },
-    /// Its link broke or ended.
-    LauncherLeft(ContainerId),
+    /// A link broke; its launcher may come by another.
+    LauncherCut,
+    /// It has left, or is not heard of any more.
+    LauncherLost(ContainerId),
     /// The client has been handed the last of it.
     OutputHandedOver,
     /// A client wants to follow the job.

@@ -15,7 +15,7 @@ use crate::verdict;
 impl Appmaster {
     /// Forgets the run before, which `cause` has ended, and tells the user. The launchers in `kept`
     /// containers wait for their next share; the others are to leave.
-    pub(crate) async fn repeat(&mut self, run: u32, cause: &Cause, kept: &[ContainerId]) {
+    pub(crate) fn repeat(&mut self, run: u32, cause: &Cause, kept: &[ContainerId]) {
         let ended = Verdict {
             cause: Some(cause.clone()),
         };
@@ -28,7 +28,7 @@ impl Appmaster {
         let links: Vec<ContainerId> = self.links.keys().cloned().collect();
         for container in links {
             if !kept.contains(&container) {
-                self.dismiss(&container).await;
+                self.dismiss(&container);
             }
         }
         for link in self.links.values_mut() {

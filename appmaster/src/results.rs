@@ -109,7 +109,7 @@ impl Appmaster {
         let paths = outs.iter().map(|(out, _)| out.local.clone()).collect();
         let order = ToLauncher::Find(wire::Find { id: FIND, paths });
         for container in &all {
-            self.order(container, order.clone()).await;
+            self.order(container, order.clone());
         }
         let mut have = Vec::with_capacity(all.len());
         let answers = self.await_all(&all, &hosts, inbox).await?;
@@ -150,7 +150,7 @@ impl Appmaster {
                 addresses: addresses.clone(),
                 copies,
             });
-            self.order(&container, order).await;
+            self.order(&container, order);
         }
         if let Err(broken) = self.await_all(&movers, &hosts, inbox).await {
             return Err(match broken {
@@ -220,8 +220,8 @@ impl Appmaster {
                         answers.push((container, event));
                     }
                 }
-                Some(News::LauncherLeft(container)) => {
-                    self.links.remove(&container);
+                Some(News::LauncherLost(container)) => {
+                    self.let_go(&container);
                     if waited.contains(&container) {
                         return Err(lost_before(hosts, &container));
                     }

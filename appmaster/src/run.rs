@@ -25,7 +25,6 @@ use crate::exits::Exits;
 use crate::explain::Story;
 use crate::follow::{Appmaster, Client};
 use crate::handing::Output;
-use crate::launchers::Tickets;
 use crate::names::Names;
 use crate::news::{NEWS_QUEUE, News, NewsSender};
 use crate::nodes;
@@ -37,6 +36,7 @@ use crate::seats::Seats;
 use crate::serve::{self, Doors};
 use crate::spawn::Groups;
 use crate::standoff::Standoff;
+use crate::tickets::Tickets;
 use crate::usage::Usages;
 
 /// Between two tries to register.

@@ -258,22 +258,22 @@ fn inside(parent: &str, folder: &str) -> String {
 
 impl Appmaster {
     /// A rank wants new processes.
-    pub(crate) async fn on_spawn(
+    pub(crate) fn on_spawn(
         &mut self,
         container: ContainerId,
         request: wire::SpawnRequest,
     ) -> Vec<Action> {
         let rank = request.rank;
-        match self.try_spawn(&container, request).await {
+        match self.try_spawn(&container, request) {
             Ok(actions) => actions,
             Err(why) => {
-                self.refuse_spawn(&container, rank, &why).await;
+                self.refuse_spawn(&container, rank, &why);
                 Vec::new()
             }
         }
     }
 
-    async fn try_spawn(
+    fn try_spawn(
         &mut self,
         container: &ContainerId,
         mut request: wire::SpawnRequest,
@@ -356,13 +356,13 @@ impl Appmaster {
             seats,
         });
         for (container, order) in orders {
-            self.order(&container, ToLauncher::Group(order)).await;
+            self.order(&container, ToLauncher::Group(order));
         }
         Ok(actions)
     }
 
     /// A launcher says that its part of a spawned group runs, or why not.
-    pub(crate) async fn on_part(
+    pub(crate) fn on_part(
         &mut self,
         container: &ContainerId,
         number: u32,
@@ -390,19 +390,18 @@ impl Appmaster {
                 refusal: String::new(),
             };
             let order = ToLauncher::Spawned(answer);
-            self.order(&pending.asked_from, order).await;
+            self.order(&pending.asked_from, order);
             return Vec::new();
         };
         let members = std::mem::take(&mut group.members);
         self.groups.by_number.remove(&number);
         for member in members {
             let end = wire::EndGroup { group: number };
-            self.order(&member, ToLauncher::EndGroup(end)).await;
+            self.order(&member, ToLauncher::EndGroup(end));
         }
         let of = |rank: Rank| self.groups.of(&self.firsts, rank.0).0;
         self.seats.remove(|rank| of(rank) == number);
-        self.refuse_spawn(&pending.asked_from, pending.rank, &why)
-            .await;
+        self.refuse_spawn(&pending.asked_from, pending.rank, &why);
         self.step(Event::NotSpawned(number))
     }
 
@@ -412,7 +411,7 @@ impl Appmaster {
         group > 0 && !self.groups.by_number.contains_key(&group)
     }
 
-    async fn refuse_spawn(&mut self, container: &ContainerId, rank: u32, why: &str) {
+    fn refuse_spawn(&mut self, container: &ContainerId, rank: u32, why: &str) {
         let (group, own) = self.groups.of(&self.firsts, rank);
         let who = match group {
             0 => format!("rank {own}"),
@@ -426,15 +425,11 @@ impl Appmaster {
             // One word on the wire to the rank.
             refusal: why.to_owned(),
         };
-        self.order(container, ToLauncher::Spawned(answer)).await;
+        self.order(container, ToLauncher::Spawned(answer));
     }
 
     /// Every rank that a group has in one container is in the barrier.
-    pub(crate) async fn on_fence(
-        &mut self,
-        container: ContainerId,
-        fence: wire::Fence,
-    ) -> Vec<Action> {
+    pub(crate) fn on_fence(&mut self, container: ContainerId, fence: wire::Fence) -> Vec<Action> {
         let Some(group) = self.groups.by_number.get_mut(&fence.group) else {
             return Vec::new();
         };
@@ -450,7 +445,7 @@ impl Appmaster {
                 for piece in wire::FenceDone::pieces(fence.group, all) {
                     for member in &members {
                         let order = ToLauncher::FenceDone(piece.clone());
-                        self.order(member, order).await;
+                        self.order(member, order);
                     }
                 }
                 Vec::new()

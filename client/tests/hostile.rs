@@ -193,9 +193,13 @@ mod tests {
             container: container.into(),
             ticket: ticket.to_vec(),
             node: None,
+            life: b"a guest".to_vec(),
         });
-        let event = Some(hello);
-        said.send(wire::LauncherEvent { event }).await.unwrap();
+        let hello = wire::LauncherEvent {
+            event: Some(hello),
+            ..wire::LauncherEvent::default()
+        };
+        said.send(hello).await.unwrap();
         let mut client = LaunchersClient::new(channel);
         let answer = timeout(SOON, client.join(ReceiverStream::new(saying))).await;
         answer

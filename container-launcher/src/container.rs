@@ -1,20 +1,16 @@
 //! What all jobs of a container share: who starts their processes, who carries what these print, and the
 //! way to the ApplicationMaster.
 
-use std::collections::VecDeque;
-
 use job::Seat;
 use job::pass::Pass;
 use job::wire::OutputChunk;
-use job::wire::launcher_event::Event;
-use job::wire::launchers_client::LaunchersClient;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tonic::transport::Channel;
 
 use crate::devices;
 use crate::lane::Lanes;
+use crate::life::{Calls, Outbox};
 use crate::mpi::topology::Topology;
 use crate::nursery::{Ended, Nursery};
 use crate::process::JobId;
@@ -32,13 +28,14 @@ pub(crate) struct Container<'a> {
     pub(crate) topology: Option<Topology>,
     /// Where what goes to and comes from the AM is carried.
     pub(crate) carriers: &'a Handle,
-    pub(crate) client: LaunchersClient<Channel>,
+    /// Whom the output and the input of processes go to.
+    pub(crate) calls: Calls,
     /// What is shown to the ApplicationMaster with each call.
     pub(crate) pass: Pass,
     /// What all processes print, on its way to the ApplicationMaster.
     pub(crate) chunks: mpsc::Sender<OutputChunk>,
     pub(crate) lanes: Lanes,
-    pub(crate) outbox: VecDeque<Event>,
+    pub(crate) outbox: Outbox,
     /// Its graphics processors.
     pub(crate) gpus: devices::Pool,
     pub(crate) sampling: Sampling,

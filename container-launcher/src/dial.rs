@@ -1,5 +1,6 @@
 //! The connection to the ApplicationMaster.
 
+use std::io::ErrorKind;
 use std::time::Duration;
 
 use job::link;
@@ -18,6 +19,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const DIAL_DEADLINE: Duration = Duration::from_secs(30);
 /// Between two attempts.
 const DIAL_PAUSE: Duration = Duration::from_millis(500);
+/// One attempt to reach an AM that was there before: the next may come through.
+const AGAIN_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// The AM cannot be reached.
 #[derive(Debug, Error)]
@@ -32,6 +35,25 @@ pub(crate) enum DialError {
          between the nodes (--am-ports holds it in a range)?", DIAL_DEADLINE.as_secs()
     )]
     Unreachable { address: String, cause: String },
+    #[error("cannot reach the ApplicationMaster at {address} again: {cause}")]
+    Failed {
+        address: String,
+        nobody_there: bool,
+        cause: String,
+    },
+}
+
+impl DialError {
+    /// Whether nobody listens at the address, on a machine that is there.
+    pub(crate) const fn is_nobody_there(&self) -> bool {
+        matches!(
+            self,
+            Self::Failed {
+                nobody_there: true,
+                ..
+            }
+        )
+    }
 }
 
 /// Connects, with the keys of `place`.
@@ -45,9 +67,7 @@ pub(crate) async fn dial(place: &Place) -> Result<LaunchersClient<Channel>, Dial
     loop {
         let cause = match tokio::time::timeout(CONNECT_TIMEOUT, endpoint.connect()).await {
             Ok(Ok(channel)) => {
-                return Ok(LaunchersClient::new(channel)
-                    .max_decoding_message_size(link::MESSAGE_MAX)
-                    .max_encoding_message_size(link::MESSAGE_MAX));
+                return Ok(client(channel));
             }
             Ok(Err(error)) => chain(&error),
             Err(_) => format!("no answer in {} s", CONNECT_TIMEOUT.as_secs()),
@@ -62,6 +82,51 @@ pub(crate) async fn dial(place: &Place) -> Result<LaunchersClient<Channel>, Dial
     }
 }
 
+/// Tries once more, at an AM that was there before, until then at most.
+pub(crate) async fn once(
+    place: &Place,
+    until: Instant,
+) -> Result<LaunchersClient<Channel>, DialError> {
+    let address = &place.seat.appmaster;
+    let endpoint = endpoint(place).map_err(|source| DialError::Address {
+        address: address.clone(),
+        source,
+    })?;
+    let until = until.min(Instant::now() + AGAIN_TIMEOUT);
+    match tokio::time::timeout_at(until, endpoint.connect()).await {
+        Ok(Ok(channel)) => Ok(client(channel)),
+        Ok(Err(error)) => Err(DialError::Failed {
+            address: address.clone(),
+            nobody_there: is_refused(&error),
+            cause: chain(&error),
+        }),
+        Err(_) => Err(DialError::Failed {
+            address: address.clone(),
+            nobody_there: false,
+            cause: "no answer".to_owned(),
+        }),
+    }
+}
+
+fn client(channel: Channel) -> LaunchersClient<Channel> {
+    LaunchersClient::new(channel)
+        .max_decoding_message_size(link::MESSAGE_MAX)
+        .max_encoding_message_size(link::MESSAGE_MAX)
+}
+
+/// Whether the machine is there and nobody listens.
+fn is_refused(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        let error_of_io = error.downcast_ref::<std::io::Error>();
+        if error_of_io.is_some_and(|error| error.kind() == ErrorKind::ConnectionRefused) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
 fn endpoint(place: &Place) -> Result<Endpoint, tonic::transport::Error> {
     let tls = ClientTlsConfig::new()
         .ca_certificate(Certificate::from_pem(&place.authority))
@@ -74,10 +139,7 @@ fn endpoint(place: &Place) -> Result<Endpoint, tonic::transport::Error> {
             .tcp_nodelay(true)
             .max_frame_size(link::FRAME_MAX)
             .initial_stream_window_size(link::STREAM_WINDOW)
-            .initial_connection_window_size(link::connection_window(link::STREAM_WINDOW))
-            .http2_keep_alive_interval(link::KEEPALIVE_INTERVAL)
-            .keep_alive_timeout(link::KEEPALIVE_TIMEOUT)
-            .keep_alive_while_idle(true),
+            .initial_connection_window_size(link::connection_window(link::STREAM_WINDOW)),
     )
 }
 

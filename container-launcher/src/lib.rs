@@ -26,7 +26,8 @@
 //!   what they have started themselves is found by descent, because the launcher is a subreaper,
 //!   and by the container's mark in the environment, by the launcher when it leaves and by the
 //!   warden when the launcher was killed.
-//! - A launcher that has lost its AM ends its ranks at once.
+//! - A link that breaks is followed by another, which goes on where it was (`life::link`); a launcher that
+//!   has lost its AM ends its ranks.
 //! - Shared memory that MPICH did not remove itself is removed (`mpi::shared_memory`).
 //! - Output that nobody takes stops the ranks that write it, and nothing else.
 //! - Whatever a rank does on its PMI socket, memory stays bounded and other ranks are served.

@@ -1,11 +1,13 @@
 //! What a launcher does between hello and leave: one loop over everything that can happen.
 //!
-//! It joins ([`mod@join`]) and is given shares of jobs ([`crate::share`]), which start processes, serve them
-//! and report their ends by means of what the container has ([`Container`]).
+//! It joins ([`mod@join`]), keeps in touch with the ApplicationMaster ([`link`]), and is given shares of jobs
+//! ([`crate::share`]), which start processes, serve them and report their ends by means of what the
+//! container has ([`Container`]).
 
 mod join;
+mod link;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
@@ -14,14 +16,15 @@ use job::exit::Exit;
 use job::pass::Pass;
 use job::tls::TlsError;
 use job::wire::launcher_order::Order;
-use job::wire::{LauncherEvent, LauncherOrder};
 use thiserror::Error;
 use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use join::{Joined, join, words};
+pub(crate) use join::{is_final, words};
+use link::Link;
+pub(crate) use link::{Calls, Outbox};
 
 use crate::container::Container;
 use crate::devices;
@@ -110,16 +113,16 @@ pub(crate) async fn live(
     let mut children = signal(SignalKind::child()).map_err(signals)?;
     let place = Arc::new(place);
     let mut joining = JoinSet::new();
-    joining.spawn_on(join(Arc::clone(&place)), carriers);
-    let joined = tokio::select! {
-        Some(Ok(joined)) = joining.join_next() => joined?,
+    joining.spawn_on(link::begin(Arc::clone(&place)), carriers);
+    let (link, keeping) = tokio::select! {
+        Some(Ok(begun)) = joining.join_next() => begun?,
         () = endings.next() => return Err(LifeError::Terminated),
     };
-    let Joined {
-        client,
-        events,
+    let Link {
+        outbox,
         mut orders,
-    } = joined;
+        calls,
+    } = link;
     let (lanes, door) = Lanes::new(&place)?;
     let pass = Pass {
         container: place.seat.container.clone(),
@@ -127,10 +130,8 @@ pub(crate) async fn live(
     };
     let (chunks, queued) = mpsc::channel(output::QUEUE);
     let mut tasks = JoinSet::new();
-    tasks.spawn_on(
-        output::carry(client.clone(), pass.clone(), queued),
-        carriers,
-    );
+    tasks.spawn_on(keeping, carriers);
+    tasks.spawn_on(output::carry(calls.clone(), pass.clone(), queued), carriers);
     let container = Container {
         seat: place.seat.clone(),
         around,
@@ -138,11 +139,11 @@ pub(crate) async fn live(
         warden,
         topology,
         carriers,
-        client,
+        calls,
         pass,
         chunks,
         lanes,
-        outbox: VecDeque::new(),
+        outbox,
         gpus: devices::Pool::default(),
         sampling: Sampling::Idle,
         reaped: Vec::new(),
@@ -157,29 +158,16 @@ pub(crate) async fn live(
     loop {
         tokio::select! {
             () = endings.next() => return Err(LifeError::Terminated),
-            order = orders.message() => match order {
-                Ok(Some(LauncherOrder { order: Some(Order::Leave(_)) })) => {
-                    return Ok(Exit::Success.code());
-                }
-                Ok(Some(LauncherOrder { order: Some(order) })) => life.on_order(order).await?,
-                // An order of no kind that this build knows cannot come from the same build.
-                Ok(Some(LauncherOrder { order: None })) => {
-                    return Err(life.confused("it is empty"));
-                }
-                Ok(None) => return Err(life.lost("it closed the link")),
-                Err(status) => return Err(life.lost(&words(&status))),
+            order = orders.recv() => match order {
+                Some(Ok(Order::Leave(_))) => return Ok(Exit::Success.code()),
+                Some(Ok(order)) => life.on_order(order).await?,
+                Some(Err(error)) => return Err(error),
+                None => return Err(life.lost("nobody keeps the link to it")),
             },
             _ = children.recv() => {
                 let ended = nursery.reap().await;
                 life.on_ended(ended).await;
             }
-            permit = events.reserve(), if !life.container.outbox.is_empty() => match permit {
-                Ok(permit) => {
-                    let event = life.container.outbox.pop_front();
-                    permit.send(LauncherEvent { event });
-                }
-                Err(_) => return Err(life.lost("it does not listen any more")),
-            },
             look = life.container.sampling.next() => life.sample(look),
             Some(_) = life.container.tasks.join_next(), if !life.container.tasks.is_empty() => {}
             (job, happened) = next(&mut life.jobs, life.last) => life.on_happened(job, happened).await,

@@ -274,9 +274,8 @@ impl Mpi {
 
     /// Tells what of a look at the ranks is news.
     pub(crate) fn sampled(&mut self, usages: Vec<RankUsage>, container: &mut Container<'_>) {
-        let is_usages = |event: &Event| matches!(event, Event::Usages(_));
         // A link that is behind is not given more.
-        if !container.outbox.iter().any(is_usages) {
+        if !container.outbox.is_behind() {
             let usages = self.sent.news(usages);
             if !usages.is_empty() {
                 let usages = Event::Usages(RankUsages { usages });

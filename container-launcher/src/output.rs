@@ -14,13 +14,15 @@ use std::time::Duration;
 use bytes::Bytes;
 use job::CHUNK_MAX;
 use job::pass::Pass;
+use job::resumable::{Message, Resumable};
+use job::sequence::Bounds;
 use job::wire::launchers_client::LaunchersClient;
 use job::wire::{OutputChunk, Stream};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
-use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::StreamExt as _;
 use tokio_util::sync::CancellationToken;
 use tonic::Request;
 use tonic::transport::Channel;
@@ -29,10 +31,18 @@ pub(crate) use way::Way;
 use way::{IDLE, opened};
 
 use crate::lane::Lanes;
+use crate::life::{Calls, is_final, words};
 use crate::say;
 
 /// Chunks read but not yet sent, of all ranks together.
 pub(crate) const QUEUE: usize = 8;
+/// Chunks that the ApplicationMaster has not taken: as much as may be under way to it.
+const UNTAKEN: Bounds = Bounds {
+    count: 256,
+    bytes: 1024 * 1024,
+};
+/// Between two calls.
+const CALL_PAUSE: Duration = Duration::from_millis(200);
 /// A line that stays unfinished for so long is shown as it is: a prompt, a row of dots.
 const UNFINISHED_MAX: Duration = Duration::from_millis(200);
 /// So long after a rank's end its pipes are read on, when a process that it left behind keeps them
@@ -170,6 +180,9 @@ impl Pump {
             return;
         }
         self.count(data.len());
+        // It is kept until it is taken, and was read into a buffer for more.
+        let mut data = data;
+        data.shrink_to_fit();
         // Longer is only what was read for a lane.
         let mut data = Bytes::from(data);
         while !data.is_empty() {
@@ -200,19 +213,75 @@ impl Pump {
     }
 }
 
-/// Sends all chunks for as long as the launcher lives.
-pub(crate) async fn carry(
+/// Sends all chunks for as long as the launcher lives, by one connection after another. Those that the
+/// ApplicationMaster has not taken are kept until it has.
+pub(crate) async fn carry(mut calls: Calls, pass: Pass, mut chunks: mpsc::Receiver<OutputChunk>) {
+    let kept = Resumable::new(UNTAKEN);
+    let fill = async {
+        loop {
+            kept.room().await;
+            match chunks.recv().await {
+                Some(chunk) => {
+                    let bytes = chunk.data.len();
+                    kept.push(chunk, bytes);
+                }
+                None => return std::future::pending().await,
+            }
+        }
+    };
+    let send = async {
+        loop {
+            let by = calls.borrow_and_update().clone();
+            tokio::select! {
+                refusal = send(by, &pass, &kept) => if let Some(refusal) = refusal {
+                    return refusal;
+                },
+                changed = calls.changed() => if changed.is_err() {
+                    // The launcher leaves.
+                    return std::future::pending().await;
+                },
+            }
+            tokio::time::sleep(CALL_PAUSE).await;
+        }
+    };
+    let refusal = tokio::select! {
+        refusal = send => refusal,
+        () = fill => return,
+    };
+    say(&format!(
+        "the ApplicationMaster takes no more output: {refusal}"
+    ));
+}
+
+/// Sends what is not taken yet by one call until it breaks; why no other is to follow it, if so.
+async fn send(
     mut client: LaunchersClient<Channel>,
-    pass: Pass,
-    chunks: mpsc::Receiver<OutputChunk>,
-) {
-    let mut request = Request::new(ReceiverStream::new(chunks));
+    pass: &Pass,
+    kept: &Resumable<OutputChunk>,
+) -> Option<String> {
+    let mut request = Request::new(kept.open(false).map(numbered));
     pass.show(&mut request);
-    if let Err(status) = client.output(request).await {
-        say(&format!(
-            "the ApplicationMaster takes no more output: {}",
-            status.message()
-        ));
+    let mut taken = match client.output(request).await {
+        Ok(answer) => answer.into_inner(),
+        Err(status) => return is_final(&status).then(|| words(&status)),
+    };
+    loop {
+        match taken.message().await {
+            Ok(Some(said)) => {
+                if let Err(error) = kept.acknowledge(said.taken) {
+                    return Some(error.to_string());
+                }
+            }
+            Ok(None) => return Some("it has ended the call".into()),
+            Err(status) => return is_final(&status).then(|| words(&status)),
+        }
+    }
+}
+
+fn numbered(message: Message<OutputChunk>) -> OutputChunk {
+    OutputChunk {
+        number: message.number,
+        ..message.what.unwrap_or_default()
     }
 }
 

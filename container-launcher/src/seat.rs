@@ -1,5 +1,7 @@
 //! The launcher's place in the job, from the credentials that YARN put beside it.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::PathBuf;
 
 use credentials::{Credentials, CredentialsError};
@@ -12,6 +14,10 @@ use crate::surroundings::Surroundings;
 pub(crate) const FILE_VARIABLE: &str = "HADOOP_TOKEN_FILE_LOCATION";
 /// Larger files are none of ours, bytes: the seat and three PEM texts need some ten thousand.
 const FILE_MAX: u64 = 16 * 1024 * 1024;
+/// Bytes that nobody guesses.
+const LIFE: usize = 16;
+/// The kernel's.
+const CHANCE: &str = "/dev/urandom";
 
 /// The credentials do not tell who this launcher is.
 #[derive(Debug, Error)]
@@ -21,7 +27,7 @@ pub(crate) enum SeatError {
          (users start gerbil-run without --as)"
     )]
     NoFile,
-    #[error("cannot read the credentials at {path}: {source}")]
+    #[error("cannot read {path}: {source}")]
     Unreadable {
         path: PathBuf,
         source: std::io::Error,
@@ -50,6 +56,8 @@ pub(crate) struct Place {
     pub(crate) authority: Vec<u8>,
     pub(crate) certificate: Vec<u8>,
     pub(crate) key: Vec<u8>,
+    /// Chosen by chance: when this launcher dials again it is known by it.
+    pub(crate) life: [u8; LIFE],
 }
 
 /// Reads the file that the environment names.
@@ -85,5 +93,16 @@ pub(crate) fn read(around: &Surroundings) -> Result<Place, SeatError> {
         authority: secret(secrets::AUTHORITY)?.to_vec(),
         certificate: secret(secrets::CERTIFICATE)?.to_vec(),
         key: secret(secrets::KEY)?.to_vec(),
+        life: chance()?,
     })
+}
+
+fn chance() -> Result<[u8; LIFE], SeatError> {
+    let mut bytes = [0; LIFE];
+    let read = File::open(CHANCE).and_then(|mut file| file.read_exact(&mut bytes));
+    read.map_err(|source| SeatError::Unreadable {
+        path: CHANCE.into(),
+        source,
+    })?;
+    Ok(bytes)
 }

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use job::wire::launcher_event::Event;
 use job::wire::launcher_order::Order;
 use job::wire::rank_ended::How;
-use job::wire::{InputChunk, PmiStage, Share, Signal};
+use job::wire::{FenceDone, InputChunk, PmiStage, Share, Signal};
 use nix::sys::signal::{Signal as Number, kill};
 use nix::unistd::Pid;
-use support::{Appmaster, Relay, is_alive, share, with};
+use support::{Appmaster, Launcher, Link, Relay, is_alive, share, with};
 
 /// Says that it is there, then sleeps and does not mind SIGTERM.
 const STUBBORN: &str =
@@ -136,7 +136,10 @@ async fn input_reaches_rank_0_and_ends() {
     for _ in 0..640 {
         let data = vec![b'x'; 16 * 1024].into();
         am.input
-            .send(Ok(InputChunk { data, once: false }))
+            .send(Ok(InputChunk {
+                data,
+                ..InputChunk::default()
+            }))
             .await
             .unwrap();
     }
@@ -160,7 +163,7 @@ async fn a_rank_may_close_its_input() {
     let chunk = |text: &str| {
         Ok(InputChunk {
             data: text.as_bytes().to_vec().into(),
-            once: false,
+            ..InputChunk::default()
         })
     };
     am.input.send(chunk("one\n")).await.unwrap();
@@ -297,10 +300,11 @@ async fn a_launcher_whose_appmaster_vanishes_ends_its_ranks() {
     link.run(share(1, &[0], "stubborn")).await;
     launcher.file("pid.0").await;
     let begin = Instant::now();
-    am.relay(Relay::Cut);
+    am.relay(Relay::Gone);
     assert_eq!(launcher.exit().await.code(), Some(70));
+    // Nobody listened there twice.
     assert!(
-        begin.elapsed() < Duration::from_secs(1),
+        begin.elapsed() < Duration::from_secs(5),
         "{:?}",
         begin.elapsed()
     );
@@ -318,13 +322,107 @@ async fn a_launcher_whose_appmaster_falls_silent_ends_its_ranks() {
     let begin = Instant::now();
     am.relay(Relay::Frozen);
     assert_eq!(launcher.exit().await.code(), Some(70));
-    let bound = job::link::KEEPALIVE_INTERVAL + job::link::KEEPALIVE_TIMEOUT;
+    // It counts from its last word that was answered, before the silence began.
     assert!(
-        begin.elapsed() < bound + Duration::from_secs(2),
+        begin.elapsed() < job::link::LOST + Duration::from_secs(2),
         "{:?}",
         begin.elapsed()
     );
     launcher.nothing_left().await;
+}
+
+/// Prints and reads, in the middle of a barrier, while everything that it says and hears is cut off.
+const TALKER: &str = "#!/bin/bash\n\
+    say() { echo \"$1\" >&$PMI_FD; read -r answer <&$PMI_FD; }\n\
+    say 'cmd=init pmi_version=1 pmi_subversion=1'\n\
+    read -r first; echo \"began $first\"; echo > begun\n\
+    say 'cmd=barrier_in'\n\
+    for i in $(seq 5000); do echo line $i; done\n\
+    read -r last; echo \"$last\"; exit 9\n";
+
+/// Cuts the launcher off while its rank is in a barrier and about to print and to read, as `cut` says,
+/// which is over before the AM gives it up.
+#[cfg(test)]
+async fn goes_on_after(cut: impl AsyncFn(&Appmaster, &Link, &Launcher)) {
+    let mut am = Appmaster::start().await;
+    let mut launcher = am.launcher(&[("talker", TALKER)]);
+    let mut link = am.link().await;
+    link.run(Share {
+        input: true,
+        ..share(1, &[0], "talker")
+    })
+    .await;
+    let line = |text: &str| {
+        Ok(InputChunk {
+            data: text.as_bytes().to_vec().into(),
+            ..InputChunk::default()
+        })
+    };
+    am.input.send(line("in time\n")).await.unwrap();
+    assert!(matches!(link.event().await, Event::PmiSeen(_)));
+    launcher.file("begun").await;
+    assert!(matches!(link.event().await, Event::Fence(_)));
+    let order = async {
+        // While nothing gets through.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        for piece in FenceDone::pieces(0, Vec::new()) {
+            link.order(Order::FenceDone(piece)).await;
+        }
+        am.input.send(line("afterwards\n")).await.unwrap();
+    };
+    tokio::join!(order, cut(&am, &link, &launcher));
+    assert_eq!(link.ended().await.how, Some(How::ExitCode(9)));
+    let printed = am.stdout(0).await;
+    let mut lines = printed.lines();
+    assert_eq!(lines.next(), Some("began in time"));
+    for number in 1..=5000 {
+        assert_eq!(lines.next(), Some(&*format!("line {number}")));
+    }
+    assert_eq!(lines.next(), Some("afterwards"));
+    assert_eq!(lines.next(), None);
+    link.leave().await;
+    assert_eq!(launcher.exit().await.code(), Some(0), "{}", launcher.log());
+    launcher.nothing_left().await;
+}
+
+#[tokio::test]
+async fn a_broken_link_is_followed_by_another_that_goes_on_where_it_was() {
+    goes_on_after(async |am, _link, _launcher| {
+        am.relay(Relay::Cut);
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        am.relay(Relay::Open);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_link_that_stands_and_brings_nothing_is_left_for_another() {
+    goes_on_after(async |am, _link, _launcher| {
+        // Whatever was on its way is lost, and the connection is never heard to break.
+        am.relay(Relay::Frozen);
+        tokio::time::sleep(Duration::from_secs(18)).await;
+        am.relay(Relay::Open);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_link_that_is_hung_up_is_followed_by_another() {
+    goes_on_after(async |_am, link, _launcher| {
+        link.hang_up();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_launcher_that_was_stopped_goes_on() {
+    goes_on_after(async |_am, _link, launcher| {
+        kill(Pid::from_raw(launcher.pid()), Number::SIGSTOP).unwrap();
+        tokio::time::sleep(Duration::from_secs(18)).await;
+        kill(Pid::from_raw(launcher.pid()), Number::SIGCONT).unwrap();
+    })
+    .await;
 }
 
 #[tokio::test]

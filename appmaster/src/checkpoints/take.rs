@@ -23,7 +23,7 @@ const LAST: Duration = Duration::from_secs(15);
 
 impl Appmaster {
     /// Something is due by the clock.
-    pub(crate) async fn checkpoint_due(&mut self) {
+    pub(crate) fn checkpoint_due(&mut self) {
         let now = Instant::now();
         let Some(own) = &mut self.checkpoints.own else {
             return;
@@ -41,12 +41,12 @@ impl Appmaster {
             });
         }
         if own.growing.is_none() && own.due.is_some_and(|at| now >= at) {
-            self.take_checkpoint(false).await;
+            self.take_checkpoint(false);
         }
     }
 
     /// A task has ended.
-    pub(crate) async fn checkpoint_heard(&mut self, heard: Heard) {
+    pub(crate) fn checkpoint_heard(&mut self, heard: Heard) {
         let Some(own) = &mut self.checkpoints.own else {
             return;
         };
@@ -61,7 +61,7 @@ impl Appmaster {
                 let asked = std::mem::take(&mut own.asked) || asked;
                 match &mut own.growing {
                     Some(growing) => growing.asked_for |= asked,
-                    None if asked => self.take_checkpoint(true).await,
+                    None if asked => self.take_checkpoint(true),
                     None => {}
                 }
             }
@@ -99,7 +99,7 @@ impl Appmaster {
     }
 
     /// Asks all ranks for one.
-    async fn take_checkpoint(&mut self, asked_for: bool) {
+    fn take_checkpoint(&mut self, asked_for: bool) {
         let size = self.seat.description.processes;
         let Some(own) = &mut self.checkpoints.own else {
             return;
@@ -131,11 +131,11 @@ impl Appmaster {
             id: own.number,
             signal: own.plan.signal,
         };
-        self.order_all(&ToLauncher::Checkpoint(order)).await;
+        self.order_all(&ToLauncher::Checkpoint(order));
     }
 
     /// A launcher says what its ranks have written.
-    pub(crate) async fn checkpoint_found(&mut self, container: ContainerId, found: wire::Found) {
+    pub(crate) fn checkpoint_found(&mut self, container: ContainerId, found: wire::Found) {
         let Some((own, growing)) = self.checkpoints.growing(found.id) else {
             return;
         };
@@ -177,7 +177,7 @@ impl Appmaster {
             addresses: vec![address],
             copies,
         });
-        self.order(&container, order).await;
+        self.order(&container, order);
     }
 
     /// A launcher has copied its files, or could not.

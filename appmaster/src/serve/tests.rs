@@ -7,10 +7,11 @@ use std::time::Duration;
 use job::pass::Pass;
 use job::wire::clients_client::ClientsClient;
 use job::wire::launcher_event::Event as Said;
+use job::wire::launcher_order::Order;
 use job::wire::launchers_client::LaunchersClient;
 use job::{secrets, wire};
 use policy::ContainerId;
-use policy::lifecycle::KillReason;
+use policy::lifecycle::{Event, KillReason};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
@@ -159,16 +160,29 @@ async fn join(
     container: &str,
     ticket: &[u8],
 ) -> (mpsc::Sender<wire::LauncherEvent>, Joined) {
+    join_as(client, container, ticket, &rand::random::<[u8; 16]>()).await
+}
+
+/// The same, as the launcher that is known by `life`.
+async fn join_as(
+    client: &mut LaunchersClient<Channel>,
+    container: &str,
+    ticket: &[u8],
+    life: &[u8],
+) -> (mpsc::Sender<wire::LauncherEvent>, Joined) {
     let (said, saying) = mpsc::channel(4);
     let hello = Said::Hello(wire::LauncherHello {
         build: job::BUILD.into(),
         container: container.into(),
         ticket: ticket.to_vec(),
         node: None,
+        life: life.to_vec(),
     });
-    said.send(wire::LauncherEvent { event: Some(hello) })
-        .await
-        .unwrap();
+    let hello = wire::LauncherEvent {
+        event: Some(hello),
+        ..wire::LauncherEvent::default()
+    };
+    said.send(hello).await.unwrap();
     let answer = timeout(SOON, client.join(ReceiverStream::new(saying))).await;
     (said, answer.unwrap())
 }
@@ -300,6 +314,62 @@ fn shown<T>(call: T, pass: Option<(&str, &[u8])>) -> Request<T> {
 }
 
 #[tokio::test]
+async fn a_launcher_may_dial_again_and_nobody_else_in_its_name() {
+    let mut port = Port::open().await;
+    port.expect("container_1", b"one");
+    let (_said, answer) = join_as(&mut port.launcher().await, "container_1", b"one", b"life").await;
+    let mut first = answer.unwrap().into_inner();
+    let News::LauncherJoined { orders, .. } = port.heard().await else {
+        panic!("something else was heard");
+    };
+    let (_said, answer) = join(&mut port.launcher().await, "container_1", b"one").await;
+    assert_eq!(answer.unwrap_err().code(), Code::PermissionDenied);
+    let (_said, answer) = join_as(&mut port.launcher().await, "container_1", b"one", b"").await;
+    assert_eq!(answer.unwrap_err().code(), Code::PermissionDenied);
+    orders.say(Order::Signal(wire::Signal { signal: 10 }));
+    let greeting = first.message().await.unwrap().unwrap();
+    let order = match greeting.order {
+        None => first.message().await.unwrap().unwrap(),
+        Some(_) => greeting,
+    };
+    assert_eq!(order.number, 1);
+    // It was not acknowledged, so it comes again.
+    let (_said, answer) = join_as(&mut port.launcher().await, "container_1", b"one", b"life").await;
+    let again = answer.unwrap().into_inner().message().await;
+    assert_eq!(again.unwrap().unwrap().order, order.order);
+    orders.end();
+    let (_said, answer) = join_as(&mut port.launcher().await, "container_1", b"one", b"life").await;
+    assert_eq!(answer.unwrap_err().code(), Code::PermissionDenied);
+}
+
+#[tokio::test]
+async fn orders_for_a_peer_that_reads_nothing_cost_the_loop_no_time_and_none_is_dropped() {
+    let mut port = Port::open().await;
+    port.expect("container_1", b"one");
+    // It says hello and never reads the answer: behind its window everything stands still.
+    let (_said, answer) = join(&mut port.launcher().await, "container_1", b"one").await;
+    let _unread = answer.unwrap();
+    let News::LauncherJoined { orders, .. } = port.heard().await else {
+        panic!("something else was heard");
+    };
+    let piece = wire::FenceDone {
+        puts: vec![0; 256 * 1024].into(),
+        ..wire::FenceDone::default()
+    };
+    let began = std::time::Instant::now();
+    for _ in 0..1000 {
+        orders.say(Order::FenceDone(piece.clone()));
+    }
+    assert!(began.elapsed() < Duration::from_secs(1));
+    match port.heard().await {
+        News::Machine(Event::Misbehaved { what, .. }) => {
+            assert!(what.starts_with("does not take its orders"), "{what}");
+        }
+        _ => panic!("something else was heard"),
+    }
+}
+
+#[tokio::test]
 async fn output_and_input_are_for_the_launcher_that_has_joined() {
     let mut port = Port::open().await;
     port.expect("container_1", b"one");
@@ -308,13 +378,13 @@ async fn output_and_input_are_for_the_launcher_that_has_joined() {
     let (_said, answer) = join(&mut launcher, "container_1", b"one").await;
     assert!(answer.is_ok());
     assert!(matches!(port.heard().await, News::LauncherJoined { .. }));
-    let words = || {
-        tokio_stream::iter([wire::OutputChunk {
-            data: b"forged".as_slice().into(),
-            end: true,
-            ..wire::OutputChunk::default()
-        }])
+    let chunk = |number: u64, data: &'static [u8]| wire::OutputChunk {
+        data: data.into(),
+        number,
+        ..wire::OutputChunk::default()
     };
+    let words = || tokio_stream::iter([chunk(1, b"forged")]);
+    let request = || tokio_stream::iter([wire::InputRequest::default()]);
     // Nobody; one that has not come yet; a guess; a name without its ticket.
     for pass in [
         None,
@@ -324,20 +394,54 @@ async fn output_and_input_are_for_the_launcher_that_has_joined() {
     ] {
         let refused = launcher.output(shown(words(), pass)).await.unwrap_err();
         assert_eq!(refused.code(), Code::PermissionDenied, "{pass:?}");
-        let input = shown(wire::InputRequest {}, pass);
+        let input = shown(request(), pass);
         let refused = launcher.input(input).await.unwrap_err();
         assert_eq!(refused.code(), Code::PermissionDenied, "{pass:?}");
     }
     let own = Some(("container_1", b"one".as_slice()));
-    let input = launcher.input(shown(wire::InputRequest {}, own)).await;
+    let input = launcher.input(shown(request(), own)).await;
     assert!(input.is_ok());
-    assert!(launcher.output(shown(words(), own)).await.is_ok());
-    // One call for all its life.
-    let again = launcher.output(shown(words(), own)).await.unwrap_err();
-    assert_eq!(again.code(), Code::PermissionDenied);
     let mut taken = port.doors.console.take_output().unwrap();
-    assert_eq!(&taken.recv().await.unwrap().data[..], b"forged");
+    // One call breaks off, and the next brings again what it is not known to have brought.
+    for said in [
+        vec![chunk(1, b"one"), chunk(2, b"two")],
+        vec![chunk(1, b"one"), chunk(2, b"two"), chunk(3, b"three")],
+    ] {
+        let call = shown(tokio_stream::iter(said), own);
+        let mut answer = launcher.output(call).await.unwrap().into_inner();
+        while timeout(SOON, answer.message())
+            .await
+            .unwrap()
+            .unwrap()
+            .is_some()
+        {}
+    }
+    for expected in [b"one".as_slice(), b"two", b"three"] {
+        assert_eq!(&taken.recv().await.unwrap().data[..], expected);
+    }
     assert!(taken.try_recv().is_err());
+    // What was not taken is given again, and nothing else.
+    let to_rank = port.doors.console.input().unwrap();
+    let given = |data: &'static [u8]| wire::InputChunk {
+        data: data.into(),
+        ..wire::InputChunk::default()
+    };
+    to_rank.send(given(b"1")).await.unwrap();
+    to_rank.send(given(b"2")).await.unwrap();
+    drop(to_rank);
+    for (had, expected) in [(0, vec![1, 2]), (1, vec![2]), (1, vec![2])] {
+        let request = wire::InputRequest {
+            taken: had,
+            ..wire::InputRequest::default()
+        };
+        let call = shown(tokio_stream::iter([request]), own);
+        let mut input = launcher.input(call).await.unwrap().into_inner();
+        let mut numbers = Vec::new();
+        while let Some(chunk) = timeout(SOON, input.message()).await.unwrap().unwrap() {
+            numbers.push(chunk.number);
+        }
+        assert_eq!(numbers, expected);
+    }
 }
 
 #[tokio::test]

@@ -53,6 +53,12 @@ pub const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 pub const ALIVE: Duration = Duration::from_secs(5);
 /// As above.
 pub const LEASE: Duration = Duration::from_secs(15);
+/// A launcher says as often as a client that it is there, and is answered at once. One that has heard no
+/// answer for so long dials anew.
+pub const MISSED: Duration = Duration::from_secs(15);
+/// A launcher that is not heard of for so long is lost, and so is one that takes no order for so long. It
+/// has given up by itself before: its time begins with its last word that was answered.
+pub const LOST: Duration = Duration::from_secs(40);
 
 #[cfg(test)]
 mod tests {

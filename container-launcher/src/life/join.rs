@@ -1,70 +1,96 @@
 //! Dials the ApplicationMaster and says hello.
 
-use std::sync::Arc;
 use std::time::Duration;
 
+use job::resumable::{Message, Resumable};
 use job::wire::launcher_event::Event;
 use job::wire::launchers_client::LaunchersClient;
 use job::wire::{LauncherEvent, LauncherHello, LauncherOrder};
-use tokio::sync::mpsc;
-use tokio_stream::wrappers::ReceiverStream;
+use tokio::time::{Instant, timeout_at};
+use tokio_stream::StreamExt as _;
 use tonic::transport::Channel;
-use tonic::{Status, Streaming};
+use tonic::{Code, Status, Streaming};
 
-use super::LifeError;
-use crate::dial;
+use crate::dial::{self, DialError};
 use crate::node_facts;
 use crate::seat::Place;
 
 /// The AM answers hello at once.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(30);
-/// Events handed to the connection; those that wait before it are bounded by the ranks: a fence, an
-/// abort and an end of each.
-const SENDING: usize = 8;
 
+/// A link.
 pub(super) struct Joined {
     pub client: LaunchersClient<Channel>,
-    pub events: mpsc::Sender<LauncherEvent>,
     pub orders: Streaming<LauncherOrder>,
 }
 
-/// Dials and says hello.
-pub(super) async fn join(place: Arc<Place>) -> Result<Joined, LifeError> {
-    let mut client = dial::dial(&place).await?;
-    let refused = |cause| LifeError::Refused {
-        address: place.seat.appmaster.clone(),
-        cause,
-    };
-    let (events, sending) = mpsc::channel(SENDING);
-    let hello = LauncherHello {
-        build: job::BUILD.to_owned(),
-        container: place.seat.container.clone(),
-        ticket: place.seat.ticket.clone(),
-        node: Some(node_facts::read()),
-    };
+/// Why there is no link.
+pub(super) enum Refused {
+    Dial(DialError),
+    /// The AM does not want this launcher.
+    Final(String),
+    /// It may be otherwise the next time.
+    ForNow(String),
+}
+
+/// Dials and says hello: for the first time, or (`again`) once more, until then.
+pub(super) async fn join(
+    place: &Place,
+    said: &Resumable<Event>,
+    again: Option<Instant>,
+) -> Result<Joined, Refused> {
+    let mut client = match again {
+        None => dial::dial(place).await,
+        Some(until) => dial::once(place, until).await,
+    }
+    .map_err(Refused::Dial)?;
     let hello = LauncherEvent {
-        event: Some(Event::Hello(hello)),
+        taken: said.taken(),
+        event: Some(Event::Hello(LauncherHello {
+            build: job::BUILD.to_owned(),
+            container: place.seat.container.clone(),
+            ticket: place.seat.ticket.clone(),
+            node: Some(node_facts::read()),
+            life: place.life.to_vec(),
+        })),
+        ..LauncherEvent::default()
     };
-    // The queue is new and has room.
-    drop(events.try_send(hello));
-    let join = client.join(ReceiverStream::new(sending));
-    let orders = match tokio::time::timeout(HELLO_TIMEOUT, join).await {
+    let events = tokio_stream::once(hello).chain(said.open(false).map(event));
+    let by = Instant::now() + HELLO_TIMEOUT;
+    let by = again.map_or(by, |until| by.min(until));
+    let orders = match timeout_at(by, client.join(events)).await {
         Ok(Ok(answer)) => answer.into_inner(),
-        Ok(Err(status)) => return Err(refused(words(&status))),
+        Ok(Err(status)) if is_final(&status) => return Err(Refused::Final(words(&status))),
+        Ok(Err(status)) => return Err(Refused::ForNow(words(&status))),
         Err(_) => {
             let seconds = HELLO_TIMEOUT.as_secs();
-            return Err(refused(format!("no answer to hello in {seconds} s")));
+            return Err(Refused::ForNow(format!(
+                "no answer to hello in {seconds} s"
+            )));
         }
     };
-    Ok(Joined {
-        client,
-        events,
-        orders,
-    })
+    Ok(Joined { client, orders })
+}
+
+fn event(message: Message<Event>) -> LauncherEvent {
+    LauncherEvent {
+        number: message.number,
+        taken: message.taken,
+        clock: message.clock,
+        event: message.what,
+    }
+}
+
+/// Whether the same call would be refused again.
+pub(crate) fn is_final(status: &Status) -> bool {
+    matches!(
+        status.code(),
+        Code::PermissionDenied | Code::FailedPrecondition | Code::InvalidArgument
+    )
 }
 
 /// What a status says, or the transport's error beneath it.
-pub(super) fn words(status: &Status) -> String {
+pub(crate) fn words(status: &Status) -> String {
     let said = match std::error::Error::source(status) {
         Some(source) => format!("{}: {}", status.message(), dial::chain(source)),
         None => status.message().to_owned(),

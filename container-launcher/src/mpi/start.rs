@@ -120,7 +120,7 @@ impl Mpi {
             .and_then(|forked| {
                 let attendants = Attendants {
                     carriers: container.carriers,
-                    client: &container.client,
+                    calls: &container.calls,
                     pass: &container.pass,
                     chunks: &container.chunks,
                     lanes: &container.lanes,

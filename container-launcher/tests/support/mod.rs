@@ -9,12 +9,14 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use credentials::Credentials;
 use job::pass::Pass;
+use job::resumable::Resumable;
+use job::sequence::Bounds;
 use job::wire::launcher_event::Event;
 use job::wire::launcher_order::Order;
 use job::wire::launchers_server::{Launchers, LaunchersServer};
@@ -29,6 +31,7 @@ use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
+use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Certificate, Identity, Server, ServerTlsConfig};
@@ -79,19 +82,83 @@ pub struct Streams {
 /// A chunk without data that is not an end alone, and how many bytes of its stream came before it.
 pub type Mark = (usize, OutputChunk);
 
+/// What serves calls that have been answered.
+type Tasks = Mutex<JoinSet<()>>;
+
+/// What the scripted ApplicationMaster keeps for a launcher.
+const BOUNDS: Bounds = Bounds {
+    count: 4096,
+    bytes: usize::MAX,
+};
+
+/// The conversation with one launcher, over one link after another.
+struct Talk {
+    said: Resumable<Order>,
+    events: mpsc::Sender<Event>,
+}
+
+impl Talk {
+    /// Carries it over a fresh link.
+    fn begin(
+        self: Arc<Self>,
+        taken: u64,
+        mut events: Streaming<LauncherEvent>,
+        orders: mpsc::Sender<Result<LauncherOrder, Status>>,
+        tasks: &Tasks,
+    ) {
+        let mut tasks = tasks.lock().unwrap();
+        let mut messages = self.said.open(true);
+        self.said.resume(taken).unwrap();
+        tasks.spawn(async move {
+            while let Some(message) = messages.next().await {
+                let order = LauncherOrder {
+                    number: message.number,
+                    taken: message.taken,
+                    clock: message.clock,
+                    order: message.what,
+                };
+                if orders.send(Ok(order)).await.is_err() {
+                    break;
+                }
+            }
+        });
+        tasks.spawn(async move {
+            while let Ok(Some(said)) = events.message().await {
+                self.said.acknowledge(said.taken).unwrap();
+                if let Some(event) = said.event
+                    && self.said.is_new(said.number).unwrap()
+                {
+                    self.events.send(event).await.ok();
+                    self.said.took(said.number, 0);
+                }
+                if said.clock > 0 {
+                    self.said.remind(said.clock);
+                }
+            }
+            // So that a test sees the end of a launcher.
+            self.said.close();
+        });
+    }
+}
+
 struct Service {
     links: mpsc::Sender<Link>,
+    lives: Mutex<BTreeMap<Vec<u8>, Arc<Talk>>>,
+    /// By container, the last chunk of output that was taken.
+    taken: Mutex<BTreeMap<String, Arc<AtomicU64>>>,
     printed: Arc<Mutex<Printed>>,
     marks: Arc<Mutex<Vec<Mark>>>,
     largest: Arc<Mutex<usize>>,
     reading: watch::Receiver<bool>,
     streams: Arc<watch::Sender<Streams>>,
-    input: Mutex<Option<mpsc::Receiver<Result<InputChunk, Status>>>>,
+    input: Resumable<InputChunk>,
+    tasks: Tasks,
 }
 
 #[tonic::async_trait]
 impl Launchers for Service {
     type JoinStream = ReceiverStream<Result<LauncherOrder, Status>>;
+    type OutputStream = ReceiverStream<Result<OutputTaken, Status>>;
     type InputStream = ReceiverStream<Result<InputChunk, Status>>;
 
     async fn join(
@@ -99,57 +166,123 @@ impl Launchers for Service {
         request: Request<Streaming<LauncherEvent>>,
     ) -> Result<Response<Self::JoinStream>, Status> {
         let mut events = request.into_inner();
-        let Some(Event::Hello(hello)) = events.message().await?.and_then(|event| event.event)
-        else {
+        let first = events.message().await?.unwrap_or_default();
+        let taken = first.taken;
+        let Some(Event::Hello(hello)) = first.event else {
             return Err(Status::invalid_argument("hello comes first"));
         };
         if hello.build == "refused" || hello.ticket != b"ticket" {
             return Err(Status::permission_denied("wrong ticket"));
         }
-        let (orders, stream) = mpsc::channel(16);
-        let link = Link {
-            hello,
-            events,
-            orders,
-            streams: Arc::clone(&self.streams),
+        let (orders, stream) = mpsc::channel(64);
+        let was_there = {
+            let mut lives = self.lives.lock().unwrap();
+            let was_there = lives.get(&hello.life).cloned();
+            was_there.unwrap_or_else(|| {
+                let (events, heard) = mpsc::channel(1024);
+                let talk = Arc::new(Talk {
+                    said: Resumable::new(BOUNDS),
+                    events,
+                });
+                lives.insert(hello.life.clone(), Arc::clone(&talk));
+                let link = Link {
+                    hello,
+                    heard,
+                    talk: Arc::clone(&talk),
+                    streams: Arc::clone(&self.streams),
+                };
+                // The test may have as many launchers as the queue has places.
+                self.links.try_send(link).ok().unwrap();
+                talk
+            })
         };
-        self.links.send(link).await.unwrap();
+        was_there.begin(taken, events, orders, &self.tasks);
         Ok(Response::new(ReceiverStream::new(stream)))
     }
 
     async fn output(
         &self,
         request: Request<Streaming<OutputChunk>>,
-    ) -> Result<Response<OutputTaken>, Status> {
+    ) -> Result<Response<Self::OutputStream>, Status> {
         let pass = Pass::shown(request.metadata());
         let pass = pass.ok_or_else(|| Status::permission_denied("who are you?"))?;
         assert_eq!(pass.ticket, b"ticket");
         let mut chunks = request.into_inner();
         let mut reading = self.reading.clone();
         self.streams.send_modify(|streams| streams.calls += 1);
-        loop {
-            reading.wait_for(|&reading| reading).await.unwrap();
-            let Some(chunk) = chunks.message().await? else {
-                break;
-            };
-            let mut largest = self.largest.lock().unwrap();
-            *largest = chunk.data.len().max(*largest);
-            let mut printed = self.printed.lock().unwrap();
-            let place = printed.entry((chunk.rank, chunk.stream)).or_default();
-            place.extend(&chunk.data);
-            if chunk.end {
-                self.streams.send_modify(|streams| streams.ended += 1);
-            } else if chunk.data.is_empty() {
-                self.marks.lock().unwrap().push((place.len(), chunk));
+        let (acknowledge, acknowledged) = mpsc::channel(1);
+        let taken = {
+            let mut taken = self.taken.lock().unwrap();
+            Arc::clone(taken.entry(pass.container).or_default())
+        };
+        let already = taken.load(Ordering::SeqCst);
+        acknowledge
+            .try_send(Ok(OutputTaken { taken: already }))
+            .unwrap();
+        let (streams, largest) = (Arc::clone(&self.streams), Arc::clone(&self.largest));
+        let (printed, marks) = (Arc::clone(&self.printed), Arc::clone(&self.marks));
+        self.tasks.lock().unwrap().spawn(async move {
+            loop {
+                reading.wait_for(|&reading| reading).await.unwrap();
+                let Ok(Some(chunk)) = chunks.message().await else {
+                    break;
+                };
+                let number = chunk.number;
+                if taken.fetch_max(number, Ordering::SeqCst) >= number {
+                    continue;
+                }
+                {
+                    let mut largest = largest.lock().unwrap();
+                    *largest = chunk.data.len().max(*largest);
+                    let mut printed = printed.lock().unwrap();
+                    let place = printed.entry((chunk.rank, chunk.stream)).or_default();
+                    place.extend(&chunk.data);
+                    if chunk.end {
+                        streams.send_modify(|streams| streams.ended += 1);
+                    } else if chunk.data.is_empty() {
+                        marks.lock().unwrap().push((place.len(), chunk));
+                    }
+                }
+                // A call that is gone is not told any more.
+                let said = OutputTaken { taken: number };
+                if acknowledge.send(Ok(said)).await.is_err() {
+                    break;
+                }
             }
-        }
-        Ok(Response::new(OutputTaken {}))
+        });
+        Ok(Response::new(ReceiverStream::new(acknowledged)))
     }
 
-    async fn input(&self, _: Request<InputRequest>) -> Result<Response<Self::InputStream>, Status> {
-        let input = self.input.lock().unwrap().take();
-        let input = input.ok_or_else(|| Status::failed_precondition("no input in this job"))?;
-        Ok(Response::new(ReceiverStream::new(input)))
+    async fn input(
+        &self,
+        requests: Request<Streaming<InputRequest>>,
+    ) -> Result<Response<Self::InputStream>, Status> {
+        let mut requests = requests.into_inner();
+        let first = requests.message().await?.unwrap_or_default();
+        let mut messages = self.input.open(false);
+        self.input.resume(first.taken).unwrap();
+        let (chunks, stream) = mpsc::channel(1);
+        let input = self.input.clone();
+        self.tasks.lock().unwrap().spawn(async move {
+            while let Ok(Some(request)) = requests.message().await {
+                input.acknowledge(request.taken).unwrap();
+                if request.closed {
+                    input.finish();
+                }
+            }
+        });
+        self.tasks.lock().unwrap().spawn(async move {
+            while let Some(message) = messages.next().await {
+                let chunk = InputChunk {
+                    number: message.number,
+                    ..message.what.unwrap_or_default()
+                };
+                if chunks.send(Ok(chunk)).await.is_err() {
+                    break;
+                }
+            }
+        });
+        Ok(Response::new(ReceiverStream::new(stream)))
     }
 }
 
@@ -173,7 +306,10 @@ pub enum Relay {
     Open,
     /// The other side is silent, but the connection stands.
     Frozen,
+    /// Connections are broken as soon as they are made.
     Cut,
+    /// The same, and nobody listens any more.
+    Gone,
 }
 
 impl Appmaster {
@@ -182,18 +318,25 @@ impl Appmaster {
         let (links_to, links) = mpsc::channel(16);
         let (streams_to, streams) = watch::channel(Streams::default());
         let (reading, is_reading) = watch::channel(true);
-        let (input, input_from) = mpsc::channel(4);
+        let (input, mut input_from) = mpsc::channel(4);
+        let input_kept = Resumable::new(Bounds {
+            count: 8,
+            bytes: usize::MAX,
+        });
         let (relay, state) = watch::channel(Relay::Open);
         let printed = Arc::<Mutex<Printed>>::default();
         let (largest, marks) = (Arc::default(), Arc::default());
         let service = Service {
             links: links_to,
+            lives: Mutex::default(),
+            taken: Mutex::default(),
             printed: Arc::clone(&printed),
             marks: Arc::clone(&marks),
             largest: Arc::clone(&largest),
             reading: is_reading,
             streams: Arc::new(streams_to),
-            input: Mutex::new(Some(input_from)),
+            input: input_kept.clone(),
+            tasks: Tasks::default(),
         };
         let tls = ServerTlsConfig::new()
             .identity(Identity::from_pem(&keys.appmaster.0, &keys.appmaster.1))
@@ -203,6 +346,14 @@ impl Appmaster {
         let outer = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = outer.local_addr().unwrap().to_string();
         let mut tasks = JoinSet::new();
+        tasks.spawn(async move {
+            while let Some(chunk) = input_from.recv().await {
+                input_kept.room().await;
+                let chunk: Result<InputChunk, Status> = chunk;
+                input_kept.push(chunk.unwrap(), 1);
+            }
+            input_kept.finish();
+        });
         tasks.spawn(async move {
             Server::builder()
                 .tls_config(tls)
@@ -218,8 +369,13 @@ impl Appmaster {
         });
         tasks.spawn(async move {
             let mut connections = JoinSet::new();
+            let mut listens = state.clone();
             loop {
-                let (mut from, _) = outer.accept().await.unwrap();
+                let accepted = tokio::select! {
+                    accepted = outer.accept() => accepted,
+                    _ = listens.wait_for(|&state| state == Relay::Gone) => return,
+                };
+                let (mut from, _) = accepted.unwrap();
                 from.set_nodelay(true).unwrap();
                 let mut state = state.clone();
                 connections.spawn(async move {
@@ -348,26 +504,36 @@ impl Appmaster {
 /// The control link of one launcher.
 pub struct Link {
     pub hello: LauncherHello,
-    events: Streaming<LauncherEvent>,
-    orders: mpsc::Sender<Result<LauncherOrder, Status>>,
+    heard: mpsc::Receiver<Event>,
+    talk: Arc<Talk>,
     streams: Arc<watch::Sender<Streams>>,
 }
 
 impl Link {
     pub async fn order(&self, order: Order) {
-        let order = LauncherOrder { order: Some(order) };
-        self.orders.send(Ok(order)).await.unwrap();
+        let bytes = order.encoded_len();
+        self.talk.said.push(order, bytes);
     }
 
-    /// The next that is neither a sample nor a remark. None: the launcher is gone.
-    pub async fn try_event(&mut self) -> Option<Event> {
+    /// Ends the present link; the launcher may come by another.
+    pub fn hang_up(&self) {
+        self.talk.said.close();
+    }
+
+    /// What is ordered from now on waits until the launcher has come by another link.
+    pub fn has_link(&self) -> bool {
+        self.talk.said.is_open()
+    }
+
+    /// The next that is neither a sample nor a remark.
+    pub async fn event(&mut self) -> Event {
         loop {
-            match within(self.events.message()).await.ok()??.event {
-                Some(Event::Usages(_) | Event::Seen(_)) => {}
-                Some(Event::Started(started)) => {
+            match within(self.heard.recv()).await.unwrap() {
+                Event::Usages(_) | Event::Seen(_) => {}
+                Event::Started(started) => {
                     self.streams
                         .send_modify(|streams| streams.begun += started.streams);
-                    return Some(Event::Started(started));
+                    return Event::Started(started);
                 }
                 event => return event,
             }
@@ -377,15 +543,11 @@ impl Link {
     /// The next sample of the ranks.
     pub async fn usages(&mut self) -> Vec<RankUsage> {
         loop {
-            let event = within(self.events.message()).await.unwrap().unwrap().event;
-            if let Some(Event::Usages(sampled)) = event {
+            let event = within(self.heard.recv()).await.unwrap();
+            if let Event::Usages(sampled) = event {
                 return sampled.usages;
             }
         }
-    }
-
-    pub async fn event(&mut self) -> Event {
-        self.try_event().await.expect("the launcher is gone")
     }
 
     /// Orders the share and waits until it runs.

@@ -16,19 +16,22 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use credentials::Credentials;
 use job::link;
 use job::pass::Pass;
+use job::resumable::{Message, Resumable};
 use job::secrets;
+use job::sequence::Bounds;
 use job::wire::launcher_event::Event;
 use job::wire::launcher_order::Order;
 use job::wire::launchers_client::LaunchersClient;
 use job::wire::rank_ended::How;
 use job::wire::{
-    Fence, KeyValue, LauncherEvent, LauncherHello, NodeFacts, OutputChunk, PmiSeen, PmiStage,
-    Program, RankEnded, RankUsage, RankUsages, RanksStarted, Share,
+    Fence, KeyValue, LauncherEvent, LauncherHello, LauncherOrder, NodeFacts, OutputChunk, PmiSeen,
+    PmiStage, Program, RankEnded, RankUsage, RankUsages, RanksStarted, Share,
 };
 use mini::node_manager::{Accepted, Life, StandIn};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, interval, sleep, sleep_until, timeout};
+use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Request;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
@@ -52,8 +55,13 @@ const DIAL: Duration = Duration::from_secs(30);
 const DIAL_PAUSE: Duration = Duration::from_millis(500);
 /// For an answer to hello, and for the last output to be taken.
 const ANSWER: Duration = Duration::from_secs(30);
-/// Events that wait for the connection.
+/// Chunks that wait for the connection.
 const SENDING: usize = 8;
+/// Events that do.
+const BOUNDS: Bounds = Bounds {
+    count: 1 << 16,
+    bytes: usize::MAX,
+};
 /// Between two accounts of what ranks use.
 const SAMPLE: Duration = Duration::from_secs(1);
 /// Exit code of a launcher that lost its ApplicationMaster, as the real one has it.
@@ -179,10 +187,7 @@ impl Place {
                 .connect_timeout(DIAL)
                 .tcp_nodelay(true)
                 .initial_stream_window_size(link::STREAM_WINDOW)
-                .initial_connection_window_size(link::connection_window(link::STREAM_WINDOW))
-                .http2_keep_alive_interval(link::KEEPALIVE_INTERVAL)
-                .keep_alive_timeout(link::KEEPALIVE_TIMEOUT)
-                .keep_alive_while_idle(true),
+                .initial_connection_window_size(link::connection_window(link::STREAM_WINDOW)),
         )
     }
 
@@ -212,12 +217,27 @@ impl Place {
             ticket: self.seat.ticket.clone(),
             // As many cores as anybody wants: hollow ranks never wait for one.
             node: Some(NodeFacts::default()),
+            // The container is as good a name: nobody else has its ticket.
+            life: b"hollow".to_vec(),
         }))
     }
 }
 
+/// Without a number: it greets.
 fn event(event: Event) -> LauncherEvent {
-    LauncherEvent { event: Some(event) }
+    LauncherEvent {
+        event: Some(event),
+        ..LauncherEvent::default()
+    }
+}
+
+fn numbered(message: Message<Event>) -> LauncherEvent {
+    LauncherEvent {
+        number: message.number,
+        taken: message.taken,
+        clock: message.clock,
+        event: message.what,
+    }
 }
 
 /// The ranks of one share.
@@ -305,9 +325,10 @@ fn of(share: &Share, rank: u32) -> Option<&Program> {
 /// From hello to the order to leave.
 async fn live(place: &Place, launchers: &Launchers) -> Result<()> {
     let mut client = place.dial().await?;
-    let (events, sending) = mpsc::channel(SENDING);
-    events.send(place.hello()).await?;
-    let join = timeout(ANSWER, client.join(ReceiverStream::new(sending)));
+    // On one link all its life.
+    let said = Resumable::new(BOUNDS);
+    let events = tokio_stream::once(place.hello()).chain(said.open(false).map(numbered));
+    let join = timeout(ANSWER, client.join(events));
     let mut orders = join.await.context("no answer to hello")??.into_inner();
     launchers.joined.fetch_add(1, Ordering::Relaxed);
     let mut ranks: Option<Ranks> = None;
@@ -321,11 +342,18 @@ async fn live(place: &Place, launchers: &Launchers) -> Result<()> {
     pass.show(&mut output);
     let mut carrier = client.clone();
     let mut tasks = JoinSet::new();
-    tasks.spawn(async move { carrier.output(output).await.is_ok() });
+    tasks.spawn(async move {
+        let Ok(answer) = carrier.output(output).await else {
+            return;
+        };
+        let mut taken = answer.into_inner();
+        while let Ok(Some(_)) = taken.message().await {}
+    });
+    let mut alive = interval(link::ALIVE);
     loop {
         let news = tokio::select! {
-            order = orders.message() => match order?.and_then(|order| order.order) {
-                None => bail!("the ApplicationMaster closed the link"),
+            order = orders.message() => match taken(order?, &said)? {
+                None => Vec::new(),
                 Some(Order::Leave(_)) => return Ok(()),
                 Some(Order::Share(share)) => {
                     let started = Ranks::start(&share);
@@ -368,12 +396,29 @@ async fn live(place: &Place, launchers: &Launchers) -> Result<()> {
                     vec![ranks.usages()]
                 })
             }
-            Some(_) = tasks.join_next(), if !tasks.is_empty() => Vec::new(),
+            _ = alive.tick() => {
+                said.remind(1);
+                Vec::new()
+            }
+            Some(()) = joined(&mut tasks), if !tasks.is_empty() => Vec::new(),
         };
         for news in news {
-            events.send(event(news)).await?;
+            let bytes = news.encoded_len();
+            said.push(news, bytes);
         }
     }
+}
+
+async fn joined(tasks: &mut JoinSet<()>) -> Option<()> {
+    tasks.join_next().await.map(|_ended| ())
+}
+
+/// The order of a message, if it has one.
+fn taken(order: Option<LauncherOrder>, said: &Resumable<Event>) -> Result<Option<Order>> {
+    let order = order.context("the ApplicationMaster closed the link")?;
+    said.acknowledge(order.taken)?;
+    said.took(order.number, 0);
+    Ok(order.order)
 }
 
 /// All ranks end in this way, if any run.

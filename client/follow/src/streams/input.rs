@@ -151,7 +151,11 @@ fn read(from: &mut impl Read, sender: &mpsc::Sender<wire::InputChunk>, once: boo
         };
         let data = bytes::Bytes::copy_from_slice(&buffer[..length]);
         if sender
-            .blocking_send(wire::InputChunk { data, once })
+            .blocking_send(wire::InputChunk {
+                data,
+                once,
+                ..wire::InputChunk::default()
+            })
             .is_err()
         {
             return;

@@ -4,19 +4,18 @@ use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
 use job::pass::Pass;
-use job::wire::launchers_client::LaunchersClient;
 use job::wire::{OutputChunk, Stream};
 use tokio::net::unix::pipe;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use tonic::transport::Channel;
 
 use super::Ranks;
 use super::fork::Forked;
 use crate::input;
 use crate::lane::Lanes;
+use crate::life::Calls;
 use crate::mpi::peer::Peer;
 use crate::mpi::socket::{self, Heard};
 use crate::output::{Pump, Way};
@@ -28,7 +27,7 @@ use crate::terminal;
 pub(crate) struct Attendants<'a> {
     /// They carry what the ranks print and read.
     pub(crate) carriers: &'a Handle,
-    pub(crate) client: &'a LaunchersClient<Channel>,
+    pub(crate) calls: &'a Calls,
     /// What is shown to the ApplicationMaster with each call.
     pub(crate) pass: &'a Pass,
     /// Where all that they print goes.
@@ -48,7 +47,7 @@ impl Forked {
     pub(crate) fn attend(self, by: Attendants<'_>) -> std::io::Result<Ranks> {
         let Attendants {
             carriers,
-            client,
+            calls,
             pass,
             chunks,
             lanes,
@@ -107,7 +106,7 @@ impl Forked {
             if let Some(pipe) = input {
                 let end = if live { terminal::END_OF_INPUT } else { &[] };
                 tasks.spawn_on(
-                    input::feed(client.clone(), pass.clone(), pipe, end),
+                    input::feed(calls.clone(), pass.clone(), self.run, pipe, end),
                     carriers,
                 );
             }

@@ -1,0 +1,137 @@
+//! Which launchers are expected, and which of them are there.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use job::resumable::Resumable;
+use job::wire;
+use policy::ContainerId;
+use tokio::sync::mpsc;
+
+use crate::console::Bringing;
+use crate::orders::Fresh;
+
+/// What one launcher brings, from whichever call it is that it brings it by.
+pub(crate) type Output = Arc<tokio::sync::Mutex<Bringing>>;
+
+/// Standard input on its way to the launcher of rank 0.
+#[derive(Clone, Debug)]
+pub(crate) struct Input {
+    /// Of this run of the program.
+    pub run: u32,
+    pub chunks: Resumable<wire::InputChunk>,
+}
+
+/// By container, what its launcher must show. Filled before the container is started.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tickets(Arc<Mutex<BTreeMap<ContainerId, Ticket>>>);
+
+/// One of them.
+#[derive(Debug)]
+struct Ticket {
+    bytes: Vec<u8>,
+    /// Its launcher has come.
+    joined: Option<Joined>,
+}
+
+#[derive(Debug)]
+struct Joined {
+    /// Which launcher it is: another one that shows the same ticket is none.
+    life: Vec<u8>,
+    /// Where links go that it opens later.
+    links: mpsc::Sender<Fresh>,
+    output: Option<Output>,
+    input: Option<Input>,
+}
+
+/// What a ticket is good for.
+pub(crate) enum Redeemed {
+    /// The launcher comes for the first time.
+    First,
+    /// It is there, and comes by a fresh link.
+    Again(mpsc::Sender<Fresh>),
+}
+
+impl Tickets {
+    pub(crate) fn issue(&self, container: ContainerId, bytes: Vec<u8>) {
+        let ticket = Ticket {
+            bytes,
+            joined: None,
+        };
+        self.lock().insert(container, ticket);
+    }
+
+    /// Whoever shows it now comes too late.
+    pub(crate) fn revoke(&self, container: &ContainerId) {
+        self.lock().remove(container);
+    }
+
+    /// A ticket is good for one launcher, the first that shows it: no other can come in its name. Where
+    /// it comes for the first time, later links go to `links`.
+    pub(crate) fn redeem(
+        &self,
+        container: &ContainerId,
+        shown: &[u8],
+        life: &[u8],
+        links: mpsc::Sender<Fresh>,
+    ) -> Option<Redeemed> {
+        let mut tickets = self.lock();
+        let ticket = tickets.get_mut(container).filter(|t| t.bytes == shown)?;
+        match &ticket.joined {
+            Some(joined) if joined.life == life => Some(Redeemed::Again(joined.links.clone())),
+            Some(_) => None,
+            None => {
+                ticket.joined = Some(Joined {
+                    life: life.to_vec(),
+                    links,
+                    output: None,
+                    input: None,
+                });
+                Some(Redeemed::First)
+            }
+        }
+    }
+
+    /// Whether it is shown by a launcher that has joined with it.
+    pub(crate) fn is_there(&self, container: &ContainerId, shown: &[u8]) -> bool {
+        let tickets = self.lock();
+        let ticket = tickets.get(container).filter(|t| t.bytes == shown);
+        ticket.is_some_and(|ticket| ticket.joined.is_some())
+    }
+
+    /// The output of a launcher that has joined: as it was when it called before, or as `open` makes it.
+    pub(crate) fn output(
+        &self,
+        container: &ContainerId,
+        open: impl FnOnce() -> Option<Bringing>,
+    ) -> Option<Output> {
+        let mut tickets = self.lock();
+        let joined = tickets.get_mut(container)?.joined.as_mut()?;
+        if joined.output.is_none() {
+            let bringing = open()?;
+            joined.output = Some(Arc::new(tokio::sync::Mutex::new(bringing)));
+        }
+        joined.output.clone()
+    }
+
+    /// Standard input for a launcher that has joined: as it was when it called before in the same run, or
+    /// as `begin` makes it.
+    pub(crate) fn input(
+        &self,
+        container: &ContainerId,
+        run: u32,
+        begin: impl FnOnce() -> Option<Resumable<wire::InputChunk>>,
+    ) -> Option<Input> {
+        let mut tickets = self.lock();
+        let joined = tickets.get_mut(container)?.joined.as_mut()?;
+        if joined.input.as_ref().is_none_or(|input| input.run != run) {
+            let chunks = begin()?;
+            joined.input = Some(Input { run, chunks });
+        }
+        joined.input.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ContainerId, Ticket>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

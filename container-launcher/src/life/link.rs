@@ -1,0 +1,253 @@
+//! The conversation with the ApplicationMaster (AM): orders from it and what it is told, over one link
+//! after another.
+//!
+//! A task of its own keeps it ([`keep`]): it says every [`link::ALIVE`] that the launcher is there, and
+//! dials anew when the link breaks or the AM has not answered that for [`link::MISSED`]. Neither direction
+//! loses or repeats anything ([`job::resumable`]). When the AM has answered nothing that was said within
+//! the last [`link::LOST`] it is lost; it counts from when it heard the launcher, and so later.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use job::link;
+use job::resumable::Resumable;
+use job::sequence::Bounds;
+use job::wire::LauncherOrder;
+use job::wire::launcher_event::Event;
+use job::wire::launcher_order::Order;
+use job::wire::launchers_client::LaunchersClient;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
+use tonic::Streaming;
+use tonic::transport::Channel;
+
+use super::LifeError;
+use super::join::{Joined, Refused, join, words};
+use crate::say;
+use crate::seat::Place;
+
+/// What may wait for the AM. The ranks bound it: a fence, an abort and an end of each.
+const BOUNDS: Bounds = Bounds {
+    count: 1 << 20,
+    bytes: 2 * link::MESSAGE_MAX,
+};
+/// Orders that have come and are not carried out yet.
+const ORDERS: usize = 64;
+/// Between two tries to dial.
+const DIAL_PAUSE: Duration = Duration::from_millis(500);
+/// An address at which nobody listens for so long belongs to an AM that is gone.
+const REFUSED_MAX: Duration = Duration::from_secs(2);
+
+/// Whom calls go to: by the newest connection.
+pub(crate) type Calls = watch::Receiver<LaunchersClient<Channel>>;
+
+/// What the AM is told.
+#[derive(Clone, Debug)]
+pub(crate) struct Outbox(Resumable<Event>);
+
+impl Outbox {
+    pub(crate) fn push_back(&self, event: Event) {
+        let bytes = event.encoded_len();
+        self.0.push(event, bytes);
+    }
+
+    pub(crate) fn extend(&self, events: impl IntoIterator<Item = Event>) {
+        events.into_iter().for_each(|event| self.push_back(event));
+    }
+
+    /// Whether what the ranks used some time ago has not left yet.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.0.has_unsent(|event| matches!(event, Event::Usages(_)))
+    }
+}
+
+/// The loop's end of the conversation.
+pub(super) struct Link {
+    pub(super) outbox: Outbox,
+    /// Orders, each once; behind an error none comes.
+    pub(super) orders: mpsc::Receiver<Result<Order, LifeError>>,
+    pub(super) calls: Calls,
+}
+
+/// Dials the AM and begins the conversation; its task is to be run beside everything else.
+pub(super) async fn begin(
+    place: Arc<Place>,
+) -> Result<(Link, impl Future<Output = ()> + Send + 'static), LifeError> {
+    let said = Resumable::new(BOUNDS);
+    let dialled = Instant::now();
+    let joined = join(&place, &said, None)
+        .await
+        .map_err(|refused| match refused {
+            Refused::Dial(error) => error.into(),
+            Refused::Final(cause) | Refused::ForNow(cause) => LifeError::Refused {
+                address: place.seat.appmaster.clone(),
+                cause,
+            },
+        })?;
+    let (calls_to, calls) = watch::channel(joined.client.clone());
+    let (orders_to, orders) = mpsc::channel(ORDERS);
+    let link = Link {
+        outbox: Outbox(said.clone()),
+        orders,
+        calls,
+    };
+    let keeper = Keeper {
+        place,
+        said,
+        orders: orders_to,
+        calls: calls_to,
+        born: dialled,
+        answered: dialled,
+    };
+    Ok((link, keeper.keep(joined)))
+}
+
+struct Keeper {
+    place: Arc<Place>,
+    said: Resumable<Event>,
+    orders: mpsc::Sender<Result<Order, LifeError>>,
+    calls: watch::Sender<LaunchersClient<Channel>>,
+    /// Zero of the clock that the AM is told.
+    born: Instant,
+    /// When the newest word was said that the AM has answered.
+    answered: Instant,
+}
+
+/// Why a link is left.
+enum Left {
+    /// It does not work; another may.
+    Broken(String),
+    /// Nothing more is to be said or heard.
+    Over(Option<LifeError>),
+}
+
+impl Keeper {
+    /// Until the launcher has left, or the AM is lost.
+    async fn keep(mut self, mut joined: Joined) {
+        let error = loop {
+            let cause = match self.hear(&mut joined.orders).await {
+                Left::Over(error) => break error,
+                Left::Broken(cause) => cause,
+            };
+            say(&format!(
+                "the link to the ApplicationMaster broke ({cause})"
+            ));
+            self.said.close();
+            match self.dial(cause).await {
+                Ok(again) => joined = again,
+                Err(error) => break Some(error),
+            }
+            self.calls.send_replace(joined.client.clone());
+        };
+        if let Some(error) = error {
+            // Without a loop nobody waits for orders.
+            let _told = self.orders.send(Err(error)).await.is_ok();
+        }
+    }
+
+    fn lost(&self, cause: &str) -> LifeError {
+        LifeError::Lost {
+            address: self.place.seat.appmaster.clone(),
+            cause: cause.to_owned(),
+        }
+    }
+
+    /// Hears the orders of one link.
+    async fn hear(&mut self, orders: &mut Streaming<LauncherOrder>) -> Left {
+        let said = self.said.clone();
+        let mut alive = interval(link::ALIVE);
+        alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let begun = Instant::now();
+        loop {
+            let missed = begun.max(self.answered) + link::MISSED;
+            tokio::select! {
+                order = orders.message() => match order {
+                    Ok(Some(order)) => if let Err(left) = self.take(order).await {
+                        return left;
+                    },
+                    Ok(None) => return Left::Broken("it closed the link".into()),
+                    Err(status) => return Left::Broken(words(&status)),
+                },
+                _ = alive.tick() => said.remind(millis(self.born.elapsed())),
+                () = sleep_until(missed) => {
+                    let seconds = link::MISSED.as_secs();
+                    return Left::Broken(format!("it does not answer for {seconds} s"));
+                }
+                full = said.overflowed() => {
+                    let cause = format!("it does not take what it is told: {full}");
+                    return Left::Over(Some(self.lost(&cause)));
+                }
+                () = self.orders.closed() => return Left::Over(None),
+            }
+        }
+    }
+
+    async fn take(&mut self, order: LauncherOrder) -> Result<(), Left> {
+        let confused = |what| {
+            Left::Over(Some(LifeError::Confused {
+                address: self.place.seat.appmaster.clone(),
+                what,
+            }))
+        };
+        let impossible = |_| confused("its numbers make no sense");
+        self.said.acknowledge(order.taken).map_err(impossible)?;
+        self.answered = self
+            .answered
+            .max(self.born + Duration::from_millis(order.clock));
+        let Some(what) = order.order else {
+            return match order.number {
+                0 => Ok(()),
+                // An order of no kind that this build knows cannot come from the same build.
+                _ => Err(confused("it is empty")),
+            };
+        };
+        if self.said.is_new(order.number).map_err(impossible)? {
+            let bytes = what.encoded_len();
+            let is_last = matches!(what, Order::Leave(_));
+            let taken = self.orders.send(Ok(what)).await;
+            taken.map_err(|_gone| Left::Over(None))?;
+            if is_last {
+                return Err(Left::Over(None));
+            }
+            self.said.took(order.number, bytes);
+        }
+        Ok(())
+    }
+
+    /// Dials until the AM answers, or is lost.
+    async fn dial(&self, mut cause: String) -> Result<Joined, LifeError> {
+        let lost_at = self.answered + link::LOST;
+        let mut refused_since = None;
+        loop {
+            if Instant::now() >= lost_at {
+                let seconds = link::LOST.as_secs();
+                return Err(self.lost(&format!("no answer for {seconds} s, at last: {cause}")));
+            }
+            match join(&self.place, &self.said, Some(lost_at)).await {
+                Ok(joined) => return Ok(joined),
+                Err(Refused::Final(cause)) => return Err(self.lost(&cause)),
+                Err(Refused::Dial(error)) => {
+                    if error.is_nobody_there() {
+                        let since = *refused_since.get_or_insert_with(Instant::now);
+                        if since.elapsed() >= REFUSED_MAX {
+                            return Err(self.lost(&error.to_string()));
+                        }
+                    } else {
+                        refused_since = None;
+                    }
+                    cause = error.to_string();
+                }
+                Err(Refused::ForNow(words)) => cause = words,
+            }
+            tokio::select! {
+                () = sleep(DIAL_PAUSE) => {}
+                () = self.orders.closed() => return Err(self.lost("nobody needs it")),
+            }
+        }
+    }
+}
+
+fn millis(span: Duration) -> u64 {
+    // Not 0, which says nothing.
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX).max(1)
+}
