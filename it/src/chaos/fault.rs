@@ -161,7 +161,10 @@ impl Fault {
     /// Whether it is over with the process that it has struck, so that another takes its place.
     #[must_use]
     pub fn ends_with_its_victim(self) -> bool {
-        self == Self::MasterFromResourceManager(None)
+        matches!(
+            self,
+            Self::MasterFromResourceManager(None) | Self::MasterFromLauncher(None)
+        )
     }
 
     /// What of this machine's it takes.
@@ -291,7 +294,13 @@ impl Fault {
             Self::MasterFromLauncher(_) => {
                 let master = scene.master_address()?;
                 let launcher = scene.launcher()?.pid;
-                cut_from(scene, harms, launcher, master)
+                scene.victim = Some(launcher);
+                cut_from(scene, harms, launcher, master)?;
+                // It would dial again.
+                let mut cut = Cut::new()?;
+                cut.dials(scene.cluster().folder(), master)?;
+                harms.push(Harm::Cut(cut));
+                Ok(())
             }
             Self::MasterFromResourceManager(_) => {
                 let pid = scene.master()?.pid;

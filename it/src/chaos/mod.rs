@@ -46,6 +46,8 @@ pub const MASTER_EXPIRY: Duration = Duration::from_secs(40);
 pub const NODE_EXPIRY: Duration = Duration::from_secs(10);
 /// Long enough for the longest short cut that must not be noticed.
 pub const SHORT: Duration = Duration::from_secs(5);
+/// Longer than a link is waited for, and shorter than its launcher is.
+pub const LONG: Duration = Duration::from_secs(20);
 
 /// What the user is to be told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,10 +133,10 @@ const fn with(options: &'static [&'static str], case: Case) -> Case {
     Case { options, ..case }
 }
 
-/// All of them. What passes by itself: a lost link is noticed after 15 s, a lost lane after 25 to 30 s, a lost NodeManager after 10 to
+/// All of them. What passes by itself: a link is replaced after 15 s and its launcher lost after 40 s, a lost lane after 25 to 30 s, a lost NodeManager after 10 to
 /// 20 s, a silent ResourceManager after 20 s, an AM that is silent to the ResourceManager after 40 to 60 s.
 /// The times here are several times those of an idle machine.
-pub const CASES: [Case; 26] = {
+pub const CASES: [Case; 28] = {
     use Fault::{
         ClientFromLane, ClientFromMaster, DiskFull, DiskFullMeanwhile, KillClient,
         KillClientAndMaster, KillLauncher, KillMaster, KillNodeManager, KillNodeManagerOfMaster,
@@ -207,6 +209,21 @@ pub const CASES: [Case; 26] = {
             MasterFromLauncher(Some(SHORT)),
             Success,
             60,
+        ),
+        case(
+            "launcher cut off for 20 s",
+            MasterFromLauncher(Some(LONG)),
+            Success,
+            60,
+        ),
+        with(
+            ONCE,
+            case(
+                "launcher cut off for ever, --no-restart",
+                MasterFromLauncher(None),
+                Failure(LOST, &["container", "HOST"]),
+                120,
+            ),
         ),
         case(
             "launcher cut off for ever",

@@ -122,6 +122,16 @@ impl Cut {
         )
     }
 
+    /// Cuts what would be a new connection to this port, from whomever. `cluster` as before.
+    ///
+    /// # Errors
+    ///
+    /// The packet filter refuses.
+    pub fn dials(&mut self, cluster: &Path, to: SocketAddrV4) -> Result<()> {
+        let dport = to.port().to_string();
+        self.drop_all(cluster, &["-p", "tcp", "--dport", &dport, "--syn"])
+    }
+
     fn drop_all(&mut self, cluster: &Path, packets: &[&str]) -> Result<()> {
         let mark = cluster.file_name().context("a cluster without a folder")?;
         let mark = mark.to_string_lossy();

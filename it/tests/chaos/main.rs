@@ -53,7 +53,7 @@ macro_rules! numbers {
 }
 
 const TRIALS: [(&str, Case); CASES.len()] =
-    numbers!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25);
+    numbers!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27);
 
 /// Whether this machine lets us.
 fn is_possible(index: usize) -> bool {
