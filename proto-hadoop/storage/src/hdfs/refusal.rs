@@ -47,6 +47,8 @@ pub(super) fn of(error: &HdfsError, doing: &'static str, url: String, user: &str
         said,
     };
     match class {
+        // It looks at the kinds of both before it says that the new name is taken.
+        "IOException" if said.ends_with("must both be directories") => StorageError::Exists { url },
         // As a NameNode 3.4 says of some calls, and "ParentNotDirectoryException" of the others.
         "AccessControlException" if said.ends_with("(is not a directory)") => {
             StorageError::Absent { url }
@@ -123,6 +125,9 @@ mod tests {
             let told = refusal(&format!("{hadoop}.hdfs.protocol.{class}"), "The quota");
             assert!(matches!(told, StorageError::Quota { .. }), "{told}");
         }
+        let unlike = "Source /a/b and destination /a must both be directories";
+        let told = refusal("java.io.IOException", unlike);
+        assert!(matches!(told, StorageError::Exists { .. }), "{told}");
         let denied = format!("{hadoop}.security.AccessControlException");
         let told = refusal(&denied, "/x (is not a directory)");
         assert!(matches!(told, StorageError::Absent { .. }), "{told}");
