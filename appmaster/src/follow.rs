@@ -373,6 +373,10 @@ impl Appmaster {
                 container,
                 what: "said hello twice".into(),
             }),
+            Said::TaskEnded(_) => self.step(Event::Misbehaved {
+                container,
+                what: "told the end of a task, and has none".into(),
+            }),
             Said::Started(started) => {
                 if let Some(link) = self.links.get_mut(&container) {
                     link.streams = link.streams.saturating_add(started.streams.into());

@@ -18,7 +18,9 @@
 //! the AM orders it (`mpi::transfers`, `files`), and the ranks are asked for checkpoints
 //! (`mpi::checkpoint`).
 //!
-//! The main thread does all this but for two things: the nursery's forks, and what is carried, which is the
+//! Of a job of tasks (`tasks`) each process works on one map or reduce, and speaks of it over a socket.
+//!
+//! The main thread does all this but for these: the nursery's forks, and what is carried, which is the
 //! link to the AM, output and input, on threads of their own. So a line of PMI is answered where it is read.
 //!
 //! Invariants:
@@ -64,6 +66,7 @@ mod share;
 mod surroundings;
 mod sweep;
 mod symlinks;
+mod tasks;
 mod terminal;
 mod warden;
 

@@ -40,6 +40,7 @@ use crate::sampling::Sampling;
 use crate::seat::Place;
 use crate::share::{Happened, Share};
 use crate::surroundings::Surroundings;
+use crate::tasks::Tasks;
 use crate::warden::Warden;
 
 /// The job to which belongs what the ApplicationMaster says of ranks.
@@ -203,10 +204,25 @@ impl Life<'_> {
     async fn on_order(&mut self, order: Order) -> Result<(), LifeError> {
         match order {
             Order::Door(door) => drop(self.door.send_replace(Some(door))),
+            Order::StartTask(order) => {
+                let job = JobId(order.job);
+                let new = || Share::Tasks(Box::new(Tasks::new(job)));
+                let Share::Tasks(tasks) = self.jobs.entry(job).or_insert_with(new) else {
+                    return Err(self.confused("a task of a job of ranks"));
+                };
+                tasks.on_start(order, &mut self.container).await;
+            }
+            Order::EndTask(order) => {
+                if let Some(Share::Tasks(tasks)) = self.jobs.get(&JobId(order.job)) {
+                    tasks.on_end(order, &self.container).await;
+                }
+            }
             order => {
                 let folder = &self.container.around.folder;
                 let new = || Share::Mpi(Box::new(Mpi::new(MPI_JOB, folder.clone())));
-                let Share::Mpi(mpi) = self.jobs.entry(MPI_JOB).or_insert_with(new);
+                let Share::Mpi(mpi) = self.jobs.entry(MPI_JOB).or_insert_with(new) else {
+                    return Err(self.confused("it is about ranks, and the job has tasks"));
+                };
                 let followed = mpi.on_order(order, &mut self.container).await;
                 followed.map_err(|what| self.confused(what))?;
             }

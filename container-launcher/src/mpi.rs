@@ -208,8 +208,8 @@ impl Mpi {
                 container.nursery.signal(all, Signal::SIGTERM).await;
                 self.sweep_if_over(container).await;
             }
-            // They are the launcher's own.
-            Order::Door(_) | Order::Leave(_) => {}
+            // They are the launcher's own, and another kind of job's.
+            Order::Door(_) | Order::Leave(_) | Order::StartTask(_) | Order::EndTask(_) => {}
         }
         Ok(())
     }

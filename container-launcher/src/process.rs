@@ -2,6 +2,7 @@
 //!
 //! What a process is for is its job's matter: here it has a number, a pid and an end.
 
+pub(crate) mod environment;
 pub(crate) mod exec;
 pub(crate) mod start;
 pub(crate) mod streams;
@@ -113,6 +114,11 @@ impl Processes {
                 process.ended = Some((end, Instant::now() + LAST_WORDS_MAX));
             }
         }
+    }
+
+    /// Drops those whose ends were told.
+    pub(crate) fn forget_reported(&mut self) {
+        self.all.retain(|_, process| !process.reported);
     }
 
     pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {

@@ -1,6 +1,8 @@
 //! Can the program run here? Asked before anything is forked, so that the answer is one sentence
 //! and not as many as there are ranks.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -9,6 +11,7 @@ use job::wire::{Program, Refusal, Share};
 use nix::unistd::{AccessFlags, access};
 use sha2::{Digest as _, Sha256};
 
+use crate::process::start::Command;
 use crate::{node_facts, regular};
 
 /// Where the machine field of an ELF header ends, bytes.
@@ -32,6 +35,36 @@ pub(crate) struct Run<'a> {
     pub(crate) appnum: u32,
     pub(crate) program: &'a Program,
     pub(crate) ranks: Vec<u32>,
+}
+
+/// How the processes of a program are started, in this environment.
+pub(crate) fn command(
+    program: &Program,
+    folder: &Path,
+    environment: BTreeMap<OsString, OsString>,
+) -> Command {
+    let given = program.environment.iter().map(|pair| pair.key.clone());
+    Command {
+        program: path(program, folder),
+        folder: match program.folder.as_str() {
+            "" => folder.to_owned(),
+            inner => folder.join(inner),
+        },
+        args: program.args.clone(),
+        environment,
+        given: given.collect(),
+    }
+}
+
+/// How a program is called: as its first argument shows it, short where it starts beside its file.
+fn path(program: &Program, folder: &Path) -> PathBuf {
+    if !program.own_path.is_empty() {
+        return PathBuf::from(&program.own_path);
+    }
+    match program.folder.is_empty() {
+        true => Path::new(".").join(&program.file),
+        false => folder.join(&program.file),
+    }
 }
 
 /// The programs of a share; those that no rank runs here are left out.

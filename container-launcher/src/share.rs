@@ -5,15 +5,18 @@ use job::wire::RankUsage;
 use crate::container::Container;
 use crate::mpi::{self, Mpi};
 use crate::nursery::Ended;
+use crate::tasks::{self, Tasks};
 
 /// What the container runs of a job, by the job's kind. There are two kinds.
 pub(crate) enum Share {
     Mpi(Box<Mpi>),
+    Tasks(Box<Tasks>),
 }
 
 /// What a share waited for.
 pub(crate) enum Happened {
     Mpi(mpi::Happened),
+    Tasks(tasks::Happened),
 }
 
 impl Share {
@@ -21,6 +24,7 @@ impl Share {
     pub(crate) async fn next(&mut self) -> Happened {
         match self {
             Self::Mpi(mpi) => Happened::Mpi(mpi.next().await),
+            Self::Tasks(tasks) => Happened::Tasks(tasks.next().await),
         }
     }
 
@@ -28,6 +32,9 @@ impl Share {
     pub(crate) async fn on(&mut self, happened: Happened, container: &mut Container<'_>) {
         match (self, happened) {
             (Self::Mpi(mpi), Happened::Mpi(happened)) => mpi.on(happened, container).await,
+            (Self::Tasks(tasks), Happened::Tasks(happened)) => tasks.on(happened, container).await,
+            // A share waits for what is its kind's.
+            (Self::Mpi(_), Happened::Tasks(_)) | (Self::Tasks(_), Happened::Mpi(_)) => {}
         }
     }
 
@@ -35,6 +42,7 @@ impl Share {
     pub(crate) async fn on_ended(&mut self, ended: &[Ended], container: &mut Container<'_>) {
         match self {
             Self::Mpi(mpi) => mpi.on_ended(ended, container).await,
+            Self::Tasks(tasks) => tasks.on_ended(ended, container),
         }
     }
 
@@ -42,6 +50,8 @@ impl Share {
     pub(crate) fn sampled(&mut self, usages: Vec<RankUsage>, container: &mut Container<'_>) {
         match self {
             Self::Mpi(mpi) => mpi.sampled(usages, container),
+            // Nobody asks for it yet.
+            Self::Tasks(_) => {}
         }
     }
 
@@ -49,6 +59,7 @@ impl Share {
     pub(crate) fn all_ended(&self) -> bool {
         match self {
             Self::Mpi(mpi) => mpi.all_ended(),
+            Self::Tasks(tasks) => tasks.all_ended(),
         }
     }
 }

@@ -1,18 +1,14 @@
-//! The environment of a rank: the container's own, what the job adds, and what PMI needs.
+//! The environment of a rank: that of every process, what the job adds, and what PMI needs.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::Path;
 
 use job::wire::{Program, Share};
 
 use super::yielding::{self, Shim};
-use crate::seat::FILE_VARIABLE;
-use crate::sweep::MARK_VARIABLE;
+use crate::process::environment;
 
-/// Another process manager's variables would lead MPI astray.
-const OTHER_MANAGERS: [&str; 2] = ["PMI_", "PMIX_"];
-const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 /// MPICH reads other ranks' memory with `process_vm_readv` and ends the job where that is forbidden
 /// (Docker's default filter up to 20.10 does); 0 makes it copy through shared memory instead.
 const MPICH_CROSS_MEMORY: &str = "MPIR_CVAR_CH4_CMA_ENABLE";
@@ -37,56 +33,21 @@ pub(crate) fn common(
     cross_memory: bool,
     yielding: Yielding<'_>,
 ) -> BTreeMap<OsString, OsString> {
-    let mut environment: BTreeMap<OsString, OsString> = inherited
-        .filter(|(name, _)| {
-            let name = name.to_string_lossy();
-            // The credentials hold the keys of the job.
-            name != FILE_VARIABLE && !OTHER_MANAGERS.iter().any(|other| name.starts_with(other))
-        })
-        .collect();
     let ranks = share.ranks.len().to_string();
-    for (name, value) in [
+    let suggested = [
         ("WORLD_SIZE", share.size.to_string()),
         ("LOCAL_WORLD_SIZE", ranks.clone()),
         ("MASTER_ADDR", share.meeting_host.clone()),
         ("MASTER_PORT", share.meeting_port.to_string()),
-    ] {
-        // Nobody could meet nowhere.
-        if !value.is_empty() && value != "0" {
-            environment.insert(name.into(), value.into());
-        }
-    }
-    if !program.folder.is_empty() {
-        environment.insert("PWD".into(), folder.join(&program.folder).into());
-    }
-    for pair in &program.environment {
-        environment.insert(pair.key.clone().into(), pair.value.clone().into());
-    }
+    ];
+    // Nobody could meet nowhere.
+    let suggested = suggested.into_iter();
+    let suggested = suggested.filter(|(_, value)| !value.is_empty() && value != "0");
+    let mut environment = environment::of(inherited, suggested, program, container, folder);
     if !cross_memory {
         environment
             .entry(MPICH_CROSS_MEMORY.into())
             .or_insert_with(|| "0".into());
-    }
-    if !program.library_folder.is_empty() {
-        let mut path = folder.join(&program.library_folder).into_os_string();
-        if let Some(old) = environment.get(OsStr::new(LIBRARY_PATH))
-            && !old.is_empty()
-        {
-            path.push(":");
-            path.push(old);
-        }
-        environment.insert(LIBRARY_PATH.into(), path);
-        let libraries = folder.join(&program.library_folder);
-        let given = |name: &str| program.environment.iter().any(|pair| pair.key == name);
-        for pair in &program.library_variables {
-            if !given(&pair.key) {
-                let place = match pair.value.as_str() {
-                    "" => libraries.clone(),
-                    inside => libraries.join(inside),
-                };
-                environment.insert(pair.key.clone().into(), place.into());
-            }
-        }
     }
     match yielding {
         Yielding::No => {}
@@ -96,10 +57,9 @@ pub(crate) fn common(
         Yielding::Yes(shim) => yielding::add_to(&mut environment, shim),
     }
     for (name, value) in [
-        (MARK_VARIABLE, container),
-        ("PMI_SIZE", &share.size.to_string()),
+        ("PMI_SIZE", share.size.to_string().as_str()),
         ("PMI_SPAWNED", "0"),
-        ("MPI_LOCALNRANKS", &ranks),
+        ("MPI_LOCALNRANKS", ranks.as_str()),
     ] {
         environment.insert(name.into(), value.into());
     }
@@ -133,6 +93,8 @@ pub(crate) fn may_read_across_processes() -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+
     use job::wire::KeyValue;
 
     use super::*;

@@ -718,9 +718,14 @@ pub async fn within<T>(what: impl Future<Output = T>) -> T {
         .expect("nothing happened for too long")
 }
 
-/// Cargo builds examples beside the tests.
+/// The launcher.
 pub fn binary() -> PathBuf {
+    example("launcher")
+}
+
+/// Cargo builds examples beside the tests.
+pub fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let folder = test.parent().and_then(Path::parent).unwrap();
-    folder.join("examples/launcher")
+    folder.join("examples").join(name)
 }

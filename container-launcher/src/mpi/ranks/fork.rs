@@ -1,12 +1,10 @@
 //! Forks ranks, each with its pipes or terminal, its socket and its environment.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use job::wire::{Program, Share};
+use job::wire::Share;
 use nix::sched::CpuSet;
 
 use super::yields::Yields;
@@ -20,10 +18,10 @@ use crate::mpi::yielding::WAITS_VARIABLE;
 use crate::out_of_memory::Kills;
 use crate::output::Origin;
 use crate::process::exec::SOCKET_FD;
-use crate::process::start::{Command, Start};
+use crate::process::start::Start;
 use crate::process::streams::{self, Outer};
 use crate::process::{self, Grants, JobId};
-use crate::program::Run;
+use crate::program::{self, Run};
 
 /// The launcher's ends of a rank's pipes and socket.
 pub(super) struct Ends {
@@ -81,7 +79,7 @@ pub(crate) async fn fork(
         if first > 0 {
             environment.insert("PMI_SPAWNED".into(), "1".into());
         }
-        let command = Arc::new(command(run.program, folder, environment));
+        let command = Arc::new(program::command(run.program, folder, environment));
         for &rank in &run.ranks {
             let local_rank = ends.len();
             let grants = grants.next().unwrap_or_default();
@@ -130,21 +128,6 @@ pub(crate) async fn fork(
     })
 }
 
-/// What the processes of a program have in common, its environment aside.
-fn command(program: &Program, folder: &Path, environment: BTreeMap<OsString, OsString>) -> Command {
-    let given = program.environment.iter().map(|pair| pair.key.clone());
-    Command {
-        program: path(program, folder),
-        folder: match program.folder.as_str() {
-            "" => folder.to_owned(),
-            inner => folder.join(inner),
-        },
-        args: program.args.clone(),
-        environment,
-        given: given.collect(),
-    }
-}
-
 /// By which a rank finds its process manager, and what it is there.
 fn pmi_variables(pmi_rank: u32, local_rank: usize) -> [(&'static str, String); 3] {
     [
@@ -162,16 +145,5 @@ fn bound(share: &Share, rank: u32, processors: Option<&CpuSet>) -> Vec<u8> {
             format!("rank {rank} on {}: {where_to}\n", share.host).into_bytes()
         }
         false => Vec::new(),
-    }
-}
-
-/// How a program is called: as its first argument shows it, short where it starts beside its file.
-fn path(program: &Program, folder: &Path) -> PathBuf {
-    if !program.own_path.is_empty() {
-        return PathBuf::from(&program.own_path);
-    }
-    match program.folder.is_empty() {
-        true => Path::new(".").join(&program.file),
-        false => folder.join(&program.file),
     }
 }
