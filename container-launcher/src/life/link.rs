@@ -1,7 +1,7 @@
 //! The conversation with the ApplicationMaster (AM): orders from it and what it is told, over one link
 //! after another.
 //!
-//! A task of its own keeps it ([`keep`]): it says every [`link::ALIVE`] that the launcher is there, and
+//! A task of its own keeps it (`keep`): it says every [`link::ALIVE`] that the launcher is there, and
 //! dials anew when the link breaks or the AM has not answered that for [`link::MISSED`]. Neither direction
 //! loses or repeats anything ([`job::resumable`]). When the AM has answered nothing that was said within
 //! the last [`link::LOST`] it is lost; it counts from when it heard the launcher, and so later.
