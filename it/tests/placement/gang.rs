@@ -137,8 +137,8 @@ fn placed_again(given: &Given) -> Result<()> {
     goes.let_go()?;
     waiting.finish()?.success("the job that was placed again")?;
     stays.let_go()?;
-    let report = report::read(&path)?;
-    let shares = report::shares(given, &report)?;
+    let report = reported::read(&path)?;
+    let shares = reported::shares(given, &report)?;
     ensure!(shares == [(1, 8)], "{shares:?}");
     ensure!(report.asking_allocates > 1, "{report:?}");
     given.is_clean()

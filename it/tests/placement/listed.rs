@@ -26,8 +26,8 @@ fn forms(given: &Given) -> Result<()> {
     );
     fs::write(&path, text)?;
     let program = given.script("short", "hostname >/dev/null")?;
-    let (_, report) = report::reported(given, &["-f", &text_of(&path)?, &program])?;
-    let shares = report::shares(given, &report)?;
+    let (_, report) = reported::reported(given, &["-f", &text_of(&path)?, &program])?;
+    let shares = reported::shares(given, &report)?;
     ensure!(shares == [(2, 1), (0, 3), (1, 1)], "{shares:?}");
     ensure!(report.mode == "none", "{report:?}");
     given.is_clean()
@@ -48,8 +48,8 @@ fn spellings(given: &Given) -> Result<()> {
         vec!["--relax=none", "-f", &file],
     ] {
         let line = [&line[..], &[program.as_str()]].concat();
-        let (_, report) = report::reported(given, &line)?;
-        let shares = report::shares(given, &report)?;
+        let (_, report) = reported::reported(given, &line)?;
+        let shares = reported::shares(given, &report)?;
         ensure!(shares == [(1, 2), (0, 2)], "{line:?}: {shares:?}");
     }
     given.is_clean()
@@ -57,8 +57,8 @@ fn spellings(given: &Given) -> Result<()> {
 
 fn per_node(given: &Given) -> Result<()> {
     let program = given.script("short", "hostname >/dev/null")?;
-    let (_, report) = report::reported(given, &["-n", "5", "-ppn", "2", &program])?;
-    let mut counts: Vec<u32> = report::shares(given, &report)?
+    let (_, report) = reported::reported(given, &["-n", "5", "-ppn", "2", &program])?;
+    let mut counts: Vec<u32> = reported::shares(given, &report)?
         .iter()
         .map(|s| s.1)
         .collect();
@@ -71,8 +71,8 @@ fn excluded(given: &Given) -> Result<()> {
     let hosts = hosts(given);
     let program = given.script("short", "hostname >/dev/null")?;
     let out = format!("{},{}", hosts[0], hosts[1]);
-    let (_, report) = report::reported(given, &["-n", "4", "--exclude", &out, &program])?;
-    let shares = report::shares(given, &report)?;
+    let (_, report) = reported::reported(given, &["-n", "4", "--exclude", &out, &program])?;
+    let shares = reported::shares(given, &report)?;
     ensure!(shares.iter().all(|(node, _)| *node >= 2), "{shares:?}");
     given.fails(
         &["--exclude", &hosts[0], "-hosts", &hosts[0], &program],

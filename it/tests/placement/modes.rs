@@ -48,14 +48,14 @@ fn beside(given: &Given, mode: &[&str]) -> Result<Shares> {
     let mut line = vec!["--deploy-mode", "client"];
     line.extend(mode);
     line.push(&program);
-    let (finished, report) = report::reported(given, &line)?;
+    let (finished, report) = reported::reported(given, &line)?;
     background.let_go()?;
     // The nodes share this machine's few cores; of memory each process has all that it wants.
     let short = |sentence: &String| sentence.contains("MiB");
     ensure!(!report.degraded.iter().any(short), "{:?}", report.degraded);
     ensure!(report.asking_allocates == 1, "{finished:?}");
     given.is_clean()?;
-    report::shares(given, &report)
+    reported::shares(given, &report)
 }
 
 /// Starts five processes in `mode` while the background job runs, and lets that go once they wait.
@@ -71,7 +71,7 @@ fn after(given: &Given, mode: &str) -> Result<Shares> {
     background.let_go()?;
     waiting.finish()?.success("the job that waited")?;
     given.is_clean()?;
-    report::shares(given, &report::read(&path)?)
+    reported::shares(given, &reported::read(&path)?)
 }
 
 fn none_waits(given: &Given) -> Result<()> {
@@ -122,7 +122,7 @@ fn auto_leaves(given: &Given) -> Result<()> {
         &file,
         &program,
     ];
-    let (finished, report) = report::reported(given, &line)?;
+    let (finished, report) = reported::reported(given, &line)?;
     background.let_go()?;
     ensure!(report.mode == "loc", "{report:?}");
     let stderr = finished.stderr_text();
@@ -134,7 +134,7 @@ fn auto_leaves(given: &Given) -> Result<()> {
 fn auto_remembers(given: &Given) -> Result<()> {
     let program = given.program("late")?;
     let measured = ["--yield", "always", "-n", "4", &program];
-    let (_, first) = report::reported(given, &measured)?;
+    let (_, first) = reported::reported(given, &measured)?;
     let shares: Vec<f64> = first
         .ranks
         .iter()
@@ -150,10 +150,10 @@ fn auto_remembers(given: &Given) -> Result<()> {
     let file = host_file(given)?;
     let line = ["--deploy-mode", "client", "-r", "auto", "-f", &file];
     let line = [&line[..], &[&program]].concat();
-    let (finished, report) = report::reported(given, &line)?;
+    let (finished, report) = reported::reported(given, &line)?;
     background.let_go()?;
     ensure!(report.mode == "dist", "{}", finished.stderr_text());
-    let placed = report::shares(given, &report)?;
+    let placed = reported::shares(given, &report)?;
     ensure!(placed == [(0, 2), (2, 3)], "{placed:?}");
     let stderr = finished.stderr_text();
     ensure!(stderr.contains("% of an earlier run"), "{stderr}");
@@ -165,8 +165,8 @@ fn all_is_even(given: &Given) -> Result<()> {
     // Of 22 units two stay free. Where as much memory is left, more cores decide: the smaller nodes
     // have fewer processes on as many.
     let line = ["--deploy-mode", "client", "-n", "20", &program];
-    let (_, report) = report::reported(given, &line)?;
-    let shares = report::shares(given, &report)?;
+    let (_, report) = reported::reported(given, &line)?;
+    let shares = reported::shares(given, &report)?;
     ensure!(shares == [(0, 7), (1, 7), (2, 4), (3, 2)], "{shares:?}");
     ensure!(report.asking_allocates == 1, "{report:?}");
     given.is_clean()

@@ -8,7 +8,7 @@ use it::bed::{Case, Given};
 
 use tempfile::NamedTempFile;
 
-use crate::report;
+use it::reported;
 
 pub const CASES: &[(&str, Case)] = &[("racks: --same-rack keeps a job in one", same_rack)];
 
@@ -28,12 +28,12 @@ pub fn table() -> std::io::Result<NamedTempFile> {
 fn same_rack(given: &Given) -> Result<()> {
     let program = given.script("short", "hostname >/dev/null")?;
     let line = ["--deploy-mode", "client", "-n", "6"];
-    let (_, spread) = report::reported(given, &[&line[..], &[&program]].concat())?;
-    ensure!(report::shares(given, &spread)?.len() == 4, "{spread:?}");
+    let (_, spread) = reported::reported(given, &[&line[..], &[&program]].concat())?;
+    ensure!(reported::shares(given, &spread)?.len() == 4, "{spread:?}");
     given.is_clean()?;
     let line = [&line[..], &["--same-rack", &program]].concat();
-    let (_, together) = report::reported(given, &line)?;
-    let shares = report::shares(given, &together)?;
+    let (_, together) = reported::reported(given, &line)?;
+    let shares = reported::shares(given, &together)?;
     ensure!(shares == [(0, 3), (1, 3)], "{shares:?}");
     given.is_clean()
 }

@@ -26,9 +26,9 @@ fn shared(given: &Given) -> Result<()> {
     let background = fill_two(given)?;
     let program = given.script("short", "hostname >/dev/null")?;
     let line = ["--deploy-mode", "client", "-n", "9", &program];
-    let (finished, report) = report::reported(given, &line)?;
+    let (finished, report) = reported::reported(given, &line)?;
     background.let_go()?;
-    let shares = report::shares(given, &report)?;
+    let shares = reported::shares(given, &report)?;
     // Even beyond the room: four units hold six processes, two hold three... dealt by what is left.
     let total: u32 = shares.iter().map(|(_, processes)| processes).sum();
     ensure!(
@@ -81,7 +81,7 @@ fn explicit_waits(given: &Given) -> Result<()> {
 fn whole(given: &Given) -> Result<()> {
     let program = given.script("short", "hostname >/dev/null")?;
     let line = ["-n", "2", "--nodes", "2", &program];
-    let (finished, report) = report::reported(given, &line)?;
+    let (finished, report) = reported::reported(given, &line)?;
     ensure!(report.degraded.is_empty(), "{:?}", report.degraded);
     ensure!(!finished.stderr_text().contains("degraded"), "{finished:?}");
     given.is_clean()

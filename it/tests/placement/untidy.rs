@@ -55,8 +55,8 @@ fn listed(given: &Given) -> Result<()> {
     let entries = format!("{}:2,{}:1", hosts[1], hosts[2]);
     let script = given.script("short", "hostname >/dev/null")?;
     let line = ["-r", "none", "-hosts", &entries, &script];
-    let (_, report) = report::reported(given, &line)?;
-    let shares = report::shares(given, &report)?;
+    let (_, report) = reported::reported(given, &line)?;
+    let shares = reported::shares(given, &report)?;
     ensure!(shares == [(1, 2), (2, 1)], "{shares:?}");
     given.is_clean()
 }
