@@ -7,7 +7,7 @@ use anyhow::Result;
 use job::exit::diagnostics;
 use job::wire;
 use job::wire::launcher_order::Order as ToLauncher;
-use policy::lifecycle::{Cause, Event, Verdict};
+use policy::lifecycle::{Cause, Event, KillReason, Verdict};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
@@ -20,6 +20,8 @@ use crate::verdict;
 /// How long launchers may take to hand over what their ranks have printed when no client hinders
 /// them.
 const DRAIN_DEADLINE: Duration = Duration::from_secs(10);
+/// The same where YARN ends the job: it kills the launchers too, and none of them comes back.
+const DRAIN_AFTER_KILL: Duration = Duration::from_secs(3);
 /// How long the client waits for the ResourceManager to take the verdict before it hears it itself.
 const TAKEN_SOON: Duration = Duration::from_secs(3);
 /// Between two looks at who hinders whom.
@@ -47,7 +49,11 @@ impl Appmaster {
             }
         );
         self.await_client(inbox).await;
-        self.drain(inbox).await;
+        let patience = match verdict.cause {
+            Some(Cause::Killed(KillReason::Terminated)) => DRAIN_AFTER_KILL,
+            _ => DRAIN_DEADLINE,
+        };
+        self.drain(patience, inbox).await;
         for link in self.links.values() {
             link.orders.say_last(ToLauncher::Leave(wire::Leave {}));
         }
@@ -136,9 +142,9 @@ impl Appmaster {
 
     /// Waits until every stream of every launcher has ended, and the client has been handed all of it. As
     /// long as a client takes it, however slowly, this may last; a launcher that brings nothing more
-    /// and does not end its streams is not waited for.
-    async fn drain(&mut self, inbox: &mut mpsc::Receiver<News>) {
-        let mut by = Instant::now() + DRAIN_DEADLINE;
+    /// and does not end its streams is waited for no longer than `patience`.
+    async fn drain(&mut self, patience: Duration, inbox: &mut mpsc::Receiver<News>) {
+        let mut by = Instant::now() + patience;
         let run = self.job.run_number();
         while !self.console.is_drained() && !self.hasty {
             let links = self.links.iter();
@@ -148,7 +154,7 @@ impl Appmaster {
             }
             let followed = matches!(self.client, Client::Attached(_) | Client::Absent);
             if followed && (self.console.is_closed() || self.console.is_backed_up()) {
-                by = Instant::now() + DRAIN_DEADLINE;
+                by = Instant::now() + patience;
             } else if !followed || Instant::now() > by {
                 break;
             }
