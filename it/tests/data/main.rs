@@ -5,6 +5,7 @@ mod incoming;
 mod name_node;
 mod near;
 mod outgoing;
+mod slow;
 
 use std::process::ExitCode;
 
@@ -94,14 +95,17 @@ fn main() -> ExitCode {
             "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage",
             "90.0",
         );
-    suite::run(vec![Group::new(
-        cluster,
-        &[
-            incoming::CASES,
-            outgoing::CASES,
-            near::CASES,
-            checkpoints::CASES,
-            name_node::CASES,
-        ],
-    )])
+    suite::run(vec![
+        Group::new(
+            cluster,
+            &[
+                incoming::CASES,
+                outgoing::CASES,
+                near::CASES,
+                checkpoints::CASES,
+                name_node::CASES,
+            ],
+        ),
+        Group::new(slow::cluster(), &[slow::CASES]),
+    ])
 }
