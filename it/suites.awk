@@ -43,7 +43,7 @@ file < 3 { next }
             value = $(i + 1)
             sub(/s$/, "", value)
             # Those that another suite hands on lie within its own time.
-            if (value > seconds[suite]) seconds[suite] = value
+            if (value + 0 > seconds[suite] + 0) seconds[suite] = value
         }
     }
 }
