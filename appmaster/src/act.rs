@@ -153,8 +153,9 @@ impl Appmaster {
 
     /// Hands the ranks out.
     fn begin(&mut self, seats: Vec<JobSeat>) -> Vec<Action> {
-        let (description, run) = (&self.seat.description, self.job.run_number());
-        self.groups.begin(&seats, &self.seat.description.programs);
+        let (description, run) = (&self.seat.description.job, self.job.run_number());
+        self.groups
+            .begin(&seats, &self.seat.description.job.programs);
         let mut nodes: Vec<(Rank, u32)> = seats
             .iter()
             .zip(0..)
@@ -170,7 +171,7 @@ impl Appmaster {
             .and_then(|seat| self.links.get(&seat.container))
             .map_or(0, |link| link.free_port);
         let template = wire::Share {
-            size: description.processes,
+            size: description.processes(),
             ranks: Vec::new(),
             programs: description.programs.iter().map(Into::into).collect(),
             process_mapping: mapping,
@@ -184,7 +185,7 @@ impl Appmaster {
             meeting_port,
             binding: Some(description.binding.into()),
             gpus_per_process: description.gpus_per_process,
-            gpus_are_counted: description.gpus_are_counted,
+            gpus_are_counted: description.gpus_are_counted(),
             universe_size: self.universe_size(&seats),
             terminal: description.terminal.as_ref().map(Into::into),
             host: String::new(),
@@ -225,7 +226,7 @@ impl Appmaster {
 
     /// What the ranks find as MPI_UNIVERSE_SIZE; 0: unknown.
     fn universe_size(&self, seats: &[JobSeat]) -> u32 {
-        match self.seat.description.universe {
+        match self.seat.description.job.universe {
             Universe::Unknown => 0,
             Universe::Processes(count) => count.get(),
             Universe::Cores => (seats.iter())

@@ -107,7 +107,7 @@ struct Own {
 impl Checkpoints {
     /// Finds from what the ranks are to begin, and makes the job's folder.
     pub(crate) async fn open(seat: &Seat) -> Self {
-        let Some(plan) = seat.description.checkpoints.clone() else {
+        let Some(plan) = seat.description.job.checkpoints.clone() else {
             return Self::default();
         };
         let application = seat.attempt.application.to_string();
@@ -121,7 +121,7 @@ impl Checkpoints {
             }
         };
         let attempt = seat.attempt.attempt;
-        let size = seat.description.processes;
+        let size = seat.description.job.processes();
         let mut own = Own::new(plan, storage, application, attempt, size);
         match own.begin_from().await {
             Ok(newest) => Self {

@@ -16,9 +16,9 @@ use crate::seat::Seat;
 /// by SIGTERM that it is to end.
 pub(crate) async fn run() -> Result<()> {
     let (seat, node_host) = Seat::read()?;
-    let description = &seat.description;
-    let interface = description.interface.as_deref();
-    let place = match Place::take(description.am_ports, interface, &node_host).await {
+    let application = &seat.description.application;
+    let interface = application.interface.as_deref();
+    let place = match Place::take(application.am_ports, interface, &node_host).await {
         Ok(place) => place,
         Err(error) => return refuse(&seat, &node_host, &error).await,
     };
@@ -37,10 +37,10 @@ pub(crate) async fn run() -> Result<()> {
 async fn refuse(seat: &Seat, node_host: &str, error: &anyhow::Error) -> Result<()> {
     let sentence = format!("{error:#}");
     tracing::error!("{sentence}");
-    let description = &seat.description;
+    let application = &seat.description.application;
     let rm =
-        ApplicationMasterClient::new(description.rm_scheduler.clone(), seat.amrm_token.clone());
-    register(&rm, node_host, None, &seat.page, description).await?;
+        ApplicationMasterClient::new(application.rm_scheduler.clone(), seat.amrm_token.clone());
+    register(&rm, node_host, None, &seat.page, application).await?;
     let told = diagnostics(&sentence, Exit::Impossible.code());
     rm.finish(FinalApplicationStatus::Failed, &told, &seat.page)
         .await

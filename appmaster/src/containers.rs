@@ -49,7 +49,7 @@ impl LaunchTemplate {
     /// `appmaster` is the `host:port` at which launchers find us.
     pub(crate) fn new(seat: &Seat, appmaster: String) -> anyhow::Result<Self> {
         let mut resources = BTreeMap::new();
-        let (staged, links) = once_each(&seat.description.staged);
+        let (staged, links) = once_each(&seat.description.application.staged);
         for staged in staged {
             let resource = LocalResource {
                 url: staged.url.parse()?,

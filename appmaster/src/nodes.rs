@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use job::Description;
+use job::Application;
 use policy::{
     ClusterView, Counted, MiB, Millis, NodeId, NodeView, Queue, ResourceTypes, Resources,
 };
@@ -47,10 +47,11 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
-    /// Of a job in `queue`, which may hold `share` of the cluster. `appmaster` is what this
+    /// Of a job in `queue` that wants none of `exclude`, which may hold `share` of the cluster. `appmaster` is what this
     /// ApplicationMaster's own container holds, and its node.
     pub(crate) fn new(
-        description: &Description,
+        application: &Application,
+        exclude: &[String],
         queue: &str,
         share: Option<f64>,
         appmaster: Option<(proto_hadoop::NodeId, Resources)>,
@@ -58,11 +59,11 @@ impl Candidates {
         Self {
             queue: queue.to_owned(),
             // What is known is of the nodes without a label.
-            share: share.filter(|_| description.node_label.is_none()),
+            share: share.filter(|_| application.node_label.is_none()),
             appmaster,
-            exclude: description.exclude.iter().cloned().collect(),
-            label: description.node_label.clone(),
-            names: names(description),
+            exclude: exclude.iter().cloned().collect(),
+            label: application.node_label.clone(),
+            names: names(application),
         }
     }
 
@@ -104,8 +105,8 @@ fn queue(limits: &Limits, candidates: &Candidates, reports: &[NodeReport]) -> Qu
 }
 
 /// How requests name nodes.
-pub(crate) const fn names(description: &Description) -> NodeNames {
-    match description.node_names_have_ports {
+pub(crate) const fn names(application: &Application) -> NodeNames {
+    match application.node_names_have_ports {
         true => NodeNames::HostAndPort,
         false => NodeNames::Host,
     }
@@ -144,11 +145,9 @@ pub(crate) fn view(
     }
 }
 
-/// The countable types that the job knows: what it asks for, then what else its ResourceManager counts.
-pub(crate) fn types(description: &Description, registration: &Registration) -> ResourceTypes {
-    let gpus = description.gpus_are_counted.then_some(yarn::GPU);
-    let asked = description.resources_per_process.iter();
-    let asked = gpus.into_iter().chain(asked.map(|(name, _)| name.as_str()));
+/// The countable types of this application: those `asked` for, then what else its ResourceManager counts.
+pub(crate) fn types(asked: &ResourceTypes, registration: &Registration) -> ResourceTypes {
+    let asked = asked.iter().map(|(_, name)| name);
     let all = registration.resource_types.iter();
     let all = all.map(|counted| counted.name.as_str());
     let further = all.filter(|name| ![yarn::MEMORY, yarn::VCORES].contains(name));

@@ -21,7 +21,14 @@ impl Appmaster {
         };
         let sentence = verdict::sentence(&ended, self.seen(&ended), &self.limits.types);
         tracing::warn!("run {run}: {sentence}");
-        let runs = self.seat.description.restarts.saturating_add(1);
+        let runs = self
+            .seat
+            .description
+            .job
+            .limits
+            .run
+            .restarts
+            .saturating_add(1);
         self.story.outbox.notice(format!(
             "run {run} of {runs}: {sentence}; the program is started again, and so is its output"
         ));
@@ -40,7 +47,7 @@ impl Appmaster {
         self.seats = Seats::default();
         self.reports.clear();
         self.seen.clear();
-        self.usages = Usages::new(self.seat.description.processes);
+        self.usages = Usages::new(self.seat.description.job.processes());
         self.timing.started_us = 0;
         self.console.renew_input();
         match self.client {

@@ -19,7 +19,7 @@ impl Appmaster {
 
     /// The report of a job that has ended with `verdict`, as JSON.
     pub(crate) fn report(&self, verdict: &wire::Verdict, finished: Finished) -> String {
-        let description = &self.seat.description;
+        let job = &self.seat.description.job;
         let ranks = verdict.ranks.iter().map(|report| {
             let number = Rank(report.rank);
             let seen = Seen {
@@ -31,13 +31,13 @@ impl Appmaster {
         });
         let report = Report {
             application: self.application(),
-            program: description
+            program: job
                 .programs
                 .first()
                 .map(|program| program.file.clone())
                 .unwrap_or_default(),
-            processes: description.processes,
-            mode: description.mode.clone(),
+            processes: job.processes(),
+            mode: job.demand.mode.to_string(),
             exit_code: verdict.exit_code,
             sentence: verdict.sentence.clone(),
             degraded: self.story.degraded.clone(),

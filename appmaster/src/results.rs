@@ -63,7 +63,7 @@ impl Appmaster {
         verdict: Verdict,
         inbox: &mut mpsc::Receiver<News>,
     ) -> Verdict {
-        if verdict.cause.is_some() || self.seat.description.stage_out.is_empty() {
+        if verdict.cause.is_some() || self.seat.description.job.stage_out.is_empty() {
             return verdict;
         }
         let cause = match Box::pin(self.delivered(inbox)).await {
@@ -89,7 +89,10 @@ impl Appmaster {
     }
 
     async fn delivered(&mut self, inbox: &mut mpsc::Receiver<News>) -> Result<(), Broken> {
-        let (wanted, attempt) = (self.seat.description.stage_out.clone(), self.seat.attempt);
+        let (wanted, attempt) = (
+            self.seat.description.job.stage_out.clone(),
+            self.seat.attempt,
+        );
         let found = self.hearing(undelivered(wanted, attempt), inbox).await??;
         self.delivery.committed.extend(found.made);
         for notice in found.notices {

@@ -5,11 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
-use job::{Description, wire};
-use policy::lifecycle::{Event, Job, KillReason, Limits};
-use policy::{
-    Demand, GPU, Listed, MiB, Millis, Numbering, ResourceTypes, Resources, Vcores, gang, run,
-};
+use job::{Application, Description, MpiJob, wire};
+use policy::lifecycle::{Event, Job, KillReason};
+use policy::{Demand, MiB, ResourceTypes, Resources};
 use proto_hadoop::yarn::{Counted, Registration};
 use proto_hadoop::{ApplicationClient, ApplicationMasterClient, Timing};
 use tokio::sync::{mpsc, oneshot};
@@ -66,7 +64,9 @@ pub async fn serve(
     beside: Option<oneshot::Sender<Output>>,
 ) -> Result<()> {
     let born = now_us();
-    let description = seat.description.clone();
+    let Description {
+        application, job, ..
+    } = seat.description.clone();
     let appmaster = place.address();
     let Place {
         listener,
@@ -90,7 +90,7 @@ pub async fn serve(
             tasks: tasks.clone(),
             leaving: leaving.clone(),
         },
-        description.processes,
+        job.processes(),
     )?;
     if let Some(beside) = beside
         && let Some(chunks) = console.take_output()
@@ -101,9 +101,9 @@ pub async fn serve(
     }
 
     let rm =
-        ApplicationMasterClient::new(description.rm_scheduler.clone(), seat.amrm_token.clone());
-    let registration = register(&rm, &host, Some(port), &seat.page, &description).await?;
-    let cluster = ApplicationClient::new(description.rm_client.clone(), &description.user);
+        ApplicationMasterClient::new(application.rm_scheduler.clone(), seat.amrm_token.clone());
+    let registration = register(&rm, &host, Some(port), &seat.page, &application).await?;
+    let cluster = ApplicationClient::new(application.rm_client.clone(), &application.user);
     let cluster = Arc::new(cluster.with_timing(Timing::patient(RM_PATIENCE)));
     let registration = match registration {
         Some(registration) => registration,
@@ -114,20 +114,20 @@ pub async fn serve(
         "{} is registered, listening on {appmaster}: attempt {} of {}",
         seat.attempt,
         seat.attempt.attempt,
-        description.attempts
+        application.attempts
     );
 
     let (step, share) = tokio::join!(step(&cluster, &seat), share(&cluster, &registration.queue));
-    let own = description.am_memory_mib.next_multiple_of(step.0.max(1));
+    let own = application.am_memory.0.next_multiple_of(step.0.max(1));
     let own = Resources::new(own, 1);
-    let types = nodes::types(&description, &registration);
+    let types = nodes::types(&job.types, &registration);
     let own = seat.node.clone().map(|node| (node, own));
 
     let (rm_orders, rm_inbox) = mpsc::channel(ORDER_QUEUE);
-    let expiry = Duration::from_millis(description.am_expiry_ms);
+    let expiry = Duration::from_millis(application.am_expiry_ms);
     let table = RequestTable::new(
-        description.node_label.clone(),
-        nodes::names(&description),
+        application.node_label.clone(),
+        nodes::names(&application),
         types.clone(),
     );
     let rm = ResourceManager::new(rm, host, port, expiry, table, rm_inbox, news.clone());
@@ -141,19 +141,20 @@ pub async fn serve(
     };
     tasks.spawn(end(ending, leaving.clone(), news.clone()));
 
-    let demand = demand(&seat, step, &types)?;
+    let demand = demand(&job, step, &types);
     let mut appmaster = Appmaster {
         launch: LaunchTemplate::new(&seat, appmaster)?,
         limits: nodes::Limits::new(&registration, types, step),
         candidates: Arc::new(nodes::Candidates::new(
-            &description,
+            &application,
+            &job.exclude,
             &registration.queue,
             share,
             own,
         )),
         cluster,
-        story: Story::new(demand.clone(), description.explain),
-        job: Job::new(demand, limits(&description), rand::random()),
+        story: Story::new(demand.clone(), job.explain),
+        job: Job::new(demand, job.limits, rand::random()),
         began: Instant::now(),
         tickets,
         tasks: tasks.clone(),
@@ -175,7 +176,7 @@ pub async fn serve(
         reports: BTreeMap::new(),
         seen: BTreeMap::new(),
         exits: Exits::default(),
-        usages: Usages::new(seat.description.processes),
+        usages: Usages::new(job.processes()),
         timing: wire::Timing {
             appmaster_started_us: born,
             registered_us: registered,
@@ -213,9 +214,9 @@ pub(crate) async fn register(
     host: &str,
     port: Option<u16>,
     page: &str,
-    description: &Description,
+    application: &Application,
 ) -> Result<Option<Registration>> {
-    let give_up = Instant::now() + Duration::from_millis(description.am_expiry_ms / 2);
+    let give_up = Instant::now() + Duration::from_millis(application.am_expiry_ms / 2);
     loop {
         match rm.register(host, port, page).await {
             Ok(registration) => return Ok(Some(registration)),
@@ -250,8 +251,9 @@ async fn registration_of(cluster: &ApplicationClient) -> Result<Registration> {
 /// To multiples of what the ResourceManager rounds containers up: what the client's settings say,
 /// unless this AM's own container proves them wrong.
 async fn step(cluster: &ApplicationClient, seat: &Seat) -> MiB {
-    let said = MiB(seat.description.allocation_step_mib.max(1));
-    let asked = seat.description.am_memory_mib;
+    let application = &seat.description.application;
+    let said = MiB(application.allocation_step.0.max(1));
+    let asked = application.am_memory.0;
     let report = match &seat.container {
         Some(container) => cluster.report(&container.attempt.application).await.ok(),
         None => None,
@@ -273,73 +275,21 @@ async fn share(cluster: &ApplicationClient, queue: &str) -> Option<f64> {
     Some(root.share_of(queue)?.maximum)
 }
 
-fn demand(seat: &Seat, step: MiB, types: &ResourceTypes) -> Result<Demand> {
-    let description = &seat.description;
-    let nodes = description.nodes.map(TryInto::try_into).transpose();
-    let listed = description.listed.iter();
-    Ok(Demand {
-        processes: description
-            .processes
-            .try_into()
-            .context("the job description asks for no process")?,
+/// What the job wants, in the amounts of this cluster: by its `types`, and where the user gave no memory
+/// by its `step`.
+fn demand(job: &MpiJob, step: MiB, types: &ResourceTypes) -> Demand {
+    let unit = job.demand.unit;
+    let asked: BTreeMap<&str, u64> = job.types.named(unit.counts).collect();
+    Demand {
         unit: Resources {
-            memory: match description.memory_is_explicit {
-                true => MiB(description.memory_per_process_mib),
+            memory: match job.demand.memory_is_explicit {
+                true => unit.memory,
                 false => step,
             },
-            vcores: Vcores(description.vcores_per_process),
-            counts: types.counts(|name| match name {
-                GPU if description.gpus_are_counted => description.gpus_per_process.map(u64::from),
-                other => {
-                    let mut asked = description.resources_per_process.iter();
-                    asked.find_map(|(name, count)| (name == other).then_some(*count))
-                }
-            }),
+            counts: types.counts(|name| asked.get(name).copied()),
+            ..unit
         },
-        memory_is_explicit: description.memory_is_explicit,
-        oversubscribe: description.oversubscribe,
-        mode: description.mode.parse()?,
-        listed: listed
-            .map(|(host, processes)| Listed {
-                host: host.clone(),
-                processes: *processes,
-            })
-            .collect(),
-        nodes: nodes.context("the job description asks for no node")?,
-        pack: description.pack,
-        same_rack: description.same_rack,
-        numbering: match &description.rank_map[..] {
-            [] if description.rank_by_node => Numbering::Node,
-            [] => Numbering::Slot,
-            map => Numbering::Map(map.to_vec()),
-        },
-        sort_nodes: description.sort_nodes,
-        near: policy::Near {
-            of: description.near.0.clone(),
-            held: description.near.1.iter().cloned().collect(),
-        },
-    })
-}
-
-/// What the user wants of the asking; the rest stays as it is.
-fn limits(description: &Description) -> Limits {
-    let usual = Limits::default();
-    let or = |given: Option<u64>, usual| given.map_or(usual, Millis);
-    Limits {
-        gang: gang::Limits {
-            reissue: or(description.reissue_after_ms, usual.gang.reissue),
-            gather: or(description.gang_timeout_ms, usual.gang.gather),
-            wait: description.wait_timeout_ms.map(Millis),
-            ..usual.gang
-        },
-        run: run::Limits {
-            join: or(description.join_timeout_ms, usual.run.join),
-            run: description.run_limit_ms.map(Millis),
-            linger: description.linger_ms.map(Millis),
-            spare_others: description.spare_others,
-            restarts: description.restarts,
-            ..usual.run
-        },
+        ..job.demand.clone()
     }
 }
 

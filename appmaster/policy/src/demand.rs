@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroU32;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Mode, Numbering, Resources};
 
 /// So many processes, each of one unit, and the rules by which they may be placed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Demand {
     /// Number of processes.
     pub processes: NonZeroU32,
@@ -37,7 +39,7 @@ pub struct Demand {
 }
 
 /// Where the data lies that processes are to be near.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Near {
     /// What it is, in words: "hdfs://h:8020/data".
     pub of: String,
@@ -74,7 +76,7 @@ impl fmt::Display for Bytes {
 }
 
 /// One entry of the user's list.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listed {
     /// The host, exactly as its node registered it; `None` for "some node", which only the modes
     /// that relax the location take.

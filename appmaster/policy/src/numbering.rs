@@ -1,9 +1,11 @@
 //! Which ranks the processes of a node are.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Rank;
 
 /// How ranks are numbered over the nodes of a job. Where the processes are is decided before.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Numbering {
     /// Node after node: the ranks of a node are consecutive.
     #[default]

@@ -2,18 +2,26 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::resource_types::{Counts, GPU, ResourceTypes};
 
 /// Memory, in mebibytes: YARN's own unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct MiB(pub u64);
 
 /// Virtual cores, as YARN counts them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Vcores(pub u32);
 
 /// A point in time or a span, in milliseconds; points count from whatever zero the caller chose.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Millis(pub u64);
 
 /// Number of a process in its job, from 0.
@@ -29,7 +37,7 @@ pub struct NodeId(pub String);
 pub struct ContainerId(pub String);
 
 /// An amount of memory, cores and what else the cluster counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Resources {
     /// Memory.
     pub memory: MiB,

@@ -8,6 +8,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 /// Types that one application knows at the most; amounts are copied all the time, so that their size has a
 /// bound. A job asks for a few of what its cluster counts.
 pub const MOST_RESOURCE_TYPES: usize = 8;
@@ -20,8 +22,21 @@ pub const GPU: &str = "yarn.io/gpu";
 pub struct TypeIndex(u8);
 
 /// The names of the countable types, memory and vcores aside.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Vec<String>", into = "Vec<String>")]
 pub struct ResourceTypes(Arc<[String]>);
+
+impl From<Vec<String>> for ResourceTypes {
+    fn from(names: Vec<String>) -> Self {
+        Self::new(names)
+    }
+}
+
+impl From<ResourceTypes> for Vec<String> {
+    fn from(types: ResourceTypes) -> Self {
+        types.0.to_vec()
+    }
+}
 
 impl ResourceTypes {
     /// The first [`MOST_RESOURCE_TYPES`] of `names`, each once, in their order; what a job asks for
@@ -76,7 +91,9 @@ impl ResourceTypes {
 }
 
 /// How many of each countable type, by index into a [`ResourceTypes`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Counts([u64; MOST_RESOURCE_TYPES]);
 
 impl Counts {

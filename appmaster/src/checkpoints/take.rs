@@ -100,7 +100,7 @@ impl Appmaster {
 
     /// Asks all ranks for one.
     fn take_checkpoint(&mut self, asked_for: bool) {
-        let size = self.seat.description.processes;
+        let size = self.seat.description.job.processes();
         let Some(own) = &mut self.checkpoints.own else {
             return;
         };

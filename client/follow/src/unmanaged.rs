@@ -18,6 +18,7 @@ use std::time::Duration;
 use appmaster::{Place, Seat};
 use job::Description;
 use job::exit::Exit;
+use policy::Millis;
 use proto_hadoop::credentials::{Credentials, Token};
 use proto_hadoop::yarn::{ApplicationFilter, ApplicationReport, YarnApplicationState};
 use proto_hadoop::{AppAttemptId, ApplicationClient, ApplicationId};
@@ -108,7 +109,7 @@ pub async fn follow(
     // The ApplicationMaster keeps what is left of it.
     if let Some(left) = follower.wait_timeout.left() {
         let left = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
-        description.wait_timeout_ms = Some(left.max(1));
+        description.job.limits.gang.wait = Some(Millis(left.max(1)));
     }
     let seat = Seat {
         node: None,

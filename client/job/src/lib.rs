@@ -13,28 +13,32 @@ pub mod allocator;
 pub mod codec;
 pub mod container_exit;
 pub mod data;
-pub mod description;
+mod description;
 pub mod exit;
 pub mod explain;
 mod fence;
 mod gulp;
 pub mod lane;
 pub mod link;
+mod mpi;
 pub mod pass;
 pub mod report;
 pub mod resumable;
 pub mod role;
+mod seat;
 pub mod secrets;
 pub mod sequence;
+mod staged;
 pub mod tls;
 pub mod wire;
 
 pub use data::{Checkpoints, StageOut};
-pub use description::{
-    BindUnit, Binding, Description, Program, Seat, Staged, StagedKind, Terminal, Universe, Yielding,
-};
+pub use description::{Application, Description};
 pub use gulp::Gulp;
+pub use mpi::{BindUnit, Binding, MpiJob, Program, Terminal, Universe, Yielding};
 pub use role::Role;
+pub use seat::Seat;
+pub use staged::{Staged, StagedKind};
 
 /// Names this build: the version and a digest of the wire schema.
 pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("GERBIL_WIRE"));

@@ -1,9 +1,11 @@
 //! How long the parts of coming together may take.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Millis;
 
 /// The spans of a gang.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Limits {
     /// Between two looks at a cluster without room.
     pub look_again: Millis,

@@ -14,6 +14,8 @@ mod words;
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 pub use words::{Action, Event, Phase};
 
 pub use crate::gang::{
@@ -26,7 +28,7 @@ use crate::run::{self, Run};
 use crate::{Demand, Millis, Placement};
 
 /// The spans of a job's life.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Limits {
     /// Until its containers are there.
     pub gang: gang::Limits,

@@ -1,9 +1,11 @@
 //! How long each part of a run may take.
 
+use serde::{Deserialize, Serialize};
+
 use crate::Millis;
 
 /// The spans of a run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Limits {
     /// How long ranks may run; then the job is ended. `None`: for ever.
     pub run: Option<Millis>,

@@ -1,0 +1,32 @@
+//! What a launcher is told when its container is started.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A launcher's place in the job. Travels as JSON in its container's credentials.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seat {
+    /// [`crate::BUILD`] of the AM.
+    pub build: String,
+    /// `host:port` of the AM.
+    pub appmaster: String,
+    /// YARN's id of the container.
+    pub container: String,
+    /// Shown to the AM as proof of being that container. Never logged.
+    pub ticket: Vec<u8>,
+    /// Further names of files in the container's working directory: the name, and the one that YARN
+    /// gave the file.
+    pub links: Vec<(String, String)>,
+}
+
+impl fmt::Debug for Seat {
+    /// Without the ticket: it is a secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Seat")
+            .field("build", &self.build)
+            .field("appmaster", &self.appmaster)
+            .field("container", &self.container)
+            .finish_non_exhaustive()
+    }
+}
