@@ -2,29 +2,20 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
 use job::Universe;
 use job::exit::Exit;
 use job::wire;
 use job::wire::launcher_order::Order as ToLauncher;
+use policy::Rank;
 use policy::lifecycle::{Action, Event, Phase, Seat as JobSeat, Verdict};
-use policy::{ContainerId, Rank};
-use proto_hadoop::yarn::NodeState;
-use tokio::time::timeout;
 
 use crate::console::write_to_log;
-use crate::containers;
 use crate::follow::{ATTACH_DEADLINE, Appmaster, Client};
-use crate::nodes;
 use crate::requests::Asking;
-use crate::resource_manager::Order;
 use crate::run::now_us;
 use crate::seats::Seats;
 use crate::standoff;
-
-/// How long the loop waits for the ResourceManager's answer to a read of the nodes.
-const SNAPSHOT_DEADLINE: Duration = Duration::from_secs(30);
 
 impl Appmaster {
     /// Carries actions out in order; the verdict, if it is among them.
@@ -32,7 +23,7 @@ impl Appmaster {
         let mut todo = VecDeque::from(actions);
         while let Some(action) = todo.pop_front() {
             match action {
-                Action::TakeSnapshot => self.take_snapshot(),
+                Action::TakeSnapshot => self.holding.read_nodes(),
                 Action::Ask {
                     round,
                     placement,
@@ -42,27 +33,23 @@ impl Appmaster {
                     if !placement.shares.is_empty() && self.timing.asked_us == 0 {
                         self.timing.asked_us = now_us();
                     }
-                    self.order_rm(Order::Ask(Asking {
+                    self.holding.ask(&Asking {
                         round,
                         placement,
                         held,
                         kept,
-                    }))
-                    .await;
+                    });
                 }
                 Action::Release { containers, why } => {
                     tracing::info!("giving back {} containers: {why}", containers.len());
-                    for container in &containers {
-                        self.dismiss(container);
-                    }
-                    let released = containers.iter().filter_map(|id| self.grants.remove(id));
-                    let ids = released.map(|granted| granted.container.id).collect();
-                    self.order_rm(Order::Release(ids)).await;
+                    self.holding.release(&containers);
                 }
                 Action::Repeat { run, cause, kept } => self.repeat(run, &cause, &kept),
                 Action::Start(seats) => {
                     self.timing.granted_us = now_us();
-                    todo.extend(self.start(&seats));
+                    for seat in &seats {
+                        self.holding.start(&seat.container);
+                    }
                 }
                 Action::Begin(seats) => {
                     self.timing.joined_us = now_us();
@@ -71,14 +58,15 @@ impl Appmaster {
                 }
                 Action::Stop { grace } => {
                     self.checkpoints.pause();
-                    self.order_rm(Order::Hurry).await;
+                    self.holding.hurry();
                     let grace_ms = u32::try_from(grace.0).unwrap_or(u32::MAX);
-                    self.order_all(&ToLauncher::Stop(wire::Stop { grace_ms }));
+                    self.holding
+                        .tell_all(&ToLauncher::Stop(wire::Stop { grace_ms }));
                 }
                 Action::Show(phase) => {
                     let now = self.now();
                     self.standoff.hear(now, &phase);
-                    self.progress.set(standoff::progress(&phase));
+                    self.holding.progress(standoff::progress(&phase));
                     self.show(phase);
                 }
                 Action::Silent {
@@ -90,65 +78,15 @@ impl Appmaster {
                     tracing::warn!("{sentence}");
                     self.story.outbox.notice(sentence);
                 }
-                Action::Probe(containers) => self.probe(&containers),
+                Action::Probe(containers) => {
+                    for container in &containers {
+                        self.holding.probe(container);
+                    }
+                }
                 Action::Finish(verdict) => return Some(verdict),
             }
         }
         None
-    }
-
-    /// Reads the nodes in a task of its own: the loop goes on hearing.
-    fn take_snapshot(&self) {
-        let (cluster, candidates) = (Arc::clone(&self.cluster), Arc::clone(&self.candidates));
-        let (limits, rm) = (self.limits.clone(), self.rm.clone());
-        self.tasks.spawn(async move {
-            let reading = timeout(SNAPSHOT_DEADLINE, cluster.nodes(&[NodeState::Running]));
-            let event = match reading.await {
-                Ok(Ok(reports)) => Event::Snapshot(nodes::view(&limits, &candidates, &reports)),
-                Ok(Err(error)) => Event::SnapshotFailed(error.to_string()),
-                Err(_late) => Event::SnapshotFailed("no answer in time".into()),
-            };
-            // Without that task the job is over.
-            let _told = rm.send(Order::Seen(event)).await.is_ok();
-        });
-    }
-
-    /// Asks the nodes of these containers whether they are still being localized.
-    fn probe(&self, containers: &[ContainerId]) {
-        for container in containers {
-            if let Some(granted) = self.grants.get(container) {
-                containers::probe(
-                    granted.container.clone(),
-                    granted.nm_token.clone(),
-                    &self.news,
-                    &self.tasks,
-                );
-            }
-        }
-    }
-
-    fn start(&mut self, seats: &[JobSeat]) -> Vec<Action> {
-        for seat in seats {
-            let Some(granted) = self.grants.get(&seat.container) else {
-                continue;
-            };
-            let ticket = ticket();
-            self.tickets.issue(seat.container.clone(), ticket.clone());
-            let started = self.launch.start(
-                &granted.container,
-                granted.nm_token.clone(),
-                &ticket,
-                &self.news,
-                &self.tasks,
-            );
-            if let Err(error) = started {
-                return self.step(Event::StartFailed {
-                    container: seat.container.clone(),
-                    why: format!("{error:#}"),
-                });
-            }
-        }
-        Vec::new()
     }
 
     /// Hands the ranks out.
@@ -168,8 +106,8 @@ impl Appmaster {
             .iter()
             .find(|seat| seat.ranks.first() == Some(&Rank(0)));
         let meeting_port = first
-            .and_then(|seat| self.links.get(&seat.container))
-            .map_or(0, |link| link.free_port);
+            .and_then(|seat| self.holding.link(&seat.container))
+            .map_or(0, |link| link.node.free_port);
         let template = wire::Share {
             size: description.processes(),
             ranks: Vec::new(),
@@ -207,21 +145,11 @@ impl Appmaster {
                     code: Exit::Staging.code(),
                 });
             }
-            if let Some(link) = self.links.get(&seat.container) {
-                link.orders.say(ToLauncher::Share(share));
-            }
+            self.holding.tell(&seat.container, ToLauncher::Share(share));
         }
         self.seats = Seats::new(seats);
         self.checkpoints.begin();
         Vec::new()
-    }
-
-    /// A launcher that is of no use is to leave, with whatever runs there.
-    pub(crate) fn dismiss(&mut self, container: &ContainerId) {
-        if let Some(link) = self.links.remove(container) {
-            link.orders.say_last(ToLauncher::Leave(wire::Leave {}));
-        }
-        self.tickets.revoke(container);
     }
 
     /// What the ranks find as MPI_UNIVERSE_SIZE; 0: unknown.
@@ -230,35 +158,17 @@ impl Appmaster {
             Universe::Unknown => 0,
             Universe::Processes(count) => count.get(),
             Universe::Cores => (seats.iter())
-                .filter_map(|seat| self.links.get(&seat.container))
-                .map(|link| link.cores)
+                .filter_map(|seat| self.holding.link(&seat.container))
+                .map(|link| link.node.cores)
                 .fold(0, u32::saturating_add),
         }
-    }
-
-    pub(crate) fn order_all(&self, order: &ToLauncher) {
-        for link in self.links.values() {
-            link.orders.say(order.clone());
-        }
-    }
-
-    /// To the launcher in one container, if it is there.
-    pub(crate) fn order(&self, container: &ContainerId, order: ToLauncher) {
-        if let Some(link) = self.links.get(container) {
-            link.orders.say(order);
-        }
-    }
-
-    pub(crate) async fn order_rm(&self, order: Order) {
-        // The task ends only by an order of ours, or after it has told that the attempt is over.
-        let _heard = self.rm.send(order).await.is_ok();
     }
 
     fn show(&mut self, phase: Phase) {
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let (kind, done, wanted, note) = match phase {
             Phase::WaitingForRoom(why) => {
-                let note = sentences::no_room(&why, &self.limits.types);
+                let note = sentences::no_room(&why, &self.holding.cluster().limits().types);
                 (wire::phase::Kind::WaitingForRoom, 0, 0, note)
             }
             Phase::LetGo(let_go) => {
@@ -375,13 +285,6 @@ pub(crate) fn merged(actions: Vec<Action>) -> Vec<Action> {
         }
     }
     merged
-}
-
-/// Sixteen random bytes, from the kernel.
-fn ticket() -> Vec<u8> {
-    let mut ticket = vec![0u8; 16];
-    rand::fill(&mut ticket[..]);
-    ticket
 }
 
 #[cfg(test)]

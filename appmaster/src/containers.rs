@@ -7,7 +7,6 @@ use std::time::Duration;
 use credentials::{Credentials, Token};
 use job::role::BINARY_LINK;
 use job::{Role, Staged, StagedKind, secrets};
-use policy::lifecycle::Event;
 use proto_hadoop::yarn::{
     Container, ContainerLaunch, ContainerStart, LocalResource, LocalResourceKind, Visibility,
 };
@@ -17,7 +16,7 @@ use proto_hadoop::{
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::task::TaskTracker;
 
-use crate::news::{News, NewsSender};
+use crate::heard::{Granted, Heard, HeardSender};
 use crate::seat::Seat;
 
 /// For one answer of a NodeManager.
@@ -109,43 +108,38 @@ impl LaunchTemplate {
     /// Starts one container in a task of its own; only a failure is news.
     pub(crate) fn start(
         &self,
-        container: &Container,
-        nm_token: Option<Token>,
+        granted: &Granted,
         ticket: &[u8],
-        news: &NewsSender,
+        heard: &HeardSender,
         tasks: &TaskTracker,
-    ) -> anyhow::Result<()> {
-        let launch = self.launch(container, ticket)?;
-        let container = container.clone();
-        let news = news.clone();
+    ) {
+        let launch = self.launch(&granted.container, ticket);
+        let (container, token) = (granted.container.clone(), granted.nm_token.clone());
+        let heard = heard.clone();
         tasks.spawn(async move {
-            let started = match nm_token {
-                Some(token) => start(&container, launch, token).await,
-                None => Err("the ResourceManager gave no token for this node".into()),
+            let started = match (launch, token) {
+                (Ok(launch), Some(token)) => start(&container, launch, token).await,
+                (Ok(_), None) => Err("the ResourceManager gave no token for this node".into()),
+                (Err(error), _) => Err(format!("{error:#}")),
             };
             if let Err(why) = started {
-                let failed = Event::StartFailed {
+                let failed = Heard::StartFailed {
                     container: policy::ContainerId(container.id.to_string()),
                     why,
                 };
-                let _heard = news.send(News::Machine(failed)).await.is_ok();
+                let _told = heard.send(failed).await.is_ok();
             }
         });
-        Ok(())
     }
 }
 
 /// Asks a node in a task of its own whether a container is still being localized; only that is news.
-pub(crate) fn probe(
-    container: Container,
-    nm_token: Option<Token>,
-    news: &NewsSender,
-    tasks: &TaskTracker,
-) {
-    let Some(token) = nm_token else {
+pub(crate) fn probe(granted: &Granted, heard: &HeardSender, tasks: &TaskTracker) {
+    let Some(token) = granted.nm_token.clone() else {
         return;
     };
-    let news = news.clone();
+    let container = granted.container.clone();
+    let heard = heard.clone();
     tasks.spawn(async move {
         let client = ContainerClient::new(&container.node, token);
         let ids = [container.id];
@@ -154,8 +148,7 @@ pub(crate) fn probe(
         };
         if answer.succeeded.iter().any(|status| status.is_localizing) {
             let id = policy::ContainerId(container.id.to_string());
-            let localizing = News::Machine(Event::Localizing(id));
-            let _heard = news.send(localizing).await.is_ok();
+            let _told = heard.send(Heard::Localizing(id)).await.is_ok();
         }
     });
 }

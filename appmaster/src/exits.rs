@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use policy::ContainerId;
-use policy::lifecycle::Event;
 
 /// YARN's exit statuses, by container.
 #[derive(Debug, Default)]
@@ -12,16 +11,9 @@ pub(crate) struct Exits {
 }
 
 impl Exits {
-    /// Takes in what an event says of those that are `ours`: not of what was given back, of which a
-    /// job that waits for long has ever more.
-    pub(crate) fn hear(&mut self, event: &Event, ours: impl Fn(&ContainerId) -> bool) {
-        if let Event::ContainerEnded {
-            container, status, ..
-        } = event
-            && ours(container)
-        {
-            self.statuses.insert(container.clone(), *status);
-        }
+    /// One of ours has ended.
+    pub(crate) fn ended(&mut self, container: ContainerId, status: i32) {
+        self.statuses.insert(container, status);
     }
 
     /// That of one container; `None`: not told.

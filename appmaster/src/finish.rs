@@ -6,14 +6,13 @@ use std::time::Duration;
 use anyhow::Result;
 use job::exit::diagnostics;
 use job::wire;
-use job::wire::launcher_order::Order as ToLauncher;
 use policy::lifecycle::{Cause, Event, KillReason, Verdict};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::follow::{ATTACH_DEADLINE, Appmaster, Client};
 use crate::news::News;
-use crate::resource_manager::{Finished, Order};
+use crate::resource_manager::Finished;
 use crate::run::now_us;
 use crate::verdict;
 
@@ -54,28 +53,24 @@ impl Appmaster {
             _ => DRAIN_DEADLINE,
         };
         self.drain(patience, inbox).await;
-        for link in self.links.values() {
-            link.orders.say_last(ToLauncher::Leave(wire::Leave {}));
+        for (container, _) in self.holding.links() {
+            self.holding.leave(container);
         }
         Box::pin(self.checkpoints_over(verdict.cause.is_none(), inbox)).await;
 
-        let (done, mut finished) = oneshot::channel();
-        self.order_rm(Order::Finish {
-            status: verdict::final_status(&verdict),
-            diagnostics: match verdict.cause {
-                None => self.summary(),
-                Some(_) => diagnostics(&sentence, verdict::exit_code(&verdict)),
-            },
-            done,
-        })
-        .await;
+        let words = match verdict.cause {
+            None => self.summary(),
+            Some(_) => diagnostics(&sentence, verdict::exit_code(&verdict)),
+        };
+        let status = verdict::final_status(&verdict);
+        self.holding.finish(status, words);
         // A ResourceManager that does not answer is given time to, and may use it to end this very
         // process: the client is told before, without the counts of the calls.
         let deaf = matches!(verdict.cause, Some(Cause::ResourceManagerLost { .. }));
         let heard = match deaf {
             true => None,
             false => {
-                let soon = timeout(TAKEN_SOON, self.finished(&mut finished, inbox)).await;
+                let soon = timeout(TAKEN_SOON, self.finished(inbox)).await;
                 soon.ok()
             }
         };
@@ -100,7 +95,7 @@ impl Appmaster {
             .await;
         let unregistered = match heard {
             Some(counts) => counts.unregistered,
-            None => self.finished(&mut finished, inbox).await.unregistered,
+            None => self.finished(inbox).await.unregistered,
         };
         Box::pin(self.delivery_over(unregistered)).await;
         // An empty event where the ResourceManager has not taken it: the client need not wait.
@@ -114,18 +109,14 @@ impl Appmaster {
         Ok(())
     }
 
-    /// Until the ResourceManager has taken the verdict, or will not. The task that tells it may itself
-    /// have news to get rid of first.
-    async fn finished(
-        &mut self,
-        finished: &mut oneshot::Receiver<Finished>,
-        inbox: &mut mpsc::Receiver<News>,
-    ) -> Finished {
+    /// Until the ResourceManager has taken the verdict, or will not.
+    async fn finished(&mut self, inbox: &mut mpsc::Receiver<News>) -> Finished {
         loop {
-            tokio::select! {
-                finished = &mut *finished => return finished.unwrap_or_default(),
-                news = inbox.recv() => self.hear_late(news).await,
+            if let Some(finished) = self.finished {
+                return finished;
             }
+            let news = inbox.recv().await;
+            self.hear_late(news).await;
         }
     }
 
@@ -147,8 +138,9 @@ impl Appmaster {
         let mut by = Instant::now() + patience;
         let run = self.job.run_number();
         while !self.console.is_drained() && !self.hasty {
-            let links = self.links.iter();
-            let streams = links.map(|(id, link)| (id.clone(), link.streams)).collect();
+            let streams = |id| self.streams.get(id).copied().unwrap_or_default();
+            let links = self.holding.links();
+            let streams = links.map(|(id, _)| (id.clone(), streams(id))).collect();
             if self.console.has_all(run, &streams) {
                 self.console.close();
             }
@@ -175,16 +167,11 @@ impl Appmaster {
             }
             Some(News::ClientKill(_)) => self.hasty = true,
             Some(News::ClientLeft) | None => self.client = Client::Gone,
-            Some(News::LauncherLost(container)) => self.let_go(&container),
+            Some(News::Holding(heard)) => self.told_late(heard),
             // Whoever ends this very process does not wait for terminals.
             Some(News::Machine(Event::KillRequested(_))) => {
                 self.hasty = true;
                 self.leaving = true;
-            }
-            Some(News::Machine(event)) => {
-                self.container_ended(&event);
-                let grants = &self.grants;
-                self.exits.hear(&event, |id| grants.contains_key(id));
             }
             Some(_) => {}
         }

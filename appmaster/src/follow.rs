@@ -8,31 +8,26 @@ use std::time::Duration;
 use anyhow::Result;
 use job::wire;
 use job::wire::launcher_order::Order as ToLauncher;
-use policy::lifecycle::{Action, Event, Grant, Job, KillReason, Stage};
-use policy::{ClusterView, ContainerId, End, Millis, NodeId, Rank, Resources};
-use proto_hadoop::ApplicationClient;
+use policy::lifecycle::{Action, Event, Job, KillReason, Stage};
+use policy::{ContainerId, End, Millis, Rank};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::task::TaskTracker;
 use tonic::Status;
 
-use crate::act::merged;
 use crate::checkpoints::Checkpoints;
 use crate::console::Console;
-use crate::containers::LaunchTemplate;
 use crate::exits::Exits;
 use crate::explain::Story;
+use crate::holding::Holding;
 use crate::names::Names;
-use crate::news::{Granted, JobEvents, News, NewsSender};
-use crate::nodes;
-use crate::orders::Orders;
-use crate::resource_manager::{Order, Progress};
+use crate::news::{JobEvents, News, NewsSender};
+use crate::resource_manager::Finished;
 use crate::results::Delivery;
 use crate::seat::Seat;
 use crate::seats::Seats;
 use crate::spawn::Groups;
 use crate::standoff::Standoff;
-use crate::tickets::Tickets;
 use crate::usage::Usages;
 
 /// A job that no client has attached to by then writes its output to the container's log.
@@ -53,35 +48,18 @@ pub(crate) enum Client {
     Gone,
 }
 
-pub(crate) struct Link {
-    pub(crate) orders: Orders,
-    /// Streams of output that its ranks have: so many ends are to come.
-    pub(crate) streams: u64,
-    /// Cores that the launcher may use; 0: not known.
-    pub(crate) cores: u32,
-    /// A port of its node on which nothing listened; 0: not known.
-    pub(crate) free_port: u32,
-}
-
 /// The job and everybody who has a part in it.
 pub(crate) struct Appmaster {
     pub(crate) seat: Seat,
-    pub(crate) launch: LaunchTemplate,
-    pub(crate) limits: nodes::Limits,
-    pub(crate) candidates: Arc<nodes::Candidates>,
-    pub(crate) cluster: Arc<ApplicationClient>,
+    pub(crate) holding: Holding,
     pub(crate) job: Job,
     /// Zero of the machine's clock.
     pub(crate) began: Instant,
-    pub(crate) tickets: Tickets,
     pub(crate) tasks: TaskTracker,
     pub(crate) news: NewsSender,
-    pub(crate) rm: mpsc::Sender<Order>,
-    /// What YARN is told of the job's.
-    pub(crate) progress: Progress,
     pub(crate) console: Arc<Console>,
-    pub(crate) grants: BTreeMap<ContainerId, Granted>,
-    pub(crate) links: BTreeMap<ContainerId, Link>,
+    /// Streams of output that the ranks of each launcher have: so many ends are to come.
+    pub(crate) streams: BTreeMap<ContainerId, u64>,
     pub(crate) seats: Seats,
     /// The job's own ranks and those that they have spawned.
     pub(crate) groups: Groups,
@@ -103,8 +81,8 @@ pub(crate) struct Appmaster {
     pub(crate) exits: Exits,
     pub(crate) usages: Usages,
     pub(crate) timing: wire::Timing,
-    /// What the queue still gives this application, as the ResourceManager last said.
-    pub(crate) headroom: Option<Resources>,
+    /// What became of the registration, once that is known.
+    pub(crate) finished: Option<Finished>,
     pub(crate) checkpoints: Checkpoints,
     pub(crate) delivery: Delivery,
     /// What was decided so far, and why.
@@ -183,10 +161,8 @@ impl Appmaster {
     pub(crate) fn step(&mut self, event: Event) -> Vec<Action> {
         let now = self.now();
         self.story.hear(&event);
-        let grants = &self.grants;
-        self.exits.hear(&event, |id| grants.contains_key(id));
         let actions = self.job.step(now, event);
-        self.story.tell(now, self.headroom, &actions);
+        self.story.tell(now, self.holding.headroom(), &actions);
         actions
     }
 
@@ -203,69 +179,9 @@ impl Appmaster {
     /// One piece of news; what the machine wants done about it.
     async fn hear(&mut self, news: News) -> Vec<Action> {
         match news {
-            News::Machine(Event::Snapshot(mut view)) => {
-                view.queue.headroom = self.believed_headroom(&view);
-                self.step(Event::Snapshot(view))
-            }
-            News::Machine(event) => {
-                self.container_ended(&event);
-                self.step(event)
-            }
-            News::Granted(granted) => self.granted(granted),
-            News::LauncherJoined {
-                container,
-                orders,
-                node,
-            } => {
-                tracing::info!(
-                    glibc = node.glibc,
-                    cores = node.cores,
-                    "{container} has joined"
-                );
-                let link = Link {
-                    orders,
-                    streams: 0,
-                    cores: node.cores,
-                    free_port: node.free_port,
-                };
-                if let Some(door) = &self.door {
-                    link.orders.say(ToLauncher::Door(door.clone()));
-                }
-                self.links.insert(container.clone(), link);
-                if !self.grants.contains_key(&container) {
-                    // Given back while it was on its way here.
-                    self.dismiss(&container);
-                    return Vec::new();
-                }
-                self.step(Event::Joined(container))
-            }
-            News::LauncherSaid { container, event } => self.launcher_said(container, event),
-            News::LauncherCut => {
-                // Most often it is dead, and YARN will soon say so.
-                self.order_rm(Order::Hurry).await;
-                Vec::new()
-            }
-            News::LauncherLost(container) => {
-                self.let_go(&container);
-                self.step(Event::LinkLost(container))
-            }
+            News::Machine(event) => self.step(event),
+            News::Holding(heard) => self.told(heard),
             News::OutputHandedOver => Vec::new(),
-            News::Headroom(headroom) => {
-                let before = self.headroom.replace(headroom).unwrap_or_default();
-                match headroom.memory > before.memory {
-                    true => self.step(Event::Freed),
-                    false => Vec::new(),
-                }
-            }
-            News::WantedBack(containers) => {
-                self.wanted_back(containers);
-                Vec::new()
-            }
-            News::Asked { containers, rows } => {
-                let now = self.now();
-                self.story.asked(now, containers, rows);
-                Vec::new()
-            }
             News::Checkpoint(heard) => {
                 self.checkpoint_heard(heard);
                 Vec::new()
@@ -280,15 +196,16 @@ impl Appmaster {
                 Vec::new()
             }
             News::ClientSignal(signal) => {
-                self.order_all(&ToLauncher::Signal(wire::Signal { signal }));
+                self.holding
+                    .tell_all(&ToLauncher::Signal(wire::Signal { signal }));
                 Vec::new()
             }
             News::ClientResized(size) => {
-                self.order_all(&ToLauncher::WindowSize(size));
+                self.holding.tell_all(&ToLauncher::WindowSize(size));
                 Vec::new()
             }
             News::ClientDoor(door) => {
-                self.order_all(&ToLauncher::Door(door.clone()));
+                self.holding.tell_all(&ToLauncher::Door(door.clone()));
                 self.door = Some(door);
                 Vec::new()
             }
@@ -298,50 +215,6 @@ impl Appmaster {
                 self.step(Event::KillRequested(KillReason::ClientLost))
             }
         }
-    }
-
-    /// A launcher without a link whose container has ended does not come by another.
-    pub(crate) fn container_ended(&self, event: &Event) {
-        if let Event::ContainerEnded { container, .. } = event
-            && let Some(link) = self.links.get(container)
-        {
-            link.orders.container_ended();
-        }
-    }
-
-    /// Nothing more is heard of a launcher.
-    pub(crate) fn let_go(&mut self, container: &ContainerId) {
-        if let Some(link) = self.links.remove(container) {
-            link.orders.end();
-        }
-        self.tickets.revoke(container);
-    }
-
-    /// What the queue still gives, where that is to be relied on: a CapacityScheduler says it, the other
-    /// ones name a fair share, above which they give too. Until something was said it is zero.
-    fn believed_headroom(&self, view: &ClusterView) -> Option<Resources> {
-        let said = self.headroom.filter(|headroom| headroom.memory.0 > 0);
-        said.filter(|_| view.queue.maximum.is_some())
-    }
-
-    /// The containers of one answer.
-    fn granted(&mut self, granted: Vec<Granted>) -> Vec<Action> {
-        let mut grants = Vec::with_capacity(granted.len());
-        for granted in granted {
-            let container = ContainerId(granted.container.id.to_string());
-            grants.push(Grant {
-                container: container.clone(),
-                node: NodeId(granted.container.node.to_string()),
-                resources: nodes::amount(&granted.container.resource, &self.limits.types),
-                round: granted.round,
-            });
-            self.grants.insert(container, granted);
-        }
-        let mut actions = Vec::new();
-        for grant in grants {
-            actions.extend(self.step(Event::Granted(grant)));
-        }
-        merged(actions)
     }
 
     /// The first client to come, in time, follows the job.
@@ -362,7 +235,7 @@ impl Appmaster {
         Err(Status::failed_precondition(why_not))
     }
 
-    fn launcher_said(
+    pub(crate) fn launcher_said(
         &mut self,
         container: ContainerId,
         event: wire::launcher_event::Event,
@@ -378,9 +251,8 @@ impl Appmaster {
                 what: "told the end of a task, and has none".into(),
             }),
             Said::Started(started) => {
-                if let Some(link) = self.links.get_mut(&container) {
-                    link.streams = link.streams.saturating_add(started.streams.into());
-                }
+                let streams = self.streams.entry(container.clone()).or_default();
+                *streams = streams.saturating_add(started.streams.into());
                 if started.group > 0 {
                     return self.on_part(&container, started.group, None);
                 }

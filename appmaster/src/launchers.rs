@@ -17,7 +17,7 @@ use tokio_util::task::TaskTracker;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::console::Console;
-use crate::news::{News, NewsSender, tell};
+use crate::heard::{Deaf, Heard, HeardSender};
 use crate::orders::{FRESH_QUEUE, Fresh, OrderStream, Orders, attend};
 use crate::peers::{Admitted, same_build};
 use crate::tickets::{Output, Redeemed, Tickets};
@@ -41,7 +41,7 @@ const NOTHING: Bounds = Bounds { count: 1, bytes: 1 };
 pub(crate) struct LauncherService {
     pub admitted: Admitted,
     pub tickets: Tickets,
-    pub news: NewsSender,
+    pub heard: HeardSender,
     pub console: Arc<Console>,
     pub tasks: TaskTracker,
 }
@@ -94,15 +94,16 @@ impl Launchers for LauncherService {
             }
             Some(Redeemed::First) => {
                 let orders = Orders::new();
-                let joined = News::LauncherJoined {
+                let joined = Heard::Joined {
                     container: container.clone(),
                     orders: orders.clone(),
                     node: hello.node.unwrap_or_default(),
                 };
-                tell(&self.news, joined).await?;
-                let news = self.news.clone();
+                let told = self.heard.send(joined).await;
+                told.map_err(|Deaf| Status::unavailable("the ApplicationMaster is leaving"))?;
+                let heard = self.heard.clone();
                 self.tasks
-                    .spawn(attend(container.clone(), orders, fresh, news));
+                    .spawn(attend(container.clone(), orders, fresh, heard));
                 links
             }
             Some(Redeemed::Again(links)) => {

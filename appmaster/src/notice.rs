@@ -17,14 +17,14 @@ impl Appmaster {
     /// Says where the job runs degraded, now that it is known what was granted and which cores the
     /// launchers may use.
     pub(crate) fn say_degraded(&mut self, seats: &[Seat]) {
-        let counted = self.limits.counted;
+        let counted = self.holding.cluster().limits().counted;
         let demand = self.story.demand();
         // Who forbids sharing where cores are not counted has asked for none.
         let wants_cores = demand.oversubscribe || counted == Counted::MemoryAndVcores;
         let sentences = seats.iter().filter_map(|seat| {
             let share = self.story.share(&seat.node)?;
-            let link = self.links.get(&seat.container).filter(|_| wants_cores);
-            let cores = link.map(|link| link.cores);
+            let link = self.holding.link(&seat.container).filter(|_| wants_cores);
+            let cores = link.map(|link| link.node.cores);
             degraded(demand.unit, counted, share, seat.resources, cores)
         });
         let sentences: Vec<String> = sentences.map(|degraded| degraded.to_string()).collect();

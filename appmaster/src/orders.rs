@@ -16,14 +16,13 @@ use job::wire::launcher_event::Event;
 use job::wire::launcher_order::Order;
 use job::{link, wire};
 use policy::ContainerId;
-use policy::lifecycle as machine;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 use tokio_stream::{Stream, StreamExt as _};
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
-use crate::news::{News, NewsSender};
+use crate::heard::{Heard, HeardSender};
 
 /// What may wait for one launcher. The pieces of a barrier's values, most of the bytes, are shared by all
 /// launchers.
@@ -125,42 +124,42 @@ pub(crate) async fn attend(
     container: ContainerId,
     orders: Orders,
     links: mpsc::Receiver<Fresh>,
-    news: NewsSender,
+    heard: HeardSender,
 ) {
     let mut attending = Attending {
         container,
         orders,
         links,
-        news,
+        heard,
         events: None,
         since: Instant::now(),
-        heard: Instant::now(),
+        spoke: Instant::now(),
     };
     let end = attending.run().await;
     attending.orders.end();
     let container = attending.container;
-    let heard = match end {
+    let last = match end {
         End::Over => return,
         End::Lost(why) => {
             tracing::info!("{container} {why}");
-            News::LauncherLost(container)
+            Heard::Lost(container)
         }
-        End::Misbehaved(what) => News::Machine(machine::Event::Misbehaved { container, what }),
+        End::Misbehaved(what) => Heard::Misbehaved { container, what },
     };
-    let _heard = attending.news.send(heard).await.is_ok();
+    let _told = attending.heard.send(last).await.is_ok();
 }
 
 struct Attending {
     container: ContainerId,
     orders: Orders,
     links: mpsc::Receiver<Fresh>,
-    news: NewsSender,
+    heard: HeardSender,
     /// Of the present link.
     events: Option<Events>,
     /// When that began.
     since: Instant,
     /// When the launcher last said something.
-    heard: Instant,
+    spoke: Instant,
 }
 
 impl Attending {
@@ -176,7 +175,7 @@ impl Attending {
                 Some(fresh) = self.links.recv() => self.begin(fresh),
                 event = next(&mut self.events) => match event {
                     Ok(Some(event)) => {
-                        self.heard = Instant::now();
+                        self.spoke = Instant::now();
                         if let Err(end) = self.hear(event).await {
                             return end;
                         }
@@ -190,7 +189,7 @@ impl Attending {
                 () = container_ended.cancelled(), if self.events.is_none() => {
                     return End::Lost("is gone with its container".into());
                 }
-                () = sleep_until(self.heard + link::LOST) => {
+                () = sleep_until(self.spoke + link::LOST) => {
                     let seconds = link::LOST.as_secs();
                     return End::Lost(format!("has not been heard of for {seconds} s"));
                 }
@@ -207,7 +206,7 @@ impl Attending {
         let orders = OrderStream(self.orders.said.open(true));
         let answer = match self.orders.said.resume(fresh.taken) {
             Ok(()) => {
-                (self.heard, self.since) = (Instant::now(), Instant::now());
+                (self.spoke, self.since) = (Instant::now(), Instant::now());
                 self.events = Some(fresh.events);
                 Ok(orders)
             }
@@ -225,7 +224,7 @@ impl Attending {
         tracing::info!("link to {}: {why}", self.container);
         self.events = None;
         self.orders.said.close();
-        let _heard = self.news.send(News::LauncherCut).await.is_ok();
+        let _told = self.heard.send(Heard::Cut).await.is_ok();
     }
 
     async fn hear(&mut self, said: wire::LauncherEvent) -> Result<(), End> {
@@ -239,8 +238,8 @@ impl Attending {
             );
             if let Some(event) = said.event {
                 let container = self.container.clone();
-                let said = News::LauncherSaid { container, event };
-                if self.news.send(said).await.is_err() {
+                let said = Heard::Said { container, event };
+                if self.heard.send(said).await.is_err() {
                     return Err(End::Over);
                 }
             }

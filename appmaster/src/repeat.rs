@@ -19,7 +19,11 @@ impl Appmaster {
         let ended = Verdict {
             cause: Some(cause.clone()),
         };
-        let sentence = verdict::sentence(&ended, self.seen(&ended), &self.limits.types);
+        let sentence = verdict::sentence(
+            &ended,
+            self.seen(&ended),
+            &self.holding.cluster().limits().types,
+        );
         tracing::warn!("run {run}: {sentence}");
         let runs = self
             .seat
@@ -32,15 +36,14 @@ impl Appmaster {
         self.story.outbox.notice(format!(
             "run {run} of {runs}: {sentence}; the program is started again, and so is its output"
         ));
-        let links: Vec<ContainerId> = self.links.keys().cloned().collect();
+        let links = self.holding.links();
+        let links: Vec<ContainerId> = links.map(|(id, _)| id.clone()).collect();
         for container in links {
             if !kept.contains(&container) {
-                self.dismiss(&container);
+                self.holding.dismiss(&container);
             }
         }
-        for link in self.links.values_mut() {
-            link.streams = 0;
-        }
+        self.streams.clear();
         self.groups = Groups::default();
         self.firsts.clear();
         self.names = Names::default();

@@ -1,26 +1,22 @@
 //! The one task that owns the allocate stream.
 //!
-//! It asks, gives back and finishes as the loop orders, and tells it what came: containers with
-//! their tokens, ends of containers, silence.
+//! It sends what stands in the [`Draft`], and tells what came: containers with their tokens, ends of
+//! containers, silence.
 
-use std::collections::{BTreeSet, VecDeque};
-use std::ops::ControlFlow;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use policy::lifecycle::{Event, KillReason};
 use policy::{ContainerId, Millis};
 use proto_hadoop::yarn::{
-    AllocateRequest, AllocateResponse, AmCommand, FinalApplicationStatus, NmTokens, Resource,
+    AllocateRequest, AllocateResponse, AmCommand, Container, FinalApplicationStatus, NmTokens,
+    Resource,
 };
 use proto_hadoop::{ApplicationMasterClient, CallError};
-use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout, timeout_at};
 
-use crate::news::{Granted, News, NewsSender};
+use crate::draft::{Draft, Finish};
+use crate::heard::{Granted, Heard, HeardSender};
 use crate::nodes;
-use crate::requests::{Asking, RequestTable};
 
 mod meaning;
 
@@ -51,45 +47,6 @@ const FAILED_PAUSE_MAX: Duration = Duration::from_secs(2);
 /// Between two tries to unregister, when one failed.
 const FINISH_PAUSE: Duration = Duration::from_millis(200);
 
-/// What the loop orders.
-pub(crate) enum Order {
-    /// Replace everything that is asked for.
-    Ask(Asking),
-    /// Give these back.
-    Release(Vec<proto_hadoop::ContainerId>),
-    /// Look more often from now on.
-    Hurry,
-    /// Tell what a read of the nodes has brought, after what the next call brings: containers that have
-    /// been granted and not told count as used there, and would be taken for somebody else's.
-    Seen(Event),
-    /// Unregister, and say so.
-    Finish {
-        status: FinalApplicationStatus,
-        diagnostics: String,
-        done: oneshot::Sender<Finished>,
-    },
-}
-
-/// How much of the job is done. A change is told with the next call, and is no reason for one.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Progress(Arc<AtomicU32>);
-
-impl Progress {
-    /// In thousandths.
-    const WHOLE: u16 = 1000;
-
-    pub(crate) fn set(&self, thousandths: u16) {
-        let thousandths = thousandths.min(Self::WHOLE);
-        self.0.store(u32::from(thousandths), Ordering::Relaxed);
-    }
-
-    /// From 0 to 1.
-    fn get(&self) -> f32 {
-        let thousandths = u16::try_from(self.0.load(Ordering::Relaxed)).unwrap_or(Self::WHOLE);
-        f32::from(thousandths) / f32::from(Self::WHOLE)
-    }
-}
-
 /// What became of the application's registration.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Finished {
@@ -109,24 +66,13 @@ pub(crate) struct ResourceManager {
     port: u16,
     /// Where the log is to be read, for YARN's pages; empty: nowhere.
     page: String,
-    table: RequestTable,
+    draft: Draft,
     nm_tokens: NmTokens,
-    /// What the next call gives back.
-    releases: Vec<proto_hadoop::ContainerId>,
-    /// Everything given back whose end has not been told. A ResourceManager that has restarted hears of
-    /// it again.
-    released: BTreeSet<proto_hadoop::ContainerId>,
-    /// Containers that the next call asks for and none has asked for.
-    asks: u32,
     /// News of a call that may not have been taken yet.
-    asked: Option<News>,
+    asked: Option<Heard>,
     headroom: Option<Resource>,
-    /// How much of the job is done, for the next call.
-    progress: Progress,
     /// Containers that the scheduler has said it wants back.
     wanted_back: BTreeSet<proto_hadoop::ContainerId>,
-    /// Reads of the nodes that wait for the next call's answer.
-    seen: Vec<Event>,
     counts: Finished,
     /// The client keeps a call whose answer was lost, and repeats it before the next one.
     in_doubt: bool,
@@ -136,59 +82,40 @@ pub(crate) struct ResourceManager {
     failures: u32,
     /// The last answer brought containers.
     came: bool,
-    hurry: bool,
     /// YARN takes us for dead after twice this.
     patience: Duration,
-    orders: mpsc::Receiver<Order>,
-    /// Orders that came while news waited to be heard, the oldest first. Bounded by what the loop
-    /// makes of the news that it hears meanwhile.
-    backlog: VecDeque<Order>,
-    news: NewsSender,
+    heard: HeardSender,
 }
 
 impl ResourceManager {
     /// Over a client that has registered `host` and `port`. `expiry` is the silence after which
-    /// YARN takes us for dead; `table` has no row yet.
+    /// YARN takes us for dead; `draft` says what it is to call for.
     pub(crate) fn new(
         client: ApplicationMasterClient,
         host: String,
         port: u16,
         expiry: Duration,
-        table: RequestTable,
-        orders: mpsc::Receiver<Order>,
-        news: NewsSender,
+        draft: Draft,
+        heard: HeardSender,
     ) -> Self {
         Self {
             client,
             host,
             port,
             page: String::new(),
-            table,
+            draft,
             nm_tokens: NmTokens::default(),
-            releases: Vec::new(),
-            released: BTreeSet::new(),
-            asks: 0,
             asked: None,
             headroom: None,
-            progress: Progress::default(),
             wanted_back: BTreeSet::new(),
-            seen: Vec::new(),
             counts: Finished::default(),
             in_doubt: false,
             refusals: 0,
             failures: 0,
             came: false,
-            hurry: false,
             patience: expiry / 2,
-            orders,
-            backlog: VecDeque::new(),
-            news,
+            heard,
         }
-    }
-
-    /// What the calls tell of the job's progress, for whoever knows it.
-    pub(crate) fn progress(&self) -> Progress {
-        self.progress.clone()
     }
 
     /// With the place where the log is to be read, for YARN's pages.
@@ -196,21 +123,21 @@ impl ResourceManager {
         Self { page, ..self }
     }
 
-    /// Heartbeats until it has finished, or nobody gives orders any more.
+    /// Heartbeats until it has unregistered, or nobody writes the draft any more.
     pub(crate) async fn run(mut self) {
         let mut heard = Instant::now();
-        let mut ordered = Instant::now();
+        let mut came = Instant::now();
         loop {
-            // Not those that are ordered while the call is under way.
-            let seen = std::mem::take(&mut self.seen);
+            // Not those that come while the call is under way.
+            let reads = self.draft.lock().begin();
             let answer = self.allocate(heard + self.patience).await;
-            for event in seen {
-                let event = match (&answer, event) {
-                    (Ok(()), event) | (_, event @ Event::SnapshotFailed(_)) => event,
-                    (Err(Some(error)), _) => Event::SnapshotFailed(error.to_string()),
-                    (Err(None), _) => Event::SnapshotFailed("no answer in time".into()),
+            for nodes in reads {
+                let nodes = match (&answer, nodes) {
+                    (Ok(()), nodes) | (_, nodes @ Err(_)) => nodes,
+                    (Err(Some(error)), _) => Err(error.to_string()),
+                    (Err(None), _) => Err("no answer in time".into()),
                 };
-                self.tell(News::Machine(event)).await;
+                self.tell(Heard::Nodes(nodes)).await;
             }
             match answer {
                 Ok(()) => {
@@ -218,7 +145,7 @@ impl ResourceManager {
                     self.refusals = 0;
                     self.failures = 0;
                     if std::mem::take(&mut self.came) {
-                        ordered = Instant::now();
+                        came = Instant::now();
                     }
                 }
                 Err(error) => {
@@ -230,8 +157,10 @@ impl ResourceManager {
                     match error.as_ref().map_or(Meaning::Unheard, meaning) {
                         Meaning::Over => {
                             tracing::error!("this attempt is over");
-                            let over = Event::KillRequested(KillReason::Terminated);
-                            self.tell(News::Machine(over)).await;
+                            self.tell(Heard::Killed).await;
+                            self.draft.finished().await;
+                            // There is nothing to unregister.
+                            self.tell(Heard::Finished(self.counts)).await;
                             return;
                         }
                         Meaning::NotRegistered => {
@@ -244,8 +173,7 @@ impl ResourceManager {
                             if self.refusals == REFUSALS {
                                 let words = error.map(|error| error.to_string());
                                 let words = words.unwrap_or_default();
-                                let refused = Event::RequestsRefused { words };
-                                self.tell(News::Machine(refused)).await;
+                                self.tell(Heard::Refused(words)).await;
                             }
                         }
                         Meaning::Heard => heard = Instant::now(),
@@ -255,128 +183,67 @@ impl ResourceManager {
             }
             if heard.elapsed() >= self.patience {
                 let silent = millis(heard.elapsed());
-                let lost = Event::ResourceManagerLost { silent };
-                self.tell(News::Machine(lost)).await;
+                self.tell(Heard::ResourceManagerLost { silent }).await;
                 heard = Instant::now();
             }
-            let pause = match self.hurry || !self.table.is_empty() {
-                _ if self.failures > 0 => failed_pause(self.failures),
-                true if ordered.elapsed() < BUSY_ENDS => BUSY,
-                true if self.hurry || ordered.elapsed() < WAITING_BEGINS => BUSY_LONG,
-                true => waiting(ordered.elapsed(), self.patience, rand::random()),
-                false => IDLE,
-            };
-            let order = match self.backlog.pop_front() {
-                Some(order) => Some(order),
-                None => tokio::select! {
-                    order = self.orders.recv() => order,
-                    () = sleep(pause) => continue,
-                },
-            };
-            let Some(order) = order else {
-                return;
-            };
-            // Who only looks while it waits asks for nothing more.
-            if !matches!(order, Order::Seen(_)) {
-                ordered = Instant::now();
-            }
-            if self.obey(order).await.is_break() {
-                return;
-            }
-        }
-    }
-
-    /// Takes `first` in and whatever else has been ordered by now, so that one call carries all of
-    /// it. The order to finish waits for that call.
-    async fn obey(&mut self, first: Order) -> ControlFlow<()> {
-        let mut next = Some(first);
-        let mut something = false;
-        while let Some(order) = next {
-            match order {
-                Order::Ask(asking) => {
-                    let fresh = u32::try_from(asking.fresh().count()).unwrap_or(u32::MAX);
-                    self.asks = self.asks.saturating_add(fresh);
-                    // Whatever was to be seen soon has been.
-                    self.hurry = false;
-                    self.table.replace(&asking);
-                }
-                Order::Release(containers) => {
-                    self.released.extend(containers.iter().copied());
-                    self.releases.extend(containers);
-                }
-                Order::Hurry => self.hurry = true,
-                Order::Seen(event) => self.seen.push(event),
-                last @ Order::Finish { .. } if something => {
-                    self.backlog.push_front(last);
-                    break;
-                }
-                Order::Finish {
-                    status,
-                    diagnostics,
-                    done,
-                } => {
-                    // As long as the ResourceManager would wait for us, and it may be restarting. No
-                    // rank runs any more: what has ended well need not fear the next attempt, but
-                    // would be recorded as a failure.
-                    let span = match status {
-                        FinalApplicationStatus::Succeeded => self.patience.saturating_mul(2),
-                        _ => self.patience,
-                    };
-                    let finish = timeout(span, self.finish(status, &diagnostics));
-                    self.counts.unregistered = finish.await.unwrap_or(false);
-                    if !self.counts.unregistered {
-                        tracing::error!("could not unregister: YARN will judge by our exit");
-                    }
-                    let _awaited = done.send(self.counts).is_ok();
-                    return ControlFlow::Break(());
-                }
-            }
-            something = true;
-            let waiting = self.backlog.pop_front();
-            next = waiting.or_else(|| self.orders.try_recv().ok());
-        }
-        ControlFlow::Continue(())
-    }
-
-    /// Tells the loop, which may itself be waiting for a place among the orders: these are taken
-    /// meanwhile, so that the two never wait for each other.
-    async fn tell(&mut self, news: News) {
-        let place = loop {
+            let pause = self.pause(came);
             tokio::select! {
-                place = self.news.reserve() => break place,
-                Some(order) = self.orders.recv() => self.backlog.push_back(order),
+                () = self.draft.changed() => {}
+                () = sleep(pause) => continue,
             }
-        };
-        // Without a loop there is nobody to tell.
-        if let Ok(place) = place {
-            place.send(news);
+            let finish = {
+                let state = self.draft.lock();
+                if state.is_abandoned() {
+                    return;
+                }
+                // What stands there is sent first.
+                state.finish.clone().filter(|_| !state.is_new())
+            };
+            if let Some(finish) = finish {
+                self.unregister(&finish).await;
+                return;
+            }
         }
+    }
+
+    /// Until the next call, where nothing is written; the last containers `came` then.
+    fn pause(&self, came: Instant) -> Duration {
+        let state = self.draft.lock();
+        let since = came.max(state.written).elapsed();
+        match state.hurry || !state.table.is_empty() {
+            _ if self.failures > 0 => failed_pause(self.failures),
+            true if since < BUSY_ENDS => BUSY,
+            true if state.hurry || since < WAITING_BEGINS => BUSY_LONG,
+            true => waiting(since, self.patience, rand::random()),
+            false => IDLE,
+        }
+    }
+
+    /// For as long as the ResourceManager would wait for us, and it may be restarting. Nothing runs any
+    /// more: what has ended well need not fear the next attempt, but would be recorded as a failure.
+    async fn unregister(&mut self, finish: &Finish) {
+        let span = match finish.status {
+            FinalApplicationStatus::Succeeded => self.patience.saturating_mul(2),
+            _ => self.patience,
+        };
+        let taken = timeout(span, self.finish(finish)).await;
+        self.counts.unregistered = taken.unwrap_or(false);
+        if !self.counts.unregistered {
+            tracing::error!("could not unregister: YARN will judge by our exit");
+        }
+        self.tell(Heard::Finished(self.counts)).await;
+    }
+
+    async fn tell(&self, heard: Heard) {
+        // Without a loop there is nobody to tell.
+        let _told = self.heard.send(heard).await.is_ok();
     }
 
     /// One call. Without an error there was no answer by `until`: whoever is frozen keeps its
     /// connections, and then nobody else would end this wait in time.
     async fn allocate(&mut self, until: Instant) -> Result<(), Option<CallError>> {
         self.counts.allocates += 1;
-        let request = if self.in_doubt {
-            AllocateRequest {
-                progress: self.progress.get(),
-                ..AllocateRequest::default()
-            }
-        } else {
-            let asks = self.table.unsent();
-            let containers = std::mem::take(&mut self.asks);
-            if containers > 0 {
-                self.counts.asking += 1;
-                let rows = u32::try_from(asks.len()).unwrap_or(u32::MAX);
-                self.asked = Some(News::Asked { containers, rows });
-            }
-            AllocateRequest {
-                asks,
-                releases: std::mem::take(&mut self.releases),
-                progress: self.progress.get(),
-                ..AllocateRequest::default()
-            }
-        };
+        let request = self.request();
         let until = until.max(Instant::now() + SHORTEST_WAIT);
         let answer = match timeout_at(until.into(), self.client.allocate(request)).await {
             Ok(Ok(answer)) => answer,
@@ -390,8 +257,9 @@ impl ResourceManager {
                 self.in_doubt = refused.is_none();
                 // As a whole: nothing of it was taken.
                 if let Some(refused) = refused {
-                    self.table.refused(refused.asks);
-                    self.releases.extend(refused.releases);
+                    let mut state = self.draft.lock();
+                    state.table.refused(refused.asks);
+                    state.releases.extend(refused.releases);
                 }
                 return Err(Some(error));
             }
@@ -402,6 +270,31 @@ impl ResourceManager {
         }
         self.take_in(answer).await;
         Ok(())
+    }
+
+    /// What the next call says: what stands in the draft, unless the client has an earlier call to repeat.
+    fn request(&mut self) -> AllocateRequest {
+        let mut state = self.draft.lock();
+        let progress = state.progress();
+        if self.in_doubt {
+            return AllocateRequest {
+                progress,
+                ..AllocateRequest::default()
+            };
+        }
+        let asks = state.table.unsent();
+        let containers = std::mem::take(&mut state.asks);
+        if containers > 0 {
+            self.counts.asking += 1;
+            let rows = u32::try_from(asks.len()).unwrap_or(u32::MAX);
+            self.asked = Some(Heard::Asked { containers, rows });
+        }
+        AllocateRequest {
+            asks,
+            releases: std::mem::take(&mut state.releases).into_iter().collect(),
+            progress,
+            ..AllocateRequest::default()
+        }
     }
 
     /// A ResourceManager that has restarted knows the attempt but none of its requests.
@@ -420,64 +313,73 @@ impl ResourceManager {
                 return;
             }
         }
-        self.table.forgotten();
-        self.releases = self.released.iter().copied().collect();
-        let restarted = Event::ResourceManagerRestarted;
-        self.tell(News::Machine(restarted)).await;
+        {
+            let mut state = self.draft.lock();
+            state.table.forgotten();
+            state.releases = state.released.clone();
+        }
+        self.tell(Heard::ResourceManagerRestarted).await;
     }
 
     async fn take_in(&mut self, answer: AllocateResponse) {
         let _changed = self.nm_tokens.keep(answer.nm_tokens);
-        let allocated = answer.allocated.into_iter();
-        let granted: Vec<Granted> = allocated
-            .map(|container| {
-                let id = container.allocation_request_id;
-                let round = self.table.served(id, &container.node);
-                Granted {
-                    nm_token: self.nm_tokens.of(&container.node).cloned(),
-                    round: round.unwrap_or_default(),
-                    container,
-                }
-            })
-            .collect();
+        let granted = self.granted(answer.allocated);
         self.came = !granted.is_empty();
         if !answer.updated_nodes.is_empty() {
-            self.tell(News::Machine(Event::Freed)).await;
+            self.tell(Heard::Freed).await;
         }
         if !granted.is_empty() {
-            self.tell(News::Granted(granted)).await;
+            self.tell(Heard::Granted(granted)).await;
         }
         let wanted: Vec<_> = answer.preempted.iter().map(|wanted| wanted.id).collect();
         let before = self.wanted_back.len();
         self.wanted_back.extend(wanted.iter().copied());
         if self.wanted_back.len() > before {
-            self.tell(News::WantedBack(wanted.len())).await;
+            self.tell(Heard::WantedBack(wanted.len())).await;
         }
         for status in answer.completed {
             self.wanted_back.remove(&status.id);
-            self.released.remove(&status.id);
-            let ended = Event::ContainerEnded {
+            self.draft.lock().released.remove(&status.id);
+            let ended = Heard::Ended {
                 container: ContainerId(status.id.to_string()),
                 status: status.exit_status,
                 diagnostics: status.diagnostics,
             };
-            self.tell(News::Machine(ended)).await;
+            self.tell(ended).await;
         }
         if self.headroom.as_ref() != Some(&answer.headroom) {
-            let headroom = News::Headroom(nodes::amount(&answer.headroom, self.table.types()));
-            self.tell(headroom).await;
+            let headroom = nodes::amount(&answer.headroom, self.draft.lock().table.types());
+            self.tell(Heard::Headroom(headroom)).await;
             self.headroom = Some(answer.headroom);
         }
         if answer.command == Some(AmCommand::Shutdown) {
-            let over = Event::KillRequested(KillReason::Terminated);
-            self.tell(News::Machine(over)).await;
+            self.tell(Heard::Killed).await;
         }
     }
 
+    /// The containers of one answer, each with the round of asking that it is for.
+    fn granted(&self, allocated: Vec<Container>) -> Vec<Granted> {
+        let mut state = self.draft.lock();
+        let granted = allocated.into_iter().map(|container| {
+            let id = container.allocation_request_id;
+            let round = state.table.served(id, &container.node);
+            Granted {
+                nm_token: self.nm_tokens.of(&container.node).cloned(),
+                round: round.unwrap_or_default(),
+                container,
+            }
+        });
+        granted.collect()
+    }
+
     /// True when the ResourceManager has taken it; false when it will not.
-    async fn finish(&mut self, status: FinalApplicationStatus, diagnostics: &str) -> bool {
+    async fn finish(&mut self, finish: &Finish) -> bool {
+        let Finish {
+            status,
+            diagnostics,
+        } = finish;
         loop {
-            match self.client.finish(status, diagnostics, &self.page).await {
+            match self.client.finish(*status, diagnostics, &self.page).await {
                 Ok(()) => return true,
                 Err(error) if error.is_attempt_gone() => return false,
                 Err(error) if error.is_not_registered() => self.register_again().await,

@@ -27,6 +27,7 @@ use layout::{Have, lay_out};
 
 use crate::commit::Own;
 use crate::follow::Appmaster;
+use crate::heard::Heard;
 use crate::news::News;
 
 /// The orders of this phase; checkpoints count from 1.
@@ -205,12 +206,12 @@ impl Appmaster {
         let mut waited = waited.clone();
         let mut answers = Vec::with_capacity(waited.len());
         // One that was lost before this began will not say so again.
-        if let Some(lost) = waited.iter().find(|one| !self.links.contains_key(*one)) {
+        if let Some(lost) = waited.iter().find(|one| self.holding.link(one).is_none()) {
             return Err(lost_before(hosts, lost));
         }
         while !waited.is_empty() {
             match inbox.recv().await {
-                Some(News::LauncherSaid { container, event }) => {
+                Some(News::Holding(Heard::Said { container, event })) => {
                     let trouble = match &event {
                         Said::Found(found) if found.id == FIND => &found.trouble,
                         Said::Moved(moved) if moved.id == MOVE => &moved.trouble,
@@ -223,8 +224,8 @@ impl Appmaster {
                         answers.push((container, event));
                     }
                 }
-                Some(News::LauncherLost(container)) => {
-                    self.let_go(&container);
+                Some(News::Holding(Heard::Lost(container))) => {
+                    self.holding.let_go(&container);
                     if waited.contains(&container) {
                         return Err(lost_before(hosts, &container));
                     }
@@ -249,7 +250,8 @@ fn ending(news: Option<&News>) -> Option<Cause> {
             Some(Cause::Killed(*reason))
         }
         News::ClientLeft => Some(Cause::Killed(KillReason::ClientLost)),
-        News::Machine(Event::ResourceManagerLost { silent }) => {
+        News::Holding(Heard::Killed) => Some(Cause::Killed(KillReason::Terminated)),
+        News::Holding(Heard::ResourceManagerLost { silent }) => {
             Some(Cause::ResourceManagerLost { silent: *silent })
         }
         _ => None,

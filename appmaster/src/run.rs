@@ -19,10 +19,13 @@ use crate::address::Place;
 use crate::checkpoints::Checkpoints;
 use crate::console::Console;
 use crate::containers::LaunchTemplate;
+use crate::draft::Draft;
 use crate::exits::Exits;
 use crate::explain::Story;
 use crate::follow::{Appmaster, Client};
 use crate::handing::Output;
+use crate::heard::HeardSender;
+use crate::holding::{Cluster, Holding, Parts};
 use crate::names::Names;
 use crate::news::{NEWS_QUEUE, News, NewsSender};
 use crate::nodes;
@@ -43,8 +46,6 @@ const REGISTER_PAUSE: Duration = Duration::from_secs(1);
 const RM_PATIENCE: Duration = Duration::from_secs(20);
 /// For the limits of the queue; without them the job waits where it could be told that it has to.
 const QUEUE_DEADLINE: Duration = Duration::from_secs(2);
-/// Orders that may wait for the task that talks to the ResourceManager.
-const ORDER_QUEUE: usize = 64;
 
 /// Is the AM of `seat`'s job at `place`, until the job is over and everybody has been told.
 ///
@@ -123,15 +124,15 @@ pub async fn serve(
     let types = nodes::types(&job.types, &registration);
     let own = seat.node.clone().map(|node| (node, own));
 
-    let (rm_orders, rm_inbox) = mpsc::channel(ORDER_QUEUE);
     let expiry = Duration::from_millis(application.am_expiry_ms);
     let table = RequestTable::new(
         application.node_label.clone(),
         nodes::names(&application),
         types.clone(),
     );
-    let rm = ResourceManager::new(rm, host, port, expiry, table, rm_inbox, news.clone());
-    let progress = rm.progress();
+    let heard = HeardSender::new(news.clone());
+    let draft = Draft::new(table);
+    let rm = ResourceManager::new(rm, host, port, expiry, draft.clone(), heard.clone());
     tasks.spawn(rm.with_page(seat.page.clone()).run());
 
     let checkpoints = tokio::select! {
@@ -143,27 +144,25 @@ pub async fn serve(
 
     let demand = demand(&job, step, &types);
     let mut appmaster = Appmaster {
-        launch: LaunchTemplate::new(&seat, appmaster)?,
-        limits: nodes::Limits::new(&registration, types, step),
-        candidates: Arc::new(nodes::Candidates::new(
-            &application,
-            &job.exclude,
-            &registration.queue,
-            share,
-            own,
-        )),
-        cluster,
+        holding: Holding::new(Parts {
+            draft,
+            launch: LaunchTemplate::new(&seat, appmaster)?,
+            tickets,
+            heard,
+            tasks: tasks.clone(),
+            cluster: Cluster::new(
+                cluster,
+                nodes::Limits::new(&registration, types, step),
+                nodes::Candidates::new(&application, &job.exclude, &registration.queue, share, own),
+            ),
+        }),
         story: Story::new(demand.clone(), job.explain),
         job: Job::new(demand, job.limits, rand::random()),
         began: Instant::now(),
-        tickets,
         tasks: tasks.clone(),
         news,
-        rm: rm_orders,
-        progress,
         console,
-        grants: BTreeMap::new(),
-        links: BTreeMap::new(),
+        streams: BTreeMap::new(),
         seats: Seats::default(),
         groups: Groups::default(),
         firsts: BTreeMap::new(),
@@ -182,7 +181,7 @@ pub async fn serve(
             registered_us: registered,
             ..wire::Timing::default()
         },
-        headroom: None,
+        finished: None,
         standoff: Standoff::default(),
         checkpoints,
         delivery: Delivery::default(),

@@ -16,6 +16,7 @@ use tonic::transport::Server;
 use crate::clients::ClientService;
 use crate::console::Console;
 use crate::handshake::{self, Bounds};
+use crate::heard::HeardSender;
 use crate::launchers::LauncherService;
 use crate::news::NewsSender;
 use crate::peers::Admitted;
@@ -50,7 +51,7 @@ pub(crate) fn start(
     let launchers = LaunchersServer::new(LauncherService {
         admitted: Admitted::new(&keys.launcher_certificate, "launchers")?,
         tickets: doors.tickets.clone(),
-        news: doors.news.clone(),
+        heard: HeardSender::new(doors.news.clone()),
         console: Arc::clone(&doors.console),
         tasks: doors.tasks.clone(),
     })

@@ -207,7 +207,10 @@ impl Appmaster {
     pub(crate) fn look_for_rivals(&mut self) {
         // Until the answer is there.
         self.standoff.look_at = None;
-        let (cluster, news) = (Arc::clone(&self.cluster), self.news.clone());
+        let (cluster, news) = (
+            Arc::clone(self.holding.cluster().client()),
+            self.news.clone(),
+        );
         let own = self.seat.attempt.application;
         let holds = self.held_of_incomplete().is_some_and(|held| held > 0);
         self.tasks.spawn(async move {

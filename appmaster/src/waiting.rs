@@ -1,19 +1,16 @@
 //! Why a job still waits: looked for now and then while it does, and once more when it gives up.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use job::explain::Missing;
 use policy::lifecycle::{Cause, KillReason, Verdict};
 use policy::{ClusterView, Millis};
-use proto_hadoop::ApplicationClient;
-use proto_hadoop::yarn::NodeState;
 use tokio::time::timeout;
 
 use crate::follow::Appmaster;
 use crate::holders::Holdings;
+use crate::holding::Cluster;
 use crate::news::News;
-use crate::nodes::{self, Candidates, Limits};
 use crate::{missing, verdict};
 
 /// From the beginning of the waiting to the first look, and between two looks.
@@ -88,13 +85,11 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    async fn take(cluster: &Arc<ApplicationClient>, limits: &Limits, which: &Candidates) -> Self {
-        let states = [NodeState::Running];
-        let nodes = timeout(NODES_DEADLINE, cluster.nodes(&states));
-        let (reports, holdings) = tokio::join!(nodes, Holdings::read(cluster));
-        let reports = reports.ok().and_then(Result::ok);
+    async fn take(cluster: &Cluster) -> Self {
+        let nodes = cluster.nodes(NODES_DEADLINE);
+        let (view, holdings) = tokio::join!(nodes, Holdings::read(cluster.client()));
         Self {
-            view: reports.map(|reports| nodes::view(limits, which, &reports)),
+            view: view.ok(),
             holdings,
         }
     }
@@ -104,10 +99,9 @@ impl Appmaster {
     /// Looks in a task of its own: the loop goes on hearing.
     pub(crate) fn look_around(&mut self) {
         self.story.watch.looking = true;
-        let (cluster, candidates) = (Arc::clone(&self.cluster), Arc::clone(&self.candidates));
-        let (limits, news) = (self.limits.clone(), self.news.clone());
+        let (cluster, news) = (self.holding.cluster().clone(), self.news.clone());
         self.tasks.spawn(async move {
-            let look = Look::take(&cluster, &limits, &candidates).await;
+            let look = Look::take(&cluster).await;
             let _heard = news.send(News::Looked(Box::new(look))).await.is_ok();
         });
     }
@@ -120,14 +114,16 @@ impl Appmaster {
         watch.looked = Some(now);
         if let (true, Some(view)) = (watch.is_waiting(), &look.view) {
             let wanted = self.story.wanted();
-            let missing = missing::missing(now, &wanted, view, &look.holdings, self.headroom);
+            let missing =
+                missing::missing(now, &wanted, view, &look.holdings, self.holding.headroom());
             let own = self.application();
             // What is left for this job changes all the time, and is no one's doing.
             let holders = Missing {
                 headroom: None,
                 ..missing.clone()
             };
-            self.story.watch.held = missing::in_the_way(&holders, &own, self.limits.counted);
+            self.story.watch.held =
+                missing::in_the_way(&holders, &own, self.holding.cluster().limits().counted);
             self.story.missing(missing);
             self.show_waiting();
         }
@@ -136,7 +132,11 @@ impl Appmaster {
     /// The sentence of the verdict; of a job that ended while it waited, with what it waited for
     /// and who stands in the way.
     pub(crate) async fn last_sentence(&mut self, verdict: &Verdict) -> String {
-        let sentence = verdict::sentence(verdict, self.seen(verdict), &self.limits.types);
+        let sentence = verdict::sentence(
+            verdict,
+            self.seen(verdict),
+            &self.holding.cluster().limits().types,
+        );
         let waited = self.story.watch.is_waiting();
         let Some(cause) = verdict.cause.as_ref().filter(|_| waited) else {
             return sentence;
@@ -146,17 +146,26 @@ impl Appmaster {
             Cause::NoRoomInTime { .. } | Cause::Killed(KillReason::Interrupted) => false,
             _ => return sentence,
         };
-        let look = Look::take(&self.cluster, &self.limits, &self.candidates);
+        let look = Look::take(self.holding.cluster());
         let Ok(look) = timeout(LAST_DEADLINE, look).await else {
             return sentence;
         };
         let (Some(view), wanted) = (look.view, self.story.wanted_at_the_end()) else {
             return sentence;
         };
-        let missing = missing::missing(self.now(), wanted, &view, &look.holdings, self.headroom);
+        let missing = missing::missing(
+            self.now(),
+            wanted,
+            &view,
+            &look.holdings,
+            self.holding.headroom(),
+        );
         let own = self.application();
-        let mut held = missing::in_the_way(&missing, &own, self.limits.counted);
-        if let (true, Some(words)) = (view.nodes.is_empty(), self.candidates.words()) {
+        let mut held = missing::in_the_way(&missing, &own, self.holding.cluster().limits().counted);
+        if let (true, Some(words)) = (
+            view.nodes.is_empty(),
+            self.holding.cluster().candidates().words(),
+        ) {
             // The queue's headroom is no comfort where there are no nodes.
             held = words;
         }

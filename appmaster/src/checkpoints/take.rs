@@ -254,7 +254,7 @@ impl Appmaster {
         let by = Instant::now() + GONE;
         let cut_off = self.checkpoints.own.as_ref().is_some_and(|own| own.cut_off);
         // What they still copied would come back.
-        while cut_off && !self.links.is_empty() {
+        while cut_off && self.holding.links().next().is_some() {
             match timeout_at(by, inbox.recv()).await {
                 Ok(news) => self.hear_late(news).await,
                 Err(_late) => break,

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use job::wire::launcher_event::Event as Said;
-use policy::lifecycle::Event;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tokio_stream::wrappers::ReceiverStream;
@@ -16,7 +15,7 @@ const SECOND: Duration = Duration::from_secs(1);
 struct Peer {
     orders: Orders,
     links: mpsc::Sender<Fresh>,
-    inbox: mpsc::Receiver<News>,
+    inbox: mpsc::Receiver<Heard>,
     _attending: JoinSet<()>,
 }
 
@@ -28,12 +27,13 @@ struct Link {
 
 impl Peer {
     fn new() -> Self {
-        let (news, inbox) = mpsc::channel(16);
+        let (heard, inbox) = mpsc::channel(16);
+        let heard = HeardSender::new(heard);
         let (links, fresh) = mpsc::channel(FRESH_QUEUE);
         let orders = Orders::new();
         let container = ContainerId("c1".into());
         let mut attending = JoinSet::new();
-        attending.spawn(attend(container, orders.clone(), fresh, news));
+        attending.spawn(attend(container, orders.clone(), fresh, heard));
         Self {
             orders,
             links,
@@ -60,13 +60,13 @@ impl Peer {
     /// What the loop hears next: the text of an abort, or another kind of news.
     async fn heard(&mut self) -> String {
         match self.inbox.recv().await.unwrap() {
-            News::LauncherSaid {
+            Heard::Said {
                 event: Said::Abort(abort),
                 ..
             } => abort.message,
-            News::LauncherCut => "cut".into(),
-            News::LauncherLost(container) => format!("{container} lost"),
-            News::Machine(Event::Misbehaved { what, .. }) => what,
+            Heard::Cut => "cut".into(),
+            Heard::Lost(container) => format!("{container} lost"),
+            Heard::Misbehaved { what, .. } => what,
             _ => panic!("other news"),
         }
     }
@@ -183,11 +183,11 @@ async fn a_launcher_that_is_there_and_takes_no_orders_is_asked_anew_and_then_los
         since += 5 * SECOND;
         while let Ok(news) = peer.inbox.try_recv() {
             match news {
-                News::LauncherCut => {
+                Heard::Cut => {
                     dialled += 1;
                     link = peer.dial(0).await.unwrap();
                 }
-                News::LauncherLost(_) => break 'there,
+                Heard::Lost(_) => break 'there,
                 _ => panic!("other news"),
             }
         }

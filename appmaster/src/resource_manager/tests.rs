@@ -1,6 +1,6 @@
 //! The task against a scheduler that answers by a script.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 
@@ -15,9 +15,12 @@ use proto_hadoop::yarn::{
 };
 use proto_hadoop::{AppAttemptId, ApplicationId, NodeId};
 use tokio::net::TcpListener;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::*;
+use crate::draft::Nodes;
+use crate::requests::{Asking, RequestTable};
 
 /// Whatever a test waits for comes within this.
 const SOON: Duration = Duration::from_secs(10);
@@ -102,14 +105,14 @@ impl ApplicationMasterService for Script {
 struct Stage {
     script: Arc<Script>,
     faults: Faults,
-    news: mpsc::Receiver<News>,
-    orders: mpsc::Sender<Order>,
+    news: mpsc::Receiver<Heard>,
+    draft: Draft,
     _server: Server,
     _task: JoinSet<()>,
 }
 
 impl Stage {
-    /// `places` in either queue.
+    /// `places` for what is told.
     async fn new(answers: Answers, places: usize) -> Self {
         Self::expiring(answers, places, Duration::from_secs(600)).await
     }
@@ -131,16 +134,15 @@ impl Stage {
         let token = AmRmIdentifier::token(ATTEMPT, &script.key);
         let client = ApplicationMasterClient::new(vec![server.address().to_string()], token);
         let (news_sender, news) = mpsc::channel(places);
-        let (orders, order_receiver) = mpsc::channel(places);
+        let draft = Draft::new(RequestTable::default());
         let host = "here".to_owned();
         let task = ResourceManager::new(
             client,
             host,
             1,
             expiry,
-            RequestTable::default(),
-            order_receiver,
-            news_sender,
+            draft.clone(),
+            HeardSender::new(news_sender),
         );
         let mut tasks = JoinSet::new();
         tasks.spawn(task.run());
@@ -148,21 +150,29 @@ impl Stage {
             script,
             faults,
             news,
-            orders,
+            draft,
             _server: server,
             _task: tasks,
         }
     }
 
-    async fn hear(&mut self) -> News {
+    async fn hear(&mut self) -> Heard {
         timeout(SOON, self.news.recv()).await.unwrap().unwrap()
     }
 
-    async fn order(&self, order: Order) {
-        timeout(SOON, self.orders.send(order))
-            .await
-            .unwrap()
-            .unwrap();
+    /// The first call is under way, or over.
+    async fn begun(&self) {
+        while self.script.heard.lock().unwrap().is_empty() {
+            sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    async fn finished(&mut self) -> Finished {
+        loop {
+            if let Heard::Finished(finished) = self.hear().await {
+                return finished;
+            }
+        }
     }
 
     /// What the scheduler has heard, the calls that said nothing aside.
@@ -202,7 +212,7 @@ fn container(number: i64) -> Container {
 }
 
 #[tokio::test]
-async fn a_loop_that_orders_more_than_is_taken_and_a_task_that_tells_more_than_is_heard_go_on() {
+async fn who_writes_more_than_is_sent_and_hears_less_than_is_told_waits_for_nobody() {
     let ended = |number: i64| ContainerStatus {
         id: id(number),
         state: ContainerState::Complete,
@@ -217,13 +227,18 @@ async fn a_loop_that_orders_more_than_is_taken_and_a_task_that_tells_more_than_i
     let mut stage = Stage::new(VecDeque::from([Ok(answer)]), 2).await;
     let mut left = 200;
     while left > 0 {
-        if let News::Machine(Event::ContainerEnded { .. }) = stage.hear().await {
+        if let Heard::Ended { .. } = stage.hear().await {
             left -= 1;
             for again in 0..3 {
-                stage.order(Order::Release(vec![id(1000 + again)])).await;
+                stage.draft.release(&[id(1000 + again)]);
             }
         }
     }
+    stage.draft.finish(succeeded());
+    assert!(stage.finished().await.unregistered);
+    let heard = stage.heard();
+    assert!(heard.iter().all(|call| call.releases.len() <= 3));
+    assert!(heard.iter().any(|call| call.releases.len() == 3));
 }
 
 #[tokio::test]
@@ -234,55 +249,56 @@ async fn the_containers_of_one_answer_are_one_piece_of_news_and_go_back_in_one_c
     };
     let mut stage = Stage::new(VecDeque::from([Ok(answer)]), 64).await;
     let granted = loop {
-        if let News::Granted(granted) = stage.hear().await {
+        if let Heard::Granted(granted) = stage.hear().await {
             break granted;
         }
     };
     assert_eq!(granted.len(), 2000);
     for half in granted.chunks(1000) {
-        let ids = half.iter().map(|granted| granted.container.id).collect();
-        stage.orders.try_send(Order::Release(ids)).ok().unwrap();
+        let ids: Vec<_> = half.iter().map(|granted| granted.container.id).collect();
+        stage.draft.release(&ids);
     }
-    let (done, finished) = oneshot::channel();
-    let finish = Order::Finish {
-        status: FinalApplicationStatus::Succeeded,
-        diagnostics: String::new(),
-        done,
-    };
-    stage.order(finish).await;
-    let finished = timeout(SOON, finished).await.unwrap().unwrap();
+    stage.draft.finish(succeeded());
+    let finished = stage.finished().await;
     assert!(finished.unregistered);
     let heard = stage.heard();
     assert_eq!(heard.len(), 1);
     assert_eq!(heard[0].releases.len(), 2000);
 }
 
-fn read_of_the_nodes() -> Order {
-    Order::Seen(Event::Snapshot(policy::ClusterView {
+fn succeeded() -> Finish {
+    Finish {
+        status: FinalApplicationStatus::Succeeded,
+        diagnostics: String::new(),
+    }
+}
+
+fn read_of_the_nodes() -> Nodes {
+    Ok(policy::ClusterView {
         nodes: Vec::new(),
         maximum: policy::Resources::new(4096, 4),
         step: policy::MiB(1024),
         counted: policy::Counted::Memory,
         ..policy::ClusterView::default()
-    }))
+    })
 }
 
 #[tokio::test]
 async fn a_read_of_the_nodes_is_told_after_the_grants_that_it_may_have_counted() {
-    // The first call is under way before anything is ordered.
     let granted = AllocateResponse {
         allocated: vec![container(1)],
         ..AllocateResponse::default()
     };
     let answers = Answers::from([Ok(AllocateResponse::default()), Ok(granted)]);
     let mut stage = Stage::new(answers, 64).await;
-    stage.order(read_of_the_nodes()).await;
+    stage.begun().await;
+    stage.draft.read(read_of_the_nodes());
     let mut granted = false;
     loop {
         match stage.hear().await {
-            News::Granted(_) => granted = true,
-            News::Machine(event) => {
-                assert!(granted && matches!(event, Event::Snapshot(_)), "{event:?}");
+            Heard::Granted(_) => granted = true,
+            Heard::Nodes(nodes) => {
+                assert!(granted && nodes.is_ok(), "{nodes:?}");
                 break;
             }
             _ => {}
@@ -294,11 +310,11 @@ async fn a_read_of_the_nodes_is_told_after_the_grants_that_it_may_have_counted()
 async fn a_read_of_the_nodes_is_of_no_use_where_the_next_call_fails() {
     let answers = Answers::from([Ok(AllocateResponse::default()), Err(refusal())]);
     let mut stage = Stage::new(answers, 64).await;
-    stage.order(read_of_the_nodes()).await;
+    stage.begun().await;
+    stage.draft.read(read_of_the_nodes());
     loop {
-        if let News::Machine(event) = stage.hear().await {
-            let words = format!("{event:?}");
-            assert!(matches!(event, Event::SnapshotFailed(_)), "{words}");
+        if let Heard::Nodes(nodes) = stage.hear().await {
+            let words = nodes.unwrap_err();
             assert!(words.contains("no access to label gpu"), "{words}");
             break;
         }
@@ -339,12 +355,12 @@ async fn requests_that_are_refused_again_and_again_are_told_with_the_words_of_th
         .lock()
         .unwrap()
         .extend((0..9).map(|_| Err(refusal())));
-    stage.order(Order::Ask(asking())).await;
+    stage.draft.ask(&asking());
     let began = Instant::now();
     let words = loop {
         match stage.hear().await {
-            News::Machine(Event::RequestsRefused { words }) => break words,
-            News::Asked { .. } => panic!("nothing was taken"),
+            Heard::Refused(words) => break words,
+            Heard::Asked { .. } => panic!("nothing was taken"),
             _ => {}
         }
     };
@@ -360,14 +376,14 @@ async fn requests_that_are_refused_again_and_again_are_told_with_the_words_of_th
 async fn a_request_in_doubt_that_is_refused_when_repeated_is_made_again() {
     let mut stage = Stage::new(VecDeque::new(), 64).await;
     // The answer to the first call: the next one is made for the order.
-    assert!(matches!(stage.hear().await, News::Headroom(_)));
+    assert!(matches!(stage.hear().await, Heard::Headroom(_)));
     // A call that is cut has run; the channel repeats it once.
     stage.faults.next("allocate", Fault::Cut(5));
     stage.faults.next("allocate", Fault::Cut(5));
     stage.faults.next("allocate", Fault::Refused(refusal()));
-    stage.order(Order::Ask(asking())).await;
+    stage.draft.ask(&asking());
     loop {
-        if let News::Asked { containers, rows } = stage.hear().await {
+        if let Heard::Asked { containers, rows } = stage.hear().await {
             assert_eq!((containers, rows), (1, 3));
             break;
         }
@@ -383,7 +399,7 @@ async fn a_resource_manager_that_keeps_its_connection_and_answers_nothing_is_mis
     stage.faults.next("allocate", Fault::Lost);
     let began = Instant::now();
     loop {
-        if let News::Machine(Event::ResourceManagerLost { silent }) = stage.hear().await {
+        if let Heard::ResourceManagerLost { silent } = stage.hear().await {
             assert!(silent.0 >= 1_000 && silent.0 < 1_900, "{silent:?}");
             break;
         }
@@ -402,7 +418,7 @@ async fn a_resource_manager_that_keeps_its_connection_and_answers_nothing_is_mis
     stage.script.answers.lock().unwrap().push_back(Ok(told));
     // It goes on asking: whoever unregisters later needs the connection.
     loop {
-        if let News::WantedBack(containers) = stage.hear().await {
+        if let Heard::WantedBack(containers) = stage.hear().await {
             assert_eq!(containers, 1);
             break;
         }
@@ -419,19 +435,19 @@ fn too_busy() -> Refusal {
 #[tokio::test]
 async fn a_resource_manager_that_is_too_busy_or_in_standby_has_refused_nothing() {
     let mut stage = Stage::new(VecDeque::new(), 64).await;
-    assert!(matches!(stage.hear().await, News::Headroom(_)));
+    assert!(matches!(stage.hear().await, Heard::Headroom(_)));
     for _ in 0..2 {
         stage.faults.next("allocate", Fault::Refused(too_busy()));
         stage.faults.next("allocate", Fault::Fatal(too_busy()));
         let standby = Refusal::new("org.apache.hadoop.ipc.StandbyException", "in standby");
         stage.faults.next("allocate", Fault::Refused(standby));
     }
-    stage.order(Order::Ask(asking())).await;
+    stage.draft.ask(&asking());
     loop {
         match stage.hear().await {
-            News::Asked { containers, .. } => break assert_eq!(containers, 1),
-            News::Machine(event) => panic!("{event:?}"),
-            _ => {}
+            Heard::Asked { containers, .. } => break assert_eq!(containers, 1),
+            Heard::Headroom(_) => {}
+            other => panic!("{other:?}"),
         }
     }
 }
@@ -445,13 +461,10 @@ async fn words_of_the_layers_before_the_scheduler_are_no_heartbeat() {
     }
     let began = Instant::now();
     loop {
-        if let News::Machine(event) = stage.hear().await {
-            let words = format!("{event:?}");
-            assert!(
-                matches!(event, Event::ResourceManagerLost { .. }),
-                "{words}"
-            );
-            break;
+        match stage.hear().await {
+            Heard::ResourceManagerLost { .. } => break,
+            Heard::Headroom(_) => {}
+            other => panic!("{other:?}"),
         }
     }
     assert!(began.elapsed() < expiry, "{:?}", began.elapsed());
@@ -460,8 +473,8 @@ async fn words_of_the_layers_before_the_scheduler_are_no_heartbeat() {
 #[tokio::test]
 async fn after_a_restart_of_the_resource_manager_a_registration_may_lose_its_answer() {
     let mut stage = Stage::new(VecDeque::new(), 64).await;
-    assert!(matches!(stage.hear().await, News::Headroom(_)));
-    stage.order(Order::Release(vec![id(7)])).await;
+    assert!(matches!(stage.hear().await, Heard::Headroom(_)));
+    stage.draft.release(&[id(7)]);
     while stage.heard().is_empty() {
         sleep(Duration::from_millis(5)).await;
     }
@@ -469,14 +482,14 @@ async fn after_a_restart_of_the_resource_manager_a_registration_may_lose_its_ans
     // It has run; the channel repeats it, and is told so.
     let register = "registerApplicationMaster";
     stage.faults.next(register, Fault::Cut(5));
-    stage.order(Order::Ask(asking())).await;
+    stage.draft.ask(&asking());
     let mut restarted = false;
     loop {
         match stage.hear().await {
-            News::Machine(Event::ResourceManagerRestarted) => restarted = true,
-            News::Asked { .. } if restarted => break,
-            News::Machine(event) => panic!("{event:?}"),
-            _ => {}
+            Heard::ResourceManagerRestarted => restarted = true,
+            Heard::Asked { .. } if restarted => break,
+            Heard::Headroom(_) => {}
+            other => panic!("{other:?}"),
         }
     }
     // What was given back is given back again: its end was never told.

@@ -11,7 +11,7 @@ use job::wire::launcher_order::Order;
 use job::wire::launchers_client::LaunchersClient;
 use job::{secrets, wire};
 use policy::ContainerId;
-use policy::lifecycle::{Event, KillReason};
+use policy::lifecycle::KillReason;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
@@ -26,6 +26,7 @@ use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity
 use tonic::{Code, Request, Status, Streaming};
 
 use super::*;
+use crate::heard::Heard;
 use crate::news::{JobEvents, NEWS_QUEUE, News};
 use crate::test_keys::JobKeys;
 
@@ -107,7 +108,9 @@ impl Port {
         let (_said, orders) = join(&mut self.launcher().await, "container_honest", b"honest").await;
         assert!(orders.is_ok());
         match self.heard().await {
-            News::LauncherJoined { container, .. } => assert_eq!(container.0, "container_honest"),
+            News::Holding(Heard::Joined { container, .. }) => {
+                assert_eq!(container.0, "container_honest")
+            }
             _ => panic!("something else was heard"),
         }
     }
@@ -291,7 +294,10 @@ async fn a_ticket_is_good_for_one_launcher_of_its_own_container() {
     port.heard_nothing();
     let (_said, answer) = join(&mut launcher, "container_1", b"one").await;
     assert!(answer.is_ok());
-    assert!(matches!(port.heard().await, News::LauncherJoined { .. }));
+    assert!(matches!(
+        port.heard().await,
+        News::Holding(Heard::Joined { .. })
+    ));
     // Neither on its own link nor on another one.
     for mut second in [launcher, port.launcher().await] {
         let (_said, answer) = join(&mut second, "container_1", b"one").await;
@@ -319,7 +325,7 @@ async fn a_launcher_may_dial_again_and_nobody_else_in_its_name() {
     port.expect("container_1", b"one");
     let (_said, answer) = join_as(&mut port.launcher().await, "container_1", b"one", b"life").await;
     let mut first = answer.unwrap().into_inner();
-    let News::LauncherJoined { orders, .. } = port.heard().await else {
+    let News::Holding(Heard::Joined { orders, .. }) = port.heard().await else {
         panic!("something else was heard");
     };
     let (_said, answer) = join(&mut port.launcher().await, "container_1", b"one").await;
@@ -349,7 +355,7 @@ async fn orders_for_a_peer_that_reads_nothing_cost_the_loop_no_time_and_none_is_
     // It says hello and never reads the answer: behind its window everything stands still.
     let (_said, answer) = join(&mut port.launcher().await, "container_1", b"one").await;
     let _unread = answer.unwrap();
-    let News::LauncherJoined { orders, .. } = port.heard().await else {
+    let News::Holding(Heard::Joined { orders, .. }) = port.heard().await else {
         panic!("something else was heard");
     };
     let piece = wire::FenceDone {
@@ -362,7 +368,7 @@ async fn orders_for_a_peer_that_reads_nothing_cost_the_loop_no_time_and_none_is_
     }
     assert!(began.elapsed() < Duration::from_secs(1));
     match port.heard().await {
-        News::Machine(Event::Misbehaved { what, .. }) => {
+        News::Holding(Heard::Misbehaved { what, .. }) => {
             assert!(what.starts_with("does not take its orders"), "{what}");
         }
         _ => panic!("something else was heard"),
@@ -377,7 +383,10 @@ async fn output_and_input_are_for_the_launcher_that_has_joined() {
     let mut launcher = port.launcher().await;
     let (_said, answer) = join(&mut launcher, "container_1", b"one").await;
     assert!(answer.is_ok());
-    assert!(matches!(port.heard().await, News::LauncherJoined { .. }));
+    assert!(matches!(
+        port.heard().await,
+        News::Holding(Heard::Joined { .. })
+    ));
     let chunk = |number: u64, data: &'static [u8]| wire::OutputChunk {
         data: data.into(),
         number,
