@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use holding::Asking;
 use job::Universe;
 use job::exit::Exit;
 use job::wire;
@@ -12,7 +13,6 @@ use policy::lifecycle::{Action, Event, Phase, Seat as JobSeat, Verdict};
 
 use crate::console::write_to_log;
 use crate::follow::{ATTACH_DEADLINE, Appmaster, Client};
-use crate::requests::Asking;
 use crate::run::now_us;
 use crate::seats::Seats;
 use crate::standoff;

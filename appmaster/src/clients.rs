@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use holding::{Admitted, same_build};
 use job::wire::clients_server::Clients;
 use job::{link, wire};
 use policy::lifecycle::{Event, KillReason};
@@ -16,7 +17,6 @@ use tonic::{Request, Response, Status, Streaming};
 use crate::console::Console;
 use crate::handing::Output;
 use crate::news::{News, NewsSender, tell};
-use crate::peers::{Admitted, same_build};
 
 /// A peer that has connected must say who it is within this time.
 const HELLO_DEADLINE: Duration = Duration::from_secs(10);
@@ -160,3 +160,6 @@ async fn listen(mut orders: Streaming<wire::ClientOrder>, news: NewsSender) {
     }
     let _heard = news.send(News::ClientLeft).await.is_ok();
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use holding::Streams;
 use job::sequence::Incoming;
 use job::wire;
 use policy::ContainerId;
@@ -58,18 +59,6 @@ impl Console {
     /// Where a chunk goes; `None` once the job is closed. Not to be kept: the queue would not end.
     fn output(&self) -> Option<mpsc::Sender<wire::OutputChunk>> {
         lock(&self.output).clone()
-    }
-
-    /// A launcher begins to bring its output; `None` once the job is closed.
-    pub(crate) fn open(self: &Arc<Self>, container: ContainerId) -> Option<Bringing> {
-        self.output()?;
-        lock(&self.ends).open(&container);
-        Some(Bringing {
-            container,
-            lanes: self.lanes(),
-            incoming: Incoming::default(),
-            console: Arc::clone(self),
-        })
     }
 
     /// Whether each of `launchers` has ended as many streams of `run` as it has begun.
@@ -133,36 +122,47 @@ impl Console {
         *lock(&self.input) = Some(input);
         *lock(&self.input_taker) = Some(input_taker);
     }
+}
 
-    /// What the launcher of rank 0 reads, for the first who asks.
-    pub(crate) fn take_input(&self) -> Option<mpsc::Receiver<wire::InputChunk>> {
+impl Streams for Console {
+    fn open(self: Arc<Self>, container: ContainerId) -> Option<Box<dyn holding::Bringing>> {
+        self.output()?;
+        lock(&self.ends).open(&container);
+        Some(Box::new(Bringing {
+            container,
+            lanes: self.lanes(),
+            incoming: Incoming::default(),
+            console: self,
+        }))
+    }
+
+    /// What the launcher of rank 0 reads.
+    fn take_input(&self) -> Option<mpsc::Receiver<wire::InputChunk>> {
         lock(&self.input_taker).take()
     }
 }
 
 /// The output of one launcher, until it is over.
 #[derive(Debug)]
-pub(crate) struct Bringing {
+struct Bringing {
     container: ContainerId,
     lanes: Lanes,
     incoming: Incoming,
     console: Arc<Console>,
 }
 
-impl Bringing {
-    /// The number of the last chunk that was taken.
-    pub(crate) const fn taken(&self) -> u64 {
+#[tonic::async_trait]
+impl holding::Bringing for Bringing {
+    fn taken(&self) -> u64 {
         self.incoming.taken()
     }
 
-    /// Whether the chunk of this number is to be taken; the launcher may send one again.
-    pub(crate) fn is_new(&self, number: u64) -> bool {
+    fn is_new(&self, number: u64) -> bool {
         self.incoming.is_new(number) == Ok(true)
     }
 
-    /// Takes the chunk of this number, when there is room for it. Where nobody takes output any more it
-    /// is dropped, so that the ranks can end.
-    pub(crate) async fn take(&mut self, number: u64, chunk: wire::OutputChunk) {
+    /// Where nobody takes output any more it is dropped, so that the ranks can end.
+    async fn take(&mut self, number: u64, chunk: wire::OutputChunk) {
         self.incoming.took(number);
         let (run, is_end) = (chunk.run, chunk.end);
         let is_mark = self.lanes.hear(&chunk) || chunk.lost;

@@ -1,6 +1,7 @@
 //! The AM in the container that YARN started for it.
 
 use anyhow::{Context, Result};
+use holding::{Place, register};
 use job::exit::{Exit, diagnostics};
 use proto_hadoop::ApplicationMasterClient;
 use proto_hadoop::yarn::FinalApplicationStatus;
@@ -8,8 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::address::Place;
-use crate::run::{register, serve};
+use crate::run::serve;
 use crate::seat::Seat;
 
 /// Runs the job whose seat this container's environment describes, until it is over or YARN says

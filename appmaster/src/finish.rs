@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::Result;
+use holding::Finished;
 use job::exit::diagnostics;
 use job::wire;
 use policy::lifecycle::{Cause, Event, KillReason, Verdict};
@@ -12,7 +13,6 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use crate::follow::{ATTACH_DEADLINE, Appmaster, Client};
 use crate::news::News;
-use crate::resource_manager::Finished;
 use crate::run::now_us;
 use crate::verdict;
 

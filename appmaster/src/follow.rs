@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
+use holding::{Finished, Holding};
 use job::wire;
 use job::wire::launcher_order::Order as ToLauncher;
 use policy::lifecycle::{Action, Event, Job, KillReason, Stage};
@@ -19,10 +20,8 @@ use crate::checkpoints::Checkpoints;
 use crate::console::Console;
 use crate::exits::Exits;
 use crate::explain::Story;
-use crate::holding::Holding;
 use crate::names::Names;
 use crate::news::{JobEvents, News, NewsSender};
-use crate::resource_manager::Finished;
 use crate::results::Delivery;
 use crate::seat::Seat;
 use crate::seats::Seats;

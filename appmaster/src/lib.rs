@@ -30,48 +30,35 @@
 //! as one OS user, co-tenants can read the credentials file.
 
 mod act;
-mod address;
 mod checkpoints;
 mod clients;
 mod commit;
 mod console;
 mod contained;
-mod containers;
-mod draft;
 mod ends;
 mod exits;
 mod explain;
 mod finish;
 mod follow;
 mod handing;
-mod handshake;
-mod heard;
 mod holders;
-mod holding;
-mod launchers;
 mod missing;
 mod names;
 mod news;
-mod nodes;
 mod notice;
-mod orders;
 mod outbox;
-mod peers;
 mod repeat;
 mod report;
-mod requests;
-mod resource_manager;
 mod results;
 mod run;
 mod seat;
 mod seats;
-mod serve;
 mod silence;
 mod spawn;
 mod standoff;
 #[cfg(test)]
+#[path = "../holding/src/test_keys.rs"]
 mod test_keys;
-mod tickets;
 mod told;
 mod usage;
 mod verdict;
@@ -79,10 +66,10 @@ mod waiting;
 
 use std::process::ExitCode;
 
-pub use address::Place;
 pub use handing::Output;
+pub use holding::{Keys, Place};
 pub use run::serve;
-pub use seat::{Keys, Seat};
+pub use seat::Seat;
 
 /// Exit code of an AM that could not even begin; YARN shows it with its log.
 const BROKEN: u8 = 70;

@@ -6,7 +6,6 @@ use tokio::sync::{mpsc, oneshot};
 use tonic::Status;
 
 use crate::checkpoints::Heard;
-use crate::heard;
 use crate::standoff::Sight;
 use crate::waiting::Look;
 
@@ -18,7 +17,7 @@ pub(crate) enum News {
     /// For the machine as it is.
     Machine(Event),
     /// Of the containers.
-    Holding(heard::Heard),
+    Holding(holding::Heard),
     /// The reasons of the waiting were looked for.
     Looked(Box<Look>),
     /// Jobs that wait as well, older than this one.
@@ -45,8 +44,8 @@ pub(crate) enum News {
     ClientLeft,
 }
 
-impl From<heard::Heard> for News {
-    fn from(heard: heard::Heard) -> Self {
+impl From<holding::Heard> for News {
+    fn from(heard: holding::Heard) -> Self {
         Self::Holding(heard)
     }
 }

@@ -1,12 +1,12 @@
 //! The ApplicationMaster's part of the job report, which travels with the verdict.
 
+use holding::Finished;
 use job::container_exit::ContainerExit;
 use job::report::{Phases, RankReport, Report, Sample};
 use job::wire;
 use policy::Rank;
 
 use crate::follow::Appmaster;
-use crate::resource_manager::Finished;
 
 /// Largest report, bytes: two thirds of the largest message, the rest of which is the verdict's.
 const REPORT_MAX: usize = job::link::MESSAGE_MAX / 3 * 2;

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 use std::time::Duration;
 
+use holding::Heard;
 use job::StageOut;
 use job::wire;
 use job::wire::launcher_event::Event as Said;
@@ -27,7 +28,6 @@ use layout::{Have, lay_out};
 
 use crate::commit::Own;
 use crate::follow::Appmaster;
-use crate::heard::Heard;
 use crate::news::News;
 
 /// The orders of this phase; checkpoints count from 1.

@@ -1,9 +1,11 @@
 //! What an AM was given: the job, its keys, its token.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use anyhow::{Context, Result, bail};
 use credentials::{Credentials, Token};
+use holding::Keys;
 use job::{Description, secrets};
 use proto_hadoop::{AppAttemptId, ContainerId, NodeId};
 
@@ -34,29 +36,6 @@ impl fmt::Debug for Seat {
             .field("attempt", &self.attempt)
             .field("container", &self.container)
             .finish_non_exhaustive()
-    }
-}
-
-/// PEM texts of the job's own authority.
-pub struct Keys {
-    /// The authority's certificate.
-    pub authority: Vec<u8>,
-    /// This AM's certificate.
-    pub certificate: Vec<u8>,
-    /// Its key.
-    pub key: Vec<u8>,
-    /// The certificate that the launchers show.
-    pub launcher_certificate: Vec<u8>,
-    /// Its key.
-    pub launcher_key: Vec<u8>,
-    /// The certificate that the client shows.
-    pub client_certificate: Vec<u8>,
-}
-
-impl fmt::Debug for Keys {
-    /// Without the keys.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Keys").finish_non_exhaustive()
     }
 }
 
@@ -127,15 +106,12 @@ impl Seat {
 
     /// Hadoop's tokens that a launcher's container may need, this AM's own log-in left out: a
     /// rank must not be able to act as the AM.
-    pub(crate) fn tokens_for_launchers(&self) -> Credentials {
+    pub(crate) fn tokens_for_launchers(&self) -> BTreeMap<String, Token> {
         let tokens = self.credentials.tokens.iter();
-        Credentials {
-            tokens: tokens
-                .filter(|(_, token)| token.kind != AMRM_TOKEN)
-                .map(|(alias, token)| (alias.clone(), token.clone()))
-                .collect(),
-            ..Credentials::default()
-        }
+        let others = tokens.filter(|(_, token)| token.kind != AMRM_TOKEN);
+        others
+            .map(|(alias, token)| (alias.clone(), token.clone()))
+            .collect()
     }
 }
 

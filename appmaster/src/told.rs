@@ -1,13 +1,12 @@
 //! What becomes of the containers, as the job's machine hears it.
 
+use holding::{Granted, Heard};
 use job::wire::launcher_order::Order as ToLauncher;
 use policy::lifecycle::{Action, Event, Grant, KillReason};
 use policy::{ContainerId, NodeId};
 
 use crate::act::merged;
 use crate::follow::Appmaster;
-use crate::heard::{Granted, Heard};
-use crate::nodes;
 
 impl Appmaster {
     /// What the machine wants done about it.
@@ -111,7 +110,7 @@ impl Appmaster {
             let grant = Grant {
                 container: ContainerId(granted.container.id.to_string()),
                 node: NodeId(granted.container.node.to_string()),
-                resources: nodes::amount(&granted.container.resource, types),
+                resources: holding::amount(&granted.container.resource, types),
                 round: granted.round,
             };
             actions.extend(self.step(Event::Granted(grant)));

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use holding::Cluster;
 use job::explain::Missing;
 use policy::lifecycle::{Cause, KillReason, Verdict};
 use policy::{ClusterView, Millis};
@@ -9,7 +10,6 @@ use tokio::time::timeout;
 
 use crate::follow::Appmaster;
 use crate::holders::Holdings;
-use crate::holding::Cluster;
 use crate::news::News;
 use crate::{missing, verdict};
 

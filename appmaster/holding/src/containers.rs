@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::task::TaskTracker;
 
 use crate::heard::{Granted, Heard, HeardSender};
-use crate::seat::Seat;
+use crate::keys::Keys;
 
 /// For one answer of a NodeManager.
 const START_DEADLINE: Duration = Duration::from_secs(20);
@@ -45,10 +45,16 @@ pub(crate) struct LaunchTemplate {
 }
 
 impl LaunchTemplate {
-    /// `appmaster` is the `host:port` at which launchers find us.
-    pub(crate) fn new(seat: &Seat, appmaster: String) -> anyhow::Result<Self> {
+    /// With `staged` files in their working directories and Hadoop's `tokens`. `appmaster` is the
+    /// `host:port` at which launchers find us.
+    pub(crate) fn new(
+        staged: &[Staged],
+        keys: &Keys,
+        tokens: BTreeMap<String, Token>,
+        appmaster: String,
+    ) -> anyhow::Result<Self> {
         let mut resources = BTreeMap::new();
-        let (staged, links) = once_each(&seat.description.application.staged);
+        let (staged, links) = once_each(staged);
         for staged in staged {
             let resource = LocalResource {
                 url: staged.url.parse()?,
@@ -62,7 +68,6 @@ impl LaunchTemplate {
             };
             resources.insert(staged.link.clone(), resource);
         }
-        let keys = &seat.keys;
         let secrets = [
             (secrets::AUTHORITY, &keys.authority),
             (secrets::CERTIFICATE, &keys.launcher_certificate),
@@ -79,7 +84,7 @@ impl LaunchTemplate {
                 .into_iter()
                 .map(|(alias, pem)| (alias.to_owned(), pem.clone()))
                 .collect(),
-            tokens: seat.tokens_for_launchers().tokens,
+            tokens,
             appmaster,
         })
     }

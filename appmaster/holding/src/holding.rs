@@ -1,120 +1,149 @@
 //! The containers of one application: what is wanted, granted and running.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
+use std::fmt;
+use std::time::{Duration, SystemTime};
 
-use job::wire;
+use anyhow::Result;
+use credentials::Token;
 use job::wire::launcher_order::Order;
-use policy::{ClusterView, ContainerId, Resources};
-use proto_hadoop::ApplicationClient;
-use proto_hadoop::yarn::{FinalApplicationStatus, NodeState};
-use tokio::time::timeout;
+use job::{Application, wire};
+use policy::{ClusterView, ContainerId, ResourceTypes, Resources};
+use proto_hadoop::yarn::FinalApplicationStatus;
+use proto_hadoop::{AppAttemptId, ApplicationMasterClient, NodeId};
 use tokio_util::task::TaskTracker;
 
+use crate::cluster::Cluster;
 use crate::containers::{self, LaunchTemplate};
-use crate::draft::{Draft, Finish, Nodes};
+use crate::draft::{Draft, Finish};
 use crate::heard::{Granted, Heard, HeardSender};
-use crate::nodes::{self, Candidates, Limits};
+use crate::keys::Keys;
+use crate::nodes;
 use crate::orders::Orders;
-use crate::requests::Asking;
+use crate::port::Port;
+use crate::registration::{self, Own, register};
+use crate::requests::{Asking, RequestTable};
+use crate::resource_manager::ResourceManager;
 use crate::tickets::Tickets;
 
 /// For the ResourceManager's answer to a read of the nodes.
 const READ_DEADLINE: Duration = Duration::from_secs(30);
 
-/// The cluster as this application may use it.
-#[derive(Clone, Debug)]
-pub(crate) struct Cluster {
-    client: Arc<ApplicationClient>,
-    limits: Limits,
-    candidates: Arc<Candidates>,
-}
-
-impl Cluster {
-    /// Read by `client`. `candidates` are the nodes that the application may use, within `limits`.
-    pub(crate) fn new(client: Arc<ApplicationClient>, limits: Limits, which: Candidates) -> Self {
-        Self {
-            client,
-            limits,
-            candidates: Arc::new(which),
-        }
-    }
-
-    /// Asks the ResourceManager whatever an application's owner may ask.
-    pub(crate) const fn client(&self) -> &Arc<ApplicationClient> {
-        &self.client
-    }
-
-    /// What registration told of limits.
-    pub(crate) const fn limits(&self) -> &Limits {
-        &self.limits
-    }
-
-    /// Which nodes it may use.
-    pub(crate) fn candidates(&self) -> &Candidates {
-        &self.candidates
-    }
-
-    /// The running nodes, or why they cannot be told after `deadline` at the latest. What the queue still
-    /// gives is not known from them.
-    pub(crate) async fn nodes(&self, deadline: Duration) -> Nodes {
-        let running = [NodeState::Running];
-        match timeout(deadline, self.client.nodes(&running)).await {
-            Ok(Ok(reports)) => Ok(nodes::view(&self.limits, &self.candidates, &reports)),
-            Ok(Err(error)) => Err(error.to_string()),
-            Err(_late) => Err("no answer in time".into()),
-        }
-    }
-}
-
 /// A launcher that has joined, as long as it is heard of.
 #[derive(Debug)]
-pub(crate) struct Link {
+pub struct Link {
     orders: Orders,
     /// What it has found on its node.
-    pub(crate) node: wire::NodeFacts,
+    pub node: wire::NodeFacts,
 }
 
-/// What the containers of an application are started with.
-pub(crate) struct Parts {
-    /// What the next call to the ResourceManager says.
-    pub draft: Draft,
-    /// What all containers have in common.
-    pub launch: LaunchTemplate,
-    /// By which launchers are let in.
-    pub tickets: Tickets,
-    /// Who hears what becomes of them.
-    pub heard: HeardSender,
-    /// Owns what is under way.
-    pub tasks: TaskTracker,
-    pub cluster: Cluster,
+/// What an application begins with.
+#[derive(Debug)]
+pub struct Opening<'a> {
+    /// How it stands to the cluster.
+    pub application: &'a Application,
+    /// Hosts that are no candidates, as their nodes registered them.
+    pub exclude: &'a [String],
+    /// The countable types that it asks for.
+    pub types: &'a ResourceTypes,
+    /// Keys of its own authority.
+    pub keys: &'a Keys,
+    /// What YARN counts this AM as.
+    pub attempt: AppAttemptId,
+    /// Logs in to the ResourceManager's scheduler port.
+    pub amrm_token: Token,
+    /// This AM's own container; `None` outside the cluster.
+    pub container: Option<proto_hadoop::ContainerId>,
+    /// The node that it is on.
+    pub node: Option<NodeId>,
+    /// Web page with this AM's log, without its scheme, which YARN knows; empty where there is none.
+    pub page: &'a str,
+    /// Hadoop's tokens that the launchers' containers may need.
+    pub tokens: BTreeMap<String, Token>,
 }
 
 /// The containers of one application. Its owner gives it what it hears ([`Holding::hear`]) and says what
 /// it wants; nothing of that waits for anybody.
-pub(crate) struct Holding {
-    parts: Parts,
+pub struct Holding {
+    draft: Draft,
+    launch: LaunchTemplate,
+    tickets: Tickets,
+    heard: HeardSender,
+    tasks: TaskTracker,
+    cluster: Cluster,
+    registered: SystemTime,
     grants: BTreeMap<ContainerId, Granted>,
     links: BTreeMap<ContainerId, Link>,
     /// What the queue still gives this application, as the ResourceManager last said.
     headroom: Option<Resources>,
 }
 
+impl fmt::Debug for Holding {
+    /// Without the secrets of containers that are to be started.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Holding")
+            .field("grants", &self.grants.keys())
+            .field("links", &self.links.keys())
+            .finish_non_exhaustive()
+    }
+}
+
 impl Holding {
-    /// An application that holds nothing yet.
-    pub(crate) const fn new(parts: Parts) -> Self {
-        Self {
-            parts,
+    /// Registers an application whose port is open, and heartbeats from then on. It holds nothing yet.
+    ///
+    /// # Errors
+    /// The ResourceManager does not take the registration, or a file's address makes no sense. Nothing
+    /// runs then.
+    pub async fn register(opening: Opening<'_>, port: Port) -> Result<Self> {
+        let application = opening.application;
+        let addresses = application.rm_scheduler.clone();
+        let rm = ApplicationMasterClient::new(addresses, opening.amrm_token);
+        let (host, number) = (port.host, port.number);
+        let registration = register(&rm, &host, Some(number), opening.page, application).await?;
+        let registered = SystemTime::now();
+        tracing::info!(
+            "{} is registered, listening on {}: attempt {} of {}",
+            opening.attempt,
+            port.address,
+            opening.attempt.attempt,
+            application.attempts
+        );
+        let own = Own {
+            container: opening.container,
+            node: opening.node,
+        };
+        let (exclude, types) = (opening.exclude, opening.types);
+        let cluster = registration::cluster(registration, application, exclude, types, own).await?;
+        let table = RequestTable::new(
+            application.node_label.clone(),
+            nodes::names(application),
+            cluster.limits().types.clone(),
+        );
+        let draft = Draft::new(table);
+        let expiry = Duration::from_millis(application.am_expiry_ms);
+        let heard = port.heard;
+        let stream = ResourceManager::new(rm, host, number, expiry, draft.clone(), heard.clone());
+        let staged = &application.staged;
+        let holding = Self {
+            launch: LaunchTemplate::new(staged, opening.keys, opening.tokens, port.address)?,
+            draft,
+            tickets: port.tickets,
+            heard,
+            tasks: port.tasks,
+            cluster,
+            registered,
             grants: BTreeMap::new(),
             links: BTreeMap::new(),
             headroom: None,
-        }
+        };
+        let stream = stream.with_page(opening.page.to_owned());
+        holding.tasks.spawn(stream.run());
+        Ok(holding)
     }
 
     /// Keeps its books by what is heard, in the order in which it is; `None` where that is of no concern
     /// to the owner.
-    pub(crate) fn hear(&mut self, heard: Heard) -> Option<Heard> {
+    pub fn hear(&mut self, heard: Heard) -> Option<Heard> {
         match heard {
             Heard::Granted(granted) => {
                 for granted in &granted {
@@ -180,73 +209,73 @@ impl Holding {
     }
 
     /// Reads the nodes: [`Heard::Nodes`], after what has been granted until then.
-    pub(crate) fn read_nodes(&self) {
-        let (cluster, draft) = (self.parts.cluster.clone(), self.parts.draft.clone());
+    pub fn read_nodes(&self) {
+        let (cluster, draft) = (self.cluster.clone(), self.draft.clone());
         let reading = async move { draft.read(cluster.nodes(READ_DEADLINE).await) };
-        self.parts.tasks.spawn(reading);
+        self.tasks.spawn(reading);
     }
 
     /// Replaces everything that is asked for.
-    pub(crate) fn ask(&self, asking: &Asking) {
-        self.parts.draft.ask(asking);
+    pub fn ask(&self, asking: &Asking) {
+        self.draft.ask(asking);
     }
 
     /// Gives containers back; launchers there are to leave.
-    pub(crate) fn release(&mut self, containers: &[ContainerId]) {
+    pub fn release(&mut self, containers: &[ContainerId]) {
         for container in containers {
             self.dismiss(container);
         }
         let released = containers.iter().filter_map(|id| self.grants.remove(id));
         let ids: Vec<_> = released.map(|granted| granted.container.id).collect();
-        self.parts.draft.release(&ids);
+        self.draft.release(&ids);
     }
 
     /// Something is about to be heard of the ResourceManager: it is asked more often until containers are
     /// asked for.
-    pub(crate) fn hurry(&self) {
-        self.parts.draft.hurry();
+    pub fn hurry(&self) {
+        self.draft.hurry();
     }
 
     /// What YARN is told of the application's progress, in thousandths.
-    pub(crate) fn progress(&self, thousandths: u16) {
-        self.parts.draft.progress(thousandths);
+    pub fn progress(&self, thousandths: u16) {
+        self.draft.progress(thousandths);
     }
 
     /// Starts a launcher in a container: it joins, or [`Heard::StartFailed`].
-    pub(crate) fn start(&self, container: &ContainerId) {
+    pub fn start(&self, container: &ContainerId) {
         if let Some(granted) = self.grants.get(container) {
             let ticket = ticket();
-            self.parts.tickets.issue(container.clone(), ticket.clone());
-            let Parts { heard, tasks, .. } = &self.parts;
-            self.parts.launch.start(granted, &ticket, heard, tasks);
+            self.tickets.issue(container.clone(), ticket.clone());
+            let Self { heard, tasks, .. } = self;
+            self.launch.start(granted, &ticket, heard, tasks);
         }
     }
 
     /// Asks the node of a container whether it is still being localized: [`Heard::Localizing`], or
     /// nothing.
-    pub(crate) fn probe(&self, container: &ContainerId) {
+    pub fn probe(&self, container: &ContainerId) {
         if let Some(granted) = self.grants.get(container) {
-            let Parts { heard, tasks, .. } = &self.parts;
+            let Self { heard, tasks, .. } = self;
             containers::probe(granted, heard, tasks);
         }
     }
 
     /// Orders the launcher in a container something, if it is there. It is lost before an order is.
-    pub(crate) fn tell(&self, container: &ContainerId, order: Order) {
+    pub fn tell(&self, container: &ContainerId, order: Order) {
         if let Some(link) = self.links.get(container) {
             link.orders.say(order);
         }
     }
 
     /// Orders every launcher something.
-    pub(crate) fn tell_all(&self, order: &Order) {
+    pub fn tell_all(&self, order: &Order) {
         for link in self.links.values() {
             link.orders.say(order.clone());
         }
     }
 
     /// The launcher in a container is to leave, and it is heard when it has.
-    pub(crate) fn leave(&self, container: &ContainerId) {
+    pub fn leave(&self, container: &ContainerId) {
         if let Some(link) = self.links.get(container) {
             link.orders.say_last(Order::Leave(wire::Leave {}));
         }
@@ -254,58 +283,68 @@ impl Holding {
 
     /// A launcher that is of no use is to leave, with whatever runs there. Nothing more is heard of it
     /// than that it has, and none may come in its place.
-    pub(crate) fn dismiss(&mut self, container: &ContainerId) {
+    pub fn dismiss(&mut self, container: &ContainerId) {
         self.leave(container);
         self.links.remove(container);
-        self.parts.tickets.revoke(container);
+        self.tickets.revoke(container);
     }
 
     /// Nothing more is heard of the launcher in a container, nor may it come again.
-    pub(crate) fn let_go(&mut self, container: &ContainerId) {
+    pub fn let_go(&mut self, container: &ContainerId) {
         if let Some(link) = self.links.remove(container) {
             link.orders.end();
         }
-        self.parts.tickets.revoke(container);
+        self.tickets.revoke(container);
     }
 
     /// Unregisters the application, after what was given back: [`Heard::Finished`] is the last that is
     /// heard. `diagnostics` are for YARN's pages.
-    pub(crate) fn finish(&self, status: FinalApplicationStatus, diagnostics: String) {
-        self.parts.draft.finish(Finish {
+    pub fn finish(&self, status: FinalApplicationStatus, diagnostics: String) {
+        self.draft.finish(Finish {
             status,
             diagnostics,
         });
     }
 
     /// Whether a container is held.
-    pub(crate) fn is_granted(&self, container: &ContainerId) -> bool {
+    #[must_use]
+    pub fn is_granted(&self, container: &ContainerId) -> bool {
         self.grants.contains_key(container)
     }
 
     /// The launcher in a container, if it is there.
-    pub(crate) fn link(&self, container: &ContainerId) -> Option<&Link> {
+    #[must_use]
+    pub fn link(&self, container: &ContainerId) -> Option<&Link> {
         self.links.get(container)
     }
 
     /// All launchers that are there, in the order of their containers.
-    pub(crate) fn links(&self) -> impl Iterator<Item = (&ContainerId, &Link)> {
+    pub fn links(&self) -> impl Iterator<Item = (&ContainerId, &Link)> {
         self.links.iter()
     }
 
+    /// When the ResourceManager took the registration.
+    #[must_use]
+    pub const fn registered(&self) -> SystemTime {
+        self.registered
+    }
+
     /// The cluster.
-    pub(crate) const fn cluster(&self) -> &Cluster {
-        &self.parts.cluster
+    #[must_use]
+    pub const fn cluster(&self) -> &Cluster {
+        &self.cluster
     }
 
     /// What the queue still gives this application, as the ResourceManager last said.
-    pub(crate) const fn headroom(&self) -> Option<Resources> {
+    #[must_use]
+    pub const fn headroom(&self) -> Option<Resources> {
         self.headroom
     }
 }
 
 impl Drop for Holding {
     fn drop(&mut self) {
-        self.parts.draft.abandon();
+        self.draft.abandon();
     }
 }
 

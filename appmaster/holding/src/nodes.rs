@@ -10,11 +10,14 @@ use proto_hadoop::yarn::{self, NodeNames, NodeReport, NodeState, Registration};
 
 /// What registration told about limits, for the snapshots that follow.
 #[derive(Clone, Debug)]
-pub(crate) struct Limits {
+pub struct Limits {
     /// The table of the counts in all amounts.
     pub types: ResourceTypes,
+    /// The largest container that is granted.
     pub maximum: Resources,
+    /// Whether the scheduler counts cores.
     pub counted: Counted,
+    /// To multiples of this containers are rounded up.
     pub step: MiB,
 }
 
@@ -32,13 +35,13 @@ impl Limits {
     }
 }
 
-/// Which nodes the job may use at all, and how much of them.
+/// Which nodes the application may use at all, and how much of them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Candidates {
+pub struct Candidates {
     exclude: BTreeSet<String>,
     label: Option<String>,
     names: NodeNames,
-    /// The queue that the job is in.
+    /// The queue that the application is in.
     queue: String,
     /// The share of the cluster that all of the queue may hold; `None`: not known, or no limit.
     share: Option<f64>,
@@ -47,8 +50,8 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
-    /// Of a job in `queue` that wants none of `exclude`, which may hold `share` of the cluster. `appmaster` is what this
-    /// ApplicationMaster's own container holds, and its node.
+    /// Of an application in `queue` that wants none of `exclude`, and may hold `share` of the cluster.
+    /// `appmaster` is what this ApplicationMaster's own container holds, and its node.
     pub(crate) fn new(
         application: &Application,
         exclude: &[String],
@@ -72,7 +75,8 @@ impl Candidates {
     }
 
     /// What keeps nodes from being candidates, in words; `None` when nothing is asked for.
-    pub(crate) fn words(&self) -> Option<String> {
+    #[must_use]
+    pub fn words(&self) -> Option<String> {
         let label = self.label.as_ref();
         let label = label.map(|label| format!("only nodes with the label {label} are usable"));
         let exclude = (!self.exclude.is_empty()).then(|| {
@@ -84,8 +88,8 @@ impl Candidates {
     }
 }
 
-/// The queue of the job, without what it gives just now. The ResourceManager counts by all nodes of the
-/// partition, whichever the job may use.
+/// The queue of the application, without what it gives just now. The ResourceManager counts by all nodes of the
+/// partition, whichever the application may use.
 fn queue(limits: &Limits, candidates: &Candidates, reports: &[NodeReport]) -> Queue {
     let nodes = candidates.names.nodes(reports).into_iter();
     let nodes = nodes.filter(|report| {
@@ -155,7 +159,8 @@ pub(crate) fn types(asked: &ResourceTypes, registration: &Registration) -> Resou
 }
 
 /// YARN's amount as the policy's.
-pub(crate) fn amount(resource: &yarn::Resource, types: &ResourceTypes) -> Resources {
+#[must_use]
+pub fn amount(resource: &yarn::Resource, types: &ResourceTypes) -> Resources {
     let counts = types.counts(|name| resource.others.get(name).copied());
     Resources::new(resource.memory_mib, resource.vcores).with_counts(counts)
 }

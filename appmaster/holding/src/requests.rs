@@ -3,7 +3,7 @@
 //! One container on one named node takes three rows: the host, its rack and `*`, with
 //! `relax_locality` false on the latter two. Without the rack row the CapacityScheduler never
 //! matches the host; with it the request is strict: it is never served elsewhere, and never delays
-//! the job's other requests while it waits. Rows of one size share an allocation request id, under
+//! the application's other requests while it waits. Rows of one size share an allocation request id, under
 //! which the ResourceManager keeps its table; a new size takes a new id, because two sizes under one
 //! id would overwrite each other.
 //!
@@ -26,10 +26,10 @@ const IDS_KEPT: i64 = 256;
 
 /// What is to be asked for from now on.
 #[derive(Clone, Debug)]
-pub(crate) struct Asking {
+pub struct Asking {
     /// The round that new requests belong to.
     pub round: u32,
-    /// All shares of the job.
+    /// All shares, those that are there and those that stand included.
     pub placement: Placement,
     /// Nodes whose containers are there.
     pub held: BTreeSet<NodeId>,
@@ -39,7 +39,7 @@ pub(crate) struct Asking {
 
 impl Asking {
     /// The shares that are asked for anew.
-    pub(crate) fn fresh(&self) -> impl Iterator<Item = &NodeShare> {
+    pub fn fresh(&self) -> impl Iterator<Item = &NodeShare> {
         let shares = self.placement.shares.iter();
         shares.filter(|share| !self.held.contains(&share.node) && !self.kept.contains(&share.node))
     }
@@ -48,7 +48,7 @@ impl Asking {
 /// Allocation request id and resource name.
 type Key = (i64, String);
 
-/// The job's rows in the ResourceManager's table, as we believe them to stand there.
+/// The application's rows in the ResourceManager's table, as we believe them to stand there.
 #[derive(Debug, Default)]
 pub(crate) struct RequestTable {
     /// Rows that are outstanding.

@@ -49,7 +49,7 @@ const FINISH_PAUSE: Duration = Duration::from_millis(200);
 
 /// What became of the application's registration.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Finished {
+pub struct Finished {
     /// The ResourceManager has taken the verdict.
     pub unregistered: bool,
     /// Allocate calls made.

@@ -1,20 +1,20 @@
-//! The port as others in the cluster see it: the test is the AM's loop on one side, and everybody
+//! The port as others in the cluster see it: the test is the owner's loop on one side, and everybody
 //! who may knock on the other.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use job::pass::Pass;
-use job::wire::clients_client::ClientsClient;
+use job::sequence::Incoming;
 use job::wire::launcher_event::Event as Said;
 use job::wire::launcher_order::Order;
 use job::wire::launchers_client::LaunchersClient;
 use job::{secrets, wire};
 use policy::ContainerId;
-use policy::lifecycle::KillReason;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
-use tokio::time::{sleep, timeout};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::crypto::ring;
@@ -27,41 +27,105 @@ use tonic::{Code, Request, Status, Streaming};
 
 use super::*;
 use crate::heard::Heard;
-use crate::news::{JobEvents, NEWS_QUEUE, News};
+use crate::streams::Bringing;
 use crate::test_keys::JobKeys;
 
 /// Whatever is waited for comes within this time, or the test fails.
 const SOON: Duration = Duration::from_secs(8);
 
-struct Port {
-    keys: JobKeys,
-    address: SocketAddr,
-    inbox: mpsc::Receiver<News>,
-    tickets: Tickets,
-    doors: Doors,
+/// What launchers bring and fetch, with the test at the other end.
+#[derive(Debug)]
+struct Ends {
+    brought: mpsc::Sender<wire::OutputChunk>,
+    output: Mutex<Option<mpsc::Receiver<wire::OutputChunk>>>,
+    input: Mutex<Option<mpsc::Sender<wire::InputChunk>>>,
+    fetched: Mutex<Option<mpsc::Receiver<wire::InputChunk>>>,
 }
 
-impl Port {
+impl Ends {
+    fn new() -> Self {
+        let (brought, output) = mpsc::channel(16);
+        let (input, fetched) = mpsc::channel(4);
+        Self {
+            brought,
+            output: Mutex::new(Some(output)),
+            input: Mutex::new(Some(input)),
+            fetched: Mutex::new(Some(fetched)),
+        }
+    }
+}
+
+impl Streams for Ends {
+    fn open(self: Arc<Self>, _container: ContainerId) -> Option<Box<dyn Bringing>> {
+        Some(Box::new(Brought {
+            incoming: Incoming::default(),
+            to: self.brought.clone(),
+        }))
+    }
+
+    fn take_input(&self) -> Option<mpsc::Receiver<wire::InputChunk>> {
+        self.fetched.lock().unwrap().take()
+    }
+}
+
+#[derive(Debug)]
+struct Brought {
+    incoming: Incoming,
+    to: mpsc::Sender<wire::OutputChunk>,
+}
+
+#[tonic::async_trait]
+impl Bringing for Brought {
+    fn taken(&self) -> u64 {
+        self.incoming.taken()
+    }
+
+    fn is_new(&self, number: u64) -> bool {
+        self.incoming.is_new(number) == Ok(true)
+    }
+
+    async fn take(&mut self, number: u64, chunk: wire::OutputChunk) {
+        self.incoming.took(number);
+        self.to.send(chunk).await.unwrap();
+    }
+}
+
+struct Stage {
+    keys: JobKeys,
+    address: SocketAddr,
+    inbox: mpsc::Receiver<Heard>,
+    port: Port,
+    streams: Arc<Ends>,
+    leaving: CancellationToken,
+}
+
+impl Stage {
     async fn open() -> Self {
         let keys = JobKeys::new();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (news, inbox) = mpsc::channel(NEWS_QUEUE);
-        let tickets = Tickets::default();
+        let (heard, inbox) = mpsc::channel(64);
+        let streams = Arc::new(Ends::new());
+        let leaving = CancellationToken::new();
         let doors = Doors {
-            news,
-            console: Arc::new(Console::new()),
-            tickets: tickets.clone(),
+            heard: HeardSender::new(heard),
+            streams: Arc::clone(&streams) as _,
+            others: Routes::default(),
             tasks: TaskTracker::new(),
-            leaving: CancellationToken::new(),
+            leaving: leaving.clone(),
         };
-        start(listener, &keys.appmaster, &doors, 4).unwrap();
+        let place = Place {
+            listener,
+            host: address.ip().to_string(),
+            port: address.port(),
+        };
         Self {
+            port: Port::open(place, &keys.appmaster, doors, 4).unwrap(),
             keys,
             address,
             inbox,
-            tickets,
-            doors,
+            streams,
+            leaving,
         }
     }
 
@@ -84,17 +148,14 @@ impl Port {
         LaunchersClient::new(self.dial(Some(&self.keys.launcher)).await.unwrap())
     }
 
-    async fn client(&self) -> ClientsClient<Channel> {
-        ClientsClient::new(self.dial(Some(&self.keys.client)).await.unwrap())
-    }
-
     /// Who comes with that ticket becomes the launcher of that container.
     fn expect(&self, container: &str, ticket: &[u8]) {
-        self.tickets
+        self.port
+            .tickets
             .issue(ContainerId(container.into()), ticket.to_vec());
     }
 
-    async fn heard(&mut self) -> News {
+    async fn heard(&mut self) -> Heard {
         timeout(SOON, self.inbox.recv()).await.unwrap().unwrap()
     }
 
@@ -108,19 +169,8 @@ impl Port {
         let (_said, orders) = join(&mut self.launcher().await, "container_honest", b"honest").await;
         assert!(orders.is_ok());
         match self.heard().await {
-            News::Holding(Heard::Joined { container, .. }) => {
+            Heard::Joined { container, .. } => {
                 assert_eq!(container.0, "container_honest")
-            }
-            _ => panic!("something else was heard"),
-        }
-    }
-
-    /// The next client that wants to follow, let in or not; where it hears of the job.
-    async fn answer(&mut self, with: Result<(), Status>) -> JobEvents {
-        match self.heard().await {
-            News::ClientAttached { events, admitted } => {
-                admitted.send(with).unwrap();
-                events
             }
             _ => panic!("something else was heard"),
         }
@@ -149,9 +199,9 @@ impl Port {
     }
 }
 
-impl Drop for Port {
+impl Drop for Stage {
     fn drop(&mut self) {
-        self.doors.leaving.cancel();
+        self.leaving.cancel();
     }
 }
 
@@ -190,49 +240,17 @@ async fn join_as(
     (said, answer.unwrap())
 }
 
-type Attached = Result<tonic::Response<Streaming<wire::JobEvent>>, Status>;
-
-/// As [`join`], for a client. The answer comes when the loop has given one.
-fn attach(
-    mut client: ClientsClient<Channel>,
-) -> (
-    mpsc::Sender<wire::ClientOrder>,
-    impl Future<Output = Attached>,
-) {
-    let (said, saying) = mpsc::channel(4);
-    let hello = wire::client_order::Order::Hello(wire::ClientHello {
-        build: job::BUILD.into(),
-    });
-    said.try_send(wire::ClientOrder { order: Some(hello) })
-        .unwrap();
-    let answer = async move {
-        timeout(SOON, client.attach(ReceiverStream::new(saying)))
-            .await
-            .unwrap()
-    };
-    (said, answer)
-}
-
-fn kill() -> wire::ClientOrder {
-    let reason = wire::kill::Reason::Interrupted.into();
-    wire::ClientOrder {
-        order: Some(wire::client_order::Order::Kill(wire::Kill { reason })),
-    }
-}
-
 #[tokio::test]
 async fn only_certificates_of_this_job_open_anything() {
-    let mut port = Port::open().await;
+    let mut port = Stage::open().await;
     port.expect("container_1", b"ticket");
     let others = JobKeys::new();
     for identity in [None, Some(&others.launcher), Some(&others.client)] {
         // With TLS 1.3 a client hears of its refusal when it wants to say something.
         if let Ok(channel) = port.dial(identity).await {
-            let mut client = LaunchersClient::new(channel.clone());
+            let mut client = LaunchersClient::new(channel);
             let (_said, answer) = join(&mut client, "container_1", b"ticket").await;
             assert!(answer.is_err(), "{identity:?}");
-            let (_said, answer) = attach(ClientsClient::new(channel));
-            assert!(answer.await.is_err(), "{identity:?}");
         }
     }
     port.heard_nothing();
@@ -240,22 +258,19 @@ async fn only_certificates_of_this_job_open_anything() {
 }
 
 #[tokio::test]
-async fn each_role_has_its_own_service() {
-    let mut port = Port::open().await;
+async fn no_other_role_is_a_launcher() {
+    let mut port = Stage::open().await;
     port.expect("container_1", b"ticket");
     let mut wrong = LaunchersClient::new(port.dial(Some(&port.keys.client)).await.unwrap());
     let (_said, answer) = join(&mut wrong, "container_1", b"ticket").await;
     assert_eq!(answer.unwrap_err().code(), Code::PermissionDenied);
-    let wrong = ClientsClient::new(port.dial(Some(&port.keys.launcher)).await.unwrap());
-    let (_said, answer) = attach(wrong);
-    assert_eq!(answer.await.unwrap_err().code(), Code::PermissionDenied);
     port.heard_nothing();
     port.admits_a_launcher().await;
 }
 
 #[tokio::test]
 async fn garbage_is_answered_by_a_closed_door() {
-    let mut port = Port::open().await;
+    let mut port = Stage::open().await;
     let noise: Vec<u8> = (0..100_000_u32).map(|n| n.to_le_bytes()[0]).collect();
     for bytes in [
         b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".as_slice(),
@@ -277,7 +292,7 @@ async fn garbage_is_answered_by_a_closed_door() {
 
 #[tokio::test]
 async fn a_ticket_is_good_for_one_launcher_of_its_own_container() {
-    let mut port = Port::open().await;
+    let mut port = Stage::open().await;
     port.expect("container_1", b"one");
     port.expect("container_2", b"two");
     let mut launcher = port.launcher().await;
@@ -294,10 +309,7 @@ async fn a_ticket_is_good_for_one_launcher_of_its_own_container() {
     port.heard_nothing();
     let (_said, answer) = join(&mut launcher, "container_1", b"one").await;
     assert!(answer.is_ok());
-    assert!(matches!(
-        port.heard().await,
-        News::Holding(Heard::Joined { .. })
-    ));
+    assert!(matches!(port.heard().await, Heard::Joined { .. }));
     // Neither on its own link nor on another one.
     for mut second in [launcher, port.launcher().await] {
         let (_said, answer) = join(&mut second, "container_1", b"one").await;
@@ -321,11 +333,11 @@ fn shown<T>(call: T, pass: Option<(&str, &[u8])>) -> Request<T> {
 
 #[tokio::test]
 async fn a_launcher_may_dial_again_and_nobody_else_in_its_name() {
-    let mut port = Port::open().await;
+    let mut port = Stage::open().await;
     port.expect("container_1", b"one");
     let (_said, answer) = join_as(&mut port.launcher().await, "container_1", b"one", b"life").await;
     let mut first = answer.unwrap().into_inner();
-    let News::Holding(Heard::Joined { orders, .. }) = port.heard().await else {
+    let Heard::Joined { orders, .. } = port.heard().await else {
         panic!("something else was heard");
     };
     let (_said, answer) = join(&mut port.launcher().await, "container_1", b"one").await;
@@ -350,12 +362,12 @@ async fn a_launcher_may_dial_again_and_nobody_else_in_its_name() {
 
 #[tokio::test]
 async fn orders_for_a_peer_that_reads_nothing_cost_the_loop_no_time_and_none_is_dropped() {
-    let mut port = Port::open().await;
+    let mut port = Stage::open().await;
     port.expect("container_1", b"one");
     // It says hello and never reads the answer: behind its window everything stands still.
     let (_said, answer) = join(&mut port.launcher().await, "container_1", b"one").await;
     let _unread = answer.unwrap();
-    let News::Holding(Heard::Joined { orders, .. }) = port.heard().await else {
+    let Heard::Joined { orders, .. } = port.heard().await else {
         panic!("something else was heard");
     };
     let piece = wire::FenceDone {
@@ -368,7 +380,7 @@ async fn orders_for_a_peer_that_reads_nothing_cost_the_loop_no_time_and_none_is_
     }
     assert!(began.elapsed() < Duration::from_secs(1));
     match port.heard().await {
-        News::Holding(Heard::Misbehaved { what, .. }) => {
+        Heard::Misbehaved { what, .. } => {
             assert!(what.starts_with("does not take its orders"), "{what}");
         }
         _ => panic!("something else was heard"),
@@ -377,16 +389,13 @@ async fn orders_for_a_peer_that_reads_nothing_cost_the_loop_no_time_and_none_is_
 
 #[tokio::test]
 async fn output_and_input_are_for_the_launcher_that_has_joined() {
-    let mut port = Port::open().await;
+    let mut port = Stage::open().await;
     port.expect("container_1", b"one");
     port.expect("container_2", b"two");
     let mut launcher = port.launcher().await;
     let (_said, answer) = join(&mut launcher, "container_1", b"one").await;
     assert!(answer.is_ok());
-    assert!(matches!(
-        port.heard().await,
-        News::Holding(Heard::Joined { .. })
-    ));
+    assert!(matches!(port.heard().await, Heard::Joined { .. }));
     let chunk = |number: u64, data: &'static [u8]| wire::OutputChunk {
         data: data.into(),
         number,
@@ -410,7 +419,7 @@ async fn output_and_input_are_for_the_launcher_that_has_joined() {
     let own = Some(("container_1", b"one".as_slice()));
     let input = launcher.input(shown(request(), own)).await;
     assert!(input.is_ok());
-    let mut taken = port.doors.console.take_output().unwrap();
+    let mut taken = port.streams.output.lock().unwrap().take().unwrap();
     // One call breaks off, and the next brings again what it is not known to have brought.
     for said in [
         vec![chunk(1, b"one"), chunk(2, b"two")],
@@ -430,7 +439,7 @@ async fn output_and_input_are_for_the_launcher_that_has_joined() {
     }
     assert!(taken.try_recv().is_err());
     // What was not taken is given again, and nothing else.
-    let to_rank = port.doors.console.input().unwrap();
+    let to_rank = port.streams.input.lock().unwrap().take().unwrap();
     let given = |data: &'static [u8]| wire::InputChunk {
         data: data.into(),
         ..wire::InputChunk::default()
@@ -450,53 +459,6 @@ async fn output_and_input_are_for_the_launcher_that_has_joined() {
             numbers.push(chunk.number);
         }
         assert_eq!(numbers, expected);
-    }
-}
-
-#[tokio::test]
-async fn a_second_client_is_refused_and_not_heard() {
-    let mut port = Port::open().await;
-    let (first, answer) = attach(port.client().await);
-    let (_events, answer) = tokio::join!(port.answer(Ok(())), answer);
-    let _stream = answer.unwrap();
-
-    let (second, answer) = attach(port.client().await);
-    second.send(kill()).await.unwrap();
-    let refusal = Status::failed_precondition("another client follows this job");
-    let (_gone, answer) = tokio::join!(port.answer(Err(refusal)), answer);
-    assert!(answer.unwrap_err().message().contains("another client"));
-    let _closed = second.send(kill()).await.is_ok();
-    drop(second);
-    sleep(Duration::from_millis(200)).await;
-    // Neither its order nor its end.
-    port.heard_nothing();
-
-    first.send(kill()).await.unwrap();
-    assert!(matches!(
-        port.heard().await,
-        News::ClientKill(KillReason::Interrupted)
-    ));
-    drop(first);
-    assert!(matches!(port.heard().await, News::ClientLeft));
-}
-
-#[tokio::test]
-async fn a_client_that_goes_away_before_it_is_let_in_has_left() {
-    let mut port = Port::open().await;
-    let (said, answer) = attach(port.client().await);
-    let waiting = timeout(Duration::from_millis(300), answer);
-    let News::ClientAttached { admitted, .. } = port.heard_while(waiting).await else {
-        panic!("something else was heard");
-    };
-    drop(said);
-    admitted.send(Ok(())).unwrap();
-    assert!(matches!(port.heard().await, News::ClientLeft));
-}
-
-impl Port {
-    /// The next news, once `other` is over.
-    async fn heard_while(&mut self, other: impl Future) -> News {
-        tokio::join!(self.heard(), other).0
     }
 }
 
@@ -547,7 +509,7 @@ fn call() -> Vec<u8> {
 }
 
 /// Sends `bytes` and reads frames until one is of `kinds`; false: the connection ended without one.
-async fn answered(port: &Port, bytes: &[u8], kinds: &[u8]) -> bool {
+async fn answered(port: &Stage, bytes: &[u8], kinds: &[u8]) -> bool {
     let mut stream = port.raw().await;
     let _said = stream.write_all(bytes).await.is_ok();
     timeout(SOON, async {
@@ -570,7 +532,7 @@ async fn answered(port: &Port, bytes: &[u8], kinds: &[u8]) -> bool {
 
 #[tokio::test]
 async fn what_is_too_large_is_refused_before_it_is_there() {
-    let mut port = Port::open().await;
+    let mut port = Stage::open().await;
     // A message of 2 GiB, of which ten bytes come: refused by its announcement.
     let mut announced = call();
     let mut body = vec![0, 0x80, 0, 0, 0];
@@ -597,7 +559,7 @@ async fn what_is_too_large_is_refused_before_it_is_there() {
 
 #[tokio::test]
 async fn ten_megabytes_of_hello_are_no_hello() {
-    let mut port = Port::open().await;
+    let mut port = Stage::open().await;
     let mut launcher = port.launcher().await;
     let long = "x".repeat(10_000_000);
     let (_said, answer) = join(&mut launcher, &long, b"ticket").await;
@@ -609,7 +571,7 @@ async fn ten_megabytes_of_hello_are_no_hello() {
 
 #[tokio::test]
 async fn a_peer_that_never_says_hello_is_not_waited_for() {
-    let mut port = Port::open().await;
+    let mut port = Stage::open().await;
     let (_said, saying) = mpsc::channel::<wire::LauncherEvent>(1);
     let mut launcher = port.launcher().await;
     let waited = timeout(

@@ -22,7 +22,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 
-use crate::seat::Keys;
+use crate::keys::Keys;
 
 /// A peer that has shown a certificate of this job.
 pub(crate) type Known = TlsStream<Gulp>;

@@ -16,10 +16,10 @@ use tokio_stream::adapters::Map;
 use tokio_util::task::TaskTracker;
 use tonic::{Request, Response, Status, Streaming};
 
-use crate::console::Console;
 use crate::heard::{Deaf, Heard, HeardSender};
 use crate::orders::{FRESH_QUEUE, Fresh, OrderStream, Orders, attend};
 use crate::peers::{Admitted, same_build};
+use crate::streams::Streams;
 use crate::tickets::{Output, Redeemed, Tickets};
 
 /// A peer that has connected must say who it is within this time.
@@ -28,7 +28,7 @@ const HELLO_DEADLINE: Duration = Duration::from_secs(10);
 const CONTAINER_MAX: usize = 256;
 /// Letters, too, of what a launcher calls itself by.
 const LIFE_MAX: usize = 64;
-/// Chunks of input that the launcher of rank 0 has not taken yet.
+/// Chunks of input that the launcher that reads it has not taken yet.
 const INPUT_BOUNDS: Bounds = Bounds {
     count: 8,
     bytes: 256 * 1024,
@@ -42,7 +42,7 @@ pub(crate) struct LauncherService {
     pub admitted: Admitted,
     pub tickets: Tickets,
     pub heard: HeardSender,
-    pub console: Arc<Console>,
+    pub streams: Arc<dyn Streams>,
     pub tasks: TaskTracker,
 }
 
@@ -130,7 +130,7 @@ impl Launchers for LauncherService {
     ) -> Result<Response<Self::OutputStream>, Status> {
         self.admitted.check(&request)?;
         let container = joined(&request, &self.tickets)?;
-        let open = || self.console.open(container.clone());
+        let open = || Arc::clone(&self.streams).open(container.clone());
         let Some(output) = self.tickets.output(&container, open) else {
             return Err(Status::failed_precondition("the job is over"));
         };
@@ -155,7 +155,7 @@ impl Launchers for LauncherService {
         let begin = || {
             let input = Resumable::new(INPUT_BOUNDS);
             self.tasks
-                .spawn(feed(self.console.take_input()?, input.clone()));
+                .spawn(feed(self.streams.take_input()?, input.clone()));
             Some(input)
         };
         let Some(input) = self.tickets.input(&container, first.run, begin) else {

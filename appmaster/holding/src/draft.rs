@@ -15,11 +15,11 @@ use tokio::sync::Notify;
 
 use crate::requests::{Asking, RequestTable};
 
-/// What a job may tell of its progress at most, in thousandths.
+/// What an application may tell of its progress at most, in thousandths.
 const WHOLE: u16 = 1000;
 
 /// What a read of the nodes has brought, or why it brought nothing.
-pub(crate) type Nodes = Result<ClusterView, String>;
+pub type Nodes = Result<ClusterView, String>;
 
 /// How the application ends, as YARN records it.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! Who may call: the certificate a peer shows decides.
 //!
-//! The job's authority signs exactly three certificates. TLS has already checked that the peer
+//! The application's authority signs exactly three certificates. TLS has already checked that the peer
 //! holds the key of one of them; here it is told which.
 
 use anyhow::{Context, Result};
@@ -13,22 +13,27 @@ const BUILD_SHOWN: usize = 100;
 
 /// The one certificate that a service accepts.
 #[derive(Clone, Debug)]
-pub(crate) struct Admitted {
+pub struct Admitted {
     certificate: CertificateDer<'static>,
     role: &'static str,
 }
 
 impl Admitted {
     /// `role` is for the words of a refusal.
-    pub(crate) fn new(pem: &[u8], role: &'static str) -> Result<Self> {
+    ///
+    /// # Errors
+    /// `pem` is no certificate.
+    pub fn new(pem: &[u8], role: &'static str) -> Result<Self> {
         let certificate = CertificateDer::from_pem_slice(pem)
             .with_context(|| format!("cannot read the certificate of the {role}"))?;
         Ok(Self { certificate, role })
     }
 
+    /// Whether the caller is it.
+    ///
     /// # Errors
     /// `PermissionDenied` for every other peer.
-    pub(crate) fn check<T>(&self, request: &Request<T>) -> Result<(), Status> {
+    pub fn check<T>(&self, request: &Request<T>) -> Result<(), Status> {
         let shown = request.peer_certs();
         if shown.is_some_and(|chain| chain.first() == Some(&self.certificate)) {
             return Ok(());
@@ -41,9 +46,11 @@ impl Admitted {
     }
 }
 
+/// Whether a peer that has said so is of this build.
+///
 /// # Errors
 /// `FailedPrecondition` for a peer of another build.
-pub(crate) fn same_build(peer: &str) -> Result<(), Status> {
+pub fn same_build(peer: &str) -> Result<(), Status> {
     if peer == job::BUILD {
         return Ok(());
     }

@@ -8,13 +8,13 @@ use job::wire;
 use policy::ContainerId;
 use tokio::sync::mpsc;
 
-use crate::console::Bringing;
 use crate::orders::Fresh;
+use crate::streams::Bringing;
 
 /// What one launcher brings, from whichever call it is that it brings it by.
-pub(crate) type Output = Arc<tokio::sync::Mutex<Bringing>>;
+pub(crate) type Output = Arc<tokio::sync::Mutex<Box<dyn Bringing>>>;
 
-/// Standard input on its way to the launcher of rank 0.
+/// Standard input on its way to the launcher that reads it.
 #[derive(Clone, Debug)]
 pub(crate) struct Input {
     /// Of this run of the program.
@@ -103,7 +103,7 @@ impl Tickets {
     pub(crate) fn output(
         &self,
         container: &ContainerId,
-        open: impl FnOnce() -> Option<Bringing>,
+        open: impl FnOnce() -> Option<Box<dyn Bringing>>,
     ) -> Option<Output> {
         let mut tickets = self.lock();
         let joined = tickets.get_mut(container)?.joined.as_mut()?;

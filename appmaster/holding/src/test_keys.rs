@@ -1,8 +1,8 @@
-//! Keys of jobs that exist for a test only.
+//! Keys of applications that exist for a test only.
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
-use crate::seat::Keys;
+use crate::Keys;
 
 /// All keys of one job: what its AM has, and what its peers have.
 pub(crate) struct JobKeys {

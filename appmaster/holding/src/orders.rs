@@ -35,7 +35,7 @@ pub(crate) const FRESH_QUEUE: usize = 1;
 
 /// The loop's end of a conversation.
 #[derive(Clone, Debug)]
-pub(crate) struct Orders {
+pub struct Orders {
     said: Resumable<Order>,
     /// Ends the conversation.
     over: CancellationToken,
@@ -53,13 +53,13 @@ impl Orders {
     }
 
     /// Orders it, as soon as the launcher takes orders.
-    pub(crate) fn say(&self, order: Order) {
+    pub fn say(&self, order: Order) {
         let bytes = order.encoded_len();
         self.said.push(order, bytes);
     }
 
     /// Orders it, and nothing more.
-    pub(crate) fn say_last(&self, order: Order) {
+    pub fn say_last(&self, order: Order) {
         self.say(order);
         self.said.finish();
     }
@@ -70,7 +70,7 @@ impl Orders {
     }
 
     /// The launcher is lost: it is not heard any more, nor may it come again.
-    pub(crate) fn end(&self) {
+    pub fn end(&self) {
         self.said.close();
         self.over.cancel();
     }

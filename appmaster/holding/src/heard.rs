@@ -16,7 +16,7 @@ use crate::resource_manager::Finished;
 
 /// A granted container with all that is needed to start it.
 #[derive(Clone, Debug)]
-pub(crate) struct Granted {
+pub struct Granted {
     /// As the ResourceManager gave it.
     pub container: Container,
     /// Logs in to its NodeManager; `None`: none was given.
@@ -27,7 +27,7 @@ pub(crate) struct Granted {
 
 /// One piece of it.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub enum Heard {
     /// The ResourceManager has granted containers, in one answer.
     Granted(Vec<Granted>),
     /// YARN says that a container is over.
@@ -82,7 +82,12 @@ pub(crate) enum Heard {
     /// The scheduler wants so many containers back, for another queue or application.
     WantedBack(usize),
     /// The ResourceManager has taken requests for so many new containers, in so many rows.
-    Asked { containers: u32, rows: u32 },
+    Asked {
+        /// New containers.
+        containers: u32,
+        /// Rows of the call.
+        rows: u32,
+    },
     /// It refuses what is asked of it, again and again; its words.
     Refused(String),
     /// The nodes as they were read, or why they could not be.
@@ -104,11 +109,11 @@ pub(crate) enum Heard {
 /// Where it is told: a bounded channel, of whatever its owner takes. Whoever tells waits until there is
 /// room.
 #[derive(Clone)]
-pub(crate) struct HeardSender(Arc<dyn Tell>);
+pub struct HeardSender(Arc<dyn Tell>);
 
 /// Nobody hears any more.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Deaf;
+pub struct Deaf;
 
 trait Tell: Send + Sync {
     fn tell(&self, heard: Heard) -> Pin<Box<dyn Future<Output = Result<(), Deaf>> + Send + '_>>;
@@ -122,7 +127,8 @@ impl<T: From<Heard> + Send> Tell for mpsc::Sender<T> {
 
 impl HeardSender {
     /// Into the channel of `owner`.
-    pub(crate) fn new<T: From<Heard> + Send + 'static>(owner: mpsc::Sender<T>) -> Self {
+    #[must_use]
+    pub fn new<T: From<Heard> + Send + 'static>(owner: mpsc::Sender<T>) -> Self {
         Self(Arc::new(owner))
     }
 
@@ -130,7 +136,7 @@ impl HeardSender {
     ///
     /// # Errors
     /// Nobody hears any more.
-    pub(crate) async fn send(&self, heard: Heard) -> Result<(), Deaf> {
+    pub async fn send(&self, heard: Heard) -> Result<(), Deaf> {
         self.0.tell(heard).await
     }
 }

@@ -1,0 +1,199 @@
+//! The client's service at the open port: the test is the AM's loop on one side, and clients on the
+//! other.
+
+use std::time::Duration;
+
+use holding::{Doors, HeardSender, Place, Port};
+use job::secrets;
+use job::wire::clients_client::ClientsClient;
+use job::wire::clients_server::ClientsServer;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tonic::Code;
+use tonic::service::Routes;
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
+
+use super::*;
+use crate::news::{JobEvents, NEWS_QUEUE};
+use crate::test_keys::JobKeys;
+
+/// Whatever is waited for comes within this time, or the test fails.
+const SOON: Duration = Duration::from_secs(8);
+
+struct Stage {
+    keys: JobKeys,
+    address: String,
+    inbox: mpsc::Receiver<News>,
+    leaving: CancellationToken,
+}
+
+impl Stage {
+    async fn open() -> Self {
+        let keys = JobKeys::new();
+        let place = Place::take(None, Some("lo"), "localhost").await.unwrap();
+        let address = place.own_address();
+        let (news, inbox) = mpsc::channel(NEWS_QUEUE);
+        let (console, tasks) = (Arc::new(Console::new()), TaskTracker::new());
+        let leaving = CancellationToken::new();
+        let clients = ClientsServer::new(ClientService {
+            admitted: Admitted::new(&keys.appmaster.client_certificate, "client").unwrap(),
+            news: news.clone(),
+            console: Arc::clone(&console),
+            tasks: tasks.clone(),
+        });
+        let doors = Doors {
+            heard: HeardSender::new(news),
+            streams: console,
+            others: Routes::new(clients),
+            tasks,
+            leaving: leaving.clone(),
+        };
+        let _port = Port::open(place, &keys.appmaster, doors, 4).unwrap();
+        Self {
+            keys,
+            address,
+            inbox,
+            leaving,
+        }
+    }
+
+    /// A connection by TLS, with that certificate.
+    async fn dial(
+        &self,
+        identity: Option<&(String, String)>,
+    ) -> Result<Channel, tonic::transport::Error> {
+        let mut tls = ClientTlsConfig::new()
+            .ca_certificate(Certificate::from_pem(&self.keys.appmaster.authority))
+            .domain_name(secrets::APPMASTER_NAME);
+        if let Some((certificate, key)) = identity {
+            tls = tls.identity(Identity::from_pem(certificate, key));
+        }
+        let endpoint = Endpoint::from_shared(format!("https://{}", self.address))?;
+        endpoint.tls_config(tls)?.connect().await
+    }
+
+    async fn client(&self) -> ClientsClient<Channel> {
+        ClientsClient::new(self.dial(Some(&self.keys.client)).await.unwrap())
+    }
+
+    async fn heard(&mut self) -> News {
+        timeout(SOON, self.inbox.recv()).await.unwrap().unwrap()
+    }
+
+    fn heard_nothing(&mut self) {
+        assert!(self.inbox.try_recv().is_err());
+    }
+
+    /// The next client that wants to follow, let in or not; where it hears of the job.
+    async fn answer(&mut self, with: Result<(), Status>) -> JobEvents {
+        match self.heard().await {
+            News::ClientAttached { events, admitted } => {
+                admitted.send(with).unwrap();
+                events
+            }
+            _ => panic!("something else was heard"),
+        }
+    }
+
+    /// The next news, once `other` is over.
+    async fn heard_while(&mut self, other: impl Future) -> News {
+        tokio::join!(self.heard(), other).0
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        self.leaving.cancel();
+    }
+}
+
+type Attached = Result<Response<Streaming<wire::JobEvent>>, Status>;
+
+/// Says hello; what is kept open so that more can be said, and the answer, which comes when the loop has
+/// given one.
+fn attach(
+    mut client: ClientsClient<Channel>,
+) -> (
+    mpsc::Sender<wire::ClientOrder>,
+    impl Future<Output = Attached>,
+) {
+    let (said, saying) = mpsc::channel(4);
+    let hello = wire::client_order::Order::Hello(wire::ClientHello {
+        build: job::BUILD.into(),
+    });
+    said.try_send(wire::ClientOrder { order: Some(hello) })
+        .unwrap();
+    let answer = async move {
+        timeout(SOON, client.attach(ReceiverStream::new(saying)))
+            .await
+            .unwrap()
+    };
+    (said, answer)
+}
+
+fn kill() -> wire::ClientOrder {
+    let reason = wire::kill::Reason::Interrupted.into();
+    wire::ClientOrder {
+        order: Some(wire::client_order::Order::Kill(wire::Kill { reason })),
+    }
+}
+
+#[tokio::test]
+async fn only_the_client_of_this_job_follows_it() {
+    let mut stage = Stage::open().await;
+    let others = JobKeys::new();
+    for identity in [None, Some(&others.launcher), Some(&others.client)] {
+        // With TLS 1.3 a client hears of its refusal when it wants to say something.
+        if let Ok(channel) = stage.dial(identity).await {
+            let (_said, answer) = attach(ClientsClient::new(channel));
+            assert!(answer.await.is_err(), "{identity:?}");
+        }
+    }
+    let wrong = ClientsClient::new(stage.dial(Some(&stage.keys.launcher)).await.unwrap());
+    let (_said, answer) = attach(wrong);
+    assert_eq!(answer.await.unwrap_err().code(), Code::PermissionDenied);
+    stage.heard_nothing();
+    let (_said, answer) = attach(stage.client().await);
+    let (_events, answer) = tokio::join!(stage.answer(Ok(())), answer);
+    assert!(answer.is_ok());
+}
+
+#[tokio::test]
+async fn a_second_client_is_refused_and_not_heard() {
+    let mut stage = Stage::open().await;
+    let (first, answer) = attach(stage.client().await);
+    let (_events, answer) = tokio::join!(stage.answer(Ok(())), answer);
+    let _stream = answer.unwrap();
+
+    let (second, answer) = attach(stage.client().await);
+    second.send(kill()).await.unwrap();
+    let refusal = Status::failed_precondition("another client follows this job");
+    let (_gone, answer) = tokio::join!(stage.answer(Err(refusal)), answer);
+    assert!(answer.unwrap_err().message().contains("another client"));
+    let _closed = second.send(kill()).await.is_ok();
+    drop(second);
+    sleep(Duration::from_millis(200)).await;
+    // Neither its order nor its end.
+    stage.heard_nothing();
+
+    first.send(kill()).await.unwrap();
+    assert!(matches!(
+        stage.heard().await,
+        News::ClientKill(KillReason::Interrupted)
+    ));
+    drop(first);
+    assert!(matches!(stage.heard().await, News::ClientLeft));
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_before_it_is_let_in_has_left() {
+    let mut stage = Stage::open().await;
+    let (said, answer) = attach(stage.client().await);
+    let waiting = timeout(Duration::from_millis(300), answer);
+    let News::ClientAttached { admitted, .. } = stage.heard_while(waiting).await else {
+        panic!("something else was heard");
+    };
+    drop(said);
+    admitted.send(Ok(())).unwrap();
+    assert!(matches!(stage.heard().await, News::ClientLeft));
+}
