@@ -3,23 +3,22 @@
 //! It runs in a container of its own ([`contained`] reads job description and keys from the
 //! container's credentials), or inside the client, which hands [`serve()`] the same seat.
 //!
-//! The life of a job in here: the AM takes its [`seat`] and listens ([`address`]), registers with
-//! the ResourceManager and reads the nodes ([`nodes`]); the machine in `policy` places the
-//! processes; [`requests`] turns the placement into one allocate call's rows; when every container
-//! is there, [`containers`] starts the launchers on all nodes at once; they dial in ([`launchers`])
-//! and get their ranks, whose barriers and spawns ([`spawn`]) and names ([`names`]) concern all
-//! nodes; their output passes through [`console`] to the client ([`clients`]) that follows the job;
-//! [`verdict`] puts the end into words and numbers, and the AM unregisters with it. A job that has
+//! The life of a job in here: the AM takes its [`seat`], opens its port and registers ([`holding`] keeps
+//! the containers of the application: what is asked for, granted, started and spoken to); the machine in
+//! `policy` places the processes; when every container is there, launchers are started on all nodes at
+//! once; they dial in and get their ranks, whose barriers and spawns ([`spawn`]) and names ([`names`])
+//! concern all nodes; their output passes through [`console`] to the client ([`clients`]) that follows the
+//! job; [`verdict`] puts the end into words and numbers, and the AM unregisters with it. A job that has
 //! succeeded hands over its [`results`] first; one that is saved on its way has [`checkpoints`]. Beside
 //! all this
 //! [`explain`] keeps the story of what was decided and why, and [`waiting`] looks for who holds what
 //! the job waits for ([`holders`]).
 //!
-//! Invariants: one task ([`resource_manager`]) owns the allocate stream. One loop ([`follow`]) owns
-//! the machine and all state ([`act`] carries out what the machine answers); everything else sends it
-//! news over a bounded channel. It waits for nobody: orders lie in [`orders`] until a launcher has taken
-//! them, by whichever link. Every task belongs to one set that is ended with the AM. What a slow terminal
-//! does not take is not read from the ranks either: nothing grows.
+//! Invariants: one loop ([`follow`]) owns the machine and all state ([`act`] carries out what the machine
+//! answers, [`told`] hears what becomes of the containers); everything else sends it news over a bounded
+//! channel. It waits neither for launchers nor for the ResourceManager. Every task belongs to one set that
+//! is ended with the AM. What a slow terminal does not take is not read from the ranks either: nothing
+//! grows.
 //!
 //! When a container is lost the program may be started again in this AM ([`repeat`]); when the AM is
 //! lost YARN starts another, which knows nothing of this one and begins from the start. An AM that has
