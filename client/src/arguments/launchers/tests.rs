@@ -4,7 +4,8 @@ use clap::error::ErrorKind;
 
 use super::meaning::Meaning::{File, Is, LabelOrList, Means, Refused};
 use super::*;
-use crate::arguments::{Arguments, Help, ParseError, known, lexer};
+use crate::arguments::parse::known;
+use crate::arguments::{Arguments, Help, ParseError, lexer};
 
 fn own(word: &str) -> bool {
     let letter = |short: Option<char>| short.is_some_and(|c| c.to_string() == word);

@@ -1,0 +1,91 @@
+//! Several programs on one command line, each with ranks and options of its own.
+
+use std::ffi::OsString;
+
+use clap::{CommandFactory as _, Parser as _};
+
+use super::program::{self, Further};
+use super::{Arguments, ParseError, Program};
+use crate::hostfile::PROCESSES_MAX;
+
+impl Arguments {
+    /// Reads the programs behind the first; all of them then have a number of processes.
+    pub(super) fn further(&mut self, lines: Vec<Vec<OsString>>) -> Result<(), ParseError> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let refused = ParseError::Refused;
+        let own = Further::command();
+        for line in lines {
+            let options = line
+                .iter()
+                .map_while(|word| word.to_str()?.strip_prefix("--"));
+            for option in options.take_while(|option| !option.is_empty()) {
+                let long = option.split('=').next().unwrap_or(option);
+                if !own
+                    .get_arguments()
+                    .any(|known| known.get_long() == Some(long))
+                {
+                    return Err(refused(format!(
+                        "--{long} counts for all programs; write it before the first of them"
+                    )));
+                }
+            }
+            self.further.push(Further::try_parse_from(line)?);
+        }
+        let first = self.mpi.as_ref().or(self.command.first());
+        let first = (first, self.placement.processes);
+        let rest = self.further.iter();
+        let rest = rest.map(|own| (own.mpi.as_ref().or(own.command.first()), own.processes));
+        let mut sum = 0u64;
+        for ((program, processes), number) in std::iter::once(first).chain(rest).zip(1..) {
+            let Some(program) = program else {
+                return Err(refused(format!("program {number} of the line is missing")));
+            };
+            let Some(processes) = processes else {
+                return Err(refused(format!(
+                    "program {number} ({}) has no -n; of several programs each wants its own",
+                    program.display()
+                )));
+            };
+            sum += u64::from(processes);
+        }
+        self.first_processes = self.placement.processes;
+        self.placement.processes = Some(
+            u32::try_from(sum)
+                .ok()
+                .filter(|sum| *sum <= PROCESSES_MAX)
+                .ok_or_else(|| {
+                    refused(format!(
+                        "the programs want {sum} processes together; a job has at most {PROCESSES_MAX}"
+                    ))
+                })?,
+        );
+        Ok(())
+    }
+
+    /// All programs, in the order of their ranks.
+    ///
+    /// # Errors
+    /// One sentence for the user.
+    pub(crate) fn programs(&mut self) -> Result<Vec<Program>, String> {
+        let (mpi, command) = (self.mpi.take(), std::mem::take(&mut self.command));
+        let (file, args) = program::named(mpi, self.arguments.as_deref(), command)?;
+        let mut programs = vec![Program {
+            processes: self.first_processes,
+            file,
+            args,
+            start: self.start.clone(),
+        }];
+        for own in std::mem::take(&mut self.further) {
+            let (file, args) = program::named(own.mpi, own.arguments.as_deref(), own.command)?;
+            programs.push(Program {
+                processes: own.processes,
+                file,
+                args,
+                start: own.start,
+            });
+        }
+        Ok(programs)
+    }
+}
