@@ -17,6 +17,9 @@ use crate::run::now_us;
 use crate::seats::Seats;
 use crate::standoff;
 
+/// The number of the one request that there is.
+const ONLY: u32 = 0;
+
 impl Appmaster {
     /// Carries actions out in order; the verdict, if it is among them.
     pub(crate) async fn carry_out(&mut self, actions: Vec<Action>) -> Option<Verdict> {
@@ -33,12 +36,13 @@ impl Appmaster {
                     if !placement.shares.is_empty() && self.timing.asked_us == 0 {
                         self.timing.asked_us = now_us();
                     }
-                    self.holding.ask(&Asking {
+                    let asking = Asking {
                         round,
                         placement,
                         held,
                         kept,
-                    });
+                    };
+                    self.holding.ask(ONLY, &asking);
                 }
                 Action::Release { containers, why } => {
                     tracing::info!("giving back {} containers: {why}", containers.len());

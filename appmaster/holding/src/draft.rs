@@ -132,13 +132,13 @@ impl Draft {
         });
     }
 
-    /// Replaces everything that is asked for. Whatever was to be seen soon has been.
-    pub(crate) fn ask(&self, asking: &Asking) {
+    /// Replaces what is asked for by `request`. Whatever was to be seen soon has been.
+    pub(crate) fn ask(&self, request: u32, asking: &Asking) {
         self.write_now(|state| {
             let fresh = u32::try_from(asking.fresh().count()).unwrap_or(u32::MAX);
             state.asks = state.asks.saturating_add(fresh);
             state.hurry = false;
-            state.table.replace(asking);
+            state.table.replace(request, asking);
         });
     }
 

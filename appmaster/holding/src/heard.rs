@@ -21,6 +21,8 @@ pub struct Granted {
     pub container: Container,
     /// Logs in to its NodeManager; `None`: none was given.
     pub nm_token: Option<Token>,
+    /// The request that it answers, as its owner numbers them.
+    pub request: u32,
     /// The round of asking that it answers.
     pub round: u32,
 }

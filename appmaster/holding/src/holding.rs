@@ -215,9 +215,10 @@ impl Holding {
         self.tasks.spawn(reading);
     }
 
-    /// Replaces everything that is asked for.
-    pub fn ask(&self, asking: &Asking) {
-        self.draft.ask(asking);
+    /// Replaces what is asked for by `request`, a number that the owner chooses: what others ask for
+    /// stands.
+    pub fn ask(&self, request: u32, asking: &Asking) {
+        self.draft.ask(request, asking);
     }
 
     /// Gives containers back; launchers there are to leave.

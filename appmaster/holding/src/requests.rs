@@ -12,6 +12,10 @@
 //! ResourceManager may have served a request that we believe outstanding, and counted its rack's and
 //! its `*` row down before we state them; so after such a change those rows are stated again, with
 //! their true counts, whenever a container of that id comes.
+//!
+//! An application may have several requests at once, of jobs that know nothing of each other: each is
+//! replaced on its own, and ids belong to one of them. A host may be asked for any number of containers,
+//! under one id or several: they are counted by host and id.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,19 +52,33 @@ impl Asking {
 /// Allocation request id and resource name.
 type Key = (i64, String);
 
+/// Containers asked for on one node under one id.
+#[derive(Debug)]
+struct Outstanding {
+    rack: String,
+    containers: u32,
+}
+
+/// Which request an id is of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Origin {
+    pub request: u32,
+    pub round: u32,
+}
+
 /// The application's rows in the ResourceManager's table, as we believe them to stand there.
 #[derive(Debug, Default)]
 pub(crate) struct RequestTable {
     /// Rows that are outstanding.
     rows: BTreeMap<Key, ResourceRequest>,
-    /// The id and the rack of each node that is asked for, by its name in requests.
-    hosts: BTreeMap<String, (i64, String)>,
+    /// What is asked for, by the node's name in requests and by id.
+    hosts: BTreeMap<(String, i64), Outstanding>,
     /// Rows that the ResourceManager has not heard of yet.
     unsent: BTreeMap<Key, ResourceRequest>,
     next_id: i64,
-    /// The round of asking that each id belongs to: of those that are outstanding, and the newest of
-    /// the others, of which grants may still come.
-    rounds: BTreeMap<i64, u32>,
+    /// What each id belongs to: of those that are outstanding, and the newest of the others, of which
+    /// grants may still come.
+    origins: BTreeMap<i64, Origin>,
     /// Outstanding ids of which a part was cleared.
     restated: BTreeSet<i64>,
     /// The partition, on `*` rows; see [`RequestTable::new`].
@@ -91,24 +109,28 @@ impl RequestTable {
         &self.types
     }
 
-    /// Replaces what is outstanding by `asking`: old rows with a count of 0, what stands with its new
-    /// count, new rows under new ids. [`Self::unsent`] gives what is to be sent for it.
-    pub(crate) fn replace(&mut self, asking: &Asking) {
+    /// Replaces what is outstanding of `request` by `asking`: old rows with a count of 0, what stands with
+    /// its new count, new rows under new ids. [`Self::unsent`] gives what is to be sent for it.
+    pub(crate) fn replace(&mut self, request: u32, asking: &Asking) {
         let shares = asking.placement.shares.iter();
         let standing: BTreeSet<&str> = shares
             .filter(|share| asking.kept.contains(&share.node))
             .map(|share| self.name(share))
             .collect();
-        let hosts = self.hosts.keys();
-        let dropped: Vec<String> = hosts
-            .filter(|host| !standing.contains(host.as_str()))
+        let is_own = |id| {
+            let origin: Option<&Origin> = self.origins.get(id);
+            origin.is_some_and(|origin| origin.request == request)
+        };
+        let asked = self.hosts.keys();
+        let dropped: Vec<(String, i64)> = asked
+            .filter(|(host, id)| is_own(id) && !standing.contains(host.as_str()))
             .cloned()
             .collect();
-        for host in dropped {
-            if let Some((id, rack)) = self.hosts.remove(&host) {
+        for (host, id) in dropped {
+            if let Some(asked) = self.hosts.remove(&(host.clone(), id)) {
                 self.restated.insert(id);
-                for name in [host.as_str(), &rack, ANY] {
-                    self.lower(id, name, true);
+                for name in [host.as_str(), &asked.rack, ANY] {
+                    self.lower(id, name, asked.containers, true);
                 }
             }
         }
@@ -122,13 +144,19 @@ impl RequestTable {
         for shares in by_size.into_values() {
             self.next_id += 1;
             let id = self.next_id;
-            self.rounds.insert(id, asking.round);
+            let round = asking.round;
+            self.origins.insert(id, Origin { request, round });
             for share in shares {
                 let name = self.name(share).to_owned();
                 self.raise(id, &name, share.ask, true);
                 self.raise(id, &share.rack, share.ask, false);
                 self.raise(id, ANY, share.ask, false);
-                self.hosts.insert(name, (id, share.rack.clone()));
+                let asked = self.hosts.entry((name, id));
+                let asked = asked.or_insert_with(|| Outstanding {
+                    rack: share.rack.clone(),
+                    containers: 0,
+                });
+                asked.containers += 1;
             }
         }
         self.forget_old();
@@ -139,7 +167,7 @@ impl RequestTable {
         let outstanding: BTreeSet<i64> = self.rows.keys().map(|(id, _)| *id).collect();
         self.restated.retain(|id| outstanding.contains(id));
         let newest = self.next_id.saturating_sub(IDS_KEPT);
-        self.rounds
+        self.origins
             .retain(|id, _| *id > newest || outstanding.contains(id));
     }
 
@@ -172,13 +200,13 @@ impl RequestTable {
         self.unsent.insert(key, row.clone());
     }
 
-    /// One container less in a row, which is to be `stated` or is known already.
-    fn lower(&mut self, id: i64, name: &str, stated: bool) {
+    /// So many containers less in a row, which is to be `stated` or is known already.
+    fn lower(&mut self, id: i64, name: &str, containers: u32, stated: bool) {
         let key = (id, name.to_owned());
         let Some(row) = self.rows.get_mut(&key) else {
             return;
         };
-        row.containers = row.containers.saturating_sub(1);
+        row.containers = row.containers.saturating_sub(containers);
         if stated {
             self.unsent.insert(key.clone(), row.clone());
         }
@@ -188,19 +216,22 @@ impl RequestTable {
     }
 
     /// The ResourceManager served one container of `id` on `node`: it counts its rows down, and
-    /// so do we. The round that the container belongs to; `None` for an id that we never used.
-    pub(crate) fn served(&mut self, id: i64, node: &proto_hadoop::NodeId) -> Option<u32> {
-        let name = self.names.of(node);
+    /// so do we. What the container belongs to; `None` for an id that we never used.
+    pub(crate) fn served(&mut self, id: i64, node: &proto_hadoop::NodeId) -> Option<Origin> {
+        let key = (self.names.of(node), id);
         // Of a row that was cleared meanwhile, nothing is left to count.
-        if self.hosts.get(&name).is_some_and(|(asked, _)| *asked == id)
-            && let Some((_, rack)) = self.hosts.remove(&name)
-        {
+        if let Some(asked) = self.hosts.get_mut(&key) {
+            asked.containers = asked.containers.saturating_sub(1);
+            let (rack, is_last) = (asked.rack.clone(), asked.containers == 0);
+            if is_last {
+                self.hosts.remove(&key);
+            }
             let stated = self.restated.contains(&id);
-            self.lower(id, &name, false);
-            self.lower(id, &rack, stated);
-            self.lower(id, ANY, stated);
+            self.lower(id, &key.0, 1, false);
+            self.lower(id, &rack, 1, stated);
+            self.lower(id, ANY, 1, stated);
         }
-        self.rounds.get(&id).copied()
+        self.origins.get(&id).copied()
     }
 
     /// Whether anything is still waited for.
@@ -271,13 +302,13 @@ mod tests {
             ..share("a", "/r", 1024)
         };
         let mut table = RequestTable::new(None, NodeNames::HostAndPort, ResourceTypes::default());
-        table.replace(&asking(1, &[on(1), on(2)], &[]));
+        table.replace(0, &asking(1, &[on(1), on(2)], &[]));
         let rows = table.unsent();
         let names: Vec<&str> = rows.iter().map(|row| row.resource_name.as_str()).collect();
         assert_eq!(names, ["*", "/r", "a:1", "a:2"]);
         assert_eq!(rows[0].containers, 2);
-        assert_eq!(table.served(1, &"a:2".parse().unwrap()), Some(1));
-        table.replace(&asking(2, &[], &[]));
+        assert_eq!(table.served(1, &"a:2".parse().unwrap()), of(0, 1));
+        table.replace(0, &asking(2, &[], &[]));
         let cleared = table.unsent();
         assert!(
             cleared
@@ -285,6 +316,10 @@ mod tests {
                 .any(|row| row.resource_name == "a:1" && row.containers == 0)
         );
         assert!(!cleared.iter().any(|row| row.resource_name == "a:2"));
+    }
+
+    fn of(request: u32, round: u32) -> Option<Origin> {
+        Some(Origin { request, round })
     }
 
     fn asking(round: u32, shares: &[NodeShare], kept: &[&str]) -> Asking {
@@ -307,7 +342,7 @@ mod tests {
             share("c", "/r2", 1024),
         ];
         let mut table = RequestTable::default();
-        table.replace(&asking(1, &shares, &[]));
+        table.replace(0, &asking(1, &shares, &[]));
         assert_eq!(
             brief(&table.unsent()),
             [
@@ -331,7 +366,7 @@ mod tests {
                 NodeNames::Host,
                 ResourceTypes::default(),
             );
-            table.replace(&asking(1, &[share("a", "/r", 1024)], &[]));
+            table.replace(0, &asking(1, &[share("a", "/r", 1024)], &[]));
             let rows = table.unsent();
             let labels: Vec<_> = rows.iter().map(|row| row.node_label.as_deref()).collect();
             assert_eq!(labels, [Some(expected), None, None]);
@@ -342,12 +377,12 @@ mod tests {
     fn served_rows_are_counted_down_and_only_the_rest_is_cleared() {
         let mut table = RequestTable::default();
         let shares = [share("a", "/r", 1024), share("b", "/r", 1024)];
-        table.replace(&asking(7, &shares, &[]));
+        table.replace(0, &asking(7, &shares, &[]));
         assert_eq!(table.unsent().len(), 4);
-        assert_eq!(table.served(1, &id("a")), Some(7));
+        assert_eq!(table.served(1, &id("a")), of(0, 7));
         assert_eq!(table.served(99, &id("a")), None);
         assert!(!table.is_empty());
-        table.replace(&asking(7, &[], &[]));
+        table.replace(0, &asking(7, &[], &[]));
         assert_eq!(
             brief(&table.unsent()),
             [
@@ -360,6 +395,55 @@ mod tests {
     }
 
     #[test]
+    fn several_containers_of_one_host_are_counted_one_by_one() {
+        let mut table = RequestTable::default();
+        let shares = [share("a", "/r", 1024), share("a", "/r", 1024)];
+        table.replace(0, &asking(1, &shares, &[]));
+        let rows = [
+            (1, "*", 1024, 2, false),
+            (1, "/r", 1024, 2, false),
+            (1, "a", 1024, 2, true),
+        ];
+        assert_eq!(brief(&table.unsent()), rows);
+        assert_eq!(table.served(1, &id("a")), of(0, 1));
+        assert!(!table.is_empty());
+        table.forgotten();
+        assert_eq!(
+            brief(&table.unsent()),
+            rows.map(|row| (row.0, row.1, row.2, 1, row.4))
+        );
+        assert_eq!(table.served(1, &id("a")), of(0, 1));
+        assert!(table.is_empty());
+    }
+
+    #[test]
+    fn each_request_is_replaced_on_its_own() {
+        let mut table = RequestTable::default();
+        table.replace(7, &asking(1, &[share("a", "/r", 1024)], &[]));
+        table.replace(
+            8,
+            &asking(1, &[share("a", "/r", 1024), share("a", "/r", 512)], &[]),
+        );
+        assert_eq!(table.unsent().len(), 9);
+        // One is served, one does not want any more.
+        assert_eq!(table.served(3, &id("a")), of(8, 1));
+        table.replace(7, &asking(2, &[], &[]));
+        assert_eq!(
+            brief(&table.unsent()),
+            [
+                (1, "*", 1024, 0, false),
+                (1, "/r", 1024, 0, false),
+                (1, "a", 1024, 0, true),
+            ]
+        );
+        // What the other still waits for stands; what comes late is known for whose it was.
+        assert!(!table.is_empty());
+        assert_eq!(table.served(1, &id("a")), of(7, 1));
+        assert_eq!(table.served(2, &id("a")), of(8, 1));
+        assert!(table.is_empty());
+    }
+
+    #[test]
     fn what_is_still_wanted_stays_under_its_id_and_the_rest_moves() {
         let mut table = RequestTable::default();
         let (a, b, c) = (
@@ -367,9 +451,9 @@ mod tests {
             share("b", "/r", 1024),
             share("c", "/r", 1024),
         );
-        table.replace(&asking(1, &[a.clone(), b], &[]));
+        table.replace(0, &asking(1, &[a.clone(), b], &[]));
         assert_eq!(table.unsent().len(), 4);
-        table.replace(&asking(2, &[a, c], &["a"]));
+        table.replace(0, &asking(2, &[a, c], &["a"]));
         assert_eq!(
             brief(&table.unsent()),
             [
@@ -382,13 +466,13 @@ mod tests {
             ]
         );
         // The ResourceManager may have given `a` away before it heard of this: it is told again.
-        assert_eq!(table.served(1, &id("a")), Some(1));
+        assert_eq!(table.served(1, &id("a")), of(0, 1));
         assert_eq!(
             brief(&table.unsent()),
             [(1, "*", 1024, 0, false), (1, "/r", 1024, 0, false)]
         );
         // A late grant of what was cleared changes nothing.
-        assert_eq!(table.served(1, &id("b")), Some(1));
+        assert_eq!(table.served(1, &id("b")), of(0, 1));
         assert!(table.unsent().is_empty() && !table.is_empty());
     }
 
@@ -396,11 +480,11 @@ mod tests {
     fn a_request_that_was_served_meanwhile_is_not_made_again() {
         let mut table = RequestTable::default();
         let shares = [share("a", "/r", 1024), share("b", "/r", 1024)];
-        table.replace(&asking(1, &shares, &[]));
+        table.replace(0, &asking(1, &shares, &[]));
         assert_eq!(table.unsent().len(), 4);
-        assert_eq!(table.served(1, &id("a")), Some(1));
+        assert_eq!(table.served(1, &id("a")), of(0, 1));
         // The machine has not heard of that grant yet.
-        table.replace(&asking(2, &shares, &["a", "b"]));
+        table.replace(0, &asking(2, &shares, &["a", "b"]));
         assert!(table.unsent().is_empty());
     }
 
@@ -408,32 +492,31 @@ mod tests {
     fn a_job_that_waits_for_days_remembers_no_more_than_one_that_waits_for_minutes() {
         let mut table = RequestTable::default();
         let shares = [share("a", "/r", 1024), share("b", "/r", 1024)];
-        table.replace(&asking(1, &shares, &[]));
+        table.replace(0, &asking(1, &shares, &[]));
         for round in 2..5_000 {
-            table.replace(&asking(
-                round,
-                &[shares[0].clone(), share("c", "/r", 512)],
-                &["a"],
-            ));
-            table.replace(&asking(round, &shares[..1], &["a"]));
+            table.replace(
+                0,
+                &asking(round, &[shares[0].clone(), share("c", "/r", 512)], &["a"]),
+            );
+            table.replace(0, &asking(round, &shares[..1], &["a"]));
         }
-        assert!(table.rounds.len() <= 257, "{}", table.rounds.len());
+        assert!(table.origins.len() <= 257, "{}", table.origins.len());
         assert_eq!(table.restated, BTreeSet::from([1]));
         // What has stood all the time is still known, and so is what was cleared just now.
-        assert_eq!(table.served(1, &id("a")), Some(1));
-        assert_eq!(table.served(table.next_id, &id("c")), Some(4_999));
+        assert_eq!(table.served(1, &id("a")), of(0, 1));
+        assert_eq!(table.served(table.next_id, &id("c")), of(0, 4_999));
     }
 
     #[test]
     fn refused_rows_are_said_again_as_they_stand_then() {
         let mut table = RequestTable::default();
-        table.replace(&asking(1, &[share("a", "/r", 1024)], &[]));
+        table.replace(0, &asking(1, &[share("a", "/r", 1024)], &[]));
         let refused = table.unsent();
-        table.replace(&asking(1, &[], &[]));
+        table.replace(0, &asking(1, &[], &[]));
         table.refused(refused);
         assert!(table.unsent().iter().all(|row| row.containers == 0));
 
-        table.replace(&asking(2, &[share("b", "/r", 1024)], &[]));
+        table.replace(0, &asking(2, &[share("b", "/r", 1024)], &[]));
         assert_eq!(table.unsent().len(), 3);
         table.forgotten();
         assert_eq!(table.unsent().len(), 3);

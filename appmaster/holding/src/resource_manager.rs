@@ -17,6 +17,7 @@ use tokio::time::{sleep, timeout, timeout_at};
 use crate::draft::{Draft, Finish};
 use crate::heard::{Granted, Heard, HeardSender};
 use crate::nodes;
+use crate::requests::Origin;
 
 mod meaning;
 
@@ -357,15 +358,17 @@ impl ResourceManager {
         }
     }
 
-    /// The containers of one answer, each with the round of asking that it is for.
+    /// The containers of one answer, each with the request that it is for.
     fn granted(&self, allocated: Vec<Container>) -> Vec<Granted> {
         let mut state = self.draft.lock();
         let granted = allocated.into_iter().map(|container| {
             let id = container.allocation_request_id;
-            let round = state.table.served(id, &container.node);
+            let origin = state.table.served(id, &container.node);
+            let Origin { request, round } = origin.unwrap_or_default();
             Granted {
                 nm_token: self.nm_tokens.of(&container.node).cloned(),
-                round: round.unwrap_or_default(),
+                request,
+                round,
                 container,
             }
         });

@@ -162,9 +162,22 @@ impl Stage {
 
     /// The first call is under way, or over.
     async fn begun(&self) {
-        while self.script.heard.lock().unwrap().is_empty() {
-            sleep(Duration::from_millis(5)).await;
-        }
+        self.comes(|| !self.script.heard.lock().unwrap().is_empty())
+            .await;
+    }
+
+    /// A call has said something.
+    async fn said_something(&self) {
+        self.comes(|| !self.heard().is_empty()).await;
+    }
+
+    async fn comes(&self, what: impl Fn() -> bool) {
+        let coming = async {
+            while !what() {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(SOON, coming).await.unwrap();
     }
 
     async fn finished(&mut self) -> Finished {
@@ -355,7 +368,7 @@ async fn requests_that_are_refused_again_and_again_are_told_with_the_words_of_th
         .lock()
         .unwrap()
         .extend((0..9).map(|_| Err(refusal())));
-    stage.draft.ask(&asking());
+    stage.draft.ask(0, &asking());
     let began = Instant::now();
     let words = loop {
         match stage.hear().await {
@@ -381,7 +394,7 @@ async fn a_request_in_doubt_that_is_refused_when_repeated_is_made_again() {
     stage.faults.next("allocate", Fault::Cut(5));
     stage.faults.next("allocate", Fault::Cut(5));
     stage.faults.next("allocate", Fault::Refused(refusal()));
-    stage.draft.ask(&asking());
+    stage.draft.ask(0, &asking());
     loop {
         if let Heard::Asked { containers, rows } = stage.hear().await {
             assert_eq!((containers, rows), (1, 3));
@@ -442,7 +455,7 @@ async fn a_resource_manager_that_is_too_busy_or_in_standby_has_refused_nothing()
         let standby = Refusal::new("org.apache.hadoop.ipc.StandbyException", "in standby");
         stage.faults.next("allocate", Fault::Refused(standby));
     }
-    stage.draft.ask(&asking());
+    stage.draft.ask(0, &asking());
     loop {
         match stage.hear().await {
             Heard::Asked { containers, .. } => break assert_eq!(containers, 1),
@@ -475,14 +488,12 @@ async fn after_a_restart_of_the_resource_manager_a_registration_may_lose_its_ans
     let mut stage = Stage::new(VecDeque::new(), 64).await;
     assert!(matches!(stage.hear().await, Heard::Headroom(_)));
     stage.draft.release(&[id(7)]);
-    while stage.heard().is_empty() {
-        sleep(Duration::from_millis(5)).await;
-    }
+    stage.said_something().await;
     *stage.script.registered.lock().unwrap() = false;
     // It has run; the channel repeats it, and is told so.
     let register = "registerApplicationMaster";
     stage.faults.next(register, Fault::Cut(5));
-    stage.draft.ask(&asking());
+    stage.draft.ask(0, &asking());
     let mut restarted = false;
     loop {
         match stage.hear().await {
