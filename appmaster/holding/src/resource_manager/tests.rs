@@ -507,3 +507,53 @@ async fn after_a_restart_of_the_resource_manager_a_registration_may_lose_its_ans
     let last = stage.heard().pop().unwrap();
     assert_eq!((last.releases, last.asks.len()), (vec![id(7)], 3));
 }
+
+#[tokio::test]
+async fn what_was_being_given_back_when_the_resource_manager_fell_over_is_given_back_again() {
+    let mut stage = Stage::new(VecDeque::new(), 64).await;
+    assert!(matches!(stage.hear().await, Heard::Headroom(_)));
+    // The call has reached a ResourceManager that is gone before its answer, twice with the repetition.
+    stage.faults.next("allocate", Fault::Cut(5));
+    stage.faults.next("allocate", Fault::Cut(5));
+    stage.draft.release(&[id(7), id(8)]);
+    stage.said_something().await;
+    *stage.script.registered.lock().unwrap() = false;
+    stage.script.heard.lock().unwrap().clear();
+    loop {
+        match stage.hear().await {
+            Heard::ResourceManagerRestarted => break,
+            Heard::Headroom(_) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    let began = Instant::now();
+    stage.said_something().await;
+    assert!(began.elapsed() < Duration::from_secs(2));
+    assert_eq!(stage.heard()[0].releases, [id(7), id(8)]);
+    // Their ends are told: no further ResourceManager hears of them.
+    let ended = |number: i64| ContainerStatus {
+        id: id(number),
+        state: ContainerState::Complete,
+        is_localizing: false,
+        exit_status: -100,
+        diagnostics: String::new(),
+    };
+    let told = AllocateResponse {
+        completed: vec![ended(7), ended(8)],
+        ..AllocateResponse::default()
+    };
+    stage.script.answers.lock().unwrap().push_back(Ok(told));
+    stage.draft.hurry();
+    for _ in 0..2 {
+        assert!(matches!(stage.hear().await, Heard::Ended { .. }));
+    }
+    *stage.script.registered.lock().unwrap() = false;
+    stage.script.heard.lock().unwrap().clear();
+    stage.draft.ask(0, &asking());
+    stage.said_something().await;
+    let heard = stage.heard();
+    assert!(
+        heard.iter().all(|call| call.releases.is_empty()),
+        "{heard:?}"
+    );
+}
