@@ -22,6 +22,7 @@ mod degraded;
 mod demand;
 mod end;
 pub mod gang;
+pub mod lending;
 pub mod lifecycle;
 pub mod mapreduce;
 mod mode;

@@ -1,0 +1,195 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::schedule::named;
+
+fn lending(policy: &str) -> Lending {
+    Lending::new(named(policy).unwrap(), ResourceTypes::default())
+}
+
+fn id(number: u32) -> ContainerId {
+    ContainerId(format!("c{number}"))
+}
+
+fn offer(number: u32, slots: u32) -> Offer {
+    Offer {
+        container: id(number),
+        node: NodeId(format!("n{number}:1")),
+        host: format!("n{number}"),
+        rack: "/r".into(),
+        slots,
+        pool: Resources::new(1024, 1).times(slots),
+    }
+}
+
+fn wish(processes: u32) -> Wish {
+    Wish {
+        processes,
+        unit: Resources::new(1024, 1),
+        user: "ann".into(),
+        queue: "default".into(),
+        priority: 0,
+    }
+}
+
+const NOW: Millis = Millis(0);
+
+#[test]
+fn a_job_has_its_slots_when_the_last_of_them_joins() {
+    let mut lending = lending("fifo+gang");
+    assert_eq!(lending.joined(NOW, offer(1, 2)), []);
+    assert_eq!(lending.wanted(NOW, 7, wish(3)), []);
+    let waits = lending.waits(7).unwrap();
+    assert_eq!((waits.wanted, waits.free, waits.all), (3, 2, 2));
+    let lent = lending.joined(NOW, offer(2, 2));
+    assert_eq!(lent.len(), 1);
+    let view = lending.view(&lent[0], Resources::new(1024, 1));
+    let rooms: Vec<u64> = view
+        .nodes
+        .iter()
+        .map(|node| node.capability.memory.0)
+        .collect();
+    assert_eq!((lent[0].job, rooms.iter().sum::<u64>()), (7, 3 * 1024));
+    assert_eq!(lending.waits(7), None);
+}
+
+#[test]
+fn the_next_job_starts_when_one_returns_its_slots() {
+    let mut lending = lending("fifo+gang");
+    lending.joined(NOW, offer(1, 4));
+    assert_eq!(lending.wanted(NOW, 1, wish(3)).len(), 1);
+    assert_eq!(lending.wanted(NOW, 2, wish(2)), []);
+    let waits = lending.waits(2).unwrap();
+    assert_eq!(
+        (waits.free, waits.holders, waits.ahead),
+        (1, vec![(1, 3)], 0)
+    );
+    assert_eq!(lending.wanted(NOW, 3, wish(4)), []);
+    assert_eq!(lending.waits(3).unwrap().ahead, 1);
+    let lent = lending.returned(NOW, 1);
+    assert_eq!(
+        lent,
+        [Lent {
+            job: 2,
+            shares: vec![(id(1), 2)]
+        }]
+    );
+    // One that waits may leave too.
+    assert_eq!(lending.returned(NOW, 3), []);
+    assert_eq!(lending.returned(NOW, 3), []);
+    lending.returned(NOW, 2);
+    let lent: Vec<u32> = lending.offers().map(|(_, lent)| lent).collect();
+    assert_eq!(lent, [0]);
+}
+
+#[test]
+fn memory_is_counted_beside_slots() {
+    let mut lending = lending("fifo+gang");
+    lending.joined(NOW, offer(1, 4));
+    let large = |memory_mib| Wish {
+        unit: Resources::new(memory_mib, 1),
+        ..wish(1)
+    };
+    assert_eq!(lending.wanted(NOW, 1, large(8192)), []);
+    let waits = lending.waits(1).unwrap();
+    assert_eq!((waits.free, waits.all), (0, 0));
+    assert_eq!(lending.wanted(NOW, 2, large(3072)).len(), 1);
+    assert_eq!(lending.wanted(NOW, 3, wish(2)), []);
+    let waits = lending.waits(3).unwrap();
+    assert_eq!((waits.free, waits.all, waits.ahead), (3, 4, 1));
+}
+
+#[test]
+fn a_lost_container_is_lent_to_nobody() {
+    let mut lending = lending("fifo+gang");
+    lending.joined(NOW, offer(1, 2));
+    lending.joined(NOW, offer(2, 2));
+    assert_eq!(lending.wanted(NOW, 1, wish(4)).len(), 1);
+    assert_eq!(lending.lost(NOW, &id(2)), []);
+    assert_eq!(lending.lost(NOW, &id(2)), []);
+    assert_eq!(lending.wanted(NOW, 2, wish(2)), []);
+    let lent = lending.returned(NOW, 1);
+    assert_eq!(
+        lent,
+        [Lent {
+            job: 2,
+            shares: vec![(id(1), 2)]
+        }]
+    );
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Join(u32),
+    Lose(u32),
+    Want(u32),
+    Return(u32),
+    Wait,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        (1_u32..5).prop_map(Step::Join),
+        (0_u32..8).prop_map(Step::Lose),
+        (1_u32..7).prop_map(Step::Want),
+        (0_u32..12).prop_map(Step::Return),
+        Just(Step::Wait),
+    ]
+}
+
+proptest! {
+    /// Whatever happens: all or nothing, no slot twice, nothing in a container that is gone.
+    #[test]
+    fn slots_have_one_borrower(steps in proptest::collection::vec(step(), 1..60)) {
+        for policy in ["fifo+gang", "fair:by=user+gang", "fifo+priority+gang:hold=5s"] {
+            let mut lending = lending(policy);
+            let (mut now, mut joined, mut jobs) = (0, 0, 0);
+            let mut slots: BTreeMap<ContainerId, u32> = BTreeMap::new();
+            let mut lent: BTreeMap<u32, BTreeMap<ContainerId, u32>> = BTreeMap::new();
+            let mut wanted: BTreeMap<u32, u32> = BTreeMap::new();
+            for step in &steps {
+                now += 1_000;
+                let at = Millis(now);
+                let given = match step {
+                    Step::Join(count) => {
+                        joined += 1;
+                        slots.insert(id(joined), *count);
+                        lending.joined(at, offer(joined, *count))
+                    }
+                    Step::Lose(which) => {
+                        slots.remove(&id(*which));
+                        for shares in lent.values_mut() {
+                            shares.remove(&id(*which));
+                        }
+                        lending.lost(at, &id(*which))
+                    }
+                    Step::Want(count) => {
+                        jobs += 1;
+                        wanted.insert(jobs, *count);
+                        lending.wanted(at, jobs, wish(*count))
+                    }
+                    Step::Return(which) => {
+                        lent.remove(which);
+                        wanted.remove(which);
+                        lending.returned(at, *which)
+                    }
+                    Step::Wait => lending.tick(at),
+                };
+                for one in given {
+                    let sum: u32 = one.shares.iter().map(|(_, count)| count).sum();
+                    prop_assert_eq!(Some(&sum), wanted.get(&one.job));
+                    let twice = lent.insert(one.job, one.shares.into_iter().collect());
+                    prop_assert!(twice.is_none());
+                }
+                for (container, count) in &slots {
+                    let used = lent.values().filter_map(|shares| shares.get(container));
+                    prop_assert!(used.sum::<u32>() <= *count);
+                }
+                let there: Vec<&ContainerId> = slots.keys().collect();
+                let gone = lent.values().flat_map(BTreeMap::keys);
+                prop_assert!(gone.into_iter().all(|container| there.contains(&container)));
+                prop_assert_eq!(lending.driver.refused(), []);
+            }
+        }
+    }
+}
