@@ -14,7 +14,8 @@ use crate::verdict;
 
 impl Appmaster {
     /// Forgets the run before, which `cause` has ended, and tells the user. The launchers in `kept`
-    /// containers wait for their next share; the others are to leave.
+    /// containers wait for their next share; the others are to leave. Where no rank had been started,
+    /// nothing is begun again: input that waits for the first rank stays where it is.
     pub(crate) fn repeat(&mut self, run: u32, cause: &Cause, kept: &[ContainerId]) {
         let ended = Verdict {
             cause: Some(cause.clone()),
@@ -25,23 +26,26 @@ impl Appmaster {
             &self.holding.cluster().limits().types,
         );
         tracing::warn!("run {run}: {sentence}");
-        let runs = self
-            .seat
-            .description
-            .job
-            .limits
-            .run
-            .restarts
-            .saturating_add(1);
-        self.story.outbox.notice(format!(
-            "run {run} of {runs}: {sentence}; the program is started again, and so is its output"
-        ));
+        let begun = !self.seats.all().is_empty();
+        let restarts = self.seat.description.job.limits.run.restarts;
+        self.story.outbox.notice(match begun {
+            true => format!(
+                "run {run} of {}: {sentence}; the program is started again, and so is its output",
+                restarts.saturating_add(1)
+            ),
+            false => format!(
+                "{sentence}; nothing had been started yet, so what was lost is asked for again"
+            ),
+        });
         let links = self.holding.links();
         let links: Vec<ContainerId> = links.map(|(id, _)| id.clone()).collect();
         for container in links {
             if !kept.contains(&container) {
                 self.holding.dismiss(&container);
             }
+        }
+        if !begun {
+            return;
         }
         self.streams.clear();
         self.groups = Groups::default();

@@ -50,9 +50,13 @@ fn recovers(given: &Given) -> Result<()> {
     Ok(())
 }
 
-/// YARN takes the container back.
+/// YARN takes the container back; nothing had been started in it, so that no run is lost.
 fn forgets(given: &Given) -> Result<()> {
-    away(given, FORGETS, "forgets").map(drop)
+    let finished = away(given, FORGETS, "forgets")?;
+    let stderr = finished.stderr_text();
+    ensure!(!stderr.contains("run 2"), "{stderr}");
+    ensure!(stderr.contains("nothing had been started yet"), "{stderr}");
+    Ok(())
 }
 
 /// A job that waits for a node is stopped, so that it does not hear of its container until the node's
@@ -63,6 +67,8 @@ fn away(given: &Given, node: usize, name: &str) -> Result<Finished> {
     let whole = [
         "--deploy-mode",
         "client",
+        "--restarts",
+        "0",
         "-o",
         "false",
         "--mem-per-proc",

@@ -148,7 +148,7 @@ pub enum Action {
     /// A container was lost, and the program is to be started again in what is left and what will
     /// replace it: nothing of the run before counts any more, and none of its ranks is left.
     Repeat {
-        /// Which run is to come, from 2.
+        /// Which run is to come: the same once more where no rank of it had been started.
         run: u32,
         /// Why the one before is over.
         cause: Cause,

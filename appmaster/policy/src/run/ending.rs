@@ -7,12 +7,14 @@ use crate::Millis;
 
 impl Run {
     pub(super) fn end(&mut self, now: Millis, event: Event) -> Vec<Action> {
-        let may_repeat = self.may_repeat();
+        // Whether there will be ranks that those of this run must not meet.
+        let may_repeat = self.has_begun() && self.may_repeat();
         let State::Ending {
             ranks,
             cause,
             until,
             settle,
+            ..
         } = &mut self.state
         else {
             return Vec::new();
@@ -73,9 +75,19 @@ impl Run {
         self.settle(now)
     }
 
+    /// Whether a rank of the present run was started.
+    const fn has_begun(&self) -> bool {
+        match &self.state {
+            State::Starting { .. } => false,
+            State::Ending { begun, .. } => *begun,
+            State::Idle | State::Running { .. } | State::Over => true,
+        }
+    }
+
     /// Ends the job for `cause`, from whatever state; or, where it may be repeated, its present run.
     pub fn fail(&mut self, now: Millis, mut cause: Cause) -> Vec<Action> {
-        let is_to_be_repeated = self.may_repeat() && cause.is_loss();
+        let begun = self.has_begun();
+        let is_to_be_repeated = self.may_go_on(begun) && cause.is_loss();
         let state = std::mem::replace(&mut self.state, State::Over);
         let (ranks, held) = match state {
             State::Over => return Vec::new(),
@@ -84,9 +96,10 @@ impl Run {
                 cause: mut first,
                 until,
                 mut settle,
+                begun,
             } => {
                 // The first cause stands; but one that was not to be the last needs another.
-                if self.may_repeat() && first.is_loss() && !cause.is_loss() {
+                if self.may_go_on(begun) && first.is_loss() && !cause.is_loss() {
                     first = Self::after_loss(first, cause);
                     settle = None;
                 }
@@ -95,6 +108,7 @@ impl Run {
                     cause: first,
                     until,
                     settle,
+                    begun,
                 };
                 return self.settle(now);
             }
@@ -129,7 +143,7 @@ impl Run {
             actions.push(Action::Finish(Verdict { cause: Some(cause) }));
             return actions;
         };
-        let settle = settles_at(now, &cause, &ranks, self, is_to_be_repeated);
+        let settle = settles_at(now, &cause, &ranks, self, is_to_be_repeated, begun);
         if !ranks.all_ended() || settle.is_some() {
             actions.push(Action::Stop {
                 grace: self.limits.grace,
@@ -142,6 +156,7 @@ impl Run {
             cause,
             until: settle.map_or(until, |settle| settle.max(until)),
             settle,
+            begun,
         };
         actions.extend(self.settle(now));
         actions
@@ -150,16 +165,17 @@ impl Run {
     /// The verdict, or the next run, once every rank is gone and nothing more is to be learnt of the
     /// cause.
     fn settle(&mut self, now: Millis) -> Vec<Action> {
-        let may_repeat = self.may_repeat();
         let State::Ending {
             ranks,
             until,
             settle,
+            begun,
             ..
         } = &mut self.state
         else {
             return Vec::new();
         };
+        let begun = *begun;
         if settle.is_some_and(|at| now >= at) {
             *settle = None;
         }
@@ -170,8 +186,8 @@ impl Run {
         else {
             return Vec::new();
         };
-        if may_repeat && cause.is_loss() {
-            return self.repeat(&ranks, cause);
+        if self.may_go_on(begun) && cause.is_loss() {
+            return self.repeat(&ranks, cause, begun);
         }
         let cause = match self.input_used && self.number <= self.limits.restarts && cause.is_loss()
         {

@@ -34,6 +34,10 @@ pub struct Limits {
     pub lease: Millis,
 }
 
+/// How often containers that are lost before a rank was started are replaced without costing a run: enough
+/// for a NodeManager that restarts, and for a second one; what goes on failing is a failure.
+pub(super) const REPLACEMENTS: u32 = 2;
+
 /// For the answer whether containers that have not joined are still being localized.
 pub(super) const PROBE: Millis = Millis(10_000);
 

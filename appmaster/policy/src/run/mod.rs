@@ -11,7 +11,7 @@
 //! has a deadline, and the end itself has one; only how long ranks run has one if the user gives it.
 //!
 //! A container that is lost takes the ranks with it. The program may be started again, in what is left
-//! and a replacement of the same size.
+//! and a replacement of the same size. One that is lost before any rank was started costs no run.
 
 mod cause;
 mod ending;
@@ -42,6 +42,8 @@ pub struct Run {
     number: u32,
     /// Input was given that cannot be given again.
     input_used: bool,
+    /// How often containers of the run to come were lost before it began, and replaced.
+    replaced: u32,
     launchers: Launchers,
     /// Why the last run ended, while the next has not begun.
     lost: Option<Cause>,
@@ -74,6 +76,8 @@ enum State {
     Ending {
         ranks: Ranks,
         cause: Cause,
+        /// Whether any rank was started; otherwise there is none to wait for.
+        begun: bool,
         /// When whoever is still silent is taken for dead.
         until: Millis,
         /// Until when the cause may still turn out to have a reason, or ranks run that nobody hears
@@ -92,6 +96,7 @@ impl Run {
             limits,
             number: 1,
             input_used: false,
+            replaced: 0,
             launchers: Launchers::default(),
             lost: None,
             state: State::Idle,

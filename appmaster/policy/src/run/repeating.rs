@@ -1,8 +1,12 @@
 //! From the loss of a container to the next run.
 //!
 //! The ranks that are left are ended first: an MPI program cannot go on without one of them. Then
-//! what is still sound stays, launchers and all, and the gang replaces the rest. The program's own failure is never repeated, nor is a container that used more
-//! memory than it had asked for, because the same would happen again.
+//! what is still sound stays, launchers and all, and the gang replaces the rest. The program's own
+//! failure is never repeated, nor is a container that used more memory than it had asked for, because the
+//! same would happen again.
+//!
+//! Where no rank had been started yet there was no run that failed: what was lost is replaced under the same
+//! number, a few times ([`REPLACEMENTS`]), and nobody has to be waited for.
 //!
 //! A loss can be known before its reason. Ranks that fail because a neighbour is gone must not be
 //! blamed for it, so such a failure waits a moment ([`Limits::blame`](super::Limits::blame)) for the
@@ -10,6 +14,7 @@
 //! next run waits until the launcher has missed us, too ([`Limits::lease`](super::Limits::lease)),
 //! unless YARN says that its container is over.
 
+use super::limits::REPLACEMENTS;
 use super::ranks::Ranks;
 use super::{Action, Cause, Loss, Run, State};
 use crate::{ContainerId, End, Millis};
@@ -20,9 +25,19 @@ impl Run {
         self.number <= self.limits.restarts && !self.input_used
     }
 
+    /// Whether a loss is made good: by another run, or, where none had `begun`, within the same.
+    pub(super) const fn may_go_on(&self, begun: bool) -> bool {
+        self.may_repeat() || (!begun && self.replaced < REPLACEMENTS && !self.input_used)
+    }
+
     /// No rank runs any more. The sound containers stay, the others are to be replaced.
-    pub(super) fn repeat(&mut self, ranks: &Ranks, cause: Cause) -> Vec<Action> {
-        self.number = self.number.saturating_add(1);
+    pub(super) fn repeat(&mut self, ranks: &Ranks, cause: Cause, begun: bool) -> Vec<Action> {
+        if !begun && self.replaced < REPLACEMENTS {
+            self.replaced = self.replaced.saturating_add(1);
+        } else {
+            self.number = self.number.saturating_add(1);
+            self.replaced = 0;
+        }
         let (mut kept, mut lost) = (Vec::new(), Vec::new());
         for seat in ranks.seats() {
             let container = &seat.container;
@@ -70,9 +85,12 @@ pub(super) fn settles_at(
     ranks: &Ranks,
     run: &Run,
     is_to_be_repeated: bool,
+    begun: bool,
 ) -> Option<Millis> {
     let limits = &run.limits;
     match cause {
+        Cause::LinkLost { .. } if !begun => Some(now.plus(limits.settle)),
+        Cause::ContainerEnded { .. } if !begun => None,
         Cause::LinkLost { .. } if is_to_be_repeated => Some(now.plus(limits.lease)),
         Cause::LinkLost { .. } => Some(now.plus(limits.settle)),
         Cause::ContainerEnded {

@@ -128,6 +128,7 @@ impl Run {
             Action::Show(ranks.phase()),
         ];
         self.lost = None;
+        self.replaced = 0;
         self.state = State::Running {
             ranks,
             until: self.limits.run.map(|span| now.plus(span)),

@@ -83,7 +83,8 @@ fn sparing() -> Limits {
     }
 }
 
-fn running_with(limits: Limits) -> Job {
+/// Both containers of a job are ordered to start, at time 0.
+fn starting_with(limits: Limits) -> Job {
     let mut job = Job::new(demand(4), limits, 1);
     assert_eq!(
         job.step(Millis(0), Event::Registered),
@@ -95,6 +96,11 @@ fn running_with(limits: Limits) -> Job {
     );
     assert!(!starts(&job.step(Millis(0), granted(1, 1))));
     assert!(starts(&job.step(Millis(0), granted(2, 1))));
+    job
+}
+
+fn running_with(limits: Limits) -> Job {
+    let mut job = starting_with(limits);
     let first = job.step(Millis(0), Event::Joined(ContainerId("c1".into())));
     assert!(!first.iter().any(|a| matches!(a, Action::Begin(_))));
     let second = job.step(Millis(0), Event::Joined(ContainerId("c2".into())));
@@ -448,26 +454,25 @@ fn without_room_it_looks_again_and_an_impossible_job_ends_at_once() {
 }
 
 #[test]
-fn a_container_that_cannot_start_ends_the_job_and_frees_the_rest() {
-    let mut job = job(4);
-    assert_eq!(job.step(Millis(0), Event::Registered).len(), 1);
-    assert!(
-        !job.step(Millis(0), Event::Snapshot(cluster(2, 0)))
-            .is_empty()
-    );
-    assert!(!job.step(Millis(0), granted(1, 1)).is_empty());
-    assert!(starts(&job.step(Millis(0), granted(2, 1))));
-    let actions = job.step(
-        Millis(3),
-        Event::StartFailed {
-            container: ContainerId("c2".into()),
-            why: "connection refused".into(),
-        },
-    );
+fn containers_that_cannot_start_end_the_job_and_free_the_rest() {
+    let mut job = starting_with(Limits::default());
+    // One is a node's bad moment, and so is the next.
+    for (node, round) in [(3, 2), (4, 3)] {
+        let at = 10_000 * u64::from(round);
+        let actions = job.step(Millis(at), repeating::not_started(round));
+        assert_eq!(verdict(&actions), None);
+        assert!(starts(&repeating::replaced(
+            &mut job,
+            at + 1_000,
+            round,
+            node
+        )));
+    }
+    let actions = job.step(Millis(90_000), repeating::not_started(4));
     assert!(matches!(&actions[0], Action::Release { containers, .. } if containers.len() == 2));
     assert_eq!(
         verdict(&actions).as_deref(),
-        Some("the NodeManager of n2 did not start the job's container: connection refused")
+        Some("the NodeManager of n4 did not start the job's container: allocated by a previous RM")
     );
 }
 

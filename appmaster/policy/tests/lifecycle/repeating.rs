@@ -264,6 +264,14 @@ fn what_keeps_the_next_run_from_starting_stands_behind_the_loss() {
     );
 }
 
+/// The gap that the loss of the second container left is granted on node `node`, of as many.
+pub(super) fn replaced(job: &mut Job, at: u64, round: u32, node: usize) -> Vec<Action> {
+    let mut view = cluster(node, 0);
+    view.nodes[0].used = view.nodes[0].capability;
+    let _asked = job.step(Millis(at), Event::Snapshot(view));
+    job.step(Millis(at + 100), granted(node, round))
+}
+
 #[test]
 fn the_second_loss_ends_what_may_be_repeated_once() {
     let mut job = repeatable(1);
@@ -277,11 +285,56 @@ fn the_second_loss_ends_what_may_be_repeated_once() {
         resources: Resources::new(2048, 1),
         round: 2,
     });
-    let _started = job.step(Millis(5_300), grant);
-    // Even before it has joined.
-    let actions = job.step(Millis(5_400), over(9, -102));
+    assert!(starts(&job.step(Millis(5_300), grant)));
+    let _begun = job.step(Millis(5_400), Event::Joined(ContainerId("c9".into())));
+    let _stop = job.step(Millis(5_500), link_lost(9));
+    assert_eq!(job.step(Millis(5_510), over(9, -102)), []);
+    let actions = stopped(&mut job, 5_600);
     assert!(
         verdict(&actions).unwrap().contains("preempted"),
         "{actions:?}"
     );
+}
+
+#[test]
+fn what_is_lost_before_a_rank_was_started_costs_no_run_a_few_times() {
+    for (restarts, runs) in [(0, vec![1, 1]), (1, vec![1, 1, 2, 2, 2])] {
+        let mut job = starting_with(limits(restarts));
+        let mut lost = 2;
+        for run in runs {
+            let at = 10_000 * u64::from(lost);
+            let actions = job.step(Millis(at), not_started(lost));
+            let (next, cause, kept) = repeats(&actions).unwrap();
+            assert_eq!((next, kept), (run, vec![ContainerId("c1".into())]));
+            assert_eq!(job.run_number(), run);
+            assert!(cause.contains("previous RM"), "{cause}");
+            let node = usize::try_from(lost).unwrap() + 1;
+            assert!(starts(&replaced(&mut job, at + 1_000, lost, node)));
+            lost += 1;
+        }
+        let last = job.step(Millis(100_000), not_started(lost));
+        assert!(verdict(&last).unwrap().contains("previous RM"), "{last:?}");
+    }
+}
+
+pub(super) fn not_started(node: u32) -> Event {
+    Event::StartFailed {
+        container: ContainerId(format!("c{node}")),
+        why: "allocated by a previous RM".into(),
+    }
+}
+
+#[test]
+fn nobody_is_waited_for_where_no_rank_was_started() {
+    let mut job = starting_with(limits(1));
+    // YARN misses its node: there may be a launcher, but it runs nothing.
+    let actions = job.step(Millis(10_000), over(2, -100));
+    assert_eq!(repeats(&actions).unwrap().0, 1);
+
+    let mut job = starting_with(limits(1));
+    let _there = job.step(Millis(10_000), Event::Joined(ContainerId("c2".into())));
+    let _stop = job.step(Millis(10_100), link_lost(2));
+    assert_eq!(job.wakes_at(), Some(Millis(13_100)));
+    let actions = job.step(Millis(13_100), Event::Tick);
+    assert_eq!(repeats(&actions).unwrap().0, 1);
 }
