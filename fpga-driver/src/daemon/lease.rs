@@ -343,14 +343,18 @@ impl Lease {
                 crc,
             },
         );
-        // Before the client can know: what it queues next must find the block its own.
-        self.mirror().reserved[index] = false;
         self.packets.fetch_add(1, Ordering::Relaxed);
         self.bytes_out.fetch_add(length as u64, Ordering::Relaxed);
-        if !control.move_output(index, Output::Reserved, Output::Ready) {
-            return Err(self.broken(format!(
-                "output block {index} was changed while it was reserved"
-            )));
+        {
+            // Both in one: whoever takes the next packet of this block sees it reserved and this side's,
+            // or ready and the client's, and nothing between.
+            let mut mirror = self.mirror();
+            mirror.reserved[index] = false;
+            if !control.move_output(index, Output::Reserved, Output::Ready) {
+                return Err(self.broken(format!(
+                    "output block {index} was changed while it was reserved"
+                )));
+            }
         }
         self.ring();
         Ok(())
@@ -374,5 +378,45 @@ impl Lease {
 
     fn mirror(&self) -> MutexGuard<'_, Mirror> {
         self.mirror.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A client that fills an input block again while the result of the packet before is published.
+    #[test]
+    fn a_block_that_is_being_published_is_nobodys_fault() {
+        let geometry = Geometry {
+            blocks: 1,
+            block: 4096,
+        };
+        let holder = Holder {
+            name: "test".to_owned(),
+            pid: 1,
+            uid: 0,
+        };
+        let lease = Lease::new(1, Function::Echo, holder, geometry).unwrap();
+        let control = Control(&lease.memory);
+        let queue = || {
+            assert!(control.move_input(0, Input::Free, Input::Filling));
+            assert!(control.move_input(0, Input::Filling, Input::Queued));
+        };
+        queue();
+        assert!(lease.take().unwrap().is_some());
+        for number in 0..500 {
+            lease.sent(number).unwrap();
+            queue();
+            std::thread::scope(|scope| {
+                let publishes = scope.spawn(|| lease.publish(number, Status::Done, 0, 0));
+                while control.output(0) != Output::Ready as u32 {
+                    assert!(lease.take().unwrap().is_none());
+                }
+                publishes.join().unwrap().unwrap();
+            });
+            assert!(control.move_output(0, Output::Ready, Output::Free));
+            assert!(lease.take().unwrap().is_some());
+        }
     }
 }
