@@ -164,7 +164,8 @@ enum Turn<'a> {
 
 /// Polls STATE until the card takes this packet.
 fn wait_until_ready<'a>(queue: &'a BoardQueue, job: &Job) -> Result<Turn<'a>, BoardError> {
-    let began = Instant::now();
+    // Since the card was first seen to be busy: a thread that is run late has not waited for it.
+    let mut busy_since = None;
     loop {
         let mut lines = queue.lines();
         if lines.closing || lines.is_off() {
@@ -178,7 +179,8 @@ fn wait_until_ready<'a>(queue: &'a BoardQueue, job: &Job) -> Result<Turn<'a>, Bo
             if queue.board.read(Register::State)? == READY {
                 return Ok(Turn::Now(lines, slot));
             }
-            let still_since = lines.progress.map_or(began, |at| at.max(began));
+            let since = *busy_since.get_or_insert_with(Instant::now);
+            let still_since = lines.progress.map_or(since, |at| at.max(since));
             if still_since.elapsed() > queue.patience && !lines.stuck {
                 lines.stuck = true;
                 lines.receiver_sleeps = false;
@@ -242,9 +244,6 @@ fn place(
         slot,
         number,
     });
-    if lines.in_flight.len() == 1 {
-        lines.progress = Some(Instant::now());
-    }
     if std::mem::take(&mut lines.receiver_sleeps) {
         queue.board.wake();
     }
@@ -254,6 +253,11 @@ fn place(
     let length = u32::try_from(HEADER_LENGTH).unwrap_or(0);
     queue.board.write(Register::HeaderLength, length)?;
     queue.board.write(Register::Doorbell, 1)?;
+    // From now on the card owes something, however late this thread was run; the receiver cannot look
+    // before the lock is free.
+    if lines.in_flight.len() == 1 {
+        lines.progress = Some(Instant::now());
+    }
     Ok(None)
 }
 
