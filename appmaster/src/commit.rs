@@ -130,6 +130,7 @@ mod tests {
                 local: "res".into(),
                 address: Address::Shared,
                 path: format!("{}/%h/res", folder.path().display()),
+                option: "--stage-out".into(),
             };
             let storage = Storage::open(&Address::Shared).unwrap();
             Self {

@@ -44,7 +44,7 @@ enum Broken {
 
 impl From<String> for Broken {
     fn from(sentence: String) -> Self {
-        Self::Sentence(format!("--stage-out: {sentence}"))
+        Self::Sentence(sentence)
     }
 }
 
@@ -69,7 +69,12 @@ impl Appmaster {
         }
         let cause = match Box::pin(self.delivered(inbox)).await {
             Ok(()) => return verdict,
-            Err(Broken::Sentence(sentence)) => Cause::Results { sentence },
+            Err(Broken::Sentence(sentence)) => Cause::Results {
+                sentence: format!(
+                    "{}: {sentence}",
+                    options(&self.seat.description.job.stage_out)
+                ),
+            },
             Err(Broken::Ended(cause)) => cause,
         };
         Verdict { cause: Some(cause) }
@@ -167,7 +172,7 @@ impl Appmaster {
         }
         for ((_, own), renames) in outs.iter().zip(&layout.renames) {
             if let Err(sentence) = self.hearing(Box::pin(own.commit(renames)), inbox).await? {
-                return Err(left(&format!("--stage-out: {sentence}"), &outs));
+                return Err(left(&sentence, &outs));
             }
             self.delivery.committed.push(own.clone());
         }
@@ -243,6 +248,12 @@ impl Appmaster {
     }
 }
 
+/// The options that asked for these results.
+fn options(wanted: &[StageOut]) -> String {
+    let options: BTreeSet<&str> = wanted.iter().map(|out| out.option.as_str()).collect();
+    Vec::from_iter(options).join(", ")
+}
+
 /// What ends a job that delivers its results.
 fn ending(news: Option<&News>) -> Option<Cause> {
     match news? {
@@ -291,7 +302,8 @@ async fn undelivered(wanted: Vec<StageOut>, attempt: AppAttemptId) -> Result<Und
         }
         match made_by {
             Some(earlier) => found.notices.push(format!(
-                "--stage-out: {} was made by attempt {earlier} before it was lost, and stays as it is",
+                "{}: {} was made by attempt {earlier} before it was lost, and stays as it is",
+                out.option,
                 out.address.url(&out.path)
             )),
             None => {

@@ -131,13 +131,16 @@ fn empty_on_one(out: &StageOut, index: usize, have: &[Have]) -> Option<String> {
     };
     let path = path(only)?;
     let empty = !path.is_folder && path.files.iter().all(|file| file.size == 0);
-    (have.len() > 1 && empty).then(|| {
+    let others = match have.len() {
+        0 | 1 => return None,
+        2 => "the other node does not have it".to_owned(),
+        all => format!("none of the other {} nodes has it", all - 1),
+    };
+    empty.then(|| {
         format!(
-            "{} has 0 bytes on {}, and none of the other {} nodes has it: if the ranks write it together \
+            "{} has 0 bytes on {}, and {others}: if the ranks write it together \
              (MPI-IO), they need a folder that all nodes see, and their container's is each node's own",
-            out.local,
-            only.host,
-            have.len() - 1
+            out.local, only.host
         )
     })
 }
@@ -165,6 +168,7 @@ mod tests {
             local: local.into(),
             address: Address::Shared,
             path: path.into(),
+            option: "--stage-out".into(),
         };
         let attempt = "appattempt_1700000000000_0007_000001".parse().unwrap();
         let own = Own::of(&out, 0, &attempt);
@@ -240,8 +244,16 @@ mod tests {
         assert!(lay_out(&outs, &nodes).is_ok());
         nodes[0].paths[0].files[0].size = 0;
         let refused = lay_out(&outs, &nodes).unwrap_err();
-        assert!(refused.contains("0 bytes on h0"), "{refused}");
+        let one = "0 bytes on h0, and the other node does not have it: ";
+        assert!(refused.contains(one), "{refused}");
         assert!(refused.contains("MPI-IO"), "{refused}");
+        let mut three = [have(0, &[&[""]]), have(1, &[&[]]), have(2, &[&[]])];
+        three[0].paths[0].files[0].size = 0;
+        let refused = lay_out(&outs, &three).unwrap_err();
+        assert!(
+            refused.contains("none of the other 2 nodes has it"),
+            "{refused}"
+        );
         // One node alone may mean it, and so may a folder's file.
         assert!(lay_out(&outs, &nodes[..1]).is_ok());
         nodes[0] = have(0, &[&["done"]]);

@@ -14,6 +14,8 @@ pub struct StageOut {
     pub address: Address,
     /// Where they come to lie; `%h` stands for a node's host, `%p` for its place among the nodes.
     pub path: String,
+    /// The option that asked for it, for sentences about it.
+    pub option: String,
 }
 
 /// How a job is saved on its way.

@@ -90,7 +90,10 @@ impl Data {
         };
         let run = run.map(|staging| get::of_this_run(&staging));
         for (index, (get, run)) in gets.into_iter().zip(run.iter().cycle()).enumerate() {
-            let (out, place) = get::plan(&get.name, &get.url, index, run)?;
+            let (mut out, place) = get::plan(&get.name, &get.url, index, run)?;
+            if index < given.get.len() {
+                "--get".clone_into(&mut out.option);
+            }
             outgoing.push(out);
             fetched.push(place);
         }

@@ -22,6 +22,7 @@ pub(super) fn pattern(name: &str, located: Located) -> Result<StageOut, DataErro
         local: name.to_owned(),
         address: located.address,
         path,
+        option: OPTION.to_owned(),
     })
 }
 
