@@ -44,7 +44,6 @@ pub(crate) async fn run(
     }
     let setting = cluster.configuration.get(CALCULATOR);
     let setting = setting?;
-    let all_nodes = checked.has_all_nodes();
     let view = ClusterView {
         counted: counted(setting.as_deref()),
         ..checked.view
@@ -57,7 +56,7 @@ pub(crate) async fn run(
         },
         counting_is_set: setting.is_some(),
     };
-    let refused = preflight::check_room(&checked.demand, &view, all_nodes).err();
+    let refused = preflight::check_room(&checked.demand, &view, &checked.elsewhere).err();
     print(
         &mut io::stdout().lock(),
         &checked.demand,

@@ -100,7 +100,8 @@ pub(crate) struct Placement {
     #[arg(long, value_name = "N", value_parser = Whole::new("number of nodes", NonZeroU32::MIN, NonZeroU32::MAX))]
     pub nodes: Option<NonZeroU32>,
 
-    /// Hosts that are not to be used; n[1-3] stands for three, here and in lists of hosts
+    /// Hosts where no process is to run; n[1-3] stands for three, here and in lists of hosts. The job's
+    /// ApplicationMaster may lie there
     #[arg(long, value_name = "HOST,...", value_parser = hostfile::names)]
     pub exclude: Vec<Names>,
 

@@ -13,12 +13,29 @@ const KINDS_OF_NODES: usize = 32;
 /// Nodes that YARN is told of at most, the freest: each is a row of the submission.
 const NAMED: usize = 100;
 
-/// The nodes beside whose ApplicationMaster the job fits, the freest first; none: all do.
+/// Where the ApplicationMaster may lie besides the job's own candidates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Elsewhere {
+    /// On these nodes of its partition, which `--exclude` leaves out.
+    Excluded(Vec<Place>),
+    /// Always: the job is in another partition.
+    OtherPartition,
+}
+
+/// The nodes beside whose ApplicationMaster the job fits, the freest first; none: all do. Nodes that are
+/// excluded serve where it fits beside no other.
 ///
 /// # Errors
 ///
 /// It fits beside none, even when nothing else runs on the cluster.
-pub(super) fn places(demand: &Demand, view: &ClusterView) -> Result<Vec<Place>, PreflightError> {
+pub(super) fn places(
+    demand: &Demand,
+    view: &ClusterView,
+    elsewhere: &Elsewhere,
+) -> Result<Vec<Place>, PreflightError> {
+    let Elsewhere::Excluded(excluded) = elsewhere else {
+        return Ok(Vec::new());
+    };
     let own = view.queue.appmaster;
     let mut empty = view.clone();
     for node in &mut empty.nodes {
@@ -61,16 +78,21 @@ pub(super) fn places(demand: &Demand, view: &ClusterView) -> Result<Vec<Place>, 
                 |node: &NodeView| node.capability.memory.0.saturating_sub(node.used.memory.0);
             fits.sort_by_key(|node| Reverse(free(node)));
             fits.truncate(NAMED);
-            let place = |node: &NodeView| Place {
-                host: node.host.clone(),
-                rack: node.rack.clone(),
-            };
-            Ok(fits.into_iter().map(place).collect())
+            Ok(fits.into_iter().map(own_place).collect())
         }
+        Some(_) if !excluded.is_empty() => Ok(excluded.iter().take(NAMED).cloned().collect()),
         Some(rejection) => Err(PreflightError::BesideAppmaster {
             why: sentences::rejection(&rejection, &empty.types),
             own: own.words(&empty.types),
         }),
+    }
+}
+
+/// A node, as YARN is asked for it.
+pub(super) fn own_place(node: &NodeView) -> Place {
+    Place {
+        host: node.host.clone(),
+        rack: node.rack.clone(),
     }
 }
 
@@ -126,22 +148,49 @@ mod tests {
         }
     }
 
+    fn nowhere() -> Elsewhere {
+        Elsewhere::Excluded(Vec::new())
+    }
+
+    fn hosts(places: &[Place]) -> Vec<&str> {
+        places.iter().map(|place| place.host.as_str()).collect()
+    }
+
     #[test]
     fn the_appmaster_keeps_off_the_nodes_that_the_job_fills() {
-        let places = places(&whole(&["n1", "n3"]), &cluster(4)).unwrap();
-        let hosts: Vec<&str> = places.iter().map(|place| place.host.as_str()).collect();
-        assert_eq!(hosts, ["n2", "n4"]);
+        let places = places(&whole(&["n1", "n3"]), &cluster(4), &nowhere()).unwrap();
+        assert_eq!(hosts(&places), ["n2", "n4"]);
+    }
+
+    #[test]
+    fn it_lies_on_an_excluded_node_only_where_it_is_in_the_way_on_all_others() {
+        let excluded = Elsewhere::Excluded(vec![Place {
+            host: "n9".into(),
+            rack: "/r".into(),
+        }]);
+        let demand = whole(&["n1", "n3"]);
+        let beside = places(&demand, &cluster(4), &excluded).unwrap();
+        assert_eq!(hosts(&beside), ["n2", "n4"]);
+        let mut filled = cluster(4);
+        filled
+            .nodes
+            .retain(|node| ["n1", "n3"].contains(&node.host.as_str()));
+        let beside = places(&demand, &filled, &excluded).unwrap();
+        assert_eq!(hosts(&beside), ["n9"]);
+        // In another partition than the job it is in nobody's way.
+        let apart = places(&demand, &filled, &Elsewhere::OtherPartition).unwrap();
+        assert_eq!(apart, []);
     }
 
     #[test]
     fn where_it_is_in_nobodys_way_it_lies_anywhere() {
         let four = Demand::anywhere(4.try_into().unwrap(), Resources::new(1024, 1));
-        assert_eq!(places(&four, &cluster(4)).unwrap(), []);
+        assert_eq!(places(&four, &cluster(4), &nowhere()).unwrap(), []);
     }
 
     #[test]
     fn where_it_is_in_the_way_everywhere_the_job_is_refused() {
-        let refused = places(&whole(&["n1", "n2"]), &cluster(2)).unwrap_err();
+        let refused = places(&whole(&["n1", "n2"]), &cluster(2), &nowhere()).unwrap_err();
         assert!(refused.to_string().contains("--deploy-mode"), "{refused}");
     }
 }

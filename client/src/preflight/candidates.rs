@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use policy::{Listed, Mode, NodeId, NodeView, ResourceTypes};
+use follow::submit::Place;
+use policy::{ClusterView, Listed, Mode, NodeId, NodeView, ResourceTypes};
 use proto_hadoop::yarn::{NodeReport, NodeState};
 
 use super::PreflightError;
+use super::appmaster::own_place;
 use crate::host_names::{Hosts, NameError};
 use crate::hostfile::{HostList, Names};
 use crate::placement_request::{Entry, PlacementRequest};
@@ -40,6 +42,25 @@ pub(super) fn usable(
         return Err(PreflightError::NoNode { nodes: there });
     }
     Ok(usable)
+}
+
+/// The running nodes of the partition that are excluded and have room for an ApplicationMaster such as
+/// `view` tells of.
+pub(super) fn left_out(
+    nodes: &[&NodeReport],
+    excluded: &[String],
+    label: Option<&str>,
+    view: &ClusterView,
+) -> Vec<Place> {
+    let own = view.queue.appmaster.memory;
+    nodes
+        .iter()
+        .filter(|report| report.state == NodeState::Running && report.is_in(label))
+        .filter(|report| excluded.contains(&report.id.host))
+        .map(|report| self::view(report, &view.types))
+        .filter(|node| node.capability.memory >= own)
+        .map(|node| own_place(&node))
+        .collect()
 }
 
 fn view(report: &NodeReport, types: &ResourceTypes) -> NodeView {

@@ -16,6 +16,7 @@ use proto_hadoop::yarn::{self, NewApplication};
 
 use crate::plan::Plan;
 
+pub(crate) use appmaster::Elsewhere;
 pub(crate) use error::PreflightError;
 
 /// A job in the cluster's own words; one that it could run when empty, if it comes from [`check`].
@@ -33,21 +34,16 @@ pub(crate) struct Checked {
     pub excluded: Vec<String>,
     /// The partition whose nodes are the candidates; `None`: the default one.
     pub node_label: Option<String>,
+    /// Where the ApplicationMaster may lie besides the nodes of the view.
+    pub elsewhere: Elsewhere,
     /// Where alone the ApplicationMaster is in nobody's way; empty: anywhere.
     pub appmaster: Vec<Place>,
-}
-
-impl Checked {
-    /// Whether the ApplicationMaster, too, is on one of the candidates.
-    pub(crate) fn has_all_nodes(&self) -> bool {
-        self.excluded.is_empty() && self.node_label.is_none()
-    }
 }
 
 /// Asks the ResourceManager and checks.
 pub(crate) async fn check(rm: &ApplicationClient, plan: &Plan) -> Result<Checked, PreflightError> {
     let mut checked = look(rm, plan).await?;
-    checked.appmaster = check_room(&checked.demand, &checked.view, checked.has_all_nodes())?;
+    checked.appmaster = check_room(&checked.demand, &checked.view, &checked.elsewhere)?;
     Ok(checked)
 }
 
@@ -115,6 +111,19 @@ pub(crate) async fn look(rm: &ApplicationClient, plan: &Plan) -> Result<Checked,
         )),
         types,
     };
+    // Its ApplicationMaster has the queue's own label, whatever its processes are to have.
+    let own_label = queue
+        .as_ref()
+        .and_then(|queue| queue.default_node_label.as_deref());
+    let elsewhere = match own_label == node_label.as_deref() {
+        true => Elsewhere::Excluded(candidates::left_out(
+            &plan.placement.node_names.nodes(&reports),
+            &excluded,
+            own_label,
+            &view,
+        )),
+        false => Elsewhere::OtherPartition,
+    };
     let demand = Demand {
         processes: plan.placement.wanted.processes,
         unit: Resources::new(plan.placement.memory_mib, plan.placement.vcores).with_counts(counts),
@@ -159,6 +168,7 @@ pub(crate) async fn look(rm: &ApplicationClient, plan: &Plan) -> Result<Checked,
         chosen,
         excluded,
         node_label,
+        elsewhere,
         appmaster: Vec::new(),
     })
 }
@@ -170,11 +180,11 @@ fn amount(resource: &yarn::Resource, types: &ResourceTypes) -> Resources {
 }
 
 /// Whether the job fits the cluster when nothing else runs there, and where its ApplicationMaster may
-/// lie then. `all_nodes`: that has no others than those of `view`.
+/// lie then, where there are none `elsewhere`.
 pub(crate) fn check_room(
     demand: &Demand,
     view: &ClusterView,
-    all_nodes: bool,
+    elsewhere: &Elsewhere,
 ) -> Result<Vec<Place>, PreflightError> {
     if demand.unit.vcores > view.maximum.vcores {
         return Err(PreflightError::Cores {
@@ -191,8 +201,8 @@ pub(crate) fn check_room(
         Err(rejection) if !rejection.may_pass() => Err(PreflightError::Rejected {
             why: sentences::rejection(&rejection, &empty.types),
         }),
-        Ok(_) if all_nodes => appmaster::places(demand, view),
-        Ok(_) | Err(_) => Ok(Vec::new()),
+        Ok(_) => appmaster::places(demand, view, elsewhere),
+        Err(_) => Ok(Vec::new()),
     }
 }
 
@@ -201,6 +211,10 @@ mod tests {
     use policy::{NodeId, NodeView, Queue};
 
     use super::*;
+
+    fn nowhere() -> Elsewhere {
+        Elsewhere::Excluded(Vec::new())
+    }
 
     fn view(used: u64) -> ClusterView {
         ClusterView {
@@ -225,9 +239,13 @@ mod tests {
             let processes = processes.try_into().unwrap();
             Demand::anywhere(processes, Resources::new(memory, vcores))
         };
-        assert!(check_room(&demand(4, 1024, 1), &view(0), true).is_ok());
-        assert!(check_room(&demand(4, 1024, 1), &view(4096), true).is_ok());
-        let refused = |demand| check_room(&demand, &view(0), true).unwrap_err().to_string();
+        assert!(check_room(&demand(4, 1024, 1), &view(0), &nowhere()).is_ok());
+        assert!(check_room(&demand(4, 1024, 1), &view(4096), &nowhere()).is_ok());
+        let refused = |demand| {
+            check_room(&demand, &view(0), &nowhere())
+                .unwrap_err()
+                .to_string()
+        };
         assert!(refused(demand(1, 8192, 1)).contains("8192 MiB"));
         assert!(refused(demand(1, 1024, 8)).contains("--vcores-per-proc"));
         let whole = Demand {
@@ -239,7 +257,7 @@ mod tests {
             nodes: Vec::new(),
             ..view(0)
         };
-        assert!(check_room(&demand(1, 1024, 1), &nobody, true).is_ok());
+        assert!(check_room(&demand(1, 1024, 1), &nobody, &nowhere()).is_ok());
     }
 
     #[test]
@@ -269,7 +287,7 @@ mod tests {
             ..Demand::anywhere(processes.try_into().unwrap(), Resources::new(mib, 1))
         };
         let sentence = |demand, queue| {
-            check_room(&demand, &four(queue), true)
+            check_room(&demand, &four(queue), &nowhere())
                 .map(drop)
                 .map_err(|failure| failure.to_string())
         };
