@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::run;
-use crate::subcommands;
+use crate::subcommands::{self, Command};
+use crate::{accelerators, run};
 
 /// The first name of the file.
 const RUN: &str = "gerbil-run";
@@ -20,7 +20,8 @@ pub(crate) fn main() -> ExitCode {
         return run::main(std::env::args_os());
     }
     match subcommands::translated(words.collect()) {
-        Ok(words) => run::main(std::iter::once(RUN.into()).chain(words)),
+        Ok(Command::Run(words)) => run::main(std::iter::once(RUN.into()).chain(words)),
+        Ok(Command::Accelerators(words)) => accelerators::main(words),
         Err(error) => error.show(),
     }
 }

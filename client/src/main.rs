@@ -12,6 +12,7 @@
 //! a first argument that no user types. Under the name `gerbil` it is the [`subcommands`] door: a command
 //! first, of which `run` is this one; [`entry`] is where both begin.
 
+mod accelerators;
 mod arguments;
 mod cluster;
 mod data;

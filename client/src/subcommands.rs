@@ -59,15 +59,41 @@ enum Task {
         #[arg(value_parser = ["run"])]
         command: Option<String>,
     },
+    /// Look at this node's accelerators, or prove one: gerbil fpga ps
+    #[command(disable_help_flag = true)]
+    Fpga {
+        /// As behind fpgad
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
+    /// Serve this node's accelerators
+    #[command(disable_help_flag = true)]
+    Fpgad {
+        /// As behind fpgad
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
     /// Print the version
     Version,
 }
 
-/// The same as words for `gerbil-run`.
-pub(crate) fn translated(words: Vec<OsString>) -> Result<Vec<OsString>, ParseError> {
+/// Whose words they are.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    /// Of `gerbil-run`.
+    Run(Vec<OsString>),
+    /// Of the accelerators' driver.
+    Accelerators(Vec<OsString>),
+}
+
+/// The same as words for `gerbil-run`, or for the accelerators' driver.
+pub(crate) fn translated(words: Vec<OsString>) -> Result<Command, ParseError> {
     match words.split_first() {
         // Untouched: what is behind it may be anything.
-        Some((first, rest)) if first == "run" => return Ok(rest.to_vec()),
+        Some((first, rest)) if first == "run" => return Ok(Command::Run(rest.to_vec())),
+        Some((first, rest)) if first == "fpga" || first == "fpgad" => {
+            return Ok(accelerators(first == "fpgad", rest.to_vec()));
+        }
         Some((first, _)) if is_of_run(first) => {
             let line: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
             return Err(ParseError::Refused(format!(
@@ -79,15 +105,37 @@ pub(crate) fn translated(words: Vec<OsString>) -> Result<Vec<OsString>, ParseErr
     }
     let gerbil = Gerbil::try_parse_from(std::iter::once(NAME.into()).chain(words))?;
     let words: Vec<&str> = match &gerbil.task {
-        Task::Run { words } => return Ok(words.clone()),
+        Task::Run { words } => return Ok(Command::Run(words.clone())),
+        Task::Fpga { words } => return Ok(accelerators(false, words.clone())),
+        Task::Fpgad { words } => return Ok(accelerators(true, words.clone())),
         Task::Ps => vec!["--ps"],
         Task::Kill { application } => vec!["--kill", application],
         Task::Completions { shell } => vec!["--generate", shell],
         Task::Man { command: None } => vec!["--generate", "man-gerbil"],
         Task::Man { command: Some(_) } => vec!["--generate", "man"],
-        Task::Version => vec!["--version"],
+        // Under its own name.
+        Task::Version => return Err(version()),
     };
-    Ok(words.into_iter().map(OsString::from).collect())
+    Ok(Command::Run(
+        words.into_iter().map(OsString::from).collect(),
+    ))
+}
+
+/// What `gerbil --version` says.
+fn version() -> ParseError {
+    match Gerbil::try_parse_from([NAME, "--version"]) {
+        Err(shown) => shown.into(),
+        Ok(_) => ParseError::Refused(format!("{NAME} {}", env!("CARGO_PKG_VERSION"))),
+    }
+}
+
+/// Words for the driver, which serves where it is told nothing else.
+fn accelerators(serves: bool, words: Vec<OsString>) -> Command {
+    let words = match (serves, words.is_empty()) {
+        (false, true) => vec![OsString::from("--help")],
+        (true, _) | (false, false) => words,
+    };
+    Command::Accelerators(words)
 }
 
 /// An option of `gerbil-run`, or the path of a program.
@@ -112,6 +160,7 @@ mod tests {
     fn words(line: &str) -> Result<String, String> {
         let words = line.split_whitespace().map(OsString::from).collect();
         let found = translated(words).map_err(|error| error.to_string())?;
+        let (Command::Run(found) | Command::Accelerators(found)) = found;
         let found: Vec<_> = found.iter().map(|word| word.to_str().unwrap()).collect();
         Ok(found.join(" "))
     }
@@ -127,7 +176,10 @@ mod tests {
             ("completions zsh", "--generate zsh"),
             ("man", "--generate man-gerbil"),
             ("man run", "--generate man"),
-            ("version", "--version"),
+            ("fpga ps --fpgad ./s", "ps --fpgad ./s"),
+            ("fpga", "--help"),
+            ("fpgad --profile fpga.toml", "--profile fpga.toml"),
+            ("fpgad", ""),
         ] {
             assert_eq!(words(line).as_deref(), Ok(wanted), "{line}");
         }
@@ -147,6 +199,7 @@ mod tests {
                 format!("gerbil wants a command first: gerbil run {line}")
             );
         }
+        assert!(words("version").unwrap_err().starts_with("gerbil 0."));
         assert!(words("kill").unwrap_err().contains("APPLICATION"));
         assert!(words("nonsense").unwrap_err().contains("nonsense"));
     }
