@@ -12,6 +12,7 @@ use lexopt::prelude::{Long, Short, Value};
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::job::{JobOption, option_setting};
+use crate::nearest::nearest;
 use crate::settings::{KNOWN, RECURSIVE, REDUCES, Settings};
 
 /// What was asked for.
@@ -46,6 +47,7 @@ const OPTIONS: &[(&str, &str)] = &[
 impl Arguments {
     pub(crate) fn parse(app: &App, words: impl Iterator<Item = OsString>) -> Result<Self> {
         let options: Vec<&JobOption> = app.specs().iter().flat_map(|spec| &spec.options).collect();
+        unique(&options)?;
         let mut arguments = Self::default();
         for option in &options {
             if let Some(default) = option.default {
@@ -83,15 +85,13 @@ impl Arguments {
                 Value(operand) => arguments.operands.push(operand.string()?),
                 Long(name) => {
                     let Some(option) = options.iter().find(|option| option.name == name) else {
-                        return Err(Error::new(format!(
-                            "--{name} is no option; --help lists those that there are"
-                        )));
+                        return Err(unknown(name, &options));
                     };
                     let value = parser.value()?.string()?;
                     if !(option.check)(&value) {
                         return Err(Error::new(format!(
-                            "--{} {value}: it makes no sense there",
-                            option.name
+                            "--{} {value}: it takes {}",
+                            option.name, option.kind.1
                         )));
                     }
                     arguments.set(&option_setting(option.name), &value);
@@ -145,11 +145,12 @@ impl Arguments {
             if number == 0 {
                 text.push_str("\nOptions of the job:\n");
             }
-            let default = option
-                .default
-                .map(|default| format!(" [{default}]"))
-                .unwrap_or_default();
-            let word = format!("--{} VALUE", option.name);
+            let default = match option.default {
+                None => " (needed)".to_owned(),
+                Some("") => String::new(),
+                Some(default) => format!(" [{default}]"),
+            };
+            let word = format!("--{} {}", option.name, option.kind.0);
             let of = if app.specs().len() > 1 {
                 format!(" ({})", spec.planned.name)
             } else {
@@ -176,4 +177,33 @@ impl Arguments {
         drop(std::io::stdout().write_all(text.as_bytes()));
         ExitCode::SUCCESS
     }
+}
+
+/// The framework's options that have names, without the hyphens and what follows.
+fn names() -> impl Iterator<Item = &'static str> {
+    let name = |(word, _): &(&'static str, &str)| word.split(' ').next()?.strip_prefix("--");
+    OPTIONS.iter().filter_map(name)
+}
+
+/// Refuses options of jobs that mean two things.
+fn unique(options: &[&JobOption]) -> Result<()> {
+    for (number, option) in options.iter().enumerate() {
+        let mut others = options.iter().take(number);
+        if names().any(|name| name == option.name) || others.any(|other| other.name == option.name)
+        {
+            return Err(Error::new(format!(
+                "the option --{} is registered twice, or one of the framework's: give it another name",
+                option.name
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn unknown(name: &str, options: &[&JobOption]) -> Error {
+    let all = names().chain(options.iter().map(|option| option.name));
+    let hint = nearest(name, all).map_or_else(String::new, |name| format!(" (is --{name} meant?)"));
+    Error::new(format!(
+        "--{name} is no option{hint}; --help lists those that there are"
+    ))
 }

@@ -96,7 +96,7 @@ impl Context {
     /// # Errors
     /// There is no such option, or its value is none of that kind.
     pub fn option<T: std::str::FromStr>(&self, name: &str) -> Result<T> {
-        self.settings.parse(&crate::job::option_setting(name))
+        self.settings.option(name)
     }
 
     /// A file of the task's own beside its output, `NAME-r-00000` and so on: it appears with the output,

@@ -33,7 +33,23 @@ pub(crate) struct JobOption {
     pub(crate) name: &'static str,
     pub(crate) default: Option<&'static str>,
     pub(crate) meaning: &'static str,
+    /// What stands for its value in the help, and in words.
+    pub(crate) kind: (&'static str, &'static str),
     pub(crate) check: fn(&str) -> bool,
+}
+
+/// What values of a type look like.
+fn kind<T>() -> (&'static str, &'static str) {
+    let name = std::any::type_name::<T>();
+    match name {
+        "u8" | "u16" | "u32" | "u64" | "u128" | "usize" => ("N", "a whole number from 0"),
+        "i8" | "i16" | "i32" | "i64" | "i128" | "isize" => ("N", "a whole number"),
+        "f32" | "f64" => ("X", "a number"),
+        "bool" => ("true|false", "true or false"),
+        "alloc::string::String" => ("TEXT", "a text"),
+        "std::path::PathBuf" => ("PATH", "a path"),
+        _ => ("VALUE", name),
+    }
 }
 
 /// The setting in which an option's value travels.
@@ -105,6 +121,7 @@ impl Job {
             name,
             default,
             meaning,
+            kind: kind::<T>(),
             check: |value| value.parse::<T>().is_ok(),
         });
         self

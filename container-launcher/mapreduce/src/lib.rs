@@ -33,6 +33,7 @@ mod local;
 mod map;
 #[doc(hidden)]
 pub mod measure;
+mod nearest;
 mod needs;
 mod order;
 mod output;

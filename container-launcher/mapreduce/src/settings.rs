@@ -182,8 +182,9 @@ impl Settings {
                 .iter()
                 .any(|ours| name.starts_with(ours));
             if ours && !KNOWN.iter().any(|known| known.name == name) {
+                let hint = crate::nearest::hint(name, KNOWN.iter().map(|known| known.name));
                 return Err(Error::new(format!(
-                    "the setting {name} means nothing here; --help lists those that do"
+                    "the setting {name} means nothing here{hint}; --help lists those that do"
                 )));
             }
         }
@@ -226,6 +227,20 @@ impl Settings {
     /// The value is none of that kind.
     pub fn parse_if<T: FromStr>(&self, name: &str) -> Result<Option<T>> {
         self.get(name).map(|_| self.parse(name)).transpose()
+    }
+
+    /// The value of an option that a job registered, which may be empty.
+    pub(crate) fn option<T: FromStr>(&self, name: &str) -> Result<T> {
+        let value = self
+            .given
+            .get(&crate::job::option_setting(name))
+            .ok_or_else(|| Error::new(format!("no job registers an option --{name}")))?;
+        value.parse().ok().ok_or_else(|| {
+            Error::new(format!(
+                "--{name} {value} is no {}",
+                std::any::type_name::<T>()
+            ))
+        })
     }
 
     pub(crate) fn arena(&self) -> Result<usize> {
