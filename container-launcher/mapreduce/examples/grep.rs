@@ -61,7 +61,7 @@ fn main() -> ExitCode {
             let between = format!("{output}.grep-{}", std::process::id());
             run.job("search").input(&inputs).output(&between).wait()?;
             let sorted = run.job("sort").input(&between).output(&output).wait();
-            std::fs::remove_dir_all(&between)?;
+            run.remove(&between)?;
             sorted.map(drop)
         })
         .main()

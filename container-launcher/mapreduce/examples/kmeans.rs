@@ -95,7 +95,7 @@ fn main() -> ExitCode {
         .job(step)
         .drive(|run| {
             let (input, output) = (run.inputs().join(","), run.output().to_owned());
-            let first = std::fs::read_to_string(&input)?;
+            let first = run.read_text(&input)?;
             let mut centres: Vec<Point> = first
                 .lines()
                 .take(run.option("k")?)

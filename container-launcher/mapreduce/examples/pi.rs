@@ -97,7 +97,7 @@ fn main() -> ExitCode {
                 .set("pi.samples", &samples)
                 .wait()?;
             let text = done.read_text()?;
-            std::fs::remove_dir_all(&output)?;
+            run.remove(done.output())?;
             let inside = text
                 .lines()
                 .find_map(|line| line.strip_prefix("true\t"))

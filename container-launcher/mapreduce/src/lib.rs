@@ -3,10 +3,11 @@
 //! # The life of a job
 //!
 //! `main` registers jobs ([`Job`], [`App`]) → without a role of its own the process is the client
-//! (`arguments`): it makes the splits (`input::splits`) and plays the launcher (`local`): the executable is
-//! started again once a slot, as a task process (`task::role`), and spoken with over a Unix socket
-//! ([`gerbil_task`]) → each map reads its split (`input`), hands records to the [`Mapper`], collects, sorts
-//! and spills what it emits (`sort`) → its output, a file without a name, goes to the launcher as a
+//! (`arguments`): it starts the executable again as the driver (`drive`), which submits jobs over a Unix socket
+//! ([`gerbil_task`]); for each it makes the splits (`input::splits`) and plays the launcher (`local`): the
+//! executable is started once a slot, as a task process (`task::role`), and spoken with likewise → each map
+//! reads its split (`input`), hands records to the [`Mapper`], collects, sorts and spills what it emits
+//! (`sort`) → its output, a file without a name, goes to the launcher as a
 //! descriptor → each reduce merges its parts of all outputs, hands groups to the [`Reducer`], and writes its
 //! file (`output`) into its attempt's folder → what has ended well is renamed into place, `_SUCCESS` last.
 //!
@@ -22,6 +23,7 @@ mod arguments;
 mod closure;
 mod context;
 mod datum;
+mod drive;
 mod emit;
 mod error;
 #[cfg(test)]
@@ -45,10 +47,12 @@ mod task;
 mod test;
 mod width;
 
-pub use app::{App, Finished, Run, Submit};
+pub use app::App;
 pub use closure::{ClosureReducer, LineMapper};
 pub use context::Context;
 pub use datum::{Bytes, Descending, EncodeAs, Json, Key, List, Reverse, Text, Upright, Value};
+pub use drive::run::Run;
+pub use drive::submit::{Finished, Submit, Submitted};
 pub use emit::{Emit, Output};
 pub use error::{Context as ErrorContext, Error, Result};
 pub use input::{
@@ -72,7 +76,7 @@ pub mod prelude {
     pub use crate::{
         App, Bytes, Combiner, Context, Descending, Emit, Error, FixedLength, FixedOutput, Identity,
         Job, Json, KeyValueText, List, Mapper, NLines, Numbers, Order, Output, Partitioner,
-        Reducer, Result, Reverse, SequenceFile, SequenceFileOutput, Sum, Text, TextLines,
+        Reducer, Result, Reverse, Run, SequenceFile, SequenceFileOutput, Sum, Text, TextLines,
         TextOutput, Values, WholeFile,
     };
 }

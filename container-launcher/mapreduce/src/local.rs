@@ -1,8 +1,10 @@
-//! Jobs on this machine alone: a launcher that starts the executable itself.
+//! Jobs on this machine alone: a client and launcher that starts the executable itself.
 
 mod blame;
+pub(crate) mod client;
 mod commit;
 pub(crate) mod elsewhere;
+mod files;
 mod interrupt;
 mod process;
 mod progress;
@@ -14,8 +16,6 @@ mod watch;
 
 use std::path::PathBuf;
 use std::time::Instant;
-
-pub(crate) use interrupt::{Interrupts, with_interrupts};
 
 use crate::context::Counters;
 use crate::error::{Context as _, Error, Result};
@@ -38,14 +38,16 @@ pub(crate) struct Order<'a> {
     pub(crate) slots: Option<usize>,
     pub(crate) quiet: bool,
     pub(crate) report: Option<PathBuf>,
-    pub(crate) interrupts: &'a Interrupts,
 }
 
 /// Bytes of input that are worth a reduce, where none are asked for.
 const BYTES_A_REDUCE: u64 = 1 << 30;
 
-/// Runs a job; its counters.
-pub(crate) fn run(order: &Order<'_>) -> Result<Counters> {
+/// Why a job is ended before its time, if it is.
+type Stop<'a> = dyn Fn() -> Option<String> + 'a;
+
+/// Runs a job, unless `stop` says why not; its counters.
+pub(crate) fn run(order: &Order<'_>, stop: &Stop<'_>) -> Result<Counters> {
     let began = Instant::now();
     let mut settings = order.settings.clone();
     let splits = match &order.spec.splits {
@@ -88,7 +90,7 @@ pub(crate) fn run(order: &Order<'_>) -> Result<Counters> {
         ));
     }
     let started = Instant::now();
-    let ended = slot::work(order, &settings, (slots, bytes), &queue, &committer);
+    let ended = slot::work(order, &settings, (slots, bytes), stop, &queue, &committer);
     let done = ended
         .and_then(|()| queue.verdict())
         .and_then(|outcome| committer.commit().map(|()| outcome));

@@ -16,14 +16,14 @@ const SOON: Duration = Duration::from_secs(60);
 #[cfg(test)]
 fn tasks(launcher: u32) -> Vec<i32> {
     let mark = format!("GERBIL_LAUNCHER={launcher}\0");
+    let role = b"GERBIL_ROLE=task\0";
     let pids = fs::read_dir("/proc")
         .unwrap()
         .flatten()
         .filter_map(|entry| {
             let environment = fs::read(entry.path().join("environ")).ok()?;
-            let ours = environment
-                .windows(mark.len())
-                .any(|window| window == mark.as_bytes());
+            let has = |mark: &[u8]| environment.windows(mark.len()).any(|window| window == mark);
+            let ours = has(mark.as_bytes()) && has(role);
             ours.then(|| entry.file_name().to_str()?.parse().ok())?
         });
     pids.collect()
@@ -130,6 +130,54 @@ fn an_input_that_changes_meanwhile_is_named() {
     assert!(
         code == 1
             && said.contains("had 205 bytes and has 210 now: it was changed while it was read"),
+        "{said}"
+    );
+    assert!(!bed.path("out").exists());
+}
+
+#[test]
+fn an_input_that_is_cut_off_meanwhile_is_named() {
+    let bed = Bed::new();
+    bed.write("in", format!("shrink\n{}", "x\n".repeat(1_000_000)));
+    let options = ["--local", "--quiet"];
+    let (code, said) = program("faulty", &options, &[&bed.at("in"), &bed.at("out")], &[]);
+    assert!(
+        code == 1
+            && said.contains("/in: it had 2000007 bytes and ends at ")
+            && said.contains(" now: it was changed while it was read"),
+        "{said}"
+    );
+    assert!(!bed.path("out").exists());
+}
+
+#[test]
+fn an_input_that_may_not_be_read_is_named() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let bed = Bed::new();
+    bed.write("in", "x\n");
+    let close = |name: &str, mode| {
+        let mode = fs::Permissions::from_mode(mode);
+        fs::set_permissions(bed.path(name), mode).unwrap();
+    };
+    close("in", 0o000);
+    let options = ["--local", "--quiet"];
+    let job = command("faulty", &options, &[&bed.at("in"), &bed.at("out")], &[]);
+    let mut job = if rustix::process::geteuid().is_root() {
+        // Root may read everything: as somebody else, who needs the program and a folder to write to.
+        fs::copy(job.get_program(), bed.path("program")).unwrap();
+        close(".", 0o777);
+        let mut other = Command::new("setpriv");
+        other.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+        other.arg(bed.path("program")).args(job.get_args());
+        other
+    } else {
+        job
+    };
+    let done = job.output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(done.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("/in: Permission denied") && said.lines().count() == 1,
         "{said}"
     );
     assert!(!bed.path("out").exists());

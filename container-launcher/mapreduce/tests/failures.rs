@@ -101,17 +101,21 @@ fn a_record_that_is_too_long_is_refused_with_its_place() {
 fn a_plan_that_differs_in_a_task_is_refused() {
     let bed = Bed::new();
     bed.write("in", "x\n");
-    let (code, said) = program(
-        "faulty",
-        &["--local"],
-        &[&bed.at("in"), &bed.at("out")],
-        &[("FAULTY_PLAN", "1")],
-    );
-    assert!(
-        code == 1 && said.contains("registers other jobs than this process did"),
-        "{said}"
-    );
-    assert!(!bed.path("out").exists());
+    for (role, who) in [("task", "a task process"), ("drive", "the driver")] {
+        let (code, said) = program(
+            "faulty",
+            &["--local", "--quiet"],
+            &[&bed.at("in"), &bed.at("out")],
+            &[("FAULTY_PLAN", role)],
+        );
+        assert!(
+            code == 1
+                && said.contains(who)
+                && said.contains("registers other jobs than this process did"),
+            "{role}: {said}"
+        );
+        assert!(!bed.path("out").exists());
+    }
 }
 
 #[test]

@@ -17,6 +17,10 @@ impl Mapper for Faulty {
 
     fn map(&mut self, _offset: u64, line: &[u8], out: &mut Emit<'_, Self>) -> Result<()> {
         match line {
+            b"params" => {
+                let param = out.params()?;
+                out.count("faulty", "param", param);
+            }
             b"panic" => assert!(line.is_empty(), "this line is not empty"),
             b"error" => return Err(Error::new("this line is refused")),
             b"loop" => loop {
@@ -43,6 +47,10 @@ impl Mapper for Faulty {
                 let input = std::fs::OpenOptions::new().append(true).open(out.input());
                 input?.write_all(b"more\n")?;
             }
+            b"shrink" => std::fs::OpenOptions::new()
+                .write(true)
+                .open(out.input())?
+                .set_len(10)?,
             b"other" => return out.emit(line, &u64::from(out.attempt())),
             b"status" => out.status("half way")?,
             _ => {}
@@ -53,20 +61,49 @@ impl Mapper for Faulty {
 
 /// Ends the process as if all were well.
 #[expect(clippy::exit, reason = "that a mapper does it is what is tested")]
-fn leave() {
+fn leave() -> ! {
     std::process::exit(0)
 }
 
 fn main() -> ExitCode {
-    let name =
-        if std::env::var_os("FAULTY_PLAN").is_some() && std::env::var_os("GERBIL_ROLE").is_some() {
-            "another"
-        } else {
-            "faulty"
-        };
-    Job::new(name)
+    // Registers other jobs in the role that this names.
+    let odd =
+        std::env::var("FAULTY_PLAN").is_ok_and(|role| std::env::var("GERBIL_ROLE") == Ok(role));
+    let name = if odd { "another" } else { "faulty" };
+    let job = Job::new(name)
+        .option::<String>(
+            "driver",
+            Some(""),
+            "what the driver does that drivers must not",
+        )
         .map(|| Faulty { eaten: Vec::new() })
         .combine(|| Sum)
-        .reduce(|| Sum)
-        .main()
+        .reduce(|| Sum);
+    App::new("faulty").job(job).drive(driver).main()
+}
+
+/// Runs the job, or does what the option says.
+fn driver(run: &mut Run<'_>) -> Result<()> {
+    let (input, output) = (run.inputs().join(","), run.output().to_owned());
+    let how: String = run.option("driver")?;
+    let job = run.job("faulty").input(&input).output(&output);
+    let job = match how.as_str() {
+        "exit" => leave(),
+        "error" => return Err(Error::new("this driver wants no job")),
+        "params" => job.params(&"not a number")?,
+        _ => job,
+    };
+    let job = job.submit()?;
+    match how.as_str() {
+        "panic" => assert!(how.is_empty(), "this driver had enough"),
+        "exit later" => leave(),
+        // The client waits then.
+        "forget" => return Ok(()),
+        "loop" => loop {
+            std::thread::park();
+        },
+        "remove" => run.remove(&input)?,
+        _ => {}
+    }
+    job.wait().map(drop)
 }

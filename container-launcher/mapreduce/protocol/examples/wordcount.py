@@ -4,7 +4,8 @@ import json, os, socket, struct, sys, zlib
 
 PLAN = {"name": "wordcount.py", "jobs": [{
     "name": "wordcount", "mapper": "words", "combiner": None, "reducer": "sum", "partitioner": "crc32",
-    "input": "lines", "output": "text", "between": ["text", "u64"], "settings": {}, "needs": []}]}
+    "input": "lines", "output": "text", "between": ["text", "u64"], "settings": {}, "needs": []}],
+    "drives": True}
 VERSION = int(os.environ.get("WORDCOUNT_VERSION", "1"))
 launcher = socket.socket(fileno=os.dup(0))
 os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
@@ -78,6 +79,21 @@ def records(data):
             yield data[at:at + key], data[at + key:at + key + value]
             at += key + value
 
+def drive(words):
+    """Counts once into each of two folders, the second with another number of reduces."""
+    *inputs, output = words
+    ask_client = lambda message: (say(message), hear()[0])[1]
+    for number, reduces in enumerate(["1", "2"]):
+        answer = ask_client({"type": "submit", "submission": number, "job": "wordcount", "inputs": inputs, "params": None,
+                             "output": output + reduces, "settings": {"mapreduce.job.reduces": reduces}})
+        if answer["type"] == "accepted":
+            answer = ask_client({"type": "wait", "submission": number})
+        failure = answer.get("sentence") or answer.get("failure")
+        if failure:
+            return say({"type": "failed", "sentence": failure})
+        print("reduces", reduces, "words", answer["counters"]["words"]["written"], flush=True)
+    ask_client({"type": "done"})
+
 def map_task(order):
     counts = {}
     for number, piece in enumerate(order["pieces"]):
@@ -113,6 +129,9 @@ say({"type": "hello", "version": VERSION, "plan": "wordcount.py 1"})
 if os.environ["GERBIL_ROLE"] == "plan":
     say({"type": "plan", "plan": PLAN})
     sys.exit()
+if os.environ["GERBIL_ROLE"] == "drive":
+    answer, _ = hear()
+    sys.exit(answer["sentence"] if answer["type"] == "refused" else drive(sys.argv[1:]))
 while True:
     order, _ = hear()
     try:

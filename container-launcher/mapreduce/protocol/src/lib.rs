@@ -1,10 +1,12 @@
 #![doc = include_str!("../README.md")]
 
 mod blame;
+mod driver;
 mod frame;
 mod message;
 
 pub use blame::{Blame, Page, Phase};
+pub use driver::{FromDriver, Listed, Submission, ToDriver};
 pub use frame::{Connection, FRAME_MAX, FrameError};
 pub use message::{
     FromTask, MapOrder, Partition, Piece, Plan, PlannedJob, ReduceOrder, Source, ToTask, Welcome,
@@ -14,7 +16,7 @@ pub use message::{
 /// part with a sentence when they differ.
 pub const VERSION: u32 = 1;
 
-/// The variable in whose presence an executable takes a role: `task`, or `plan`.
+/// The variable in whose presence an executable takes a role: `plan`, `task` or `drive`.
 pub const ROLE_VARIABLE: &str = "GERBIL_ROLE";
 
 /// The variable that carries the launcher's process number, so that a task whose launcher died before the

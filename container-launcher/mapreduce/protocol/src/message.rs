@@ -172,6 +172,10 @@ pub struct Plan {
     pub name: String,
     /// The jobs that it registers, in the order of registration.
     pub jobs: Vec<PlannedJob>,
+    /// Whether it has the role `drive`. A program that has not is driven by its client: its only job reads
+    /// what the command line names, and writes the last operand.
+    #[serde(default)]
+    pub drives: bool,
 }
 
 /// One job of a plan.

@@ -87,15 +87,20 @@ impl Slot<'_> {
 
     pub(super) fn died(&self, work: &Work, status: Option<ExitStatus>) -> Failure {
         let blame = self.page.read();
-        let how = match status.map(|status| (status.code(), status.signal())) {
-            Some((Some(code), _)) => format!("ended its process with exit code {code}"),
-            Some((_, Some(signal))) => format!("was killed by signal {signal}"),
-            _ => "closed its socket".to_owned(),
-        };
+        let how = how(status);
         let sentence = format!("{} {how} {}", work.title(), self.place(work, &blame));
         Failure {
             sentence: sentence.trim_end().to_owned(),
             fault: self.fault(&blame),
         }
+    }
+}
+
+/// How a process ended.
+pub(super) fn how(status: Option<ExitStatus>) -> String {
+    match status.map(|status| (status.code(), status.signal())) {
+        Some((Some(code), _)) => format!("ended its process with exit code {code}"),
+        Some((_, Some(signal))) => format!("was killed by signal {signal}"),
+        _ => "closed its socket".to_owned(),
     }
 }

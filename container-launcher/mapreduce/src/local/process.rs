@@ -1,5 +1,6 @@
-//! A task process: started, greeted, told to leave, ended.
+//! A process of the executable in one of its roles: started, greeted, told to leave, ended.
 
+use std::ffi::OsString;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
@@ -10,20 +11,46 @@ use gerbil_task::{
     Connection, FrameError, FromTask, LAUNCHER_VARIABLE, ROLE_VARIABLE, ToTask, VERSION,
 };
 
-use super::slot::{LOOK, Slot};
+use super::slot::Slot;
 use crate::error::{Context as _, Error, Result};
 
+/// How often a silent process is looked at.
+pub(super) const LOOK: Duration = Duration::from_millis(100);
 /// How long a process may take to say hello, and to leave.
-const HELLO: Duration = Duration::from_secs(30);
+pub(super) const HELLO: Duration = Duration::from_secs(30);
 pub(super) const LEAVE: Duration = Duration::from_secs(5);
 
-/// A task process.
+/// A process in a role.
 pub(super) struct Process {
     pub(super) child: Child,
     pub(super) connection: Connection,
 }
 
 impl Process {
+    /// Starts this executable in `role`, at the head of a process group.
+    pub(super) fn start(role: &str, arguments: &[OsString], out: Stdio) -> Result<Self> {
+        let (ours, theirs) = UnixStream::pair()?;
+        let program = std::env::current_exe()?;
+        let child = Command::new(&program)
+            .args(arguments)
+            .env(ROLE_VARIABLE, role)
+            .env(LAUNCHER_VARIABLE, std::process::id().to_string())
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(out)
+            .process_group(0)
+            .spawn()
+            .context(|| format!("starting {} in the role {role}", program.display()))?;
+        Ok(Self {
+            child,
+            connection: Connection::new(ours),
+        })
+    }
+
+    /// Whether the process has ended.
+    pub(super) fn has_ended(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(Some(_)))
+    }
+
     /// Ends the process and whatever it has started.
     pub(super) fn kill(&mut self) {
         let pid = i32::try_from(self.child.id())
@@ -66,22 +93,9 @@ impl Process {
 impl Slot<'_> {
     /// Starts the executable in its task role.
     pub(super) fn start(&self) -> Result<Process> {
-        let (ours, theirs) = UnixStream::pair()?;
         // Whatever tasks print is for people, as what this process says.
         let out: OwnedFd = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3)?;
-        let program = std::env::current_exe()?;
-        let child = Command::new(&program)
-            .env(ROLE_VARIABLE, "task")
-            .env(LAUNCHER_VARIABLE, std::process::id().to_string())
-            .stdin(Stdio::from(OwnedFd::from(theirs)))
-            .stdout(Stdio::from(out))
-            .process_group(0)
-            .spawn()
-            .context(|| format!("starting {} as a task", program.display()))?;
-        let mut process = Process {
-            child,
-            connection: Connection::new(ours),
-        };
+        let mut process = Process::start("task", &[], out.into())?;
         let greeted = self.greet(&mut process);
         if greeted.is_err() {
             process.kill();

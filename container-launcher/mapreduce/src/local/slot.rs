@@ -6,17 +6,14 @@ use std::time::{Duration, Instant};
 
 use gerbil_task::{FrameError, FromTask, Page, ToTask, VERSION, Welcome};
 
-use super::Order;
 use super::blame::Failure;
 use super::commit::Committer;
-use super::process::Process;
+use super::process::{LOOK, Process};
 use super::progress::Progress;
 use super::queue::{Queue, Work};
+use super::{Order, Stop};
 use crate::error::{Context as _, Error, Result};
 use crate::settings::{MEMORY, Settings, TIMEOUT};
-
-/// How often a silent task is looked at.
-pub(super) const LOOK: Duration = Duration::from_millis(100);
 
 /// All that a slot works with.
 pub(super) struct Slot<'a> {
@@ -33,11 +30,13 @@ pub(super) struct Slot<'a> {
     pub(super) memory: Option<u64>,
 }
 
-/// Works on all tasks of `queue`, which read so many `bytes`, with `slots` processes, and shows progress.
+/// Works on all tasks of `queue`, which read so many `bytes`, with `slots` processes, and shows progress;
+/// ends before when `stop` says why.
 pub(crate) fn work(
     order: &Order<'_>,
     settings: &Settings,
     (slots, bytes): (usize, u64),
+    stop: &Stop<'_>,
     queue: &Queue,
     committer: &Committer,
 ) -> Result<()> {
@@ -73,8 +72,8 @@ pub(crate) fn work(
         }
         let mut progress = Progress::new(order.quiet, bytes);
         while !queue.is_over() {
-            if let Some(signal) = order.interrupts.signal() {
-                queue.stop(&format!("ended by signal {signal}"));
+            if let Some(sentence) = stop() {
+                queue.stop(&sentence);
             }
             progress.show(queue, &page, slots);
             queue.wait(LOOK);

@@ -26,7 +26,7 @@ pub(crate) fn take(app: &App, role: &str) -> ExitCode {
         "task" => task(app),
         "plan" => plan(app),
         other => Err(Error::new(format!(
-            "GERBIL_ROLE={other}: the roles of this version are task and plan"
+            "GERBIL_ROLE={other}: the roles of this version are plan, task and drive"
         ))),
     };
     match done {
@@ -39,7 +39,7 @@ pub(crate) fn take(app: &App, role: &str) -> ExitCode {
 }
 
 /// The socket that was descriptor 0, which is `/dev/null` from now on: user code may read it as it likes.
-fn socket() -> Result<Connection> {
+pub(crate) fn socket() -> Result<Connection> {
     let moved: OwnedFd = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
     // A launcher that is killed takes its tasks along.
@@ -64,8 +64,8 @@ fn plan(app: &App) -> Result<()> {
     Ok(())
 }
 
-/// Says once, through a hook, why a task panics; whether the profile unwinds or aborts.
-fn tell_panics(connection: &Connection) -> Result<()> {
+/// Says once, through a hook, why a task or a driver panics, which both call `failed`; whether the profile unwinds or aborts.
+pub(crate) fn tell_panics(connection: &Connection) -> Result<()> {
     let speaker = std::sync::Mutex::new(connection.speaker()?);
     let main = std::thread::current().id();
     let before = std::panic::take_hook();

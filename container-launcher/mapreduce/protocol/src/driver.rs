@@ -1,0 +1,115 @@
+//! What a driver and its client say to each other: jobs submitted, waited for, and what they left.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// What a driver says. Each message but `failed` has one answer, in order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FromDriver {
+    /// The first message; answered by `welcome`.
+    Hello {
+        /// The version of the protocol that the process speaks.
+        version: u32,
+        /// Digest of its plan, in hexadecimal digits.
+        plan: String,
+    },
+    /// A job is to be run; answered by `accepted` at once.
+    Submit(Submission),
+    /// A job's end is waited for; answered by `ended`, however long that takes.
+    Wait {
+        /// Number of the submission.
+        submission: u32,
+    },
+    /// The files of a folder are asked for, or the file of that name; answered by `listed`.
+    List {
+        /// A path, as the command line may have it.
+        path: String,
+    },
+    /// A file is to be read; answered by `opened`.
+    Open {
+        /// A path, as `listed` has it.
+        path: String,
+    },
+    /// The output of a job that this driver submitted is not needed any more; answered by `removed`.
+    Remove {
+        /// The job's output.
+        path: String,
+    },
+    /// All is done; answered by `leave` when every job that was submitted has ended.
+    Done,
+    /// The driver has failed; jobs under way are ended.
+    Failed {
+        /// Why, in one sentence.
+        sentence: String,
+    },
+}
+
+/// What a client says to its driver.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ToDriver {
+    /// The answer to `hello`.
+    Welcome {
+        /// The version of the protocol that the client speaks.
+        version: u32,
+    },
+    /// The job is on its way.
+    Accepted {
+        /// What people call the job, such as `s42.7`.
+        id: String,
+    },
+    /// The job has ended.
+    Ended {
+        /// Counters, group by group; what there is of them if the job failed.
+        counters: BTreeMap<String, BTreeMap<String, u64>>,
+        /// Why it failed, in one sentence; nothing if it ended well.
+        #[serde(default)]
+        failure: Option<String>,
+    },
+    /// What there is.
+    Listed {
+        /// Files, in the order of their names; none that begins with `_` or `.`.
+        files: Vec<Listed>,
+    },
+    /// The file comes along. It is read from where it stands to its end, and may be a pipe.
+    Opened,
+    /// It is gone.
+    Removed,
+    /// What was asked for cannot be had.
+    Refused {
+        /// Why, in one sentence.
+        sentence: String,
+    },
+    /// The driver may end.
+    Leave,
+}
+
+/// A job to be run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Submission {
+    /// A number that this driver has not used before.
+    pub submission: u32,
+    /// The job's name among those that the executable registers.
+    pub job: String,
+    /// Files, folders, lists and patterns.
+    pub inputs: Vec<String>,
+    /// A folder that is not there yet.
+    pub output: String,
+    /// All settings: those of the plan, of the command line and of this submission.
+    pub settings: BTreeMap<String, String>,
+    /// What tasks are given along, as it is.
+    pub params: serde_json::Value,
+}
+
+/// A file that there is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listed {
+    /// Its path.
+    pub path: String,
+    /// Its length, bytes.
+    pub length: u64,
+}

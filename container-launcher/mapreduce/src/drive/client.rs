@@ -1,0 +1,126 @@
+//! The client at the other end of a driver's socket: one question, one answer.
+
+use std::cell::{Cell, RefCell};
+use std::fs::File;
+
+use gerbil_task::{Connection, FromDriver, Listed, Submission, ToDriver, VERSION};
+
+use crate::context::Counters;
+use crate::error::{Context as _, Error, Result};
+
+/// The other end of a driver's socket.
+#[derive(Debug)]
+pub(crate) struct Client {
+    connection: RefCell<Connection>,
+    submissions: Cell<u32>,
+}
+
+impl Client {
+    /// Hears the answer to the driver's hello. It ends with the client, so it waits for that alone.
+    pub(crate) fn greet(mut connection: Connection) -> Result<Self> {
+        match connection.receive()? {
+            ToDriver::Welcome { version } if version == VERSION => Ok(Self {
+                connection: RefCell::new(connection),
+                submissions: Cell::new(0),
+            }),
+            ToDriver::Welcome { version } => Err(Error::new(format!(
+                "the client speaks version {version} of the task protocol, this is {VERSION}"
+            ))),
+            ToDriver::Refused { sentence } => Err(Error::new(sentence)),
+            other => Err(Error::new(format!("no welcome but {other:?}"))),
+        }
+    }
+
+    /// Says something and hears the answer; a refusal is an error.
+    fn ask(&self, message: &FromDriver) -> Result<ToDriver> {
+        let mut connection = self.connection.borrow_mut();
+        connection.send(message)?;
+        match connection.receive()? {
+            ToDriver::Refused { sentence } => Err(Error::new(sentence)),
+            answer => Ok(answer),
+        }
+    }
+
+    /// Hands a job over; its number.
+    pub(crate) fn submit(&self, mut submission: Submission) -> Result<u32> {
+        let number = self.submissions.get();
+        submission.submission = number;
+        self.submissions.set(number + 1);
+        match self.ask(&FromDriver::Submit(submission))? {
+            ToDriver::Accepted { .. } => Ok(number),
+            other => Err(confused("submit", &other)),
+        }
+    }
+
+    /// Waits for a job's end.
+    pub(crate) fn wait(&self, submission: u32) -> Result<Counters> {
+        match self.ask(&FromDriver::Wait { submission })? {
+            ToDriver::Ended {
+                failure: Some(sentence),
+                ..
+            } => Err(Error::new(sentence)),
+            ToDriver::Ended { counters, .. } => Ok(counters),
+            other => Err(confused("wait", &other)),
+        }
+    }
+
+    /// The files of a folder, or the file of that name.
+    pub(crate) fn list(&self, path: &str) -> Result<Vec<Listed>> {
+        let path = path.to_owned();
+        match self.ask(&FromDriver::List { path })? {
+            ToDriver::Listed { files } => Ok(files),
+            other => Err(confused("list", &other)),
+        }
+    }
+
+    /// A file, open for reading.
+    fn open(&self, path: &str) -> Result<File> {
+        let path = path.to_owned();
+        match self.ask(&FromDriver::Open { path })? {
+            ToDriver::Opened => Ok(self.connection.borrow_mut().descriptor()?.into()),
+            other => Err(confused("open", &other)),
+        }
+    }
+
+    /// The text of these files in a row.
+    pub(crate) fn read(&self, files: &[Listed]) -> Result<String> {
+        let mut text = String::new();
+        for file in files {
+            let open = self.open(&file.path)?;
+            text.push_str(&std::io::read_to_string(open).context(|| file.path.clone())?);
+        }
+        Ok(text)
+    }
+
+    /// Removes the output of a job of this driver.
+    pub(crate) fn remove(&self, path: &str) -> Result<()> {
+        let path = path.to_owned();
+        match self.ask(&FromDriver::Remove { path })? {
+            ToDriver::Removed => Ok(()),
+            other => Err(confused("remove", &other)),
+        }
+    }
+
+    /// Says that all is done, and waits for jobs that nobody waited for.
+    pub(crate) fn done(&self) -> Result<()> {
+        match self.ask(&FromDriver::Done)? {
+            ToDriver::Leave => Ok(()),
+            other => Err(confused("done", &other)),
+        }
+    }
+
+    /// Says why the driver has failed.
+    pub(crate) fn failed(&self, sentence: &str) -> Result<()> {
+        let sentence = sentence.to_owned();
+        Ok(self
+            .connection
+            .borrow_mut()
+            .send(&FromDriver::Failed { sentence })?)
+    }
+}
+
+fn confused(asked: &str, answer: &ToDriver) -> Error {
+    Error::new(format!(
+        "the client answered {asked} with {answer:?}, which makes no sense there"
+    ))
+}

@@ -1,0 +1,164 @@
+//! A job on its way: put together, submitted, waited for, and what it left.
+
+use gerbil_task::Submission;
+use serde::Serialize;
+
+use crate::app::App;
+use crate::arguments::Arguments;
+use crate::context::Counters;
+use crate::drive::client::Client;
+use crate::error::{Context as _, Result};
+use crate::settings::Settings;
+
+/// A job on its way to be run.
+#[derive(Debug)]
+pub struct Submit<'a> {
+    app: &'a App,
+    arguments: &'a Arguments,
+    client: &'a Client,
+    order: Submission,
+    settings: Vec<(String, String)>,
+}
+
+impl<'a> Submit<'a> {
+    pub(crate) fn new(
+        app: &'a App,
+        arguments: &'a Arguments,
+        client: &'a Client,
+        job: &str,
+    ) -> Self {
+        Self {
+            app,
+            arguments,
+            client,
+            order: Submission {
+                job: job.to_owned(),
+                ..Submission::default()
+            },
+            settings: Vec::new(),
+        }
+    }
+
+    /// Adds an input: a file, folder, list or pattern.
+    #[must_use]
+    pub fn input(mut self, path: &str) -> Self {
+        self.order.inputs.push(path.to_owned());
+        self
+    }
+
+    /// Says where the output goes: a folder that is not there yet.
+    #[must_use]
+    pub fn output(mut self, path: &str) -> Self {
+        path.clone_into(&mut self.order.output);
+        self
+    }
+
+    /// Gives tasks something along, for their `setup`.
+    ///
+    /// # Errors
+    /// It has no JSON.
+    pub fn params(mut self, params: &impl Serialize) -> Result<Self> {
+        self.order.params = serde_json::to_value(params).context(|| "params")?;
+        Ok(self)
+    }
+
+    /// Sets a setting for this run, whatever the command line says.
+    #[must_use]
+    pub fn set(mut self, name: &str, value: &str) -> Self {
+        self.settings.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Submits the job, which goes on while the driver does something else.
+    ///
+    /// # Errors
+    /// There is no such job, a setting is none, or the client refuses it.
+    pub fn submit(mut self) -> Result<Submitted<'a>> {
+        let spec = self.app.spec(&self.order.job)?;
+        let mut settings = Settings::new(spec.planned.settings.clone());
+        for (name, value) in &self.arguments.settings {
+            settings.set(name, value);
+        }
+        for (name, value) in &self.settings {
+            settings.set(name, value);
+        }
+        settings.check()?;
+        self.order.settings = settings.given().clone();
+        let output = self.order.output.clone();
+        Ok(Submitted {
+            client: self.client,
+            number: self.client.submit(self.order)?,
+            output,
+        })
+    }
+
+    /// Submits the job and waits for its end.
+    ///
+    /// # Errors
+    /// As [`submit`](Self::submit); or the job failed.
+    pub fn wait(self) -> Result<Finished<'a>> {
+        self.submit()?.wait()
+    }
+}
+
+/// A job that is under way. When the driver returns, jobs that nobody waited for are waited for.
+#[derive(Debug)]
+pub struct Submitted<'a> {
+    client: &'a Client,
+    number: u32,
+    output: String,
+}
+
+impl<'a> Submitted<'a> {
+    /// Waits for the job's end.
+    ///
+    /// # Errors
+    /// The job failed.
+    pub fn wait(self) -> Result<Finished<'a>> {
+        let counters = self.client.wait(self.number)?;
+        Ok(Finished {
+            client: self.client,
+            counters,
+            output: self.output,
+        })
+    }
+}
+
+/// A job that has ended well.
+#[derive(Debug)]
+pub struct Finished<'a> {
+    client: &'a Client,
+    counters: Counters,
+    output: String,
+}
+
+impl Finished<'_> {
+    /// The value of a counter; 0 where nothing was counted.
+    #[must_use]
+    pub fn counter(&self, group: &str, counter: &str) -> u64 {
+        self.counters
+            .get(group)
+            .and_then(|group| group.get(counter))
+            .copied()
+            .unwrap_or(0)
+    }
+
+    /// The folder of the output.
+    #[must_use]
+    pub fn output(&self) -> &str {
+        &self.output
+    }
+
+    /// The output's part files in a row, as text.
+    ///
+    /// # Errors
+    /// They cannot be read, or are no text.
+    pub fn read_text(&self) -> Result<String> {
+        let mut files = self.client.list(&self.output)?;
+        files.retain(|file| {
+            let name = file.path.rsplit('/').next();
+            name.is_some_and(|name| name.starts_with("part-"))
+        });
+        self.client.read(&files)
+    }
+}

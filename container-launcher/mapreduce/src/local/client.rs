@@ -1,0 +1,260 @@
+//! The client of a driver: runs the jobs that it submits, one after the other, and tells what became of them.
+//!
+//! A job is run as soon as it is submitted and accepted; the driver may go on meanwhile, what it says next is
+//! heard when the job has ended.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::os::fd::AsFd as _;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Instant;
+
+use gerbil_task::{FrameError, FromDriver, Submission, ToDriver, VERSION};
+
+use super::interrupt::{Interrupts, with_interrupts};
+use super::process::{HELLO, LEAVE, LOOK, Process};
+use super::{Order, files};
+use crate::app::App;
+use crate::arguments::Arguments;
+use crate::context::Counters;
+use crate::error::{Error, Result};
+use crate::settings::Settings;
+
+/// A driver, and what became of the jobs that it submitted.
+struct Client<'a> {
+    app: &'a App,
+    arguments: &'a Arguments,
+    interrupts: &'a Interrupts,
+    driver: Process,
+    ended: BTreeMap<u32, Result<Counters, String>>,
+    /// Jobs that were waited for.
+    waited: BTreeSet<u32>,
+    outputs: BTreeSet<PathBuf>,
+}
+
+/// Starts the driver and serves it to its end; an error comes with the exit code.
+pub(crate) fn serve(app: &App, arguments: &Arguments) -> Result<(), (Error, u8)> {
+    with_interrupts(|interrupts| {
+        let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+        let mut client = Client {
+            app,
+            arguments,
+            interrupts,
+            driver: Process::start("drive", &words, Stdio::inherit())?,
+            ended: BTreeMap::new(),
+            waited: BTreeSet::new(),
+            outputs: BTreeSet::new(),
+        };
+        let served = client.greet().and_then(|()| client.serve());
+        client.driver.kill();
+        served
+    })
+}
+
+impl<'a> Client<'a> {
+    fn greet(&mut self) -> Result<()> {
+        let (version, plan) = match self.hear(Some(Instant::now() + HELLO))? {
+            FromDriver::Hello { version, plan } => (version, plan),
+            other => {
+                return Err(Error::new(format!(
+                    "the driver said {other:?} before hello"
+                )));
+            }
+        };
+        let refusal = if version != VERSION {
+            format!(
+                "the driver speaks version {version} of the task protocol, this client {VERSION}"
+            )
+        } else if plan != self.app.digest() {
+            "the driver registers other jobs than this process did: registration must not depend on files, time or \
+             environment"
+                .to_owned()
+        } else {
+            return self.say(&ToDriver::Welcome { version: VERSION });
+        };
+        let sentence = refusal.clone();
+        self.say(&ToDriver::Refused { sentence })?;
+        Err(Error::new(refusal))
+    }
+
+    fn say(&mut self, message: &ToDriver) -> Result<()> {
+        Ok(self.driver.connection.send(message)?)
+    }
+
+    /// The next message; a driver may think as long as it likes, but not beyond its own end.
+    fn hear(&mut self, by: Option<Instant>) -> Result<FromDriver> {
+        self.driver.connection.set_deadline(Some(LOOK))?;
+        loop {
+            match self.driver.connection.receive() {
+                Ok(message) => return Ok(message),
+                Err(FrameError::Silent) => {}
+                Err(FrameError::Closed) => return Err(self.gone()),
+                Err(error) => return Err(Error::from(error).context("the driver")),
+            }
+            if let Some(signal) = self.interrupts.signal() {
+                return Err(Error::new(format!("ended by signal {signal}")));
+            }
+            if by.is_some_and(|by| Instant::now() > by) {
+                return Err(Error::new(
+                    "the driver said nothing for 30 s: is `main()` of the job the first statement of main?",
+                ));
+            }
+            if self.driver.has_ended() {
+                return Err(self.gone());
+            }
+        }
+    }
+
+    /// A driver that ended without a word.
+    fn gone(&mut self) -> Error {
+        let how = super::blame::how(self.driver.ended(LEAVE));
+        Error::new(match self.ended.len() {
+            0 => format!("the driver {how} before it submitted a job"),
+            jobs => format!("the driver {how} in the middle, after {jobs} submitted jobs"),
+        })
+    }
+
+    fn serve(&mut self) -> Result<()> {
+        loop {
+            let message = self.hear(None)?;
+            let answer = match message {
+                FromDriver::Submit(submission) => {
+                    self.submit(submission)?;
+                    continue;
+                }
+                FromDriver::Wait { submission } => self.wait(submission),
+                FromDriver::List { path } => {
+                    files::list(&path).map(|files| ToDriver::Listed { files })
+                }
+                FromDriver::Open { path } => match files::open(&path) {
+                    Ok(file) => {
+                        let given = [file.as_fd()];
+                        self.driver
+                            .connection
+                            .send_with(&ToDriver::Opened, &given)?;
+                        continue;
+                    }
+                    Err(error) => Err(error),
+                },
+                FromDriver::Remove { path } => {
+                    let output = files::path(&path);
+                    files::remove(&output, &self.outputs).map(|()| ToDriver::Removed)
+                }
+                FromDriver::Done => return self.leave(),
+                FromDriver::Failed { sentence } => return Err(failed(&sentence)),
+                other => {
+                    return Err(Error::new(format!(
+                        "the driver said {other:?} in the middle"
+                    )));
+                }
+            };
+            let answer = answer.unwrap_or_else(|error| ToDriver::Refused {
+                sentence: error.to_string(),
+            });
+            self.say(&answer)?;
+        }
+    }
+
+    /// Accepts a job and runs it.
+    fn submit(&mut self, submission: Submission) -> Result<()> {
+        let number = submission.submission;
+        let order = match self.order(&submission) {
+            Ok(order) => order,
+            Err(error) => {
+                let sentence = error.to_string();
+                return self.say(&ToDriver::Refused { sentence });
+            }
+        };
+        self.driver.connection.send(&ToDriver::Accepted {
+            id: format!("local.{number}"),
+        })?;
+        let interrupts = self.interrupts;
+        let driver = std::cell::RefCell::new(&mut self.driver);
+        let done = super::run(&order, &|| {
+            if let Some(signal) = interrupts.signal() {
+                return Some(format!("ended by signal {signal}"));
+            }
+            let mut driver = driver.borrow_mut();
+            driver.has_ended().then(|| {
+                let how = super::blame::how(driver.ended(LEAVE));
+                format!("the driver {how} while the job ran")
+            })
+        });
+        // Nobody would hear of it.
+        if self.interrupts.signal().is_some() || self.driver.has_ended() {
+            done?;
+            return Err(self.gone());
+        }
+        if done.is_ok() {
+            self.outputs.insert(order.output.clone());
+        }
+        self.ended
+            .insert(number, done.map_err(|error| error.to_string()));
+        Ok(())
+    }
+
+    fn order(&self, submission: &Submission) -> Result<Order<'a>> {
+        let (app, arguments) = (self.app, self.arguments);
+        let number = submission.submission;
+        if self.ended.contains_key(&number) {
+            return Err(Error::new(format!(
+                "submission {number} has been there already: each has a number of its own"
+            )));
+        }
+        let settings = Settings::new(submission.settings.clone());
+        settings.check()?;
+        Ok(Order {
+            spec: app.spec(&submission.job)?,
+            digest: app.digest(),
+            settings,
+            params: submission.params.clone(),
+            inputs: submission.inputs.clone(),
+            output: files::path(&submission.output),
+            slots: arguments.slots,
+            quiet: arguments.quiet,
+            report: arguments.report.clone(),
+        })
+    }
+
+    fn wait(&mut self, submission: u32) -> Result<ToDriver> {
+        let ended = self
+            .ended
+            .get(&submission)
+            .ok_or_else(|| Error::new(format!("there is no submission {submission}")))?;
+        self.waited.insert(submission);
+        Ok(match ended {
+            Ok(counters) => ToDriver::Ended {
+                counters: counters.clone(),
+                failure: None,
+            },
+            Err(sentence) => ToDriver::Ended {
+                counters: Counters::new(),
+                failure: Some(sentence.clone()),
+            },
+        })
+    }
+
+    /// The driver is done; a job that failed and that it did not wait for is the whole run's failure.
+    fn leave(&mut self) -> Result<()> {
+        self.say(&ToDriver::Leave)?;
+        self.driver.ended(LEAVE);
+        let unheard = self
+            .ended
+            .iter()
+            .filter(|(number, _)| !self.waited.contains(number))
+            .find_map(|(_, ended)| ended.as_ref().err());
+        match unheard {
+            Some(sentence) => Err(Error::new(sentence.clone())),
+            None => Ok(()),
+        }
+    }
+}
+
+fn failed(sentence: &str) -> Error {
+    if sentence.starts_with("panicked") {
+        Error::new(format!("the driver {sentence}"))
+    } else {
+        Error::new(sentence)
+    }
+}

@@ -1,0 +1,91 @@
+//! The files of this machine, as a driver asks for them.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use gerbil_task::Listed;
+
+use crate::error::{Context as _, Error, Result};
+
+/// The path of `name`, which may be a `file://` address.
+pub(super) fn path(name: &str) -> PathBuf {
+    PathBuf::from(name.strip_prefix("file://").unwrap_or(name))
+}
+
+/// The files of a folder, without those whose names begin with `_` or `.`; or the file of that name.
+pub(super) fn list(name: &str) -> Result<Vec<Listed>> {
+    let path = path(name);
+    let said = || name.to_owned();
+    let listed = |path: &Path, length| Listed {
+        path: path.display().to_string(),
+        length,
+    };
+    let status = fs::metadata(&path).context(said)?;
+    if !status.is_dir() {
+        return Ok(vec![listed(&path, status.len())]);
+    }
+    let mut files = Vec::new();
+    for entry in fs::read_dir(&path).context(said)? {
+        let entry = entry.context(said)?;
+        let hidden = entry.file_name().to_string_lossy().starts_with(['_', '.']);
+        let status = fs::metadata(entry.path()).context(said)?;
+        if status.is_file() && !hidden {
+            files.push(listed(&entry.path(), status.len()));
+        }
+    }
+    files.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(files)
+}
+
+/// A file, open for reading.
+pub(super) fn open(name: &str) -> Result<File> {
+    let path = path(name);
+    if !fs::metadata(&path).context(|| name.to_owned())?.is_file() {
+        return Err(Error::new(format!("{name} is no file")));
+    }
+    File::open(&path).context(|| name.to_owned())
+}
+
+/// Removes one of these outputs.
+pub(super) fn remove(output: &Path, outputs: &BTreeSet<PathBuf>) -> Result<()> {
+    if !outputs.contains(output) {
+        return Err(Error::new(format!(
+            "{} is no output of a job of this driver, and stays",
+            output.display()
+        )));
+    }
+    fs::remove_dir_all(output).context(|| output.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+
+    use super::{list, open, remove};
+
+    #[test]
+    fn hidden_files_are_left_out_and_only_outputs_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let name = folder.path().display().to_string();
+        for file in ["b", "a", "_SUCCESS", ".crc"] {
+            fs::write(folder.path().join(file), "xy").unwrap();
+        }
+        fs::create_dir(folder.path().join("inner")).unwrap();
+        let files = list(&format!("file://{name}")).unwrap();
+        let found: Vec<_> = files
+            .iter()
+            .map(|file| (file.path.clone(), file.length))
+            .collect();
+        assert_eq!(found, [(format!("{name}/a"), 2), (format!("{name}/b"), 2)]);
+        assert_eq!(list(&found[0].0).unwrap(), [files[0].clone()]);
+        assert!(open(&found[0].0).is_ok());
+        assert!(open(&name).unwrap_err().to_string().ends_with("is no file"));
+        let kept = remove(folder.path(), &BTreeSet::new()).unwrap_err();
+        assert!(kept.to_string().contains("is no output of a job"), "{kept}");
+        let outputs = BTreeSet::from([folder.path().to_owned()]);
+        remove(folder.path(), &outputs).unwrap();
+        assert!(!folder.path().exists());
+    }
+}
