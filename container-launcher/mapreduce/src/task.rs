@@ -3,3 +3,4 @@
 pub(crate) mod map;
 pub(crate) mod reduce;
 pub(crate) mod role;
+pub(crate) mod usage;

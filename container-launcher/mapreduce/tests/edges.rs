@@ -183,6 +183,38 @@ fn an_input_that_may_not_be_read_is_named() {
     assert!(!bed.path("out").exists());
 }
 
+/// The task's memory is its arena and what the printed settings add to it, whatever there is to combine.
+#[test]
+fn memory_stays_within_the_arena_with_and_without_a_combiner() {
+    let bed = Bed::new();
+    let lines: String = (0..600_000_u32)
+        .map(|n| {
+            format!(
+                "{:024}\n",
+                u64::from(n).wrapping_mul(2_654_435_761) % 300_007
+            )
+        })
+        .collect();
+    bed.write("in", &lines);
+    let options = [
+        "--local",
+        "--slots",
+        "1",
+        "-D",
+        "mapreduce.task.io.sort.mb=16",
+    ];
+    for (job, counter) in [("wordcount", "MAP"), ("invertedindex", "REDUCE")] {
+        let (code, said) = program(job, &options, &[&bed.at("in"), &bed.at(job)], &[]);
+        assert_eq!(code, 0, "{said}");
+        let most = said
+            .split_once(&format!("{counter}_PHYSICAL_MEMORY_BYTES_MAX="))
+            .unwrap();
+        let most: u64 = most.1.lines().next().unwrap().parse().unwrap();
+        // Beside the arena: the program itself, and blocks of spills that are written and read.
+        assert!(most < (16 + 16) << 20, "{job}: {} MiB", most >> 20);
+    }
+}
+
 #[test]
 fn a_line_of_three_gigabytes_is_refused_and_not_read() {
     let bed = Bed::new();

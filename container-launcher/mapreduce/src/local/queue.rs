@@ -11,6 +11,7 @@ use super::repeat::{self, Repeat};
 use crate::context::Counters;
 use crate::error::{Error, Result};
 use crate::settings::{MAP_ATTEMPTS, REDUCE_ATTEMPTS, REPEAT, SKIP, Settings};
+use crate::task::usage::add;
 
 /// A task to do.
 #[derive(Clone, Debug)]
@@ -238,16 +239,6 @@ impl Queue {
             .map(|output| Arc::clone(&output.file))
     }
 
-    fn add(state: &mut State, counters: Counters) {
-        for (group, counters) in counters {
-            let sums = state.outcome.counters.entry(group).or_default();
-            for (counter, value) in counters {
-                let sum = sums.entry(counter).or_default();
-                *sum = sum.saturating_add(value);
-            }
-        }
-    }
-
     /// A map has ended well; what there is to say of it.
     pub(crate) fn map_done(
         &self,
@@ -286,7 +277,7 @@ impl Queue {
                 _ => {}
             }
         }
-        Self::add(&mut state, counters);
+        add(&mut state.outcome.counters, counters);
         state.bytes_read += order.pieces.iter().map(|piece| piece.length).sum::<u64>();
         state.maps_left -= 1;
         if state.maps_left == 0 {
@@ -299,7 +290,7 @@ impl Queue {
     /// A reduce has ended well.
     pub(crate) fn reduce_done(&self, counters: Counters) {
         let mut state = self.lock();
-        Self::add(&mut state, counters);
+        add(&mut state.outcome.counters, counters);
         state.reduces_left -= 1;
         if state.reduces_left == 0 {
             state.outcome.reduce_time =

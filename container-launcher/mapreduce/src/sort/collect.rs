@@ -153,15 +153,19 @@ impl Collector {
             if key.len() + value.len() > self.sizes.record_max {
                 return Err(self.too_long(key, value));
             }
-            if table.insert(key, value, fold.as_mut())? == Inserted::Here {
-                if table.is_useless() {
+            match table.insert(key, value, fold.as_mut())? {
+                Inserted::Here if table.is_useless() => {
                     self.drain()?;
                     self.table = None;
                 }
-                return Ok(());
+                Inserted::Here => {}
+                Inserted::Last => self.drain()?,
+                Inserted::Full => {
+                    self.drain()?;
+                    return self.again(key, value);
+                }
             }
-            self.drain()?;
-            return self.again(key, value);
+            return Ok(());
         }
         self.keep(key, value)
     }
@@ -169,7 +173,7 @@ impl Collector {
     /// Takes a record for which the table was emptied.
     fn again(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         if let (Some(table), Some(fold)) = (&mut self.table, &mut self.fold)
-            && table.insert(key, value, fold.as_mut())? == Inserted::Here
+            && table.insert(key, value, fold.as_mut())? != Inserted::Full
         {
             return Ok(());
         }

@@ -35,6 +35,8 @@ struct Slot {
 pub(crate) enum Inserted {
     /// It is in the table.
     Here,
+    /// It is in the table, which has more than its budget now: it must be emptied next.
+    Last,
     /// The table is full: it must be emptied first.
     Full,
 }
@@ -118,7 +120,12 @@ impl Table {
                     fold.fold(left, value, &mut self.scratch)?;
                 }
                 self.replace(at);
-                return Ok(Inserted::Here);
+                // A value that grew has left its old place behind.
+                return Ok(if self.bytes() > self.budget {
+                    Inserted::Last
+                } else {
+                    Inserted::Here
+                });
             }
             at = (at + 1) & mask;
         }
@@ -287,6 +294,36 @@ mod tests {
             }).unwrap();
             prop_assert_eq!(got, expected);
         }
+    }
+
+    #[test]
+    fn a_value_that_grows_takes_no_more_than_the_budget() {
+        let budget = 400_000;
+        let mut table = Table::new(budget);
+        let (mut drained, mut last) = (0, 0);
+        let piece = [7; 100];
+        for _ in 0..2000 {
+            let inserted = table.insert(b"key", &piece, &mut append).unwrap();
+            // The value itself may be as long as all of them.
+            assert!(table.bytes() <= budget + 200_000, "{}", table.bytes());
+            if inserted == Inserted::Last {
+                last += 1;
+                table
+                    .drain(|_, value| {
+                        drained += value.len();
+                        Ok(())
+                    })
+                    .unwrap();
+            }
+        }
+        table
+            .drain(|_, value| {
+                drained += value.len();
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(drained, 200_000);
+        assert!(last > 2, "{last}");
     }
 
     #[test]

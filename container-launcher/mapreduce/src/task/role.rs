@@ -13,6 +13,7 @@ use gerbil_task::{Connection, FromTask, LAUNCHER_VARIABLE, Page, ToTask, VERSION
 
 use super::map::MapRun;
 use super::reduce::ReduceRun;
+use super::usage::Usage;
 use crate::app::App;
 use crate::context::{Context, Counters, Ground};
 use crate::error::{Context as _, Error, Result};
@@ -159,7 +160,9 @@ fn task(app: &App) -> Result<()> {
 }
 
 fn map(spec: &Spec, run: MapRun<'_>, connection: &RefCell<Connection>) -> Result<()> {
-    let done = (spec.map)(run)?;
+    let usage = Usage::begin();
+    let mut done = (spec.map)(run)?;
+    usage.count("MAP", &mut done.counters);
     let (file, partitions) = done.output.unzip();
     let message = FromTask::MapDone {
         counters: done.counters,
@@ -173,7 +176,9 @@ fn reduce(spec: &Spec, run: ReduceRun, connection: &RefCell<Connection>) -> Resu
     let Some(reduce) = &spec.reduce else {
         return Err(Error::new("this job has no reducer"));
     };
-    let counters = reduce(run)?;
+    let usage = Usage::begin();
+    let mut counters = reduce(run)?;
+    usage.count("REDUCE", &mut counters);
     Ok(connection
         .borrow_mut()
         .send(&FromTask::ReduceDone { counters })?)

@@ -1,0 +1,90 @@
+//! What a task has used of the machine, as counters of Hadoop's names.
+
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::context::{Counters, TASK_COUNTER};
+
+/// Processor time of the process when a task began.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Usage {
+    /// Milliseconds.
+    began: u64,
+}
+
+impl Usage {
+    /// From now on.
+    pub(crate) fn begin() -> Self {
+        Self {
+            began: processor_ms(),
+        }
+    }
+
+    /// Adds what was used since: processor time, and the most memory that the process ever had. `stage` is `MAP` or
+    /// `REDUCE`.
+    pub(crate) fn count(self, stage: &str, counters: &mut Counters) {
+        let counters = counters.entry(TASK_COUNTER.to_owned()).or_default();
+        let used = processor_ms().saturating_sub(self.began);
+        counters.insert("CPU_MILLISECONDS".to_owned(), used);
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        if let Some(bytes) = peak(&status) {
+            counters.insert(format!("{stage}_PHYSICAL_MEMORY_BYTES_MAX"), bytes);
+        }
+    }
+}
+
+/// Milliseconds of processor time of all threads of this process.
+fn processor_ms() -> u64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let nanos = u64::try_from(time.tv_nsec).unwrap_or(0);
+    seconds
+        .saturating_mul(1000)
+        .saturating_add(nanos / 1_000_000)
+}
+
+/// The most bytes that were in memory, of `/proc/PID/status`.
+fn peak(status: &str) -> Option<u64> {
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+/// Adds a task's counters to a job's: sums, but the greater of two that are maxima by their name.
+pub(crate) fn add(sums: &mut Counters, counters: Counters) {
+    for (group, counters) in counters {
+        let sums = sums.entry(group).or_default();
+        for (counter, value) in counters {
+            let is_maximum = counter.ends_with("_MAX");
+            let sum = sums.entry(counter).or_default();
+            *sum = if is_maximum {
+                value.max(*sum)
+            } else {
+                sum.saturating_add(value)
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Usage, add, peak};
+    use crate::context::{Counters, TASK_COUNTER};
+
+    #[test]
+    fn sums_and_maxima() {
+        let of = |sum: u64, most: u64| -> Counters {
+            let counters = [("A".to_owned(), sum), ("B_MAX".to_owned(), most)];
+            [("g".to_owned(), counters.into())].into()
+        };
+        let mut sums = of(1, 5);
+        add(&mut sums, of(2, 3));
+        assert_eq!(sums, of(3, 5));
+        assert_eq!(peak("VmPeak:\t9 kB\nVmHWM:\t    3 kB\n"), Some(3072));
+        assert_eq!(peak("nothing"), None);
+        let mut counters = Counters::new();
+        Usage::begin().count("MAP", &mut counters);
+        assert!(counters[TASK_COUNTER]["MAP_PHYSICAL_MEMORY_BYTES_MAX"] > 1 << 20);
+    }
+}
