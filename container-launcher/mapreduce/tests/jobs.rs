@@ -80,6 +80,23 @@ fn words_are_counted_whatever_slots_splits_and_spills_there_are() {
     assert_eq!(lines.join("\n") + "\n", counted(&text));
 }
 
+/// The first job that README shows is the example, which the tests run: letter for letter but for line breaks.
+#[test]
+fn the_first_job_of_the_readme_is_what_runs_here() {
+    let readme = include_str!("../README.md");
+    let shown = readme.split("```rust,no_run\n").nth(1).unwrap();
+    let shown = shown.split("```").next().unwrap();
+    let example = include_str!("../examples/wordcount.rs");
+    let letters = |text: &str| -> String {
+        let code = text.lines().filter(|line| !line.starts_with("//!"));
+        code.flat_map(str::chars)
+            .filter(|letter| !letter.is_whitespace())
+            .collect()
+    };
+    assert_eq!(letters(shown), letters(example));
+    assert!(shown.lines().count() <= 20, "that is not twenty lines");
+}
+
 #[test]
 fn small_and_odd_inputs() {
     let bed = Bed::new();
