@@ -72,6 +72,8 @@ impl NameNode {
             Op::MakeFolder(path) => self.make(&absolute(path), None),
             Op::Create(path, content) => self.make(&absolute(path), Some(content.clone())),
             Op::Rename(from, to) => self.rename(&absolute(from), &absolute(to)),
+            Op::Look(path) if self.has(path) => Answer::Done,
+            Op::Look(_) => Answer::NotThere,
             Op::Read(path) => match self.paths.get(&absolute(path)) {
                 Some(Some(content)) => Answer::Content(content.clone()),
                 _ => Answer::NotThere,

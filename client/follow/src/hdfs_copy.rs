@@ -23,6 +23,7 @@ const OPEN_MAX: usize = 16;
 const ANEW: CreateOptions = CreateOptions {
     readers: Readers::ByMask,
     size: None,
+    needs_folder: false,
     overwrite: true,
 };
 

@@ -246,6 +246,7 @@ async fn write(
     let options = CreateOptions {
         readers: Readers::Nodes,
         size: Some(size),
+        needs_folder: false,
         overwrite: false,
     };
     let mut writer = storage.create(path, options).await?;

@@ -21,6 +21,8 @@ pub struct CreateOptions {
     /// Its length, bytes, where that is known: HDFS counts whole blocks against a quota while a file is
     /// written, and a small file gets one that just holds it.
     pub size: Option<u64>,
+    /// The folder above is not made: where it is gone, that is an error, and it stays gone.
+    pub needs_folder: bool,
     /// What has its name is written over; else that is an error.
     pub overwrite: bool,
 }

@@ -155,10 +155,10 @@ impl JobCommit {
                 let file = self.file(*number);
                 Op::Rename(self.path(file), Self::target(file).to_owned())
             }
-            Step::LookFor { file, .. } => Op::Read(Self::target(self.file(*file)).to_owned()),
+            Step::LookFor { file, .. } => Op::Look(Self::target(self.file(*file)).to_owned()),
             Step::MakeSuccess => Op::Create(self.path("_SUCCESS"), String::new()),
             Step::PublishSuccess => Op::Rename(self.path("_SUCCESS"), "_SUCCESS".to_owned()),
-            Step::LookForSuccess { .. } => Op::Read("_SUCCESS".to_owned()),
+            Step::LookForSuccess { .. } => Op::Look("_SUCCESS".to_owned()),
             Step::Disown(_) => Op::Rename("_temporary/.owner".to_owned(), self.path(".owner")),
             Step::Clear(_) => Op::DeleteAll(folder(&self.job)),
             Step::Tidy(_) => Op::DeleteEmpty("_temporary".to_owned()),
@@ -205,7 +205,7 @@ impl JobCommit {
             (Step::ReadManifest { lost: false }, _) => Step::LookForSuccess { lost: false },
             (Step::Publish(file), Done) => self.publish(file.saturating_add(1)),
             (Step::Publish(file), _) => Step::LookFor { file: *file, lost },
-            (Step::LookFor { file, .. }, Content(_)) => self.publish(file.saturating_add(1)),
+            (Step::LookFor { file, .. }, Done) => self.publish(file.saturating_add(1)),
             (Step::LookFor { file, lost: true }, _) => Step::Publish(*file),
             (Step::LookFor { file, .. }, _) => Step::Over(JobVerdict::Missing(
                 Self::target(self.file(*file)).to_owned(),
@@ -214,7 +214,7 @@ impl JobCommit {
             (Step::MakeSuccess, _) => Step::PublishSuccess,
             (Step::PublishSuccess, Done) => Step::Disown(true),
             (Step::PublishSuccess, _) => Step::LookForSuccess { lost },
-            (Step::LookForSuccess { .. }, Content(_)) => Step::Disown(true),
+            (Step::LookForSuccess { .. }, Done) => Step::Disown(true),
             (Step::LookForSuccess { lost: true }, _) => Step::PublishSuccess,
             // Without its folder and without success: given up, by whoever removed the folder.
             (Step::LookForSuccess { .. }, _) => Step::Tidy(false),

@@ -15,7 +15,7 @@
 //!
 //! **The NameNode is the arbiter.** Nothing is ever renamed over something. Who is unsure, because an
 //! answer was lost, another ApplicationMaster is at work or was, or a twin of the attempt runs, looks at what
-//! stands there ([`Op::Read`]), never at the answer of its call. What is final comes by rename out of `_temporary/N`, so
+//! stands there ([`Op::Read`], [`Op::Look`]), never at the answer of its call. What is final comes by rename out of `_temporary/N`, so
 //! that whoever wakes after that folder is gone changes nothing. The manifest decides between committing and giving
 //! up: the first of both that is renamed into place holds, for every ApplicationMaster of the job.
 //!
@@ -44,7 +44,9 @@ pub enum Op {
     Create(String, String),
     /// Renames a file or folder; the target's parent must be there, and no such target.
     Rename(String, String),
-    /// Reads a file.
+    /// Looks whether there is a file or folder.
+    Look(String),
+    /// Reads a small file, one of those that the committer makes.
     Read(String),
     /// Names what is in a folder, in order.
     List(String),
@@ -57,7 +59,7 @@ pub enum Op {
 /// What a call came to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Answer {
-    /// It was carried out.
+    /// It was carried out; or there is such a file.
     Done,
     /// The file, the folder, or the target's parent is not there.
     NotThere,

@@ -186,6 +186,9 @@ impl Hdfs {
         if options.readers == Readers::Nodes {
             how = how.permission(0o600).create_parent(false);
         }
+        if options.needs_folder {
+            how = how.create_parent(false);
+        }
         if let Some(size) = options.size.filter(|size| *size <= SMALL) {
             how = how.block_size(size.div_ceil(BLOCK_STEP).max(1) * BLOCK_STEP);
         }

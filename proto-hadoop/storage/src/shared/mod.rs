@@ -218,7 +218,7 @@ pub(crate) async fn create(path: &str, options: CreateOptions) -> Result<Writing
     let CreateOptions {
         readers, overwrite, ..
     } = options;
-    if readers == Readers::ByMask {
+    if readers == Readers::ByMask && !options.needs_folder {
         make_folder(parent(path), readers).await?;
     }
     let path = PathBuf::from(path);
