@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, Given};
+use output_committer::Output;
 use policy::Millis;
-use policy::commit::{Answer, Op};
+use policy::commit::{
+    Answer, AttemptCommit, AttemptVerdict, JobCommit, JobVerdict, Op, Setup, SetupVerdict,
+};
 use policy::gang::Chance;
 use sim::NameNode;
-use storage::{Address, CreateOptions, Readers, Storage, StorageError};
+use storage::{Address, Storage};
 
 use crate::address;
 
@@ -20,6 +23,10 @@ pub const CASES: &[(&str, Case)] = &[
     (
         "name node: a folder answers as the committer's model does",
         folder,
+    ),
+    (
+        "name node: output that one AM left in the middle is finished by the next",
+        commit,
     ),
 ];
 
@@ -50,12 +57,13 @@ fn compare(address: &Address, top: &str) -> Result<()> {
         for seed in 0..ROWS {
             let top = format!("{top}/{seed}");
             storage.make_folder(&format!("{top}/out")).await?;
+            let output = Output::new(Storage::open(address)?, &format!("{top}/out"));
             let mut model = NameNode::with(&[]);
             let mut chance = Chance::new(seed);
             for call in 0..CALLS {
                 let op = any_op(&mut chance, &model);
                 let expected = model.carry_out(&op);
-                let real = carry_out(&storage, &top, &op).await;
+                let real = output.carry_out(&op).await;
                 let real = real.with_context(|| format!("seed {seed}, call {call}: {op:?}"))?;
                 ensure!(
                     real == expected,
@@ -76,7 +84,8 @@ fn compare(address: &Address, top: &str) -> Result<()> {
         for seen in [
             "MakeFolder Done", "MakeFolder NotThere", "MakeFolder Exists", "Create Done",
             "Create NotThere", "Create Exists", "Rename Done", "Rename NotThere", "Rename Exists",
-            "List Names", "List NotThere", "DeleteAll Done", "DeleteAll NotThere",
+            "Look Done", "Look NotThere", "Read Content", "Read NotThere", "List Names", "List NotThere",
+            "DeleteAll Done", "DeleteAll NotThere",
             "DeleteEmpty Done", "DeleteEmpty NotThere", "DeleteEmpty Exists",
         ] {
             ensure!(answers.contains_key(seen), "never came: {seen}; {answers:?}");
@@ -114,66 +123,21 @@ fn any_path(chance: &mut Chance) -> String {
 fn any_op(chance: &mut Chance, model: &NameNode) -> Op {
     loop {
         let (path, other) = (any_path(chance), any_path(chance));
-        let op = match draw(chance, 12) {
+        let op = match draw(chance, 14) {
             0..3 => Op::MakeFolder(path),
             3..6 => Op::Create(path, "one".into()),
             6..9 if !other.starts_with(&format!("{path}/")) => Op::Rename(path, other),
             9 => Op::List(path),
             10 => Op::DeleteAll(path),
             // Of a file it is never asked.
-            11 if model.file(&path).is_none() => Op::DeleteEmpty(path),
+            11 => Op::Look(path),
+            // Nor is it asked to read a folder.
+            12 if !model.has(&path) || model.file(&path).is_some() => Op::Read(path),
+            13 if model.file(&path).is_none() => Op::DeleteEmpty(path),
             _ => continue,
         };
         return op;
     }
-}
-
-async fn carry_out(storage: &Storage, top: &str, op: &Op) -> Result<Answer> {
-    let at = |path: &str| format!("{top}/out/{path}");
-    let done = match op {
-        Op::MakeFolder(path) => storage.make_one_folder(&at(path)).await,
-        Op::Create(path, content) => create(storage, &at(path), content).await,
-        Op::Rename(from, to) => storage.rename(&at(from), &at(to)).await,
-        Op::List(path) => match storage.list(&at(path), 1000).await {
-            // A NameNode lists a file as itself.
-            Ok(all) if all.iter().any(|entry| entry.path == at(path)) => {
-                return Ok(Answer::NotThere);
-            }
-            Ok(all) => {
-                let names = all.iter().map(|entry| entry.name().to_owned());
-                return Ok(Answer::Names(names.collect()));
-            }
-            Err(error) => Err(error),
-        },
-        Op::DeleteAll(path) => match storage.stat(&at(path)).await {
-            Ok(None) | Err(StorageError::Absent { .. }) => return Ok(Answer::NotThere),
-            Ok(Some(_)) => storage.remove(&at(path)).await,
-            Err(error) => Err(error),
-        },
-        Op::DeleteEmpty(path) => match storage.remove_empty(&at(path)).await {
-            Ok(false) => return Ok(Answer::NotThere),
-            Ok(true) => Ok(()),
-            Err(error) => Err(error),
-        },
-        Op::Read(_) => bail!("no file is read here"),
-    };
-    match done {
-        Ok(()) => Ok(Answer::Done),
-        Err(StorageError::Exists { .. }) => Ok(Answer::Exists),
-        Err(StorageError::Absent { .. }) => Ok(Answer::NotThere),
-        Err(error) => Err(error.into()),
-    }
-}
-
-async fn create(storage: &Storage, path: &str, content: &str) -> Result<(), StorageError> {
-    let options = CreateOptions {
-        readers: Readers::Nodes,
-        ..CreateOptions::default()
-    };
-    let mut file = storage.create(path, options).await?;
-    file.write(content.as_bytes().to_vec().into()).await?;
-    file.close().await?;
-    Ok(())
 }
 
 /// Everything below the folder `out`, with its name, ordered.
@@ -191,4 +155,66 @@ async fn paths(storage: &Storage, top: &str) -> Result<Vec<String>> {
     }
     all.sort();
     Ok(all)
+}
+
+/// Files of two tasks, committed by one that stops after each of its calls, and by the next.
+fn commit(given: &Given) -> Result<()> {
+    let address = address(given);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let storage = Storage::open(&address)?;
+        let mut calls = 0;
+        for stop in 0.. {
+            let top = format!("/commit/{stop}");
+            storage.make_folder("/commit").await?;
+            let output = Output::new(Storage::open(&address)?, &top);
+            let owner = output.set_up(Setup::new("n"), async |_| true).await?;
+            ensure!(owner == SetupVerdict::Owner, "{owner:?}");
+            for task in ["t0", "t1"] {
+                let attempt = AttemptCommit::new("n", task, &format!("{task}-a0"));
+                let folder = attempt.writes_to();
+                for folder in ["_temporary/n/_temporary", &folder] {
+                    output.carry_out(&Op::MakeFolder(folder.into())).await?;
+                }
+                let file = Op::Create(format!("{folder}/part-{task}"), task.to_owned());
+                output.carry_out(&file).await?;
+                let verdict = output.commit_attempt(attempt).await?;
+                ensure!(verdict == AttemptVerdict::Committed, "{verdict:?}");
+            }
+            let tasks = ["t0".to_owned(), "t1".to_owned()];
+            let mut first = JobCommit::commit("n", 1, &tasks);
+            for _ in 0..stop {
+                if let Some(op) = first.next() {
+                    first.answered(output.carry_out(&op).await?);
+                }
+            }
+            let next = Output::new(Storage::open(&address)?, &top);
+            let verdict = next.finish_job(JobCommit::commit("n", 2, &tasks)).await?;
+            ensure!(
+                verdict == JobVerdict::Committed,
+                "after {stop} calls: {verdict:?}"
+            );
+            let there: Vec<String> = storage
+                .list(&top, 100)
+                .await?
+                .iter()
+                .map(|entry| entry.name().to_owned())
+                .collect();
+            ensure!(
+                there == ["_SUCCESS", "part-t0", "part-t1"],
+                "after {stop} calls: {there:?}"
+            );
+            let text = storage.read(&format!("{top}/part-t1"), 10).await?;
+            ensure!(text == b"t1", "after {stop} calls: {text:?}");
+            calls = stop;
+            if first.verdict().is_some() {
+                break;
+            }
+        }
+        ensure!(calls > 8, "only {calls} calls");
+        storage.remove("/commit").await?;
+        Ok(())
+    })
 }

@@ -1,0 +1,146 @@
+//! One call: carried out, and its answer.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use policy::commit::{Answer, Op};
+use storage::{CreateOptions, Storage, StorageError, parent};
+
+/// Most bytes of a file that the committer makes: a manifest of a few hundred thousand files.
+const SMALL: usize = 64 << 20;
+/// Most files of a task.
+const ENTRIES: usize = 100_000;
+
+/// The output folder of a job.
+#[derive(Debug)]
+pub struct Output {
+    storage: Storage,
+    /// Absolute path.
+    top: String,
+    /// Tells drafts of this one from those of others, anywhere.
+    nonce: u64,
+    drafts: AtomicU64,
+}
+
+impl Output {
+    /// The folder `top`, an absolute path on `storage`, which need not be there.
+    #[must_use]
+    pub fn new(storage: Storage, top: &str) -> Self {
+        Self {
+            storage,
+            top: top.trim_end_matches('/').to_owned(),
+            nonce: RandomState::new().hash_one(std::process::id()),
+            drafts: AtomicU64::new(0),
+        }
+    }
+
+    /// The whole name of a path below the output folder, for sentences.
+    #[must_use]
+    pub fn url(&self, path: &str) -> String {
+        self.storage.url(&self.at(path))
+    }
+
+    fn at(&self, path: &str) -> String {
+        if path.is_empty() {
+            self.top.clone()
+        } else {
+            format!("{}/{path}", self.top)
+        }
+    }
+
+    /// Carries a call out; what it came to, once.
+    ///
+    /// # Errors
+    /// The file system refuses for a reason that does not pass by itself.
+    pub async fn carry_out(&self, op: &Op) -> Result<Answer, StorageError> {
+        let done = match op {
+            Op::MakeFolder(path) => self.storage.make_one_folder(&self.at(path)).await,
+            Op::Create(path, content) => self.create(&self.at(path), content).await,
+            Op::Rename(from, to) => self.storage.rename(&self.at(from), &self.at(to)).await,
+            Op::Look(path) => return self.look(&self.at(path)).await,
+            Op::Read(path) => return self.read(&self.at(path)).await,
+            Op::List(path) => return self.list(&self.at(path)).await,
+            // Neither of the two file systems says of a removal whether there was something.
+            Op::DeleteAll(path) => match self.look(&self.at(path)).await? {
+                Answer::Done => self.storage.remove(&self.at(path)).await,
+                other => return Ok(other),
+            },
+            Op::DeleteEmpty(path) => match self.storage.remove_empty(&self.at(path)).await {
+                Ok(false) => return Ok(Answer::NotThere),
+                other => other.map(drop),
+            },
+        };
+        done.map_or_else(told, |()| Ok(Answer::Done))
+    }
+
+    async fn look(&self, path: &str) -> Result<Answer, StorageError> {
+        match self.storage.stat(path).await {
+            Ok(Some(_)) => Ok(Answer::Done),
+            Ok(None) => Ok(Answer::NotThere),
+            Err(error) => told(error),
+        }
+    }
+
+    async fn read(&self, path: &str) -> Result<Answer, StorageError> {
+        match self.storage.read(path, SMALL).await {
+            // Words that nobody here has written are shown as well as may be, and believed by nobody.
+            Ok(bytes) => Ok(Answer::Content(
+                String::from_utf8_lossy(&bytes).into_owned(),
+            )),
+            Err(error) => told(error),
+        }
+    }
+
+    async fn list(&self, path: &str) -> Result<Answer, StorageError> {
+        match self.storage.list(path, ENTRIES).await {
+            // A NameNode lists a file as itself.
+            Ok(all) if all.iter().any(|entry| entry.path == path) => Ok(Answer::NotThere),
+            Ok(all) => {
+                let names = all.iter().map(|entry| entry.name().to_owned());
+                Ok(Answer::Names(names.collect()))
+            }
+            Err(error) => told(error),
+        }
+    }
+
+    /// Makes a file with its content in one step: written under another name, renamed.
+    async fn create(&self, path: &str, content: &str) -> Result<(), StorageError> {
+        let number = self.drafts.fetch_add(1, Ordering::Relaxed);
+        let folder = parent(path);
+        let draft = format!("{folder}/.draft-{:016x}-{number}", self.nonce);
+        let made = async {
+            let options = CreateOptions {
+                needs_folder: true,
+                size: Some(content.len() as u64),
+                ..CreateOptions::default()
+            };
+            let mut file = self.storage.create(&draft, options).await?;
+            if !content.is_empty() {
+                file.write(content.as_bytes().to_vec().into()).await?;
+            }
+            file.close().await?;
+            self.storage.rename(&draft, path).await
+        };
+        let made = made.await;
+        // What may yet be renamed by a call whose answer was lost is not removed from under it.
+        let refused = matches!(&made, Err(StorageError::Exists { .. }));
+        if refused {
+            // It hinders nobody but the removal of an empty folder.
+            drop(self.storage.remove(&draft).await);
+        }
+        made
+    }
+}
+
+/// What an error tells the machine, if it is one that a machine can do something about.
+fn told(error: StorageError) -> Result<Answer, StorageError> {
+    match error {
+        StorageError::Exists { .. } => Ok(Answer::Exists),
+        StorageError::Absent { .. } => Ok(Answer::NotThere),
+        StorageError::Silent { .. }
+        | StorageError::Down { .. }
+        | StorageError::DataNodes { .. }
+        | StorageError::SafeMode { .. } => Ok(Answer::Lost),
+        other => Err(other),
+    }
+}

@@ -1,0 +1,146 @@
+//! A machine from its first call to its verdict.
+
+use std::time::Duration;
+
+use policy::commit::{
+    Answer, AttemptCommit, AttemptVerdict, JobCommit, JobVerdict, Op, Setup, SetupVerdict,
+};
+use storage::StorageError;
+use tokio::time::{Instant, sleep};
+
+use crate::Output;
+
+/// For how long a file system may be out of reach: a NameNode takes a minute or two to start again.
+pub const PATIENCE: Duration = Duration::from_secs(300);
+/// Before the first repetition; the pause doubles with each, up to [`PAUSE_MAX`].
+const PAUSE: Duration = Duration::from_millis(100);
+const PAUSE_MAX: Duration = Duration::from_secs(5);
+
+/// Why output could not be committed, or a job not given up.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CommitError {
+    /// The file system refuses.
+    #[error("committing the output: {0}")]
+    Refused(#[from] StorageError),
+    /// It was out of reach for too long. What has been done so far stays, and another may go on from there.
+    #[error(
+        "committing the output: {url} was out of reach for {seconds} s, so that nobody knows whether {op} was done; \
+         what is done stays done, and the same job may go on from there"
+    )]
+    OutOfReach {
+        /// The output folder.
+        url: String,
+        /// The call.
+        op: String,
+        /// How long it was tried.
+        seconds: u64,
+    },
+}
+
+/// A machine of [`policy::commit`].
+trait Machine {
+    fn call(&self) -> Option<Op>;
+    fn hear(&mut self, answer: Answer);
+}
+
+impl Machine for Setup {
+    fn call(&self) -> Option<Op> {
+        self.next()
+    }
+
+    fn hear(&mut self, answer: Answer) {
+        self.answered(answer);
+    }
+}
+
+impl Machine for AttemptCommit {
+    fn call(&self) -> Option<Op> {
+        self.next()
+    }
+
+    fn hear(&mut self, answer: Answer) {
+        self.answered(answer);
+    }
+}
+
+impl Machine for JobCommit {
+    fn call(&self) -> Option<Op> {
+        self.next()
+    }
+
+    fn hear(&mut self, answer: Answer) {
+        self.answered(answer);
+    }
+}
+
+impl Output {
+    /// Makes the job its owner. `alive` is asked whether the job that has signed lives, by its folder's name.
+    ///
+    /// # Errors
+    /// As [`CommitError`] tells.
+    pub async fn set_up(
+        &self,
+        mut setup: Setup,
+        mut alive: impl AsyncFnMut(&str) -> bool,
+    ) -> Result<SetupVerdict, CommitError> {
+        loop {
+            self.conduct(&mut setup).await?;
+            if let Some(verdict) = setup.verdict() {
+                return Ok(verdict.clone());
+            }
+            let lives = match setup.asks() {
+                Some(job) => alive(job).await,
+                None => true,
+            };
+            setup.alive(lives);
+        }
+    }
+
+    /// Makes what an attempt has written the result of its task.
+    ///
+    /// # Errors
+    /// As [`CommitError`] tells.
+    pub async fn commit_attempt(
+        &self,
+        mut attempt: AttemptCommit,
+    ) -> Result<AttemptVerdict, CommitError> {
+        self.conduct(&mut attempt).await?;
+        // A machine without a call has its verdict.
+        Ok(attempt.verdict().cloned().unwrap_or(AttemptVerdict::Gone))
+    }
+
+    /// Commits a job, or gives it up, from wherever an earlier one stopped.
+    ///
+    /// # Errors
+    /// As [`CommitError`] tells.
+    pub async fn finish_job(&self, mut job: JobCommit) -> Result<JobVerdict, CommitError> {
+        self.conduct(&mut job).await?;
+        // As above.
+        Ok(job.verdict().cloned().unwrap_or(JobVerdict::Unreadable))
+    }
+
+    /// Calls and answers until there is no next call.
+    async fn conduct(&self, machine: &mut impl Machine) -> Result<(), CommitError> {
+        let mut lost: Option<(Instant, Duration)> = None;
+        while let Some(op) = machine.call() {
+            let answer = self.carry_out(&op).await?;
+            if answer == Answer::Lost {
+                let (since, pause) = lost.unwrap_or_else(|| (Instant::now(), PAUSE));
+                if since.elapsed() > PATIENCE {
+                    return Err(CommitError::OutOfReach {
+                        url: self.url(""),
+                        op: format!("{op:?}"),
+                        seconds: since.elapsed().as_secs(),
+                    });
+                }
+                sleep(pause).await;
+                lost = Some((since, (pause * 2).min(PAUSE_MAX)));
+            } else {
+                lost = None;
+            }
+            machine.hear(answer);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,202 @@
+//! Output committed in a folder of this machine: whoever stops wherever, and whoever goes on.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use output_committer::{CommitError, Output};
+use policy::commit::{
+    AttemptCommit, AttemptVerdict, JobCommit, JobVerdict, Op, Setup, SetupVerdict,
+};
+use storage::{Address, Storage};
+
+#[cfg(test)]
+fn output(folder: &Path) -> Output {
+    let storage = Storage::open(&Address::Shared).unwrap();
+    Output::new(storage, folder.to_str().unwrap())
+}
+
+/// All files below, with what they hold.
+#[cfg(test)]
+fn tree(folder: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap().display().to_string();
+                found.insert(name, fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+/// The folder of an attempt of job `n`, with a file in it.
+#[cfg(test)]
+async fn write_attempt(output: &Output, top: &Path, attempt: &AttemptCommit, name: &str) {
+    for folder in ["_temporary/n/_temporary", &attempt.writes_to()] {
+        output
+            .carry_out(&Op::MakeFolder(folder.to_owned()))
+            .await
+            .unwrap();
+    }
+    let text = format!("of {}", attempt.writes_to());
+    fs::write(top.join(attempt.writes_to()).join(name), text).unwrap();
+}
+
+/// A job whose two tasks have their results.
+#[cfg(test)]
+async fn results(top: &Path) -> Output {
+    let output = output(top);
+    let owner = output.set_up(Setup::new("n"), async |_| true).await;
+    assert_eq!(owner.unwrap(), SetupVerdict::Owner);
+    for task in ["t0", "t1"] {
+        let attempt = AttemptCommit::new("n", task, &format!("{task}-a0"));
+        write_attempt(&output, top, &attempt, &format!("part-{task}")).await;
+        let verdict = output.commit_attempt(attempt).await;
+        assert_eq!(verdict.unwrap(), AttemptVerdict::Committed);
+    }
+    output
+}
+
+#[cfg(test)]
+fn commit(attempt: u32) -> JobCommit {
+    JobCommit::commit("n", attempt, &["t0".to_owned(), "t1".to_owned()])
+}
+
+#[tokio::test]
+async fn a_job_that_stops_anywhere_is_finished_by_the_next() {
+    let calls = {
+        let folder = tempfile::tempdir().unwrap();
+        let output = results(&folder.path().join("out")).await;
+        let (mut job, mut calls) = (commit(1), 0);
+        while let Some(op) = job.next() {
+            job.answered(output.carry_out(&op).await.unwrap());
+            calls += 1;
+        }
+        assert_eq!(job.verdict(), Some(&JobVerdict::Committed));
+        calls
+    };
+    assert!(calls > 8, "{calls} calls");
+    for stop in 0..=calls {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().join("out");
+        let first = results(&top).await;
+        let mut job = commit(1);
+        for _ in 0..stop {
+            let Some(op) = job.next() else { break };
+            job.answered(first.carry_out(&op).await.unwrap());
+        }
+        let verdict = output(&top).finish_job(commit(2)).await.unwrap();
+        assert_eq!(verdict, JobVerdict::Committed, "after {stop} calls");
+        let wanted = [
+            ("_SUCCESS", ""),
+            ("part-t0", "of _temporary/n/_temporary/t0-a0"),
+            ("part-t1", "of _temporary/n/_temporary/t1-a0"),
+        ];
+        let wanted = wanted.map(|(name, text)| (name.to_owned(), text.to_owned()));
+        assert_eq!(tree(&top), wanted.into(), "after {stop} calls");
+        assert!(!top.join("_temporary").exists(), "after {stop} calls");
+    }
+}
+
+#[tokio::test]
+async fn of_twins_one_wins_and_both_know() {
+    for stop in 0..4 {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().join("out");
+        let output = output(&top);
+        output
+            .set_up(Setup::new("n"), async |_| true)
+            .await
+            .unwrap();
+        let mut one = AttemptCommit::new("n", "t0", "a0");
+        let other = AttemptCommit::new("n", "t0", "a1");
+        for attempt in [&one, &other] {
+            write_attempt(&output, &top, attempt, "part-0").await;
+        }
+        for _ in 0..stop {
+            let Some(op) = one.next() else { break };
+            one.answered(output.carry_out(&op).await.unwrap());
+        }
+        let second = output.commit_attempt(other).await.unwrap();
+        let first = output.commit_attempt(one).await.unwrap();
+        let beaten = |by: &str| AttemptVerdict::Beaten { by: by.to_owned() };
+        let wanted = if stop < 2 {
+            (beaten("a1"), AttemptVerdict::Committed)
+        } else {
+            (AttemptVerdict::Committed, beaten("a0"))
+        };
+        assert_eq!((first, second), wanted, "after {stop} calls");
+    }
+}
+
+#[tokio::test]
+async fn a_living_owner_is_respected_and_a_dead_one_s_folder_taken() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().join("out");
+    let output = results(&top).await;
+    let other = output.set_up(Setup::new("m"), async |job| job == "n").await;
+    let by = "n".to_owned();
+    assert_eq!(other.unwrap(), SetupVerdict::Taken { by });
+    let other = output.set_up(Setup::new("m"), async |_| false).await;
+    assert_eq!(other.unwrap(), SetupVerdict::Owner);
+    let owner = BTreeMap::from([("_temporary/.owner".to_owned(), "m".to_owned())]);
+    assert_eq!(tree(&top), owner);
+    // The dead one was only slow: nothing of it comes back.
+    let late = output.finish_job(commit(1)).await.unwrap();
+    assert_eq!(late, JobVerdict::GivenUp);
+    assert_eq!(tree(&top), owner);
+}
+
+#[tokio::test]
+async fn a_job_that_is_given_up_leaves_nothing_and_output_that_is_there_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().join("out");
+    let output = results(&top).await;
+    let verdict = output.finish_job(JobCommit::give_up("n", 1)).await.unwrap();
+    assert_eq!(verdict, JobVerdict::GivenUp);
+    assert_eq!(fs::read_dir(&top).unwrap().count(), 0);
+    fs::write(top.join("part-r-00000"), "old").unwrap();
+    let there = output.set_up(Setup::new("m"), async |_| true).await;
+    let names = vec!["part-r-00000".to_owned()];
+    assert_eq!(there.unwrap(), SetupVerdict::OutputExists(names));
+    assert_eq!(tree(&top).len(), 1);
+}
+
+#[tokio::test]
+async fn a_refusal_is_said_and_not_repeated() {
+    let folder = tempfile::tempdir().unwrap();
+    // A name that no file system takes.
+    let top = folder.path().join("x".repeat(300)).join("out");
+    let refused = output(&top).set_up(Setup::new("n"), async |_| true).await;
+    let sentence = refused.unwrap_err().to_string();
+    assert!(
+        sentence.starts_with("committing the output: ") && sentence.contains("too long"),
+        "{sentence}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_node_that_stays_away_is_given_up_with_what_was_asked() {
+    // Listens, and takes no connection from its queue.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("hdfs://{}", silent.local_addr().unwrap());
+    let storage = Storage::open(&Address::Hdfs {
+        connect: address.clone(),
+        origin: address.clone(),
+        user: "alice".to_owned(),
+        settings: Vec::new(),
+    });
+    let output = Output::new(storage.unwrap(), "/out");
+    let error = output.set_up(Setup::new("n"), async |_| true).await;
+    let error = error.unwrap_err();
+    assert!(matches!(error, CommitError::OutOfReach { .. }), "{error}");
+    let words = format!("{address}/out was out of reach for 3");
+    assert!(error.to_string().contains(&words), "{error}");
+    assert!(error.to_string().contains("List(\"\")"), "{error}");
+}
