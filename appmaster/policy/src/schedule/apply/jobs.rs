@@ -61,12 +61,8 @@ impl State {
         record.homes.clear();
         let seq = record.job.seq;
         let stages: Vec<Stage> = record.tasks.keys().copied().collect();
-        for tasks in record.tasks.values_mut() {
-            tasks.pending.clear();
-            tasks.at_node.clear();
-            tasks.in_rack.clear();
-        }
         for stage in stages {
+            self.clear_pending(ix, stage);
             if let Some(state) = record_stage(&mut self.jobs, ix, stage) {
                 state.pending = 0;
             }
@@ -78,6 +74,24 @@ impl State {
         let held: Vec<SlotIx> = self.held_by(ix);
         held.into_iter().for_each(|slot| self.free(slot));
         self.forget(ix);
+    }
+
+    /// Nothing of a stage waits any more.
+    fn clear_pending(&mut self, ix: JobIx, stage: Stage) {
+        let Some(record) = self.jobs.get_mut(&ix) else {
+            return;
+        };
+        let (seq, class) = (record.job.seq, record.class.get(&stage).copied());
+        let Some((tasks, class)) = record.tasks.get_mut(&stage).zip(class) else {
+            return;
+        };
+        tasks.pending.clear();
+        tasks.in_rack.clear();
+        tasks.placeless = 0;
+        put(&mut self.placeless, (stage, class), (seq, ix), false);
+        for node in std::mem::take(&mut tasks.at_node).into_keys() {
+            put(&mut self.near, (stage, class, node), (seq, ix), false);
+        }
     }
 
     /// A job that is over is kept as long as something of it runs.
@@ -139,63 +153,61 @@ impl State {
 
     /// A task waits for a slot. [`index`](Self::index) is to follow.
     pub(super) fn make_pending(&mut self, ix: JobIx, stage: Stage, task: TaskIx) {
-        let Some(tasks) = self
-            .jobs
-            .get_mut(&ix)
-            .and_then(|record| record.tasks.get_mut(&stage))
-        else {
-            return;
-        };
-        let Some(record) = tasks.all.get(task.0 as usize) else {
-            return;
-        };
-        if !tasks.pending.insert(task) {
-            return;
-        }
-        for node in &record.task.nodes {
-            tasks.at_node.entry(*node).or_default().insert(task);
-            if let Some(there) = self.nodes.get(node.0 as usize) {
-                tasks
-                    .in_rack
-                    .entry(there.node.rack.clone())
-                    .or_default()
-                    .insert(task);
-            }
-        }
-        if let Some(state) = record_stage(&mut self.jobs, ix, stage) {
-            state.pending = state.pending.saturating_add(1);
-        }
+        self.set_pending(ix, stage, task, true);
     }
 
     pub(super) fn take_pending(&mut self, ix: JobIx, stage: Stage, task: TaskIx) {
-        let Some(tasks) = self
-            .jobs
-            .get_mut(&ix)
-            .and_then(|record| record.tasks.get_mut(&stage))
-        else {
+        self.set_pending(ix, stage, task, false);
+    }
+
+    fn set_pending(&mut self, ix: JobIx, stage: Stage, task: TaskIx, waits: bool) {
+        let Some(record) = self.jobs.get_mut(&ix) else {
             return;
         };
-        if !tasks.pending.remove(&task) {
+        let entry = (record.job.seq, ix);
+        let class = record.class.get(&stage).copied();
+        let Some((tasks, class)) = record.tasks.get_mut(&stage).zip(class) else {
+            return;
+        };
+        let Tasks {
+            all,
+            pending,
+            at_node,
+            in_rack,
+            placeless,
+        } = tasks;
+        let Some(known) = all.get(task.0 as usize) else {
+            return;
+        };
+        let changed = if waits {
+            pending.insert(task)
+        } else {
+            pending.remove(&task)
+        };
+        if !changed {
             return;
         }
-        let nodes = tasks
-            .all
-            .get(task.0 as usize)
-            .map(|record| record.task.nodes.clone());
-        for node in nodes.unwrap_or_default() {
-            if let Some(here) = tasks.at_node.get_mut(&node) {
-                here.remove(&task);
-            }
-            let rack = self
-                .nodes
-                .get(node.0 as usize)
-                .map(|there| &there.node.rack);
-            if let Some(here) = rack.and_then(|rack| tasks.in_rack.get_mut(rack)) {
-                here.remove(&task);
+        let moved = |count: &mut u32| {
+            *count = if waits {
+                count.saturating_add(1)
+            } else {
+                count.saturating_sub(1)
+            };
+        };
+        for node in &known.task.nodes {
+            put(at_node, *node, task, waits);
+            let any = at_node.contains_key(node);
+            put(&mut self.near, (stage, class, *node), entry, any);
+            if let Some(there) = self.nodes.get(node.0 as usize) {
+                put(in_rack, there.node.rack.clone(), task, waits);
             }
         }
-        if let Some(state) = record_stage(&mut self.jobs, ix, stage) {
-            state.pending = state.pending.saturating_sub(1);
+        if known.task.nodes.is_empty() {
+            moved(placeless);
+            put(&mut self.placeless, (stage, class), entry, *placeless > 0);
+        }
+        if let Some(state) = record.job.stages.get_mut(&stage) {
+            moved(&mut state.pending);
         }
     }
 

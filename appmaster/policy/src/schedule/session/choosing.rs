@@ -6,6 +6,11 @@ use std::sync::Arc;
 use super::{Class, Owner, Shown};
 use crate::schedule::{JobIx, Nanos, Need, NodeIx, Session, Stage};
 
+/// Jobs in order of submission.
+type Jobs = BTreeSet<(u64, JobIx)>;
+
+static NONE: Jobs = BTreeSet::new();
+
 impl Session {
     /// What a task of the class takes.
     #[must_use]
@@ -24,11 +29,11 @@ impl Session {
 
     /// Jobs in sight with pending tasks of a stage and class, in order of submission.
     pub fn runnable(&self, stage: Stage, class: Class) -> impl Iterator<Item = JobIx> {
-        let jobs = match self.shown.priority {
+        let all = match self.shown.priority {
             Some(priority) => self.state.by_priority.get(&(stage, priority, class)),
             None => self.state.runnable.get(&(stage, class)),
         };
-        self.in_sight(jobs)
+        self.in_sight(self.nearest(stage, class, all))
     }
 
     /// The same of one queue or user.
@@ -38,19 +43,42 @@ impl Session {
         stage: Stage,
         class: Class,
     ) -> impl Iterator<Item = JobIx> {
-        let jobs = self.state.by_owner.get(&(stage, owner.clone(), class));
-        let priority = self.shown.priority;
+        let all = self.state.by_owner.get(&(stage, owner.clone(), class));
+        let jobs = self.nearest(stage, class, all);
         self.in_sight(jobs).filter(move |job| {
-            priority.is_none_or(|wanted| self.job(*job).is_some_and(|job| job.priority == wanted))
+            self.job(*job).is_some_and(|job| match owner {
+                Owner::Queue(name) => job.queue == *name,
+                Owner::Tenant(name) => job.tenant == *name,
+            })
         })
     }
 
-    fn in_sight<'a>(
-        &'a self,
-        jobs: Option<&'a BTreeSet<(u64, JobIx)>>,
-    ) -> impl Iterator<Item = JobIx> + 'a {
-        let jobs = jobs.into_iter().flatten().map(|(_, job)| *job);
-        jobs.filter(|ix| self.sees(*ix))
+    /// Two sets that have every job of `all` which is in sight, and few others: where only jobs near a node are,
+    /// and they are fewer, these and those that need no place.
+    fn nearest<'a>(&'a self, stage: Stage, class: Class, all: Option<&'a Jobs>) -> [&'a Jobs; 2] {
+        let all = [all.unwrap_or(&NONE), &NONE];
+        let Some(node) = self.shown.near else {
+            return all;
+        };
+        let near = self.state.near.get(&(stage, class, node));
+        let placeless = self.state.placeless.get(&(stage, class));
+        let near = [near.unwrap_or(&NONE), placeless.unwrap_or(&NONE)];
+        let count = |sets: &[&Jobs; 2]| sets.iter().map(|jobs| jobs.len()).sum::<usize>();
+        if count(&near) < count(&all) {
+            near
+        } else {
+            all
+        }
+    }
+
+    fn in_sight<'a>(&'a self, [one, other]: [&'a Jobs; 2]) -> impl Iterator<Item = JobIx> + 'a {
+        let jobs = one.union(other).map(|(_, job)| *job);
+        let priority = self.shown.priority;
+        jobs.filter(move |job| {
+            self.sees(*job)
+                && priority
+                    .is_none_or(|wanted| self.job(*job).is_some_and(|job| job.priority == wanted))
+        })
     }
 
     /// The job in sight with pending tasks of a stage and class that has the fewest attempts under way,
@@ -61,6 +89,20 @@ impl Session {
             Some(priority) => (priority, priority),
             None => (i32::MIN, i32::MAX),
         };
+        if self.shown.near.is_some() {
+            let all = self.state.runnable.get(&(stage, class));
+            let near = self.nearest(stage, class, all);
+            let count = near.iter().map(|jobs| jobs.len()).sum::<usize>();
+            let all = all.map_or(0, |all| all.len());
+            // Of all in their order, about one in `all / count` is near: so many are looked at before it is found.
+            if count.saturating_mul(count) < all {
+                let each = self.in_sight(near).filter_map(|ix| {
+                    let record = self.state.jobs.get(&ix)?;
+                    Some((record.under_way, record.job.seq, ix))
+                });
+                return each.min();
+            }
+        }
         let keys = (stage, class, least)..=(stage, class, most);
         let each = self.state.by_running.range(keys).filter_map(|(_, jobs)| {
             let mut seen = jobs.iter().copied().filter(|(_, _, job)| self.sees(*job));

@@ -83,6 +83,8 @@ pub(super) struct Tasks {
     pub(super) pending: BTreeSet<TaskIx>,
     pub(super) at_node: BTreeMap<NodeIx, BTreeSet<TaskIx>>,
     pub(super) in_rack: BTreeMap<String, BTreeSet<TaskIx>>,
+    /// Pending tasks whose input is nowhere in particular.
+    pub(super) placeless: u32,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -132,6 +134,9 @@ pub(super) struct State {
     pub(super) by_priority: BTreeMap<(Stage, i32, Class), BTreeSet<(u64, JobIx)>>,
     /// The same of each queue and user.
     pub(super) by_owner: BTreeMap<(Stage, Owner, Class), BTreeSet<(u64, JobIx)>>,
+    /// The same of jobs with a pending task whose input is at a node; and of those with one that needs no place.
+    pub(super) near: BTreeMap<(Stage, Class, NodeIx), BTreeSet<(u64, JobIx)>>,
+    pub(super) placeless: BTreeMap<(Stage, Class), BTreeSet<(u64, JobIx)>>,
     /// The same by how many attempts of the job are under way, in each priority.
     pub(super) by_running: BTreeMap<(Stage, Class, i32), ByRunning>,
     /// Jobs whose stage is not done.
