@@ -1,4 +1,4 @@
-//! How long decisions take on a large session.
+//! How long decisions take on a large session, and the simulator itself.
 
 use std::time::{Duration, Instant};
 
@@ -119,5 +119,43 @@ pub fn decisions(policy: &str, nodes: u32, jobs: u32, tasks: usize, ends: u32) -
         mean,
         worst,
         total,
+    })
+}
+
+/// What the simulator itself is like.
+#[derive(Clone, Debug)]
+pub struct Speed {
+    /// Events that were played.
+    pub events: u64,
+    /// All of it.
+    pub total: Duration,
+    /// What of it went into the session and its policy.
+    pub deciding: Duration,
+}
+
+/// Plays `jobs` of `tasks` tasks on `nodes` of 8 slots to their end.
+///
+/// # Errors
+///
+/// No such policy, or it decided what cannot be carried out.
+pub fn simulator(policy: &str, nodes: u32, jobs: u32, tasks: u32) -> Result<Speed> {
+    let all: Vec<serde_json::Value> = (0..jobs)
+        .map(|job| {
+            let seconds = f64::from(job % 7 + 1);
+            serde_json::json!({
+                "name": format!("j{job}"), "user": format!("user{}", job % 50), "submit_s": f64::from(job) / 100.0,
+                "maps": { "count": tasks, "seconds": seconds },
+            })
+        })
+        .collect();
+    let workload = serde_json::from_value(serde_json::json!({
+        "nodes": [{ "count": nodes, "map_slots": 8 }], "jobs": all,
+    }))?;
+    let begin = Instant::now();
+    let outcome = crate::Run::new(&workload, named(policy)?).play()?;
+    Ok(Speed {
+        events: outcome.events,
+        total: begin.elapsed(),
+        deciding: outcome.deciding,
     })
 }

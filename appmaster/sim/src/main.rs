@@ -6,6 +6,8 @@
     reason = "a command that prints"
 )]
 
+use std::fs::File;
+use std::io::{BufReader, BufWriter};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -17,11 +19,14 @@ use policy::schedule::{POLICIES, WRAPPERS, named};
 use policy::{Demand, allocate};
 use sim::duel::allocators::full_or_not;
 use sim::duel::tournament;
-use sim::{Run, Workload, bench, gantt, report};
+use sim::{Run, Workload, bench, gantt, record, report};
 
 const USAGE: &str = "\
-gerbil-sim run WORKLOAD.json [--policy POLICY] [--svg FILE] [--json FILE] [--decisions]
-        plays a workload and prints when each job was done; the SVG and the JSON are Gantt charts
+gerbil-sim run WORKLOAD.json [--policy POLICY] [--svg FILE] [--json FILE] [--record FILE] [--decisions]
+        plays a workload and prints when each job was done; the SVG and the JSON are Gantt charts, the record has
+        what the policy was told and what it decided, line by line
+gerbil-sim replay RECORD [--policy POLICY]
+        tells a policy what a record has, and says where it decides otherwise
 gerbil-sim policies
         names every policy and wrapper, with their keys
 gerbil-sim duel [--seeds N]
@@ -46,6 +51,7 @@ struct Options {
     policy: String,
     svg: Option<PathBuf>,
     json: Option<PathBuf>,
+    record: Option<PathBuf>,
     decisions: bool,
     nodes: u32,
     jobs: u32,
@@ -59,6 +65,7 @@ fn command() -> Result<()> {
         policy: "fifo+gang".to_owned(),
         svg: None,
         json: None,
+        record: None,
         decisions: false,
         nodes: 100,
         jobs: 10_000,
@@ -77,6 +84,7 @@ fn command() -> Result<()> {
             Arg::Long("policy") => options.policy = arguments.value()?.string()?,
             Arg::Long("svg") => options.svg = Some(arguments.value()?.into()),
             Arg::Long("json") => options.json = Some(arguments.value()?.into()),
+            Arg::Long("record") => options.record = Some(arguments.value()?.into()),
             Arg::Long("decisions") => options.decisions = true,
             Arg::Long("nodes") => options.nodes = arguments.value()?.parse()?,
             Arg::Long("jobs") => options.jobs = arguments.value()?.parse()?,
@@ -89,6 +97,7 @@ fn command() -> Result<()> {
     }
     match verb.as_deref() {
         Some("run") => run(&options),
+        Some("replay") => replay(&options),
         Some("policies") => policies(),
         Some("bench") => measure(&options),
         Some("duel") => duels(options.seeds),
@@ -103,7 +112,11 @@ fn run(options: &Options) -> Result<()> {
     };
     let workload = Workload::read(path)?;
     let begin = Instant::now();
-    let outcome = Run::new(&workload, named(&options.policy)?).play()?;
+    let mut play = Run::new(&workload, named(&options.policy)?);
+    if options.record.is_some() {
+        play = play.recording();
+    }
+    let outcome = play.play()?;
     let took = begin.elapsed();
     if options.decisions {
         for (at, decision) in &outcome.decisions {
@@ -114,7 +127,16 @@ fn run(options: &Options) -> Result<()> {
         }
     }
     print!("{}", report::table(&outcome));
-    println!("{} events in {:.3} s", outcome.events, took.as_secs_f64());
+    println!(
+        "{} events in {:.3} s, {:.3} s of it in the session and its policy",
+        outcome.events,
+        took.as_secs_f64(),
+        outcome.deciding.as_secs_f64()
+    );
+    if let Some(path) = &options.record {
+        let file = File::create(path).with_context(|| format!("writing {}", path.display()))?;
+        record::write(&outcome.record, BufWriter::new(file))?;
+    }
     if let Some(path) = &options.svg {
         std::fs::write(path, gantt::svg(&outcome))
             .with_context(|| format!("writing {}", path.display()))?;
@@ -123,6 +145,16 @@ fn run(options: &Options) -> Result<()> {
         let bars = serde_json::to_string_pretty(&outcome.bars)?;
         std::fs::write(path, bars).with_context(|| format!("writing {}", path.display()))?;
     }
+    Ok(())
+}
+
+fn replay(options: &Options) -> Result<()> {
+    let [path] = options.given.as_slice() else {
+        bail!("replay wants one record\n{USAGE}")
+    };
+    let file = File::open(path).with_context(|| format!("reading {}", path.display()))?;
+    let same = record::replay(named(&options.policy)?, BufReader::new(file))?;
+    println!("{same} decisions, the same as recorded");
     Ok(())
 }
 
@@ -167,6 +199,15 @@ fn measure(options: &Options) -> Result<()> {
         figures.mean.as_secs_f64() * 1e6,
         figures.worst.as_secs_f64() * 1e6,
         1.0 / figures.mean.as_secs_f64().max(1e-12),
+    );
+    let speed = bench::simulator(policy, *nodes, *jobs, u32::try_from(*tasks)?)?;
+    let alone = speed.total.saturating_sub(speed.deciding);
+    println!(
+        "the same jobs played to their end: {} events in {:.2} s, {:.2} s of it the simulator's own: {:.0} events/s",
+        speed.events,
+        speed.total.as_secs_f64(),
+        alone.as_secs_f64(),
+        f64::from(u32::try_from(speed.events)?) / alone.as_secs_f64().max(1e-12),
     );
     Ok(())
 }

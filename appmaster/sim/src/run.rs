@@ -1,15 +1,17 @@
 //! One workload under one policy, from the first submission to the last end.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use policy::schedule::{
     AttemptIx, Bundle, Container, ContainerIx, Decision, Driver, End, Event, JobIx, Nanos, Node,
-    NodeIx, ResourceName, Scheduler, SlotIx, Speed, Stage, StageState, Task,
+    NodeIx, ResourceName, Scheduler, Speed, Stage, StageState, Task,
 };
 use sha2::{Digest as _, Sha256};
 
 use crate::clock::Clock;
+use crate::record::{Line, What};
 use crate::workload::{Job, Phase, Workload, seconds};
 
 /// How much slower a slow core is, in hundredths of the fast one's speed.
@@ -68,8 +70,12 @@ pub struct Outcome {
     pub end: Nanos,
     /// How many events were played.
     pub events: u64,
+    /// What of the processor's time went into the session and its policy, the rest being the simulator's own.
+    pub deciding: Duration,
     /// SHA-256 of the decisions: equal runs have equal ones.
     pub digest: String,
+    /// What was told and decided, where that is [recorded](Run::recording).
+    pub record: Vec<Line>,
 }
 
 /// Something that happens at a time.
@@ -127,7 +133,12 @@ pub struct Run<'a> {
     /// Who waits for a node's devices, the first has them.
     devices: BTreeMap<(NodeIx, ResourceName), VecDeque<AttemptIx>>,
     times: Vec<Option<Times>>,
+    /// Jobs that have not ended.
+    open: usize,
+    /// Attempts that were ordered: the number of the next.
+    ordered: u32,
     wakes: Option<Nanos>,
+    records: bool,
     outcome: Outcome,
     digest: Sha256,
 }
@@ -142,7 +153,9 @@ impl<'a> Run<'a> {
             decisions: Vec::new(),
             end: Nanos(0),
             events: 0,
+            deciding: Duration::ZERO,
             digest: String::new(),
+            record: Vec::new(),
         };
         Self {
             workload,
@@ -155,9 +168,28 @@ impl<'a> Run<'a> {
             loads: BTreeMap::new(),
             devices: BTreeMap::new(),
             times: vec![None; workload.jobs.len()],
+            open: workload.jobs.len(),
+            ordered: 0,
             wakes: None,
+            records: false,
             outcome,
             digest: Sha256::new(),
+        }
+    }
+
+    /// Keeps what is told and decided.
+    #[must_use]
+    pub const fn recording(mut self) -> Self {
+        self.records = true;
+        self
+    }
+
+    fn record(&mut self, what: impl FnOnce() -> What) {
+        if self.records {
+            self.outcome.record.push(Line {
+                at: self.now,
+                what: what(),
+            });
         }
     }
 
@@ -177,17 +209,11 @@ impl<'a> Run<'a> {
         while let Some((when, due)) = self.clock.next() {
             self.now = when;
             self.happen(due)?;
-            if self.is_over() {
+            if self.open == 0 {
                 break;
             }
         }
         self.finish()
-    }
-
-    fn is_over(&self) -> bool {
-        self.times
-            .iter()
-            .all(|times| times.is_some_and(|times| times.end.is_some()))
     }
 
     fn join(&mut self) -> Result<()> {
@@ -297,20 +323,22 @@ impl<'a> Run<'a> {
 
     /// What happened, and what is decided upon it.
     fn tell(&mut self, event: &Event) -> Result<()> {
+        self.record(|| What::Event(event.clone()));
+        let began = Instant::now();
         let decisions = self.driver.happened(self.now, event);
+        let wakes_at = self.driver.wakes_at();
+        let took = began.elapsed();
+        self.outcome.deciding = self.outcome.deciding.saturating_add(took);
         if let Some(illegal) = self.driver.refused().into_iter().next() {
             bail!("the policy decided {:?}: {}", illegal.decision, illegal.why);
         }
         for decision in decisions {
             self.digest.update(format!("{} {decision:?}\n", self.now.0));
             self.carry_out(&decision);
+            self.record(|| What::Decision(decision.clone()));
             self.outcome.decisions.push((self.now, decision));
         }
-        if let Some(at) = self
-            .driver
-            .wakes_at()
-            .filter(|at| self.wakes.is_none_or(|known| *at < known))
-        {
+        if let Some(at) = wakes_at.filter(|at| self.wakes.is_none_or(|known| *at < known)) {
             self.wakes = Some(at);
             self.clock.at(at, Due::Wake);
         }
@@ -320,8 +348,8 @@ impl<'a> Run<'a> {
     fn carry_out(&mut self, decision: &Decision) {
         let start = self.now.plus(Nanos::from_millis(self.workload.start_ms));
         match decision {
-            Decision::Start { slot, .. } | Decision::Copy { slot, .. } => self.launch(*slot, start),
-            Decision::Gang { slots, .. } => slots.iter().for_each(|slot| self.launch(*slot, start)),
+            Decision::Start { .. } | Decision::Copy { .. } => self.launch(start),
+            Decision::Gang { slots, .. } => slots.iter().for_each(|_| self.launch(start)),
             Decision::Stop { attempt, .. } => {
                 self.clock.at(self.now.plus(STOP), Due::Stopped(*attempt))
             }
@@ -332,16 +360,10 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn launch(&mut self, slot: SlotIx, when: Nanos) {
-        // Attempts are numbered in the order of decisions: the last on the slot is the one ordered now.
-        let attempts = self.driver.session().attempts();
-        let ordered = attempts
-            .filter(|(_, attempt)| attempt.slot == slot)
-            .map(|(ix, _)| ix)
-            .last();
-        if let Some(attempt) = ordered {
-            self.clock.at(when, Due::Began(attempt));
-        }
+    /// Attempts are numbered in the order of decisions, a gang's in the order of its slots.
+    fn launch(&mut self, when: Nanos) {
+        self.clock.at(when, Due::Began(AttemptIx(self.ordered)));
+        self.ordered = self.ordered.saturating_add(1);
     }
 
     /// The job, the phase and the slot's speed of an attempt that is not over.
@@ -495,8 +517,10 @@ impl<'a> Run<'a> {
             .values()
             .all(|state| state.runnable && state.pending == 0 && state.running == 0)
         {
-            if let Some(Some(Times { end, .. })) = self.times.get_mut(number) {
-                *end = Some(self.now);
+            if let Some(Some(Times { end, .. })) = self.times.get_mut(number)
+                && end.replace(self.now).is_none()
+            {
+                self.open = self.open.saturating_sub(1);
             }
             return self.tell(&Event::Left(ix));
         }
@@ -602,5 +626,5 @@ fn at_full_speed(span: Nanos, speed: Speed) -> Nanos {
 }
 
 pub(crate) fn in_seconds(at: Nanos) -> f64 {
-    std::time::Duration::from_nanos(at.0).as_secs_f64()
+    Duration::from_nanos(at.0).as_secs_f64()
 }

@@ -6,7 +6,7 @@ mod duels;
 mod moves;
 
 use policy::schedule::named;
-use sim::{Outcome, Run, Workload, bench, gantt};
+use sim::{Outcome, Run, Workload, bench, gantt, record};
 
 fn play(policy: &str, workload: &str) -> Outcome {
     let workload: Workload = serde_json::from_str(workload).unwrap();
@@ -97,4 +97,36 @@ fn a_wide_gang_among_small_jobs_and_the_picture_of_it() {
 fn decisions_are_timed() {
     let figures = bench::decisions("fifo+delay+gang", 4, 20, 10, 100).unwrap();
     assert_eq!((figures.events, figures.decisions), (200, 132));
+}
+
+#[test]
+fn the_simulator_s_own_time_is_told_apart() {
+    let speed = bench::simulator("fifo", 4, 20, 10).unwrap();
+    // Submitted, began, loaded and done.
+    assert_eq!(speed.events, 20 + 3 * 200);
+    assert!(speed.deciding <= speed.total);
+}
+
+#[test]
+fn a_recorded_run_replays_to_the_same_decisions_and_another_policy_does_not() {
+    let workload: Workload = serde_json::from_str(TWO_JOBS).unwrap();
+    let policy = "fair+delay+speculate+priority:preempt=true+gang";
+    let run = Run::new(&workload, named(policy).unwrap()).recording();
+    let outcome = run.play().unwrap();
+    let mut text = Vec::new();
+    record::write(&outcome.record, &mut text).unwrap();
+    let replay = |policy, text: &[u8]| record::replay(named(policy).unwrap(), text);
+    let decisions = u64::try_from(outcome.decisions.len()).unwrap();
+    assert_eq!(replay(policy, &text).unwrap(), decisions);
+    let other = replay("fifo", &text).unwrap_err().to_string();
+    assert!(
+        other.contains("recorded Start") && other.contains("now Some(Start"),
+        "{other}"
+    );
+    let cut = &text[..text.len() - 3];
+    let broken = replay(policy, cut).unwrap_err().to_string();
+    assert!(
+        broken.starts_with("line ") && broken.ends_with(" of the record"),
+        "{broken}"
+    );
 }

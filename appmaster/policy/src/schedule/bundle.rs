@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// A countable resource: `memory-mb`, `vcores`, `acc/gpu`, `gpu0/memory-mb`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ResourceName(pub String);
 
 impl From<&str> for ResourceName {
@@ -20,7 +22,7 @@ impl fmt::Display for ResourceName {
 }
 
 /// How much of each resource; what is not named is 0.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Bundle(BTreeMap<ResourceName, u64>);
 
 impl Bundle {

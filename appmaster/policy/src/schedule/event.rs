@@ -1,12 +1,14 @@
 //! What a session is told, and what it is told to do.
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     AttemptIx, Bundle, Container, ContainerIx, Job, JobIx, Nanos, Node, NodeIx, Slot, SlotIx,
     Stage, Task, TaskIx,
 };
 
 /// Something that happened.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Event {
     /// A job was submitted. Its number is the next one.
     Arrived(Job),
@@ -107,7 +109,7 @@ pub enum Event {
 }
 
 /// What an attempt does at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Phase {
     /// Reading and mapping.
     Map,
@@ -120,7 +122,7 @@ pub enum Phase {
 }
 
 /// How an attempt ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum End {
     /// Its result is there.
     Done,
@@ -137,7 +139,7 @@ pub enum End {
 }
 
 /// Something to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Decision {
     /// A task starts on a slot.
     Start {
@@ -206,7 +208,7 @@ pub enum Decision {
 }
 
 /// Why an attempt is ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Why {
     /// Another attempt at its task has ended well.
     TwinWon,

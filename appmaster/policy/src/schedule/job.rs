@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::{Bundle, Nanos, NodeIx, ResourceName};
 
 /// A phase of a job whose tasks are alike.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Stage {
     /// Map tasks.
     Map,
@@ -16,7 +18,7 @@ pub enum Stage {
 }
 
 /// What one task of a stage takes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Need {
     /// Out of the container and the node from the decision to the attempt's end.
     pub bundle: Bundle,
@@ -25,7 +27,7 @@ pub struct Need {
 }
 
 /// A job.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
     /// Order of submission.
     pub seq: u64,
@@ -46,7 +48,7 @@ pub struct Job {
 }
 
 /// Where a stage of a job stands.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct StageState {
     /// What each of its tasks takes.
     pub need: Need,
@@ -84,7 +86,7 @@ impl StageState {
 }
 
 /// A task as it is told.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
     /// Nodes that have its input.
     pub nodes: Vec<NodeIx>,

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use super::{AttemptIx, Bundle, ContainerIx, Decision, NodeIx, Stage};
 
 /// A host.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
     /// Its name.
     pub host: String,
@@ -18,7 +20,7 @@ pub struct Node {
 }
 
 /// A container.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Container {
     /// Where it is.
     pub node: NodeIx,
@@ -29,7 +31,9 @@ pub struct Container {
 }
 
 /// How fast a slot's cores are beside others of the cluster.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub enum Speed {
     /// Not told apart.
     #[default]
@@ -41,7 +45,7 @@ pub enum Speed {
 }
 
 /// A right to a core, and nothing else.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slot {
     /// Whose it is.
     pub container: ContainerIx,
@@ -70,7 +74,7 @@ impl Slot {
 }
 
 /// Who has a slot. An order is no fact: what was decided is reserved until the launcher confirms it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Taken {
     /// Nobody.
     Free,
