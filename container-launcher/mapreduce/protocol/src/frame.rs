@@ -23,6 +23,8 @@ use serde::de::DeserializeOwned;
 
 /// Longest frame, bytes of JSON: the completion of a map with a hundred thousand partitions.
 pub const FRAME_MAX: usize = 16 << 20;
+/// The other side reads what is sent within this time, or longer if it is given longer.
+const READ_WITHIN: Duration = Duration::from_secs(30);
 /// Most descriptors that one message may bring.
 const DESCRIPTORS: usize = 4;
 
@@ -77,13 +79,15 @@ impl Connection {
         Ok(Self::new(self.stream.try_clone()?))
     }
 
-    /// How long to wait for the other side to read, or to say something; `None` is for ever.
+    /// How long to wait for the other side to say something, and to read, for which it has half a minute at the
+    /// least: a long frame is not given up in its middle. `None` is for ever.
     ///
     /// # Errors
     /// What the kernel says.
     pub fn set_deadline(&self, wait: Option<Duration>) -> io::Result<()> {
         self.stream.set_read_timeout(wait)?;
-        self.stream.set_write_timeout(wait)
+        self.stream
+            .set_write_timeout(wait.map(|wait| wait.max(READ_WITHIN)))
     }
 
     /// Says one message.
@@ -281,6 +285,22 @@ mod tests {
             Connection::new(one).receive::<FromTask>(),
             Err(FrameError::Closed)
         ));
+    }
+
+    #[test]
+    fn a_long_frame_is_not_given_up_because_the_other_side_is_slow() {
+        let (mut launcher, mut task) = pair();
+        launcher
+            .set_deadline(Some(Duration::from_millis(5)))
+            .unwrap();
+        let sentence = "x".repeat(4 << 20);
+        let slow = std::thread::spawn(move || {
+            std::thread::park_timeout(Duration::from_millis(300));
+            task.receive::<ToTask>()
+        });
+        let long = ToTask::Refused { sentence };
+        launcher.send(&long).unwrap();
+        assert_eq!(slow.join().unwrap().unwrap(), long);
     }
 
     proptest::proptest! {

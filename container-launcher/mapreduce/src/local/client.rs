@@ -79,7 +79,16 @@ impl<'a> Client<'a> {
     }
 
     fn say(&mut self, message: &ToDriver) -> Result<()> {
-        Ok(self.driver.connection.send(message)?)
+        match self.driver.connection.send(message) {
+            Err(error @ FrameError::TooLong(_)) => {
+                let sentence = format!("the answer is too long: {error}");
+                Ok(self
+                    .driver
+                    .connection
+                    .send(&ToDriver::Refused { sentence })?)
+            }
+            other => Ok(other?),
+        }
     }
 
     /// The next message; a driver may think as long as it likes, but not beyond its own end.
