@@ -355,3 +355,6 @@ fn ticket() -> Vec<u8> {
     rand::fill(&mut ticket[..]);
     ticket
 }
+
+#[cfg(test)]
+mod tests;

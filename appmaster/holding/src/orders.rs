@@ -69,6 +69,14 @@ impl Orders {
         self.container_ended.cancel();
     }
 
+    /// What a link that takes orders behind the one of number `taken` is to send.
+    #[cfg(test)]
+    pub(crate) fn link(&self, taken: u64) -> Result<OrderStream, SequenceError> {
+        let orders = OrderStream(self.said.open(true));
+        self.said.resume(taken)?;
+        Ok(orders)
+    }
+
     /// The launcher is lost: it is not heard any more, nor may it come again.
     pub fn end(&self) {
         self.said.close();

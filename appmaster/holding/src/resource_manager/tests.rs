@@ -108,7 +108,7 @@ struct Stage {
     news: mpsc::Receiver<Heard>,
     draft: Draft,
     _server: Server,
-    _task: JoinSet<()>,
+    task: JoinSet<()>,
 }
 
 impl Stage {
@@ -152,7 +152,7 @@ impl Stage {
             news,
             draft,
             _server: server,
-            _task: tasks,
+            task: tasks,
         }
     }
 
@@ -556,4 +556,31 @@ async fn what_was_being_given_back_when_the_resource_manager_fell_over_is_given_
         heard.iter().all(|call| call.releases.is_empty()),
         "{heard:?}"
     );
+}
+
+#[tokio::test]
+async fn an_attempt_that_is_over_is_told_so_and_has_nothing_to_unregister() {
+    let gone = Refusal::yarn("ApplicationAttemptNotFoundException", "who is that");
+    let mut stage = Stage::new(Answers::from([Err(gone)]), 64).await;
+    loop {
+        match stage.hear().await {
+            Heard::Killed => break,
+            Heard::Headroom(_) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    stage.draft.release(&[id(7)]);
+    stage.draft.finish(succeeded());
+    let finished = stage.finished().await;
+    assert!(!finished.unregistered);
+    assert_eq!(finished.allocates, 1);
+}
+
+#[tokio::test]
+async fn when_nobody_writes_any_more_nobody_calls() {
+    let mut stage = Stage::new(Answers::new(), 64).await;
+    stage.begun().await;
+    stage.draft.abandon();
+    let ended = timeout(SOON, stage.task.join_next()).await;
+    assert!(ended.unwrap().unwrap().is_ok());
 }

@@ -1,0 +1,195 @@
+//! The books, without a cluster: what is heard is made up, what would be sent stands in the draft.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use policy::{Counted, MiB, Queue};
+use proto_hadoop::yarn::{Container, Resource};
+use proto_hadoop::{ApplicationClient, ApplicationId};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tokio_stream::StreamExt as _;
+
+use super::*;
+use crate::nodes::{Candidates, Limits};
+use crate::test_keys::JobKeys;
+
+/// Whatever is waited for comes within this time, or the test fails.
+const SOON: Duration = Duration::from_secs(8);
+const ATTEMPT: AppAttemptId = AppAttemptId {
+    application: ApplicationId {
+        cluster_timestamp: 1,
+        id: 1,
+    },
+    attempt: 1,
+};
+
+/// An application without a ResourceManager, and where it hears of tasks of its own.
+fn holding() -> (Holding, mpsc::Receiver<Heard>) {
+    let (heard, inbox) = mpsc::channel(8);
+    let limits = Limits {
+        types: ResourceTypes::default(),
+        maximum: Resources::new(4096, 4),
+        counted: Counted::Memory,
+        step: MiB(1024),
+    };
+    let client = Arc::new(ApplicationClient::new(Vec::new(), "nobody"));
+    let keys = JobKeys::new().appmaster;
+    let holding = Holding {
+        draft: Draft::new(RequestTable::default()),
+        launch: LaunchTemplate::new(&[], &keys, BTreeMap::new(), "here:1".into()).unwrap(),
+        tickets: Tickets::default(),
+        heard: HeardSender::new(heard),
+        tasks: TaskTracker::new(),
+        cluster: Cluster::new(client, limits, Candidates::default()),
+        registered: SystemTime::now(),
+        grants: BTreeMap::new(),
+        links: BTreeMap::new(),
+        headroom: None,
+    };
+    (holding, inbox)
+}
+
+fn id(number: i64) -> proto_hadoop::ContainerId {
+    proto_hadoop::ContainerId {
+        attempt: ATTEMPT,
+        id: number,
+    }
+}
+
+fn named(number: i64) -> ContainerId {
+    ContainerId(id(number).to_string())
+}
+
+fn granted(number: i64) -> Heard {
+    let container = Container {
+        id: id(number),
+        http_address: String::new(),
+        node: NodeId {
+            host: "n1".into(),
+            port: 1,
+        },
+        resource: Resource::new(1024, 1),
+        priority: 1,
+        allocation_request_id: 1,
+        token: None,
+    };
+    Heard::Granted(vec![Granted {
+        container,
+        nm_token: None,
+        request: 0,
+        round: 1,
+    }])
+}
+
+fn joined(number: i64, orders: &Orders) -> Heard {
+    Heard::Joined {
+        container: named(number),
+        orders: orders.clone(),
+        node: wire::NodeFacts::default(),
+    }
+}
+
+/// What the launcher at the other end is told.
+async fn told(orders: &Orders) -> Vec<Order> {
+    let all = orders.link(0).unwrap();
+    let all = all.filter_map(|order| order.unwrap().order);
+    timeout(SOON, all.collect()).await.unwrap()
+}
+
+#[tokio::test]
+async fn who_joins_from_a_container_that_was_given_back_meanwhile_is_told_to_leave() {
+    let (mut holding, _inbox) = holding();
+    assert!(holding.hear(granted(1)).is_some());
+    holding.start(&named(1));
+    holding.release(&[named(1)]);
+    assert!(!holding.is_granted(&named(1)));
+    assert_eq!(holding.draft.lock().releases.len(), 1);
+    let orders = Orders::new();
+    assert!(holding.hear(joined(1, &orders)).is_none());
+    assert!(holding.link(&named(1)).is_none());
+    let orders = told(&orders).await;
+    assert!(matches!(orders[..], [Order::Leave(_)]), "{orders:?}");
+}
+
+#[tokio::test]
+async fn who_is_given_back_hears_its_orders_and_then_that_it_is_to_leave() {
+    let (mut holding, _inbox) = holding();
+    let orders = Orders::new();
+    assert!(holding.hear(granted(1)).is_some());
+    assert!(holding.hear(joined(1, &orders)).is_some());
+    holding.tell(&named(1), Order::Signal(wire::Signal { signal: 10 }));
+    // Nobody is there.
+    holding.tell(&named(2), Order::Signal(wire::Signal { signal: 10 }));
+    holding.release(&[named(1), named(2)]);
+    let orders = told(&orders).await;
+    assert!(
+        matches!(orders[..], [Order::Signal(_), Order::Leave(_)]),
+        "{orders:?}"
+    );
+    // What is not held is not given back.
+    let state = holding.draft.lock();
+    assert_eq!(state.releases.iter().collect::<Vec<_>>(), [&id(1)]);
+}
+
+#[tokio::test]
+async fn a_container_without_a_token_is_not_started_and_that_is_heard() {
+    let (mut holding, mut inbox) = holding();
+    assert!(holding.hear(granted(1)).is_some());
+    holding.start(&named(1));
+    match timeout(SOON, inbox.recv()).await.unwrap().unwrap() {
+        Heard::StartFailed { container, why } => {
+            assert_eq!(container, named(1));
+            assert_eq!(why, "the ResourceManager gave no token for this node");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn more_headroom_is_room_and_less_is_nothing() {
+    let (mut holding, _inbox) = holding();
+    let mut room = |mib| {
+        let heard = holding.hear(Heard::Headroom(Resources::new(mib, 1)));
+        matches!(heard, Some(Heard::Freed))
+    };
+    assert!(room(2048));
+    assert!(!room(1024));
+    assert!(!room(1024));
+    assert!(room(1025));
+    // It is believed where the queue has a limit.
+    let mut believed = |maximum| {
+        let view = ClusterView {
+            queue: Box::new(Queue {
+                maximum,
+                ..Queue::default()
+            }),
+            ..ClusterView::default()
+        };
+        match holding.hear(Heard::Nodes(Ok(view))) {
+            Some(Heard::Nodes(Ok(view))) => view.queue.headroom,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(believed(None), None);
+    let limited = believed(Some(Resources::new(4096, 4)));
+    assert_eq!(limited, Some(Resources::new(1025, 1)));
+}
+
+#[test]
+fn a_broken_link_is_a_reason_to_ask_more_often_and_a_lost_launcher_is_gone() {
+    let (mut holding, _inbox) = holding();
+    let orders = Orders::new();
+    assert!(holding.hear(granted(1)).is_some());
+    assert!(holding.hear(joined(1, &orders)).is_some());
+    assert!(!holding.draft.lock().hurry);
+    assert!(matches!(holding.hear(Heard::Cut), Some(Heard::Cut)));
+    assert!(holding.draft.lock().hurry);
+    assert!(holding.hear(Heard::Lost(named(1))).is_some());
+    assert_eq!(holding.links().count(), 0);
+    // Its container is still held: only YARN and the owner end that.
+    assert!(holding.is_granted(&named(1)));
+    let draft = holding.draft.clone();
+    drop(holding);
+    assert!(draft.lock().is_abandoned());
+}
