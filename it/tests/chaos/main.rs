@@ -2,6 +2,7 @@
 //! with others. What hurts one job alone comes to several jobs at once.
 
 mod secrets;
+mod stuck;
 
 use std::process::ExitCode;
 use std::sync::{LazyLock, OnceLock};
@@ -91,6 +92,10 @@ fn main() -> ExitCode {
              iptables and mount, and not in every container"
         );
     }
-    let cases: &[&[(&str, Case)]] = &[secrets::CASES, &trials];
+    let cut: &[(&str, Case)] = match chaos::fault::Needs::PacketFilter.are_met() {
+        true => stuck::CUT,
+        false => &[],
+    };
+    let cases: &[&[(&str, Case)]] = &[secrets::CASES, stuck::CASES, cut, &trials];
     suite::run(vec![Group::new(chaos::cluster(), cases)])
 }
