@@ -22,7 +22,7 @@ use crate::error::{Context as _, Error, Result};
 use crate::input::{paths, splits};
 use crate::job::Spec;
 use crate::partition::{CUTS, choose_cuts};
-use crate::settings::{RECURSIVE, REDUCES, Settings};
+use crate::settings::{COMPRESS_MAP, RECURSIVE, REDUCES, Settings};
 use commit::Committer;
 use queue::Queue;
 
@@ -73,6 +73,10 @@ pub(crate) fn run(order: &Order<'_>, stop: &Stop<'_>) -> Result<Counters> {
         let keys = sample(&splits, &settings, &order.params)?;
         settings.set(CUTS, &choose_cuts(keys, reduces));
     }
+    // Memory takes a byte in less time than it takes to make it half a byte.
+    if settings.get(COMPRESS_MAP).is_none() && free_memory().is_some_and(|free| bytes <= free / 4) {
+        settings.set(COMPRESS_MAP, "false");
+    }
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let slots = order
         .slots
@@ -113,4 +117,14 @@ pub(crate) fn run(order: &Order<'_>, stop: &Stop<'_>) -> Result<Counters> {
         std::fs::write(file, summary.json()?).context(|| file.display().to_string())?;
     }
     Ok(outcome.counters)
+}
+
+/// Bytes of memory that the kernel would give, what it keeps of files included.
+fn free_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    kib.checked_mul(1024)
 }

@@ -26,8 +26,9 @@ pub(crate) const KNOWN: &[Known] = &[
     },
     Known {
         name: COMPRESS_MAP,
-        default: "true",
-        meaning: "whether map output is compressed where it pays",
+        default: "",
+        meaning: "whether map output is compressed where that makes it shorter; without it yes, but not with --local \
+                  while a quarter of the free memory holds the input",
     },
     Known {
         name: CODEC_MAP,

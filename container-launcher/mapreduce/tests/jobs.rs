@@ -97,6 +97,23 @@ fn the_first_job_of_the_readme_is_what_runs_here() {
     assert!(shown.lines().count() <= 20, "that is not twenty lines");
 }
 
+/// Map output is compressed where that is asked for, and here not without being asked: memory is faster.
+#[test]
+fn map_output_is_compressed_when_it_is_asked_for() {
+    let bed = Bed::new();
+    let text = text(10_000);
+    bed.write("in", &text);
+    let bytes = |options: &[&str], out: &str| -> u64 {
+        let said = run("invertedindex", options, &[&bed.at("in"), &bed.at(out)]);
+        let (_, rest) = said.split_once("MAP_OUTPUT_MATERIALIZED_BYTES=").unwrap();
+        rest.lines().next().unwrap().parse().unwrap()
+    };
+    let plain = bytes(&[], "plain");
+    let asked = bytes(&["-D", "mapreduce.map.output.compress=true"], "asked");
+    assert!(asked * 2 < plain, "{asked} and {plain} bytes");
+    assert_eq!(bed.parts("asked"), bed.parts("plain"));
+}
+
 #[test]
 fn small_and_odd_inputs() {
     let bed = Bed::new();

@@ -37,7 +37,7 @@ pub(crate) struct MapDone {
 }
 
 pub(crate) fn sizes(settings: &Settings) -> Result<Sizes> {
-    let codec = if settings.parse(COMPRESS_MAP)? {
+    let codec = if settings.parse_if(COMPRESS_MAP)?.unwrap_or(true) {
         settings.get(CODEC_MAP).unwrap_or("lz4")
     } else {
         "none"
