@@ -128,7 +128,7 @@ fn run(options: &Options) -> Result<()> {
     }
     print!("{}", report::table(&outcome));
     println!(
-        "{} events in {:.3} s, {:.3} s of it in the session and its policy",
+        "{} events in {:.3} s; {:.3} s of processor time in the session and its policy",
         outcome.events,
         took.as_secs_f64(),
         outcome.deciding.as_secs_f64()
@@ -203,7 +203,7 @@ fn measure(options: &Options) -> Result<()> {
     let speed = bench::simulator(policy, *nodes, *jobs, u32::try_from(*tasks)?)?;
     let alone = speed.total.saturating_sub(speed.deciding);
     println!(
-        "the same jobs played to their end: {} events in {:.2} s, {:.2} s of it the simulator's own: {:.0} events/s",
+        "the same jobs played to their end: {} events in {:.2} s of processor time, {:.2} s of it the simulator's own: {:.0} events/s",
         speed.events,
         speed.total.as_secs_f64(),
         alone.as_secs_f64(),

@@ -1,7 +1,7 @@
 //! One workload under one policy, from the first submission to the last end.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 use policy::schedule::{
@@ -10,6 +10,7 @@ use policy::schedule::{
 };
 use sha2::{Digest as _, Sha256};
 
+use crate::bench::processor_time;
 use crate::clock::Clock;
 use crate::record::{Line, What};
 use crate::workload::{Job, Phase, Workload, seconds};
@@ -324,10 +325,10 @@ impl<'a> Run<'a> {
     /// What happened, and what is decided upon it.
     fn tell(&mut self, event: &Event) -> Result<()> {
         self.record(|| What::Event(event.clone()));
-        let began = Instant::now();
+        let began = processor_time();
         let decisions = self.driver.happened(self.now, event);
         let wakes_at = self.driver.wakes_at();
-        let took = began.elapsed();
+        let took = processor_time().saturating_sub(began);
         self.outcome.deciding = self.outcome.deciding.saturating_add(took);
         if let Some(illegal) = self.driver.refused().into_iter().next() {
             bail!("the policy decided {:?}: {}", illegal.decision, illegal.why);
