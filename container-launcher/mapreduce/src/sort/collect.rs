@@ -8,6 +8,7 @@ use gerbil_task::{Page, Partition, Phase};
 use super::block::{BlockWriter, Run};
 use super::codec::Codec;
 use super::merge;
+use super::pages::{self, AHEAD};
 use super::radix::{self, Entry};
 use super::scratch::Scratch;
 use super::table::{Inserted, Table};
@@ -93,6 +94,8 @@ pub(crate) struct Collector {
     pub(crate) collected: Collected,
 }
 
+/// Bytes that an arena of a small task grows to step by step.
+const FEW: usize = 8 << 20;
 /// Bytes that an entry takes, with its share of the space in which entries are sorted.
 const ENTRY: usize = 2 * size_of::<Entry>();
 
@@ -215,6 +218,9 @@ impl Collector {
         } else {
             (self.place)(self.order.key(key))?
         };
+        if self.arena.len() + bytes + 4 > self.arena.capacity() {
+            self.make_room(bytes + 4);
+        }
         let offset = word(self.arena.len());
         self.arena.extend_from_slice(key);
         self.arena
@@ -229,6 +235,18 @@ impl Collector {
         entries.push(radix::entry(key, offset, word(key.len())));
         self.kept += 1;
         Ok(())
+    }
+
+    /// Room for so many bytes more: a little at first, then all that there will ever be.
+    #[cold]
+    fn make_room(&mut self, bytes: usize) {
+        let needed = self.arena.len() + bytes;
+        let total = if needed <= FEW {
+            (needed * 2).next_power_of_two()
+        } else {
+            needed.max(self.sizes.arena)
+        };
+        pages::reserve(&mut self.arena, total);
     }
 
     /// Sorts what is in the arena and writes it to a file.
@@ -256,7 +274,10 @@ impl Collector {
             }
             match &mut self.fold {
                 None => {
-                    for &entry in entries.iter() {
+                    for (number, &entry) in entries.iter().enumerate() {
+                        if let Some(later) = entries.get(number + AHEAD) {
+                            pages::ask_for(key_of(*later));
+                        }
                         writer.record(key_of(entry), value_of(entry))?;
                     }
                 }
