@@ -1,32 +1,27 @@
 //! Carries out what the machine answers.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use holding::Asking;
 use job::Universe;
 use job::exit::Exit;
 use job::wire;
 use job::wire::launcher_order::Order as ToLauncher;
-use policy::Rank;
 use policy::lifecycle::{Action, Event, Phase, Seat as JobSeat, Verdict};
+use policy::{ContainerId, Rank};
 
-use crate::console::write_to_log;
-use crate::follow::{ATTACH_DEADLINE, Appmaster, Client};
-use crate::run::now_us;
+use crate::mpi::{Client, Mpi};
 use crate::seats::Seats;
 use crate::standoff;
+use crate::work::Do;
 
-/// The number of the one request that there is.
-const ONLY: u32 = 0;
-
-impl Appmaster {
+impl Mpi {
     /// Carries actions out in order; the verdict, if it is among them.
-    pub(crate) async fn carry_out(&mut self, actions: Vec<Action>) -> Option<Verdict> {
+    pub(crate) fn carry_out(&mut self, actions: Vec<Action>) -> Option<Verdict> {
         let mut todo = VecDeque::from(actions);
         while let Some(action) = todo.pop_front() {
             match action {
-                Action::TakeSnapshot => self.holding.read_nodes(),
+                Action::TakeSnapshot => self.todo.push(Do::TakeSnapshot),
                 Action::Ask {
                     round,
                     placement,
@@ -34,43 +29,44 @@ impl Appmaster {
                     kept,
                 } => {
                     if !placement.shares.is_empty() && self.timing.asked_us == 0 {
-                        self.timing.asked_us = now_us();
+                        self.timing.asked_us = self.wall_us();
                     }
-                    let asking = Asking {
+                    self.todo.push(Do::Ask(Asking {
                         round,
                         placement,
                         held,
                         kept,
-                    };
-                    self.holding.ask(ONLY, &asking);
+                    }));
                 }
                 Action::Release { containers, why } => {
                     tracing::info!("giving back {} containers: {why}", containers.len());
-                    self.holding.release(&containers);
+                    for container in &containers {
+                        self.links.remove(container);
+                        self.grants.remove(container);
+                    }
+                    self.todo.push(Do::Release(containers));
                 }
                 Action::Repeat { run, cause, kept } => self.repeat(run, &cause, &kept),
                 Action::Start(seats) => {
-                    self.timing.granted_us = now_us();
-                    for seat in &seats {
-                        self.holding.start(&seat.container);
-                    }
+                    self.timing.granted_us = self.wall_us();
+                    let seats = seats.into_iter();
+                    self.todo
+                        .extend(seats.map(|seat| Do::Start(seat.container)));
                 }
                 Action::Begin(seats) => {
-                    self.timing.joined_us = now_us();
+                    self.timing.joined_us = self.wall_us();
                     self.say_degraded(&seats);
-                    todo.extend(self.begin(seats));
+                    todo.extend(self.begin_ranks(seats));
                 }
                 Action::Stop { grace } => {
                     self.checkpoints.pause();
-                    self.holding.hurry();
+                    self.todo.push(Do::Hurry);
                     let grace_ms = u32::try_from(grace.0).unwrap_or(u32::MAX);
-                    self.holding
-                        .tell_all(&ToLauncher::Stop(wire::Stop { grace_ms }));
+                    self.order_all(&ToLauncher::Stop(wire::Stop { grace_ms }));
                 }
                 Action::Show(phase) => {
-                    let now = self.now();
-                    self.standoff.hear(now, &phase);
-                    self.holding.progress(standoff::progress(&phase));
+                    self.standoff.hear(self.now, &phase);
+                    self.todo.push(Do::Progress(standoff::progress(&phase)));
                     self.show(phase);
                 }
                 Action::Silent {
@@ -83,9 +79,7 @@ impl Appmaster {
                     self.story.outbox.notice(sentence);
                 }
                 Action::Probe(containers) => {
-                    for container in &containers {
-                        self.holding.probe(container);
-                    }
+                    self.todo.extend(containers.into_iter().map(Do::Probe));
                 }
                 Action::Finish(verdict) => return Some(verdict),
             }
@@ -94,10 +88,9 @@ impl Appmaster {
     }
 
     /// Hands the ranks out.
-    fn begin(&mut self, seats: Vec<JobSeat>) -> Vec<Action> {
-        let (description, run) = (&self.seat.description.job, self.job.run_number());
-        self.groups
-            .begin(&seats, &self.seat.description.job.programs);
+    fn begin_ranks(&mut self, seats: Vec<JobSeat>) -> Vec<Action> {
+        let (description, run) = (&self.description, self.job.run_number());
+        self.groups.begin(&seats, &self.description.programs);
         let mut nodes: Vec<(Rank, u32)> = seats
             .iter()
             .zip(0..)
@@ -110,16 +103,16 @@ impl Appmaster {
             .iter()
             .find(|seat| seat.ranks.first() == Some(&Rank(0)));
         let meeting_port = first
-            .and_then(|seat| self.holding.link(&seat.container))
-            .map_or(0, |link| link.node.free_port);
+            .and_then(|seat| self.links.get(&seat.container))
+            .map_or(0, |link| link.free_port);
         let template = wire::Share {
             size: description.processes(),
             ranks: Vec::new(),
             programs: description.programs.iter().map(Into::into).collect(),
             process_mapping: mapping,
             kvs_name: match run {
-                1 => format!("kvs_{}", self.seat.attempt),
-                later => format!("kvs_{}_run_{later}", self.seat.attempt),
+                1 => format!("kvs_{}", self.attempt),
+                later => format!("kvs_{}_run_{later}", self.attempt),
             },
             input: description.input,
             yielding: wire::Yielding::from(description.yielding).into(),
@@ -149,22 +142,46 @@ impl Appmaster {
                     code: Exit::Staging.code(),
                 });
             }
-            self.holding.tell(&seat.container, ToLauncher::Share(share));
+            self.order(&seat.container, ToLauncher::Share(share));
         }
         self.seats = Seats::new(seats);
-        self.checkpoints.begin();
+        self.checkpoints.begin(self.now);
         Vec::new()
+    }
+
+    /// A launcher that is of no use is to leave, with whatever runs there.
+    pub(crate) fn dismiss(&mut self, container: &ContainerId) {
+        self.links.remove(container);
+        self.todo.push(Do::Dismiss(container.clone()));
     }
 
     /// What the ranks find as MPI_UNIVERSE_SIZE; 0: unknown.
     fn universe_size(&self, seats: &[JobSeat]) -> u32 {
-        match self.seat.description.job.universe {
+        match self.description.universe {
             Universe::Unknown => 0,
             Universe::Processes(count) => count.get(),
             Universe::Cores => (seats.iter())
-                .filter_map(|seat| self.holding.link(&seat.container))
-                .map(|link| link.node.cores)
+                .filter_map(|seat| self.links.get(&seat.container))
+                .map(|link| link.cores)
                 .fold(0, u32::saturating_add),
+        }
+    }
+
+    pub(crate) fn order_all(&mut self, order: &ToLauncher) {
+        let all = self.links.keys().map(|to| Do::Tell {
+            to: to.clone(),
+            order: Box::new(order.clone()),
+        });
+        self.todo.extend(all);
+    }
+
+    /// To the launcher in one container, if it is there.
+    pub(crate) fn order(&mut self, container: &ContainerId, order: ToLauncher) {
+        if self.links.contains_key(container) {
+            self.todo.push(Do::Tell {
+                to: container.clone(),
+                order: Box::new(order),
+            });
         }
     }
 
@@ -172,7 +189,7 @@ impl Appmaster {
         let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let (kind, done, wanted, note) = match phase {
             Phase::WaitingForRoom(why) => {
-                let note = sentences::no_room(&why, &self.holding.cluster().limits().types);
+                let note = sentences::no_room(&why, &self.limits.types);
                 (wire::phase::Kind::WaitingForRoom, 0, 0, note)
             }
             Phase::LetGo(let_go) => {
@@ -233,29 +250,19 @@ impl Appmaster {
 
     /// The newest phase, for the client that is there. Progress only: one that does not keep up
     /// misses some.
-    pub(crate) fn show_phase(&self) {
-        if let Client::Attached(events) = &self.client {
-            let event = wire::job_event::Event::Phase(self.phase.clone());
-            let _shown = events
-                .try_send(Ok(wire::JobEvent { event: Some(event) }))
-                .is_ok();
+    pub(crate) fn show_phase(&mut self) {
+        if self.client == Client::Attached {
+            self.todo.push(Do::Show(self.phase.clone()));
         }
     }
 
     /// No client has come in time; it may be unable to reach this node. The job goes on, and its
-    /// output goes to this container's log.
+    /// output goes to this AM's log.
     pub(crate) fn go_on_alone(&mut self) {
         self.client = Client::Absent;
         // Nobody will give input: its reader sees the end of it.
-        drop(self.console.input());
-        if let Some(output) = self.console.take_output() {
-            tracing::warn!(
-                "no client has attached within {} s: the output goes here",
-                ATTACH_DEADLINE.as_secs()
-            );
-            self.tasks
-                .spawn(write_to_log(output, Arc::clone(&self.console)));
-        }
+        self.todo.push(Do::EndInput);
+        self.todo.push(Do::LogOutput);
     }
 }
 

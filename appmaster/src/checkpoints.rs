@@ -15,22 +15,22 @@ mod take;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use job::Checkpoints as Plan;
 use job::data::Manifest;
 use job::wire;
-use policy::ContainerId;
+use policy::{ContainerId, Millis};
 use storage::{Address, Storage};
-use tokio::sync::Mutex;
-use tokio::time::Instant;
 
+pub(crate) use complete::close;
+
+use crate::files::FileWork;
 use crate::seat::Seat;
 
 /// Between two looks whether somebody asks.
-const LOOK: Duration = Duration::from_secs(2);
+const LOOK: Millis = Millis(2_000);
 /// Entries of a job's folder that make sense.
-const ENTRIES_MAX: usize = 1000;
+pub(crate) const ENTRIES_MAX: usize = 1000;
 /// Complete checkpoints that stay.
 const KEPT: u32 = 2;
 
@@ -55,15 +55,6 @@ struct Growing {
     closing: bool,
     /// Somebody waits for it.
     asked_for: bool,
-}
-
-/// What is told of a task's end.
-#[derive(Debug)]
-pub(crate) enum Heard {
-    /// Whether somebody asks for a checkpoint.
-    Asked(bool),
-    /// The one that grew is complete, or why not.
-    Closed(Result<(), String>),
 }
 
 /// The checkpoints of this job, if it has any.
@@ -96,12 +87,10 @@ struct Own {
     running: bool,
     /// When they were ended one was growing: launchers may still copy.
     cut_off: bool,
-    /// Held by the task that makes one complete.
-    closing: Arc<Mutex<()>>,
     /// When the next is due, by the clock.
-    due: Option<Instant>,
+    due: Option<Millis>,
     /// When it is looked whether somebody asks; `None`: it is being looked, or nobody may.
-    look: Option<Instant>,
+    look: Option<Millis>,
 }
 
 impl Checkpoints {
@@ -134,6 +123,16 @@ impl Checkpoints {
                 newest: None,
                 trouble: Some(trouble),
             },
+        }
+    }
+
+    /// Those of attempt 1 of a job of `size` processes, of which there is none yet.
+    #[cfg(test)]
+    pub(crate) fn fresh(plan: Plan, application: &str, size: u32) -> Self {
+        let storage = Arc::new(Storage::open(&plan.address).unwrap());
+        Self {
+            own: Some(Own::new(plan, storage, application.to_owned(), 1, size)),
+            ..Self::default()
         }
     }
 
@@ -185,21 +184,17 @@ impl Checkpoints {
     }
 
     /// When something is to be done by the clock.
-    pub(crate) fn due(&self) -> Option<Instant> {
+    pub(crate) fn due(&self) -> Option<Millis> {
         let own = self.own.as_ref()?;
         let due = own.due.filter(|_| own.growing.is_none());
         due.into_iter().chain(own.look).min()
     }
 
     /// The ranks run.
-    pub(crate) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self, now: Millis) {
         if let Some(own) = &mut self.own {
-            let now = Instant::now();
-            own.due = own
-                .plan
-                .interval_ms
-                .map(|ms| now + Duration::from_millis(ms));
-            own.look = Some(now + LOOK);
+            own.due = own.plan.interval_ms.map(|ms| now.plus(Millis(ms)));
+            own.look = Some(now.plus(LOOK));
             own.growing = None;
             own.running = true;
         }
@@ -215,6 +210,33 @@ impl Checkpoints {
             (own.due, own.look) = (None, None);
             own.running = false;
         }
+    }
+}
+
+impl Checkpoints {
+    /// When the ranks were ended one was growing: launchers may still copy.
+    pub(crate) fn was_cut_off(&self) -> bool {
+        self.own.as_ref().is_some_and(|own| own.cut_off)
+    }
+
+    /// The job is over, and the launchers have been told to leave: what is to be removed, and what the user
+    /// is to know of what stays.
+    pub(crate) fn over(&self, succeeded: bool) -> Option<(FileWork, Option<String>)> {
+        let own = self.own.as_ref()?;
+        let newest = self.newest.as_ref();
+        let kept = newest.filter(|saved| !succeeded && saved.path.starts_with(&own.folder));
+        let clearing = FileWork::ClearCheckpoints {
+            storage: Arc::clone(&own.storage),
+            folder: own.folder.clone(),
+            keeps: kept.is_some(),
+        };
+        let notice = kept.map(|saved| {
+            format!(
+                "checkpoint {} stays: a job with --restore {} goes on from it",
+                saved.manifest.number, own.application
+            )
+        });
+        Some((clearing, notice))
     }
 }
 

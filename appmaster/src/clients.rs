@@ -6,7 +6,7 @@ use std::time::Duration;
 use holding::{Admitted, same_build};
 use job::wire::clients_server::Clients;
 use job::{link, wire};
-use policy::lifecycle::{Event, KillReason};
+use policy::lifecycle::KillReason;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use tokio_stream::StreamExt;
@@ -103,7 +103,7 @@ impl Clients for ClientService {
         let mut is_told = false;
         while let Some(chunk) = chunks.message().await? {
             if chunk.once && !chunk.data.is_empty() && !is_told {
-                tell(&self.news, News::Machine(Event::InputUsed)).await?;
+                tell(&self.news, News::InputUsed).await?;
                 is_told = true;
             }
             // Rank 0 has closed its standard input, or is gone: the rest has no reader.

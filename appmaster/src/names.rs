@@ -6,7 +6,7 @@ use job::wire;
 use job::wire::launcher_order::Order as ToLauncher;
 use policy::ContainerId;
 
-use crate::follow::Appmaster;
+use crate::mpi::Mpi;
 
 /// Most bytes of names and ports. A port is some hundred bytes.
 const BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -56,7 +56,7 @@ impl Names {
     }
 }
 
-impl Appmaster {
+impl Mpi {
     /// Answers a rank of this container.
     pub(crate) fn on_name(&mut self, container: &ContainerId, request: wire::NameRequest) {
         let rank = request.rank;

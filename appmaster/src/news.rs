@@ -1,29 +1,31 @@
 //! What the tasks of the AM tell its one loop.
 
 use job::wire;
-use policy::lifecycle::{Event, KillReason};
+use policy::lifecycle::KillReason;
 use tokio::sync::{mpsc, oneshot};
 use tonic::Status;
 
-use crate::checkpoints::Heard;
-use crate::standoff::Sight;
-use crate::waiting::Look;
+use crate::session::JobId;
+use crate::work::Heard;
 
 /// Events for the client.
 pub(crate) type JobEvents = mpsc::Sender<Result<wire::JobEvent, Status>>;
 
 /// One piece of news.
 pub(crate) enum News {
-    /// For the machine as it is.
-    Machine(Event),
+    /// This process is to end its jobs in order.
+    Terminated,
+    /// A client has given input that cannot be given again.
+    InputUsed,
     /// Of the containers.
     Holding(holding::Heard),
-    /// The reasons of the waiting were looked for.
-    Looked(Box<Look>),
-    /// Jobs that wait as well, older than this one.
-    Rivals(Sight),
-    /// Something about the job's checkpoints.
-    Checkpoint(Heard),
+    /// What a job has wanted done is done.
+    Answer {
+        /// Which job.
+        of: JobId,
+        /// What came of it.
+        heard: Heard,
+    },
     /// The client has been handed the last of it.
     OutputHandedOver,
     /// A client wants to follow the job.

@@ -1,30 +1,22 @@
-//! What the client is told beside phases and verdict, on its way there.
+//! Sentences that the client is told beside phases and verdict.
 
-use std::future::pending;
-
-use job::wire;
 use policy::lifecycle::Seat;
 use policy::{Counted, degraded};
-use tokio::sync::mpsc::OwnedPermit;
-use tonic::Status;
 
-use crate::follow::{Appmaster, Client};
+use crate::mpi::Mpi;
 
-/// A place for one event in the client's stream; `None`: the stream has ended.
-pub(crate) type Outlet = Option<OwnedPermit<Result<wire::JobEvent, Status>>>;
-
-impl Appmaster {
+impl Mpi {
     /// Says where the job runs degraded, now that it is known what was granted and which cores the
     /// launchers may use.
     pub(crate) fn say_degraded(&mut self, seats: &[Seat]) {
-        let counted = self.holding.cluster().limits().counted;
+        let counted = self.limits.counted;
         let demand = self.story.demand();
         // Who forbids sharing where cores are not counted has asked for none.
         let wants_cores = demand.oversubscribe || counted == Counted::MemoryAndVcores;
         let sentences = seats.iter().filter_map(|seat| {
             let share = self.story.share(&seat.node)?;
-            let link = self.holding.link(&seat.container).filter(|_| wants_cores);
-            let cores = link.map(|link| link.node.cores);
+            let link = self.links.get(&seat.container).filter(|_| wants_cores);
+            let cores = link.map(|link| link.cores);
             degraded(demand.unit, counted, share, seat.resources, cores)
         });
         let sentences: Vec<String> = sentences.map(|degraded| degraded.to_string()).collect();
@@ -46,29 +38,6 @@ impl Appmaster {
         );
         tracing::warn!("{sentence}");
         self.story.outbox.notice(sentence);
-    }
-
-    /// A place for the next event; never, while there is none or nobody to tell.
-    pub(crate) async fn outlet(&self) -> Outlet {
-        match &self.client {
-            Client::Attached(events) if !self.story.outbox.is_empty() => {
-                events.clone().reserve_owned().await.ok()
-            }
-            _ => pending().await,
-        }
-    }
-
-    /// Puts the next event into its place.
-    pub(crate) fn post(&mut self, place: Outlet) {
-        let Some(place) = place else {
-            // The end of the client's stream is news of its own.
-            self.story.outbox.clear();
-            return;
-        };
-        if let Some(event) = self.story.outbox.pop() {
-            let event = wire::JobEvent { event: Some(event) };
-            let _stream = place.send(Ok(event));
-        }
     }
 }
 

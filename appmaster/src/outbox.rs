@@ -17,6 +17,8 @@ pub(crate) struct Outbox {
     bytes: usize,
     /// Events that found it full since the last one that did not.
     dropped: u64,
+    /// The last ones, which always find a place; `None`: an empty one.
+    last: VecDeque<Option<Event>>,
 }
 
 impl Outbox {
@@ -30,6 +32,12 @@ impl Outbox {
         self.own_up();
         self.bytes += length(&event);
         self.waiting.push_back(event);
+    }
+
+    /// One of the last events of all: it is never dropped. `None`: one that says nothing but that there
+    /// is nothing to say.
+    pub(crate) fn push_last(&mut self, event: Option<Event>) {
+        self.last.push_back(event);
     }
 
     /// A sentence that the user is to see at once.
@@ -49,10 +57,19 @@ impl Outbox {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.waiting.is_empty() && self.dropped == 0
+        self.waiting.is_empty() && self.dropped == 0 && self.last.is_empty()
     }
 
-    /// The next one.
+    /// The next message to the client.
+    pub(crate) fn next(&mut self) -> Option<wire::JobEvent> {
+        let event = match self.pop() {
+            Some(event) => Some(event),
+            None => self.last.pop_front()?,
+        };
+        Some(wire::JobEvent { event })
+    }
+
+    /// The next one, the last ones aside.
     pub(crate) fn pop(&mut self) -> Option<Event> {
         if self.waiting.is_empty() {
             self.own_up();

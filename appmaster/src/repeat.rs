@@ -5,14 +5,15 @@ use job::wire::job_event::Event;
 use policy::ContainerId;
 use policy::lifecycle::{Cause, Verdict};
 
-use crate::follow::{Appmaster, Client};
+use crate::mpi::{Client, Mpi};
 use crate::names::Names;
 use crate::seats::Seats;
 use crate::spawn::Groups;
 use crate::usage::Usages;
 use crate::verdict;
+use crate::work::Do;
 
-impl Appmaster {
+impl Mpi {
     /// Forgets the run before, which `cause` has ended, and tells the user. The launchers in `kept`
     /// containers wait for their next share; the others are to leave. Where no rank had been started,
     /// nothing is begun again: input that waits for the first rank stays where it is.
@@ -20,14 +21,10 @@ impl Appmaster {
         let ended = Verdict {
             cause: Some(cause.clone()),
         };
-        let sentence = verdict::sentence(
-            &ended,
-            self.seen(&ended),
-            &self.holding.cluster().limits().types,
-        );
+        let sentence = verdict::sentence(&ended, self.seen(&ended), &self.limits.types);
         tracing::warn!("run {run}: {sentence}");
         let begun = !self.seats.all().is_empty();
-        let restarts = self.seat.description.job.limits.run.restarts;
+        let restarts = self.description.limits.run.restarts;
         self.story.outbox.notice(match begun {
             true => format!(
                 "run {run} of {}: {sentence}; the program is started again, and so is its output",
@@ -37,33 +34,34 @@ impl Appmaster {
                 "{sentence}; nothing had been started yet, so what was lost is asked for again"
             ),
         });
-        let links = self.holding.links();
-        let links: Vec<ContainerId> = links.map(|(id, _)| id.clone()).collect();
+        let links: Vec<ContainerId> = self.links.keys().cloned().collect();
         for container in links {
             if !kept.contains(&container) {
-                self.holding.dismiss(&container);
+                self.dismiss(&container);
             }
         }
         if !begun {
             return;
         }
-        self.streams.clear();
+        for link in self.links.values_mut() {
+            link.streams = 0;
+        }
         self.groups = Groups::default();
         self.firsts.clear();
         self.names = Names::default();
         self.seats = Seats::default();
         self.reports.clear();
         self.seen.clear();
-        self.usages = Usages::new(self.seat.description.job.processes());
+        self.usages = Usages::new(self.description.processes());
         self.timing.started_us = 0;
-        self.console.renew_input();
+        self.todo.push(Do::RenewInput);
         match self.client {
-            Client::Awaited | Client::Attached(_) => {
+            Client::Awaited | Client::Attached => {
                 let again = Event::Again(wire::Again { run });
                 self.story.outbox.push(again);
             }
             // Nobody will give any.
-            Client::Absent | Client::Gone => drop(self.console.input()),
+            Client::Absent | Client::Gone => self.todo.push(Do::EndInput),
         }
     }
 }

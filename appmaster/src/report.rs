@@ -6,20 +6,20 @@ use job::report::{Phases, RankReport, Report, Sample};
 use job::wire;
 use policy::Rank;
 
-use crate::follow::Appmaster;
+use crate::mpi::Mpi;
 
 /// Largest report, bytes: two thirds of the largest message, the rest of which is the verdict's.
 const REPORT_MAX: usize = job::link::MESSAGE_MAX / 3 * 2;
 
-impl Appmaster {
+impl Mpi {
     /// YARN's id of the job.
     pub(crate) fn application(&self) -> String {
-        self.seat.attempt.application.to_string()
+        self.attempt.application.to_string()
     }
 
     /// The report of a job that has ended with `verdict`, as JSON.
     pub(crate) fn report(&self, verdict: &wire::Verdict, finished: Finished) -> String {
-        let job = &self.seat.description.job;
+        let description = &self.description;
         let ranks = verdict.ranks.iter().map(|report| {
             let number = Rank(report.rank);
             let seen = Seen {
@@ -31,13 +31,13 @@ impl Appmaster {
         });
         let report = Report {
             application: self.application(),
-            program: job
+            program: description
                 .programs
                 .first()
                 .map(|program| program.file.clone())
                 .unwrap_or_default(),
-            processes: job.processes(),
-            mode: job.demand.mode.to_string(),
+            processes: description.processes(),
+            mode: description.demand.mode.to_string(),
             exit_code: verdict.exit_code,
             sentence: verdict.sentence.clone(),
             degraded: self.story.degraded.clone(),

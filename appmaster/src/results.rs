@@ -1,44 +1,47 @@
 //! `--stage-out`: when every rank has returned 0, files of the containers become results.
 //!
+//! ```text
+//! which are made already ─▶ what is there ─▶ are the names free ─▶ copied ─▶ named, one by one ─▶ over
+//! ```
+//!
 //! The launchers tell what they have, and it is laid out ([`layout`]): where which file comes to lie.
 //! They copy it into a folder that carries the attempt's number, beside the destination; when all have,
 //! this ApplicationMaster alone gives it the final name ([`commit`](crate::commit)). So a result is
 //! whole or not there, two attempts cannot mix theirs, and one that comes after a result was made leaves
 //! it as it is.
+//!
+//! A copy has no deadline of its own: each of its pieces has, and so has the link to who makes it. A
+//! file system that hangs is waited for until somebody ends the job.
 
 mod layout;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::pin::pin;
-use std::time::Duration;
+use std::task::Poll;
 
-use holding::Heard;
 use job::StageOut;
 use job::wire;
 use job::wire::launcher_event::Event as Said;
 use job::wire::launcher_order::Order as ToLauncher;
 use policy::ContainerId;
-use policy::lifecycle::{Cause, Event, KillReason, Verdict};
-use proto_hadoop::AppAttemptId;
-use storage::{Address, Storage};
-use tokio::sync::mpsc;
-use tokio::time::timeout;
+use policy::lifecycle::{Cause, Event, KillReason};
 
 use layout::{Have, lay_out};
 
-use crate::commit::Own;
-use crate::follow::Appmaster;
-use crate::news::News;
+use crate::commit::{Own, Renames};
+use crate::files::{FileWork, FilesDone, Undelivered};
+use crate::mpi::Mpi;
+use crate::work::{Do, Heard};
 
 /// The orders of this phase; checkpoints count from 1.
 const FIND: u32 = u32::MAX - 1;
 const MOVE: u32 = u32::MAX;
-/// To remove what is not needed at the end of the job.
-const LAST: Duration = Duration::from_secs(15);
 
 /// Why a delivery ends early.
-enum Broken {
+#[derive(Debug)]
+pub(crate) enum Broken {
+    /// It cannot be.
     Sentence(String),
+    /// The job ends for this cause.
     Ended(Cause),
 }
 
@@ -47,6 +50,9 @@ impl From<String> for Broken {
         Self::Sentence(sentence)
     }
 }
+
+/// Whether results are there.
+pub(crate) type Delivered = Poll<Result<(), Broken>>;
 
 /// What there is to remove when the job is over.
 #[derive(Debug, Default)]
@@ -57,102 +63,287 @@ pub(crate) struct Delivery {
     abandoned: Vec<Own>,
 }
 
-impl Appmaster {
-    /// Makes results of the files of a job that has succeeded; the verdict that comes of it.
-    pub(crate) async fn deliver(
-        &mut self,
-        verdict: Verdict,
-        inbox: &mut mpsc::Receiver<News>,
-    ) -> Verdict {
-        if verdict.cause.is_some() || self.seat.description.job.stage_out.is_empty() {
-            return verdict;
+impl Delivery {
+    /// What is to be removed of a job that is over; `unregistered`: no other attempt comes.
+    pub(crate) fn leftovers(&mut self, unregistered: bool) -> Vec<Own> {
+        let Self {
+            committed,
+            abandoned,
+        } = std::mem::take(self);
+        let committed = committed.into_iter().filter(|_| unregistered);
+        committed.chain(abandoned).collect()
+    }
+}
+
+/// A delivery on its way.
+#[derive(Debug)]
+pub(crate) struct Delivering {
+    /// Results to be made, each with the folder in which this attempt has its files.
+    outs: Vec<(StageOut, Own)>,
+    hosts: Hosts,
+    step: Step,
+}
+
+#[derive(Debug)]
+enum Step {
+    /// It is looked which results are made already.
+    Looking,
+    /// Launchers look what they have.
+    Finding {
+        waited: BTreeSet<ContainerId>,
+        have: Vec<Have>,
+    },
+    /// Nobody may have made the destination while the job ran.
+    Checking {
+        copies: BTreeMap<ContainerId, Vec<wire::Copy>>,
+        /// For each of the results.
+        renames: Vec<Renames>,
+    },
+    /// Launchers copy.
+    Moving {
+        waited: BTreeSet<ContainerId>,
+        renames: Vec<Renames>,
+    },
+    /// The result of this index is given its names.
+    Committing { index: usize, renames: Vec<Renames> },
+}
+
+/// By container: its host, and its place among the nodes of the job.
+type Hosts = BTreeMap<ContainerId, (String, usize)>;
+
+impl Delivering {
+    /// Of a job that runs in these containers. The first work is [`FileWork::Undelivered`].
+    pub(crate) fn new(hosts: Hosts) -> Self {
+        Self {
+            outs: Vec::new(),
+            hosts,
+            step: Step::Looking,
         }
-        let cause = match Box::pin(self.delivered(inbox)).await {
-            Ok(()) => return verdict,
-            Err(Broken::Sentence(sentence)) => Cause::Results {
-                sentence: format!(
-                    "{}: {sentence}",
-                    options(&self.seat.description.job.stage_out)
-                ),
-            },
-            Err(Broken::Ended(cause)) => cause,
-        };
-        Verdict { cause: Some(cause) }
     }
 
-    /// Nothing else is to be done; `unregistered`: nor will another attempt come.
-    pub(crate) async fn delivery_over(&mut self, unregistered: bool) {
-        let delivery = std::mem::take(&mut self.delivery);
-        let committed = delivery.committed.iter().filter(|_| unregistered);
-        let forget = async {
-            for own in committed.chain(&delivery.abandoned) {
-                if let Err(error) = own.forget().await {
-                    tracing::warn!("left behind: {error}");
+    fn lost_before(&self, lost: &ContainerId) -> Broken {
+        let host = self.hosts.get(lost);
+        let host = host.map_or("a node", |(host, _)| host.as_str());
+        format!("the launcher on {host} was lost before it had handed over its files").into()
+    }
+
+    /// Why there are no results, and where what was copied is.
+    fn left(&self, sentence: &str) -> Broken {
+        let left: Vec<String> = self.outs.iter().map(|(_, own)| own.url()).collect();
+        Broken::Sentence(format!(
+            "{sentence}; not all of it has its final name, and the rest lies in {}",
+            left.join(", ")
+        ))
+    }
+
+    /// Of trouble in the middle of a copy.
+    fn cut_short(&self, broken: Broken) -> Broken {
+        match (&self.step, broken) {
+            (Step::Moving { .. } | Step::Committing { .. }, Broken::Sentence(sentence)) => {
+                self.left(&sentence)
+            }
+            (_, broken) => broken,
+        }
+    }
+}
+
+impl Mpi {
+    /// Begins to make results of the files of a job that has succeeded.
+    pub(crate) fn deliver(&mut self) -> Delivering {
+        self.todo.push(Do::Files(FileWork::Undelivered {
+            wanted: self.description.stage_out.clone(),
+            attempt: self.attempt,
+        }));
+        let seats = self.seats.all().iter().zip(0..);
+        Delivering::new(
+            seats
+                .map(|(seat, node)| (seat.container.clone(), (seat.host.clone(), node)))
+                .collect(),
+        )
+    }
+
+    /// One piece of news for a delivery. What ends the job ends it, and any launcher's trouble.
+    pub(crate) fn delivering(&mut self, delivering: &mut Delivering, heard: Heard) -> Delivered {
+        if let Some(cause) = ending(&heard) {
+            if let Step::Moving { .. } = delivering.step {
+                let outs = std::mem::take(&mut delivering.outs);
+                self.delivery.abandoned = outs.into_iter().map(|(_, own)| own).collect();
+            }
+            self.todo.push(Do::DropFiles);
+            self.hear_late(heard);
+            return Poll::Ready(Err(Broken::Ended(cause)));
+        }
+        let outcome = match heard {
+            Heard::Files(done) => self.files_done(delivering, done),
+            Heard::Said { container, event } => self.launcher_has(delivering, container, event),
+            Heard::Lost(container) => {
+                self.links.remove(&container);
+                match &delivering.step {
+                    Step::Finding { waited, .. } | Step::Moving { waited, .. }
+                        if waited.contains(&container) =>
+                    {
+                        Poll::Ready(Err(delivering.lost_before(&container)))
+                    }
+                    _ => Poll::Pending,
                 }
             }
+            other => {
+                self.hear_late(other);
+                Poll::Pending
+            }
         };
-        let _in_time = timeout(LAST, forget).await.is_ok();
+        outcome.map_err(|broken| delivering.cut_short(broken))
     }
 
-    async fn delivered(&mut self, inbox: &mut mpsc::Receiver<News>) -> Result<(), Broken> {
-        let (wanted, attempt) = (
-            self.seat.description.job.stage_out.clone(),
-            self.seat.attempt,
-        );
-        let found = self.hearing(undelivered(wanted, attempt), inbox).await??;
+    fn files_done(&mut self, delivering: &mut Delivering, done: FilesDone) -> Delivered {
+        match (&mut delivering.step, done) {
+            (Step::Looking, FilesDone::Undelivered(found)) => match found {
+                Ok(found) => self.find(delivering, found),
+                Err(sentence) => Poll::Ready(Err(sentence.into())),
+            },
+            (Step::Checking { copies, renames }, FilesDone::AreFree(free)) => {
+                if let Err(sentence) = free {
+                    return Poll::Ready(Err(sentence.into()));
+                }
+                let (copies, renames) = (std::mem::take(copies), std::mem::take(renames));
+                self.copy(delivering, copies, renames)
+            }
+            (Step::Committing { index, renames }, FilesDone::Committed(committed)) => {
+                if let Err(sentence) = committed {
+                    return Poll::Ready(Err(sentence.into()));
+                }
+                let (index, renames) = (*index, std::mem::take(renames));
+                if let Some((_, own)) = delivering.outs.get(index) {
+                    self.delivery.committed.push(own.clone());
+                }
+                self.commit(delivering, index + 1, renames)
+            }
+            _ => Poll::Pending,
+        }
+    }
+
+    /// It is known which results are to be made: the launchers say what they have.
+    fn find(&mut self, delivering: &mut Delivering, found: Undelivered) -> Delivered {
         self.delivery.committed.extend(found.made);
         for notice in found.notices {
             self.story.outbox.notice(notice);
         }
-        let outs = found.outs;
-        if outs.is_empty() {
-            return Ok(());
+        delivering.outs = found.outs;
+        if delivering.outs.is_empty() {
+            return Poll::Ready(Ok(()));
         }
-        let hosts: Hosts = {
-            let seats = self.seats.all().iter().zip(0..);
-            seats
-                .map(|(seat, node)| (seat.container.clone(), (seat.host.clone(), node)))
-                .collect()
-        };
-        let all: BTreeSet<ContainerId> = hosts.keys().cloned().collect();
-        let paths = outs.iter().map(|(out, _)| out.local.clone()).collect();
-        let order = ToLauncher::Find(wire::Find { id: FIND, paths });
+        let paths = delivering.outs.iter().map(|(out, _)| out.local.clone());
+        let order = ToLauncher::Find(wire::Find {
+            id: FIND,
+            paths: paths.collect(),
+        });
+        let all: BTreeSet<ContainerId> = delivering.hosts.keys().cloned().collect();
         for container in &all {
             self.order(container, order.clone());
         }
-        let mut have = Vec::with_capacity(all.len());
-        let answers = self.await_all(&all, &hosts, inbox).await?;
-        for (container, said) in answers {
-            if let (Said::Found(found), Some((host, node))) = (said, hosts.get(&container)) {
-                have.push(Have {
-                    host: host.clone(),
-                    node: *node,
-                    container,
-                    paths: found.paths,
-                });
-            }
+        let lost = self.first_lost(&all);
+        delivering.step = Step::Finding {
+            waited: all,
+            have: Vec::new(),
+        };
+        match lost {
+            Some(lost) => Poll::Ready(Err(delivering.lost_before(&lost))),
+            None => Poll::Pending,
         }
-        have.sort_by_key(|node| node.node);
-        let layout = lay_out(&outs, &have)?;
+    }
 
-        let addresses = outs
-            .iter()
-            .map(|(out, _)| serde_json::to_string(&out.address));
-        let addresses: Result<Vec<String>, _> = addresses.collect();
-        let addresses = addresses.map_err(|error| error.to_string())?;
-        // Nobody may have made the destination while the job ran.
-        let all_free = async {
-            for ((out, _), renames) in outs.iter().zip(&layout.renames) {
-                let store = Storage::open(&out.address).map_err(|error| error.to_string())?;
-                for (_, to) in renames {
-                    free(&store, &out.address, to).await?;
+    /// One that was lost before it is waited for will not say so again.
+    fn first_lost(&self, waited: &BTreeSet<ContainerId>) -> Option<ContainerId> {
+        let mut waited = waited.iter();
+        waited.find(|one| !self.links.contains_key(*one)).cloned()
+    }
+
+    /// A launcher says what it has, or that it has copied it.
+    fn launcher_has(
+        &mut self,
+        delivering: &mut Delivering,
+        container: ContainerId,
+        event: Said,
+    ) -> Delivered {
+        match (&mut delivering.step, event) {
+            (Step::Finding { waited, have }, Said::Found(found)) if found.id == FIND => {
+                if !found.trouble.is_empty() {
+                    return Poll::Ready(Err(found.trouble.into()));
+                }
+                if waited.remove(&container)
+                    && let Some((host, node)) = delivering.hosts.get(&container)
+                {
+                    have.push(Have {
+                        host: host.clone(),
+                        node: *node,
+                        container,
+                        paths: found.paths,
+                    });
+                }
+                match waited.is_empty() {
+                    true => {
+                        let have = std::mem::take(have);
+                        self.check(delivering, have)
+                    }
+                    false => Poll::Pending,
                 }
             }
-            Ok::<(), String>(())
+            (Step::Moving { waited, renames }, Said::Moved(moved)) if moved.id == MOVE => {
+                if !moved.trouble.is_empty() {
+                    return Poll::Ready(Err(moved.trouble.into()));
+                }
+                waited.remove(&container);
+                match waited.is_empty() {
+                    true => {
+                        let renames = std::mem::take(renames);
+                        self.commit(delivering, 0, renames)
+                    }
+                    false => Poll::Pending,
+                }
+            }
+            _ => Poll::Pending,
+        }
+    }
+
+    /// All have said what they have: it is laid out.
+    fn check(&mut self, delivering: &mut Delivering, mut have: Vec<Have>) -> Delivered {
+        have.sort_by_key(|node| node.node);
+        let layout = match lay_out(&delivering.outs, &have) {
+            Ok(layout) => layout,
+            Err(sentence) => return Poll::Ready(Err(sentence.into())),
         };
-        self.hearing(all_free, inbox).await??;
-        let movers: BTreeSet<ContainerId> = layout.copies.keys().cloned().collect();
-        for (container, copies) in layout.copies {
+        let places = delivering.outs.iter().zip(&layout.renames);
+        let places = places.map(|((out, _), renames)| {
+            let names = renames.iter().map(|(_, to)| to.clone());
+            (out.address.clone(), names.collect())
+        });
+        self.todo
+            .push(Do::Files(FileWork::AreFree(places.collect())));
+        delivering.step = Step::Checking {
+            copies: layout.copies,
+            renames: layout.renames,
+        };
+        Poll::Pending
+    }
+
+    /// All names are free: whoever has something copies it.
+    fn copy(
+        &mut self,
+        delivering: &mut Delivering,
+        copies: BTreeMap<ContainerId, Vec<wire::Copy>>,
+        renames: Vec<Renames>,
+    ) -> Delivered {
+        let addresses = delivering.outs.iter();
+        let addresses = addresses.map(|(out, _)| serde_json::to_string(&out.address));
+        let addresses: Vec<String> = match addresses.collect() {
+            Ok(addresses) => addresses,
+            Err(error) => {
+                let error: serde_json::Error = error;
+                return Poll::Ready(Err(error.to_string().into()));
+            }
+        };
+        let movers: BTreeSet<ContainerId> = copies.keys().cloned().collect();
+        for (container, copies) in copies {
             let order = ToLauncher::Move(wire::Move {
                 id: MOVE,
                 out: true,
@@ -161,181 +352,55 @@ impl Appmaster {
             });
             self.order(&container, order);
         }
-        if let Err(broken) = self.await_all(&movers, &hosts, inbox).await {
-            return Err(match broken {
-                Broken::Sentence(sentence) => left(&sentence, &outs),
-                Broken::Ended(cause) => {
-                    self.delivery.abandoned = outs.into_iter().map(|(_, own)| own).collect();
-                    Broken::Ended(cause)
-                }
-            });
-        }
-        for ((_, own), renames) in outs.iter().zip(&layout.renames) {
-            if let Err(sentence) = self.hearing(Box::pin(own.commit(renames)), inbox).await? {
-                return Err(left(&sentence, &outs));
-            }
-            self.delivery.committed.push(own.clone());
-        }
-        Ok(())
-    }
-
-    /// Does `work` on a file system, which may hang for ever, and hears meanwhile what ends the job.
-    async fn hearing<T>(
-        &mut self,
-        work: impl Future<Output = T>,
-        inbox: &mut mpsc::Receiver<News>,
-    ) -> Result<T, Broken> {
-        let mut work = pin!(work);
-        loop {
-            tokio::select! {
-                done = &mut work => return Ok(done),
-                news = inbox.recv() => {
-                    let end = ending(news.as_ref());
-                    self.hear_late(news).await;
-                    if let Some(cause) = end {
-                        return Err(Broken::Ended(cause));
-                    }
-                }
-            }
+        let lost = self.first_lost(&movers);
+        let nobody = movers.is_empty();
+        delivering.step = Step::Moving {
+            waited: movers,
+            renames: renames.clone(),
+        };
+        match lost {
+            Some(lost) => Poll::Ready(Err(delivering.lost_before(&lost))),
+            None if nobody => self.commit(delivering, 0, renames),
+            None => Poll::Pending,
         }
     }
 
-    /// Waits until each of `waited` has answered. A copy has no deadline of its own: each of its pieces
-    /// has, and so has the link to who makes it.
-    async fn await_all(
+    /// All is copied: the result of this index gets its names; after the last it is over.
+    fn commit(
         &mut self,
-        waited: &BTreeSet<ContainerId>,
-        hosts: &Hosts,
-        inbox: &mut mpsc::Receiver<News>,
-    ) -> Result<Vec<(ContainerId, Said)>, Broken> {
-        let mut waited = waited.clone();
-        let mut answers = Vec::with_capacity(waited.len());
-        // One that was lost before this began will not say so again.
-        if let Some(lost) = waited.iter().find(|one| self.holding.link(one).is_none()) {
-            return Err(lost_before(hosts, lost));
-        }
-        while !waited.is_empty() {
-            match inbox.recv().await {
-                Some(News::Holding(Heard::Said { container, event })) => {
-                    let trouble = match &event {
-                        Said::Found(found) if found.id == FIND => &found.trouble,
-                        Said::Moved(moved) if moved.id == MOVE => &moved.trouble,
-                        _ => continue,
-                    };
-                    if !trouble.is_empty() {
-                        return Err(trouble.clone().into());
-                    }
-                    if waited.remove(&container) {
-                        answers.push((container, event));
-                    }
-                }
-                Some(News::Holding(Heard::Lost(container))) => {
-                    self.holding.let_go(&container);
-                    if waited.contains(&container) {
-                        return Err(lost_before(hosts, &container));
-                    }
-                }
-                news => {
-                    let end = ending(news.as_ref());
-                    self.hear_late(news).await;
-                    if let Some(cause) = end {
-                        return Err(Broken::Ended(cause));
-                    }
-                }
-            }
-        }
-        Ok(answers)
+        delivering: &mut Delivering,
+        index: usize,
+        renames: Vec<Renames>,
+    ) -> Delivered {
+        let result = delivering.outs.get(index).zip(renames.get(index));
+        let Some(((_, own), names)) = result else {
+            return Poll::Ready(Ok(()));
+        };
+        self.todo.push(Do::Files(FileWork::Commit {
+            own: own.clone(),
+            renames: names.clone(),
+        }));
+        delivering.step = Step::Committing { index, renames };
+        Poll::Pending
     }
 }
 
 /// The options that asked for these results.
-fn options(wanted: &[StageOut]) -> String {
+pub(crate) fn options(wanted: &[StageOut]) -> String {
     let options: BTreeSet<&str> = wanted.iter().map(|out| out.option.as_str()).collect();
     Vec::from_iter(options).join(", ")
 }
 
 /// What ends a job that delivers its results.
-fn ending(news: Option<&News>) -> Option<Cause> {
-    match news? {
-        News::ClientKill(reason) | News::Machine(Event::KillRequested(reason)) => {
+fn ending(heard: &Heard) -> Option<Cause> {
+    match heard {
+        Heard::ClientKill(reason) | Heard::Machine(Event::KillRequested(reason)) => {
             Some(Cause::Killed(*reason))
         }
-        News::ClientLeft => Some(Cause::Killed(KillReason::ClientLost)),
-        News::Holding(Heard::Killed) => Some(Cause::Killed(KillReason::Terminated)),
-        News::Holding(Heard::ResourceManagerLost { silent }) => {
+        Heard::ClientLeft => Some(Cause::Killed(KillReason::ClientLost)),
+        Heard::Machine(Event::ResourceManagerLost { silent }) => {
             Some(Cause::ResourceManagerLost { silent: *silent })
         }
         _ => None,
-    }
-}
-
-/// What is to become results, and what is already.
-struct Undelivered {
-    /// Results to be made, each with the folder in which this attempt has its files.
-    outs: Vec<(StageOut, Own)>,
-    /// What earlier attempts have made.
-    made: Vec<Own>,
-    /// Sentences about these.
-    notices: Vec<String>,
-}
-
-/// Which of the results `wanted` no attempt before `attempt` has made. What others have left of them is
-/// gone.
-async fn undelivered(wanted: Vec<StageOut>, attempt: AppAttemptId) -> Result<Undelivered, String> {
-    let mut found = Undelivered {
-        outs: Vec::new(),
-        made: Vec::new(),
-        notices: Vec::new(),
-    };
-    for (index, out) in wanted.into_iter().enumerate() {
-        let mut made_by = None;
-        for earlier in 1..attempt.attempt {
-            let of = AppAttemptId {
-                attempt: earlier,
-                ..attempt
-            };
-            let own = Own::of(&out, index, &of);
-            if own.finish().await? {
-                made_by = Some(earlier);
-                found.made.push(own);
-            }
-        }
-        match made_by {
-            Some(earlier) => found.notices.push(format!(
-                "{}: {} was made by attempt {earlier} before it was lost, and stays as it is",
-                out.option,
-                out.address.url(&out.path)
-            )),
-            None => {
-                let own = Own::of(&out, index, &attempt);
-                found.outs.push((out, own));
-            }
-        }
-    }
-    Ok(found)
-}
-
-/// By container: its host, and its place among the nodes of the job.
-type Hosts = BTreeMap<ContainerId, (String, usize)>;
-
-/// Why there are no results, and where what was copied is.
-fn left(sentence: &str, outs: &[(StageOut, Own)]) -> Broken {
-    let left: Vec<String> = outs.iter().map(|(_, own)| own.url()).collect();
-    Broken::Sentence(format!(
-        "{sentence}; not all of it has its final name, and the rest lies in {}",
-        left.join(", ")
-    ))
-}
-
-fn lost_before(hosts: &Hosts, lost: &ContainerId) -> Broken {
-    let host = hosts.get(lost).map_or("a node", |(host, _)| host.as_str());
-    format!("the launcher on {host} was lost before it had handed over its files").into()
-}
-
-async fn free(store: &Storage, address: &Address, to: &str) -> Result<(), String> {
-    match store.stat(to).await {
-        Ok(None) => Ok(()),
-        Ok(Some(_)) => Err(format!("{} exists already", address.url(to))),
-        Err(error) => Err(error.to_string()),
     }
 }

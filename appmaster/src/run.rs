@@ -8,7 +8,7 @@ use anyhow::Result;
 use holding::{Admitted, Doors, HeardSender, Holding, Opening, Place, Port};
 use job::wire::clients_server::ClientsServer;
 use job::{Description, MpiJob, wire};
-use policy::lifecycle::{Event, Job, KillReason};
+use policy::lifecycle::Job;
 use policy::{Demand, MiB, ResourceTypes, Resources};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout};
@@ -19,18 +19,13 @@ use tonic::service::Routes;
 use crate::checkpoints::Checkpoints;
 use crate::clients::ClientService;
 use crate::console::Console;
-use crate::exits::Exits;
 use crate::explain::Story;
-use crate::follow::{Appmaster, Client};
 use crate::handing::Output;
-use crate::names::Names;
+use crate::mpi::{Beginning, Mpi};
 use crate::news::{NEWS_QUEUE, News, NewsSender};
-use crate::results::Delivery;
 use crate::seat::Seat;
-use crate::seats::Seats;
-use crate::spawn::Groups;
-use crate::standoff::Standoff;
-use crate::usage::Usages;
+use crate::session::{Entry, MPI, Session};
+use crate::work::Work;
 
 /// Is the AM of `seat`'s job at `place`, until the job is over and everybody has been told.
 ///
@@ -103,45 +98,36 @@ pub async fn serve(
 
     let limits = holding.cluster().limits();
     let demand = demand(&job, limits.step, &limits.types);
-    let mut appmaster = Appmaster {
+    let began = Instant::now();
+    let mpi = Mpi::new(Beginning {
+        attempt: seat.attempt,
+        limits: limits.clone(),
+        candidates: holding.cluster().candidates().words(),
         story: Story::new(demand.clone(), job.explain),
         job: Job::new(demand, job.limits, rand::random()),
-        began: Instant::now(),
-        tasks: tasks.clone(),
-        news,
-        console,
-        streams: BTreeMap::new(),
-        seats: Seats::default(),
-        groups: Groups::default(),
-        firsts: BTreeMap::new(),
-        names: Names::default(),
-        client: Client::Awaited,
-        door: None,
-        hasty: false,
-        leaving: false,
-        phase: wire::Phase::default(),
-        reports: BTreeMap::new(),
-        seen: BTreeMap::new(),
-        exits: Exits::default(),
-        usages: Usages::new(job.processes()),
+        checkpoints,
         timing: wire::Timing {
             appmaster_started_us: born,
             registered_us: us(holding.registered()),
             ..wire::Timing::default()
         },
-        finished: None,
-        standoff: Standoff::default(),
-        checkpoints,
-        delivery: Delivery::default(),
+        began_us: now_us(),
+        description: job,
+    });
+    let mut session = Session {
+        jobs: BTreeMap::from([(MPI, Entry::new(Work::Mpi(Box::new(mpi)), console))]),
+        application: seat.attempt.application,
         holding,
-        seat,
+        began,
+        tasks: tasks.clone(),
+        news,
     };
-    let outcome = appmaster.follow(inbox).await;
+    session.run(inbox).await;
     leaving.cancel();
     tasks.close();
     // What is still under way has nobody to serve any more.
     let _ended = timeout(Duration::from_secs(1), tasks.wait()).await.is_ok();
-    outcome
+    Ok(())
 }
 
 /// Ends the job in order, when that is asked for before it is over.
@@ -149,8 +135,7 @@ async fn end(ending: CancellationToken, over: CancellationToken, news: NewsSende
     tokio::select! {
         () = over.cancelled() => {}
         () = ending.cancelled() => {
-            let terminated = Event::KillRequested(KillReason::Terminated);
-            let _heard = news.send(News::Machine(terminated)).await.is_ok();
+            let _heard = news.send(News::Terminated).await.is_ok();
         }
     }
 }

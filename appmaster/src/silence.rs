@@ -7,15 +7,15 @@ use job::wire;
 use policy::Rank;
 use policy::lifecycle::Verdict;
 
-use crate::follow::Appmaster;
+use crate::mpi::Mpi;
 
 /// Names that the client is told, at most.
 const LEFT_MAX: usize = 100;
 
-impl Appmaster {
+impl Mpi {
     /// Says so of a job that has succeeded.
     pub(crate) fn remark_on_silence(&mut self, verdict: &Verdict) {
-        let processes = self.seat.description.job.processes();
+        let processes = self.description.processes();
         let mut ranks = (0..processes).map(Rank);
         let silent = |rank: Rank| {
             let end = self.reports.get(&rank);
@@ -24,7 +24,7 @@ impl Appmaster {
         if verdict.cause.is_some() || processes < 2 || !ranks.all(silent) {
             return;
         }
-        let programs = self.seat.description.job.programs.iter();
+        let programs = self.description.programs.iter();
         let linked = programs.filter_map(|program| program.mpi_library.as_deref());
         let loaded = self.seen.values().map(|seen| seen.mpi_library.as_str());
         let Some(library) = loaded.chain(linked).find(|library| !library.is_empty()) else {

@@ -23,7 +23,7 @@ use pmi::Exchange;
 use policy::lifecycle::{Action, Event, Seat};
 use policy::{ContainerId, Rank};
 
-use crate::follow::Appmaster;
+use crate::mpi::Mpi;
 
 /// Most processes that a job may spawn while it lives: each has a row in its report.
 const SPAWNED_MAX: u32 = 100_000;
@@ -256,7 +256,7 @@ fn inside(parent: &str, folder: &str) -> String {
     }
 }
 
-impl Appmaster {
+impl Mpi {
     /// A rank wants new processes.
     pub(crate) fn on_spawn(
         &mut self,
@@ -333,7 +333,7 @@ impl Appmaster {
                 first,
                 size,
                 process_mapping: process_mapping.clone(),
-                kvs_name: format!("kvs_{}_g{number}", self.seat.attempt),
+                kvs_name: format!("kvs_{}_g{number}", self.attempt),
                 preputs: request.preputs.clone(),
                 parts,
             };

@@ -9,7 +9,6 @@
 //! deadline of the gang.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::Duration;
 
 use policy::lifecycle::{Event, Phase};
@@ -20,8 +19,8 @@ use proto_hadoop::yarn::{
 use proto_hadoop::{ApplicationClient, ApplicationId};
 use tokio::time::timeout;
 
-use crate::follow::Appmaster;
-use crate::news::News;
+use crate::mpi::Mpi;
+use crate::work::Do;
 
 /// From the last grant to the first look, and between two looks: longer than a grant takes to come,
 /// so that two looks in a row tell a job that waits from one that is just being served.
@@ -140,7 +139,13 @@ impl Standoff {
     }
 }
 
-/// The jobs that wait and are older than `own`, and whether room is reserved for that.
+/// The jobs that wait and are older than `own`, and whether room is reserved for that; nothing, where the
+/// ResourceManager takes too long to say.
+pub(crate) async fn sight(cluster: &ApplicationClient, own: ApplicationId, holds: bool) -> Sight {
+    let looked = timeout(DEADLINE, look(cluster, own, holds)).await;
+    looked.unwrap_or_default()
+}
+
 async fn look(cluster: &ApplicationClient, own: ApplicationId, holds: bool) -> Sight {
     let filter = ApplicationFilter {
         states: vec![YarnApplicationState::Running],
@@ -202,22 +207,13 @@ fn held(containers: &[ContainerReport]) -> BTreeSet<NodeId> {
     nodes.map(|node| NodeId(node.to_string())).collect()
 }
 
-impl Appmaster {
-    /// Looks in a task of its own: the loop goes on hearing.
+impl Mpi {
+    /// Who waits as well is looked for.
     pub(crate) fn look_for_rivals(&mut self) {
         // Until the answer is there.
         self.standoff.look_at = None;
-        let (cluster, news) = (
-            Arc::clone(self.holding.cluster().client()),
-            self.news.clone(),
-        );
-        let own = self.seat.attempt.application;
         let holds = self.held_of_incomplete().is_some_and(|held| held > 0);
-        self.tasks.spawn(async move {
-            let looked = timeout(DEADLINE, look(&cluster, own, holds)).await;
-            let sight = looked.unwrap_or_default();
-            let _heard = news.send(News::Rivals(sight)).await.is_ok();
-        });
+        self.todo.push(Do::LookForRivals { holds });
     }
 
     /// What that look has shown.
@@ -228,7 +224,7 @@ impl Appmaster {
         let wanted = self.story.wanted().into_iter();
         let wanted = wanted.filter(|wanted| !wanted.stands_in);
         let missing = wanted.map(|wanted| wanted.node).collect();
-        let now = self.now();
+        let now = self.now;
         match self.standoff.seen(now, sight.rivals, &missing) {
             None => Vec::new(),
             Some(rival) => self.step(Event::Blocked {

@@ -7,7 +7,7 @@ use job::wire;
 use policy::lifecycle::{Cause, Limit, OutOfMemory, Seen, Verdict};
 use policy::{MiB, Rank};
 
-use crate::follow::Appmaster;
+use crate::mpi::Mpi;
 
 /// Samples of one rank, as the report promises.
 const SAMPLES_MAX: usize = 600;
@@ -128,7 +128,7 @@ impl Usage {
     }
 }
 
-impl Appmaster {
+impl Mpi {
     /// What was seen of the ranks that explains a verdict.
     pub(crate) fn seen(&self, verdict: &Verdict) -> Seen {
         let cause = verdict.cause.as_ref();

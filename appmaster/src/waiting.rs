@@ -6,12 +6,11 @@ use holding::Cluster;
 use job::explain::Missing;
 use policy::lifecycle::{Cause, KillReason, Verdict};
 use policy::{ClusterView, Millis};
-use tokio::time::timeout;
 
-use crate::follow::Appmaster;
 use crate::holders::Holdings;
-use crate::news::News;
-use crate::{missing, verdict};
+use crate::missing;
+use crate::mpi::Mpi;
+use crate::work::Do;
 
 /// From the beginning of the waiting to the first look, and between two looks.
 const FIRST: Millis = Millis(2_000);
@@ -25,8 +24,6 @@ const AGAIN_UNASKED: Millis = Millis(300_000);
 const LATEST: Millis = Millis(60_000);
 /// For the nodes; who holds them has deadlines of its own.
 const NODES_DEADLINE: Duration = Duration::from_secs(2);
-/// The look of a job that has ended: somebody waits for its last sentence.
-const LAST_DEADLINE: Duration = Duration::from_secs(3);
 
 /// Since when the job waits, and when its reasons were looked for.
 #[derive(Debug, Default)]
@@ -85,7 +82,17 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    async fn take(cluster: &Cluster) -> Self {
+    /// Of nodes that nobody holds.
+    #[cfg(test)]
+    pub(crate) fn of(view: ClusterView) -> Self {
+        Self {
+            view: Some(view),
+            holdings: Holdings::default(),
+        }
+    }
+
+    /// Asks the ResourceManager, within deadlines.
+    pub(crate) async fn take(cluster: Cluster) -> Self {
         let nodes = cluster.nodes(NODES_DEADLINE);
         let (view, holdings) = tokio::join!(nodes, Holdings::read(cluster.client()));
         Self {
@@ -95,77 +102,60 @@ impl Look {
     }
 }
 
-impl Appmaster {
-    /// Looks in a task of its own: the loop goes on hearing.
+impl Mpi {
+    /// The reasons of the waiting are looked for.
     pub(crate) fn look_around(&mut self) {
         self.story.watch.looking = true;
-        let (cluster, news) = (self.holding.cluster().clone(), self.news.clone());
-        self.tasks.spawn(async move {
-            let look = Look::take(&cluster).await;
-            let _heard = news.send(News::Looked(Box::new(look))).await.is_ok();
-        });
+        self.todo.push(Do::LookAround);
     }
 
     /// What the look showed.
     pub(crate) fn looked(&mut self, look: &Look) {
-        let now = self.now();
+        let now = self.now;
         let watch = &mut self.story.watch;
         watch.looking = false;
         watch.looked = Some(now);
         if let (true, Some(view)) = (watch.is_waiting(), &look.view) {
             let wanted = self.story.wanted();
-            let missing =
-                missing::missing(now, &wanted, view, &look.holdings, self.holding.headroom());
+            let missing = missing::missing(now, &wanted, view, &look.holdings, self.headroom);
             let own = self.application();
             // What is left for this job changes all the time, and is no one's doing.
             let holders = Missing {
                 headroom: None,
                 ..missing.clone()
             };
-            self.story.watch.held =
-                missing::in_the_way(&holders, &own, self.holding.cluster().limits().counted);
+            self.story.watch.held = missing::in_the_way(&holders, &own, self.limits.counted);
             self.story.missing(missing);
             self.show_waiting();
         }
     }
 
-    /// The sentence of the verdict; of a job that ended while it waited, with what it waited for
-    /// and who stands in the way.
-    pub(crate) async fn last_sentence(&mut self, verdict: &Verdict) -> String {
-        let sentence = verdict::sentence(
-            verdict,
-            self.seen(verdict),
-            &self.holding.cluster().limits().types,
-        );
-        let waited = self.story.watch.is_waiting();
-        let Some(cause) = verdict.cause.as_ref().filter(|_| waited) else {
+    /// Whether the sentence of the verdict is to say what a job waited for that ended while it did, and who
+    /// stands in the way: so it is looked once more. `true`: it names the missing nodes itself.
+    pub(crate) fn wants_last_look(&self, verdict: &Verdict) -> Option<bool> {
+        let cause = verdict.cause.as_ref();
+        match cause.filter(|_| self.story.watch.is_waiting())? {
+            Cause::NotInTime { .. } => Some(true),
+            Cause::NoRoomInTime { .. } | Cause::Killed(KillReason::Interrupted) => Some(false),
+            _ => None,
+        }
+    }
+
+    /// `sentence` with what that look has shown.
+    pub(crate) fn with_last_look(
+        &self,
+        sentence: String,
+        verdict: &Verdict,
+        look: &Look,
+    ) -> String {
+        let (Some(names_nodes), Some(view)) = (self.wants_last_look(verdict), &look.view) else {
             return sentence;
         };
-        let names_nodes = match cause {
-            Cause::NotInTime { .. } => true,
-            Cause::NoRoomInTime { .. } | Cause::Killed(KillReason::Interrupted) => false,
-            _ => return sentence,
-        };
-        let look = Look::take(self.holding.cluster());
-        let Ok(look) = timeout(LAST_DEADLINE, look).await else {
-            return sentence;
-        };
-        let (Some(view), wanted) = (look.view, self.story.wanted_at_the_end()) else {
-            return sentence;
-        };
-        let missing = missing::missing(
-            self.now(),
-            wanted,
-            &view,
-            &look.holdings,
-            self.holding.headroom(),
-        );
+        let wanted = self.story.wanted_at_the_end();
+        let missing = missing::missing(self.now, wanted, view, &look.holdings, self.headroom);
         let own = self.application();
-        let mut held = missing::in_the_way(&missing, &own, self.holding.cluster().limits().counted);
-        if let (true, Some(words)) = (
-            view.nodes.is_empty(),
-            self.holding.cluster().candidates().words(),
-        ) {
+        let mut held = missing::in_the_way(&missing, &own, self.limits.counted);
+        if let (true, Some(words)) = (view.nodes.is_empty(), self.candidates.clone()) {
             // The queue's headroom is no comfort where there are no nodes.
             held = words;
         }

@@ -29,7 +29,6 @@ impl Own {
             asked: false,
             running: false,
             cut_off: false,
-            closing: Arc::default(),
             due: None,
             look: None,
         }
@@ -98,7 +97,7 @@ fn is_unfinished(name: &str) -> bool {
 }
 
 /// Makes what lies in `from` complete under the name `to`, and removes what is older than it needs.
-pub(super) async fn close(
+pub(crate) async fn close(
     storage: &Storage,
     from: &str,
     to: &str,

@@ -2,62 +2,50 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
-use job::data::{Manifest, REFUSED, WANTED, number};
+use job::data::{Manifest, REFUSED, WANTED};
 use job::wire;
 use job::wire::launcher_order::Order as ToLauncher;
-use policy::ContainerId;
-use tokio::sync::mpsc;
-use tokio::time::{Instant, timeout, timeout_at};
+use policy::{ContainerId, Millis};
 
-use super::complete::close;
-use super::{ENTRIES_MAX, Growing, Heard, LOOK, Saved};
-use crate::follow::Appmaster;
-use crate::news::News;
+use super::{Growing, LOOK, Saved};
+use crate::files::{FileWork, FilesDone};
+use crate::mpi::Mpi;
+use crate::work::Do;
 
-/// For launchers to leave.
-const GONE: Duration = Duration::from_secs(2);
-/// To remove what is not needed at the end of the job.
-const LAST: Duration = Duration::from_secs(15);
-
-impl Appmaster {
-    /// Something is due by the clock.
+impl Mpi {
+    /// What is due by the clock.
     pub(crate) fn checkpoint_due(&mut self) {
-        let now = Instant::now();
+        let now = self.now;
         let Some(own) = &mut self.checkpoints.own else {
             return;
         };
         if own.look.is_some_and(|at| now >= at) {
             own.look = None;
-            let (storage, news) = (Arc::clone(&own.storage), self.news.clone());
-            let wanted = format!("{}/{WANTED}", own.folder);
-            self.tasks.spawn(async move {
-                let asked = matches!(storage.stat(&wanted).await, Ok(Some(_)));
-                // Before it is taken, so that whoever asks again meanwhile is not overlooked.
-                let asked = asked && storage.remove(&wanted).await.is_ok();
-                let heard = News::Checkpoint(Heard::Asked(asked));
-                let _heard = news.send(heard).await.is_ok();
-            });
+            self.todo.push(Do::Files(FileWork::WasAsked {
+                storage: Arc::clone(&own.storage),
+                wanted: format!("{}/{WANTED}", own.folder),
+            }));
         }
         if own.growing.is_none() && own.due.is_some_and(|at| now >= at) {
             self.take_checkpoint(false);
         }
     }
 
-    /// A task has ended.
-    pub(crate) fn checkpoint_heard(&mut self, heard: Heard) {
+    /// Work on its file system has ended.
+    pub(crate) fn checkpoint_heard(&mut self, done: FilesDone) {
+        let now = self.now;
         let Some(own) = &mut self.checkpoints.own else {
             return;
         };
-        match heard {
-            Heard::Asked(asked) => {
+        match done {
+            FilesDone::Asked(asked) => {
                 if !own.running {
                     // It is taken when they run again.
                     own.asked |= asked;
                     return;
                 }
-                own.look = Some(Instant::now() + LOOK);
+                own.look = Some(now.plus(LOOK));
                 let asked = std::mem::take(&mut own.asked) || asked;
                 match &mut own.growing {
                     Some(growing) => growing.asked_for |= asked,
@@ -65,7 +53,7 @@ impl Appmaster {
                     None => {}
                 }
             }
-            Heard::Closed(answer) => {
+            FilesDone::Closed(answer) => {
                 let Some(growing) = own.growing.take() else {
                     return;
                 };
@@ -88,19 +76,25 @@ impl Appmaster {
                 ));
                 self.plan_checkpoint();
             }
+            // Of the end of a job.
+            FilesDone::Cleared
+            | FilesDone::Undelivered(_)
+            | FilesDone::AreFree(_)
+            | FilesDone::Committed(_)
+            | FilesDone::Forgotten => {}
         }
     }
 
     fn plan_checkpoint(&mut self) {
         if let Some(own) = &mut self.checkpoints.own {
             let ms = own.plan.interval_ms;
-            own.due = ms.map(|ms| Instant::now() + Duration::from_millis(ms));
+            own.due = ms.map(|ms| self.now.plus(Millis(ms)));
         }
     }
 
     /// Asks all ranks for one.
     fn take_checkpoint(&mut self, asked_for: bool) {
-        let size = self.seat.description.job.processes();
+        let size = self.description.processes();
         let Some(own) = &mut self.checkpoints.own else {
             return;
         };
@@ -213,16 +207,12 @@ impl Appmaster {
             return;
         }
         growing.closing = true;
-        let (storage, news) = (Arc::clone(&own.storage), self.news.clone());
-        let (manifest, closing) = (growing.manifest.clone(), Arc::clone(&own.closing));
-        self.tasks.spawn(async move {
-            let _held = closing.lock().await;
-            let closed = close(&storage, &from, &to, &manifest).await;
-            let _heard = news
-                .send(News::Checkpoint(Heard::Closed(closed)))
-                .await
-                .is_ok();
-        });
+        self.todo.push(Do::Files(FileWork::CloseCheckpoint {
+            storage: Arc::clone(&own.storage),
+            from,
+            to,
+            manifest: growing.manifest.clone(),
+        }));
     }
 
     fn give_checkpoint_up(&mut self, trouble: &str) {
@@ -231,64 +221,12 @@ impl Appmaster {
         };
         let sentence = format!("checkpoint {} was not taken: {trouble}", own.number);
         let asked_for = own.growing.take().is_some_and(|growing| growing.asked_for);
-        let (storage, left) = (Arc::clone(&own.storage), own.growing_path());
-        let (refused, words) = (format!("{}/{REFUSED}", own.folder), sentence.clone());
-        self.tasks.spawn(async move {
-            let _later = storage.remove(&left).await.is_ok();
-            if asked_for {
-                let _told = storage.remove(&refused).await.is_ok()
-                    && storage.write(&refused, words.into_bytes()).await.is_ok();
-            }
-        });
+        self.todo.push(Do::Files(FileWork::GiveCheckpointUp {
+            storage: Arc::clone(&own.storage),
+            left: own.growing_path(),
+            refused: asked_for.then(|| (format!("{}/{REFUSED}", own.folder), sentence.clone())),
+        }));
         self.story.outbox.notice(sentence);
         self.plan_checkpoint();
-    }
-
-    /// The job is over, and the launchers have been told to leave. Of a job that has succeeded nobody
-    /// needs a checkpoint.
-    pub(crate) async fn checkpoints_over(
-        &mut self,
-        succeeded: bool,
-        inbox: &mut mpsc::Receiver<News>,
-    ) {
-        let by = Instant::now() + GONE;
-        let cut_off = self.checkpoints.own.as_ref().is_some_and(|own| own.cut_off);
-        // What they still copied would come back.
-        while cut_off && self.holding.links().next().is_some() {
-            match timeout_at(by, inbox.recv()).await {
-                Ok(news) => self.hear_late(news).await,
-                Err(_late) => break,
-            }
-        }
-        let Some(own) = &self.checkpoints.own else {
-            return;
-        };
-        let newest = self.checkpoints.newest.as_ref();
-        let kept = newest.filter(|saved| !succeeded && saved.path.starts_with(&own.folder));
-        if let Some(saved) = kept {
-            let number = saved.manifest.number;
-            self.story.outbox.notice(format!(
-                "checkpoint {number} stays: a job with --restore {} goes on from it",
-                own.application
-            ));
-        }
-        let clean = async {
-            let _closed = own.closing.lock().await;
-            if kept.is_none() {
-                let _left = own.storage.remove(&own.folder).await.is_ok();
-                return;
-            }
-            for entry in own
-                .storage
-                .list(&own.folder, ENTRIES_MAX)
-                .await
-                .unwrap_or_default()
-            {
-                if number(entry.name()).is_none() {
-                    let _left = own.storage.remove(&entry.path).await.is_ok();
-                }
-            }
-        };
-        let _in_time = timeout(LAST, clean).await.is_ok();
     }
 }

@@ -1,0 +1,550 @@
+//! One MPI job: from the registration to the client's farewell.
+//!
+//! It hears ([`Heard`]) and answers what is to be done ([`Do`]); it waits for nothing, and knows no time
+//! but the one that it is told. The machine in `policy` decides when its program is started, started
+//! again and ended; here is what that means for launchers, client and file systems.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use holding::Limits;
+use job::wire::launcher_order::Order as ToLauncher;
+use job::{MpiJob, wire};
+use policy::lifecycle::{Action, Event, Grant, Job, KillReason, Stage as PmiStage};
+use policy::{ContainerId, End, Millis, Rank, Resources};
+use proto_hadoop::AppAttemptId;
+
+use crate::act::merged;
+use crate::checkpoints::Checkpoints;
+use crate::ending::Ending;
+use crate::exits::Exits;
+use crate::explain::Story;
+use crate::names::Names;
+use crate::outbox::Outbox;
+use crate::results::Delivery;
+use crate::seats::Seats;
+use crate::spawn::Groups;
+use crate::standoff::Standoff;
+use crate::usage::Usages;
+use crate::work::{Do, Heard};
+
+/// A job that no client has attached to by then writes its output to the AM's log.
+pub(crate) const ATTACH_DEADLINE: Millis = Millis(60_000);
+/// For the client of an attempt that was lost to come to the next one. It may have to miss the lost one
+/// first, which takes it 15 s and what it waits for YARN to say so.
+const RETURN_DEADLINE: Millis = Millis(30_000);
+
+/// Whether a client follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Client {
+    /// None has come yet.
+    Awaited,
+    /// One is there.
+    Attached,
+    /// None will: the output goes to the log.
+    Absent,
+    /// It was there and left.
+    Gone,
+}
+
+/// A launcher that has joined.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Link {
+    /// Streams of output that its ranks have: so many ends are to come.
+    pub(crate) streams: u64,
+    /// Cores that the launcher may use; 0: not known.
+    pub(crate) cores: u32,
+    /// A port of its node on which nothing listened; 0: not known.
+    pub(crate) free_port: u32,
+}
+
+/// How far the job's life is.
+#[derive(Debug)]
+enum Stage {
+    /// What a lost attempt has come to this one cannot know: perhaps the program had ended well and YARN
+    /// could not be told. The client does know, and comes only where the program is to run again;
+    /// without one nothing is started.
+    Returning { until: Millis },
+    /// The machine decides.
+    Living,
+    /// The verdict is out.
+    Ending(Box<Ending>),
+}
+
+/// What an MPI job is made of when its life begins.
+#[derive(Debug)]
+pub(crate) struct Beginning {
+    /// The job.
+    pub(crate) description: MpiJob,
+    /// What YARN counts this AM as.
+    pub(crate) attempt: AppAttemptId,
+    /// What the cluster said of its limits.
+    pub(crate) limits: Limits,
+    /// What keeps nodes from being candidates, in words.
+    pub(crate) candidates: Option<String>,
+    /// The machine.
+    pub(crate) job: Job,
+    /// What is told of it.
+    pub(crate) story: Story,
+    /// Those that are there.
+    pub(crate) checkpoints: Checkpoints,
+    /// What has been so far.
+    pub(crate) timing: wire::Timing,
+    /// When the job began, microseconds since 1970.
+    pub(crate) began_us: i64,
+}
+
+/// The job.
+#[derive(Debug)]
+pub(crate) struct Mpi {
+    pub(crate) description: MpiJob,
+    pub(crate) attempt: AppAttemptId,
+    pub(crate) limits: Limits,
+    /// What keeps nodes from being candidates, in words.
+    pub(crate) candidates: Option<String>,
+    /// Where what is to be done is put down.
+    pub(crate) todo: Vec<Do>,
+    /// Since the job began.
+    pub(crate) now: Millis,
+    began_us: i64,
+    stage: Stage,
+    pub(crate) job: Job,
+    /// Containers that are there and not given back.
+    pub(crate) grants: BTreeSet<ContainerId>,
+    pub(crate) links: BTreeMap<ContainerId, Link>,
+    pub(crate) seats: Seats,
+    /// The job's own ranks and those that they have spawned.
+    pub(crate) groups: Groups,
+    /// By the number of its rank 0, which spawned group.
+    pub(crate) firsts: BTreeMap<u32, u32>,
+    pub(crate) names: Names,
+    pub(crate) client: Client,
+    /// Where it takes lanes, once it does.
+    door: Option<wire::Door>,
+    /// The client would rather lose output than wait.
+    pub(crate) hasty: bool,
+    /// This process has been told to end: nobody is waited for.
+    pub(crate) leaving: bool,
+    /// The newest, for a client that attaches later.
+    pub(crate) phase: wire::Phase,
+    pub(crate) reports: BTreeMap<Rank, wire::RankEnded>,
+    /// What launchers have told of their ranks at the end.
+    pub(crate) seen: BTreeMap<ContainerId, wire::RanksSeen>,
+    pub(crate) exits: Exits,
+    pub(crate) usages: Usages,
+    pub(crate) timing: wire::Timing,
+    /// What this process used at the end.
+    pub(crate) memory: wire::Memory,
+    /// What the queue still gives this application, as the ResourceManager last said.
+    pub(crate) headroom: Option<Resources>,
+    pub(crate) checkpoints: Checkpoints,
+    pub(crate) delivery: Delivery,
+    /// What was decided so far, and why.
+    pub(crate) story: Story,
+    pub(crate) standoff: Standoff,
+}
+
+impl Mpi {
+    /// One whose life has not begun.
+    pub(crate) fn new(beginning: Beginning) -> Self {
+        let Beginning {
+            description,
+            attempt,
+            limits,
+            candidates,
+            job,
+            story,
+            checkpoints,
+            timing,
+            began_us,
+        } = beginning;
+        Self {
+            todo: Vec::new(),
+            now: Millis(0),
+            began_us,
+            stage: Stage::Living,
+            job,
+            grants: BTreeSet::new(),
+            links: BTreeMap::new(),
+            seats: Seats::default(),
+            groups: Groups::default(),
+            firsts: BTreeMap::new(),
+            names: Names::default(),
+            client: Client::Awaited,
+            door: None,
+            hasty: false,
+            leaving: false,
+            phase: wire::Phase::default(),
+            reports: BTreeMap::new(),
+            seen: BTreeMap::new(),
+            exits: Exits::default(),
+            usages: Usages::new(description.processes()),
+            timing,
+            memory: wire::Memory::default(),
+            headroom: None,
+            checkpoints,
+            delivery: Delivery::default(),
+            story,
+            standoff: Standoff::default(),
+            description,
+            attempt,
+            limits,
+            candidates,
+        }
+    }
+
+    /// The application is registered.
+    pub(crate) fn begin(&mut self, now: Millis) -> Vec<Do> {
+        self.now = now;
+        if self.attempt.attempt > 1 {
+            self.stage = Stage::Returning {
+                until: now.plus(RETURN_DEADLINE),
+            };
+        } else {
+            let actions = self.step(Event::Registered);
+            self.live_on(actions);
+        }
+        std::mem::take(&mut self.todo)
+    }
+
+    /// Takes in what has happened by `now`; what is to be done about it, in order.
+    pub(crate) fn hear(&mut self, now: Millis, heard: Heard) -> Vec<Do> {
+        self.now = now;
+        match std::mem::replace(&mut self.stage, Stage::Living) {
+            Stage::Ending(mut ending) => {
+                self.hear_ending(&mut ending, heard);
+                self.stage = Stage::Ending(ending);
+            }
+            Stage::Returning { until } => {
+                let mut actions = match heard {
+                    Heard::Tick if now >= until => {
+                        self.client = Client::Gone;
+                        self.step(Event::KillRequested(KillReason::ClientLost))
+                    }
+                    Heard::Tick => Vec::new(),
+                    heard => self.hear_living(heard),
+                };
+                if actions.is_empty() && self.client == Client::Awaited {
+                    self.stage = Stage::Returning { until };
+                } else {
+                    if actions.is_empty() {
+                        actions = self.step(Event::Registered);
+                    }
+                    self.live_on(actions);
+                }
+            }
+            Stage::Living => {
+                let actions = match heard {
+                    Heard::Tick => self.tick(),
+                    heard => self.hear_living(heard),
+                };
+                self.live_on(actions);
+            }
+        }
+        std::mem::take(&mut self.todo)
+    }
+
+    /// When [`Heard::Tick`] is due, if nothing else happens before.
+    pub(crate) fn wakes_at(&self) -> Option<Millis> {
+        match &self.stage {
+            Stage::Returning { until } => Some(*until),
+            Stage::Ending(ending) => ending.wakes_at(),
+            Stage::Living => {
+                let alone = (self.client == Client::Awaited).then_some(ATTACH_DEADLINE);
+                [
+                    self.job.wakes_at(),
+                    self.story.look_due(),
+                    self.standoff.due(),
+                    self.checkpoints.due(),
+                    alone,
+                ]
+                .into_iter()
+                .flatten()
+                .min()
+            }
+        }
+    }
+
+    /// Whether there is an event for the client that may be told now.
+    pub(crate) fn has_an_event(&self) -> bool {
+        let may_be_told = match &self.stage {
+            Stage::Returning { .. } | Stage::Living => true,
+            Stage::Ending(ending) => ending.tells(),
+        };
+        may_be_told && !self.story.outbox.is_empty()
+    }
+
+    pub(crate) const fn outbox(&mut self) -> &mut Outbox {
+        &mut self.story.outbox
+    }
+
+    /// Everybody knows the verdict, and the client has left or is not waited for.
+    pub(crate) fn is_over(&self) -> bool {
+        let Stage::Ending(ending) = &self.stage else {
+            return false;
+        };
+        let left = self.client != Client::Attached;
+        ending.is_farewell() && (left || (self.leaving && self.story.outbox.is_empty()))
+    }
+
+    /// The machine hears an event; what it wants.
+    pub(crate) fn step(&mut self, event: Event) -> Vec<Action> {
+        self.story.hear(&event);
+        self.container_ended(&event);
+        let actions = self.job.step(self.now, event);
+        self.story.tell(self.now, self.headroom, &actions);
+        actions
+    }
+
+    /// On the wall's clock, microseconds since 1970.
+    pub(crate) fn wall_us(&self) -> i64 {
+        let since = i64::try_from(self.now.0).unwrap_or(i64::MAX);
+        self.began_us.saturating_add(since.saturating_mul(1000))
+    }
+
+    fn live_on(&mut self, actions: Vec<Action>) {
+        if let Some(verdict) = self.carry_out(actions) {
+            let ending = self.finish(verdict);
+            self.stage = Stage::Ending(Box::new(ending));
+        }
+    }
+
+    /// What is due by now.
+    fn tick(&mut self) -> Vec<Action> {
+        let is_due = |at: Option<Millis>| at.is_some_and(|at| self.now >= at);
+        let (steps, looks) = (is_due(self.job.wakes_at()), is_due(self.story.look_due()));
+        let rivals = is_due(self.standoff.due());
+        if self.client == Client::Awaited && self.now >= ATTACH_DEADLINE {
+            self.go_on_alone();
+        }
+        self.checkpoint_due();
+        if looks {
+            self.look_around();
+        }
+        if rivals {
+            self.look_for_rivals();
+        }
+        match steps {
+            true => self.step(Event::Tick),
+            false => Vec::new(),
+        }
+    }
+
+    /// One piece of news; what the machine wants done about it.
+    fn hear_living(&mut self, heard: Heard) -> Vec<Action> {
+        match heard {
+            Heard::Machine(event) => return self.step(event),
+            Heard::Granted(grants) => return self.granted(grants),
+            Heard::Joined { container, node } => return self.joined(container, &node),
+            Heard::Said { container, event } => return self.launcher_said(container, event),
+            Heard::Lost(container) => {
+                self.links.remove(&container);
+                return self.step(Event::LinkLost(container));
+            }
+            Heard::Headroom(headroom) => self.headroom = Some(headroom),
+            Heard::WantedBack(containers) => self.wanted_back(containers),
+            Heard::Asked { containers, rows } => self.story.asked(self.now, containers, rows),
+            Heard::Files(done) => self.checkpoint_heard(done),
+            Heard::Looked(look) => self.looked(&look),
+            Heard::Rivals(sight) => return self.rivals_seen(sight),
+            Heard::ClientAttached => self.attach(),
+            Heard::ClientSignal(signal) => {
+                self.order_all(&ToLauncher::Signal(wire::Signal { signal }));
+            }
+            Heard::ClientResized(size) => self.order_all(&ToLauncher::WindowSize(size)),
+            Heard::ClientDoor(door) => {
+                self.order_all(&ToLauncher::Door(door.clone()));
+                self.door = Some(door);
+            }
+            Heard::ClientKill(reason) => return self.step(Event::KillRequested(reason)),
+            Heard::ClientLeft => {
+                self.client = Client::Gone;
+                return self.step(Event::KillRequested(KillReason::ClientLost));
+            }
+            // The end of the client's stream is news of its own.
+            Heard::ClientDeaf => self.story.outbox.clear(),
+            Heard::Tick
+            | Heard::OutputMoved
+            | Heard::LastLook(_)
+            | Heard::Output(_)
+            | Heard::Memory(_)
+            | Heard::Finished(_) => {}
+        }
+        Vec::new()
+    }
+
+    fn joined(&mut self, container: ContainerId, node: &wire::NodeFacts) -> Vec<Action> {
+        tracing::info!(
+            glibc = node.glibc,
+            cores = node.cores,
+            "{container} has joined"
+        );
+        let link = Link {
+            streams: 0,
+            cores: node.cores,
+            free_port: node.free_port,
+        };
+        self.links.insert(container.clone(), link);
+        if let Some(door) = self.door.clone() {
+            self.order(&container, ToLauncher::Door(door));
+        }
+        self.step(Event::Joined(container))
+    }
+
+    /// YARN says that a container is over. Of those that were given back nothing is kept: a job that
+    /// waits for long has ever more.
+    pub(crate) fn container_ended(&mut self, event: &Event) {
+        if let Event::ContainerEnded {
+            container, status, ..
+        } = event
+            && self.grants.contains(container)
+        {
+            self.exits.ended(container.clone(), *status);
+        }
+    }
+
+    /// The containers of one answer.
+    fn granted(&mut self, grants: Vec<Grant>) -> Vec<Action> {
+        for grant in &grants {
+            self.grants.insert(grant.container.clone());
+        }
+        let mut actions = Vec::new();
+        for grant in grants {
+            actions.extend(self.step(Event::Granted(grant)));
+        }
+        merged(actions)
+    }
+
+    /// The first client to come, in time, follows the job.
+    pub(crate) fn attach(&mut self) {
+        let why_not = match self.client {
+            Client::Awaited => {
+                self.client = Client::Attached;
+                self.todo.push(Do::Admit(Ok(())));
+                self.show_phase();
+                return;
+            }
+            Client::Attached => "another client follows this job",
+            Client::Gone => "the client that followed this job is gone, and the job with it",
+            Client::Absent => {
+                "no client came in time, so the job's output goes to this ApplicationMaster's log"
+            }
+        };
+        tracing::warn!("refused a client: {why_not}");
+        self.todo.push(Do::Admit(Err(why_not)));
+    }
+
+    fn launcher_said(
+        &mut self,
+        container: ContainerId,
+        event: wire::launcher_event::Event,
+    ) -> Vec<Action> {
+        use wire::launcher_event::Event as Said;
+        match event {
+            Said::Hello(_) => self.step(Event::Misbehaved {
+                container,
+                what: "said hello twice".into(),
+            }),
+            Said::TaskEnded(_) => self.step(Event::Misbehaved {
+                container,
+                what: "told the end of a task, and has none".into(),
+            }),
+            Said::Started(started) => {
+                if let Some(link) = self.links.get_mut(&container) {
+                    link.streams = link.streams.saturating_add(started.streams.into());
+                }
+                if started.group > 0 {
+                    return self.on_part(&container, started.group, None);
+                }
+                self.timing.started_us = self.timing.started_us.max(started.at_us);
+                Vec::new()
+            }
+            Said::Fence(fence) => self.on_fence(container, fence),
+            Said::Name(request) => {
+                self.on_name(&container, request);
+                Vec::new()
+            }
+            Said::Spawn(request) => self.on_spawn(container, request),
+            Said::Usages(heard) => {
+                let own = |rank| self.seats.runs(&container, Rank(rank));
+                let own = heard.usages.iter().filter(|usage| own(usage.rank));
+                own.for_each(|usage| self.usages.hear(usage));
+                Vec::new()
+            }
+            Said::PmiSeen(seen) => self.step(Event::PmiSeen(seen.group)),
+            Said::Abort(wire::Abort { rank, .. }) | Said::Broke(wire::RankBroke { rank, .. })
+                if self.has_unspawned(Rank(rank)) =>
+            {
+                Vec::new()
+            }
+            Said::Abort(wire::Abort { rank, .. }) | Said::Broke(wire::RankBroke { rank, .. })
+                if !self.seats.runs(&container, Rank(rank)) =>
+            {
+                self.step(Event::Misbehaved {
+                    container,
+                    what: format!("spoke for rank {rank}, which is not its own"),
+                })
+            }
+            Said::Seen(seen) => {
+                self.seen.insert(container, seen);
+                Vec::new()
+            }
+            Said::Found(found) => {
+                self.checkpoint_found(container, found);
+                Vec::new()
+            }
+            Said::Moved(moved) => {
+                self.checkpoint_moved(&container, moved);
+                Vec::new()
+            }
+            Said::Abort(abort) => {
+                tracing::info!(rank = abort.rank, "MPI_Abort: {}", abort.message);
+                self.step(Event::Aborted {
+                    rank: Rank(abort.rank),
+                    code: abort.exit_code,
+                })
+            }
+            Said::Broke(broke) => self.step(Event::Broke {
+                rank: Rank(broke.rank),
+                what: broke.sentence,
+            }),
+            Said::Refusal(refusal) if refusal.group > 0 => {
+                let why = Some(refusal.sentence);
+                self.on_part(&container, refusal.group, why)
+            }
+            Said::Refusal(refusal) => self.step(Event::Refused {
+                container,
+                sentence: refusal.sentence,
+                code: u8::try_from(refusal.exit_code).unwrap_or(u8::MAX),
+            }),
+            Said::Ended(ended) => {
+                let rank = Rank(ended.rank);
+                if self.has_unspawned(rank) {
+                    return Vec::new();
+                }
+                if !self.seats.runs(&container, rank) {
+                    return self.step(Event::Misbehaved {
+                        container,
+                        what: format!("reported the end of rank {rank}, which is not its own"),
+                    });
+                }
+                let stage = match ended.pmi() {
+                    wire::PmiStage::Silent => PmiStage::Silent,
+                    wire::PmiStage::Initialized => PmiStage::Initialized,
+                    wire::PmiStage::Finalized => PmiStage::Finalized,
+                };
+                let end = ended.how.map(End::try_from);
+                self.reports.insert(rank, ended);
+                match end {
+                    Some(Ok(end)) => self.step(Event::RankEnded { rank, end, stage }),
+                    Some(Err(_)) | None => self.step(Event::Misbehaved {
+                        container,
+                        what: format!("reported an end of rank {rank} that no process can have"),
+                    }),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

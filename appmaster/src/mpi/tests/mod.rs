@@ -1,0 +1,9 @@
+//! A job's whole life without a cluster, on a clock that the test moves.
+
+mod bed;
+mod checkpoints;
+mod clients;
+mod drain;
+mod farewell;
+mod repeat;
+mod results;

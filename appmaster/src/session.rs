@@ -1,0 +1,246 @@
+//! The jobs of one ApplicationMaster, and the one loop: it hears news, gives each to the job that it is
+//! about, carries out what that wants ([`effects`](crate::effects)), and sleeps until the next of them is
+//! due. Today a session has one job and ends with it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::future::{Future, pending, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use holding::Holding;
+use policy::Millis;
+use policy::lifecycle::{Event, KillReason};
+use proto_hadoop::ApplicationId;
+use tokio::sync::mpsc::OwnedPermit;
+use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tonic::Status;
+
+use crate::console::Console;
+use crate::news::{JobEvents, News, NewsSender};
+use crate::work::{Heard, Work};
+
+/// A job of the session; launchers know it by the same number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct JobId(pub(crate) u32);
+
+/// The MPI job that a session has been started for.
+pub(crate) const MPI: JobId = JobId(0);
+
+/// A job, and those who have to do with it beside its containers.
+pub(crate) struct Entry {
+    pub(crate) work: Work,
+    /// Where events go for the client that follows it.
+    pub(crate) client: Option<JobEvents>,
+    /// A client that has come and is not admitted yet.
+    pub(crate) visitor: Option<Visitor>,
+    pub(crate) console: Arc<Console>,
+    /// Ends the work on file systems that may be dropped.
+    pub(crate) files: CancellationToken,
+    /// Held by whoever makes a checkpoint complete, or removes all.
+    pub(crate) closing: Arc<Mutex<()>>,
+}
+
+/// Where events would go, and where it hears whether it may follow.
+pub(crate) type Visitor = (JobEvents, oneshot::Sender<Result<(), Status>>);
+
+impl Entry {
+    pub(crate) fn new(work: Work, console: Arc<Console>) -> Self {
+        Self {
+            work,
+            client: None,
+            visitor: None,
+            console,
+            files: CancellationToken::new(),
+            closing: Arc::default(),
+        }
+    }
+}
+
+/// All jobs, the containers that they run in, and everybody who serves them.
+pub(crate) struct Session {
+    pub(crate) jobs: BTreeMap<JobId, Entry>,
+    /// What YARN calls it.
+    pub(crate) application: ApplicationId,
+    pub(crate) holding: Holding,
+    /// Zero of the jobs' clocks.
+    pub(crate) began: Instant,
+    pub(crate) tasks: TaskTracker,
+    pub(crate) news: NewsSender,
+}
+
+/// A place for one event in a client's stream; `None`: the stream has ended.
+type Outlet = Option<OwnedPermit<Result<job::wire::JobEvent, Status>>>;
+
+impl Session {
+    /// Until all jobs are over and everybody knows it.
+    pub(crate) async fn run(&mut self, mut inbox: mpsc::Receiver<News>) {
+        let now = self.now();
+        let todo: Vec<_> = (self.jobs.iter_mut())
+            .map(|(job, entry)| (*job, entry.work.begin(now)))
+            .collect();
+        for (job, todo) in todo {
+            let mut answers = Vec::new();
+            for one in todo {
+                answers.extend(self.carry_out(job, one));
+            }
+            for heard in answers {
+                self.tell(job, heard);
+            }
+        }
+        while !self.jobs.values().all(|entry| entry.work.is_over()) {
+            let wake = self.jobs.values().filter_map(|entry| entry.work.wakes_at());
+            let wake = wake
+                .min()
+                .map(|at| self.began + Duration::from_millis(at.0));
+            tokio::select! {
+                news = inbox.recv() => match news {
+                    Some(news) => self.hear(news),
+                    None => return,
+                },
+                () = until(wake) => self.wake(),
+                (job, place) = self.outlet() => self.post(job, place),
+                job = self.output_moved() => self.tell(job, Heard::OutputMoved),
+            }
+        }
+    }
+
+    /// Milliseconds since the session began.
+    fn now(&self) -> Millis {
+        let elapsed = self.began.elapsed().as_millis();
+        Millis(u64::try_from(elapsed).unwrap_or(u64::MAX))
+    }
+
+    /// Tells a job what has happened, and carries out what it wants.
+    fn tell(&mut self, job: JobId, heard: Heard) {
+        let mut told = VecDeque::from([heard]);
+        while let Some(heard) = told.pop_front() {
+            let now = self.now();
+            let Some(entry) = self.jobs.get_mut(&job) else {
+                return;
+            };
+            for one in entry.work.hear(now, heard) {
+                told.extend(self.carry_out(job, one));
+            }
+        }
+    }
+
+    /// Tells all jobs for which something is due.
+    fn wake(&mut self) {
+        let now = self.now();
+        let is_due = |entry: &Entry| entry.work.wakes_at().is_some_and(|at| now >= at);
+        let due = self.jobs.iter().filter(|(_, entry)| is_due(entry));
+        let due: Vec<JobId> = due.map(|(job, _)| *job).collect();
+        for job in due {
+            self.tell(job, Heard::Tick);
+        }
+    }
+
+    /// One piece of news: what of it is to be kept here, and what the job is told.
+    fn hear(&mut self, news: News) {
+        // All containers are of this one.
+        let mut job = MPI;
+        let heard = match news {
+            News::Terminated => Heard::Machine(Event::KillRequested(KillReason::Terminated)),
+            News::InputUsed => Heard::Machine(Event::InputUsed),
+            News::Holding(heard) => {
+                let is_of_room = matches!(heard, holding::Heard::Headroom(_));
+                let told = self.told(heard);
+                if let Some(headroom) = self.holding.headroom().filter(|_| is_of_room) {
+                    self.tell(job, Heard::Headroom(headroom));
+                }
+                match told {
+                    Some(heard) => heard,
+                    None => return,
+                }
+            }
+            News::OutputHandedOver => Heard::OutputMoved,
+            News::Answer { of, heard } => {
+                job = of;
+                heard
+            }
+            News::ClientAttached { events, admitted } => {
+                if let Some(entry) = self.jobs.get_mut(&job) {
+                    entry.visitor = Some((events, admitted));
+                }
+                Heard::ClientAttached
+            }
+            News::ClientSignal(signal) => Heard::ClientSignal(signal),
+            News::ClientResized(size) => Heard::ClientResized(size),
+            News::ClientDoor(door) => Heard::ClientDoor(door),
+            News::ClientKill(reason) => Heard::ClientKill(reason),
+            News::ClientLeft => {
+                if let Some(entry) = self.jobs.get_mut(&job) {
+                    entry.client = None;
+                }
+                Heard::ClientLeft
+            }
+        };
+        self.tell(job, heard);
+    }
+
+    /// A place for the next event that a client is to be told; never, while there is none.
+    async fn outlet(&self) -> (JobId, Outlet) {
+        let waiting = self
+            .jobs
+            .iter()
+            .filter(|(_, entry)| entry.work.has_an_event());
+        let waiting = waiting.filter_map(|(job, entry)| Some((*job, entry.client.clone()?)));
+        let places = waiting
+            .map(|(job, events)| boxed(async move { (job, events.reserve_owned().await.ok()) }));
+        first(places.collect()).await
+    }
+
+    /// Puts the next event into its place.
+    fn post(&mut self, job: JobId, place: Outlet) {
+        let Some(place) = place else {
+            return self.tell(job, Heard::ClientDeaf);
+        };
+        let entry = self.jobs.get_mut(&job);
+        if let Some(event) = entry.and_then(|entry| entry.work.outbox().next()) {
+            let _stream = place.send(Ok(event));
+        }
+    }
+
+    /// The job of which another stream of output has come to its end.
+    async fn output_moved(&self) -> JobId {
+        let all = self.jobs.iter().map(|(job, entry)| {
+            boxed(async {
+                entry.console.an_end().await;
+                *job
+            })
+        });
+        first(all.collect()).await
+    }
+}
+
+type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+fn boxed<'a, T>(future: impl Future<Output = T> + Send + 'a) -> Boxed<'a, T> {
+    Box::pin(future)
+}
+
+/// What the first of them brings that is done; of none, nothing ever.
+async fn first<T>(mut all: Vec<Boxed<'_, T>>) -> T {
+    poll_fn(|context| {
+        let done = all
+            .iter_mut()
+            .find_map(|one| match one.as_mut().poll(context) {
+                Poll::Ready(done) => Some(done),
+                Poll::Pending => None,
+            });
+        done.map_or(Poll::Pending, Poll::Ready)
+    })
+    .await
+}
+
+async fn until(wake: Option<Instant>) {
+    match wake {
+        Some(at) => sleep_until(at).await,
+        None => pending().await,
+    }
+}

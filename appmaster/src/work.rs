@@ -1,0 +1,223 @@
+//! A job of the session: what it hears, and what it wants done.
+//!
+//! Whoever holds a job gives it what has happened, with the time, carries out what it answers in that
+//! order, and comes back when it asks to be woken. The job itself waits for nothing and touches nothing.
+
+use std::collections::BTreeMap;
+
+use holding::{Asking, Finished};
+use job::wire;
+use job::wire::launcher_order::Order as ToLauncher;
+use policy::lifecycle::{Event, Grant, KillReason};
+use policy::{ContainerId, Millis, Resources};
+use proto_hadoop::yarn::FinalApplicationStatus;
+
+use crate::files::{FileWork, FilesDone};
+use crate::mpi::Mpi;
+use crate::outbox::Outbox;
+use crate::standoff::Sight;
+use crate::waiting::Look;
+
+/// One job, of one kind.
+pub(crate) enum Work {
+    /// Ranks of an MPI program, all at once.
+    Mpi(Box<Mpi>),
+}
+
+impl Work {
+    /// The application is registered: the job's life begins.
+    pub(crate) fn begin(&mut self, now: Millis) -> Vec<Do> {
+        match self {
+            Self::Mpi(mpi) => mpi.begin(now),
+        }
+    }
+
+    /// Takes in what has happened by `now`, milliseconds since the job began; what is to be done about
+    /// it, in order.
+    pub(crate) fn hear(&mut self, now: Millis, heard: Heard) -> Vec<Do> {
+        match self {
+            Self::Mpi(mpi) => mpi.hear(now, heard),
+        }
+    }
+
+    /// When [`Heard::Tick`] is due, if nothing else happens before.
+    pub(crate) fn wakes_at(&self) -> Option<Millis> {
+        match self {
+            Self::Mpi(mpi) => mpi.wakes_at(),
+        }
+    }
+
+    /// Whether there is an event for the client that may be told now.
+    pub(crate) fn has_an_event(&self) -> bool {
+        match self {
+            Self::Mpi(mpi) => mpi.has_an_event(),
+        }
+    }
+
+    /// What the client is told beside the phases.
+    pub(crate) fn outbox(&mut self) -> &mut Outbox {
+        match self {
+            Self::Mpi(mpi) => mpi.outbox(),
+        }
+    }
+
+    /// Nothing more comes of it, and everybody knows.
+    pub(crate) fn is_over(&self) -> bool {
+        match self {
+            Self::Mpi(mpi) => mpi.is_over(),
+        }
+    }
+}
+
+/// Something that a job hears.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    /// Of containers and of the ResourceManager, as the machine in `policy` takes it.
+    Machine(Event),
+    /// The ResourceManager has granted containers, in one answer.
+    Granted(Vec<Grant>),
+    /// What the queue still gives the application has changed.
+    Headroom(Resources),
+    /// The scheduler wants so many containers back, for another queue or application.
+    WantedBack(usize),
+    /// The ResourceManager has taken requests for so many new containers, in so many rows.
+    Asked {
+        /// New containers.
+        containers: u32,
+        /// Rows of the call.
+        rows: u32,
+    },
+    /// The answer to [`Do::LookAround`].
+    Looked(Box<Look>),
+    /// The answer to [`Do::LastLook`].
+    LastLook(Box<Look>),
+    /// The answer to [`Do::LookForRivals`].
+    Rivals(Sight),
+    /// The answer to a [`Do::Files`].
+    Files(FilesDone),
+    /// A launcher has dialled in for the first time.
+    Joined {
+        /// Its container.
+        container: ContainerId,
+        /// What it has found on its node.
+        node: wire::NodeFacts,
+    },
+    /// A launcher said something.
+    Said {
+        /// Its container.
+        container: ContainerId,
+        /// What.
+        event: wire::launcher_event::Event,
+    },
+    /// A launcher has left, or is not heard of any more.
+    Lost(ContainerId),
+    /// A stream of output has ended, or the last of all output was handed over.
+    OutputMoved,
+    /// The answer to [`Do::LookAtOutput`].
+    Output(OutputSeen),
+    /// A client wants to follow the job: [`Do::Admit`] says whether it may.
+    ClientAttached,
+    /// It sent a signal for the ranks.
+    ClientSignal(i32),
+    /// Its terminal has another size.
+    ClientResized(wire::WindowSize),
+    /// It takes lanes from now on.
+    ClientDoor(wire::Door),
+    /// It wants the job ended.
+    ClientKill(KillReason),
+    /// The link of the client that follows broke or ended.
+    ClientLeft,
+    /// Events do not reach the client any more.
+    ClientDeaf,
+    /// The answer to [`Do::Measure`].
+    Memory(wire::Memory),
+    /// The answer to [`Do::Unregister`].
+    Finished(Finished),
+    /// Nothing happened, but time passed: see [`Work::wakes_at`].
+    Tick,
+}
+
+/// How far the ranks' output is on its way to the client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct OutputSeen {
+    /// Every launcher has ended as many streams as it has begun.
+    pub all_ended: bool,
+    /// No more is taken, and what was brought has been taken over.
+    pub is_closed: bool,
+    /// Some waits for its taker.
+    pub is_backed_up: bool,
+    /// The last byte has left this process, or never will.
+    pub is_drained: bool,
+}
+
+/// Something that is to be done for a job.
+#[derive(Debug)]
+pub(crate) enum Do {
+    /// Read the nodes: a snapshot is heard, or why there is none, after the next answer of the
+    /// ResourceManager.
+    TakeSnapshot,
+    /// Look who holds what the job waits for.
+    LookAround,
+    /// The same, for the last sentence of a job that is over.
+    LastLook,
+    /// Look for jobs that wait as well. `holds`: this one has containers.
+    LookForRivals {
+        /// Whether it does.
+        holds: bool,
+    },
+    /// Ask the ResourceManager for containers.
+    Ask(Asking),
+    /// Give these back; launchers there are to leave.
+    Release(Vec<ContainerId>),
+    /// Start a launcher in this one.
+    Start(ContainerId),
+    /// Ask its node whether it is still being localized.
+    Probe(ContainerId),
+    /// Something is about to be heard of YARN: ask more often.
+    Hurry,
+    /// What YARN is told of the job's progress, in thousandths.
+    Progress(u16),
+    /// Order a launcher something.
+    Tell {
+        /// Its container.
+        to: ContainerId,
+        /// What.
+        order: Box<ToLauncher>,
+    },
+    /// The launcher there, if there is one, is to leave with all that it runs; none is let in any more.
+    Dismiss(ContainerId),
+    /// The launcher there is to leave, and it is heard when it has.
+    Leave(ContainerId),
+    /// Lets the client that has just come follow the job, or says why not.
+    Admit(Result<(), &'static str>),
+    /// Shows the client a phase; one that does not keep up misses some.
+    Show(wire::Phase),
+    /// No client takes the output: it goes to the log of this process.
+    LogOutput,
+    /// Take no more output.
+    CloseOutput,
+    /// See how far the output of this run is, where each launcher has begun so many streams.
+    LookAtOutput {
+        /// Which run.
+        run: u32,
+        /// Streams, by container.
+        streams: BTreeMap<ContainerId, u64>,
+    },
+    /// Input begins again, for another run.
+    RenewInput,
+    /// Nobody gives input: who reads it sees its end.
+    EndInput,
+    /// Work on a file system.
+    Files(FileWork),
+    /// Nobody waits for such work any more, as far as it may be dropped.
+    DropFiles,
+    /// See what this process uses.
+    Measure,
+    /// Unregister the application with this verdict.
+    Unregister {
+        /// How it ended, as YARN records it.
+        status: FinalApplicationStatus,
+        /// A sentence for YARN's pages.
+        diagnostics: String,
+    },
+}
