@@ -9,11 +9,11 @@ use tonic::Status;
 use crate::console::write_to_log;
 use crate::files::FileWork;
 use crate::mpi::ATTACH_DEADLINE;
+use crate::mpi::standoff;
+use crate::mpi::verdict;
+use crate::mpi::waiting::Look;
 use crate::news::News;
 use crate::session::{JobId, Session};
-use crate::standoff;
-use crate::verdict;
-use crate::waiting::Look;
 use crate::work::{Do, Heard, OutputSeen};
 
 /// The number of the one request that there is.

@@ -9,8 +9,8 @@ use proto_hadoop::AppAttemptId;
 use storage::{Address, Storage};
 use tokio::sync::Mutex;
 
-use crate::checkpoints::{ENTRIES_MAX, close};
-use crate::commit::{Own, Renames};
+use crate::mpi::checkpoints::{ENTRIES_MAX, close};
+use crate::mpi::commit::{Own, Renames};
 
 /// One piece of work.
 #[derive(Debug)]

@@ -3,24 +3,28 @@
 //! It runs in a container of its own ([`contained`] reads job description and keys from the
 //! container's credentials), or inside the client, which hands [`serve()`] the same seat.
 //!
-//! The life of a job in here: the AM takes its [`seat`], opens its port and registers ([`holding`] keeps
-//! the containers of the application: what is asked for, granted, started and spoken to); the machine in
-//! `policy` places the processes; when every container is there, launchers are started on all nodes at
-//! once; they dial in and get their ranks, whose barriers and spawns ([`spawn`]) and names ([`names`])
-//! concern all nodes; their output passes through [`console`] to the client ([`clients`]) that follows the
-//! job; [`verdict`] puts the end into words and numbers, and the AM unregisters with it. A job that has
-//! succeeded hands over its [`results`] first; one that is saved on its way has [`checkpoints`]. Beside
-//! all this
-//! [`explain`] keeps the story of what was decided and why, and [`waiting`] looks for who holds what
-//! the job waits for ([`holders`]).
+//! ```text
+//! launchers, ResourceManager ──▶ holding ──┐                  ┌──▶ Heard ──▶ a job: Work, by JobId
+//! clients, output, input ──▶ clients ──────┼─ News ─▶ session │                  │
+//! file systems, looks at the cluster ──────┘    ▲             └─── effects ◀── Do┘
+//!                └──────────── tasks ◀──────────┴──────────────────────┘
+//! ```
 //!
-//! Invariants: one loop ([`follow`]) owns the machine and all state ([`act`] carries out what the machine
-//! answers, [`told`] hears what becomes of the containers); everything else sends it news over a bounded
-//! channel. It waits neither for launchers nor for the ResourceManager. Every task belongs to one set that
-//! is ended with the AM. What a slow terminal does not take is not read from the ranks either: nothing
-//! grows.
+//! The AM takes its [`seat`], opens its port and registers ([`run`]; [`holding`] keeps the containers of
+//! the application: what is asked for, granted, started and spoken to). From then on it is a [`session`]:
+//! one loop hears news, keeps what is about containers and clients, gives the rest to the job that it is
+//! about, carries out what that wants ([`effects`]) and sleeps until the next of them is due. A job
+//! ([`work`]) waits for nothing and touches nothing: it hears what has happened and when, and answers what
+//! is to be done. Today there is one, an MPI job ([`mpi`] tells its life), and the AM ends with it. Output
+//! and input pass it by ([`console`]); what it wants done on file systems ([`files`]) is a task whose end
+//! is news.
 //!
-//! When a container is lost the program may be started again in this AM ([`repeat`]); when the AM is
+//! Invariants: the loop has the only `recv()`, and waits neither for launchers nor for clients, file
+//! systems or the ResourceManager; everything else sends it news over a bounded channel. Every task belongs
+//! to one set that is ended with the AM. What a slow terminal does not take is not read from the ranks
+//! either: nothing grows.
+//!
+//! When a container is lost the program may be started again in this AM ([`mpi::repeat`]); when the AM is
 //! lost YARN starts another, which knows nothing of this one and begins from the start. An AM that has
 //! had no answer from the ResourceManager for half the time after which YARN takes it for dead ends
 //! its ranks: no two attempts run side by side.
@@ -28,43 +32,23 @@
 //! Caveats: launchers do not outlive their AM. On clusters that run every user's containers
 //! as one OS user, co-tenants can read the credentials file.
 
-mod act;
-mod checkpoints;
 mod clients;
-mod commit;
 mod console;
 mod contained;
 mod effects;
-mod ending;
 mod ends;
-mod exits;
-mod explain;
 mod files;
 mod handing;
-mod holders;
-mod missing;
 mod mpi;
-mod names;
 mod news;
-mod notice;
 mod outbox;
-mod repeat;
-mod report;
-mod results;
 mod run;
 mod seat;
-mod seats;
 mod session;
-mod silence;
-mod spawn;
-mod standoff;
 #[cfg(test)]
 #[path = "../holding/src/test_keys.rs"]
 mod test_keys;
 mod told;
-mod usage;
-mod verdict;
-mod waiting;
 mod work;
 
 use std::process::ExitCode;

@@ -16,11 +16,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::service::Routes;
 
-use crate::checkpoints::Checkpoints;
 use crate::clients::ClientService;
 use crate::console::Console;
-use crate::explain::Story;
 use crate::handing::Output;
+use crate::mpi::checkpoints::Checkpoints;
+use crate::mpi::explain::Story;
 use crate::mpi::{Beginning, Mpi};
 use crate::news::{NEWS_QUEUE, News, NewsSender};
 use crate::seat::Seat;

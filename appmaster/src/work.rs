@@ -14,9 +14,9 @@ use proto_hadoop::yarn::FinalApplicationStatus;
 
 use crate::files::{FileWork, FilesDone};
 use crate::mpi::Mpi;
+use crate::mpi::standoff::Sight;
+use crate::mpi::waiting::Look;
 use crate::outbox::Outbox;
-use crate::standoff::Sight;
-use crate::waiting::Look;
 
 /// One job, of one kind.
 pub(crate) enum Work {

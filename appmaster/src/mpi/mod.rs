@@ -3,6 +3,46 @@
 //! It hears ([`Heard`]) and answers what is to be done ([`Do`]); it waits for nothing, and knows no time
 //! but the one that it is told. The machine in `policy` decides when its program is started, started
 //! again and ended; here is what that means for launchers, client and file systems.
+//!
+//! ```text
+//! returning ─▶ living ────────────────────────────────────────▶ ending ─▶ over
+//! (its client    (the machine decides: act carries it out)      (the verdict is out, step by step)
+//!  may know better)
+//! ```
+//!
+//! While it lives the machine places the processes; when every container is there, launchers are started
+//! on all nodes at once; they join and get their ranks ([`act`]), whose barriers and spawns ([`spawn`])
+//! and names ([`names`]) concern all nodes. [`seats`] says who runs what, [`usage`] what it uses. One that
+//! is saved on its way has [`checkpoints`]; when a container is lost the program may begin again
+//! ([`repeat`]). Beside all this [`explain`] keeps the story of what was decided and why, [`waiting`] looks
+//! for who holds what the job waits for ([`holders`], [`missing`]), and [`standoff`] for who waits for it.
+//!
+//! At the end ([`ending`]) a job that has succeeded hands over its [`results`] ([`commit`] gives them their
+//! names), [`verdict`] and [`report`] put what was into words and numbers.
+//!
+//! The value [`Mpi`] does no I/O. What it wants done on file systems and asked of the cluster stands beside
+//! the states that want it, as plain functions for whoever carries it out.
+
+mod act;
+pub(crate) mod checkpoints;
+pub(crate) mod commit;
+mod ending;
+mod exits;
+pub(crate) mod explain;
+mod holders;
+mod missing;
+mod names;
+mod notice;
+mod repeat;
+mod report;
+mod results;
+mod seats;
+mod silence;
+mod spawn;
+pub(crate) mod standoff;
+mod usage;
+pub(crate) mod verdict;
+pub(crate) mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,18 +53,18 @@ use policy::lifecycle::{Action, Event, Grant, Job, KillReason, Stage as PmiStage
 use policy::{ContainerId, End, Millis, Rank, Resources};
 use proto_hadoop::AppAttemptId;
 
-use crate::act::merged;
-use crate::checkpoints::Checkpoints;
-use crate::ending::Ending;
-use crate::exits::Exits;
-use crate::explain::Story;
-use crate::names::Names;
+use crate::mpi::act::merged;
+use crate::mpi::checkpoints::Checkpoints;
+use crate::mpi::ending::Ending;
+use crate::mpi::exits::Exits;
+use crate::mpi::explain::Story;
+use crate::mpi::names::Names;
+use crate::mpi::results::Delivery;
+use crate::mpi::seats::Seats;
+use crate::mpi::spawn::Groups;
+use crate::mpi::standoff::Standoff;
+use crate::mpi::usage::Usages;
 use crate::outbox::Outbox;
-use crate::results::Delivery;
-use crate::seats::Seats;
-use crate::spawn::Groups;
-use crate::standoff::Standoff;
-use crate::usage::Usages;
 use crate::work::{Do, Heard};
 
 /// A job that no client has attached to by then writes its output to the AM's log.

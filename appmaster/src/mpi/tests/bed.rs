@@ -12,8 +12,8 @@ use policy::{
     Resources,
 };
 
-use crate::explain::Story;
 use crate::files::{FileWork, FilesDone};
+use crate::mpi::explain::Story;
 use crate::mpi::{Beginning, Mpi};
 use crate::work::{Do, Heard, OutputSeen};
 
@@ -35,16 +35,16 @@ fn unit() -> Resources {
     Resources::new(1024, 1)
 }
 
-pub(super) fn view() -> ClusterView {
-    let node = |host: &str| NodeView {
+pub(super) fn view(hosts: &[&str]) -> ClusterView {
+    let node = |host: &&str| NodeView {
         id: NodeId(format!("{host}:1")),
-        host: host.into(),
+        host: (*host).into(),
         rack: "/r".into(),
         capability: unit(),
         ..NodeView::default()
     };
     ClusterView {
-        nodes: HOSTS.into_iter().map(node).collect(),
+        nodes: hosts.iter().map(node).collect(),
         maximum: unit(),
         step: MiB(1024),
         counted: Counted::Memory,
@@ -87,7 +87,7 @@ impl Bed {
             candidates: None,
             story: Story::new(demand.clone(), false),
             job: Job::new(demand.clone(), Limits::default(), 7),
-            checkpoints: crate::checkpoints::Checkpoints::default(),
+            checkpoints: crate::mpi::checkpoints::Checkpoints::default(),
             timing: wire::Timing::default(),
             began_us: 1_000_000,
         };
@@ -116,7 +116,7 @@ impl Bed {
 
     /// The containers come, the launchers join, the ranks begin.
     pub(super) fn starts(&mut self) -> Vec<String> {
-        self.hear(Heard::Machine(Event::Snapshot(view())));
+        self.hear(Heard::Machine(Event::Snapshot(view(&HOSTS))));
         let grants = HOSTS.into_iter().enumerate();
         let grants = grants.map(|(index, host)| Grant {
             container: container(index),

@@ -7,9 +7,9 @@ use policy::lifecycle::KillReason;
 use storage::Address;
 
 use super::bed::{Bed, container};
-use crate::checkpoints::Checkpoints;
 use crate::files::FilesDone;
 use crate::mpi::Beginning;
+use crate::mpi::checkpoints::Checkpoints;
 use crate::work::Heard;
 
 /// Every minute, in a folder that all nodes see.

@@ -2,7 +2,7 @@
 
 use policy::lifecycle::{Event, KillReason};
 
-use super::bed::Bed;
+use super::bed::{Bed, HOSTS};
 use crate::mpi::Beginning;
 use crate::work::Heard;
 
@@ -108,12 +108,12 @@ fn only_one_client_follows_and_with_it_goes_the_job() {
 
 #[test]
 fn who_interrupts_a_job_that_waits_hears_what_it_waited_for() {
-    use crate::waiting::Look;
+    use crate::mpi::waiting::Look;
     let interrupted = |look: Option<Look>| {
         let mut bed = Bed::new(|_| {});
         bed.begin();
         bed.hear(Heard::ClientAttached);
-        bed.hear(Heard::Machine(Event::Snapshot(super::bed::view())));
+        bed.hear(Heard::Machine(Event::Snapshot(super::bed::view(&HOSTS))));
         bed.at(2_000);
         let end = bed.hear(Heard::ClientKill(KillReason::Interrupted));
         assert_eq!(end.last().map(String::as_str), Some("last look"), "{end:?}");
@@ -127,7 +127,7 @@ fn who_interrupts_a_job_that_waits_hears_what_it_waited_for() {
         bed.unregistered(true);
         (waited, bed.heard_by_the_client()[0].clone())
     };
-    let (waited, seen) = interrupted(Some(Look::of(super::bed::view())));
+    let (waited, seen) = interrupted(Some(Look::of(super::bed::view(&HOSTS))));
     assert_eq!(waited, 0);
     assert!(
         seen.contains("it waited for n0 (") && seen.starts_with("verdict 130"),

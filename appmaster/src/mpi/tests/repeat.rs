@@ -25,14 +25,14 @@ pub(super) fn loses_n1(bed: &mut Bed) {
     assert_eq!(repeated[..2], ["renew input", "release 1"]);
 }
 
-/// Another container comes on n1, and its launcher.
+/// A container comes on n2 instead, and its launcher.
 pub(super) fn begins_again(bed: &mut Bed) {
     let mut todo = Vec::new();
     for _look in 0..100 {
         if todo.iter().any(|one: &String| one.starts_with("ask for")) {
             break;
         }
-        todo = bed.hear(Heard::Machine(Event::Snapshot(view())));
+        todo = bed.hear(Heard::Machine(Event::Snapshot(view(&["n0", "n1", "n2"]))));
         if todo.is_empty() {
             todo = bed.wakes();
         }
@@ -40,7 +40,7 @@ pub(super) fn begins_again(bed: &mut Bed) {
     assert!(todo.contains(&"ask for 1".to_owned()), "{todo:?}");
     let grants = (2..9).map(|round| Grant {
         container: container(2),
-        node: NodeId("n1:1".into()),
+        node: NodeId("n2:1".into()),
         resources: Resources::new(1024, 1),
         round,
     });
@@ -65,7 +65,7 @@ fn nothing_of_the_run_before_is_left() {
     assert!(!bed.mpi.seats.all().is_empty());
     loses_n1(&mut bed);
     let told = bed.heard_by_the_client();
-    assert!(told[0].starts_with("run 1 of 2: "), "{told:?}");
+    assert!(told[0].starts_with("run 2 of 2: "), "{told:?}");
     assert_eq!(told[1], "again 2");
     assert!(bed.mpi.seats.all().is_empty() && bed.mpi.reports.is_empty());
     assert!(bed.mpi.firsts.is_empty() && bed.mpi.seen.is_empty());

@@ -6,9 +6,9 @@ use policy::lifecycle::KillReason;
 use storage::Address;
 
 use super::bed::{Bed, container};
-use crate::commit::Own;
 use crate::files::{FilesDone, Undelivered};
 use crate::mpi::Beginning;
+use crate::mpi::commit::Own;
 use crate::work::Heard;
 
 const FIND: u32 = u32::MAX - 1;

@@ -6,7 +6,7 @@
 //!
 //! The launchers tell what they have, and it is laid out ([`layout`]): where which file comes to lie.
 //! They copy it into a folder that carries the attempt's number, beside the destination; when all have,
-//! this ApplicationMaster alone gives it the final name ([`commit`](crate::commit)). So a result is
+//! this ApplicationMaster alone gives it the final name ([`commit`](crate::mpi::commit)). So a result is
 //! whole or not there, two attempts cannot mix theirs, and one that comes after a result was made leaves
 //! it as it is.
 //!
@@ -27,9 +27,9 @@ use policy::lifecycle::{Cause, Event, KillReason};
 
 use layout::{Have, lay_out};
 
-use crate::commit::{Own, Renames};
 use crate::files::{FileWork, FilesDone, Undelivered};
 use crate::mpi::Mpi;
+use crate::mpi::commit::{Own, Renames};
 use crate::work::{Do, Heard};
 
 /// The orders of this phase; checkpoints count from 1.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use job::explain::{Amount, Holder, Missing, MissingNode};
 use policy::{ClusterView, Counted, Demand, Millis, NodeId, NodeView, Placement, Resources};
 
-use crate::holders::Holdings;
+use crate::mpi::holders::Holdings;
 
 /// Nodes that one event tells of, and holders of each.
 const MOST_NODES: usize = 100;

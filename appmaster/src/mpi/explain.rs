@@ -13,9 +13,9 @@ use policy::{
     Resources,
 };
 
-use crate::missing::{self, Wanted};
+use crate::mpi::missing::{self, Wanted};
+use crate::mpi::waiting::Watch;
 use crate::outbox::Outbox;
-use crate::waiting::Watch;
 
 /// Nodes that one line lists; the rest is counted.
 const MOST_NODES: usize = 2_000;

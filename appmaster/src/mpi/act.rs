@@ -10,9 +10,9 @@ use job::wire::launcher_order::Order as ToLauncher;
 use policy::lifecycle::{Action, Event, Phase, Seat as JobSeat, Verdict};
 use policy::{ContainerId, Rank};
 
+use crate::mpi::seats::Seats;
+use crate::mpi::standoff;
 use crate::mpi::{Client, Mpi};
-use crate::seats::Seats;
-use crate::standoff;
 use crate::work::Do;
 
 impl Mpi {

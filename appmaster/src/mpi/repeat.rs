@@ -5,12 +5,12 @@ use job::wire::job_event::Event;
 use policy::ContainerId;
 use policy::lifecycle::{Cause, Verdict};
 
+use crate::mpi::names::Names;
+use crate::mpi::seats::Seats;
+use crate::mpi::spawn::Groups;
+use crate::mpi::usage::Usages;
+use crate::mpi::verdict;
 use crate::mpi::{Client, Mpi};
-use crate::names::Names;
-use crate::seats::Seats;
-use crate::spawn::Groups;
-use crate::usage::Usages;
-use crate::verdict;
 use crate::work::Do;
 
 impl Mpi {

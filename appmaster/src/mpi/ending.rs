@@ -21,9 +21,9 @@ use policy::Millis;
 use policy::lifecycle::{Cause, Event, KillReason, Verdict};
 
 use crate::files::{FileWork, FilesDone};
+use crate::mpi::results::{Broken, Delivering, options};
+use crate::mpi::verdict;
 use crate::mpi::{ATTACH_DEADLINE, Client, Mpi};
-use crate::results::{Broken, Delivering, options};
-use crate::verdict;
 use crate::work::{Do, Heard, OutputSeen};
 
 /// How long launchers may take to hand over what their ranks have printed when no client hinders

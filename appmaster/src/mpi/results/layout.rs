@@ -6,7 +6,7 @@ use job::StageOut;
 use job::wire;
 use policy::ContainerId;
 
-use crate::commit::{Own, Renames, fixed};
+use crate::mpi::commit::{Own, Renames, fixed};
 
 /// Files of all nodes together.
 const FILES_MAX: usize = 100_000;

@@ -7,9 +7,9 @@ use job::explain::Missing;
 use policy::lifecycle::{Cause, KillReason, Verdict};
 use policy::{ClusterView, Millis};
 
-use crate::holders::Holdings;
-use crate::missing;
 use crate::mpi::Mpi;
+use crate::mpi::holders::Holdings;
+use crate::mpi::missing;
 use crate::work::Do;
 
 /// From the beginning of the waiting to the first look, and between two looks.
