@@ -76,8 +76,8 @@ pub(crate) enum FileWork {
 pub(crate) enum FilesDone {
     /// Whether somebody asks for a checkpoint.
     Asked(bool),
-    /// The checkpoint is complete, or why not.
-    Closed(Result<(), String>),
+    /// The checkpoint of this number is complete, or why not.
+    Closed(u32, Result<(), String>),
     /// No checkpoint is there that should not be, as far as that could be done.
     Cleared,
     /// What is to become results.
@@ -131,7 +131,8 @@ impl FileWork {
                 manifest,
             } => {
                 let _held = closing.lock().await;
-                FilesDone::Closed(close(&storage, &from, &to, &manifest).await)
+                let closed = close(&storage, &from, &to, &manifest).await;
+                FilesDone::Closed(manifest.number, closed)
             }
             Self::GiveCheckpointUp {
                 storage,

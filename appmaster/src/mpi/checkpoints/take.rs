@@ -53,7 +53,12 @@ impl Mpi {
                     None => {}
                 }
             }
-            FilesDone::Closed(answer) => {
+            FilesDone::Closed(number, answer) => {
+                // One that was cut off meanwhile counts no more.
+                let closing = |growing: &Growing| growing.closing && own.number == number;
+                if !own.growing.as_ref().is_some_and(closing) {
+                    return;
+                }
                 let Some(growing) = own.growing.take() else {
                     return;
                 };

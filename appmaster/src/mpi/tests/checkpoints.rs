@@ -92,7 +92,7 @@ fn one_is_taken_when_it_is_due_and_the_next_an_interval_after_it() {
     let complete = moved(&mut bed, 1, 1);
     assert_eq!(complete, ["complete /ck/application_1_0007/1"]);
     bed.at(66_000);
-    assert!(bed.files(FilesDone::Closed(Ok(()))).is_empty());
+    assert!(bed.files(FilesDone::Closed(1, Ok(()))).is_empty());
     assert_eq!(
         bed.heard_by_the_client(),
         ["checkpoint 1 is complete: 10 bytes in file:/ck/application_1_0007/1"]
@@ -152,7 +152,7 @@ fn one_that_cannot_be_made_complete_is_given_up() {
     growing(&mut bed, 1);
     moved(&mut bed, 0, 1);
     moved(&mut bed, 1, 1);
-    let closed = bed.files(FilesDone::Closed(Err("no room".into())));
+    let closed = bed.files(FilesDone::Closed(1, Err("no room".into())));
     assert_eq!(
         closed,
         ["give up /ck/application_1_0007/1.1.tmp: nobody asked"]
@@ -193,7 +193,7 @@ fn the_newest_stays_of_a_job_that_was_interrupted_and_launchers_that_copy_leave_
     growing(&mut bed, 1);
     moved(&mut bed, 0, 1);
     moved(&mut bed, 1, 1);
-    bed.files(FilesDone::Closed(Ok(())));
+    bed.files(FilesDone::Closed(1, Ok(())));
     sleeps(&mut bed);
     growing(&mut bed, 2);
     bed.hear(Heard::ClientKill(KillReason::Interrupted));
@@ -243,4 +243,25 @@ fn one_that_a_repeat_cuts_off_is_taken_again_for_whoever_asked() {
     bed.wakes();
     let save = bed.files(FilesDone::Asked(false));
     assert_eq!(save, ["tell c0 save 2", "tell c2 save 2"]);
+}
+
+#[test]
+fn one_that_was_cut_off_while_it_was_made_complete_is_not_taken_for_the_next() {
+    let mut bed = Bed::running(|beginning| {
+        saved(beginning);
+        beginning.description.limits.run.restarts = 1;
+    });
+    bed.wakes();
+    bed.files(FilesDone::Asked(true));
+    growing(&mut bed, 1);
+    moved(&mut bed, 0, 1);
+    moved(&mut bed, 1, 1);
+    super::repeat::loses_n1(&mut bed);
+    super::repeat::begins_again(&mut bed);
+    bed.wakes();
+    let save = bed.files(FilesDone::Asked(false));
+    assert_eq!(save, ["tell c0 save 2", "tell c2 save 2"]);
+    bed.heard_by_the_client();
+    assert!(bed.files(FilesDone::Closed(1, Ok(()))).is_empty());
+    assert!(bed.heard_by_the_client().is_empty(), "the second still grows");
 }
