@@ -6,7 +6,7 @@ use std::time::Duration;
 use holding::{Admitted, same_build};
 use job::wire::clients_server::Clients;
 use job::{link, wire};
-use policy::lifecycle::KillReason;
+use policy::lifecycle::{Event, KillReason};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use tokio_stream::StreamExt;
@@ -17,6 +17,8 @@ use tonic::{Request, Response, Status, Streaming};
 use crate::console::Console;
 use crate::handing::Output;
 use crate::news::{News, NewsSender, tell};
+use crate::session::JobId;
+use crate::work::Heard;
 
 /// A peer that has connected must say who it is within this time.
 const HELLO_DEADLINE: Duration = Duration::from_secs(10);
@@ -27,6 +29,8 @@ const EVENT_QUEUE: usize = 64;
 #[derive(Debug)]
 pub(crate) struct ClientService {
     pub admitted: Admitted,
+    /// The job that its clients follow.
+    pub job: JobId,
     pub news: NewsSender,
     pub console: Arc<Console>,
     pub tasks: TaskTracker,
@@ -58,7 +62,7 @@ impl Clients for ClientService {
         let (events, outgoing) = mpsc::channel(EVENT_QUEUE);
         let (admitted, admission) = oneshot::channel();
         let (answer, answered) = oneshot::channel();
-        let news = self.news.clone();
+        let (job, news) = (self.job, self.news.clone());
         // In a task of its own: also of a client that goes away meanwhile it must be heard that it did.
         self.tasks.spawn(async move {
             let leaving = Status::unavailable("the ApplicationMaster is leaving");
@@ -66,10 +70,15 @@ impl Clients for ClientService {
             let follows = admission.is_ok();
             let _heard = answer.send(admission).is_ok();
             if follows {
-                listen(orders, news).await;
+                listen(job, orders, news).await;
             }
         });
-        tell(&self.news, News::ClientAttached { events, admitted }).await?;
+        let attached = News::ClientAttached {
+            of: self.job,
+            events,
+            admitted,
+        };
+        tell(&self.news, attached).await?;
         let leaving = |_gone| Status::unavailable("the ApplicationMaster is leaving");
         answered.await.map_err(leaving)??;
         Ok(Response::new(ReceiverStream::new(outgoing)))
@@ -85,7 +94,7 @@ impl Clients for ClientService {
                 "another client takes the output",
             ));
         };
-        let output = Output::new(chunks, &self.console, &self.news, &self.tasks);
+        let output = Output::new(chunks, &self.console);
         Ok(Response::new(output))
     }
 
@@ -103,7 +112,8 @@ impl Clients for ClientService {
         let mut is_told = false;
         while let Some(chunk) = chunks.message().await? {
             if chunk.once && !chunk.data.is_empty() && !is_told {
-                tell(&self.news, News::InputUsed).await?;
+                let used = Heard::Machine(Event::InputUsed);
+                tell(&self.news, News::Of(self.job, used)).await?;
                 is_told = true;
             }
             // Rank 0 has closed its standard input, or is gone: the rest has no reader.
@@ -118,7 +128,7 @@ impl Clients for ClientService {
 /// Reads the client's control link until it ends, or the client is missed for too long. A client that has
 /// paused is not missed: its connection ends with its process, and by the kernel's keepalive with its
 /// machine.
-async fn listen(mut orders: Streaming<wire::ClientOrder>, news: NewsSender) {
+async fn listen(job: JobId, mut orders: Streaming<wire::ClientOrder>, news: NewsSender) {
     let mut is_paused = false;
     loop {
         let order = match is_paused {
@@ -145,20 +155,20 @@ async fn listen(mut orders: Streaming<wire::ClientOrder>, news: NewsSender) {
                 continue;
             }
             Some(wire::client_order::Order::Alive(_)) => continue,
-            Some(wire::client_order::Order::Signal(signal)) => News::ClientSignal(signal.signal),
-            Some(wire::client_order::Order::Kill(kill)) => News::ClientKill(match kill.reason() {
+            Some(wire::client_order::Order::Signal(signal)) => Heard::ClientSignal(signal.signal),
+            Some(wire::client_order::Order::Kill(kill)) => Heard::ClientKill(match kill.reason() {
                 wire::kill::Reason::Interrupted => KillReason::Interrupted,
                 wire::kill::Reason::NoReader => KillReason::NoReader,
             }),
-            Some(wire::client_order::Order::WindowSize(size)) => News::ClientResized(size),
-            Some(wire::client_order::Order::Door(door)) => News::ClientDoor(door),
+            Some(wire::client_order::Order::WindowSize(size)) => Heard::ClientResized(size),
+            Some(wire::client_order::Order::Door(door)) => Heard::ClientDoor(door),
             Some(wire::client_order::Order::Hello(_)) | None => continue,
         };
-        if news.send(said).await.is_err() {
+        if news.send(News::Of(job, said)).await.is_err() {
             return;
         }
     }
-    let _heard = news.send(News::ClientLeft).await.is_ok();
+    let _heard = news.send(News::Of(job, Heard::ClientLeft)).await.is_ok();
 }
 
 #[cfg(test)]

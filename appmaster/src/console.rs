@@ -29,7 +29,7 @@ pub(crate) struct Console {
     /// Tells whether anybody still holds one.
     streams: mpsc::WeakSender<wire::OutputChunk>,
     ends: Mutex<Ends>,
-    /// A stream or a launcher's call has come to its end.
+    /// A stream, a launcher's call or all output has come to its end.
     an_end: Notify,
     handed_over: AtomicBool,
     /// Streams whose output goes by a lane.
@@ -66,7 +66,7 @@ impl Console {
         lock(&self.ends).are_all(run, launchers)
     }
 
-    /// Until another stream has ended.
+    /// Until another stream has ended, or the last of all output was handed over.
     pub(crate) async fn an_end(&self) {
         self.an_end.notified().await;
     }
@@ -99,6 +99,7 @@ impl Console {
     /// Noted by whoever took the output, when it has handed on the last of it.
     pub(crate) fn handed_over(&self) {
         self.handed_over.store(true, Ordering::Release);
+        self.an_end.notify_one();
     }
 
     /// Whether the last byte has left this process, or will never.

@@ -110,7 +110,7 @@ impl Session {
         let news = self.news.clone();
         self.tasks.spawn(async move {
             let heard = answer.await;
-            let _heard = news.send(News::Answer { of: job, heard }).await.is_ok();
+            let _heard = news.send(News::Of(job, heard)).await.is_ok();
         });
     }
 
@@ -131,7 +131,7 @@ impl Session {
             tokio::select! {
                 () = dropped => {}
                 done = work.done(closing) => if let Some(done) = done {
-                    let answer = News::Answer { of: job, heard: Heard::Files(done) };
+                    let answer = News::Of(job, Heard::Files(done));
                     let _heard = news.send(answer).await.is_ok();
                 },
             }

@@ -7,11 +7,9 @@ use std::task::{Context, Poll};
 use job::wire;
 use tokio::sync::mpsc;
 use tokio_stream::Stream;
-use tokio_util::task::TaskTracker;
 use tonic::Status;
 
 use crate::console::Console;
-use crate::news::{News, NewsSender};
 
 /// What the ranks print, chunk by chunk, as fast as it is taken; ends after the last byte of the last
 /// rank. To be dropped when the last is taken, or when nobody takes it any more: the AM waits for that
@@ -20,22 +18,13 @@ use crate::news::{News, NewsSender};
 pub struct Output {
     chunks: mpsc::Receiver<wire::OutputChunk>,
     console: Arc<Console>,
-    news: NewsSender,
-    tasks: TaskTracker,
 }
 
 impl Output {
-    pub(crate) fn new(
-        chunks: mpsc::Receiver<wire::OutputChunk>,
-        console: &Arc<Console>,
-        news: &NewsSender,
-        tasks: &TaskTracker,
-    ) -> Self {
+    pub(crate) fn new(chunks: mpsc::Receiver<wire::OutputChunk>, console: &Arc<Console>) -> Self {
         Self {
             chunks,
             console: Arc::clone(console),
-            news: news.clone(),
-            tasks: tasks.clone(),
         }
     }
 }
@@ -51,10 +40,5 @@ impl Stream for Output {
 impl Drop for Output {
     fn drop(&mut self) {
         self.console.handed_over();
-        let news = self.news.clone();
-        // The loop may be busy, and this must not wait.
-        self.tasks.spawn(async move {
-            let _heard = news.send(News::OutputHandedOver).await.is_ok();
-        });
     }
 }

@@ -1,7 +1,6 @@
 //! What the tasks of the AM tell its one loop.
 
 use job::wire;
-use policy::lifecycle::KillReason;
 use tokio::sync::{mpsc, oneshot};
 use tonic::Status;
 
@@ -15,35 +14,19 @@ pub(crate) type JobEvents = mpsc::Sender<Result<wire::JobEvent, Status>>;
 pub(crate) enum News {
     /// This process is to end its jobs in order.
     Terminated,
-    /// A client has given input that cannot be given again.
-    InputUsed,
     /// Of the containers.
     Holding(holding::Heard),
-    /// What a job has wanted done is done.
-    Answer {
+    /// A client wants to follow a job.
+    ClientAttached {
         /// Which job.
         of: JobId,
-        /// What came of it.
-        heard: Heard,
-    },
-    /// The client has been handed the last of it.
-    OutputHandedOver,
-    /// A client wants to follow the job.
-    ClientAttached {
+        /// Where it hears of it.
         events: JobEvents,
         /// Whether it may: one that may not is not heard any further.
         admitted: oneshot::Sender<Result<(), Status>>,
     },
-    /// It sent a signal for the ranks.
-    ClientSignal(i32),
-    /// Its terminal has another size.
-    ClientResized(wire::WindowSize),
-    /// It takes lanes from now on.
-    ClientDoor(wire::Door),
-    /// It wants the job ended.
-    ClientKill(KillReason),
-    /// The link of the client that follows broke or ended.
-    ClientLeft,
+    /// For one job as it is: of its client, or that what it has wanted done is done.
+    Of(JobId, Heard),
 }
 
 impl From<holding::Heard> for News {

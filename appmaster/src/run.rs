@@ -55,6 +55,7 @@ pub async fn serve(
     let console = Arc::new(Console::new());
     let clients = ClientsServer::new(ClientService {
         admitted: Admitted::new(&seat.keys.client_certificate, "client")?,
+        job: MPI,
         news: news.clone(),
         console: Arc::clone(&console),
         tasks: tasks.clone(),
@@ -71,9 +72,7 @@ pub async fn serve(
     if let Some(beside) = beside
         && let Some(chunks) = console.take_output()
     {
-        let _taken = beside
-            .send(Output::new(chunks, &console, &news, &tasks))
-            .is_ok();
+        let _taken = beside.send(Output::new(chunks, &console)).is_ok();
     }
 
     let opening = Opening {

@@ -142,45 +142,40 @@ impl Session {
 
     /// One piece of news: what of it is to be kept here, and what the job is told.
     fn hear(&mut self, news: News) {
-        // All containers are of this one.
-        let mut job = MPI;
-        let heard = match news {
-            News::Terminated => Heard::Machine(Event::KillRequested(KillReason::Terminated)),
-            News::InputUsed => Heard::Machine(Event::InputUsed),
+        match news {
+            News::Terminated => {
+                let kill = || Heard::Machine(Event::KillRequested(KillReason::Terminated));
+                let all: Vec<JobId> = self.jobs.keys().copied().collect();
+                all.into_iter().for_each(|job| self.tell(job, kill()));
+            }
+            // All containers are of this job.
             News::Holding(heard) => {
                 let is_of_room = matches!(heard, holding::Heard::Headroom(_));
                 let told = self.told(heard);
                 if let Some(headroom) = self.holding.headroom().filter(|_| is_of_room) {
-                    self.tell(job, Heard::Headroom(headroom));
+                    self.tell(MPI, Heard::Headroom(headroom));
                 }
-                match told {
-                    Some(heard) => heard,
-                    None => return,
+                if let Some(heard) = told {
+                    self.tell(MPI, heard);
                 }
             }
-            News::OutputHandedOver => Heard::OutputMoved,
-            News::Answer { of, heard } => {
-                job = of;
-                heard
-            }
-            News::ClientAttached { events, admitted } => {
-                if let Some(entry) = self.jobs.get_mut(&job) {
+            News::ClientAttached {
+                of,
+                events,
+                admitted,
+            } => {
+                if let Some(entry) = self.jobs.get_mut(&of) {
                     entry.visitor = Some((events, admitted));
+                    self.tell(of, Heard::ClientAttached);
                 }
-                Heard::ClientAttached
             }
-            News::ClientSignal(signal) => Heard::ClientSignal(signal),
-            News::ClientResized(size) => Heard::ClientResized(size),
-            News::ClientDoor(door) => Heard::ClientDoor(door),
-            News::ClientKill(reason) => Heard::ClientKill(reason),
-            News::ClientLeft => {
-                if let Some(entry) = self.jobs.get_mut(&job) {
+            News::Of(job, heard) => {
+                if let (Heard::ClientLeft, Some(entry)) = (&heard, self.jobs.get_mut(&job)) {
                     entry.client = None;
                 }
-                Heard::ClientLeft
+                self.tell(job, heard);
             }
-        };
-        self.tell(job, heard);
+        }
     }
 
     /// A place for the next event that a client is to be told; never, while there is none.

@@ -15,6 +15,7 @@ use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity
 
 use super::*;
 use crate::news::{JobEvents, NEWS_QUEUE};
+use crate::session::MPI;
 use crate::test_keys::JobKeys;
 
 /// Whatever is waited for comes within this time, or the test fails.
@@ -37,6 +38,7 @@ impl Stage {
         let leaving = CancellationToken::new();
         let clients = ClientsServer::new(ClientService {
             admitted: Admitted::new(&keys.appmaster.client_certificate, "client").unwrap(),
+            job: MPI,
             news: news.clone(),
             console: Arc::clone(&console),
             tasks: tasks.clone(),
@@ -87,7 +89,9 @@ impl Stage {
     /// The next client that wants to follow, let in or not; where it hears of the job.
     async fn answer(&mut self, with: Result<(), Status>) -> JobEvents {
         match self.heard().await {
-            News::ClientAttached { events, admitted } => {
+            News::ClientAttached {
+                events, admitted, ..
+            } => {
                 admitted.send(with).unwrap();
                 events
             }
@@ -179,10 +183,13 @@ async fn a_second_client_is_refused_and_not_heard() {
     first.send(kill()).await.unwrap();
     assert!(matches!(
         stage.heard().await,
-        News::ClientKill(KillReason::Interrupted)
+        News::Of(MPI, Heard::ClientKill(KillReason::Interrupted))
     ));
     drop(first);
-    assert!(matches!(stage.heard().await, News::ClientLeft));
+    assert!(matches!(
+        stage.heard().await,
+        News::Of(MPI, Heard::ClientLeft)
+    ));
 }
 
 #[tokio::test]
@@ -195,5 +202,8 @@ async fn a_client_that_goes_away_before_it_is_let_in_has_left() {
     };
     drop(said);
     admitted.send(Ok(())).unwrap();
-    assert!(matches!(stage.heard().await, News::ClientLeft));
+    assert!(matches!(
+        stage.heard().await,
+        News::Of(MPI, Heard::ClientLeft)
+    ));
 }

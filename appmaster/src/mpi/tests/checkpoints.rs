@@ -263,5 +263,8 @@ fn one_that_was_cut_off_while_it_was_made_complete_is_not_taken_for_the_next() {
     assert_eq!(save, ["tell c0 save 2", "tell c2 save 2"]);
     bed.heard_by_the_client();
     assert!(bed.files(FilesDone::Closed(1, Ok(()))).is_empty());
-    assert!(bed.heard_by_the_client().is_empty(), "the second still grows");
+    assert!(
+        bed.heard_by_the_client().is_empty(),
+        "the second still grows"
+    );
 }
