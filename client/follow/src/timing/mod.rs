@@ -2,10 +2,13 @@
 
 mod ranks;
 
-use job::report::Report;
+use job::report::{Phases, Report};
 
 use crate::explained;
 use crate::table::{Column, table};
+
+/// Clocks that are closer, us, are as good as one.
+const WORTH_A_WORD_US: i64 = 1_000_000;
 
 /// The client's own stamps, microseconds since 1970.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,7 +37,19 @@ pub fn words(report: &Report) -> Vec<String> {
     if !report.application.is_empty() {
         lines.push(format!("{} ended after", report.application));
     }
-    lines.extend(phases(report));
+    let apart_us = apart(&report.phases);
+    lines.extend(phases(report, apart_us));
+    if apart_us.abs() >= WORTH_A_WORD_US {
+        let order = match apart_us > 0 {
+            true => "ahead of",
+            false => "behind",
+        };
+        lines.push(format!(
+            "this machine's clock is {:.0} s or more {order} the nodes': their phases are moved by as much, and what \
+             AM start and finish took each is not known",
+            seconds(apart_us.abs())
+        ));
+    }
     lines.push(format!(
         "allocate calls that asked: {} of {}; uploaded: {} bytes; AM memory: {:.1} MB resident",
         report.asking_allocates,
@@ -50,16 +65,44 @@ pub fn words(report: &Report) -> Vec<String> {
     lines
 }
 
-/// Each phase, its length and its end, both in seconds, the latter from the command's start.
-fn phases(report: &Report) -> Vec<String> {
+/// By how much this machine's clock is at least ahead of the nodes', us; negative: behind; 0 where what
+/// the nodes say lies between the submission and the end, as this machine saw them.
+fn apart(at: &Phases) -> i64 {
+    let theirs = [
+        at.registered_us,
+        at.granted_us,
+        at.joined_us,
+        at.processes_started_us,
+        at.ended_us,
+    ];
+    let reached = || theirs.into_iter().filter(|end| *end != 0);
+    let (Some(first), Some(last)) = (reached().min(), reached().max()) else {
+        return 0;
+    };
+    let too_early = at.submitted_us.saturating_sub(first);
+    let too_late = at.finished_us.saturating_sub(last);
+    match (too_early > 0, too_late < 0) {
+        (true, _) => too_early,
+        (false, true) => too_late,
+        (false, false) => 0,
+    }
+}
+
+/// Each phase, its length and its end, both in seconds, the latter from the command's start; the nodes'
+/// stamps are `apart_us` behind this machine's.
+fn phases(report: &Report, apart_us: i64) -> Vec<String> {
     let at = &report.phases;
+    let here = |end: i64| match end {
+        0 => 0,
+        end => end.saturating_add(apart_us),
+    };
     let ends = [
         ("staging and submit", at.submitted_us),
-        ("AM start", at.registered_us),
-        ("allocation", at.granted_us),
-        ("containers ready", at.joined_us),
-        ("processes started", at.processes_started_us),
-        ("execution", at.ended_us),
+        ("AM start", here(at.registered_us)),
+        ("allocation", here(at.granted_us)),
+        ("containers ready", here(at.joined_us)),
+        ("processes started", here(at.processes_started_us)),
+        ("execution", here(at.ended_us)),
         ("finish", at.finished_us),
     ];
     let mut before = at.started_us;
@@ -96,9 +139,29 @@ fn megabytes(kib: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use job::report::Phases;
-
     use super::*;
+
+    #[test]
+    fn a_clock_that_is_wrong_is_named_and_moves_the_nodes_phases() {
+        let day: i64 = 86_400_000_000;
+        for (wrong, order) in [(400 * day, "ahead of"), (-400 * day, "behind")] {
+            let report = Report {
+                phases: Phases {
+                    started_us: 500 * day + wrong,
+                    submitted_us: 500 * day + wrong + 100_000,
+                    registered_us: 500 * day + 600_000,
+                    ended_us: 500 * day + 900_000,
+                    finished_us: 500 * day + wrong + 1_000_000,
+                    ..Phases::default()
+                },
+                ..Report::default()
+            };
+            let words = words(&report).join("\n");
+            assert!(!words.contains(" -"), "{words}");
+            let sentence = format!("this machine's clock is 34560000 s or more {order} the nodes'");
+            assert!(words.contains(&sentence), "{words}");
+        }
+    }
 
     #[test]
     fn phases_that_were_never_reached_have_no_row() {
