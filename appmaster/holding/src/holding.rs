@@ -4,26 +4,18 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-use anyhow::Result;
-use credentials::Token;
+use job::wire;
 use job::wire::launcher_order::Order;
-use job::{Application, wire};
-use policy::{ClusterView, ContainerId, ResourceTypes, Resources};
+use policy::{ClusterView, ContainerId, Resources};
 use proto_hadoop::yarn::FinalApplicationStatus;
-use proto_hadoop::{AppAttemptId, ApplicationMasterClient, NodeId};
 use tokio_util::task::TaskTracker;
 
 use crate::cluster::Cluster;
 use crate::containers::{self, LaunchTemplate};
 use crate::draft::{Draft, Finish};
 use crate::heard::{Granted, Heard, HeardSender};
-use crate::keys::Keys;
-use crate::nodes;
 use crate::orders::Orders;
-use crate::port::Port;
-use crate::registration::{self, Own, register};
-use crate::requests::{Asking, RequestTable};
-use crate::resource_manager::ResourceManager;
+use crate::requests::Asking;
 use crate::tickets::Tickets;
 
 /// For the ResourceManager's answer to a read of the nodes.
@@ -37,45 +29,20 @@ pub struct Link {
     pub node: wire::NodeFacts,
 }
 
-/// What an application begins with.
-#[derive(Debug)]
-pub struct Opening<'a> {
-    /// How it stands to the cluster.
-    pub application: &'a Application,
-    /// Hosts that are no candidates, as their nodes registered them.
-    pub exclude: &'a [String],
-    /// The countable types that it asks for.
-    pub types: &'a ResourceTypes,
-    /// Keys of its own authority.
-    pub keys: &'a Keys,
-    /// What YARN counts this AM as.
-    pub attempt: AppAttemptId,
-    /// Logs in to the ResourceManager's scheduler port.
-    pub amrm_token: Token,
-    /// This AM's own container; `None` outside the cluster.
-    pub container: Option<proto_hadoop::ContainerId>,
-    /// The node that it is on.
-    pub node: Option<NodeId>,
-    /// Web page with this AM's log, without its scheme, which YARN knows; empty where there is none.
-    pub page: &'a str,
-    /// Hadoop's tokens that the launchers' containers may need.
-    pub tokens: BTreeMap<String, Token>,
-}
-
 /// The containers of one application. Its owner gives it what it hears ([`Holding::hear`]) and says what
 /// it wants; nothing of that waits for anybody.
 pub struct Holding {
-    draft: Draft,
-    launch: LaunchTemplate,
-    tickets: Tickets,
-    heard: HeardSender,
-    tasks: TaskTracker,
-    cluster: Cluster,
-    registered: SystemTime,
-    grants: BTreeMap<ContainerId, Granted>,
-    links: BTreeMap<ContainerId, Link>,
+    pub(crate) draft: Draft,
+    pub(crate) launch: LaunchTemplate,
+    pub(crate) tickets: Tickets,
+    pub(crate) heard: HeardSender,
+    pub(crate) tasks: TaskTracker,
+    pub(crate) cluster: Cluster,
+    pub(crate) registered: SystemTime,
+    pub(crate) grants: BTreeMap<ContainerId, Granted>,
+    pub(crate) links: BTreeMap<ContainerId, Link>,
     /// What the queue still gives this application, as the ResourceManager last said.
-    headroom: Option<Resources>,
+    pub(crate) headroom: Option<Resources>,
 }
 
 impl fmt::Debug for Holding {
@@ -89,58 +56,6 @@ impl fmt::Debug for Holding {
 }
 
 impl Holding {
-    /// Registers an application whose port is open, and heartbeats from then on. It holds nothing yet.
-    ///
-    /// # Errors
-    /// The ResourceManager does not take the registration, or a file's address makes no sense. Nothing
-    /// runs then.
-    pub async fn register(opening: Opening<'_>, port: Port) -> Result<Self> {
-        let application = opening.application;
-        let addresses = application.rm_scheduler.clone();
-        let rm = ApplicationMasterClient::new(addresses, opening.amrm_token);
-        let (host, number) = (port.host, port.number);
-        let registration = register(&rm, &host, Some(number), opening.page, application).await?;
-        let registered = SystemTime::now();
-        tracing::info!(
-            "{} is registered, listening on {}: attempt {} of {}",
-            opening.attempt,
-            port.address,
-            opening.attempt.attempt,
-            application.attempts
-        );
-        let own = Own {
-            container: opening.container,
-            node: opening.node,
-        };
-        let (exclude, types) = (opening.exclude, opening.types);
-        let cluster = registration::cluster(registration, application, exclude, types, own).await?;
-        let table = RequestTable::new(
-            application.node_label.clone(),
-            nodes::names(application),
-            cluster.limits().types.clone(),
-        );
-        let draft = Draft::new(table);
-        let expiry = Duration::from_millis(application.am_expiry_ms);
-        let heard = port.heard;
-        let stream = ResourceManager::new(rm, host, number, expiry, draft.clone(), heard.clone());
-        let staged = &application.staged;
-        let holding = Self {
-            launch: LaunchTemplate::new(staged, opening.keys, opening.tokens, port.address)?,
-            draft,
-            tickets: port.tickets,
-            heard,
-            tasks: port.tasks,
-            cluster,
-            registered,
-            grants: BTreeMap::new(),
-            links: BTreeMap::new(),
-            headroom: None,
-        };
-        let stream = stream.with_page(opening.page.to_owned());
-        holding.tasks.spawn(stream.run());
-        Ok(holding)
-    }
-
     /// Keeps its books by what is heard, in the order in which it is; `None` where that is of no concern
     /// to the owner.
     pub fn hear(&mut self, heard: Heard) -> Option<Heard> {

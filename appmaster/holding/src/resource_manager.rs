@@ -20,31 +20,14 @@ use crate::nodes;
 use crate::requests::Origin;
 
 mod meaning;
+mod pace;
 
 use meaning::{Meaning, meaning};
 
-/// Between two calls while containers are waited for, or something has just broken: every
-/// NodeManager's heartbeat, one a second, may bring what is waited for.
-const BUSY: Duration = Duration::from_millis(50);
-/// The same when it lasts, and how long that is: two rounds of heartbeats.
-const BUSY_LONG: Duration = Duration::from_millis(250);
-const BUSY_ENDS: Duration = Duration::from_secs(2);
-/// From then on a job that waits calls the more seldom the longer nothing has come, after a sixteenth of
-/// that time within these bounds: what comes late is late by no more than that part of the waiting.
-const WAITING: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(15)];
-const WAITING_BEGINS: Duration = Duration::from_secs(10);
-const PART: u32 = 16;
-/// Between two calls otherwise. YARN expects one within ten minutes; each costs the ResourceManager as
-/// much as a NodeManager's heartbeat, and a job may run for days.
-const IDLE: Duration = Duration::from_secs(3);
 /// For an answer, when patience is almost over.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 /// Refusals in a row after which the ResourceManager is believed.
 const REFUSALS: u32 = 4;
-/// After a call that brought no answer; it doubles with each, up to the second: a ResourceManager that
-/// is too busy has a whole cluster's calls to make up for.
-const FAILED_PAUSE: Duration = Duration::from_millis(200);
-const FAILED_PAUSE_MAX: Duration = Duration::from_secs(2);
 /// Between two tries to unregister, when one failed.
 const FINISH_PAUSE: Duration = Duration::from_millis(200);
 
@@ -187,7 +170,16 @@ impl ResourceManager {
                 self.tell(Heard::ResourceManagerLost { silent }).await;
                 heard = Instant::now();
             }
-            let pause = self.pause(came);
+            let pause = {
+                let state = self.draft.lock();
+                let waits = state.hurry || !state.table.is_empty();
+                let since = came.max(state.written).elapsed();
+                match self.failures {
+                    0 if waits => pace::busy(since, state.hurry, self.patience),
+                    0 => pace::IDLE,
+                    failures => pace::failed(failures),
+                }
+            };
             tokio::select! {
                 () = self.draft.changed() => {}
                 () = sleep(pause) => continue,
@@ -204,19 +196,6 @@ impl ResourceManager {
                 self.unregister(&finish).await;
                 return;
             }
-        }
-    }
-
-    /// Until the next call, where nothing is written; the last containers `came` then.
-    fn pause(&self, came: Instant) -> Duration {
-        let state = self.draft.lock();
-        let since = came.max(state.written).elapsed();
-        match state.hurry || !state.table.is_empty() {
-            _ if self.failures > 0 => failed_pause(self.failures),
-            true if since < BUSY_ENDS => BUSY,
-            true if state.hurry || since < WAITING_BEGINS => BUSY_LONG,
-            true => waiting(since, self.patience, rand::random()),
-            false => IDLE,
         }
     }
 
@@ -391,22 +370,6 @@ impl ResourceManager {
             sleep(FINISH_PAUSE).await;
         }
     }
-}
-
-/// After so many calls in a row without an answer.
-fn failed_pause(failures: u32) -> Duration {
-    let doubled = FAILED_PAUSE.saturating_mul(1 << failures.saturating_sub(1).min(8));
-    doubled.min(FAILED_PAUSE_MAX)
-}
-
-/// The pause before the next call of a job that has waited for so long in vain. Up to a quarter of it is
-/// left to `chance`, so that jobs that wait for the same do not call in step.
-fn waiting(waited: Duration, patience: Duration, chance: u8) -> Duration {
-    let [shortest, longest] = WAITING;
-    let longest = longest.min(patience / 4).max(shortest);
-    let whole = (waited / PART).clamp(shortest, longest);
-    let part = whole / 4;
-    whole.saturating_sub(part) + part.mul_f32(f32::from(chance) / f32::from(u8::MAX))
 }
 
 fn millis(span: Duration) -> Millis {

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use policy::{Counted, MiB, Queue};
+use policy::{Counted, MiB, Queue, ResourceTypes};
 use proto_hadoop::yarn::{Container, Resource};
-use proto_hadoop::{ApplicationClient, ApplicationId};
+use proto_hadoop::{AppAttemptId, ApplicationClient, ApplicationId, NodeId};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_stream::StreamExt as _;
 
 use super::*;
 use crate::nodes::{Candidates, Limits};
+use crate::requests::RequestTable;
 use crate::test_keys::JobKeys;
 
 /// Whatever is waited for comes within this time, or the test fails.
