@@ -46,6 +46,7 @@ mod dial;
 mod files;
 mod foreign_processes;
 mod input;
+mod job_files;
 mod lane;
 mod left_files;
 mod life;

@@ -15,6 +15,8 @@ use std::task::Poll;
 use job::exit::Exit;
 use job::pass::Pass;
 use job::tls::TlsError;
+use job::wire::FilesFetched;
+use job::wire::launcher_event::Event;
 use job::wire::launcher_order::Order;
 use thiserror::Error;
 use tokio::runtime::Handle;
@@ -29,6 +31,7 @@ pub(crate) use link::{Calls, Outbox};
 use crate::container::Container;
 use crate::devices;
 use crate::dial::DialError;
+use crate::job_files;
 use crate::lane::{DoorSender, Lanes};
 use crate::mpi::Mpi;
 use crate::mpi::topology::Topology;
@@ -155,6 +158,7 @@ pub(crate) async fn live(
         door,
         jobs: BTreeMap::new(),
         last: MPI_JOB,
+        fetching: JoinSet::new(),
     };
     loop {
         tokio::select! {
@@ -171,6 +175,11 @@ pub(crate) async fn live(
             }
             look = life.container.sampling.next() => life.sample(look),
             Some(_) = life.container.tasks.join_next(), if !life.container.tasks.is_empty() => {}
+            Some(fetched) = life.fetching.join_next() => {
+                if let Ok(fetched) = fetched {
+                    life.container.outbox.push_back(Event::FilesFetched(fetched));
+                }
+            }
             (job, happened) = next(&mut life.jobs, life.last) => life.on_happened(job, happened).await,
         }
     }
@@ -184,6 +193,8 @@ struct Life<'a> {
     jobs: BTreeMap<JobId, Share>,
     /// Whose turn it was last to say what happened: the next one's it is first.
     last: JobId,
+    /// What brings the files of jobs.
+    fetching: JoinSet<FilesFetched>,
 }
 
 impl Life<'_> {
@@ -217,6 +228,11 @@ impl Life<'_> {
                     tasks.on_end(order, &self.container).await;
                 }
             }
+            Order::FetchFiles(order) => {
+                let folder = self.container.around.folder.clone();
+                self.fetching.spawn(job_files::fetch(folder, order));
+            }
+            Order::EndJob(order) => self.end_job(JobId(order.job)).await,
             order => {
                 let folder = &self.container.around.folder;
                 let new = || Share::Mpi(Box::new(Mpi::new(MPI_JOB, folder.clone())));
@@ -229,6 +245,15 @@ impl Life<'_> {
         }
         self.tell_reaped().await;
         Ok(())
+    }
+
+    /// The job is over: what still runs of it is killed, and nothing of it is left.
+    async fn end_job(&mut self, job: JobId) {
+        if self.jobs.remove(&job).is_some() {
+            // Its ends are nobody's any more.
+            drop(self.container.sweep(job).await);
+        }
+        job_files::forget(&self.container.around.folder, job).await;
     }
 
     async fn on_happened(&mut self, job: JobId, happened: Happened) {

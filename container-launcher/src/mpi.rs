@@ -66,6 +66,8 @@ struct World {
 /// What the container runs of the job.
 pub(crate) struct Mpi {
     job: JobId,
+    /// Where the job's files are, and its ranks start.
+    folder: PathBuf,
     heard_by: mpsc::Sender<(u32, Heard)>,
     heard: mpsc::Receiver<(u32, Heard)>,
     /// What the job's own ranks were started with.
@@ -97,7 +99,7 @@ pub(crate) enum Happened {
 }
 
 impl Mpi {
-    /// One without ranks; files are looked for below `folder`.
+    /// One without ranks, whose files are in `folder`.
     pub(crate) fn new(job: JobId, folder: PathBuf) -> Self {
         let (heard_by, heard) = mpsc::channel(HEARD);
         Self {
@@ -111,7 +113,8 @@ impl Mpi {
             silent: Silent::default(),
             before: Before::default(),
             sent: Sent::default(),
-            transfers: Transfers::new(folder),
+            transfers: Transfers::new(folder.clone()),
+            folder,
             processors: binding::Sets::default(),
         }
     }
@@ -209,7 +212,12 @@ impl Mpi {
                 self.sweep_if_over(container).await;
             }
             // They are the launcher's own, and another kind of job's.
-            Order::Door(_) | Order::Leave(_) | Order::StartTask(_) | Order::EndTask(_) => {}
+            Order::Door(_)
+            | Order::Leave(_)
+            | Order::StartTask(_)
+            | Order::EndTask(_)
+            | Order::FetchFiles(_)
+            | Order::EndJob(_) => {}
         }
         Ok(())
     }
@@ -255,7 +263,7 @@ impl Mpi {
             if world.group == 0 && !reports.is_empty() && over {
                 let seen = RanksSeen {
                     mpi_library: self.silent.library().to_owned(),
-                    left_files: self.before.since(&container.around.folder),
+                    left_files: self.before.since(&self.folder),
                 };
                 let worth = seen != RanksSeen::default();
                 container.outbox.extend(worth.then_some(Event::Seen(seen)));

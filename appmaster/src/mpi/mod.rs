@@ -484,9 +484,9 @@ impl Mpi {
                 container,
                 what: "said hello twice".into(),
             }),
-            Said::TaskEnded(_) => self.step(Event::Misbehaved {
+            Said::TaskEnded(_) | Said::FilesFetched(_) => self.step(Event::Misbehaved {
                 container,
-                what: "told the end of a task, and has none".into(),
+                what: "answered what it was not ordered".into(),
             }),
             Said::Started(started) => {
                 if let Some(link) = self.links.get_mut(&container) {

@@ -148,10 +148,10 @@ impl Mpi {
             Cores::usable(),
         );
         let programs: Vec<Program> = (group.parts.iter())
-            .map(|part| find(part, &share, container.around))
+            .map(|part| find(part, &share, &self.folder, container.around))
             .collect::<Result<_, _>>()?;
         for program in &programs {
-            program::check_one(program, &container.around.folder)?;
+            program::check_one(program, &self.folder)?;
         }
         let runs: Vec<Run<'_>> = (programs.iter().zip(&group.parts))
             .map(|(program, part)| Run {
@@ -219,11 +219,15 @@ fn wire_pairs(pairs: Vec<pmi::Pair>) -> Vec<KeyValue> {
 }
 
 /// The program of a part. It is looked for in the folders that the request names, as a path of this
-/// node, where it is to start, in the container's working directory, by PATH; and where nothing is
+/// node, where it is to start, in the job's working directory, by PATH; and where nothing is
 /// found, a program of the same file name as one of the job's own is that one. Environment and
 /// libraries are those of the job's own program of that file name, else those of its first.
-fn find(part: &Part, share: &Share, around: &Surroundings) -> Result<Program, Refusal> {
-    let folder = &around.folder;
+fn find(
+    part: &Part,
+    share: &Share,
+    folder: &Path,
+    around: &Surroundings,
+) -> Result<Program, Refusal> {
     let name = Path::new(&part.program);
     let start = folder.join(&part.folder);
     let named = part.path.split(':').filter(|entry| !entry.is_empty());
@@ -301,7 +305,7 @@ mod tests {
                 folder: start.to_owned(),
                 ..Part::default()
             };
-            find(&part, &share, &around)
+            find(&part, &share, &around.folder, &around)
                 .map(|found| (found.file, found.environment[0].key.clone()))
                 .map_err(|refusal| refusal.exit_code)
         };

@@ -52,7 +52,7 @@ impl Mpi {
         share: Share,
         container: &mut Container<'_>,
     ) -> Result<World, Refusal> {
-        let folder = &container.around.folder;
+        let folder = &self.folder;
         program::check(&share, folder)?;
         program::prove(&share, folder).await?;
         let programs = program::of(&share);
@@ -115,20 +115,28 @@ impl Mpi {
             processors: self.processors.bind(),
         };
         let grants = (0..count).map(grant).collect();
-        let forked = ranks::fork(share, programs, self.job, container, first, grants)
-            .await
-            .and_then(|forked| {
-                let attendants = Attendants {
-                    carriers: container.carriers,
-                    calls: &container.calls,
-                    pass: &container.pass,
-                    chunks: &container.chunks,
-                    lanes: &container.lanes,
-                    heard: &self.heard_by,
-                    tasks: &mut container.tasks,
-                };
-                forked.attend(attendants)
-            });
+        let forked = ranks::fork(
+            share,
+            programs,
+            self.job,
+            &self.folder,
+            container,
+            first,
+            grants,
+        )
+        .await
+        .and_then(|forked| {
+            let attendants = Attendants {
+                carriers: container.carriers,
+                calls: &container.calls,
+                pass: &container.pass,
+                chunks: &container.chunks,
+                lanes: &container.lanes,
+                heard: &self.heard_by,
+                tasks: &mut container.tasks,
+            };
+            forked.attend(attendants)
+        });
         forked.map_err(|error| program::not_started(&names.join(" or "), &error))
     }
 }

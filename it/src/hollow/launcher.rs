@@ -383,7 +383,12 @@ async fn live(place: &Place, launchers: &Launchers) -> Result<()> {
                 Some(Order::Name(_) | Order::Spawned(_) | Order::Group(_) | Order::EndGroup(_)) => {
                     bail!("no rank asked for a name or for more ranks")
                 }
-                Some(Order::StartTask(_) | Order::EndTask(_)) => bail!("no job has tasks"),
+                Some(
+                    Order::StartTask(_)
+                    | Order::EndTask(_)
+                    | Order::FetchFiles(_)
+                    | Order::EndJob(_),
+                ) => bail!("there is one job, and it has ranks and no files"),
                 Some(Order::Find(_) | Order::Move(_) | Order::Checkpoint(_)) => {
                     bail!("no rank has files")
                 }

@@ -1,7 +1,7 @@
 //! Forks ranks, each with its pipes or terminal, its socket and its environment.
 
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use job::wire::Share;
@@ -46,7 +46,7 @@ pub(crate) struct Forked {
     pub(super) crowd: Option<Crowd>,
 }
 
-/// Forks the ranks of a share, which are called by their numbers in the job; `first` is that of their
+/// Forks the ranks of a share in `folder`, called by their numbers in the job; `first` is that of their
 /// group's rank 0, and `grants` is what each has, in the order of the programs.
 ///
 /// # Errors
@@ -56,11 +56,11 @@ pub(crate) async fn fork(
     share: &Share,
     programs: &[Run<'_>],
     job: JobId,
+    folder: &Path,
     container: &Container<'_>,
     first: u32,
     grants: Vec<Grants>,
 ) -> std::io::Result<Forked> {
-    let folder = container.around.folder.as_path();
     let yields = Yields::of(share, folder);
     let cross_memory = environment::may_read_across_processes();
     let kills = Kills::so_far();
