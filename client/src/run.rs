@@ -13,7 +13,7 @@ use follow::attempts::Attempts;
 use follow::ended::Ended;
 use follow::explained::Sink;
 use follow::follower::Follower;
-use follow::keys::Keys;
+use follow::keys::JobKeys;
 use follow::progress::Progress;
 use follow::report::{Destination, Own};
 use follow::signals::Signals;
@@ -275,7 +275,7 @@ async fn job(
     if let Some(checkpoints) = &mut plan.data.checkpoints {
         checkpoints.restore = restore;
     }
-    let keys = Keys::generate()?;
+    let keys = JobKeys::generate()?;
     let place = match plan.deployment.mode {
         DeployMode::Cluster => None,
         DeployMode::Client => {

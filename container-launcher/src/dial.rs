@@ -10,7 +10,7 @@ use thiserror::Error;
 use tokio::time::Instant;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 
-use crate::seat::Place;
+use crate::seat::LauncherKeys;
 
 /// One attempt, name look-up and TLS included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -57,7 +57,7 @@ impl DialError {
 }
 
 /// Connects, with the keys of `place`.
-pub(crate) async fn dial(place: &Place) -> Result<LaunchersClient<Channel>, DialError> {
+pub(crate) async fn dial(place: &LauncherKeys) -> Result<LaunchersClient<Channel>, DialError> {
     let address = &place.seat.appmaster;
     let endpoint = endpoint(place).map_err(|source| DialError::Address {
         address: address.clone(),
@@ -84,7 +84,7 @@ pub(crate) async fn dial(place: &Place) -> Result<LaunchersClient<Channel>, Dial
 
 /// Tries once more, at an AM that was there before, until then at most.
 pub(crate) async fn once(
-    place: &Place,
+    place: &LauncherKeys,
     until: Instant,
 ) -> Result<LaunchersClient<Channel>, DialError> {
     let address = &place.seat.appmaster;
@@ -127,7 +127,7 @@ fn is_refused(error: &(dyn std::error::Error + 'static)) -> bool {
     false
 }
 
-fn endpoint(place: &Place) -> Result<Endpoint, tonic::transport::Error> {
+fn endpoint(place: &LauncherKeys) -> Result<Endpoint, tonic::transport::Error> {
     let tls = ClientTlsConfig::new()
         .ca_certificate(Certificate::from_pem(&place.authority))
         .identity(Identity::from_pem(&place.certificate, &place.key))

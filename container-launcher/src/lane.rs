@@ -21,7 +21,7 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use self::silence::Silence;
-use crate::seat::Place;
+use crate::seat::LauncherKeys;
 
 /// Lanes of one launcher at once: two streams with much to say fill the network of most nodes.
 const MOST: usize = 4;
@@ -45,7 +45,7 @@ impl Lanes {
     /// # Errors
     ///
     /// Keys that make no sense.
-    pub(crate) fn new(place: &Place) -> Result<(Self, DoorSender), TlsError> {
+    pub(crate) fn new(place: &LauncherKeys) -> Result<(Self, DoorSender), TlsError> {
         let (sender, door) = watch::channel(None);
         let lanes = Self {
             door,
@@ -148,8 +148,8 @@ async fn expect(stream: &mut TlsStream<TcpStream>, answer: u8) -> io::Result<()>
     }
 }
 
-fn connector(place: &Place) -> Result<TlsConnector, TlsError> {
-    let keys = tls::Keys {
+fn connector(place: &LauncherKeys) -> Result<TlsConnector, TlsError> {
+    let keys = tls::PeerKeys {
         authority: &place.authority,
         certificate: &place.certificate,
         key: &place.key,

@@ -40,7 +40,7 @@ use crate::output;
 use crate::process::JobId;
 use crate::samples::Look;
 use crate::sampling::Sampling;
-use crate::seat::Place;
+use crate::seat::LauncherKeys;
 use crate::share::{Happened, Share};
 use crate::surroundings::Surroundings;
 use crate::tasks::Tasks;
@@ -105,7 +105,7 @@ impl Endings {
 
 /// Lives until the AM says leave; the answer is the exit code. The caller kills what still runs.
 pub(crate) async fn live(
-    place: Place,
+    place: LauncherKeys,
     around: &Surroundings,
     nursery: &Nursery,
     warden: &Warden,

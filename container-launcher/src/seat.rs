@@ -51,7 +51,7 @@ pub(crate) enum SeatError {
 }
 
 /// Who this launcher is, and how it proves it. The keys are not printable.
-pub(crate) struct Place {
+pub(crate) struct LauncherKeys {
     pub(crate) seat: Seat,
     pub(crate) authority: Vec<u8>,
     pub(crate) certificate: Vec<u8>,
@@ -61,7 +61,7 @@ pub(crate) struct Place {
 }
 
 /// Reads the file that the environment names.
-pub(crate) fn read(around: &Surroundings) -> Result<Place, SeatError> {
+pub(crate) fn read(around: &Surroundings) -> Result<LauncherKeys, SeatError> {
     let path = around.variable(FILE_VARIABLE).ok_or(SeatError::NoFile)?;
     let path = around.folder.join(path);
     let unreadable = |source| SeatError::Unreadable {
@@ -88,7 +88,7 @@ pub(crate) fn read(around: &Surroundings) -> Result<Place, SeatError> {
     if seat.build != job::BUILD {
         return Err(SeatError::Build { theirs: seat.build });
     }
-    Ok(Place {
+    Ok(LauncherKeys {
         seat,
         authority: secret(secrets::AUTHORITY)?.to_vec(),
         certificate: secret(secrets::CERTIFICATE)?.to_vec(),

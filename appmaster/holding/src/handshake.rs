@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use job::tls::{self, TlsError};
-use job::{Gulp, lane};
+use job::{LargeReads, lane};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 use crate::keys::Keys;
 
 /// A peer that has shown a certificate of this job.
-pub(crate) type Known = TlsStream<Gulp>;
+pub(crate) type Known = TlsStream<LargeReads>;
 
 /// After the kernel had no descriptor or memory for one more connection.
 const SHORT_PAUSE: Duration = Duration::from_millis(50);
@@ -58,7 +58,7 @@ impl Default for Bounds {
 
 /// TLS with the keys of one job, for gRPC.
 pub(crate) fn acceptor(keys: &Keys) -> Result<TlsAcceptor, TlsError> {
-    let keys = tls::Keys {
+    let keys = tls::PeerKeys {
         authority: &keys.authority,
         certificate: &keys.certificate,
         key: &keys.key,
@@ -150,7 +150,7 @@ impl Strangers {
             // With the kernel's keepalive: it finds out whether the machine at the other end is still there,
             // also where nobody has anything to say.
             lane::set_up(&stream).map_err(|e| refused(e.to_string()))?;
-            let stream = Gulp::new(stream, piece);
+            let stream = LargeReads::new(stream, piece);
             match timeout(deadline, tls.accept(stream)).await {
                 Ok(Ok(known)) => Ok(known),
                 Ok(Err(error)) => Err(refused(error.to_string())),

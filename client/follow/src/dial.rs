@@ -8,12 +8,12 @@ use anyhow::{Context, Result};
 use hyper_util::rt::TokioIo;
 use job::secrets::APPMASTER_NAME;
 use job::wire::clients_client::ClientsClient;
-use job::{Gulp, link};
+use job::{LargeReads, link};
 use tokio::net::TcpStream;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity, Uri};
 use tower::service_fn;
 
-use crate::keys::Keys;
+use crate::keys::JobKeys;
 
 /// For the TCP connection, and for the TLS handshake after it.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
@@ -22,7 +22,7 @@ const HANDSHAKE_DEADLINE: Duration = Duration::from_secs(10);
 /// Dials `host:port`. With the connection, the address from which it was dialled.
 pub(crate) async fn dial(
     address: &str,
-    keys: &Keys,
+    keys: &JobKeys,
 ) -> Result<(ClientsClient<Channel>, Option<IpAddr>)> {
     let tls = ClientTlsConfig::new()
         .ca_certificate(Certificate::from_pem(&keys.authority))
@@ -54,7 +54,7 @@ pub(crate) async fn dial(
 }
 
 /// The connection below TLS.
-async fn connect(to: Uri, local: Arc<OnceLock<IpAddr>>) -> std::io::Result<TokioIo<Gulp>> {
+async fn connect(to: Uri, local: Arc<OnceLock<IpAddr>>) -> std::io::Result<TokioIo<LargeReads>> {
     let host = to.host().unwrap_or_default();
     // As a part of an address an IPv6 address stands in brackets.
     let host = host.trim_start_matches('[').trim_end_matches(']');
@@ -62,5 +62,5 @@ async fn connect(to: Uri, local: Arc<OnceLock<IpAddr>>) -> std::io::Result<Tokio
     let own = stream.local_addr()?.ip();
     stream.set_nodelay(true)?;
     local.get_or_init(|| own);
-    Ok(TokioIo::new(Gulp::new(stream, link::piece(1))))
+    Ok(TokioIo::new(LargeReads::new(stream, link::piece(1))))
 }

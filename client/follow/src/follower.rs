@@ -19,7 +19,7 @@ use crate::attempts::{self, Attempts};
 use crate::ended::{Ended, chain, judge};
 use crate::error::FollowError;
 use crate::explained::Sink;
-use crate::keys::Keys;
+use crate::keys::JobKeys;
 use crate::kill::kill;
 use crate::output::Layout;
 use crate::progress::Progress;
@@ -49,7 +49,7 @@ pub struct Follower<'a> {
     /// The application.
     pub id: ApplicationId,
     /// By which its ApplicationMaster knows us, and we know it.
-    pub keys: &'a Keys,
+    pub keys: &'a JobKeys,
     /// For YARN to start the ApplicationMaster.
     pub wait_timeout: WaitTimeout,
     /// What the user sees.

@@ -22,7 +22,7 @@ pub struct Identity {
 }
 
 /// All keys of one job.
-pub struct Keys {
+pub struct JobKeys {
     /// Certificate of the authority, PEM.
     pub authority: String,
     /// The ApplicationMaster's.
@@ -33,9 +33,9 @@ pub struct Keys {
     pub client: Identity,
 }
 
-impl fmt::Debug for Keys {
+impl fmt::Debug for JobKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Keys").finish_non_exhaustive()
+        f.debug_struct("JobKeys").finish_non_exhaustive()
     }
 }
 
@@ -48,21 +48,21 @@ impl fmt::Debug for Identity {
 const CLIENT: ExtendedKeyUsagePurpose = ExtendedKeyUsagePurpose::ClientAuth;
 const SERVER: ExtendedKeyUsagePurpose = ExtendedKeyUsagePurpose::ServerAuth;
 
-impl Keys {
+impl JobKeys {
     /// Makes them. Takes well under a millisecond a key.
     pub fn generate() -> Result<Self, FollowError> {
         generate().map_err(FollowError::Keys)
     }
 }
 
-fn generate() -> Result<Keys, rcgen::Error> {
+fn generate() -> Result<JobKeys, rcgen::Error> {
     let mut params = params("gerbil job authority", Vec::new())?;
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
     let key = KeyPair::generate()?;
     let authority = params.self_signed(&key)?.pem();
     let issuer = Issuer::new(params, key);
-    Ok(Keys {
+    Ok(JobKeys {
         authority,
         appmaster: sign(&issuer, APPMASTER_NAME, &[SERVER])?,
         launcher: sign(&issuer, "launcher.gerbil", &[CLIENT])?,
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn no_clock_makes_tls_fail() {
-        let keys = Keys::generate().unwrap();
+        let keys = JobKeys::generate().unwrap();
         let certificate = |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes()).unwrap();
         let mut roots = RootCertStore::empty();
         roots.add(certificate(&keys.authority)).unwrap();
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn every_job_has_keys_of_its_own() {
-        let (one, other) = (Keys::generate().unwrap(), Keys::generate().unwrap());
+        let (one, other) = (JobKeys::generate().unwrap(), JobKeys::generate().unwrap());
         assert!(one.authority.starts_with("-----BEGIN CERTIFICATE-----"));
         assert_ne!(one.authority, other.authority);
         assert_ne!(one.launcher.key, one.client.key);

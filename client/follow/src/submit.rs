@@ -12,7 +12,7 @@ use proto_hadoop::yarn::{
 use proto_hadoop::{ApplicationClient, ApplicationId, CallError};
 
 use crate::error::FollowError;
-use crate::keys::Keys;
+use crate::keys::JobKeys;
 
 /// What the AM's container is asked to hold, MiB. It needs a tenth; the cluster rounds it up to
 /// its own smallest container.
@@ -58,7 +58,7 @@ pub async fn submit(
     application: Application,
     description: &Description,
     staged: &[Staged],
-    keys: &Keys,
+    keys: &JobKeys,
 ) -> Result<(), FollowError> {
     let id = application.id;
     let (launch, memory_mib) = match application.unmanaged {
@@ -129,7 +129,7 @@ fn asks(places: &[Place], size: &Resource) -> Vec<ResourceRequest> {
 fn launch(
     description: &Description,
     staged: &[Staged],
-    keys: &Keys,
+    keys: &JobKeys,
 ) -> Result<ContainerLaunch, FollowError> {
     let description = serde_json::to_vec(description);
     let description = description.map_err(FollowError::Description)?;

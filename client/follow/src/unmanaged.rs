@@ -30,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 use crate::ended::{Ended, chain, judge};
 use crate::error::FollowError;
 use crate::follower::{Follower, patiently, reason};
-use crate::keys::Keys;
+use crate::keys::JobKeys;
 use crate::kill::kill;
 use crate::local_address;
 use crate::progress::{Aside, Progress};
@@ -240,7 +240,7 @@ async fn broken(appmaster: &mut JoinSet<anyhow::Result<()>>) -> String {
     }
 }
 
-fn seat_keys(keys: &Keys) -> appmaster::Keys {
+fn seat_keys(keys: &JobKeys) -> appmaster::Keys {
     let bytes = |text: &String| text.clone().into_bytes();
     appmaster::Keys {
         authority: bytes(&keys.authority),

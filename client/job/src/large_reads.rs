@@ -17,7 +17,7 @@ const FIRST: usize = 4 * 1024;
 ///
 /// Pieces grow as far as the peer fills them: one that says little costs little memory.
 #[derive(Debug)]
-pub struct Gulp {
+pub struct LargeReads {
     stream: TcpStream,
     held: BytesMut,
     /// What is taken at once, now and at most, bytes.
@@ -25,7 +25,7 @@ pub struct Gulp {
     most: usize,
 }
 
-impl Gulp {
+impl LargeReads {
     /// Takes up to `most` bytes at once from `stream`.
     #[must_use]
     pub fn new(stream: TcpStream, most: usize) -> Self {
@@ -38,7 +38,7 @@ impl Gulp {
     }
 }
 
-impl Connected for Gulp {
+impl Connected for LargeReads {
     type ConnectInfo = TcpConnectInfo;
 
     fn connect_info(&self) -> Self::ConnectInfo {
@@ -46,7 +46,7 @@ impl Connected for Gulp {
     }
 }
 
-impl AsyncRead for Gulp {
+impl AsyncRead for LargeReads {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -68,7 +68,7 @@ impl AsyncRead for Gulp {
     }
 }
 
-impl AsyncWrite for Gulp {
+impl AsyncWrite for LargeReads {
     fn poll_write(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -113,7 +113,7 @@ mod tests {
             .await
             .unwrap();
         let (from, _) = listener.accept().await.unwrap();
-        let mut gulp = Gulp::new(from, MOST);
+        let mut reads = LargeReads::new(from, MOST);
         let sent: Vec<u8> = (0..400_000_u32).map(|n| n.to_le_bytes()[0] ^ 7).collect();
         let mut got = Vec::new();
         let (written, read) = tokio::join!(
@@ -121,11 +121,15 @@ mod tests {
                 to.write_all(&sent).await?;
                 to.shutdown().await
             },
-            gulp.read_to_end(&mut got),
+            reads.read_to_end(&mut got),
         );
         written.unwrap();
         assert_eq!(read.unwrap(), sent.len());
         assert!(got == sent, "other bytes than were sent");
-        assert!(FIRST < gulp.piece && gulp.piece <= MOST, "{}", gulp.piece);
+        assert!(
+            FIRST < reads.piece && reads.piece <= MOST,
+            "{}",
+            reads.piece
+        );
     }
 }

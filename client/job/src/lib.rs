@@ -17,8 +17,8 @@ mod description;
 pub mod exit;
 pub mod explain;
 mod fence;
-mod gulp;
 pub mod lane;
+mod large_reads;
 pub mod link;
 mod mpi;
 pub mod pass;
@@ -34,7 +34,7 @@ pub mod wire;
 
 pub use data::{Checkpoints, StageOut};
 pub use description::{Application, Description};
-pub use gulp::Gulp;
+pub use large_reads::LargeReads;
 pub use mpi::{BindUnit, Binding, MpiJob, Program, Terminal, Universe, Yielding};
 pub use role::Role;
 pub use seat::Seat;

@@ -1,7 +1,7 @@
 //! TLS between the processes of one job: version 1.3, in which both sides show a certificate that the job's
 //! own authority has signed.
 //!
-//! Whoever listens serves with [`Keys::server`]; whoever dials, with [`Keys::client`]. tonic sets up its own
+//! Whoever listens serves with [`PeerKeys::server`]; whoever dials, with [`PeerKeys::client`]. tonic sets up its own
 //! where it dials.
 
 use std::fmt;
@@ -17,7 +17,7 @@ use thiserror::Error;
 
 /// What one process of the job has, PEM.
 #[derive(Clone, Copy)]
-pub struct Keys<'a> {
+pub struct PeerKeys<'a> {
     /// Certificate of the job's authority.
     pub authority: &'a [u8],
     /// The process's own.
@@ -26,14 +26,14 @@ pub struct Keys<'a> {
     pub key: &'a [u8],
 }
 
-impl fmt::Debug for Keys<'_> {
+impl fmt::Debug for PeerKeys<'_> {
     /// Without the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Keys").finish_non_exhaustive()
+        f.debug_struct("PeerKeys").finish_non_exhaustive()
     }
 }
 
-/// Keys that make no sense.
+/// PeerKeys that make no sense.
 #[derive(Debug, Error)]
 pub enum TlsError {
     /// No PEM, or of something else.
@@ -60,12 +60,12 @@ pub enum TlsError {
     },
 }
 
-impl Keys<'_> {
+impl PeerKeys<'_> {
     /// For whoever listens.
     ///
     /// # Errors
     ///
-    /// Keys that make no sense.
+    /// PeerKeys that make no sense.
     pub fn server(self) -> Result<ServerConfig, TlsError> {
         let provider = Arc::new(ring::default_provider());
         let roots = Arc::new(self.roots()?);
@@ -84,7 +84,7 @@ impl Keys<'_> {
     ///
     /// # Errors
     ///
-    /// Keys that make no sense.
+    /// PeerKeys that make no sense.
     pub fn client(self) -> Result<ClientConfig, TlsError> {
         let config = ClientConfig::builder_with_provider(Arc::new(fastest_first()))
             .with_protocol_versions(&[&TLS13])?
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn what_is_no_certificate_is_named() {
-        let keys = Keys {
+        let keys = PeerKeys {
             authority: b"none",
             certificate: b"none",
             key: b"none",

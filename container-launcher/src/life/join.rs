@@ -13,7 +13,7 @@ use tonic::{Code, Status, Streaming};
 
 use crate::dial::{self, DialError};
 use crate::node_facts;
-use crate::seat::Place;
+use crate::seat::LauncherKeys;
 
 /// The AM answers hello at once.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(30);
@@ -35,7 +35,7 @@ pub(super) enum Refused {
 
 /// Dials and says hello: for the first time, or (`again`) once more, until then.
 pub(super) async fn join(
-    place: &Place,
+    place: &LauncherKeys,
     said: &Resumable<Event>,
     again: Option<Instant>,
 ) -> Result<Joined, Refused> {

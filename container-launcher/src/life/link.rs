@@ -24,7 +24,7 @@ use tonic::transport::Channel;
 use super::LifeError;
 use super::join::{Joined, Refused, join, words};
 use crate::say;
-use crate::seat::Place;
+use crate::seat::LauncherKeys;
 
 /// What may wait for the AM. The ranks bound it: a fence, an abort and an end of each.
 const BOUNDS: Bounds = Bounds {
@@ -71,7 +71,7 @@ pub(super) struct Link {
 
 /// Dials the AM and begins the conversation; its task is to be run beside everything else.
 pub(super) async fn begin(
-    place: Arc<Place>,
+    place: Arc<LauncherKeys>,
 ) -> Result<(Link, impl Future<Output = ()> + Send + 'static), LifeError> {
     let said = Resumable::new(BOUNDS);
     let dialled = Instant::now();
@@ -103,7 +103,7 @@ pub(super) async fn begin(
 }
 
 struct Keeper {
-    place: Arc<Place>,
+    place: Arc<LauncherKeys>,
     said: Resumable<Event>,
     orders: mpsc::Sender<Result<Order, LifeError>>,
     calls: watch::Sender<LaunchersClient<Channel>>,

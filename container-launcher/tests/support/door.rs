@@ -25,7 +25,7 @@ impl Door {
     /// Each lane is cut when it has brought `most` bytes.
     pub async fn open(am: &Appmaster, most: usize) -> Self {
         let keys = &am.keys;
-        let own = tls::Keys {
+        let own = tls::PeerKeys {
             authority: keys.authority.as_bytes(),
             certificate: keys.client.0.as_bytes(),
             key: keys.client.1.as_bytes(),

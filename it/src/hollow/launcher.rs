@@ -139,7 +139,7 @@ impl StandIn for InPlace {
             return None;
         }
         let launchers = Arc::clone(&self.0);
-        Some(match Place::read(held).filter(|_| launchers.links) {
+        Some(match LauncherKeys::read(held).filter(|_| launchers.links) {
             Some(place) => Box::pin(async move {
                 match Box::pin(live(&place, &launchers)).await {
                     Ok(()) => {
@@ -158,14 +158,14 @@ impl StandIn for InPlace {
 }
 
 /// What a launcher's credentials tell it. The keys are not printable.
-struct Place {
+struct LauncherKeys {
     seat: job::Seat,
     authority: Vec<u8>,
     certificate: Vec<u8>,
     key: Vec<u8>,
 }
 
-impl Place {
+impl LauncherKeys {
     fn read(held: &Credentials) -> Option<Self> {
         let secret = |alias| held.secret(alias).map(<[u8]>::to_vec);
         Some(Self {
@@ -323,7 +323,7 @@ fn of(share: &Share, rank: u32) -> Option<&Program> {
 }
 
 /// From hello to the order to leave.
-async fn live(place: &Place, launchers: &Launchers) -> Result<()> {
+async fn live(place: &LauncherKeys, launchers: &Launchers) -> Result<()> {
     let mut client = place.dial().await?;
     // On one link all its life.
     let said = Resumable::new(BOUNDS);

@@ -31,7 +31,7 @@ async fn port(
 
 fn connector(keys: &JobKeys) -> TlsConnector {
     let (certificate, key) = &keys.launcher;
-    let own = tls::Keys {
+    let own = tls::PeerKeys {
         authority: &keys.appmaster.authority,
         certificate: certificate.as_bytes(),
         key: key.as_bytes(),

@@ -13,7 +13,7 @@ use tonic::transport::Channel;
 
 use super::order::order;
 use crate::dial::dial;
-use crate::keys::Keys;
+use crate::keys::JobKeys;
 use crate::lanes::Door;
 use crate::streams;
 
@@ -37,7 +37,7 @@ pub(super) struct Attached {
 
 pub(super) async fn attach(
     address: &str,
-    keys: &Keys,
+    keys: &JobKeys,
     beside: Option<Beside>,
 ) -> anyhow::Result<Attached> {
     let (mut client, local) = dial(address, keys).await?;

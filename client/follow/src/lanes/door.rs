@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use tokio::time::sleep;
 
 use super::{Lanes, lane};
-use crate::keys::Keys;
+use crate::keys::JobKeys;
 
 /// After the kernel had no descriptor or memory for one more connection.
 const SHORT_PAUSE: Duration = Duration::from_millis(100);
@@ -32,8 +32,8 @@ impl Door {
     /// # Errors
     ///
     /// Keys that make no sense.
-    pub(crate) fn new(address: IpAddr, keys: &Keys) -> Result<Self, TlsError> {
-        let own = tls::Keys {
+    pub(crate) fn new(address: IpAddr, keys: &JobKeys) -> Result<Self, TlsError> {
+        let own = tls::PeerKeys {
             authority: keys.authority.as_bytes(),
             certificate: keys.client.certificate.as_bytes(),
             key: keys.client.key.as_bytes(),

@@ -11,13 +11,13 @@ use rustls::{ClientConnection, StreamOwned};
 use tokio::task::{JoinSet, spawn_blocking};
 
 use super::{Door, Lanes, MOST};
-use crate::keys::{Identity, Keys};
+use crate::keys::{Identity, JobKeys};
 
 type Launcher = StreamOwned<ClientConnection, TcpStream>;
 
 /// Whoever shows the certificate `of`.
-fn dial(keys: &Keys, of: &Identity, address: &str) -> Launcher {
-    let keys = tls::Keys {
+fn dial(keys: &JobKeys, of: &Identity, address: &str) -> Launcher {
+    let keys = tls::PeerKeys {
         authority: keys.authority.as_bytes(),
         certificate: of.certificate.as_bytes(),
         key: of.key.as_bytes(),
@@ -42,7 +42,7 @@ fn answer(from: &mut Launcher) -> Option<u8> {
     from.read_exact(&mut answer).ok().map(|()| answer[0])
 }
 
-async fn open(keys: &Keys, lanes: &Lanes) -> (String, JoinSet<()>) {
+async fn open(keys: &JobKeys, lanes: &Lanes) -> (String, JoinSet<()>) {
     let door = Door::new(Ipv4Addr::LOCALHOST.into(), keys).unwrap();
     let (address, accepting) = door.open(lanes.clone()).await.unwrap();
     let mut tasks = JoinSet::new();
@@ -52,7 +52,7 @@ async fn open(keys: &Keys, lanes: &Lanes) -> (String, JoinSet<()>) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_comes_by_a_lane_is_taken_whole_and_only_once_it_is_announced() {
-    let (keys, lanes) = (Keys::generate().unwrap(), Lanes::default());
+    let (keys, lanes) = (JobKeys::generate().unwrap(), Lanes::default());
     let (address, _tasks) = open(&keys, &lanes).await;
     spawn_blocking(move || {
         let mut launcher = dial(&keys, &keys.launcher, &address);
@@ -82,13 +82,13 @@ async fn what_comes_by_a_lane_is_taken_whole_and_only_once_it_is_announced() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_launchers_of_this_job_are_heard_and_not_too_many() {
-    let (keys, lanes) = (Keys::generate().unwrap(), Lanes::default());
+    let (keys, lanes) = (JobKeys::generate().unwrap(), Lanes::default());
     let (address, _tasks) = open(&keys, &lanes).await;
     spawn_blocking(move || {
-        let other = Keys::generate().unwrap();
-        let foreign = Keys {
+        let other = JobKeys::generate().unwrap();
+        let foreign = JobKeys {
             authority: keys.authority.clone(),
-            ..Keys::generate().unwrap()
+            ..JobKeys::generate().unwrap()
         };
         for (keys, of) in [(&keys, &keys.appmaster), (&foreign, &other.launcher)] {
             let mut stranger = dial(keys, of, &address);
@@ -122,7 +122,7 @@ async fn only_launchers_of_this_job_are_heard_and_not_too_many() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rank_that_ends_while_its_lane_opens_gives_its_place_back() {
-    let (keys, lanes) = (Keys::generate().unwrap(), Lanes::default());
+    let (keys, lanes) = (JobKeys::generate().unwrap(), Lanes::default());
     let (address, _tasks) = open(&keys, &lanes).await;
     spawn_blocking(move || {
         for round in 0..2_u64 {
@@ -148,7 +148,7 @@ async fn a_rank_that_ends_while_its_lane_opens_gives_its_place_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nonsense_ends_a_lane() {
-    let (keys, lanes) = (Keys::generate().unwrap(), Lanes::default());
+    let (keys, lanes) = (JobKeys::generate().unwrap(), Lanes::default());
     let (address, _tasks) = open(&keys, &lanes).await;
     spawn_blocking(move || {
         for nonsense in [
