@@ -36,6 +36,7 @@ mod notice;
 mod repeat;
 mod report;
 mod results;
+mod said;
 mod seats;
 mod silence;
 mod spawn;
@@ -49,8 +50,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use holding::Limits;
 use job::wire::launcher_order::Order as ToLauncher;
 use job::{MpiJob, wire};
-use policy::lifecycle::{Action, Event, Grant, Job, KillReason, Stage as PmiStage};
-use policy::{ContainerId, End, Millis, Rank, Resources};
+use policy::lifecycle::{Action, Event, Grant, Job, KillReason};
+use policy::{ContainerId, Millis, Rank, Resources};
 use proto_hadoop::AppAttemptId;
 
 use crate::mpi::act::merged;
@@ -471,118 +472,6 @@ impl Mpi {
         };
         tracing::warn!("refused a client: {why_not}");
         self.todo.push(Do::Admit(Err(why_not)));
-    }
-
-    fn launcher_said(
-        &mut self,
-        container: ContainerId,
-        event: wire::launcher_event::Event,
-    ) -> Vec<Action> {
-        use wire::launcher_event::Event as Said;
-        match event {
-            Said::Hello(_) => self.step(Event::Misbehaved {
-                container,
-                what: "said hello twice".into(),
-            }),
-            Said::TaskEnded(_) | Said::FilesFetched(_) => self.step(Event::Misbehaved {
-                container,
-                what: "answered what it was not ordered".into(),
-            }),
-            Said::Started(started) => {
-                if let Some(link) = self.links.get_mut(&container) {
-                    link.streams = link.streams.saturating_add(started.streams.into());
-                }
-                if started.group > 0 {
-                    return self.on_part(&container, started.group, None);
-                }
-                self.timing.started_us = self.timing.started_us.max(started.at_us);
-                Vec::new()
-            }
-            Said::Fence(fence) => self.on_fence(container, fence),
-            Said::Name(request) => {
-                self.on_name(&container, request);
-                Vec::new()
-            }
-            Said::Spawn(request) => self.on_spawn(container, request),
-            Said::Usages(heard) => {
-                let own = |rank| self.seats.runs(&container, Rank(rank));
-                let own = heard.usages.iter().filter(|usage| own(usage.rank));
-                own.for_each(|usage| self.usages.hear(usage));
-                Vec::new()
-            }
-            Said::PmiSeen(seen) => self.step(Event::PmiSeen(seen.group)),
-            Said::Abort(wire::Abort { rank, .. }) | Said::Broke(wire::RankBroke { rank, .. })
-                if self.has_unspawned(Rank(rank)) =>
-            {
-                Vec::new()
-            }
-            Said::Abort(wire::Abort { rank, .. }) | Said::Broke(wire::RankBroke { rank, .. })
-                if !self.seats.runs(&container, Rank(rank)) =>
-            {
-                self.step(Event::Misbehaved {
-                    container,
-                    what: format!("spoke for rank {rank}, which is not its own"),
-                })
-            }
-            Said::Seen(seen) => {
-                self.seen.insert(container, seen);
-                Vec::new()
-            }
-            Said::Found(found) => {
-                self.checkpoint_found(container, found);
-                Vec::new()
-            }
-            Said::Moved(moved) => {
-                self.checkpoint_moved(&container, moved);
-                Vec::new()
-            }
-            Said::Abort(abort) => {
-                tracing::info!(rank = abort.rank, "MPI_Abort: {}", abort.message);
-                self.step(Event::Aborted {
-                    rank: Rank(abort.rank),
-                    code: abort.exit_code,
-                })
-            }
-            Said::Broke(broke) => self.step(Event::Broke {
-                rank: Rank(broke.rank),
-                what: broke.sentence,
-            }),
-            Said::Refusal(refusal) if refusal.group > 0 => {
-                let why = Some(refusal.sentence);
-                self.on_part(&container, refusal.group, why)
-            }
-            Said::Refusal(refusal) => self.step(Event::Refused {
-                container,
-                sentence: refusal.sentence,
-                code: u8::try_from(refusal.exit_code).unwrap_or(u8::MAX),
-            }),
-            Said::Ended(ended) => {
-                let rank = Rank(ended.rank);
-                if self.has_unspawned(rank) {
-                    return Vec::new();
-                }
-                if !self.seats.runs(&container, rank) {
-                    return self.step(Event::Misbehaved {
-                        container,
-                        what: format!("reported the end of rank {rank}, which is not its own"),
-                    });
-                }
-                let stage = match ended.pmi() {
-                    wire::PmiStage::Silent => PmiStage::Silent,
-                    wire::PmiStage::Initialized => PmiStage::Initialized,
-                    wire::PmiStage::Finalized => PmiStage::Finalized,
-                };
-                let end = ended.how.map(End::try_from);
-                self.reports.insert(rank, ended);
-                match end {
-                    Some(Ok(end)) => self.step(Event::RankEnded { rank, end, stage }),
-                    Some(Err(_)) | None => self.step(Event::Misbehaved {
-                        container,
-                        what: format!("reported an end of rank {rank} that no process can have"),
-                    }),
-                }
-            }
-        }
     }
 }
 
