@@ -24,7 +24,7 @@
 //! to one set that is ended with the AM. What a slow terminal does not take is not read from the ranks
 //! either: nothing grows.
 //!
-//! When a container is lost the program may be started again in this AM ([`mpi::repeat`]); when the AM is
+//! When a container is lost the program may be started again in this AM (`mpi::repeat`); when the AM is
 //! lost YARN starts another, which knows nothing of this one and begins from the start. An AM that has
 //! had no answer from the ResourceManager for half the time after which YARN takes it for dead ends
 //! its ranks: no two attempts run side by side.
