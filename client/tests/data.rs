@@ -180,7 +180,7 @@ mod tests {
         // A folder is never written over.
         let (code, _, said) = run("0").await;
         assert_eq!(code, Some(74), "{said}");
-        assert!(said.contains("/work/res is a folder"), "{said}");
+        assert!(said.contains("/res is a folder"), "{said}");
         let none = ["--local", "--get", "nothing", "true"];
         let (code, _, said) = output_in_work(folder.path(), &none).await;
         assert_eq!(code, Some(74), "{said}");
