@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use it::bed::{Case, Given};
+use it::bed::{Case, DEADLINE, Given};
 use it::expect;
 use nix::sys::signal::Signal;
 
@@ -153,8 +153,11 @@ fn stopped(given: &Given) -> Result<()> {
         "ticks",
         "trap 'echo goes on; exit 0' CONT; echo ready; while :; do echo tick; sleep 0.1; done",
     )?;
-    let mut running = given.gerbil(&["-n", "2", "-ppn", "1", &script])?.start()?;
-    running.wait_for_stdout("ready")?;
+    let running = given.gerbil(&["-n", "2", "-ppn", "1", &script])?.start()?;
+    // One that has not come to its trap would go on ticking for ever.
+    it::wait::until("two ranks that are ready", DEADLINE, || {
+        Ok((running.stdout_so_far().matches("ready").count() == 2).then_some(()))
+    })?;
     running.signal(Signal::SIGTSTP)?;
     // Both sides have stopped by then, and nothing more is written.
     std::thread::park_timeout(Duration::from_secs(2));
