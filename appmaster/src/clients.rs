@@ -123,6 +123,34 @@ impl Clients for ClientService {
         }
         Ok(Response::new(wire::InputTaken {}))
     }
+
+    async fn submit(
+        &self,
+        request: Request<wire::Submission>,
+    ) -> Result<Response<wire::Submitted>, Status> {
+        self.admitted.check(&request)?;
+        Err(no_session())
+    }
+
+    async fn status(
+        &self,
+        request: Request<wire::StatusRequest>,
+    ) -> Result<Response<wire::SessionStatus>, Status> {
+        self.admitted.check(&request)?;
+        Err(no_session())
+    }
+
+    async fn stop_session(
+        &self,
+        request: Request<wire::SessionStop>,
+    ) -> Result<Response<wire::SessionStopping>, Status> {
+        self.admitted.check(&request)?;
+        Err(no_session())
+    }
+}
+
+fn no_session() -> Status {
+    Status::failed_precondition("this application was started for one job and takes no other")
 }
 
 /// Reads the client's control link until it ends, or the client is missed for too long. A client that has

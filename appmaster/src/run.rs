@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use holding::{Admitted, Doors, HeardSender, Holding, Opening, Place, Port};
 use job::wire::clients_server::ClientsServer;
-use job::{Description, MpiJob, wire};
+use job::{Description, Jobs, MpiJob, wire};
 use policy::lifecycle::Job;
 use policy::{Demand, MiB, ResourceTypes, Resources};
 use tokio::sync::{mpsc, oneshot};
@@ -46,8 +46,11 @@ pub async fn serve(
 ) -> Result<()> {
     let born = now_us();
     let Description {
-        application, job, ..
+        application, jobs, ..
     } = seat.description.clone();
+    let Jobs::One(job) = jobs else {
+        bail!("this ApplicationMaster runs one job, and serves no session");
+    };
     let (news, inbox) = mpsc::channel(NEWS_QUEUE);
     let tasks = TaskTracker::new();
     let leaving = CancellationToken::new();
@@ -89,7 +92,7 @@ pub async fn serve(
     };
     let holding = Box::pin(Holding::register(opening, port)).await?;
     let checkpoints = tokio::select! {
-        checkpoints = Box::pin(Checkpoints::open(&seat)) => checkpoints,
+        checkpoints = Box::pin(Checkpoints::open(&job, seat.attempt)) => checkpoints,
         // The file system of the checkpoints hangs, and nothing runs yet.
         () = ending.cancelled() => Checkpoints::unreachable(),
     };
@@ -111,7 +114,7 @@ pub async fn serve(
             ..wire::Timing::default()
         },
         began_us: now_us(),
-        description: job,
+        description: *job,
     });
     let mut session = Session {
         jobs: BTreeMap::from([(MPI, Entry::new(Work::Mpi(Box::new(mpi)), console))]),

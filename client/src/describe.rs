@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use follow::streams::Input;
 use follow::submit::AM_MEMORY_MIB;
-use job::{Application, Description, MpiJob};
+use job::{Application, Description, Jobs, MpiJob};
 use policy::lifecycle::Limits;
 use policy::{MiB, Millis, gang, run};
 use proto_hadoop::yarn::NodeNames;
@@ -25,7 +25,7 @@ pub(crate) fn describe(
     Description {
         build: job::BUILD.into(),
         application: application(plan, checked, cluster, staged),
-        job: mpi_job(plan, checked, staged),
+        jobs: Jobs::One(Box::new(mpi_job(plan, checked, staged))),
     }
 }
 

@@ -270,7 +270,10 @@ mod tests {
         held.logged("refused a launcher").await;
         // The client's service is not a launcher's.
         let mut client = wire::clients_client::ClientsClient::new(held.dial().await);
-        let refused = client.output(wire::OutputRequest {}).await.unwrap_err();
+        let refused = client
+            .output(wire::OutputRequest { job: 0 })
+            .await
+            .unwrap_err();
         assert_eq!(refused.code(), Code::PermissionDenied);
         let before = held.resident_kib();
         // Messages of the greatest length that is no error by itself, for nobody.

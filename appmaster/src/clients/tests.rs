@@ -124,6 +124,7 @@ fn attach(
     let (said, saying) = mpsc::channel(4);
     let hello = wire::client_order::Order::Hello(wire::ClientHello {
         build: job::BUILD.into(),
+        job: 0,
     });
     said.try_send(wire::ClientOrder { order: Some(hello) })
         .unwrap();

@@ -18,14 +18,14 @@ use std::sync::Arc;
 
 use job::Checkpoints as Plan;
 use job::data::Manifest;
-use job::wire;
+use job::{MpiJob, wire};
 use policy::{ContainerId, Millis};
+use proto_hadoop::AppAttemptId;
 use storage::{Address, Storage};
 
 pub(crate) use complete::close;
 
 use crate::files::FileWork;
-use crate::seat::Seat;
 
 /// Between two looks whether somebody asks.
 const LOOK: Millis = Millis(2_000);
@@ -95,11 +95,11 @@ struct Own {
 
 impl Checkpoints {
     /// Finds from what the ranks are to begin, and makes the job's folder.
-    pub(crate) async fn open(seat: &Seat) -> Self {
-        let Some(plan) = seat.description.job.checkpoints.clone() else {
+    pub(crate) async fn open(job: &MpiJob, attempt: AppAttemptId) -> Self {
+        let Some(plan) = job.checkpoints.clone() else {
             return Self::default();
         };
-        let application = seat.attempt.application.to_string();
+        let application = attempt.application.to_string();
         let storage = match Storage::open(&plan.address) {
             Ok(storage) => Arc::new(storage),
             Err(error) => {
@@ -109,9 +109,8 @@ impl Checkpoints {
                 };
             }
         };
-        let attempt = seat.attempt.attempt;
-        let size = seat.description.job.processes();
-        let mut own = Own::new(plan, storage, application, attempt, size);
+        let size = job.processes();
+        let mut own = Own::new(plan, storage, application, attempt.attempt, size);
         match own.begin_from().await {
             Ok(newest) => Self {
                 own: Some(own),

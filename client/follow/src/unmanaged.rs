@@ -16,8 +16,8 @@ use std::future::pending;
 use std::time::Duration;
 
 use appmaster::{Place, Seat};
-use job::Description;
 use job::exit::Exit;
+use job::{Description, Jobs};
 use policy::Millis;
 use proto_hadoop::credentials::{Credentials, Token};
 use proto_hadoop::yarn::{ApplicationFilter, ApplicationReport, YarnApplicationState};
@@ -107,9 +107,9 @@ pub async fn follow(
         }
     };
     // The ApplicationMaster keeps what is left of it.
-    if let Some(left) = follower.wait_timeout.left() {
+    if let (Some(left), Jobs::One(job)) = (follower.wait_timeout.left(), &mut description.jobs) {
         let left = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
-        description.job.limits.gang.wait = Some(Millis(left.max(1)));
+        job.limits.gang.wait = Some(Millis(left.max(1)));
     }
     let seat = Seat {
         node: None,

@@ -1,11 +1,11 @@
-//! What an ApplicationMaster is told by the client: its application, and the job to run in it.
+//! What an ApplicationMaster is told by the client: its application, and what to run in it.
 
 use policy::MiB;
 use serde::{Deserialize, Serialize};
 
-use crate::{MpiJob, Staged};
+use crate::{MpiJob, SessionPlan, Staged};
 
-/// An application and its job. Travels as JSON in the AM's credentials.
+/// An application and its jobs. Travels as JSON in the AM's credentials.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Description {
     /// [`crate::BUILD`] of the client.
@@ -13,7 +13,16 @@ pub struct Description {
     /// Of whatever runs in it.
     pub application: Application,
     /// What runs in it.
-    pub job: MpiJob,
+    pub jobs: Jobs,
+}
+
+/// What runs in an application.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Jobs {
+    /// One MPI job, with which it ends.
+    One(Box<MpiJob>),
+    /// Whatever is submitted to it, until it is stopped.
+    Session(SessionPlan),
 }
 
 /// How an application stands to the cluster, whatever its jobs are.

@@ -28,16 +28,18 @@ pub mod role;
 mod seat;
 pub mod secrets;
 pub mod sequence;
+mod session;
 mod staged;
 pub mod tls;
 pub mod wire;
 
 pub use data::{Checkpoints, StageOut};
-pub use description::{Application, Description};
+pub use description::{Application, Description, Jobs};
 pub use large_reads::LargeReads;
 pub use mpi::{BindUnit, Binding, MpiJob, Program, Terminal, Universe, Yielding};
 pub use role::Role;
 pub use seat::Seat;
+pub use session::SessionPlan;
 pub use staged::{Staged, StagedKind};
 
 /// Names this build: the version and a digest of the wire schema.

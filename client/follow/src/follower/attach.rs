@@ -44,12 +44,18 @@ pub(super) async fn attach(
     let (orders, outgoing) = mpsc::channel(16);
     let hello = wire::ClientHello {
         build: job::BUILD.into(),
+        job: 0,
     };
     order(&orders, Order::Hello(hello)).await;
     let streams = async {
         let events = client.attach(ReceiverStream::new(outgoing)).await?;
         let output: streams::Output = match beside {
-            None => Box::pin(client.output(wire::OutputRequest {}).await?.into_inner()),
+            None => Box::pin(
+                client
+                    .output(wire::OutputRequest { job: 0 })
+                    .await?
+                    .into_inner(),
+            ),
             Some(output) => match output.await {
                 Ok(output) => Box::pin(output),
                 Err(_left) => return Err(tonic::Status::unavailable("it has left")),

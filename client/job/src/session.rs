@@ -1,0 +1,29 @@
+//! A session: an application that holds containers and runs whatever jobs are submitted to it.
+
+use std::num::NonZeroU32;
+
+use policy::{Millis, ResourceTypes, Resources};
+use serde::{Deserialize, Serialize};
+
+/// What a session is started with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionPlan {
+    /// By which its user calls it.
+    pub name: String,
+    /// How many containers it holds, at most one on a node.
+    pub containers: NonZeroU32,
+    /// Slots of each container: processes that run there at the same time.
+    pub slots: NonZeroU32,
+    /// What each slot is, counts by `types`; a container is so many times as much.
+    pub slot: Resources,
+    /// The countable types that the client knows of the cluster.
+    pub types: ResourceTypes,
+    /// Which job has slots first, as `policy::schedule` reads it; starting whole jobs is added.
+    pub policy: String,
+    /// Jobs that have slots at the same time at the most; `None`: as many as there is room for.
+    pub running: Option<NonZeroU32>,
+    /// Without jobs for so long it ends; `None`: never.
+    pub idle: Option<Millis>,
+    /// Hosts that it takes no container on, as their nodes registered them.
+    pub exclude: Vec<String>,
+}
