@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holding::{Admitted, same_build};
+use job::pass::job_shown;
 use job::wire::clients_server::Clients;
 use job::{link, wire};
 use policy::lifecycle::{Event, KillReason};
@@ -15,6 +16,7 @@ use tokio_util::task::TaskTracker;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::console::Console;
+use crate::consoles::Consoles;
 use crate::handing::Output;
 use crate::news::{News, NewsSender, tell};
 use crate::session::JobId;
@@ -29,10 +31,8 @@ const EVENT_QUEUE: usize = 64;
 #[derive(Debug)]
 pub(crate) struct ClientService {
     pub admitted: Admitted,
-    /// The job that its clients follow.
-    pub job: JobId,
     pub news: NewsSender,
-    pub console: Arc<Console>,
+    pub consoles: Arc<Consoles>,
     pub tasks: TaskTracker,
 }
 
@@ -62,7 +62,7 @@ impl Clients for ClientService {
         let (events, outgoing) = mpsc::channel(EVENT_QUEUE);
         let (admitted, admission) = oneshot::channel();
         let (answer, answered) = oneshot::channel();
-        let (job, news) = (self.job, self.news.clone());
+        let (job, news) = (JobId(hello.job), self.news.clone());
         // In a task of its own: also of a client that goes away meanwhile it must be heard that it did.
         self.tasks.spawn(async move {
             let leaving = Status::unavailable("the ApplicationMaster is leaving");
@@ -74,7 +74,7 @@ impl Clients for ClientService {
             }
         });
         let attached = News::ClientAttached {
-            of: self.job,
+            of: job,
             events,
             admitted,
         };
@@ -89,12 +89,13 @@ impl Clients for ClientService {
         request: Request<wire::OutputRequest>,
     ) -> Result<Response<Self::OutputStream>, Status> {
         self.admitted.check(&request)?;
-        let Some(chunks) = self.console.take_output() else {
+        let console = self.console(request.get_ref().job)?;
+        let Some(chunks) = console.take_output() else {
             return Err(Status::failed_precondition(
                 "another client takes the output",
             ));
         };
-        let output = Output::new(chunks, &self.console);
+        let output = Output::new(chunks, &console);
         Ok(Response::new(output))
     }
 
@@ -103,17 +104,20 @@ impl Clients for ClientService {
         request: Request<Streaming<wire::InputChunk>>,
     ) -> Result<Response<wire::InputTaken>, Status> {
         self.admitted.check(&request)?;
-        let Some(to_rank) = self.console.input() else {
+        let job = job_shown(request.metadata())
+            .ok_or_else(|| Status::invalid_argument("the call names no job"))?;
+        let Some(to_rank) = self.console(job)?.input() else {
             return Err(Status::failed_precondition(
                 "another client gives the input",
             ));
         };
+        let job = JobId(job);
         let mut chunks = request.into_inner();
         let mut is_told = false;
         while let Some(chunk) = chunks.message().await? {
             if chunk.once && !chunk.data.is_empty() && !is_told {
                 let used = Heard::Machine(Event::InputUsed);
-                tell(&self.news, News::Of(self.job, used)).await?;
+                tell(&self.news, News::Of(job, used)).await?;
                 is_told = true;
             }
             // Rank 0 has closed its standard input, or is gone: the rest has no reader.
@@ -146,6 +150,15 @@ impl Clients for ClientService {
     ) -> Result<Response<wire::SessionStopping>, Status> {
         self.admitted.check(&request)?;
         Err(no_session())
+    }
+}
+
+impl ClientService {
+    /// Those of a job.
+    fn console(&self, job: u32) -> Result<Arc<Console>, Status> {
+        let none = || format!("there is no job {job} here: it is over, or never was");
+        let console = self.consoles.get(JobId(job));
+        console.ok_or_else(|| Status::not_found(none()))
     }
 }
 

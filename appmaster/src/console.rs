@@ -1,4 +1,4 @@
-//! Output on its way from the launchers to whoever takes it, and input on its way back.
+//! Output of one job on its way from the launchers to whoever takes it, and input on its way back.
 //!
 //! Both are bounded queues with one taker. While nobody takes the output the launchers' streams
 //! stand still, and so do the ranks that write: nothing is lost and nothing grows.
@@ -8,7 +8,6 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use holding::Streams;
 use job::sequence::Incoming;
 use job::wire;
 use policy::ContainerId;
@@ -125,8 +124,12 @@ impl Console {
     }
 }
 
-impl Streams for Console {
-    fn open(self: Arc<Self>, container: ContainerId) -> Option<Box<dyn holding::Bringing>> {
+impl Console {
+    /// A launcher begins to bring its output; `None`: none is taken any more.
+    pub(crate) fn open(
+        self: Arc<Self>,
+        container: ContainerId,
+    ) -> Option<Box<dyn holding::Bringing>> {
         self.output()?;
         lock(&self.ends).open(&container);
         Some(Box::new(Bringing {
@@ -138,7 +141,7 @@ impl Streams for Console {
     }
 
     /// What the launcher of rank 0 reads.
-    fn take_input(&self) -> Option<mpsc::Receiver<wire::InputChunk>> {
+    pub(crate) fn take_input(&self) -> Option<mpsc::Receiver<wire::InputChunk>> {
         lock(&self.input_taker).take()
     }
 }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use job::wire;
+use job::wire::launcher_order::Order;
 use tonic::Status;
 
 use crate::console::write_to_log;
@@ -45,7 +46,11 @@ impl Session {
             Do::Probe(container) => self.holding.probe(&container),
             Do::Hurry => self.holding.hurry(),
             Do::Progress(thousandths) => self.holding.progress(thousandths),
-            Do::Tell { to, order } => self.holding.tell(&to, *order),
+            Do::Tell { to, order } => {
+                let order = Some(*order);
+                let order = wire::MpiOrder { job: job.0, order };
+                self.holding.tell(&to, Order::Mpi(order));
+            }
             Do::Dismiss(container) => self.holding.dismiss(&container),
             Do::Leave(container) => self.holding.leave(&container),
             Do::Files(work) => self.work_on_files(job, work),

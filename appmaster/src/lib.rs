@@ -16,7 +16,7 @@
 //! about, carries out what that wants ([`effects`]) and sleeps until the next of them is due. A job
 //! ([`work`]) waits for nothing and touches nothing: it hears what has happened and when, and answers what
 //! is to be done. Today there is one, an MPI job ([`mpi`] tells its life), and the AM ends with it. Output
-//! and input pass it by ([`console`]); what it wants done on file systems ([`files`]) is a task whose end
+//! and input pass it by ([`console`], by job: [`consoles`]); what it wants done on file systems ([`files`]) is a task whose end
 //! is news.
 //!
 //! Invariants: the loop has the only `recv()`, and waits neither for launchers nor for clients, file
@@ -34,6 +34,7 @@
 
 mod clients;
 mod console;
+mod consoles;
 mod contained;
 mod effects;
 mod ends;

@@ -18,6 +18,7 @@ use tonic::service::Routes;
 
 use crate::clients::ClientService;
 use crate::console::Console;
+use crate::consoles::Consoles;
 use crate::handing::Output;
 use crate::mpi::checkpoints::Checkpoints;
 use crate::mpi::explain::Story;
@@ -55,17 +56,17 @@ pub async fn serve(
     let tasks = TaskTracker::new();
     let leaving = CancellationToken::new();
     let _dropped = leaving.clone().drop_guard();
-    let console = Arc::new(Console::new());
+    let (console, consoles) = (Arc::new(Console::new()), Arc::new(Consoles::default()));
+    consoles.insert(MPI, Arc::clone(&console));
     let clients = ClientsServer::new(ClientService {
         admitted: Admitted::new(&seat.keys.client_certificate, "client")?,
-        job: MPI,
         news: news.clone(),
-        console: Arc::clone(&console),
+        consoles: Arc::clone(&consoles),
         tasks: tasks.clone(),
     });
     let doors = Doors {
         heard: HeardSender::new(news.clone()),
-        streams: Arc::clone(&console) as _,
+        streams: consoles as _,
         others: Routes::new(clients),
         tasks: tasks.clone(),
         leaving: leaving.clone(),

@@ -155,8 +155,8 @@ impl Session {
                 if let Some(headroom) = self.holding.headroom().filter(|_| is_of_room) {
                     self.tell(MPI, Heard::Headroom(headroom));
                 }
-                if let Some(heard) = told {
-                    self.tell(MPI, heard);
+                if let Some((job, heard)) = told {
+                    self.tell(job, heard);
                 }
             }
             News::ClientAttached {
@@ -164,10 +164,13 @@ impl Session {
                 events,
                 admitted,
             } => {
-                if let Some(entry) = self.jobs.get_mut(&of) {
-                    entry.visitor = Some((events, admitted));
-                    self.tell(of, Heard::ClientAttached);
-                }
+                let Some(entry) = self.jobs.get_mut(&of) else {
+                    let none = format!("there is no job {} here: it is over, or never was", of.0);
+                    let _heard = admitted.send(Err(Status::not_found(none))).is_ok();
+                    return;
+                };
+                entry.visitor = Some((events, admitted));
+                self.tell(of, Heard::ClientAttached);
             }
             News::Of(job, heard) => {
                 if let (Heard::ClientLeft, Some(entry)) = (&heard, self.jobs.get_mut(&job)) {

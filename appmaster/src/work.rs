@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use holding::{Asking, Finished};
 use job::wire;
-use job::wire::launcher_order::Order as ToLauncher;
+use job::wire::mpi_order::Order as ToLauncher;
 use policy::lifecycle::{Event, Grant, KillReason};
 use policy::{ContainerId, Millis, Resources};
 use proto_hadoop::yarn::FinalApplicationStatus;
@@ -107,7 +107,7 @@ pub(crate) enum Heard {
         /// Its container.
         container: ContainerId,
         /// What.
-        event: wire::launcher_event::Event,
+        event: wire::mpi_event::Event,
     },
     /// A launcher has left, or is not heard of any more.
     Lost(ContainerId),

@@ -15,9 +15,9 @@ use std::task::Poll;
 use job::exit::Exit;
 use job::pass::Pass;
 use job::tls::TlsError;
-use job::wire::FilesFetched;
 use job::wire::launcher_event::Event;
 use job::wire::launcher_order::Order;
+use job::wire::{FilesFetched, JobLeft, MpiOrder, TaskOrder, mpi_order, task_order};
 use thiserror::Error;
 use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
@@ -26,7 +26,7 @@ use tokio::task::JoinSet;
 
 pub(crate) use join::{is_final, words};
 use link::Link;
-pub(crate) use link::{Calls, Outbox};
+pub(crate) use link::{Calls, Outbox, RankOutbox};
 
 use crate::container::Container;
 use crate::devices;
@@ -131,6 +131,7 @@ pub(crate) async fn live(
     let pass = Pass {
         container: place.seat.container.clone(),
         ticket: place.seat.ticket.clone(),
+        job: MPI_JOB.0,
     };
     let (chunks, queued) = mpsc::channel(output::QUEUE);
     let mut tasks = JoinSet::new();
@@ -214,36 +215,59 @@ impl Life<'_> {
 
     async fn on_order(&mut self, order: Order) -> Result<(), LifeError> {
         match order {
-            Order::Door(door) => drop(self.door.send_replace(Some(door))),
-            Order::StartTask(order) => {
-                let job = JobId(order.job);
+            Order::Mpi(MpiOrder {
+                job,
+                order: Some(order),
+            }) => self.on_mpi_order(JobId(job), order).await?,
+            Order::Task(TaskOrder {
+                job,
+                order: Some(order),
+            }) => self.on_task_order(JobId(job), order).await?,
+            Order::FetchFiles(order) => {
+                let folder = self.container.around.folder.clone();
+                self.fetching.spawn(job_files::fetch(folder, order));
+            }
+            Order::EndJob(order) => self.end_job(JobId(order.job)).await,
+            // The loop leaves by itself, and another build does not speak to this one.
+            Order::Leave(_) | Order::Mpi(_) | Order::Task(_) => {}
+        }
+        self.tell_reaped().await;
+        Ok(())
+    }
+
+    async fn on_mpi_order(&mut self, job: JobId, order: mpi_order::Order) -> Result<(), LifeError> {
+        if let mpi_order::Order::Door(door) = order {
+            drop(self.door.send_replace(Some(door)));
+            return Ok(());
+        }
+        let Container { around, outbox, .. } = &self.container;
+        let new = || Share::Mpi(Box::new(Mpi::new(job, around.folder.clone(), outbox)));
+        let Share::Mpi(mpi) = self.jobs.entry(job).or_insert_with(new) else {
+            return Err(self.confused("it is about ranks, and the job has tasks"));
+        };
+        let followed = mpi.on_order(order, &mut self.container).await;
+        followed.map_err(|what| self.confused(what))
+    }
+
+    async fn on_task_order(
+        &mut self,
+        job: JobId,
+        order: task_order::Order,
+    ) -> Result<(), LifeError> {
+        match order {
+            task_order::Order::Start(order) => {
                 let new = || Share::Tasks(Box::new(Tasks::new(job)));
                 let Share::Tasks(tasks) = self.jobs.entry(job).or_insert_with(new) else {
                     return Err(self.confused("a task of a job of ranks"));
                 };
                 tasks.on_start(order, &mut self.container).await;
             }
-            Order::EndTask(order) => {
-                if let Some(Share::Tasks(tasks)) = self.jobs.get(&JobId(order.job)) {
+            task_order::Order::End(order) => {
+                if let Some(Share::Tasks(tasks)) = self.jobs.get(&job) {
                     tasks.on_end(order, &self.container).await;
                 }
             }
-            Order::FetchFiles(order) => {
-                let folder = self.container.around.folder.clone();
-                self.fetching.spawn(job_files::fetch(folder, order));
-            }
-            Order::EndJob(order) => self.end_job(JobId(order.job)).await,
-            order => {
-                let folder = &self.container.around.folder;
-                let new = || Share::Mpi(Box::new(Mpi::new(MPI_JOB, folder.clone())));
-                let Share::Mpi(mpi) = self.jobs.entry(MPI_JOB).or_insert_with(new) else {
-                    return Err(self.confused("it is about ranks, and the job has tasks"));
-                };
-                let followed = mpi.on_order(order, &mut self.container).await;
-                followed.map_err(|what| self.confused(what))?;
-            }
         }
-        self.tell_reaped().await;
         Ok(())
     }
 
@@ -254,6 +278,8 @@ impl Life<'_> {
             drop(self.container.sweep(job).await);
         }
         job_files::forget(&self.container.around.folder, job).await;
+        let left = JobLeft { job: job.0 };
+        self.container.outbox.push_back(Event::JobLeft(left));
     }
 
     async fn on_happened(&mut self, job: JobId, happened: Happened) {
@@ -297,7 +323,7 @@ impl Life<'_> {
                 for (&job, share) in &mut self.jobs {
                     let own = look.usages.iter().filter(|(of, _)| *of == job);
                     let own = own.map(|(_, usage)| *usage).collect();
-                    share.sampled(own, &mut self.container);
+                    share.sampled(own);
                 }
                 Sampling::Due(look.next.into())
             }

@@ -24,8 +24,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use job::wire::launcher_event::Event;
-use job::wire::launcher_order::Order;
+use job::wire::mpi_event::Event;
+use job::wire::mpi_order::Order;
 use job::wire::{self, RankUsage, RankUsages, RanksSeen, Stop};
 use nix::sys::signal::Signal;
 use pmi::NodeServer;
@@ -39,6 +39,7 @@ use self::transfers::{Done, Transfers};
 use crate::binding;
 use crate::container::Container;
 use crate::left_files::Before;
+use crate::life::{Outbox, RankOutbox};
 use crate::nursery::{Ended, Whom};
 use crate::process::JobId;
 use crate::samples::Sent;
@@ -66,6 +67,7 @@ struct World {
 /// What the container runs of the job.
 pub(crate) struct Mpi {
     job: JobId,
+    outbox: RankOutbox,
     /// Where the job's files are, and its ranks start.
     folder: PathBuf,
     heard_by: mpsc::Sender<(u32, Heard)>,
@@ -99,11 +101,12 @@ pub(crate) enum Happened {
 }
 
 impl Mpi {
-    /// One without ranks, whose files are in `folder`.
-    pub(crate) fn new(job: JobId, folder: PathBuf) -> Self {
+    /// One without ranks, whose files are in `folder`; the ApplicationMaster is told by `outbox`.
+    pub(crate) fn new(job: JobId, folder: PathBuf, outbox: &Outbox) -> Self {
         let (heard_by, heard) = mpsc::channel(HEARD);
         Self {
             job,
+            outbox: outbox.of_ranks(job),
             heard_by,
             heard,
             share: None,
@@ -206,18 +209,13 @@ impl Mpi {
                 let at = Instant::now() + Duration::from_millis(u64::from(grace_ms));
                 self.stop_at = Some(self.stop_at.map_or(at, |earlier| earlier.min(at)));
                 self.stopping = true;
-                container.outbox.extend(self.transfers.stop());
+                self.outbox.extend(self.transfers.stop());
                 let all = Whom::Job(self.job);
                 container.nursery.signal(all, Signal::SIGTERM).await;
                 self.sweep_if_over(container).await;
             }
-            // They are the launcher's own, and another kind of job's.
-            Order::Door(_)
-            | Order::Leave(_)
-            | Order::StartTask(_)
-            | Order::EndTask(_)
-            | Order::FetchFiles(_)
-            | Order::EndJob(_) => {}
+            // Of the launcher's lanes.
+            Order::Door(_) => {}
         }
         Ok(())
     }
@@ -234,7 +232,7 @@ impl Mpi {
 
     async fn on_transfer(&mut self, done: Done, container: &mut Container<'_>) {
         match done {
-            Done::Say(event) => container.outbox.push_back(event),
+            Done::Say(event) => self.outbox.push_back(event),
             Done::Start(share) => self.begin_with(*share, container).await,
             Done::Ask(checkpoint) => {
                 let ranks = self.transfers.asked(checkpoint.id);
@@ -266,9 +264,9 @@ impl Mpi {
                     left_files: self.before.since(&self.folder),
                 };
                 let worth = seen != RanksSeen::default();
-                container.outbox.extend(worth.then_some(Event::Seen(seen)));
+                self.outbox.extend(worth.then_some(Event::Seen(seen)));
             }
-            container.outbox.extend(reports);
+            self.outbox.extend(reports);
         }
         // Of spawned ranks whose ends are told nothing is left to do.
         self.worlds.retain(|&group, world| {
@@ -281,13 +279,13 @@ impl Mpi {
     }
 
     /// Tells what of a look at the ranks is news.
-    pub(crate) fn sampled(&mut self, usages: Vec<RankUsage>, container: &mut Container<'_>) {
+    pub(crate) fn sampled(&mut self, usages: Vec<RankUsage>) {
         // A link that is behind is not given more.
-        if !container.outbox.is_behind() {
+        if !self.outbox.is_behind() {
             let usages = self.sent.news(usages);
             if !usages.is_empty() {
                 let usages = Event::Usages(RankUsages { usages });
-                container.outbox.push_back(usages);
+                self.outbox.push_back(usages);
             }
         }
     }

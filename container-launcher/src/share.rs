@@ -47,9 +47,9 @@ impl Share {
     }
 
     /// What a look at its processes has found.
-    pub(crate) fn sampled(&mut self, usages: Vec<RankUsage>, container: &mut Container<'_>) {
+    pub(crate) fn sampled(&mut self, usages: Vec<RankUsage>) {
         match self {
-            Self::Mpi(mpi) => mpi.sampled(usages, container),
+            Self::Mpi(mpi) => mpi.sampled(usages),
             // Nobody asks for it yet.
             Self::Tasks(_) => {}
         }

@@ -17,7 +17,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use gerbil_task::FromTask;
-use job::wire::launcher_event::Event;
+use job::wire::task_event::Event;
 use job::wire::{EndTask, StartTask, TaskEnded};
 use nix::sys::signal::Signal;
 use tokio::sync::mpsc;
@@ -151,12 +151,14 @@ impl Tasks {
                 self.attempts.insert(process, attempt);
                 self.kill_overdue(container).await;
             }
-            Err(sentence) => container.outbox.push_back(Event::TaskEnded(TaskEnded {
-                job: self.job.0,
-                process,
-                trouble: sentence,
-                ..TaskEnded::default()
-            })),
+            Err(sentence) => container.outbox.push_of_task(
+                self.job,
+                Event::Ended(TaskEnded {
+                    process,
+                    trouble: sentence,
+                    ..TaskEnded::default()
+                }),
+            ),
         }
     }
 
@@ -199,16 +201,18 @@ impl Tasks {
                 Err(trouble) => (String::new(), trouble),
             };
             let ended = report.ended;
-            container.outbox.push_back(Event::TaskEnded(TaskEnded {
-                job: self.job.0,
-                process: report.number,
-                said,
-                trouble,
-                how: Some(task_end(ended.end)),
-                max_rss_kib: ended.max_rss_kib,
-                cpu_us: ended.cpu_us,
-                out_of_memory: report.out_of_memory.into(),
-            }));
+            container.outbox.push_of_task(
+                self.job,
+                Event::Ended(TaskEnded {
+                    process: report.number,
+                    said,
+                    trouble,
+                    how: Some(task_end(ended.end)),
+                    max_rss_kib: ended.max_rss_kib,
+                    cpu_us: ended.cpu_us,
+                    out_of_memory: report.out_of_memory.into(),
+                }),
+            );
         }
         self.processes.forget_reported();
     }

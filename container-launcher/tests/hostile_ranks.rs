@@ -6,8 +6,8 @@ mod support;
 
 use std::time::Duration;
 
-use job::wire::launcher_event::Event;
-use job::wire::launcher_order::Order;
+use job::wire::mpi_event::Event;
+use job::wire::mpi_order::Order;
 use job::wire::rank_ended::How;
 use job::wire::{FenceDone, PmiStage};
 use support::{Appmaster, share};

@@ -4,7 +4,7 @@
 mod support;
 
 use job::wire;
-use job::wire::launcher_order::Order;
+use job::wire::mpi_order::Order;
 use job::wire::rank_ended::How;
 use support::door::Door;
 use support::{Appmaster, share};

@@ -5,8 +5,8 @@ mod support;
 
 use std::time::{Duration, Instant};
 
-use job::wire::launcher_event::Event;
-use job::wire::launcher_order::Order;
+use job::wire::mpi_event::Event;
+use job::wire::mpi_order::Order;
 use job::wire::rank_ended::How;
 use job::wire::{FenceDone, InputChunk, PmiStage, Share, Signal};
 use nix::sys::signal::{Signal as Number, kill};

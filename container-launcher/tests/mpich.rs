@@ -7,8 +7,8 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use job::wire::launcher_event::Event;
-use job::wire::launcher_order::Order;
+use job::wire::mpi_event::Event;
+use job::wire::mpi_order::Order;
 use job::wire::rank_ended::How;
 use job::wire::{Abort, FenceDone, PmiStage, RankEnded, Share, Yielding};
 use pmi::{Exchange, process_mapping};

@@ -10,11 +10,14 @@ use std::process::{Command, Stdio};
 use gerbil_task::{
     Connection, FromTask, MapOrder, Piece, ROLE_VARIABLE, ReduceOrder, Source, ToTask, Welcome,
 };
-use job::wire::launcher_event::Event;
-use job::wire::launcher_order::Order;
+use job::wire::launcher_event::Event as Told;
+use job::wire::launcher_order;
+use job::wire::mpi_event::Event;
 use job::wire::rank_ended;
 use job::wire::task_ended::How;
-use job::wire::{EndTask, Program, StartTask, TaskEnded};
+use job::wire::task_event::Event as TaskTold;
+use job::wire::task_order::Order;
+use job::wire::{EndTask, Program, StartTask, TaskEnded, TaskEvent, TaskOrder};
 use support::{Appmaster, Link, example, is_alive, share};
 
 const JOB: u32 = 1;
@@ -58,7 +61,6 @@ fn start(process: u32, slot: u32, task: &ToTask) -> StartTask {
         ..Program::default()
     };
     StartTask {
-        job: JOB,
         process,
         slot,
         program: Some(words),
@@ -87,9 +89,21 @@ fn map(task: u32) -> ToTask {
 }
 
 #[cfg(test)]
+async fn order(link: &Link, order: Order) {
+    let order = TaskOrder {
+        job: JOB,
+        order: Some(order),
+    };
+    link.say(launcher_order::Order::Task(order)).await;
+}
+
+#[cfg(test)]
 async fn ended(link: &mut Link) -> TaskEnded {
-    match link.event().await {
-        Event::TaskEnded(ended) => ended,
+    match link.told().await {
+        Told::Task(TaskEvent {
+            job: JOB,
+            event: Some(TaskTold::Ended(ended)),
+        }) => ended,
         other => panic!("{other:?}"),
     }
 }
@@ -102,12 +116,12 @@ async fn maps_and_a_reduce_run_beside_ranks() {
     link.run(share(1, &[0], "sleeper")).await;
     for number in [0, 1] {
         let order = start(number, number, &map(number));
-        link.order(Order::StartTask(order)).await;
+        self::order(&link, Order::Start(order)).await;
     }
     let mut sources = Vec::new();
     for _ in 0..2 {
         let ended = ended(&mut link).await;
-        assert_eq!((ended.job, ended.trouble.as_str()), (JOB, ""));
+        assert_eq!(ended.trouble, "");
         assert_eq!(ended.how, Some(How::ExitCode(0)));
         assert!(ended.max_rss_kib > 0);
         let FromTask::MapDone { partitions, .. } = serde_json::from_str(&ended.said).unwrap()
@@ -127,7 +141,7 @@ async fn maps_and_a_reduce_run_beside_ranks() {
         attempt: 0,
         sources,
     });
-    link.order(Order::StartTask(start(2, 0, &reduce))).await;
+    order(&link, Order::Start(start(2, 0, &reduce))).await;
     let reduced = ended(&mut link).await;
     assert_eq!(reduced.trouble, "");
     assert!(reduced.said.contains("reduce_done"), "{}", reduced.said);
@@ -149,7 +163,7 @@ async fn what_a_task_may_not_do_is_told_and_another_job_s_end_leaves_it_alone() 
         plan: "another".to_owned(),
         ..start(0, 0, &map(0))
     };
-    link.order(Order::StartTask(other_plan)).await;
+    order(&link, Order::Start(other_plan)).await;
     let refused = ended(&mut link).await;
     assert!(
         refused.trouble.contains("registers other jobs"),
@@ -163,11 +177,11 @@ async fn what_a_task_may_not_do_is_told_and_another_job_s_end_leaves_it_alone() 
             file: "mute".to_owned(),
             ..Program::default()
         });
-        Order::StartTask(order)
+        Order::Start(order)
     };
-    link.order(mute()).await;
+    order(&link, mute()).await;
     let second = start(2, 0, &map(0));
-    link.order(Order::StartTask(second)).await;
+    order(&link, Order::Start(second)).await;
     let refused = ended(&mut link).await;
     assert!(
         refused.trouble.contains("is that of task process 1"),
@@ -188,8 +202,7 @@ async fn what_a_task_may_not_do_is_told_and_another_job_s_end_leaves_it_alone() 
     };
     assert_eq!(rank.how, Some(rank_ended::How::Signal(15)));
     assert!(is_alive(mute));
-    let (job, process) = (JOB, 1);
-    link.order(Order::EndTask(EndTask { job, process })).await;
+    order(&link, Order::End(EndTask { process: 1 })).await;
     let killed = ended(&mut link).await;
     assert_eq!(killed.how, Some(How::Signal(9)));
     assert!(

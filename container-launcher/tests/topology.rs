@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod support;
 
-use job::wire::launcher_event::Event;
+use job::wire::mpi_event::Event;
 use job::wire::rank_ended::How;
 use support::{Appmaster, share, with};
 

@@ -205,6 +205,11 @@ impl Holding {
         self.tickets.revoke(container);
     }
 
+    /// A job is over in a container: its output and input there are.
+    pub fn forget(&self, container: &ContainerId, job: u32) {
+        self.tickets.forget(container, job);
+    }
+
     /// Nothing more is heard of the launcher in a container, nor may it come again.
     pub fn let_go(&mut self, container: &ContainerId) {
         if let Some(link) = self.links.remove(container) {

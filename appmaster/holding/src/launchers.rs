@@ -1,4 +1,5 @@
-//! The service that launchers call: a control link each, one call for all output, and one for input.
+//! The service that launchers call: a control link each, and for each job one call for all output and one
+//! for input.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -129,9 +130,9 @@ impl Launchers for LauncherService {
         request: Request<Streaming<wire::OutputChunk>>,
     ) -> Result<Response<Self::OutputStream>, Status> {
         self.admitted.check(&request)?;
-        let container = joined(&request, &self.tickets)?;
-        let open = || Arc::clone(&self.streams).open(container.clone());
-        let Some(output) = self.tickets.output(&container, open) else {
+        let (container, job) = joined(&request, &self.tickets)?;
+        let open = || Arc::clone(&self.streams).open(container.clone(), job);
+        let Some(output) = self.tickets.output(&container, job, open) else {
             return Err(Status::failed_precondition("the job is over"));
         };
         let taken = Resumable::new(NOTHING);
@@ -147,7 +148,7 @@ impl Launchers for LauncherService {
         request: Request<Streaming<wire::InputRequest>>,
     ) -> Result<Response<Self::InputStream>, Status> {
         self.admitted.check(&request)?;
-        let container = joined(&request, &self.tickets)?;
+        let (container, job) = joined(&request, &self.tickets)?;
         let mut requests = request.into_inner();
         let Ok(Ok(Some(first))) = timeout(HELLO_DEADLINE, requests.message()).await else {
             return Err(Status::invalid_argument("no request for input came"));
@@ -155,10 +156,10 @@ impl Launchers for LauncherService {
         let begin = || {
             let input = Resumable::new(INPUT_BOUNDS);
             self.tasks
-                .spawn(feed(self.streams.take_input()?, input.clone()));
+                .spawn(feed(self.streams.take_input(job)?, input.clone()));
             Some(input)
         };
-        let Some(input) = self.tickets.input(&container, first.run, begin) else {
+        let Some(input) = self.tickets.input(&container, job, first.run, begin) else {
             return Err(Status::failed_precondition(
                 "standard input is taken already",
             ));
@@ -230,15 +231,18 @@ async fn feed(mut chunks: mpsc::Receiver<wire::InputChunk>, input: Resumable<wir
     }
 }
 
-/// The container whose launcher calls, which shows with the call that it is the one that has joined.
+/// The container whose launcher calls, which shows with the call that it is the one that has joined; and
+/// the job that it calls for.
 ///
 /// # Errors
 /// `PermissionDenied` for everybody else.
-fn joined<T>(request: &Request<T>, tickets: &Tickets) -> Result<ContainerId, Status> {
+fn joined<T>(request: &Request<T>, tickets: &Tickets) -> Result<(ContainerId, u32), Status> {
     let pass = Pass::shown(request.metadata());
-    let shown = pass.map(|pass| (ContainerId(pass.container), pass.ticket));
+    let shown = pass.map(|pass| (ContainerId(pass.container), pass.ticket, pass.job));
     match shown {
-        Some((container, ticket)) if tickets.is_there(&container, &ticket) => Ok(container),
+        Some((container, ticket, job)) if tickets.is_there(&container, &ticket) => {
+            Ok((container, job))
+        }
         _ => {
             tracing::warn!(peer = ?request.remote_addr(), "refused a call of no launcher that has joined");
             Err(Status::permission_denied(

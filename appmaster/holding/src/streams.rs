@@ -11,14 +11,14 @@ use tokio::sync::mpsc;
 
 /// Where output goes, and where input comes from.
 pub trait Streams: fmt::Debug + Send + Sync {
-    /// A launcher begins to bring its output; `None`: none is taken any more.
-    fn open(self: Arc<Self>, container: ContainerId) -> Option<Box<dyn Bringing>>;
+    /// A launcher begins to bring the output of a job; `None`: none is taken any more.
+    fn open(self: Arc<Self>, container: ContainerId, job: u32) -> Option<Box<dyn Bringing>>;
 
-    /// The input for whoever fetches it, the first time that it is asked for; `None`: it is taken.
-    fn take_input(&self) -> Option<mpsc::Receiver<wire::InputChunk>>;
+    /// The input of a job for whoever fetches it, the first time that it is asked for; `None`: it is taken.
+    fn take_input(&self, job: u32) -> Option<mpsc::Receiver<wire::InputChunk>>;
 }
 
-/// The output of one launcher, until it is over, by whichever call it comes. Dropped when nothing more
+/// The output of one job from one launcher, until it is over, by whichever call it comes. Dropped when nothing more
 /// comes of it.
 #[tonic::async_trait]
 pub trait Bringing: fmt::Debug + Send {

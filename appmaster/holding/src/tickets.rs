@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use crate::orders::Fresh;
 use crate::streams::Bringing;
 
-/// What one launcher brings, from whichever call it is that it brings it by.
+/// What one launcher brings of one job, from whichever call it is that it brings it by.
 pub(crate) type Output = Arc<tokio::sync::Mutex<Box<dyn Bringing>>>;
 
 /// Standard input on its way to the launcher that reads it.
@@ -40,8 +40,10 @@ struct Joined {
     life: Vec<u8>,
     /// Where links go that it opens later.
     links: mpsc::Sender<Fresh>,
-    output: Option<Output>,
-    input: Option<Input>,
+    /// By job.
+    outputs: BTreeMap<u32, Output>,
+    /// By job.
+    inputs: BTreeMap<u32, Input>,
 }
 
 /// What a ticket is good for.
@@ -84,8 +86,8 @@ impl Tickets {
                 ticket.joined = Some(Joined {
                     life: life.to_vec(),
                     links,
-                    output: None,
-                    input: None,
+                    outputs: BTreeMap::new(),
+                    inputs: BTreeMap::new(),
                 });
                 Some(Redeemed::First)
             }
@@ -99,36 +101,54 @@ impl Tickets {
         ticket.is_some_and(|ticket| ticket.joined.is_some())
     }
 
-    /// The output of a launcher that has joined: as it was when it called before, or as `open` makes it.
+    /// The output of a job from a launcher that has joined: as it was when it called before, or as `open`
+    /// makes it.
     pub(crate) fn output(
         &self,
         container: &ContainerId,
+        job: u32,
         open: impl FnOnce() -> Option<Box<dyn Bringing>>,
     ) -> Option<Output> {
         let mut tickets = self.lock();
         let joined = tickets.get_mut(container)?.joined.as_mut()?;
-        if joined.output.is_none() {
-            let bringing = open()?;
-            joined.output = Some(Arc::new(tokio::sync::Mutex::new(bringing)));
+        if let Some(output) = joined.outputs.get(&job) {
+            return Some(Arc::clone(output));
         }
-        joined.output.clone()
+        let output = Arc::new(tokio::sync::Mutex::new(open()?));
+        joined.outputs.insert(job, Arc::clone(&output));
+        Some(output)
     }
 
-    /// Standard input for a launcher that has joined: as it was when it called before in the same run, or
-    /// as `begin` makes it.
+    /// Standard input of a job for a launcher that has joined: as it was when it called before in the same
+    /// run, or as `begin` makes it.
     pub(crate) fn input(
         &self,
         container: &ContainerId,
+        job: u32,
         run: u32,
         begin: impl FnOnce() -> Option<Resumable<wire::InputChunk>>,
     ) -> Option<Input> {
         let mut tickets = self.lock();
         let joined = tickets.get_mut(container)?.joined.as_mut()?;
-        if joined.input.as_ref().is_none_or(|input| input.run != run) {
-            let chunks = begin()?;
-            joined.input = Some(Input { run, chunks });
+        if let Some(input) = joined.inputs.get(&job).filter(|input| input.run == run) {
+            return Some(input.clone());
         }
-        joined.input.clone()
+        let input = Input {
+            run,
+            chunks: begin()?,
+        };
+        joined.inputs.insert(job, input.clone());
+        Some(input)
+    }
+
+    /// A job is over in a container: nothing more is brought of it, and nothing fetched.
+    pub(crate) fn forget(&self, container: &ContainerId, job: u32) {
+        let mut tickets = self.lock();
+        let joined = tickets.get_mut(container).and_then(|t| t.joined.as_mut());
+        if let Some(joined) = joined {
+            joined.outputs.remove(&job);
+            joined.inputs.remove(&job);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<ContainerId, Ticket>> {

@@ -34,18 +34,18 @@ impl Stage {
         let place = Place::take(None, Some("lo"), "localhost").await.unwrap();
         let address = place.own_address();
         let (news, inbox) = mpsc::channel(NEWS_QUEUE);
-        let (console, tasks) = (Arc::new(Console::new()), TaskTracker::new());
+        let (consoles, tasks) = (Arc::new(Consoles::default()), TaskTracker::new());
+        consoles.insert(MPI, Arc::new(Console::new()));
         let leaving = CancellationToken::new();
         let clients = ClientsServer::new(ClientService {
             admitted: Admitted::new(&keys.appmaster.client_certificate, "client").unwrap(),
-            job: MPI,
             news: news.clone(),
-            console: Arc::clone(&console),
+            consoles: Arc::clone(&consoles),
             tasks: tasks.clone(),
         });
         let doors = Doors {
             heard: HeardSender::new(news),
-            streams: console,
+            streams: consoles,
             others: Routes::new(clients),
             tasks,
             leaving: leaving.clone(),

@@ -6,7 +6,7 @@ use holding::Asking;
 use job::Universe;
 use job::exit::Exit;
 use job::wire;
-use job::wire::launcher_order::Order as ToLauncher;
+use job::wire::mpi_order::Order as ToLauncher;
 use policy::lifecycle::{Action, Event, Phase, Seat as JobSeat, Verdict};
 use policy::{ContainerId, Rank};
 

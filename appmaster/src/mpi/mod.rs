@@ -48,7 +48,7 @@ pub(crate) mod waiting;
 use std::collections::{BTreeMap, BTreeSet};
 
 use holding::Limits;
-use job::wire::launcher_order::Order as ToLauncher;
+use job::wire::mpi_order::Order as ToLauncher;
 use job::{MpiJob, wire};
 use policy::lifecycle::{Action, Event, Grant, Job, KillReason};
 use policy::{ContainerId, Millis, Rank, Resources};

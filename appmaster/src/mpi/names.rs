@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use job::wire;
-use job::wire::launcher_order::Order as ToLauncher;
+use job::wire::mpi_order::Order as ToLauncher;
 use policy::ContainerId;
 
 use crate::mpi::Mpi;

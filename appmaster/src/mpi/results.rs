@@ -20,8 +20,8 @@ use std::task::Poll;
 
 use job::StageOut;
 use job::wire;
-use job::wire::launcher_event::Event as Said;
-use job::wire::launcher_order::Order as ToLauncher;
+use job::wire::mpi_event::Event as Said;
+use job::wire::mpi_order::Order as ToLauncher;
 use policy::ContainerId;
 use policy::lifecycle::{Cause, Event, KillReason};
 

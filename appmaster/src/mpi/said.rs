@@ -11,18 +11,10 @@ impl Mpi {
     pub(super) fn launcher_said(
         &mut self,
         container: ContainerId,
-        event: wire::launcher_event::Event,
+        event: wire::mpi_event::Event,
     ) -> Vec<Action> {
-        use wire::launcher_event::Event as Said;
+        use wire::mpi_event::Event as Said;
         match event {
-            Said::Hello(_) => self.step(Event::Misbehaved {
-                container,
-                what: "said hello twice".into(),
-            }),
-            Said::TaskEnded(_) | Said::FilesFetched(_) => self.step(Event::Misbehaved {
-                container,
-                what: "answered what it was not ordered".into(),
-            }),
             Said::Started(started) => {
                 if let Some(link) = self.links.get_mut(&container) {
                     link.streams = link.streams.saturating_add(started.streams.into());

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::path::Path;
 
 use job::wire;
-use job::wire::launcher_order::Order as ToLauncher;
+use job::wire::mpi_order::Order as ToLauncher;
 use pmi::Exchange;
 use policy::lifecycle::{Action, Event, Seat};
 use policy::{ContainerId, Rank};

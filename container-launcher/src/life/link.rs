@@ -12,10 +12,10 @@ use std::time::Duration;
 use job::link;
 use job::resumable::Resumable;
 use job::sequence::Bounds;
-use job::wire::LauncherOrder;
 use job::wire::launcher_event::Event;
 use job::wire::launcher_order::Order;
 use job::wire::launchers_client::LaunchersClient;
+use job::wire::{LauncherOrder, MpiEvent, TaskEvent, mpi_event, task_event};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
 use tonic::Streaming;
@@ -23,6 +23,7 @@ use tonic::transport::Channel;
 
 use super::LifeError;
 use super::join::{Joined, Refused, join, words};
+use crate::process::JobId;
 use crate::say;
 use crate::seat::LauncherKeys;
 
@@ -51,13 +52,53 @@ impl Outbox {
         self.0.push(event, bytes);
     }
 
-    pub(crate) fn extend(&self, events: impl IntoIterator<Item = Event>) {
+    /// What it is told of the ranks of a job.
+    pub(crate) fn of_ranks(&self, job: JobId) -> RankOutbox {
+        RankOutbox {
+            job,
+            all: self.clone(),
+        }
+    }
+
+    /// It is told something of the tasks of a job.
+    pub(crate) fn push_of_task(&self, job: JobId, event: task_event::Event) {
+        let event = TaskEvent {
+            job: job.0,
+            event: Some(event),
+        };
+        self.push_back(Event::Task(event));
+    }
+}
+
+/// What the AM is told of the ranks of one job.
+#[derive(Clone, Debug)]
+pub(crate) struct RankOutbox {
+    job: JobId,
+    all: Outbox,
+}
+
+impl RankOutbox {
+    pub(crate) fn push_back(&self, event: mpi_event::Event) {
+        let event = MpiEvent {
+            job: self.job.0,
+            event: Some(event),
+        };
+        self.all.push_back(Event::Mpi(event));
+    }
+
+    pub(crate) fn extend(&self, events: impl IntoIterator<Item = mpi_event::Event>) {
         events.into_iter().for_each(|event| self.push_back(event));
     }
 
     /// Whether what the ranks used some time ago has not left yet.
     pub(crate) fn is_behind(&self) -> bool {
-        self.0.has_unsent(|event| matches!(event, Event::Usages(_)))
+        let is_usages = |event: &Event| match event {
+            Event::Mpi(MpiEvent { job, event }) => {
+                *job == self.job.0 && matches!(event, Some(mpi_event::Event::Usages(_)))
+            }
+            _ => false,
+        };
+        self.all.0.has_unsent(is_usages)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What ranks say to their process manager, and what comes of it.
 
-use job::wire::launcher_event::Event;
+use job::wire::mpi_event::Event;
 use job::wire::{Abort, Fence, KeyValue, PmiSeen, RankBroke};
 use nix::sys::signal::Signal;
 use pmi::{Effect, Stage};
@@ -74,7 +74,7 @@ impl Mpi {
                 }
                 Effect::Fence { puts } => {
                     let puts = puts.into_iter().map(|(key, value)| KeyValue { key, value });
-                    container.outbox.push_back(Event::Fence(Fence {
+                    self.outbox.push_back(Event::Fence(Fence {
                         puts: puts.collect(),
                         group,
                     }));
@@ -86,7 +86,7 @@ impl Mpi {
                 } => {
                     let rank = first.saturating_add(rank);
                     if world.ranks.abort(rank) {
-                        container.outbox.push_back(Event::Abort(Abort {
+                        self.outbox.push_back(Event::Abort(Abort {
                             rank,
                             exit_code,
                             message,
@@ -97,16 +97,14 @@ impl Mpi {
                     // Each rank's stage is asked for when its end is reported.
                     if stage == Stage::Initialized && !world.pmi_seen {
                         world.pmi_seen = true;
-                        container
-                            .outbox
-                            .push_back(Event::PmiSeen(PmiSeen { group }));
+                        self.outbox.push_back(Event::PmiSeen(PmiSeen { group }));
                     }
                 }
                 Effect::Name { rank, request } => {
-                    ask_name(first.saturating_add(rank), request, container);
+                    ask_name(first.saturating_add(rank), request, &self.outbox);
                 }
                 Effect::Spawn { rank, request } => {
-                    ask_spawn(first.saturating_add(rank), request, container);
+                    ask_spawn(first.saturating_add(rank), request, &self.outbox);
                 }
                 Effect::Broken { rank, sentence } => {
                     let rank = first.saturating_add(rank);
@@ -122,7 +120,7 @@ impl Mpi {
             return;
         };
         if world.ranks.abort(rank) {
-            container.outbox.push_back(Event::Broke(RankBroke {
+            self.outbox.push_back(Event::Broke(RankBroke {
                 rank,
                 sentence: sentence.to_owned(),
             }));

@@ -10,7 +10,7 @@ mod yields;
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
-use job::wire::launcher_event::Event;
+use job::wire::mpi_event::Event;
 use job::wire::{PmiStage, RankEnded, WindowSize};
 use pmi::{NodeServer, Stage};
 use tokio::task::JoinSet;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use job::exit::Exit;
 use job::wire::Refusal;
-use job::wire::launcher_event::Event;
+use job::wire::mpi_event::Event;
 use nix::sys::signal::Signal;
 use pmi::Stage;
 use tokio::task::JoinSet;
@@ -124,7 +124,7 @@ impl Mpi {
         if !refused {
             return;
         }
-        container.outbox.push_back(Event::Refusal(Refusal {
+        self.outbox.push_back(Event::Refusal(Refusal {
             sentence: format!(
                 "{}: the program has loaded Open MPI ({path}), which gerbil-run does not speak: each \
                  of the {size} processes would be a job of its own; use MPICH or one of its kin (of \

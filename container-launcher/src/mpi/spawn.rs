@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use job::exit::Exit;
-use job::wire::launcher_event::Event;
+use job::wire::mpi_event::Event;
 use job::wire::{
     Group, KeyValue, NameAnswer, NameRequest, Part, Program, Refusal, Share, SpawnAnswer,
     SpawnCommand, SpawnRequest, Yielding, name_request,
@@ -15,6 +15,7 @@ use pmi::{Job, NodeServer};
 use super::{Mpi, World, yielding};
 use crate::container::Container;
 use crate::cores::Cores;
+use crate::life::RankOutbox;
 use crate::node_facts;
 use crate::nursery::Whom;
 use crate::process;
@@ -22,7 +23,7 @@ use crate::program::{self, Run};
 use crate::surroundings::Surroundings;
 
 /// A rank asks the name service.
-pub(super) fn ask_name(rank: u32, request: pmi::NameRequest, container: &mut Container<'_>) {
+pub(super) fn ask_name(rank: u32, request: pmi::NameRequest, outbox: &RankOutbox) {
     let (kind, service, port) = match request {
         pmi::NameRequest::Publish { service, port } => (name_request::Kind::Publish, service, port),
         pmi::NameRequest::Lookup(service) => (name_request::Kind::Lookup, service, String::new()),
@@ -30,7 +31,7 @@ pub(super) fn ask_name(rank: u32, request: pmi::NameRequest, container: &mut Con
             (name_request::Kind::Unpublish, service, String::new())
         }
     };
-    container.outbox.push_back(Event::Name(NameRequest {
+    outbox.push_back(Event::Name(NameRequest {
         rank,
         kind: kind.into(),
         service,
@@ -39,14 +40,14 @@ pub(super) fn ask_name(rank: u32, request: pmi::NameRequest, container: &mut Con
 }
 
 /// A rank calls `MPI_Comm_spawn`.
-pub(super) fn ask_spawn(rank: u32, request: pmi::SpawnRequest, container: &mut Container<'_>) {
+pub(super) fn ask_spawn(rank: u32, request: pmi::SpawnRequest, outbox: &RankOutbox) {
     let commands = request.commands.into_iter().map(|command| SpawnCommand {
         processes: command.processes,
         program: command.program,
         args: command.args,
         infos: wire_pairs(command.infos),
     });
-    container.outbox.push_back(Event::Spawn(SpawnRequest {
+    outbox.push_back(Event::Spawn(SpawnRequest {
         rank,
         commands: commands.collect(),
         preputs: wire_pairs(request.preputs),
@@ -99,7 +100,7 @@ impl Mpi {
                 // Those that were forked before the one that failed.
                 self.kill(numbers, container).await;
                 container.warden.forget_space(&kvs_name);
-                container.outbox.push_back(Event::Refusal(Refusal {
+                self.outbox.push_back(Event::Refusal(Refusal {
                     group: number,
                     ..refusal
                 }));

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use job::exit::Exit;
-use job::wire::launcher_event::Event;
+use job::wire::mpi_event::Event;
 use job::wire::{RanksStarted, Refusal, Share};
 use pmi::{Job, NodeServer};
 use tokio::time::Instant;
@@ -23,7 +23,7 @@ const GPUS_FREE: Duration = Duration::from_secs(10);
 impl Mpi {
     /// Attends to ranks that have been started.
     pub(super) fn begin(&mut self, world: World, container: &mut Container<'_>) {
-        container.outbox.push_back(Event::Started(RanksStarted {
+        self.outbox.push_back(Event::Started(RanksStarted {
             at_us: microseconds_now(),
             group: world.group,
             streams: world.ranks.streams(),
@@ -42,7 +42,7 @@ impl Mpi {
             Err(refusal) => {
                 // Those that were forked before the one that failed.
                 container.sweep(self.job).await;
-                container.outbox.push_back(Event::Refusal(refusal));
+                self.outbox.push_back(Event::Refusal(refusal));
             }
         }
     }

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use job::exit::Exit;
-use job::wire::launcher_event::Event;
+use job::wire::mpi_event::Event;
 use job::wire::{Checkpoint, Find, Move, Refusal, Share};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;

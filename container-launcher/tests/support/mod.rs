@@ -17,12 +17,14 @@ use credentials::Credentials;
 use job::pass::Pass;
 use job::resumable::Resumable;
 use job::sequence::Bounds;
-use job::wire::launcher_event::Event;
-use job::wire::launcher_order::Order;
+use job::wire::launcher_event::Event as Told;
+use job::wire::launcher_order::Order as Said;
 use job::wire::launchers_server::{Launchers, LaunchersServer};
+use job::wire::mpi_event::Event;
+use job::wire::mpi_order::Order;
 use job::wire::{
     InputChunk, InputRequest, KeyValue, LauncherEvent, LauncherHello, LauncherOrder, Leave,
-    OutputChunk, OutputTaken, Program, RankEnded, RankUsage, Share, Stop,
+    MpiEvent, MpiOrder, OutputChunk, OutputTaken, Program, RankEnded, RankUsage, Share, Stop,
 };
 use job::{Role, Seat, link, secrets};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
@@ -93,8 +95,8 @@ const BOUNDS: Bounds = Bounds {
 
 /// The conversation with one launcher, over one link after another.
 struct Talk {
-    said: Resumable<Order>,
-    events: mpsc::Sender<Event>,
+    said: Resumable<Said>,
+    events: mpsc::Sender<Told>,
 }
 
 impl Talk {
@@ -168,7 +170,7 @@ impl Launchers for Service {
         let mut events = request.into_inner();
         let first = events.message().await?.unwrap_or_default();
         let taken = first.taken;
-        let Some(Event::Hello(hello)) = first.event else {
+        let Some(Told::Hello(hello)) = first.event else {
             return Err(Status::invalid_argument("hello comes first"));
         };
         if hello.build == "refused" || hello.ticket != b"ticket" {
@@ -504,13 +506,22 @@ impl Appmaster {
 /// The control link of one launcher.
 pub struct Link {
     pub hello: LauncherHello,
-    heard: mpsc::Receiver<Event>,
+    heard: mpsc::Receiver<Told>,
     talk: Arc<Talk>,
     streams: Arc<watch::Sender<Streams>>,
 }
 
 impl Link {
+    /// Orders something of the job that the application was started for.
     pub async fn order(&self, order: Order) {
+        let order = MpiOrder {
+            job: 0,
+            order: Some(order),
+        };
+        self.say(Said::Mpi(order)).await;
+    }
+
+    pub async fn say(&self, order: Said) {
         let bytes = order.encoded_len();
         self.talk.said.push(order, bytes);
     }
@@ -525,17 +536,33 @@ impl Link {
         self.talk.said.is_open()
     }
 
-    /// The next that is neither a sample nor a remark.
+    /// The next of ranks that is neither a sample nor a remark.
     pub async fn event(&mut self) -> Event {
+        match self.told().await {
+            Told::Mpi(MpiEvent {
+                job: 0,
+                event: Some(event),
+            }) => event,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The next that is neither a sample nor a remark.
+    pub async fn told(&mut self) -> Told {
         loop {
-            match within(self.heard.recv()).await.unwrap() {
-                Event::Usages(_) | Event::Seen(_) => {}
-                Event::Started(started) => {
-                    self.streams
-                        .send_modify(|streams| streams.begun += started.streams);
-                    return Event::Started(started);
+            let told = within(self.heard.recv()).await.unwrap();
+            let of_ranks = match &told {
+                Told::Mpi(told) => told.event.as_ref(),
+                _ => None,
+            };
+            match of_ranks {
+                Some(Event::Usages(_) | Event::Seen(_)) => {}
+                Some(Event::Started(started)) => {
+                    let begun = started.streams;
+                    self.streams.send_modify(|streams| streams.begun += begun);
+                    return told;
                 }
-                event => return event,
+                _ => return told,
             }
         }
     }
@@ -543,8 +570,10 @@ impl Link {
     /// The next sample of the ranks.
     pub async fn usages(&mut self) -> Vec<RankUsage> {
         loop {
-            let event = within(self.heard.recv()).await.unwrap();
-            if let Event::Usages(sampled) = event {
+            let told = within(self.heard.recv()).await.unwrap();
+            if let Told::Mpi(MpiEvent { event, .. }) = told
+                && let Some(Event::Usages(sampled)) = event
+            {
                 return sampled.usages;
             }
         }
@@ -572,7 +601,7 @@ impl Link {
     }
 
     pub async fn leave(&self) {
-        self.order(Order::Leave(Leave {})).await;
+        self.say(Said::Leave(Leave {})).await;
     }
 }
 

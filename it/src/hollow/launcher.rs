@@ -19,13 +19,15 @@ use job::pass::Pass;
 use job::resumable::{Message, Resumable};
 use job::secrets;
 use job::sequence::Bounds;
-use job::wire::launcher_event::Event;
-use job::wire::launcher_order::Order;
+use job::wire::launcher_event::Event as Told;
+use job::wire::launcher_order::Order as Said;
 use job::wire::launchers_client::LaunchersClient;
+use job::wire::mpi_event::Event;
+use job::wire::mpi_order::Order;
 use job::wire::rank_ended::How;
 use job::wire::{
-    Fence, KeyValue, LauncherEvent, LauncherHello, LauncherOrder, NodeFacts, OutputChunk, PmiSeen,
-    PmiStage, Program, RankEnded, RankUsage, RankUsages, RanksStarted, Share,
+    Fence, KeyValue, LauncherEvent, LauncherHello, LauncherOrder, MpiEvent, MpiOrder, NodeFacts,
+    OutputChunk, PmiSeen, PmiStage, Program, RankEnded, RankUsage, RankUsages, RanksStarted, Share,
 };
 use mini::node_manager::{Accepted, Life, StandIn};
 use tokio::sync::mpsc;
@@ -211,7 +213,7 @@ impl LauncherKeys {
     }
 
     fn hello(&self) -> LauncherEvent {
-        event(Event::Hello(LauncherHello {
+        event(Told::Hello(LauncherHello {
             build: job::BUILD.to_owned(),
             container: self.seat.container.clone(),
             ticket: self.seat.ticket.clone(),
@@ -224,14 +226,14 @@ impl LauncherKeys {
 }
 
 /// Without a number: it greets.
-fn event(event: Event) -> LauncherEvent {
+fn event(event: Told) -> LauncherEvent {
     LauncherEvent {
         event: Some(event),
         ..LauncherEvent::default()
     }
 }
 
-fn numbered(message: Message<Event>) -> LauncherEvent {
+fn numbered(message: Message<Told>) -> LauncherEvent {
     LauncherEvent {
         number: message.number,
         taken: message.taken,
@@ -338,6 +340,7 @@ async fn live(place: &LauncherKeys, launchers: &Launchers) -> Result<()> {
     let pass = Pass {
         container: place.seat.container.clone(),
         ticket: place.seat.ticket.clone(),
+        job: 0,
     };
     pass.show(&mut output);
     let mut carrier = client.clone();
@@ -354,8 +357,12 @@ async fn live(place: &LauncherKeys, launchers: &Launchers) -> Result<()> {
         let news = tokio::select! {
             order = orders.message() => match taken(order?, &said)? {
                 None => Vec::new(),
-                Some(Order::Leave(_)) => return Ok(()),
-                Some(Order::Share(share)) => {
+                Some(Said::Leave(_)) => return Ok(()),
+                Some(Said::Mpi(MpiOrder { order: None, .. })) => Vec::new(),
+                Some(Said::Mpi(MpiOrder {
+                    order: Some(order), ..
+                })) => match order {
+                Order::Share(share) => {
                     let started = Ranks::start(&share);
                     let mut news = vec![Event::Started(RanksStarted {
                         at_us: now_us(),
@@ -368,30 +375,28 @@ async fn live(place: &LauncherKeys, launchers: &Launchers) -> Result<()> {
                     ranks = Some(started);
                     news
                 }
-                Some(Order::FenceDone(_)) => match &mut ranks {
+                Order::FenceDone(_) => match &mut ranks {
                     Some(ranks) if ranks.barriers > 1 => {
                         ranks.barriers -= 1;
                         vec![ranks.fence()]
                     }
                     _ => Vec::new(),
                 },
-                Some(Order::Stop(_)) => ended(&mut ranks, How::Signal(15), true),
-                Some(Order::Signal(told)) if matches!(told.signal, 2 | 9 | 15) => {
+                Order::Stop(_) => ended(&mut ranks, How::Signal(15), true),
+                Order::Signal(told) if matches!(told.signal, 2 | 9 | 15) => {
                     ended(&mut ranks, How::Signal(told.signal), false)
                 }
-                Some(Order::Signal(_) | Order::WindowSize(_) | Order::Door(_)) => Vec::new(),
-                Some(Order::Name(_) | Order::Spawned(_) | Order::Group(_) | Order::EndGroup(_)) => {
+                Order::Signal(_) | Order::WindowSize(_) | Order::Door(_) => Vec::new(),
+                Order::Name(_) | Order::Spawned(_) | Order::Group(_) | Order::EndGroup(_) => {
                     bail!("no rank asked for a name or for more ranks")
                 }
-                Some(
-                    Order::StartTask(_)
-                    | Order::EndTask(_)
-                    | Order::FetchFiles(_)
-                    | Order::EndJob(_),
-                ) => bail!("there is one job, and it has ranks and no files"),
-                Some(Order::Find(_) | Order::Move(_) | Order::Checkpoint(_)) => {
+                Order::Find(_) | Order::Move(_) | Order::Checkpoint(_) => {
                     bail!("no rank has files")
                 }
+                },
+                Some(
+                    Said::Task(_) | Said::FetchFiles(_) | Said::EndJob(_),
+                ) => bail!("there is one job, and it has ranks and no files"),
             },
             () = until(ranks.as_ref().map(|ranks| ranks.ends_at)) => {
                 ended(&mut ranks, How::ExitCode(0), false)
@@ -408,7 +413,9 @@ async fn live(place: &LauncherKeys, launchers: &Launchers) -> Result<()> {
             }
             Some(()) = joined(&mut tasks), if !tasks.is_empty() => Vec::new(),
         };
-        for news in news {
+        for event in news {
+            let event = Some(event);
+            let news = Told::Mpi(MpiEvent { job: 0, event });
             let bytes = news.encoded_len();
             said.push(news, bytes);
         }
@@ -420,7 +427,7 @@ async fn joined(tasks: &mut JoinSet<()>) -> Option<()> {
 }
 
 /// The order of a message, if it has one.
-fn taken(order: Option<LauncherOrder>, said: &Resumable<Event>) -> Result<Option<Order>> {
+fn taken(order: Option<LauncherOrder>, said: &Resumable<Told>) -> Result<Option<Said>> {
     let order = order.context("the ApplicationMaster closed the link")?;
     said.acknowledge(order.taken)?;
     said.took(order.number, 0);

@@ -119,13 +119,13 @@ async fn who_is_given_back_hears_its_orders_and_then_that_it_is_to_leave() {
     let orders = Orders::new();
     assert!(holding.hear(granted(1)).is_some());
     assert!(holding.hear(joined(1, &orders)).is_some());
-    holding.tell(&named(1), Order::Signal(wire::Signal { signal: 10 }));
+    holding.tell(&named(1), Order::EndJob(wire::EndJob { job: 1 }));
     // Nobody is there.
-    holding.tell(&named(2), Order::Signal(wire::Signal { signal: 10 }));
+    holding.tell(&named(2), Order::EndJob(wire::EndJob { job: 1 }));
     holding.release(&[named(1), named(2)]);
     let orders = told(&orders).await;
     assert!(
-        matches!(orders[..], [Order::Signal(_), Order::Leave(_)]),
+        matches!(orders[..], [Order::EndJob(_), Order::Leave(_)]),
         "{orders:?}"
     );
     // What is not held is not given back.

@@ -57,13 +57,13 @@ impl Peer {
         Ok(Link { says, hears })
     }
 
-    /// What the loop hears next: the text of an abort, or another kind of news.
+    /// What the loop hears next: the trouble with files, or another kind of news.
     async fn heard(&mut self) -> String {
         match self.inbox.recv().await.unwrap() {
             Heard::Said {
-                event: Said::Abort(abort),
+                event: Said::FilesFetched(fetched),
                 ..
-            } => abort.message,
+            } => fetched.trouble,
             Heard::Cut => "cut".into(),
             Heard::Lost(container) => format!("{container} lost"),
             Heard::Misbehaved { what, .. } => what,
@@ -74,9 +74,9 @@ impl Peer {
 
 impl Link {
     async fn say(&self, number: u64, taken: u64, text: &str) {
-        let event = Said::Abort(wire::Abort {
-            message: text.into(),
-            ..wire::Abort::default()
+        let event = Said::FilesFetched(wire::FilesFetched {
+            trouble: text.into(),
+            ..wire::FilesFetched::default()
         });
         let event = wire::LauncherEvent {
             number,
@@ -96,19 +96,19 @@ impl Link {
         self.says.send(Ok(event)).await.unwrap();
     }
 
-    /// The signal of the next order, with its number and what the AM has taken.
-    async fn order(&mut self) -> (u64, u64, Option<i32>) {
+    /// The job of the next order, with its number and what the AM has taken.
+    async fn order(&mut self) -> (u64, u64, Option<u32>) {
         let order = self.hears.next().await.unwrap().unwrap();
-        let signal = order.order.map(|order| match order {
-            Order::Signal(signal) => signal.signal,
+        let job = order.order.map(|order| match order {
+            Order::EndJob(end) => end.job,
             _ => panic!("another order"),
         });
-        (order.number, order.taken, signal)
+        (order.number, order.taken, job)
     }
 }
 
-fn signal(signal: i32) -> Order {
-    Order::Signal(wire::Signal { signal })
+fn end(job: u32) -> Order {
+    Order::EndJob(wire::EndJob { job })
 }
 
 #[tokio::test(start_paused = true)]
@@ -116,8 +116,8 @@ async fn a_launcher_that_dials_again_goes_on_where_it_was() {
     let mut peer = Peer::new();
     let mut first = peer.dial(0).await.unwrap();
     assert_eq!(first.order().await, (0, 0, None));
-    peer.orders.say(signal(1));
-    peer.orders.say(signal(2));
+    peer.orders.say(end(1));
+    peer.orders.say(end(2));
     assert_eq!(first.order().await, (1, 0, Some(1)));
     first.say(1, 1, "one").await;
     first.say(2, 1, "two").await;
@@ -126,7 +126,7 @@ async fn a_launcher_that_dials_again_goes_on_where_it_was() {
     // The second order, and what was taken, are lost with the link.
     drop(first);
     assert_eq!(peer.heard().await, "cut");
-    peer.orders.say(signal(3));
+    peer.orders.say(end(3));
     sleep(20 * SECOND).await;
     let mut second = peer.dial(1).await.unwrap();
     assert_eq!(second.order().await, (2, 2, Some(2)));
@@ -175,7 +175,7 @@ async fn a_launcher_whose_container_has_ended_is_not_waited_for() {
 async fn a_launcher_that_is_there_and_takes_no_orders_is_asked_anew_and_then_lost() {
     let mut peer = Peer::new();
     let mut link = peer.dial(0).await.unwrap();
-    peer.orders.say(signal(1));
+    peer.orders.say(end(1));
     let mut dialled = 0;
     let mut since = Duration::ZERO;
     'there: while since < 2 * link::LOST {
@@ -203,7 +203,7 @@ async fn more_orders_than_may_wait_are_not_dropped_but_said() {
     let mut peer = Peer::new();
     let _link = peer.dial(0).await.unwrap();
     for _ in 0..=BOUNDS.count {
-        peer.orders.say(signal(1));
+        peer.orders.say(end(1));
     }
     let words = "does not take its orders: 8192 messages of ";
     assert!(peer.heard().await.starts_with(words));

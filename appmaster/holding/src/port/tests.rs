@@ -56,14 +56,14 @@ impl Ends {
 }
 
 impl Streams for Ends {
-    fn open(self: Arc<Self>, _container: ContainerId) -> Option<Box<dyn Bringing>> {
+    fn open(self: Arc<Self>, _container: ContainerId, _job: u32) -> Option<Box<dyn Bringing>> {
         Some(Box::new(Brought {
             incoming: Incoming::default(),
             to: self.brought.clone(),
         }))
     }
 
-    fn take_input(&self) -> Option<mpsc::Receiver<wire::InputChunk>> {
+    fn take_input(&self, _job: u32) -> Option<mpsc::Receiver<wire::InputChunk>> {
         self.fetched.lock().unwrap().take()
     }
 }
@@ -325,6 +325,7 @@ fn shown<T>(call: T, pass: Option<(&str, &[u8])>) -> Request<T> {
         Pass {
             container: container.into(),
             ticket: ticket.into(),
+            job: 0,
         }
         .show(&mut request);
     }
@@ -344,7 +345,7 @@ async fn a_launcher_may_dial_again_and_nobody_else_in_its_name() {
     assert_eq!(answer.unwrap_err().code(), Code::PermissionDenied);
     let (_said, answer) = join_as(&mut port.launcher().await, "container_1", b"one", b"").await;
     assert_eq!(answer.unwrap_err().code(), Code::PermissionDenied);
-    orders.say(Order::Signal(wire::Signal { signal: 10 }));
+    orders.say(Order::EndJob(wire::EndJob { job: 1 }));
     let greeting = first.message().await.unwrap().unwrap();
     let order = match greeting.order {
         None => first.message().await.unwrap().unwrap(),
@@ -374,9 +375,13 @@ async fn orders_for_a_peer_that_reads_nothing_cost_the_loop_no_time_and_none_is_
         puts: vec![0; 256 * 1024].into(),
         ..wire::FenceDone::default()
     };
+    let piece = wire::MpiOrder {
+        job: 0,
+        order: Some(wire::mpi_order::Order::FenceDone(piece)),
+    };
     let began = std::time::Instant::now();
     for _ in 0..1000 {
-        orders.say(Order::FenceDone(piece.clone()));
+        orders.say(Order::Mpi(piece.clone()));
     }
     assert!(began.elapsed() < Duration::from_secs(1));
     match port.heard().await {

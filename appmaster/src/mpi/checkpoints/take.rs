@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use job::data::{Manifest, REFUSED, WANTED};
 use job::wire;
-use job::wire::launcher_order::Order as ToLauncher;
+use job::wire::mpi_order::Order as ToLauncher;
 use policy::{ContainerId, Millis};
 
 use super::{Growing, LOOK, Saved};

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use holding::Finished;
 use job::wire::job_event::Event as ToClient;
-use job::wire::launcher_event::Event as Said;
+use job::wire::mpi_event::Event as Said;
 use job::{Binding, MpiJob, Universe, Yielding, wire};
 use policy::lifecycle::{Event, Grant, Job, KillReason, Limits};
 use policy::{
@@ -257,7 +257,7 @@ impl Bed {
 
 /// What is done, in words; `None`: progress is shown.
 fn words(what: &Do) -> Option<String> {
-    use wire::launcher_order::Order;
+    use wire::mpi_order::Order;
     Some(match what {
         Do::Show(_) | Do::Progress(_) => return None,
         Do::Tell { to, order } => {

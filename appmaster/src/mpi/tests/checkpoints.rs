@@ -1,7 +1,7 @@
 //! Checkpoints: asked for, due, refused, cut off.
 
 use job::wire;
-use job::wire::launcher_event::Event as Said;
+use job::wire::mpi_event::Event as Said;
 use policy::Rank;
 use policy::lifecycle::KillReason;
 use storage::Address;

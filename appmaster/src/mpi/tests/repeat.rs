@@ -1,7 +1,7 @@
 //! A container is lost, and the program is started again.
 
 use job::wire;
-use job::wire::launcher_event::Event as Said;
+use job::wire::mpi_event::Event as Said;
 use policy::lifecycle::{Event, Grant};
 use policy::{NodeId, Rank, Resources};
 

@@ -1,6 +1,6 @@
 //! Files become results, or it is said why not.
 
-use job::wire::launcher_event::Event as Said;
+use job::wire::mpi_event::Event as Said;
 use job::{StageOut, wire};
 use policy::lifecycle::KillReason;
 use storage::Address;

@@ -8,10 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use job::pass::show_job;
 use job::wire;
 use job::wire::clients_client::ClientsClient;
 use tokio::sync::{Mutex, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
+use tonic::Request;
 use tonic::transport::Channel;
 
 use crate::say::say;
@@ -119,7 +121,9 @@ pub async fn input(mut client: ClientsClient<Channel>, from: Source) {
                 }
             };
             let (to_job, outgoing) = mpsc::channel(1);
-            let calling = client.input(ReceiverStream::new(outgoing));
+            let mut request = Request::new(ReceiverStream::new(outgoing));
+            show_job(&mut request, 0);
+            let calling = client.input(request);
             let passing = async {
                 // A place first: what is taken is on its way.
                 while let Ok(place) = to_job.reserve().await
@@ -136,7 +140,9 @@ pub async fn input(mut client: ClientsClient<Channel>, from: Source) {
     };
     if taken.is_ok() {
         // Refused or broken: the job has no use for input, and its own link says what is wrong.
-        let _taken = client.input(ReceiverStream::new(receiver)).await.is_ok();
+        let mut request = Request::new(ReceiverStream::new(receiver));
+        show_job(&mut request, 0);
+        let _taken = client.input(request).await.is_ok();
     }
 }
 

@@ -1,0 +1,43 @@
+//! Whose output launchers bring, and whose input they fetch.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use holding::{Bringing, Streams};
+use job::wire;
+use policy::ContainerId;
+use tokio::sync::mpsc;
+
+use crate::console::Console;
+use crate::session::JobId;
+
+/// What launchers bring and fetch, by job.
+#[derive(Debug, Default)]
+pub(crate) struct Consoles(Mutex<BTreeMap<JobId, Arc<Console>>>);
+
+impl Consoles {
+    /// Those of a job that begins.
+    pub(crate) fn insert(&self, job: JobId, console: Arc<Console>) {
+        self.lock().insert(job, console);
+    }
+
+    /// Those of a job; `None`: it is over, or never was.
+    pub(crate) fn get(&self, job: JobId) -> Option<Arc<Console>> {
+        self.lock().get(&job).cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<JobId, Arc<Console>>> {
+        // Nothing in here panics while it holds the lock.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Streams for Consoles {
+    fn open(self: Arc<Self>, container: ContainerId, job: u32) -> Option<Box<dyn Bringing>> {
+        self.get(JobId(job))?.open(container)
+    }
+
+    fn take_input(&self, job: u32) -> Option<mpsc::Receiver<wire::InputChunk>> {
+        self.get(JobId(job))?.take_input()
+    }
+}
