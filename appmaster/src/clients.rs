@@ -133,7 +133,11 @@ impl Clients for ClientService {
         request: Request<wire::Submission>,
     ) -> Result<Response<wire::Submitted>, Status> {
         self.admitted.check(&request)?;
-        Err(no_session())
+        let submission = Box::new(request.into_inner());
+        let job = self
+            .asked(|answer| News::Submitted { submission, answer })
+            .await?;
+        Ok(Response::new(wire::Submitted { job }))
     }
 
     async fn status(
@@ -141,7 +145,8 @@ impl Clients for ClientService {
         request: Request<wire::StatusRequest>,
     ) -> Result<Response<wire::SessionStatus>, Status> {
         self.admitted.check(&request)?;
-        Err(no_session())
+        let status = self.asked(News::StatusAsked).await?;
+        Ok(Response::new(status))
     }
 
     async fn stop_session(
@@ -149,21 +154,30 @@ impl Clients for ClientService {
         request: Request<wire::SessionStop>,
     ) -> Result<Response<wire::SessionStopping>, Status> {
         self.admitted.check(&request)?;
-        Err(no_session())
+        let now = request.get_ref().now;
+        let jobs = self.asked(|answer| News::StopAsked { now, answer }).await?;
+        Ok(Response::new(wire::SessionStopping { jobs }))
     }
 }
 
 impl ClientService {
+    /// What the loop answers.
+    async fn asked<T>(
+        &self,
+        ask: impl FnOnce(oneshot::Sender<Result<T, Status>>) -> News,
+    ) -> Result<T, Status> {
+        let (answer, answered) = oneshot::channel();
+        tell(&self.news, ask(answer)).await?;
+        let leaving = |_gone| Status::unavailable("the ApplicationMaster is leaving");
+        answered.await.map_err(leaving)?
+    }
+
     /// Those of a job.
     fn console(&self, job: u32) -> Result<Arc<Console>, Status> {
         let none = || format!("there is no job {job} here: it is over, or never was");
         let console = self.consoles.get(JobId(job));
         console.ok_or_else(|| Status::not_found(none()))
     }
-}
-
-fn no_session() -> Status {
-    Status::failed_precondition("this application was started for one job and takes no other")
 }
 
 /// Reads the client's control link until it ends, or the client is missed for too long. A client that has

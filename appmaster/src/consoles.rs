@@ -21,6 +21,11 @@ impl Consoles {
         self.lock().insert(job, console);
     }
 
+    /// Of a job that is over nothing is taken any more.
+    pub(crate) fn remove(&self, job: JobId) {
+        self.lock().remove(&job);
+    }
+
     /// Those of a job; `None`: it is over, or never was.
     pub(crate) fn get(&self, job: JobId) -> Option<Arc<Console>> {
         self.lock().get(&job).cloned()

@@ -1,6 +1,7 @@
 //! Carries out what jobs want. Nothing here decides, and nothing waits for a peer: whatever takes time
 //! is a task of its own whose end is news.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use job::wire;
@@ -23,6 +24,17 @@ const ONLY: u32 = 0;
 impl Session {
     /// Does one thing for `job`; what the job is to hear of it at once.
     pub(crate) fn carry_out(&mut self, job: JobId, what: Do) -> Option<Heard> {
+        let is_lent = self
+            .jobs
+            .get(&job)
+            .is_some_and(|entry| entry.loan.is_some());
+        let what = match is_lent {
+            true => match self.carry_out_lent(job, what) {
+                ControlFlow::Break(heard) => return heard,
+                ControlFlow::Continue(what) => what,
+            },
+            false => what,
+        };
         match what {
             Do::TakeSnapshot => self.holding.read_nodes(),
             Do::LookAround => {
@@ -35,7 +47,7 @@ impl Session {
             }
             Do::LookForRivals { holds } => {
                 let cluster = Arc::clone(self.holding.cluster().client());
-                let own = self.application;
+                let own = self.attempt.application;
                 self.answer(job, async move {
                     Heard::Rivals(standoff::sight(&cluster, own, holds).await)
                 });

@@ -1,4 +1,4 @@
-//! The ApplicationMaster (AM): keeps one job alive.
+//! The ApplicationMaster (AM): keeps one job alive, or all jobs of a session.
 //!
 //! It runs in a container of its own ([`contained`] reads job description and keys from the
 //! container's credentials), or inside the client, which hands [`serve()`] the same seat.
@@ -15,9 +15,11 @@
 //! one loop hears news, keeps what is about containers and clients, gives the rest to the job that it is
 //! about, carries out what that wants ([`effects`]) and sleeps until the next of them is due. A job
 //! ([`work`]) waits for nothing and touches nothing: it hears what has happened and when, and answers what
-//! is to be done. Today there is one, an MPI job ([`mpi`] tells its life), and the AM ends with it. Output
-//! and input pass it by ([`console`], by job: [`consoles`]); what it wants done on file systems ([`files`]) is a task whose end
-//! is news.
+//! is to be done. An application of one job, an MPI job ([`mpi`] tells its life), ends with it. A session
+//! takes many ([`submit`]): they share the containers of a [`pool`], whose slots are lent to them
+//! ([`sharing`], [`loan`]); YARN's part is played for them ([`lent`]), and whoever asks is told of all
+//! ([`status`]). Output and input pass it by ([`console`], by job: [`consoles`]); what it wants done on file
+//! systems ([`files`]) is a task whose end is news.
 //!
 //! Invariants: the loop has the only `recv()`, and waits neither for launchers nor for clients, file
 //! systems or the ResourceManager; everything else sends it news over a bounded channel. Every task belongs
@@ -29,7 +31,7 @@
 //! had no answer from the ResourceManager for half the time after which YARN takes it for dead ends
 //! its ranks: no two attempts run side by side.
 //!
-//! Caveats: launchers do not outlive their AM. On clusters that run every user's containers
+//! Caveats: launchers do not outlive their AM, nor do the jobs of a session. On clusters that run every user's containers
 //! as one OS user, co-tenants can read the credentials file.
 
 mod clients;
@@ -40,12 +42,18 @@ mod effects;
 mod ends;
 mod files;
 mod handing;
+mod lent;
+mod loan;
 mod mpi;
 mod news;
 mod outbox;
+mod pool;
 mod run;
 mod seat;
 mod session;
+mod sharing;
+mod status;
+mod submit;
 #[cfg(test)]
 #[path = "../holding/src/test_keys.rs"]
 mod test_keys;

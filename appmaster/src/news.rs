@@ -25,6 +25,22 @@ pub(crate) enum News {
         /// Whether it may: one that may not is not heard any further.
         admitted: oneshot::Sender<Result<(), Status>>,
     },
+    /// A client gives the session a job.
+    Submitted {
+        /// What.
+        submission: Box<wire::Submission>,
+        /// Its number, or why it is not taken.
+        answer: oneshot::Sender<Result<u32, Status>>,
+    },
+    /// A client asks what the session holds and runs.
+    StatusAsked(oneshot::Sender<Result<wire::SessionStatus, Status>>),
+    /// A client wants the session stopped.
+    StopAsked {
+        /// Its jobs are ended.
+        now: bool,
+        /// How many jobs are there.
+        answer: oneshot::Sender<Result<u32, Status>>,
+    },
     /// For one job as it is: of its client, or that what it has wanted done is done.
     Of(JobId, Heard),
 }

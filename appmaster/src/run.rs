@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use holding::{Admitted, Doors, HeardSender, Holding, Opening, Place, Port};
 use job::wire::clients_server::ClientsServer;
-use job::{Description, Jobs, MpiJob, wire};
+use job::{Description, Jobs, MpiJob, SessionPlan, link, wire};
+use policy::lending::Lending;
 use policy::lifecycle::Job;
 use policy::{Demand, MiB, ResourceTypes, Resources};
+use proto_hadoop::yarn::FinalApplicationStatus;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
@@ -24,9 +26,14 @@ use crate::mpi::checkpoints::Checkpoints;
 use crate::mpi::explain::Story;
 use crate::mpi::{Beginning, Mpi};
 use crate::news::{NEWS_QUEUE, News, NewsSender};
+use crate::pool::Pool;
 use crate::seat::Seat;
 use crate::session::{Entry, MPI, Session};
+use crate::sharing::Sharing;
 use crate::work::Work;
+
+/// Clients that a session is made for.
+const CLIENTS: u32 = 64;
 
 /// Is the AM of `seat`'s job at `place`, until the job is over and everybody has been told.
 ///
@@ -49,40 +56,43 @@ pub async fn serve(
     let Description {
         application, jobs, ..
     } = seat.description.clone();
-    let Jobs::One(job) = jobs else {
-        bail!("this ApplicationMaster runs one job, and serves no session");
-    };
     let (news, inbox) = mpsc::channel(NEWS_QUEUE);
     let tasks = TaskTracker::new();
     let leaving = CancellationToken::new();
     let _dropped = leaving.clone().drop_guard();
-    let (console, consoles) = (Arc::new(Console::new()), Arc::new(Consoles::default()));
-    consoles.insert(MPI, Arc::clone(&console));
+    let consoles = Arc::new(Consoles::default());
+    if let Jobs::One(_) = jobs {
+        let console = Arc::new(Console::new());
+        if let Some(beside) = beside
+            && let Some(chunks) = console.take_output()
+        {
+            let _taken = beside.send(Output::new(chunks, &console)).is_ok();
+        }
+        consoles.insert(MPI, console);
+    }
     let clients = ClientsServer::new(ClientService {
         admitted: Admitted::new(&seat.keys.client_certificate, "client")?,
         news: news.clone(),
         consoles: Arc::clone(&consoles),
         tasks: tasks.clone(),
-    });
+    })
+    .max_decoding_message_size(link::MESSAGE_MAX);
     let doors = Doors {
         heard: HeardSender::new(news.clone()),
-        streams: consoles as _,
+        streams: Arc::clone(&consoles) as _,
         others: Routes::new(clients),
         tasks: tasks.clone(),
         leaving: leaving.clone(),
     };
-    // Launchers are no more than the processes.
-    let port = Port::open(place, &seat.keys, doors, job.processes())?;
-    if let Some(beside) = beside
-        && let Some(chunks) = console.take_output()
-    {
-        let _taken = beside.send(Output::new(chunks, &console)).is_ok();
-    }
-
+    let port = Port::open(place, &seat.keys, doors, peers(&jobs))?;
+    let (exclude, types) = match &jobs {
+        Jobs::One(job) => (&job.exclude, &job.types),
+        Jobs::Session(plan) => (&plan.exclude, &plan.types),
+    };
     let opening = Opening {
         application: &application,
-        exclude: &job.exclude,
-        types: &job.types,
+        exclude,
+        types,
         keys: &seat.keys,
         attempt: seat.attempt,
         amrm_token: seat.amrm_token.clone(),
@@ -92,45 +102,86 @@ pub async fn serve(
         tokens: seat.tokens_for_launchers(),
     };
     let holding = Box::pin(Holding::register(opening, port)).await?;
-    let checkpoints = tokio::select! {
-        checkpoints = Box::pin(Checkpoints::open(&job, seat.attempt)) => checkpoints,
-        // The file system of the checkpoints hangs, and nothing runs yet.
-        () = ending.cancelled() => Checkpoints::unreachable(),
+    let checkpoints = match &jobs {
+        Jobs::One(job) => tokio::select! {
+            checkpoints = Box::pin(Checkpoints::open(job, seat.attempt)) => checkpoints,
+            // The file system of the checkpoints hangs, and nothing runs yet.
+            () = ending.cancelled() => Checkpoints::unreachable(),
+        },
+        Jobs::Session(_) => Checkpoints::default(),
     };
     tasks.spawn(end(ending, leaving.clone(), news.clone()));
 
-    let limits = holding.cluster().limits();
-    let demand = demand(&job, limits.step, &limits.types);
-    let began = Instant::now();
-    let mpi = Mpi::new(Beginning {
-        attempt: seat.attempt,
-        limits: limits.clone(),
-        candidates: holding.cluster().candidates().words(),
-        story: Story::new(demand.clone(), job.explain),
-        job: Job::new(demand, job.limits, rand::random()),
-        checkpoints,
-        timing: wire::Timing {
-            appmaster_started_us: born,
-            registered_us: us(holding.registered()),
-            ..wire::Timing::default()
-        },
-        began_us: now_us(),
-        description: *job,
-    });
     let mut session = Session {
-        jobs: BTreeMap::from([(MPI, Entry::new(Work::Mpi(Box::new(mpi)), console))]),
-        application: seat.attempt.application,
+        jobs: BTreeMap::new(),
+        sharing: None,
+        consoles,
+        attempt: seat.attempt,
         holding,
-        began,
+        began: Instant::now(),
         tasks: tasks.clone(),
         news,
     };
+    match jobs {
+        Jobs::One(job) => session.take(*job, checkpoints, born),
+        Jobs::Session(plan) => session.share(plan)?,
+    }
     session.run(inbox).await;
     leaving.cancel();
     tasks.close();
     // What is still under way has nobody to serve any more.
     let _ended = timeout(Duration::from_secs(1), tasks.wait()).await.is_ok();
     Ok(())
+}
+
+/// Peers that the port is made for: launchers, which are no more than the processes, and clients.
+fn peers(jobs: &Jobs) -> u32 {
+    match jobs {
+        Jobs::One(job) => job.processes(),
+        Jobs::Session(plan) => plan.containers.get().saturating_add(CLIENTS),
+    }
+}
+
+impl Session {
+    /// The one job that the application was started for.
+    fn take(&mut self, job: MpiJob, checkpoints: Checkpoints, born: i64) {
+        let limits = self.holding.cluster().limits().clone();
+        let demand = demand(&job, limits.step, &limits.types);
+        let mpi = Mpi::new(Beginning {
+            attempt: self.attempt,
+            name: self.attempt.to_string(),
+            limits,
+            candidates: self.holding.cluster().candidates().words(),
+            story: Story::new(demand.clone(), job.explain),
+            job: Job::new(demand, job.limits, rand::random()),
+            checkpoints,
+            timing: wire::Timing {
+                appmaster_started_us: born,
+                registered_us: us(self.holding.registered()),
+                ..wire::Timing::default()
+            },
+            began_us: now_us(),
+            description: job,
+        });
+        if let Some(console) = self.consoles.get(MPI) {
+            let entry = Entry::new(Work::Mpi(Box::new(mpi)), console);
+            self.jobs.insert(MPI, entry);
+        }
+    }
+
+    /// What the jobs of a session share. An AM that comes after another knows nothing of its jobs.
+    fn share(&mut self, plan: SessionPlan) -> Result<()> {
+        let policy = policy::schedule::named(&format!("{}+gang", plan.policy))?;
+        let lending = Lending::new(policy, self.holding.cluster().limits().types.clone());
+        let pool = Pool::new(plan.clone(), rand::random());
+        self.sharing = Some(Sharing::new(plan, pool, lending));
+        if self.attempt.attempt > 1 {
+            let words = "the ApplicationMaster before this one was lost, and the jobs of the session \
+                         with it";
+            self.stop(true, FinalApplicationStatus::Failed, words.to_owned());
+        }
+        Ok(())
+    }
 }
 
 /// Ends the job in order, when that is asked for before it is over.

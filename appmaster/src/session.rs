@@ -1,6 +1,7 @@
 //! The jobs of one ApplicationMaster, and the one loop: it hears news, gives each to the job that it is
 //! about, carries out what that wants ([`effects`](crate::effects)), and sleeps until the next of them is
-//! due. Today a session has one job and ends with it.
+//! due. An application of one job ends with it; a session of many has a [`Sharing`], and ends when it is
+//! told to.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::{Future, pending, poll_fn};
@@ -12,7 +13,7 @@ use std::time::Duration;
 use holding::Holding;
 use policy::Millis;
 use policy::lifecycle::{Event, KillReason};
-use proto_hadoop::ApplicationId;
+use proto_hadoop::AppAttemptId;
 use tokio::sync::mpsc::OwnedPermit;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
@@ -21,7 +22,10 @@ use tokio_util::task::TaskTracker;
 use tonic::Status;
 
 use crate::console::Console;
+use crate::consoles::Consoles;
+use crate::loan::Loan;
 use crate::news::{JobEvents, News, NewsSender};
+use crate::sharing::Sharing;
 use crate::work::{Heard, Work};
 
 /// A job of the session; launchers know it by the same number.
@@ -34,6 +38,10 @@ pub(crate) const MPI: JobId = JobId(0);
 /// A job, and those who have to do with it beside its containers.
 pub(crate) struct Entry {
     pub(crate) work: Work,
+    /// Zero of the job's own clock, on the session's.
+    pub(crate) began: Millis,
+    /// Its slots are those of the session; `None`: its containers are the application's.
+    pub(crate) loan: Option<Loan>,
     /// Where events go for the client that follows it.
     pub(crate) client: Option<JobEvents>,
     /// A client that has come and is not admitted yet.
@@ -52,6 +60,8 @@ impl Entry {
     pub(crate) fn new(work: Work, console: Arc<Console>) -> Self {
         Self {
             work,
+            began: Millis(0),
+            loan: None,
             client: None,
             visitor: None,
             console,
@@ -61,13 +71,30 @@ impl Entry {
     }
 }
 
+impl Entry {
+    /// The session's time, on the job's own clock.
+    pub(crate) const fn own(&self, now: Millis) -> Millis {
+        Millis(now.0.saturating_sub(self.began.0))
+    }
+
+    /// When something is due, on the session's clock.
+    fn wakes_at(&self) -> Option<Millis> {
+        let own = self.work.wakes_at().map(|at| self.began.plus(at));
+        let client = self.loan.as_ref().and_then(|loan| loan.attach_by);
+        own.into_iter().chain(client).min()
+    }
+}
+
 /// All jobs, the containers that they run in, and everybody who serves them.
 pub(crate) struct Session {
     pub(crate) jobs: BTreeMap<JobId, Entry>,
-    /// What YARN calls it.
-    pub(crate) application: ApplicationId,
+    /// What jobs share; `None`: there is one, and nothing is shared.
+    pub(crate) sharing: Option<Sharing>,
+    pub(crate) consoles: Arc<Consoles>,
+    /// What YARN counts this AM as.
+    pub(crate) attempt: AppAttemptId,
     pub(crate) holding: Holding,
-    /// Zero of the jobs' clocks.
+    /// Zero of the session's clock.
     pub(crate) began: Instant,
     pub(crate) tasks: TaskTracker,
     pub(crate) news: NewsSender,
@@ -79,24 +106,15 @@ type Outlet = Option<OwnedPermit<Result<job::wire::JobEvent, Status>>>;
 impl Session {
     /// Until all jobs are over and everybody knows it.
     pub(crate) async fn run(&mut self, mut inbox: mpsc::Receiver<News>) {
-        let now = self.now();
-        let todo: Vec<_> = (self.jobs.iter_mut())
-            .map(|(job, entry)| (*job, entry.work.begin(now)))
-            .collect();
-        for (job, todo) in todo {
-            let mut answers = Vec::new();
-            for one in todo {
-                answers.extend(self.carry_out(job, one));
-            }
-            for heard in answers {
-                self.tell(job, heard);
-            }
-        }
-        while !self.jobs.values().all(|entry| entry.work.is_over()) {
-            let wake = self.jobs.values().filter_map(|entry| entry.work.wakes_at());
-            let wake = wake
-                .min()
-                .map(|at| self.began + Duration::from_millis(at.0));
+        let all: Vec<JobId> = self.jobs.keys().copied().collect();
+        all.into_iter().for_each(|job| self.begin(job));
+        self.begin_sharing();
+        self.settle();
+        while !self.is_over() {
+            let jobs = self.jobs.values().filter_map(Entry::wakes_at);
+            let sharing = self.sharing.as_ref().and_then(Sharing::wakes_at);
+            let wake = jobs.chain(sharing).min();
+            let wake = wake.map(|at| self.began + Duration::from_millis(at.0));
             tokio::select! {
                 news = inbox.recv() => match news {
                     Some(news) => self.hear(news),
@@ -106,24 +124,52 @@ impl Session {
                 (job, place) = self.outlet() => self.post(job, place),
                 job = self.output_moved() => self.tell(job, Heard::OutputMoved),
             }
+            self.settle();
+        }
+    }
+
+    /// Nothing is left to be done.
+    fn is_over(&self) -> bool {
+        match &self.sharing {
+            Some(sharing) => sharing.is_over(),
+            None => self.jobs.values().all(|entry| entry.work.is_over()),
+        }
+    }
+
+    /// A job's life begins.
+    pub(crate) fn begin(&mut self, job: JobId) {
+        let now = self.now();
+        let Some(entry) = self.jobs.get_mut(&job) else {
+            return;
+        };
+        let todo = entry.work.begin(entry.own(now));
+        let mut answers = Vec::new();
+        for one in todo {
+            answers.extend(self.carry_out(job, one));
+        }
+        for heard in answers {
+            self.tell(job, heard);
         }
     }
 
     /// Milliseconds since the session began.
-    fn now(&self) -> Millis {
+    pub(crate) fn now(&self) -> Millis {
         let elapsed = self.began.elapsed().as_millis();
         Millis(u64::try_from(elapsed).unwrap_or(u64::MAX))
     }
 
     /// Tells a job what has happened, and carries out what it wants.
-    fn tell(&mut self, job: JobId, heard: Heard) {
+    pub(crate) fn tell(&mut self, job: JobId, heard: Heard) {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.touch(job);
+        }
         let mut told = VecDeque::from([heard]);
         while let Some(heard) = told.pop_front() {
             let now = self.now();
             let Some(entry) = self.jobs.get_mut(&job) else {
                 return;
             };
-            for one in entry.work.hear(now, heard) {
+            for one in entry.work.hear(entry.own(now), heard) {
                 told.extend(self.carry_out(job, one));
             }
         }
@@ -132,23 +178,31 @@ impl Session {
     /// Tells all jobs for which something is due.
     fn wake(&mut self) {
         let now = self.now();
-        let is_due = |entry: &Entry| entry.work.wakes_at().is_some_and(|at| now >= at);
+        let is_due = |entry: &Entry| entry.wakes_at().is_some_and(|at| now >= at);
         let due = self.jobs.iter().filter(|(_, entry)| is_due(entry));
         let due: Vec<JobId> = due.map(|(job, _)| *job).collect();
         for job in due {
-            self.tell(job, Heard::Tick);
+            if self.loan(job).is_some_and(|loan| loan.is_unattended(now)) {
+                tracing::warn!("the client of job {} has not come", job.0);
+                self.tell(job, Heard::ClientLeft);
+            } else {
+                self.tell(job, Heard::Tick);
+            }
         }
+        self.wake_sharing();
     }
 
     /// One piece of news: what of it is to be kept here, and what the job is told.
     fn hear(&mut self, news: News) {
         match news {
+            News::Terminated if self.sharing.is_some() => self.terminated(),
             News::Terminated => {
                 let kill = || Heard::Machine(Event::KillRequested(KillReason::Terminated));
                 let all: Vec<JobId> = self.jobs.keys().copied().collect();
                 all.into_iter().for_each(|job| self.tell(job, kill()));
             }
-            // All containers are of this job.
+            News::Holding(heard) if self.sharing.is_some() => self.hear_shared(heard),
+            // All containers are of the one job.
             News::Holding(heard) => {
                 let is_of_room = matches!(heard, holding::Heard::Headroom(_));
                 let told = self.told(heard);
@@ -170,6 +224,9 @@ impl Session {
                     return;
                 };
                 entry.visitor = Some((events, admitted));
+                if let Some(loan) = &mut entry.loan {
+                    loan.attach_by = None;
+                }
                 self.tell(of, Heard::ClientAttached);
             }
             News::Of(job, heard) => {
@@ -178,6 +235,12 @@ impl Session {
                 }
                 self.tell(job, heard);
             }
+            News::Submitted { submission, answer } => {
+                let job = self.submit(*submission);
+                let _heard = answer.send(job).is_ok();
+            }
+            News::StatusAsked(answer) => drop(answer.send(self.status())),
+            News::StopAsked { now, answer } => drop(answer.send(self.stop_asked(now))),
         }
     }
 

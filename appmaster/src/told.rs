@@ -3,6 +3,7 @@
 use holding::{Granted, amount};
 use job::wire::MpiEvent;
 use job::wire::launcher_event::Event as Said;
+use policy::gang;
 use policy::lifecycle::{Event, Grant, KillReason};
 use policy::{ContainerId, NodeId};
 
@@ -10,6 +11,74 @@ use crate::session::{JobId, MPI, Session};
 use crate::work::Heard;
 
 impl Session {
+    /// The same in a session: the containers are the pool's, and each job hears of those that it is in.
+    pub(crate) fn hear_shared(&mut self, heard: holding::Heard) {
+        use holding::Heard as Of;
+        let Some(heard) = self.holding.hear(heard) else {
+            return;
+        };
+        match heard {
+            Of::Granted(granted) => self.shared_grants(granted),
+            Of::Joined { container, .. } => self.shared_joined(&container),
+            Of::Said { container, event } => self.shared_said(container, event),
+            Of::Lost(container) => self.launcher_lost(&container),
+            Of::Ended {
+                container,
+                status,
+                diagnostics,
+            } => {
+                let event = Event::ContainerEnded {
+                    container: container.clone(),
+                    status,
+                    diagnostics,
+                };
+                self.container_lost(&container, &event);
+            }
+            Of::StartFailed { container, why } => {
+                tracing::warn!("{container} could not be started: {why}");
+                self.container_lost(&container.clone(), &Event::LinkLost(container));
+            }
+            Of::Misbehaved { container, what } => {
+                tracing::warn!("the launcher in {container} {what}");
+                let event = Event::Misbehaved {
+                    container: container.clone(),
+                    what,
+                };
+                self.container_lost(&container, &event);
+            }
+            Of::Freed => self.pool_hears(&gang::Event::Freed),
+            Of::Nodes(view) => self.shared_nodes(&view),
+            Of::Refused(words) => self.refused(words),
+            Of::ResourceManagerRestarted => {
+                self.pool_hears(&gang::Event::ResourceManagerRestarted);
+            }
+            Of::ResourceManagerLost { .. } | Of::Killed => self.terminated(),
+            Of::Finished(_) => self.unregistered(),
+            Of::Cut
+            | Of::Headroom(_)
+            | Of::WantedBack(_)
+            | Of::Asked { .. }
+            | Of::Localizing(_) => {}
+        }
+    }
+
+    fn shared_said(&mut self, container: ContainerId, event: Said) {
+        match event {
+            Said::Mpi(MpiEvent { job, event }) => {
+                let job = JobId(job);
+                let is_there = self.loan(job).is_some_and(|loan| loan.is_in(&container));
+                if let (true, Some(event)) = (is_there, event) {
+                    self.tell(job, Heard::Said { container, event });
+                }
+            }
+            Said::FilesFetched(fetched) => self.fetched(container, &fetched),
+            Said::JobLeft(left) => self.left(container, JobId(left.job)),
+            Said::Hello(_) | Said::Task(_) => {
+                tracing::warn!("the launcher in {container} said what makes no sense");
+            }
+        }
+    }
+
     /// Which job hears what of it, after the books are kept; `None`: it is of no concern to any.
     pub(crate) fn told(&mut self, heard: holding::Heard) -> Option<(JobId, Heard)> {
         use holding::Heard as Of;
@@ -51,7 +120,7 @@ impl Session {
         Some((MPI, heard))
     }
 
-    fn grants(&self, granted: &[Granted]) -> Vec<Grant> {
+    pub(crate) fn grants(&self, granted: &[Granted]) -> Vec<Grant> {
         let types = &self.holding.cluster().limits().types;
         let grants = granted.iter().map(|granted| Grant {
             container: ContainerId(granted.container.id.to_string()),

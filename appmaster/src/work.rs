@@ -61,6 +61,13 @@ impl Work {
         }
     }
 
+    /// Its verdict is out.
+    pub(crate) fn is_ending(&self) -> bool {
+        match self {
+            Self::Mpi(mpi) => mpi.is_ending(),
+        }
+    }
+
     /// Nothing more comes of it, and everybody knows.
     pub(crate) fn is_over(&self) -> bool {
         match self {

@@ -111,8 +111,8 @@ impl Mpi {
             programs: description.programs.iter().map(Into::into).collect(),
             process_mapping: mapping,
             kvs_name: match run {
-                1 => format!("kvs_{}", self.attempt),
-                later => format!("kvs_{}_run_{later}", self.attempt),
+                1 => format!("kvs_{}", self.name),
+                later => format!("kvs_{}_run_{later}", self.name),
             },
             input: description.input,
             yielding: wire::Yielding::from(description.yielding).into(),

@@ -118,6 +118,8 @@ pub(crate) struct Beginning {
     pub(crate) description: MpiJob,
     /// What YARN counts this AM as.
     pub(crate) attempt: AppAttemptId,
+    /// By which no other job is called, nor this one by another AM.
+    pub(crate) name: String,
     /// What the cluster said of its limits.
     pub(crate) limits: Limits,
     /// What keeps nodes from being candidates, in words.
@@ -139,6 +141,7 @@ pub(crate) struct Beginning {
 pub(crate) struct Mpi {
     pub(crate) description: MpiJob,
     pub(crate) attempt: AppAttemptId,
+    name: String,
     pub(crate) limits: Limits,
     /// What keeps nodes from being candidates, in words.
     pub(crate) candidates: Option<String>,
@@ -190,6 +193,7 @@ impl Mpi {
         let Beginning {
             description,
             attempt,
+            name,
             limits,
             candidates,
             job,
@@ -228,6 +232,7 @@ impl Mpi {
             standoff: Standoff::default(),
             description,
             attempt,
+            name,
             limits,
             candidates,
         }
@@ -316,6 +321,11 @@ impl Mpi {
 
     pub(crate) const fn outbox(&mut self) -> &mut Outbox {
         &mut self.story.outbox
+    }
+
+    /// The verdict is out.
+    pub(crate) const fn is_ending(&self) -> bool {
+        matches!(self.stage, Stage::Ending(_))
     }
 
     /// Everybody knows the verdict, and the client has left or is not waited for.

@@ -333,7 +333,7 @@ impl Mpi {
                 first,
                 size,
                 process_mapping: process_mapping.clone(),
-                kvs_name: format!("kvs_{}_g{number}", self.attempt),
+                kvs_name: format!("kvs_{}_g{number}", self.name),
                 preputs: request.preputs.clone(),
                 parts,
             };

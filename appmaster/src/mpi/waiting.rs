@@ -82,6 +82,14 @@ pub(crate) struct Look {
 }
 
 impl Look {
+    /// Nothing was looked at.
+    pub(crate) fn nothing() -> Self {
+        Self {
+            view: None,
+            holdings: Holdings::default(),
+        }
+    }
+
     /// Of nodes that nobody holds.
     #[cfg(test)]
     pub(crate) fn of(view: ClusterView) -> Self {

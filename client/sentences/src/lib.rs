@@ -10,9 +10,11 @@ mod cause;
 mod choice;
 mod memory;
 mod rejection;
+mod slots;
 mod waiting;
 
 pub use cause::cause;
 pub use choice::choice;
 pub use rejection::rejection;
+pub use slots::waits_for_slots;
 pub use waiting::{let_go, no_room, silent, unanswered};

@@ -4,7 +4,7 @@ use super::can_run::{could_run, fits};
 use super::{Decision, Event, JobIx, Nanos, Session, SlotIx, Stage, Taken, TaskIx};
 
 /// One policy's way of choosing between jobs.
-pub trait Scheduler: std::fmt::Debug + Send {
+pub trait Scheduler: std::fmt::Debug + Send + Sync {
     /// The policy that a rule goes around; none of a policy.
     fn inner(&self) -> Option<&dyn Scheduler> {
         None

@@ -78,6 +78,7 @@ impl Bed {
         let mut beginning = Beginning {
             description: description(&demand),
             attempt: "appattempt_1_0007_000001".parse().unwrap(),
+            name: "appattempt_1_0007_000001".into(),
             limits: holding::Limits {
                 types: ResourceTypes::default(),
                 maximum: unit(),

@@ -1,0 +1,151 @@
+//! What a job wants that runs in lent containers: YARN's part is played here.
+//!
+//! ```text
+//! TakeSnapshot ─▶ slots are wished for ─▶ lent: the cluster that it sees is just these
+//! Ask ─▶ granted at once      Start ─▶ FetchFiles ─▶ joined      Leave ─▶ EndJob ─▶ lost
+//! ```
+
+use std::ops::ControlFlow;
+
+use holding::Finished;
+use job::wire;
+use job::wire::launcher_order::Order;
+use policy::ContainerId;
+use policy::lifecycle::{Event, Grant};
+
+use crate::loan::Use;
+use crate::mpi::waiting::Look;
+use crate::session::{JobId, Session};
+use crate::work::{Do, Heard};
+
+impl Session {
+    /// Does one thing for a job that has a loan: breaks with what it is to hear of it at once, or goes on
+    /// with what is to be done as for any other job.
+    pub(crate) fn carry_out_lent(
+        &mut self,
+        job: JobId,
+        what: Do,
+    ) -> ControlFlow<Option<Heard>, Do> {
+        ControlFlow::Break(match what {
+            Do::TakeSnapshot => self.view_of(job),
+            Do::Ask(asking) => {
+                let Some(loan) = self.loan(job) else {
+                    return ControlFlow::Break(None);
+                };
+                let fresh = asking.fresh().filter_map(|share| {
+                    Some(Grant {
+                        container: loan.nodes.get(&share.node)?.clone(),
+                        node: share.node.clone(),
+                        resources: share.ask,
+                        round: asking.round,
+                    })
+                });
+                let grants: Vec<Grant> = fresh.collect();
+                (!grants.is_empty()).then_some(Heard::Granted(grants))
+            }
+            Do::Start(container) => {
+                let Some(loan) = self.loan(job) else {
+                    return ControlFlow::Break(None);
+                };
+                loan.containers.insert(container.clone(), Use::Fetching);
+                let files = loan.files.clone();
+                self.holding.tell(&container, Order::FetchFiles(files));
+                None
+            }
+            Do::Release(containers) => {
+                for container in containers {
+                    self.leave(job, &container);
+                }
+                None
+            }
+            Do::Dismiss(container) | Do::Leave(container) => {
+                self.leave(job, &container);
+                None
+            }
+            Do::LastLook => Some(Heard::LastLook(Box::new(Look::nothing()))),
+            Do::Unregister { .. } => {
+                if let Some(loan) = self.loan(job) {
+                    loan.is_done = true;
+                }
+                // The application goes on.
+                Some(Heard::Finished(Finished {
+                    unregistered: true,
+                    ..Finished::default()
+                }))
+            }
+            // Nothing is asked of YARN for it, and who is in its way is known.
+            Do::LookAround
+            | Do::LookForRivals { .. }
+            | Do::Probe(_)
+            | Do::Hurry
+            | Do::Progress(_) => None,
+            other => return ControlFlow::Continue(other),
+        })
+    }
+
+    /// The slots that it has, as a cluster; where it has none they are wished for.
+    fn view_of(&mut self, job: JobId) -> Option<Heard> {
+        let sharing = self.sharing.as_mut()?;
+        let loan = self.jobs.get_mut(&job)?.loan.as_mut()?;
+        match &loan.lent {
+            Some(lent) => {
+                let view = sharing.lending.view(lent, loan.wish.unit);
+                Some(Heard::Machine(Event::Snapshot(view)))
+            }
+            None => {
+                if loan.number.is_none() {
+                    sharing.hold_back(job, loan.wish.priority);
+                }
+                None
+            }
+        }
+    }
+
+    /// The job is over in a container.
+    fn leave(&mut self, job: JobId, container: &ContainerId) {
+        if self.loan(job).is_some_and(|loan| loan.leave(container)) {
+            let end = wire::EndJob { job: job.0 };
+            self.holding.tell(container, Order::EndJob(end));
+        }
+    }
+
+    /// A launcher has brought a job's files, or not.
+    pub(crate) fn fetched(&mut self, container: ContainerId, fetched: &wire::FilesFetched) {
+        let job = JobId(fetched.job);
+        let Some(node) = self.holding.link(&container).map(|link| link.node.clone()) else {
+            return;
+        };
+        let Some(of) = self
+            .loan(job)
+            .and_then(|loan| loan.containers.get_mut(&container))
+        else {
+            return;
+        };
+        if *of != Use::Fetching {
+            return;
+        }
+        if !fetched.trouble.is_empty() {
+            let why = fetched.trouble.clone();
+            let failed = Event::StartFailed { container, why };
+            return self.tell(job, Heard::Machine(failed));
+        }
+        *of = Use::Joined;
+        tracing::info!(
+            "job {}: {} bytes brought to {container}",
+            job.0,
+            fetched.bytes
+        );
+        self.tell(job, Heard::Joined { container, node });
+    }
+
+    /// Nothing of a job is left in a container.
+    pub(crate) fn left(&mut self, container: ContainerId, job: JobId) {
+        self.holding.forget(&container, job.0);
+        let Some(loan) = self.loan(job) else {
+            return;
+        };
+        if loan.containers.remove(&container).is_some() {
+            self.tell(job, Heard::Lost(container));
+        }
+    }
+}

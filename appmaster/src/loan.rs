@@ -1,0 +1,108 @@
+//! A job in containers that are lent to it: what it was submitted with, which slots it wants or has, and
+//! in which containers it is.
+
+use std::collections::BTreeMap;
+
+use job::wire;
+use policy::lending::{Lent, Wish};
+use policy::{ContainerId, Millis, NodeId};
+
+use crate::session::JobId;
+
+/// How far a job is in a container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// The launcher brings its files.
+    Fetching,
+    /// It runs there, or may.
+    Joined,
+    /// The launcher has been told that it is over.
+    Leaving,
+    /// The container is lost.
+    Gone,
+}
+
+/// What a job in a session has beside what every job has.
+#[derive(Debug)]
+pub(crate) struct Loan {
+    pub(crate) name: String,
+    /// Of the session's clock.
+    pub(crate) submitted: Millis,
+    /// A client that has not come by then never will; `None`: it has.
+    pub(crate) attach_by: Option<Millis>,
+    /// What launchers bring for it.
+    pub(crate) files: wire::FetchFiles,
+    pub(crate) wish: Wish,
+    /// By which number its wish was told; `None`: it has no slots and wants none.
+    pub(crate) number: Option<u32>,
+    /// Its slots.
+    pub(crate) lent: Option<Lent>,
+    /// The containers of these, by node.
+    pub(crate) nodes: BTreeMap<NodeId, ContainerId>,
+    pub(crate) containers: BTreeMap<ContainerId, Use>,
+    /// Its verdict is out, and it uses no container any more.
+    pub(crate) is_done: bool,
+}
+
+impl Loan {
+    /// A job that has just been submitted.
+    pub(crate) fn new(job: JobId, now: Millis, attach_by: Millis, given: Given) -> Self {
+        Self {
+            name: given.name,
+            submitted: now,
+            attach_by: Some(attach_by),
+            files: wire::FetchFiles {
+                job: job.0,
+                addresses: given.addresses,
+                files: given.files,
+            },
+            wish: given.wish,
+            number: None,
+            lent: None,
+            nodes: BTreeMap::new(),
+            containers: BTreeMap::new(),
+            is_done: false,
+        }
+    }
+
+    /// Its client has not come in time.
+    pub(crate) fn is_unattended(&mut self, now: Millis) -> bool {
+        let late = self.attach_by.is_some_and(|by| now >= by);
+        if late {
+            self.attach_by = None;
+        }
+        late
+    }
+
+    /// Whether it is in this container.
+    pub(crate) fn is_in(&self, container: &ContainerId) -> bool {
+        self.containers
+            .get(container)
+            .is_some_and(|of| *of != Use::Gone)
+    }
+
+    /// No container has anything of it.
+    pub(crate) fn has_left(&self) -> bool {
+        self.containers.values().all(|of| *of == Use::Gone)
+    }
+
+    /// It does not use this container any more; `false`: it never did.
+    pub(crate) fn leave(&mut self, container: &ContainerId) -> bool {
+        match self.containers.get_mut(container) {
+            Some(of @ (Use::Fetching | Use::Joined)) => {
+                *of = Use::Leaving;
+                true
+            }
+            Some(Use::Leaving | Use::Gone) | None => false,
+        }
+    }
+}
+
+/// What a client gives with a job.
+#[derive(Debug)]
+pub(crate) struct Given {
+    pub(crate) name: String,
+    pub(crate) addresses: Vec<String>,
+    pub(crate) files: Vec<wire::StagedFile>,
+    pub(crate) wish: Wish,
+}

@@ -1,0 +1,365 @@
+//! The containers that a session holds: which are wanted, which are there, which launcher is waited for.
+//!
+//! ```text
+//! place ─▶ its gang asks ─▶ granted ─▶ start ─▶ joined: offered ─▶ lost: withdrawn, asked for elsewhere
+//! ```
+//!
+//! Each container has a [`Gang`] of its own, so that none waits for another, and its own request, whose
+//! number is that of its place. No two places are on one node. Nothing here knows what runs in them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use holding::Asking;
+use job::SessionPlan;
+use policy::gang::{Action, Event, Gang, GivenUp, Grant, Limits, Phase};
+use policy::lending::Offer;
+use policy::{ClusterView, ContainerId, Demand, Listed, Millis, Mode, NodeId, NodeShare};
+
+/// For a launcher to join: YARN localizes one file, which may be large and the disk slow.
+const JOIN: Millis = Millis(180_000);
+/// A node that a container was lost with is left alone for so long: within it YARN misses a node, by
+/// Hadoop's default.
+const AVOID: Millis = Millis(600_000);
+/// Where no node is left to ask for, it is looked again after this.
+const LOOK_AGAIN: Millis = Millis(30_000);
+
+/// What is to be done.
+#[derive(Debug)]
+pub(crate) enum Want {
+    /// Read the nodes.
+    Snapshot,
+    /// Replace what the request of this number asks of the ResourceManager.
+    Ask(u32, Asking),
+    /// Give these back; launchers there are to leave.
+    Release(Vec<ContainerId>),
+    /// Start a launcher in this one.
+    Start(ContainerId),
+    /// Its slots may be lent from now on.
+    Offer(Offer),
+    /// Its slots are gone, and what ran there.
+    Withdraw(ContainerId),
+    /// This cluster can never give such a container.
+    GiveUp(Box<policy::Rejection>),
+}
+
+/// A place for one container.
+#[derive(Debug)]
+struct Place {
+    gang: Gang,
+    /// Where it is asked for, or is.
+    share: Option<NodeShare>,
+    state: State,
+    /// Why it is not there.
+    phase: Option<Phase>,
+}
+
+#[derive(Debug)]
+enum State {
+    Asked,
+    /// Its launcher has been started.
+    Starting {
+        container: ContainerId,
+        join_by: Millis,
+    },
+    Joined(ContainerId),
+    /// No node is left for it.
+    Nowhere {
+        until: Millis,
+    },
+}
+
+impl Place {
+    const fn container(&self) -> Option<&ContainerId> {
+        match &self.state {
+            State::Starting { container, .. } | State::Joined(container) => Some(container),
+            State::Asked | State::Nowhere { .. } => None,
+        }
+    }
+}
+
+/// The containers of a session.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    plan: SessionPlan,
+    seed: u64,
+    /// By the number of their requests, none of which is used twice.
+    places: BTreeMap<u32, Place>,
+    next: u32,
+    avoided: BTreeMap<NodeId, Millis>,
+    /// The nodes are being read.
+    looking: bool,
+}
+
+impl Pool {
+    /// One that has asked for nothing; `seed` is to differ from that of other sessions.
+    pub(crate) const fn new(plan: SessionPlan, seed: u64) -> Self {
+        Self {
+            plan,
+            seed,
+            places: BTreeMap::new(),
+            next: 0,
+            avoided: BTreeMap::new(),
+            looking: false,
+        }
+    }
+
+    /// The application is registered.
+    pub(crate) fn begin(&mut self, now: Millis) -> Vec<Want> {
+        let places = 0..self.plan.containers.get();
+        places.flat_map(|_| self.open(now)).collect()
+    }
+
+    /// The nodes as they were read, or why they could not be.
+    pub(crate) fn snapshot(
+        &mut self,
+        now: Millis,
+        view: &Result<ClusterView, String>,
+    ) -> Vec<Want> {
+        self.looking = false;
+        self.avoided.retain(|_, until| *until > now);
+        let numbers: Vec<u32> = self.places.keys().copied().collect();
+        let mut wants = Vec::new();
+        for number in numbers {
+            let event = match view {
+                Ok(view) => Event::Snapshot(self.free_for(number, view)),
+                Err(why) => Event::SnapshotFailed(why.clone()),
+            };
+            wants.extend(self.step(now, number, event));
+        }
+        wants
+    }
+
+    /// A container was granted for the request of this number.
+    pub(crate) fn granted(&mut self, now: Millis, request: u32, grant: Grant) -> Vec<Want> {
+        match self.places.contains_key(&request) {
+            true => self.step(now, request, Event::Granted(grant)),
+            // It was asked for by a place that is no more.
+            false => vec![Want::Release(vec![grant.container])],
+        }
+    }
+
+    /// The scheduler may have more to give, or the ResourceManager has restarted.
+    pub(crate) fn all_hear(&mut self, now: Millis, event: &Event) -> Vec<Want> {
+        let numbers: Vec<u32> = self.places.keys().copied().collect();
+        let heard = numbers.into_iter();
+        heard
+            .flat_map(|number| self.step(now, number, event.clone()))
+            .collect()
+    }
+
+    /// A launcher has joined.
+    pub(crate) fn joined(&mut self, container: &ContainerId) -> Vec<Want> {
+        let place = self.places.values_mut();
+        let place = place
+            .filter(|place| place.container() == Some(container))
+            .find_map(|place| Some((place.share.clone()?, &mut place.state)));
+        let Some((share, state)) = place else {
+            return Vec::new();
+        };
+        *state = State::Joined(container.clone());
+        vec![Want::Offer(Offer {
+            container: container.clone(),
+            node: share.node,
+            host: share.host,
+            rack: share.rack,
+            slots: self.plan.slots.get(),
+            pool: self.plan.slot.times(self.plan.slots.get()),
+        })]
+    }
+
+    /// A container or its launcher is gone, or is of no use. Another is asked for on another node.
+    pub(crate) fn lost(&mut self, now: Millis, container: &ContainerId) -> Vec<Want> {
+        let places = self.places.iter();
+        let number = places
+            .filter(|(_, place)| place.container() == Some(container))
+            .map(|(number, _)| *number)
+            .next();
+        let Some(place) = number.and_then(|number| self.places.remove(&number)) else {
+            // Granted, and not started yet.
+            return self.all_hear(now, &Event::ContainerEnded(container.clone()));
+        };
+        let mut wants = vec![Want::Release(vec![container.clone()])];
+        if let State::Joined(container) = place.state {
+            wants.push(Want::Withdraw(container));
+        }
+        if let Some(share) = place.share {
+            self.avoided.insert(share.node, now.plus(AVOID));
+        }
+        wants.extend(self.open(now));
+        wants
+    }
+
+    /// When [`Pool::tick`] is due, if nothing else happens before.
+    pub(crate) fn wakes_at(&self) -> Option<Millis> {
+        let dues = self.places.values().filter_map(|place| match place.state {
+            State::Asked => place.gang.wakes_at(),
+            State::Starting { join_by, .. } => Some(join_by),
+            State::Nowhere { until } => Some(until),
+            State::Joined(_) => None,
+        });
+        dues.min()
+    }
+
+    /// Time has passed.
+    pub(crate) fn tick(&mut self, now: Millis) -> Vec<Want> {
+        let mut wants = Vec::new();
+        let numbers: Vec<u32> = self.places.keys().copied().collect();
+        for number in numbers {
+            match self.places.get(&number).map(|place| &place.state) {
+                Some(State::Starting { container, join_by }) if now >= *join_by => {
+                    let container = container.clone();
+                    tracing::warn!("{container}: no launcher has joined from there");
+                    wants.extend(self.lost(now, &container));
+                }
+                Some(State::Nowhere { until }) if now >= *until => {
+                    self.places.remove(&number);
+                    wants.extend(self.open(now));
+                }
+                Some(State::Asked) => wants.extend(self.step(now, number, Event::Tick)),
+                _ => {}
+            }
+        }
+        wants
+    }
+
+    /// Nothing is wanted any more: all that is held goes back.
+    pub(crate) fn end(&mut self) -> Vec<Want> {
+        let mut all = Vec::new();
+        let mut wants = Vec::new();
+        for (number, mut place) in std::mem::take(&mut self.places) {
+            all.extend(place.container().cloned());
+            all.extend(place.gang.end());
+            if matches!(place.state, State::Asked) {
+                wants.push(Want::Ask(number, nothing()));
+            }
+        }
+        wants.push(Want::Release(all));
+        wants
+    }
+
+    /// Containers whose launchers are not there.
+    pub(crate) fn missing(&self) -> u32 {
+        let is_missing = |place: &&Place| !matches!(place.state, State::Joined(_));
+        let missing = self.places.values().filter(is_missing).count();
+        u32::try_from(missing).unwrap_or(u32::MAX)
+    }
+
+    /// Why one of them is not; `None`: they are, or it is not known.
+    pub(crate) fn phase(&self) -> Option<&Phase> {
+        let missing = self.places.values();
+        missing
+            .filter(|place| place.container().is_none())
+            .find_map(|place| place.phase.as_ref())
+    }
+
+    /// A new place.
+    fn open(&mut self, now: Millis) -> Vec<Want> {
+        let number = self.next;
+        self.next = self.next.saturating_add(1);
+        let one = std::num::NonZeroU32::MIN;
+        let demand = Demand {
+            memory_is_explicit: true,
+            oversubscribe: false,
+            mode: Mode::Loc,
+            listed: vec![Listed {
+                host: None,
+                processes: 1,
+            }],
+            ..Demand::anywhere(one, self.plan.slot.times(self.plan.slots.get()))
+        };
+        let place = Place {
+            gang: Gang::new(
+                demand,
+                Limits::default(),
+                self.seed.wrapping_add(number.into()),
+            ),
+            share: None,
+            state: State::Asked,
+            phase: None,
+        };
+        self.places.insert(number, place);
+        self.step(now, number, Event::Begin)
+    }
+
+    /// The nodes on which a place may be: those of no other, and none that one was lost with.
+    fn free_for(&self, number: u32, view: &ClusterView) -> ClusterView {
+        let others = self.places.iter().filter(|(other, _)| **other != number);
+        let taken: BTreeSet<&NodeId> = others
+            .filter_map(|(_, place)| Some(&place.share.as_ref()?.node))
+            .collect();
+        let mut free = view.clone();
+        let is_free = |id: &NodeId| !taken.contains(id) && !self.avoided.contains_key(id);
+        free.nodes.retain(|node| is_free(&node.id));
+        free
+    }
+
+    fn step(&mut self, now: Millis, number: u32, event: Event) -> Vec<Want> {
+        let alone = self.places.len() == 1 && self.avoided.is_empty();
+        let Some(place) = self.places.get_mut(&number) else {
+            return Vec::new();
+        };
+        let mut wants = Vec::new();
+        for action in place.gang.step(now, event) {
+            match action {
+                Action::TakeSnapshot => {
+                    if !std::mem::replace(&mut self.looking, true) {
+                        wants.push(Want::Snapshot);
+                    }
+                }
+                Action::Ask {
+                    round,
+                    placement,
+                    held,
+                    kept,
+                } => {
+                    place.share = placement.shares.first().cloned();
+                    let asking = Asking {
+                        round,
+                        placement,
+                        held,
+                        kept,
+                    };
+                    wants.push(Want::Ask(number, asking));
+                }
+                Action::Release { containers, .. } => wants.push(Want::Release(containers)),
+                Action::Show(phase) => place.phase = Some(phase),
+                // What is missing says it.
+                Action::Silent { .. } => {}
+                Action::Complete(members) => {
+                    for member in members {
+                        place.share = Some(member.share);
+                        place.state = State::Starting {
+                            container: member.grant.container.clone(),
+                            join_by: now.plus(JOIN),
+                        };
+                        wants.push(Want::Start(member.grant.container));
+                    }
+                }
+                Action::GiveUp {
+                    why: GivenUp::Impossible(why),
+                    ..
+                } if alone => wants.push(Want::GiveUp(why)),
+                Action::GiveUp { held, .. } => {
+                    place.state = State::Nowhere {
+                        until: now.plus(LOOK_AGAIN),
+                    };
+                    wants.push(Want::Release(held));
+                }
+            }
+        }
+        wants
+    }
+}
+
+/// Nothing is asked for.
+fn nothing() -> Asking {
+    Asking {
+        round: u32::MAX,
+        placement: policy::Placement::default(),
+        held: BTreeSet::new(),
+        kept: BTreeSet::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

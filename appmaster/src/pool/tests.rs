@@ -1,0 +1,172 @@
+use std::num::NonZeroU32;
+
+use policy::{ClusterView, MiB, NodeId, NodeView, ResourceTypes, Resources};
+
+use super::*;
+
+fn plan(containers: u32) -> SessionPlan {
+    SessionPlan {
+        name: "s".into(),
+        containers: NonZeroU32::new(containers).unwrap(),
+        slots: NonZeroU32::new(2).unwrap(),
+        slot: Resources::new(512, 1),
+        types: ResourceTypes::default(),
+        policy: "fifo".into(),
+        running: None,
+        idle: None,
+        exclude: Vec::new(),
+    }
+}
+
+fn view(nodes: u32) -> ClusterView {
+    let node = |number| NodeView {
+        id: NodeId(format!("n{number}:1")),
+        host: format!("n{number}"),
+        rack: "/r".into(),
+        capability: Resources::new(4096, 4),
+        ..NodeView::default()
+    };
+    ClusterView {
+        nodes: (1..=nodes).map(node).collect(),
+        maximum: Resources::new(4096, 4),
+        step: MiB(512),
+        ..ClusterView::default()
+    }
+}
+
+fn id(number: u32) -> ContainerId {
+    ContainerId(format!("c{number}"))
+}
+
+/// Grants all that is asked for, container by container from `first`.
+fn granted(pool: &mut Pool, now: Millis, wants: Vec<Want>, first: u32) -> Vec<Want> {
+    let mut all = Vec::new();
+    let mut number = first;
+    for want in wants {
+        let Want::Ask(request, asking) = want else {
+            continue;
+        };
+        for share in asking.fresh() {
+            let grant = Grant {
+                container: id(number),
+                node: share.node.clone(),
+                resources: share.ask,
+                round: asking.round,
+            };
+            number += 1;
+            all.extend(pool.granted(now, request, grant));
+        }
+    }
+    all
+}
+
+fn started(wants: &[Want]) -> Vec<&ContainerId> {
+    let started = wants.iter().filter_map(|want| match want {
+        Want::Start(container) => Some(container),
+        _ => None,
+    });
+    started.collect()
+}
+
+fn asked(wants: &[Want]) -> Vec<NodeId> {
+    let asked = wants.iter().filter_map(|want| match want {
+        Want::Ask(_, asking) => Some(asking.fresh().map(|share| share.node.clone())),
+        _ => None,
+    });
+    asked.flatten().collect()
+}
+
+#[test]
+fn containers_lie_on_as_many_nodes_and_one_that_is_lost_is_replaced_elsewhere() {
+    let mut pool = Pool::new(plan(2), 1);
+    let now = Millis(0);
+    assert!(matches!(pool.begin(now)[..], [Want::Snapshot]));
+    let wants = pool.snapshot(now, &Ok(view(3)));
+    let nodes = asked(&wants);
+    assert_eq!(nodes.len(), 2);
+    assert_ne!(nodes[0], nodes[1]);
+    let wants = granted(&mut pool, now, wants, 1);
+    assert_eq!(started(&wants), [&id(1), &id(2)]);
+    assert_eq!(pool.missing(), 2);
+    for number in [1, 2] {
+        let wants = pool.joined(&id(number));
+        let [Want::Offer(offer)] = &wants[..] else {
+            panic!("{wants:?}");
+        };
+        assert_eq!((offer.slots, offer.pool.memory), (2, MiB(1024)));
+    }
+    assert_eq!((pool.missing(), pool.wakes_at()), (0, None));
+
+    let now = Millis(60_000);
+    let wants = pool.lost(now, &id(1));
+    assert!(wants.iter().any(|want| matches!(want, Want::Withdraw(_))));
+    assert!(wants.iter().any(|want| matches!(want, Want::Snapshot)));
+    assert_eq!(pool.missing(), 1);
+    let wants = pool.snapshot(now, &Ok(view(3)));
+    assert!(!nodes.contains(&asked(&wants)[0]));
+    let wants = granted(&mut pool, now, wants, 3);
+    assert_eq!(started(&wants), [&id(3)]);
+    pool.joined(&id(3));
+    // No node is left.
+    pool.lost(now, &id(2));
+    assert!(asked(&pool.snapshot(now, &Ok(view(3)))).is_empty());
+    let later = now.plus(AVOID);
+    assert!(matches!(pool.tick(later)[..], [Want::Snapshot]));
+    assert_eq!(asked(&pool.snapshot(later, &Ok(view(3)))).len(), 1);
+    let wants = pool.end();
+    assert!(
+        matches!(&wants[..], [Want::Ask(_, none), Want::Release(all)]
+            if none.placement.shares.is_empty() && *all == [id(3)]),
+        "{wants:?}"
+    );
+}
+
+#[test]
+fn what_comes_is_used_and_what_does_not_is_waited_for() {
+    let mut pool = Pool::new(plan(3), 1);
+    let now = Millis(0);
+    pool.begin(now);
+    let wants = pool.snapshot(now, &Ok(view(2)));
+    let wants = granted(&mut pool, now, wants, 1);
+    assert_eq!(started(&wants).len(), 2);
+    assert_eq!(pool.missing(), 3);
+    pool.joined(&id(1));
+    pool.joined(&id(2));
+    assert_eq!(pool.missing(), 1);
+    assert!(matches!(pool.phase(), Some(Phase::WaitingForRoom(_))));
+    assert!(pool.wakes_at().is_some());
+}
+
+#[test]
+fn a_launcher_that_does_not_join_is_replaced() {
+    let mut pool = Pool::new(plan(1), 1);
+    let now = Millis(0);
+    pool.begin(now);
+    let wants = pool.snapshot(now, &Ok(view(2)));
+    granted(&mut pool, now, wants, 1);
+    assert_eq!(pool.wakes_at(), Some(JOIN));
+    let wants = pool.tick(JOIN);
+    assert!(matches!(&wants[0], Want::Release(back) if *back == [id(1)]));
+    let wants = pool.snapshot(JOIN, &Ok(view(2)));
+    let wants = granted(&mut pool, JOIN, wants, 2);
+    assert_eq!(started(&wants), [&id(2)]);
+    // It comes too late.
+    assert!(pool.joined(&id(1)).is_empty());
+}
+
+#[test]
+fn a_cluster_whose_nodes_are_too_small_is_said() {
+    let mut pool = Pool::new(
+        SessionPlan {
+            slot: Resources::new(4096, 1),
+            ..plan(1)
+        },
+        1,
+    );
+    pool.begin(Millis(0));
+    let wants = pool.snapshot(Millis(0), &Ok(view(2)));
+    assert!(
+        wants.iter().any(|want| matches!(want, Want::GiveUp(_))),
+        "{wants:?}"
+    );
+}

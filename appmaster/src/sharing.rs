@@ -1,0 +1,497 @@
+//! A session of many jobs: they are submitted, wait for slots, have them and return them.
+//!
+//! ```text
+//! submitted ─▶ wished ─▶ lent ─▶ (the job runs: work, lent) ─▶ left ─▶ returned ─▶ over
+//! ```
+//!
+//! The containers are those of a [`Pool`]; whose the slots are is for [`Lending`] to say.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use job::SessionPlan;
+use policy::lending::{Lending, Lent};
+use policy::lifecycle::{Event, KillReason};
+use policy::{ClusterView, ContainerId, Millis, gang};
+use proto_hadoop::yarn::FinalApplicationStatus;
+use tonic::Status;
+
+use crate::loan::{Loan, Use};
+use crate::pool::{Pool, Want};
+use crate::session::{JobId, Session};
+use crate::work::Heard;
+
+/// A launcher that is lost has this long until YARN says what became of its container.
+const SETTLE: Millis = Millis(3_000);
+/// Between two words to the clients of jobs that wait.
+const SHOW: Millis = Millis(1_000);
+
+/// What a session of many jobs has beside its jobs.
+#[derive(Debug)]
+pub(crate) struct Sharing {
+    pub(crate) plan: SessionPlan,
+    pub(crate) pool: Pool,
+    pub(crate) lending: Lending,
+    /// Jobs that want slots and were not told of yet: as many have some as may at the same time.
+    held_back: BTreeSet<(Reverse<i32>, JobId)>,
+    /// Jobs by the numbers of their wishes.
+    wishes: BTreeMap<u32, JobId>,
+    next_wish: u32,
+    pub(crate) next_job: u32,
+    /// Jobs that are over.
+    pub(crate) ended: u32,
+    /// Slots that were lent, and whose jobs have not heard it.
+    unheard: VecDeque<Lent>,
+    /// Jobs with which something has happened.
+    touched: BTreeSet<JobId>,
+    /// Containers whose launchers are lost, until YARN says more.
+    settling: BTreeMap<ContainerId, Millis>,
+    /// Jobs that wait have something new to say since then.
+    show_at: Option<Millis>,
+    /// Without jobs since then.
+    idle_since: Option<Millis>,
+    /// What the ResourceManager says to what is asked of it.
+    pub(crate) refused: Option<String>,
+    pub(crate) stage: Stage,
+}
+
+/// How far a session's life is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// It takes jobs.
+    Open,
+    /// It takes none, and ends with the last.
+    Stopping(FinalApplicationStatus, String),
+    /// The ResourceManager is being told.
+    Unregistering,
+    /// Everybody knows.
+    Over,
+}
+
+impl Sharing {
+    /// Before anything was asked for.
+    pub(crate) const fn new(plan: SessionPlan, pool: Pool, lending: Lending) -> Self {
+        Self {
+            plan,
+            pool,
+            lending,
+            held_back: BTreeSet::new(),
+            wishes: BTreeMap::new(),
+            next_wish: 0,
+            next_job: 1,
+            ended: 0,
+            unheard: VecDeque::new(),
+            touched: BTreeSet::new(),
+            settling: BTreeMap::new(),
+            show_at: None,
+            idle_since: Some(Millis(0)),
+            refused: None,
+            stage: Stage::Open,
+        }
+    }
+
+    /// A job wants slots.
+    pub(crate) fn hold_back(&mut self, job: JobId, priority: i32) {
+        self.held_back.insert((Reverse(priority), job));
+    }
+
+    /// The job whose wish has this number.
+    pub(crate) fn job_of(&self, number: u32) -> Option<JobId> {
+        self.wishes.get(&number).copied()
+    }
+
+    /// Jobs that have slots, or are among those that wait for them.
+    pub(crate) fn running(&self) -> usize {
+        self.wishes.len()
+    }
+
+    pub(crate) fn touch(&mut self, job: JobId) {
+        self.touched.insert(job);
+    }
+
+    /// Jobs that wait say again why, soon.
+    pub(crate) fn show_soon(&mut self, now: Millis) {
+        self.show_at.get_or_insert(now.plus(SHOW));
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.stage == Stage::Over
+    }
+
+    pub(crate) fn wakes_at(&self) -> Option<Millis> {
+        let idle = self.plan.idle.filter(|_| self.stage == Stage::Open);
+        let idle = idle.and_then(|idle| Some(self.idle_since?.plus(idle)));
+        let settling = self.settling.values().min().copied();
+        [
+            self.pool.wakes_at(),
+            self.lending.wakes_at(),
+            self.show_at,
+            settling,
+            idle,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+}
+
+impl Session {
+    /// The application of a session is registered.
+    pub(crate) fn begin_sharing(&mut self) {
+        let now = self.now();
+        if let Some(sharing) = &mut self.sharing {
+            let wants = sharing.pool.begin(now);
+            self.want(wants);
+        }
+    }
+
+    pub(crate) fn loan(&mut self, job: JobId) -> Option<&mut Loan> {
+        self.jobs.get_mut(&job)?.loan.as_mut()
+    }
+
+    /// Carries out what the pool wants.
+    pub(crate) fn want(&mut self, wants: Vec<Want>) {
+        let now = self.now();
+        for want in wants {
+            match want {
+                Want::Snapshot => self.holding.read_nodes(),
+                Want::Ask(request, asking) => self.holding.ask(request, &asking),
+                Want::Release(containers) => self.holding.release(&containers),
+                Want::Start(container) => self.holding.start(&container),
+                Want::Offer(offer) => self.lending(|lending| lending.joined(now, offer)),
+                Want::Withdraw(container) => self.lending(|lending| lending.lost(now, &container)),
+                Want::GiveUp(why) => {
+                    let types = &self.holding.cluster().limits().types;
+                    let why = sentences::rejection(&why, types);
+                    self.stop(true, FinalApplicationStatus::Failed, why);
+                }
+            }
+        }
+    }
+
+    /// Does something with the slots; what is lent by it is heard of when all is carried out.
+    fn lending(&mut self, with: impl FnOnce(&mut Lending) -> Vec<Lent>) {
+        let now = self.now();
+        if let Some(sharing) = &mut self.sharing {
+            let lent = with(&mut sharing.lending);
+            sharing.unheard.extend(lent);
+            sharing.show_soon(now);
+        }
+    }
+
+    /// A container or its launcher is lost: its slots are, and the jobs there hear it.
+    pub(crate) fn launcher_lost(&mut self, container: &ContainerId) {
+        let now = self.now();
+        self.lending(|lending| lending.lost(now, container));
+        if let Some(sharing) = &mut self.sharing {
+            sharing.settling.insert(container.clone(), now.plus(SETTLE));
+        }
+        for job in self.jobs_in(container) {
+            if let Some(of) = self
+                .loan(job)
+                .and_then(|loan| loan.containers.get_mut(container))
+            {
+                *of = Use::Gone;
+            }
+            self.tell(job, Heard::Lost(container.clone()));
+        }
+    }
+
+    /// YARN says that a container is over, or it is of no use.
+    pub(crate) fn container_lost(&mut self, container: &ContainerId, event: &Event) {
+        let now = self.now();
+        self.lending(|lending| lending.lost(now, container));
+        let jobs = self.jobs.iter();
+        let known = jobs.filter(|(_, entry)| {
+            let loan = entry.loan.as_ref();
+            loan.is_some_and(|loan| loan.containers.contains_key(container))
+        });
+        let known: Vec<JobId> = known.map(|(job, _)| *job).collect();
+        for job in known {
+            if let Some(of) = self
+                .loan(job)
+                .and_then(|loan| loan.containers.get_mut(container))
+            {
+                *of = Use::Gone;
+            }
+            self.tell(job, Heard::Machine(event.clone()));
+        }
+        self.replace(container);
+    }
+
+    /// Another container takes its place.
+    fn replace(&mut self, container: &ContainerId) {
+        let now = self.now();
+        if let Some(sharing) = &mut self.sharing {
+            sharing.settling.remove(container);
+            if sharing.stage == Stage::Open || matches!(sharing.stage, Stage::Stopping(..)) {
+                let wants = sharing.pool.lost(now, container);
+                self.want(wants);
+            }
+        }
+    }
+
+    fn jobs_in(&self, container: &ContainerId) -> Vec<JobId> {
+        let there = self.jobs.iter().filter(|(_, entry)| {
+            let loan = entry.loan.as_ref();
+            loan.is_some_and(|loan| loan.is_in(container))
+        });
+        there.map(|(job, _)| *job).collect()
+    }
+
+    /// Time has passed.
+    pub(crate) fn wake_sharing(&mut self) {
+        let now = self.now();
+        let Some(sharing) = &mut self.sharing else {
+            return;
+        };
+        let settled = sharing.settling.iter().filter(|(_, at)| now >= **at);
+        let settled: Vec<ContainerId> = settled.map(|(container, _)| container.clone()).collect();
+        let shows = sharing.show_at.is_some_and(|at| now >= at);
+        if shows {
+            sharing.show_at = None;
+        }
+        let idle = (sharing.plan.idle.zip(sharing.idle_since))
+            .is_some_and(|(idle, since)| now >= since.plus(idle));
+        let wants = match sharing.pool.wakes_at() {
+            Some(at) if now >= at => sharing.pool.tick(now),
+            _ => Vec::new(),
+        };
+        let lends = sharing.lending.wakes_at().is_some_and(|at| now >= at);
+        let open = sharing.stage == Stage::Open;
+        self.want(wants);
+        if lends {
+            self.lending(|lending| lending.tick(now));
+        }
+        settled.iter().for_each(|container| self.replace(container));
+        if shows {
+            self.show_waiting();
+        }
+        if idle && open {
+            let words = "no job has come for as long as --session-timeout says".to_owned();
+            self.stop(false, FinalApplicationStatus::Succeeded, words);
+        }
+    }
+
+    /// Whatever has become possible for the jobs with which something has happened.
+    pub(crate) fn settle(&mut self) {
+        loop {
+            self.wish();
+            let Some(sharing) = &mut self.sharing else {
+                return;
+            };
+            if let Some(lent) = sharing.unheard.pop_front() {
+                self.lent(lent);
+            } else if let Some(job) = sharing.touched.pop_first() {
+                self.may_return(job);
+                self.may_end(job);
+            } else {
+                break;
+            }
+        }
+        self.may_unregister();
+    }
+
+    /// Tells the wishes of jobs, as many as may have slots at the same time.
+    fn wish(&mut self) {
+        let now = self.now();
+        let Some(sharing) = &mut self.sharing else {
+            return;
+        };
+        let most = sharing.plan.running.map_or(u32::MAX, Into::into);
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        while sharing.wishes.len() < most
+            && let Some((_, job)) = sharing.held_back.pop_first()
+        {
+            let Some(loan) = self
+                .jobs
+                .get_mut(&job)
+                .and_then(|entry| entry.loan.as_mut())
+            else {
+                continue;
+            };
+            let number = sharing.next_wish;
+            sharing.next_wish = number.wrapping_add(1);
+            loan.number = Some(number);
+            sharing.wishes.insert(number, job);
+            let lent = sharing.lending.wanted(now, number, loan.wish.clone());
+            sharing.unheard.extend(lent);
+            sharing.show_soon(now);
+        }
+    }
+
+    /// A job has its slots: it sees them as a cluster of its own.
+    fn lent(&mut self, lent: Lent) {
+        let Some(sharing) = &self.sharing else {
+            return;
+        };
+        let job = sharing.wishes.get(&lent.job).copied();
+        let loan = job.and_then(|job| Some((job, self.jobs.get_mut(&job)?.loan.as_mut()?)));
+        let Some((job, loan)) = loan else {
+            return;
+        };
+        let view = sharing.lending.view(&lent, loan.wish.unit);
+        let containers = lent.shares.iter().map(|(container, _)| container.clone());
+        let nodes = view.nodes.iter().map(|node| node.id.clone());
+        loan.nodes = nodes.zip(containers).collect();
+        loan.lent = Some(lent);
+        self.tell(job, Heard::Machine(Event::Snapshot(view)));
+    }
+
+    /// Slots of a job that uses no container any more are returned.
+    fn may_return(&mut self, job: JobId) {
+        let now = self.now();
+        let Some(loan) = self.loan(job) else {
+            return;
+        };
+        if !(loan.is_done && loan.has_left()) {
+            return;
+        }
+        loan.lent = None;
+        let (number, priority) = (loan.number.take(), loan.wish.priority);
+        let Some(sharing) = &mut self.sharing else {
+            return;
+        };
+        sharing.held_back.remove(&(Reverse(priority), job));
+        let Some(number) = number else { return };
+        sharing.wishes.remove(&number);
+        self.lending(|lending| lending.returned(now, number));
+    }
+
+    /// A job that is over is forgotten.
+    fn may_end(&mut self, job: JobId) {
+        let is_over = |entry: &crate::session::Entry| {
+            let returned = |loan: &Loan| loan.is_done && loan.number.is_none();
+            entry.work.is_over() && entry.loan.as_ref().is_some_and(returned)
+        };
+        if !self.jobs.get(&job).is_some_and(is_over) {
+            return;
+        }
+        self.jobs.remove(&job);
+        self.consoles.remove(job);
+        let now = self.now();
+        let is_idle = self.jobs.is_empty();
+        if let Some(sharing) = &mut self.sharing {
+            sharing.ended = sharing.ended.saturating_add(1);
+            sharing.idle_since = is_idle.then_some(now);
+        }
+    }
+
+    /// A job has come.
+    pub(crate) fn is_busy(&mut self) {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.idle_since = None;
+        }
+    }
+
+    /// Takes no further job; `at_once`: ends those that are there.
+    pub(crate) fn stop(&mut self, at_once: bool, status: FinalApplicationStatus, words: String) {
+        let Some(sharing) = &mut self.sharing else {
+            return;
+        };
+        match &sharing.stage {
+            Stage::Open => {
+                tracing::info!("the session stops: {words}");
+                sharing.stage = Stage::Stopping(status, words);
+            }
+            Stage::Stopping(..) => {}
+            Stage::Unregistering | Stage::Over => return,
+        }
+        if at_once {
+            let all: Vec<JobId> = self.jobs.keys().copied().collect();
+            for job in all {
+                let kill = Event::KillRequested(KillReason::Terminated);
+                self.tell(job, Heard::Machine(kill));
+            }
+        }
+    }
+
+    /// A client wants it stopped; how many jobs are there.
+    pub(crate) fn stop_asked(&mut self, at_once: bool) -> Result<u32, Status> {
+        let Some(sharing) = &self.sharing else {
+            return Err(Status::failed_precondition(
+                "this application was started for one job and is no session",
+            ));
+        };
+        let words = format!("{} jobs were run", sharing.ended);
+        self.stop(at_once, FinalApplicationStatus::Succeeded, words);
+        Ok(u32::try_from(self.jobs.len()).unwrap_or(u32::MAX))
+    }
+
+    /// YARN, or whoever may, ends this process.
+    pub(crate) fn terminated(&mut self) {
+        let words = "the session was ended from outside".to_owned();
+        self.stop(true, FinalApplicationStatus::Killed, words);
+    }
+
+    /// A session that stops, and whose last job is over, gives back what it holds and unregisters.
+    fn may_unregister(&mut self) {
+        let Some(sharing) = &mut self.sharing else {
+            return;
+        };
+        let Stage::Stopping(status, words) = sharing.stage.clone() else {
+            return;
+        };
+        if !self.jobs.is_empty() {
+            return;
+        }
+        sharing.stage = Stage::Unregistering;
+        let wants = sharing.pool.end();
+        self.want(wants);
+        self.holding.finish(status, words);
+    }
+
+    /// Containers were granted.
+    pub(crate) fn shared_grants(&mut self, granted: Vec<holding::Granted>) {
+        let now = self.now();
+        let grants = self.grants(&granted);
+        for (granted, grant) in granted.iter().zip(grants) {
+            if let Some(sharing) = &mut self.sharing {
+                sharing.refused = None;
+                let wants = sharing.pool.granted(now, granted.request, grant);
+                self.want(wants);
+            }
+        }
+    }
+
+    /// A launcher has joined.
+    pub(crate) fn shared_joined(&mut self, container: &ContainerId) {
+        if let Some(sharing) = &mut self.sharing {
+            let wants = sharing.pool.joined(container);
+            self.want(wants);
+        }
+    }
+
+    /// The nodes were read, or could not be.
+    pub(crate) fn shared_nodes(&mut self, view: &Result<ClusterView, String>) {
+        let now = self.now();
+        if let Some(sharing) = &mut self.sharing {
+            let wants = sharing.pool.snapshot(now, view);
+            self.want(wants);
+        }
+    }
+
+    /// The ResourceManager refuses what is asked of it, again and again.
+    pub(crate) fn refused(&mut self, words: String) {
+        tracing::warn!("the ResourceManager refuses: {words}");
+        if let Some(sharing) = &mut self.sharing {
+            sharing.refused = Some(words);
+        }
+    }
+
+    /// The ResourceManager knows that the session is over, or cannot be told.
+    pub(crate) fn unregistered(&mut self) {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.stage = Stage::Over;
+        }
+    }
+
+    /// Every container may hear of it: what the ResourceManager has newly to give, or has forgotten.
+    pub(crate) fn pool_hears(&mut self, event: &gang::Event) {
+        let now = self.now();
+        if let Some(sharing) = &mut self.sharing {
+            let wants = sharing.pool.all_hear(now, event);
+            self.want(wants);
+        }
+    }
+}

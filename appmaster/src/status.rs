@@ -1,0 +1,120 @@
+//! What a session holds and runs, for whoever asks.
+
+use job::wire;
+use policy::gang::Phase;
+use tonic::Status;
+
+use crate::loan::Loan;
+use crate::session::{Entry, JobId, Session};
+use crate::sharing::Stage;
+
+impl Session {
+    /// What a session holds and runs.
+    pub(crate) fn status(&self) -> Result<wire::SessionStatus, Status> {
+        let Some(sharing) = &self.sharing else {
+            return Err(Status::failed_precondition(
+                "this application was started for one job and is no session",
+            ));
+        };
+        let containers = sharing
+            .lending
+            .offers()
+            .map(|(offer, lent)| wire::SessionContainer {
+                container: offer.container.to_string(),
+                host: offer.host.clone(),
+                slots: offer.slots,
+                lent,
+            });
+        Ok(wire::SessionStatus {
+            name: sharing.plan.name.clone(),
+            policy: sharing.plan.policy.clone(),
+            containers: containers.collect(),
+            jobs: self
+                .jobs
+                .iter()
+                .filter_map(|(job, entry)| self.row(*job, entry))
+                .collect(),
+            ended: sharing.ended,
+            asked: sharing.pool.missing(),
+            asking: self.why_not_more().unwrap_or_default(),
+            is_stopping: sharing.stage != Stage::Open,
+        })
+    }
+
+    fn row(&self, job: JobId, entry: &Entry) -> Option<wire::SessionJob> {
+        use wire::session_job::State;
+        let loan = entry.loan.as_ref()?;
+        let waits = self.waits(loan);
+        let state = match (&waits, entry.work.is_ending()) {
+            (_, true) => State::Ending,
+            (Some(_), false) => State::Waiting,
+            (None, false) => State::Running,
+        };
+        Some(wire::SessionJob {
+            job: job.0,
+            name: loan.name.clone(),
+            user: loan.wish.user.clone(),
+            priority: loan.wish.priority,
+            state: state.into(),
+            slots: loan.wish.processes,
+            age_ms: self.now().0.saturating_sub(loan.submitted.0),
+            waits: waits.unwrap_or_default(),
+        })
+    }
+
+    /// Why a job has no slots, a sentence; `None`: it has, or needs none.
+    fn waits(&self, loan: &Loan) -> Option<String> {
+        let sharing = self.sharing.as_ref()?;
+        match loan.number {
+            Some(number) => {
+                let mut waits = sharing.lending.waits(number)?;
+                // Jobs are called by the numbers that their users know.
+                waits.holders = waits
+                    .holders
+                    .into_iter()
+                    .filter_map(|(number, slots)| Some((sharing.job_of(number)?.0, slots)))
+                    .collect();
+                let missing = sharing.pool.missing();
+                Some(sentences::waits_for_slots(&waits, missing))
+            }
+            None if loan.lent.is_none() && !loan.is_done => Some(format!(
+                "waits for another job to end: {} run, as --max-running says",
+                sharing.running()
+            )),
+            None => None,
+        }
+    }
+
+    /// Why the session does not hold all containers that it wants.
+    fn why_not_more(&self) -> Option<String> {
+        let sharing = self.sharing.as_ref()?;
+        if let Some(words) = &sharing.refused {
+            return Some(format!("the ResourceManager refuses: {words}"));
+        }
+        let types = &self.holding.cluster().limits().types;
+        match sharing.pool.phase()? {
+            Phase::WaitingForRoom(why) => Some(sentences::no_room(why, types)),
+            Phase::LetGo(let_go) => Some(sentences::let_go(let_go)),
+            Phase::WaitingForNodes { silent, .. } => Some(sentences::silent(silent)),
+            Phase::WaitingForContainers { .. } => None,
+        }
+    }
+
+    /// Says to the clients of jobs that wait what they wait for.
+    pub(crate) fn show_waiting(&self) {
+        for entry in self.jobs.values() {
+            let (Some(client), Some(loan)) = (&entry.client, &entry.loan) else {
+                continue;
+            };
+            if let Some(note) = self.waits(loan) {
+                let phase = wire::Phase {
+                    kind: wire::phase::Kind::WaitingForRoom.into(),
+                    note,
+                    ..wire::Phase::default()
+                };
+                let event = Some(wire::job_event::Event::Phase(phase));
+                let _shown = client.try_send(Ok(wire::JobEvent { event })).is_ok();
+            }
+        }
+    }
+}
