@@ -12,7 +12,7 @@ use std::time::Duration;
 use follow::attempts::Attempts;
 use follow::ended::Ended;
 use follow::explained::Sink;
-use follow::follower::Follower;
+use follow::follower::{Follower, Own as OwnApplication};
 use follow::keys::JobKeys;
 use follow::progress::Progress;
 use follow::report::{Destination, Own};
@@ -314,22 +314,26 @@ async fn job(
     }
     own.stamps.submitted_us = timing::now_us();
     own.stamps.uploaded_bytes = staged.uploaded_bytes;
+    let client_keys = keys.client_keys();
     let follower = Follower {
         rm,
         id: checked.application.id,
-        keys: &keys,
-        wait_timeout: WaitTimeout::new(plan.placement.flags.wait_timeout),
+        keys: &client_keys,
         progress,
         signals: &mut *signals,
         explain,
         layout: plan.streams.layout.clone(),
         input: Source::new(plan.streams.input.clone()),
-        attempts: Attempts::new(plan.deployment.attempts, plan.deployment.missed_after()),
         terminal: plan.streams.terminal.is_some(),
     };
+    let followed = OwnApplication {
+        follower,
+        wait_timeout: WaitTimeout::new(plan.placement.flags.wait_timeout),
+        attempts: Attempts::new(plan.deployment.attempts, plan.deployment.missed_after()),
+    };
     let ended = match place {
-        None => follower.follow().await,
-        Some(place) => unmanaged::follow(follower, place, description).await,
+        None => followed.follow().await,
+        Some(place) => unmanaged::follow(followed, &keys, place, description).await,
     };
     come_home(&plan.data.fetched, ended.map_err(Failure::from), signals).await
 }

@@ -13,16 +13,20 @@ use tokio::net::TcpStream;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity, Uri};
 use tower::service_fn;
 
-use crate::keys::JobKeys;
+use crate::keys::ClientKeys;
 
 /// For the TCP connection, and for the TLS handshake after it.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
 const HANDSHAKE_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Dials `host:port`. With the connection, the address from which it was dialled.
-pub(crate) async fn dial(
+///
+/// # Errors
+///
+/// Nobody listens there, or nobody with the keys of this application's ApplicationMaster.
+pub async fn dial(
     address: &str,
-    keys: &JobKeys,
+    keys: &ClientKeys,
 ) -> Result<(ClientsClient<Channel>, Option<IpAddr>)> {
     let tls = ClientTlsConfig::new()
         .ca_certificate(Certificate::from_pem(&keys.authority))

@@ -27,6 +27,16 @@ impl Ended {
             verdict: None,
         }
     }
+
+    /// The output is not whole, which is worth this exit: what is missing is no success, and no reason to
+    /// hide what the program says.
+    pub(crate) fn spoil(&mut self, exit: Option<Exit>) {
+        match exit {
+            Some(Exit::Lost) if self.code != Exit::Success.code() => {}
+            Some(exit) => self.code = exit.code(),
+            None => {}
+        }
+    }
 }
 
 /// What the ApplicationMaster says decides.

@@ -14,6 +14,7 @@ use rcgen::{
 use crate::error::FollowError;
 
 /// A certificate and its key, PEM.
+#[derive(Clone)]
 pub struct Identity {
     /// The certificate.
     pub certificate: String,
@@ -31,6 +32,23 @@ pub struct JobKeys {
     pub launcher: Identity,
     /// This client's.
     pub client: Identity,
+}
+
+/// What a client has of them.
+#[derive(Clone)]
+pub struct ClientKeys {
+    /// Certificate of the authority, PEM: whoever it has signed is the job's.
+    pub authority: String,
+    /// The client's own.
+    pub client: Identity,
+    /// Certificate of the launchers, which no other may bring output by.
+    pub launcher_certificate: String,
+}
+
+impl fmt::Debug for ClientKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientKeys").finish_non_exhaustive()
+    }
 }
 
 impl fmt::Debug for JobKeys {
@@ -52,6 +70,16 @@ impl JobKeys {
     /// Makes them. Takes well under a millisecond a key.
     pub fn generate() -> Result<Self, FollowError> {
         generate().map_err(FollowError::Keys)
+    }
+
+    /// The part of whoever follows a job.
+    #[must_use]
+    pub fn client_keys(&self) -> ClientKeys {
+        ClientKeys {
+            authority: self.authority.clone(),
+            client: self.client.clone(),
+            launcher_certificate: self.launcher.certificate.clone(),
+        }
     }
 }
 

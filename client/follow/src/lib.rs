@@ -10,7 +10,7 @@
 //! length; who reads nothing of the output stops the rank that writes, and nothing else.
 
 pub mod attempts;
-mod dial;
+pub mod dial;
 pub mod ended;
 mod error;
 pub mod explained;

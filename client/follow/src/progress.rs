@@ -78,6 +78,11 @@ impl Progress {
         }
     }
 
+    /// A session has taken the job, which is called `id` there.
+    pub fn taken(&mut self, id: String) {
+        self.application = id;
+    }
+
     /// The job, by its id where it has one that somebody can use.
     pub fn job(&self) -> &str {
         match self.application.as_str() {

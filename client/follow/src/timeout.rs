@@ -57,6 +57,11 @@ impl WaitTimeout {
         Self::new(self.limit)
     }
 
+    /// The whole span.
+    pub fn limit(self) -> Option<Duration> {
+        self.limit
+    }
+
     /// What is left of the span.
     pub fn left(self) -> Option<Duration> {
         let limit = self.limit?;

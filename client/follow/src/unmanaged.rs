@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ended::{Ended, chain, judge};
 use crate::error::FollowError;
-use crate::follower::{Follower, patiently, reason};
+use crate::follower::{Own, patiently, reason};
 use crate::keys::JobKeys;
 use crate::kill::kill;
 use crate::local_address;
@@ -81,16 +81,17 @@ enum Admission {
 
 /// Runs the ApplicationMaster and follows the job to its end.
 pub async fn follow(
-    mut follower: Follower<'_>,
+    mut own: Own<'_>,
+    keys: &JobKeys,
     place: Place,
     mut description: Description,
 ) -> Result<Ended, FollowError> {
-    let (rm, id) = (follower.rm, follower.id);
+    let (rm, id) = (own.follower.rm, own.follower.id);
     let mut said = String::new();
     let admission = tokio::select! {
-        admission = admission(rm, id, &mut follower.progress, &mut said) => admission,
-        signal = follower.signals.ending() => return follower.interrupted(signal).await,
-        () = follower.wait_timeout.over() => return follower.given_up(&said).await,
+        admission = admission(rm, id, &mut own.follower.progress, &mut said) => admission,
+        signal = own.follower.signals.ending() => return own.interrupted(signal).await,
+        () = own.wait_timeout.over() => return own.given_up(&said).await,
     };
     let (attempt, amrm_token) = match admission {
         Ok(Admission::Admitted(attempt, token)) => (attempt, token),
@@ -107,14 +108,14 @@ pub async fn follow(
         }
     };
     // The ApplicationMaster keeps what is left of it.
-    if let (Some(left), Jobs::One(job)) = (follower.wait_timeout.left(), &mut description.jobs) {
+    if let (Some(left), Jobs::One(job)) = (own.wait_timeout.left(), &mut description.jobs) {
         let left = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
         job.limits.gang.wait = Some(Millis(left.max(1)));
     }
     let seat = Seat {
         node: None,
         description,
-        keys: seat_keys(follower.keys),
+        keys: seat_keys(keys),
         amrm_token,
         attempt,
         container: None,
@@ -123,12 +124,12 @@ pub async fn follow(
     };
     let address = place.own_address();
     let ending = CancellationToken::new();
-    let aside = follower.progress.beside();
+    let aside = own.follower.progress.beside();
     let (beside, output) = oneshot::channel();
     let mut appmaster = JoinSet::new();
     appmaster.spawn(appmaster::serve(seat, place, ending.clone(), Some(beside)));
     let followed = tokio::select! {
-        followed = Box::pin(follower.follow_at(&address, output)) => followed,
+        followed = Box::pin(own.follow_at(&address, output)) => followed,
         never = Box::pin(explain_waiting(rm, id, aside)) => match never {},
         why = broken(&mut appmaster) => {
             let sentence = format!("the ApplicationMaster of {id} in this process {why}");

@@ -13,7 +13,7 @@ use tonic::transport::Channel;
 
 use super::order::order;
 use crate::dial::dial;
-use crate::keys::JobKeys;
+use crate::keys::ClientKeys;
 use crate::lanes::Door;
 use crate::streams;
 
@@ -33,18 +33,22 @@ pub(super) struct Attached {
     pub door: Option<Door>,
     /// Where the ApplicationMaster was found, in words.
     pub place: String,
+    /// The job's number there; 0: there is no other.
+    pub job: u32,
 }
 
+/// To the job of this number, of the ApplicationMaster that listens at `address`.
 pub(super) async fn attach(
     address: &str,
-    keys: &JobKeys,
+    keys: &ClientKeys,
+    job: u32,
     beside: Option<Beside>,
 ) -> anyhow::Result<Attached> {
     let (mut client, local) = dial(address, keys).await?;
     let (orders, outgoing) = mpsc::channel(16);
     let hello = wire::ClientHello {
         build: job::BUILD.into(),
-        job: 0,
+        job,
     };
     order(&orders, Order::Hello(hello)).await;
     let streams = async {
@@ -52,7 +56,7 @@ pub(super) async fn attach(
         let output: streams::Output = match beside {
             None => Box::pin(
                 client
-                    .output(wire::OutputRequest { job: 0 })
+                    .output(wire::OutputRequest { job })
                     .await?
                     .into_inner(),
             ),
@@ -75,5 +79,6 @@ pub(super) async fn attach(
         door: local.map(|local| Door::new(local, keys)).transpose()?,
         // YARN forgets the host of one that is lost.
         place: format!("at {address}"),
+        job,
     })
 }

@@ -6,7 +6,7 @@ use job::exit::Exit;
 use proto_hadoop::yarn::YarnApplicationState;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{Follower, LATER, patiently};
+use super::{LATER, Own, patiently};
 use crate::attempts::{self, Lost};
 use crate::ended::{Ended, judge};
 use crate::error::FollowError;
@@ -17,11 +17,11 @@ use crate::say::say;
 /// without us, and for its own account of a job that is lost.
 pub(super) const ROOT_PATIENCE: Duration = Duration::from_secs(5);
 
-impl Follower<'_> {
+impl Own<'_> {
     /// The ResourceManager has not taken the verdict. Where that is because it has itself given the
     /// ApplicationMaster up, what that saw are the consequences, or the other side of the same.
     pub(super) async fn find_the_root(&self, ended: &mut Ended, place: &str) {
-        let asked = timeout(ROOT_PATIENCE, self.rm.report(&self.id)).await;
+        let asked = timeout(ROOT_PATIENCE, self.follower.rm.report(&self.follower.id)).await;
         let Ok(Ok(report)) = asked else { return };
         if report.state != YarnApplicationState::Failed {
             return;
@@ -33,7 +33,10 @@ impl Follower<'_> {
                 ended.sentence
             ),
             // It was told to end, and nobody has asked for that.
-            false => format!("lost the ApplicationMaster of {} {place}: {root}", self.id),
+            false => format!(
+                "lost the ApplicationMaster of {} {place}: {root}",
+                self.follower.id
+            ),
         };
         ended.code = Exit::Lost.code();
     }
@@ -42,12 +45,13 @@ impl Follower<'_> {
     /// there is another attempt.
     pub(super) async fn lost(&mut self, why: &str) -> Result<Option<Ended>, FollowError> {
         let deadline = Instant::now() + self.attempts.patience();
-        self.progress
+        self.follower
+            .progress
             .show(format!("lost the ApplicationMaster ({why}), asking YARN"));
         while Instant::now() < deadline {
             let report = tokio::select! {
-                report = patiently(self.rm, &self.id) => report,
-                signal = self.signals.ending() => return self.interrupted(signal).await.map(Some),
+                report = patiently(self.follower.rm, &self.follower.id) => report,
+                signal = self.follower.signals.ending() => return self.interrupted(signal).await.map(Some),
             };
             let report = match report {
                 Ok(report) => report,
@@ -57,7 +61,7 @@ impl Follower<'_> {
                         code: Exit::Lost.code(),
                         sentence: format!(
                             "lost the ApplicationMaster of {}: {why}; nor could YARN be asked: {silence}",
-                            self.id
+                            self.follower.id
                         ),
                         verdict: None,
                     }));
@@ -75,25 +79,26 @@ impl Follower<'_> {
                 }
                 ended.sentence = format!(
                     "lost the ApplicationMaster of {}: {}",
-                    self.id, ended.sentence
+                    self.follower.id, ended.sentence
                 );
                 return Ok(Some(ended));
             }
-            match self.attempts.next(&report, self.input.is_spent()) {
+            match self.attempts.next(&report, self.follower.input.is_spent()) {
                 Lost::Still => {}
                 Lost::Replaced { lost, name } => {
-                    say(attempts::replaced(self.rm, lost, &name).await);
-                    self.progress = self.progress.anew();
+                    say(attempts::replaced(self.follower.rm, lost, &name).await);
+                    self.follower.progress = self.follower.progress.anew();
                     self.wait_timeout = self.wait_timeout.anew();
                     return Ok(None);
                 }
                 Lost::Spent => {
-                    let _report = kill(self.rm, &self.id, attempts::SPENT).await?;
+                    let _report =
+                        kill(self.follower.rm, &self.follower.id, attempts::SPENT).await?;
                     return Ok(Some(Ended {
                         code: Exit::Lost.code(),
                         sentence: format!(
                             "lost the ApplicationMaster of {}: {why}; {}",
-                            self.id,
+                            self.follower.id,
                             attempts::SPENT
                         ),
                         verdict: None,
@@ -102,17 +107,22 @@ impl Follower<'_> {
             }
             tokio::select! {
                 () = sleep(LATER) => {}
-                signal = self.signals.ending() => return self.interrupted(signal).await.map(Some),
+                signal = self.follower.signals.ending() => return self.interrupted(signal).await.map(Some),
             }
         }
         // It may be cut off from us alone; what nobody follows must not stay.
-        let _report = kill(self.rm, &self.id, "the client lost the ApplicationMaster").await?;
+        let _report = kill(
+            self.follower.rm,
+            &self.follower.id,
+            "the client lost the ApplicationMaster",
+        )
+        .await?;
         Ok(Some(Ended {
             code: Exit::Lost.code(),
             sentence: format!(
                 "lost the ApplicationMaster of {}: {why}; YARN still took it for alive after {} s, \
                  so the job was killed",
-                self.id,
+                self.follower.id,
                 self.attempts.patience().as_secs()
             ),
             verdict: None,

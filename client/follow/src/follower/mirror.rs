@@ -7,23 +7,22 @@ use job::link;
 use job::wire;
 use job::wire::client_order::Order;
 use job::wire::job_event::Event;
-use proto_hadoop::yarn::YarnApplicationState;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
+use tonic::Streaming;
 
+use super::Follower;
 use super::attach::Attached;
-use super::lost::ROOT_PATIENCE;
 use super::order::order;
-use super::{Followed, Follower, patiently};
 use crate::attempts;
-use crate::ended::{SIGPIPE, conclude, judge};
-use crate::error::FollowError;
+use crate::ended::SIGPIPE;
 use crate::say::say;
 use crate::signals::{self, Asked, SIGTSTP};
 use crate::streams::{self, OutputEnd};
 use crate::terminal::{self, Raw};
+use crate::timeout::WaitTimeout;
 
 /// Between two thoughts of how long something has lasted.
 const REMIND: Duration = Duration::from_secs(1);
@@ -32,9 +31,56 @@ const LAST_ORDER: Duration = Duration::from_millis(100);
 /// For the thread that writes, when the connection has broken.
 const OUTPUT_PATIENCE: Duration = Duration::from_secs(10);
 
+/// How a job is mirrored.
+pub(super) struct Mirroring {
+    /// What another Ctrl-C does, behind "once more".
+    pub once_more: &'static str,
+    /// The user has asked for the end before there was somebody to tell.
+    pub asked: Option<u8>,
+    /// The job is ended when it does not run by then.
+    pub patience: Option<WaitTimeout>,
+}
+
+/// What came of mirroring a job.
+pub(super) enum Mirrored {
+    /// The ApplicationMaster has said how it ended.
+    Over(Box<Over>),
+    /// The user has asked for the end once more, by this signal.
+    Urged(u8),
+    /// The link broke without a verdict.
+    Broken {
+        /// By which signal the end was asked for before.
+        signalled: Option<u8>,
+        /// In words.
+        why: String,
+    },
+}
+
+/// The end of a job, by the word of its ApplicationMaster.
+pub(super) struct Over {
+    pub verdict: wire::Verdict,
+    /// What may follow it, for as long as we are there.
+    pub events: Streaming<wire::JobEvent>,
+    pub presence: Presence,
+    /// By which signal the end was asked for.
+    pub signalled: Option<u8>,
+    /// It was ended because it did not run in time.
+    pub is_late: bool,
+    /// The output is not whole: what the command returns for that.
+    pub spoilt: Option<Exit>,
+    /// Where the ApplicationMaster was found, in words.
+    pub place: String,
+}
+
+/// Our side of the link: while it lasts, the ApplicationMaster has a client.
+pub(super) struct Presence {
+    _orders: mpsc::Sender<wire::ClientOrder>,
+    _alive: JoinSet<()>,
+}
+
 impl Follower<'_> {
     /// Until the last word is said and the last byte is written.
-    pub(super) async fn attached(&mut self, attached: Attached) -> Result<Followed, FollowError> {
+    pub(super) async fn mirror(&mut self, attached: Attached, how: Mirroring) -> Mirrored {
         let Attached {
             client,
             orders,
@@ -42,6 +88,7 @@ impl Follower<'_> {
             output,
             door,
             place,
+            job,
         } = attached;
         let mut output_task = JoinSet::new();
         let wide = streams::Wide {
@@ -51,7 +98,7 @@ impl Follower<'_> {
         let (layout, line) = (self.layout.clone(), self.progress.beside());
         output_task.spawn(streams::output(output, layout, line, wide));
         let mut input_task = JoinSet::new();
-        input_task.spawn(streams::input(client.clone(), self.input.clone()));
+        input_task.spawn(streams::input(client.clone(), self.input.clone(), job));
 
         let mut alive = JoinSet::new();
         alive.spawn(stay_alive(orders.clone()));
@@ -62,13 +109,21 @@ impl Follower<'_> {
         };
         let mut raw = self.terminal.then(Raw::enter).flatten();
         let mut verdict: Option<wire::Verdict> = None;
-        let mut signalled: Option<u8> = None;
+        let mut signalled = how.asked;
+        if signalled.is_some() {
+            kill_order(&orders, wire::kill::Reason::Interrupted).await;
+        }
+        let mut patience = how.patience;
+        let mut is_late = false;
         let mut output_end = None;
         let broken = loop {
             // Until the last word is said and the last byte is written, however slow the reader.
             tokio::select! {
                 event = events.message(), if verdict.is_none() => match event {
                     Ok(Some(wire::JobEvent { event: Some(Event::Phase(phase)) })) => {
+                        if matches!(phase.kind(), wire::phase::Kind::Running | wire::phase::Kind::Ending) {
+                            patience = None;
+                        }
                         self.progress.phase(&phase);
                     }
                     Ok(Some(wire::JobEvent { event: Some(Event::Verdict(last)) })) => {
@@ -93,7 +148,7 @@ impl Follower<'_> {
                             say(attempts::SPENT);
                             kill_order(&orders, wire::kill::Reason::Interrupted).await;
                         } else {
-                            input_task.spawn(streams::input(client.clone(), self.input.clone()));
+                            input_task.spawn(streams::input(client.clone(), self.input.clone(), job));
                         }
                     }
                     // The one after the verdict, and none that this build knows.
@@ -114,6 +169,10 @@ impl Follower<'_> {
                     }
                 }
                 () = sleep(REMIND) => self.progress.remind(),
+                () = over(patience), if verdict.is_none() => {
+                    (patience, is_late) = (None, signalled.is_none());
+                    kill_order(&orders, wire::kill::Reason::Interrupted).await;
+                }
                 () = changed(&mut resized) => {
                     if let Some(size) = terminal::size() {
                         order(&orders, Order::WindowSize(size)).await;
@@ -136,14 +195,15 @@ impl Follower<'_> {
                         order(&orders, Order::Resume(wire::Resume {})).await;
                     }
                     Asked::End(number) if signalled.is_some() || verdict.is_some() => {
-                        return self.interrupted(number).await.map(Followed::Ended);
+                        return Mirrored::Urged(number);
                     }
                     Asked::End(number) => {
                         self.progress.clear();
                         signalled = Some(number);
                         say(format!(
-                            "ending {}; once more to end it at once",
-                            self.progress.job()
+                            "ending {}; once more {}",
+                            self.progress.job(),
+                            how.once_more
                         ));
                         kill_order(&orders, wire::kill::Reason::Interrupted).await;
                     }
@@ -170,59 +230,32 @@ impl Follower<'_> {
                 Some(Exit::Lost)
             }
         };
-        match (verdict, broken) {
-            (Some(verdict), _) => {
-                // The last event follows at once, or never: the verdict is said.
-                let is_lost = verdict.exit_code == i32::from(Exit::Lost.code());
-                let last = timeout(ROOT_PATIENCE, events.message()).await;
-                let is_taken = matches!(last, Ok(Ok(Some(wire::JobEvent { event: Some(_) }))));
-                if !is_taken && is_lost && self.attempts.are_left() {
-                    // An attempt that YARN has given up, and that knows it, is not the job.
-                    return Ok(Followed::Lost(verdict.sentence));
-                }
-                let mut ended = conclude(verdict, signalled);
-                let is_told = ended.code == Exit::Killed.code() && signalled.is_none();
-                if !is_taken && is_told && self.attempts.are_left() {
-                    let report = patiently(self.rm, &self.id).await?;
-                    if report.state != YarnApplicationState::Killed {
-                        // Told to end because YARN has given this attempt up: the next is the job.
-                        return Ok(Followed::Lost(ended.sentence));
-                    }
-                }
-                if !is_taken && (is_lost || is_told) {
-                    self.find_the_root(&mut ended, &place).await;
-                }
-                if ended.code == Exit::Killed.code() && signalled.is_none() {
-                    // By whom and why, YARN alone knows.
-                    let report = patiently(self.rm, &self.id).await?;
-                    if report.state == YarnApplicationState::Killed {
-                        ended.sentence = judge(&report).sentence;
-                    }
-                }
-                if !is_taken && ended.code == Exit::Success.code() {
-                    say(format!(
-                        "the ResourceManager has not taken the verdict of {}, a success; YARN may record \
-                         a failure",
-                        self.id
-                    ));
-                }
-                match spoilt {
-                    // What is missing is no success, and no reason to hide what the program says.
-                    Some(Exit::Lost) if ended.code != Exit::Success.code() => {}
-                    Some(exit) => ended.code = exit.code(),
-                    None => {}
-                }
-                Ok(Followed::Ended(ended))
-            }
-            (None, why) => {
-                if let Some(signal) = signalled {
-                    // Nobody wants another attempt.
-                    return self.interrupted(signal).await.map(Followed::Ended);
-                }
-                let why = why.unwrap_or_else(|| "it left without a verdict".into());
-                Ok(Followed::Lost(why))
-            }
+        match verdict {
+            Some(verdict) => Mirrored::Over(Box::new(Over {
+                verdict,
+                events,
+                presence: Presence {
+                    _orders: orders,
+                    _alive: alive,
+                },
+                signalled,
+                is_late,
+                spoilt,
+                place,
+            })),
+            None => Mirrored::Broken {
+                signalled,
+                why: broken.unwrap_or_else(|| "it left without a verdict".into()),
+            },
         }
+    }
+}
+
+/// Until the job is to be given up; for ever where it is not.
+async fn over(patience: Option<WaitTimeout>) {
+    match patience {
+        Some(patience) => patience.over().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use tokio::time::sleep;
 
 use super::{Lanes, lane};
-use crate::keys::JobKeys;
+use crate::keys::ClientKeys;
 
 /// After the kernel had no descriptor or memory for one more connection.
 const SHORT_PAUSE: Duration = Duration::from_millis(100);
@@ -32,13 +32,13 @@ impl Door {
     /// # Errors
     ///
     /// Keys that make no sense.
-    pub(crate) fn new(address: IpAddr, keys: &JobKeys) -> Result<Self, TlsError> {
+    pub(crate) fn new(address: IpAddr, keys: &ClientKeys) -> Result<Self, TlsError> {
         let own = tls::PeerKeys {
             authority: keys.authority.as_bytes(),
             certificate: keys.client.certificate.as_bytes(),
             key: keys.client.key.as_bytes(),
         };
-        let launcher = tls::certificate(keys.launcher.certificate.as_bytes())?;
+        let launcher = tls::certificate(keys.launcher_certificate.as_bytes())?;
         Ok(Self {
             address,
             tls: Arc::new(own.server()?),

@@ -43,7 +43,7 @@ fn answer(from: &mut Launcher) -> Option<u8> {
 }
 
 async fn open(keys: &JobKeys, lanes: &Lanes) -> (String, JoinSet<()>) {
-    let door = Door::new(Ipv4Addr::LOCALHOST.into(), keys).unwrap();
+    let door = Door::new(Ipv4Addr::LOCALHOST.into(), &keys.client_keys()).unwrap();
     let (address, accepting) = door.open(lanes.clone()).await.unwrap();
     let mut tasks = JoinSet::new();
     tasks.spawn(accepting);

@@ -89,8 +89,8 @@ fn own() -> Source {
 
 /// Copies the input to rank 0 until its end, or until the job has no use for it.
 ///
-/// The thread that reads is not waited for: a read from a terminal ends only with the process.
-pub async fn input(mut client: ClientsClient<Channel>, from: Source) {
+/// `job` is its number in its application. The thread that reads is not waited for: a read from a terminal ends only with the process.
+pub async fn input(mut client: ClientsClient<Channel>, from: Source, job: u32) {
     let reader = thread::Builder::new().name("input".into());
     let (sender, receiver) = mpsc::channel(INPUT_QUEUE);
     let taken = match from {
@@ -122,7 +122,7 @@ pub async fn input(mut client: ClientsClient<Channel>, from: Source) {
             };
             let (to_job, outgoing) = mpsc::channel(1);
             let mut request = Request::new(ReceiverStream::new(outgoing));
-            show_job(&mut request, 0);
+            show_job(&mut request, job);
             let calling = client.input(request);
             let passing = async {
                 // A place first: what is taken is on its way.
@@ -141,7 +141,7 @@ pub async fn input(mut client: ClientsClient<Channel>, from: Source) {
     if taken.is_ok() {
         // Refused or broken: the job has no use for input, and its own link says what is wrong.
         let mut request = Request::new(ReceiverStream::new(receiver));
-        show_job(&mut request, 0);
+        show_job(&mut request, job);
         let _taken = client.input(request).await.is_ok();
     }
 }

@@ -1,0 +1,138 @@
+//! A job of a session: the application is everybody's there, and is never told to end on account of one job.
+//! What ends it early is an order to its ApplicationMaster.
+
+use job::exit::Exit;
+use job::wire;
+use tokio::time::timeout;
+
+use super::attach::attach;
+use super::lost::ROOT_PATIENCE;
+use super::mirror::{Mirrored, Mirroring, Over};
+use super::{Follower, LATER};
+use crate::ended::{Ended, chain, conclude, judge};
+use crate::timeout::WaitTimeout;
+
+/// A job that a session has taken.
+#[derive(Debug)]
+pub struct InSession<'a> {
+    /// The job.
+    pub follower: Follower<'a>,
+    /// By which the user calls the session.
+    pub name: String,
+    /// The job's number in it.
+    pub job: u32,
+    /// For the job to run.
+    pub wait_timeout: WaitTimeout,
+}
+
+impl InSession<'_> {
+    /// Until the job is over. The session's ApplicationMaster listens at `address`.
+    pub async fn follow(mut self, address: &str) -> Ended {
+        let attaching = attach(address, self.follower.keys, self.job, None);
+        tokio::pin!(attaching);
+        let mut asked = None;
+        let attached = loop {
+            tokio::select! {
+                attached = &mut attaching => break attached,
+                // It is to be told to end, and for that we have to be its client.
+                signal = self.follower.signals.ending() => match asked.replace(signal) {
+                    None => {}
+                    Some(_) => return self.left(signal),
+                },
+            }
+        };
+        let attached = match attached {
+            Ok(attached) => attached,
+            Err(error) => {
+                let why = chain(&error);
+                return self.lost(&why).await;
+            }
+        };
+        let how = Mirroring {
+            once_more: "to leave it to the session",
+            asked,
+            patience: Some(self.wait_timeout),
+        };
+        match Box::pin(self.follower.mirror(attached, how)).await {
+            Mirrored::Over(over) => self.said(*over),
+            Mirrored::Urged(signal) => self.left(signal),
+            Mirrored::Broken {
+                signalled: Some(signal),
+                ..
+            } => self.left(signal),
+            Mirrored::Broken {
+                signalled: None,
+                why,
+            } => self.lost(&why).await,
+        }
+    }
+
+    /// What the ApplicationMaster's last word comes to.
+    fn said(&self, over: Over) -> Ended {
+        let was_killed = over.verdict.state() == wire::FinalState::Killed;
+        let mut ended = conclude(over.verdict, over.signalled);
+        if over.is_late && was_killed {
+            ended.code = Exit::NotInTime.code();
+            ended.sentence = format!(
+                "{} did not run within {:?} (--wait-timeout), so it was given up; gerbil session status {} \
+                 shows who has the slots",
+                self.words(),
+                self.wait_timeout.limit().unwrap_or_default(),
+                self.name
+            );
+        }
+        ended.spoil(over.spoilt);
+        ended
+    }
+
+    /// The user does not wait for the end.
+    fn left(&mut self, signal: u8) -> Ended {
+        self.follower.progress.clear();
+        Ended {
+            code: 128u8.saturating_add(signal),
+            sentence: format!(
+                "{} was told to end, and not waited for; gerbil session status {} shows whether it is gone",
+                self.words(),
+                self.name
+            ),
+            verdict: None,
+        }
+    }
+
+    /// Whoever runs the job cannot be heard any more. YARN may know why.
+    async fn lost(&mut self, why: &str) -> Ended {
+        self.follower.progress.clear();
+        let id = self.follower.id;
+        let mut sentence = format!(
+            "lost the ApplicationMaster of session {} ({id}), and with it {}: {why}",
+            self.name,
+            self.words()
+        );
+        // A NodeManager that lives tells YARN within a heartbeat.
+        let over = async {
+            loop {
+                match self.follower.rm.report(&id).await {
+                    Ok(report) if report.state.is_final() => return Some(judge(&report)),
+                    Ok(_) => tokio::time::sleep(LATER).await,
+                    Err(_unknown) => return None,
+                }
+            }
+        };
+        if let Ok(Some(judged)) = timeout(ROOT_PATIENCE, over).await {
+            sentence.push_str(match judged.sentence.as_str() {
+                "" => "; the session is over",
+                _ => "; ",
+            });
+            sentence.push_str(&judged.sentence);
+        }
+        Ended {
+            code: Exit::Lost.code(),
+            sentence,
+            verdict: None,
+        }
+    }
+
+    fn words(&self) -> String {
+        format!("job {} of session {}", self.job, self.name)
+    }
+}

@@ -1,0 +1,90 @@
+//! The end of a job whose application is its own, where its ApplicationMaster has said it, and what YARN has
+//! to say of that.
+
+use job::exit::Exit;
+use job::wire;
+use proto_hadoop::yarn::YarnApplicationState;
+use tokio::time::timeout;
+
+use super::attach::Attached;
+use super::lost::ROOT_PATIENCE;
+use super::mirror::{Mirrored, Mirroring, Over};
+use super::own::{Followed, Own};
+use super::patiently;
+use crate::ended::{conclude, judge};
+use crate::error::FollowError;
+use crate::say::say;
+
+impl Own<'_> {
+    /// Until the last word is said and the last byte is written.
+    pub(super) async fn attached(&mut self, attached: Attached) -> Result<Followed, FollowError> {
+        let how = Mirroring {
+            once_more: "to end it at once",
+            asked: None,
+            // The ApplicationMaster keeps it.
+            patience: None,
+        };
+        match self.follower.mirror(attached, how).await {
+            Mirrored::Over(over) => self.said(*over).await,
+            // Nobody wants another attempt.
+            Mirrored::Urged(signal)
+            | Mirrored::Broken {
+                signalled: Some(signal),
+                ..
+            } => self.interrupted(signal).await.map(Followed::Ended),
+            Mirrored::Broken {
+                signalled: None,
+                why,
+            } => Ok(Followed::Lost(why)),
+        }
+    }
+
+    /// What the ApplicationMaster's last word comes to.
+    async fn said(&mut self, over: Over) -> Result<Followed, FollowError> {
+        let Over {
+            verdict,
+            mut events,
+            presence: _until_the_end,
+            signalled,
+            spoilt,
+            place,
+            ..
+        } = over;
+        // The last event follows at once, or never: the verdict is said.
+        let is_lost = verdict.exit_code == i32::from(Exit::Lost.code());
+        let last = timeout(ROOT_PATIENCE, events.message()).await;
+        let is_taken = matches!(last, Ok(Ok(Some(wire::JobEvent { event: Some(_) }))));
+        if !is_taken && is_lost && self.attempts.are_left() {
+            // An attempt that YARN has given up, and that knows it, is not the job.
+            return Ok(Followed::Lost(verdict.sentence));
+        }
+        let mut ended = conclude(verdict, signalled);
+        let is_told = ended.code == Exit::Killed.code() && signalled.is_none();
+        if !is_taken && is_told && self.attempts.are_left() {
+            let report = patiently(self.follower.rm, &self.follower.id).await?;
+            if report.state != YarnApplicationState::Killed {
+                // Told to end because YARN has given this attempt up: the next is the job.
+                return Ok(Followed::Lost(ended.sentence));
+            }
+        }
+        if !is_taken && (is_lost || is_told) {
+            self.find_the_root(&mut ended, &place).await;
+        }
+        if ended.code == Exit::Killed.code() && signalled.is_none() {
+            // By whom and why, YARN alone knows.
+            let report = patiently(self.follower.rm, &self.follower.id).await?;
+            if report.state == YarnApplicationState::Killed {
+                ended.sentence = judge(&report).sentence;
+            }
+        }
+        if !is_taken && ended.code == Exit::Success.code() {
+            say(format!(
+                "the ResourceManager has not taken the verdict of {}, a success; YARN may record a \
+                 failure",
+                self.follower.id
+            ));
+        }
+        ended.spoil(spoilt);
+        Ok(Followed::Ended(ended))
+    }
+}

@@ -1,0 +1,259 @@
+//! A job whose application is its own, and ends with it: it is waited for, and what YARN says of the one
+//! goes for the other.
+
+use std::time::Duration;
+
+use job::exit::Exit;
+use proto_hadoop::yarn::{ApplicationReport, FinalApplicationStatus, YarnApplicationState};
+use proto_hadoop::{AppAttemptId, ApplicationClient, ApplicationId};
+use tokio::time::{Instant, sleep};
+
+use super::attach::{Beside, attach};
+use super::{Follower, LATER, address, patiently, reason};
+use crate::attempts::{self, Attempts};
+use crate::ended::{Ended, chain, judge};
+use crate::error::FollowError;
+use crate::kill::kill;
+use crate::progress::Progress;
+use crate::queue_holders::Holders;
+use crate::say::say;
+use crate::timeout::WaitTimeout;
+
+/// Between two looks at the application, soon after the submit.
+const SOON: Duration = Duration::from_millis(25);
+/// When "soon" is over.
+const SOON_ENDS: Duration = Duration::from_secs(3);
+/// What is waited for, where YARN itself does not say it.
+const NOT_STARTED: &str = "YARN has not started the ApplicationMaster yet";
+/// For YARN to say of an ApplicationMaster that cannot be reached that it is gone.
+const GONE_SOON: Duration = Duration::from_secs(3);
+
+/// A job that has been submitted as an application.
+#[derive(Debug)]
+pub struct Own<'a> {
+    /// The job.
+    pub follower: Follower<'a>,
+    /// For YARN to start the ApplicationMaster.
+    pub wait_timeout: WaitTimeout,
+    /// Which of them is followed.
+    pub attempts: Attempts,
+}
+
+/// What a look at the application showed.
+enum Seen {
+    /// With what YARN says of the reason, if it says something.
+    Waiting(Option<String>),
+    Running(String, Option<AppAttemptId>),
+    Over(Box<ApplicationReport>),
+}
+
+impl Own<'_> {
+    /// Until the job is over and gone.
+    pub async fn follow(mut self) -> Result<Ended, FollowError> {
+        loop {
+            let address = match self.find().await? {
+                Found::Address(address) => address,
+                Found::Ended(ended) => return Ok(ended),
+            };
+            match self.attach_to(&address, None).await? {
+                Followed::Ended(ended) => return Ok(ended),
+                Followed::Lost(why) => {
+                    if let Some(ended) = self.lost(&why).await? {
+                        return Ok(ended);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Waits for the ApplicationMaster of the present attempt.
+    async fn find(&mut self) -> Result<Found, FollowError> {
+        let mut said = String::new();
+        let mut holders = Holders::new();
+        loop {
+            let seen = tokio::select! {
+                seen = look(self.follower.rm, self.follower.id, &mut self.follower.progress) => seen?,
+                signal = self.follower.signals.ending() => {
+                    return self.interrupted(signal).await.map(Found::Ended);
+                }
+                () = self.wait_timeout.over() => return self.given_up(&said).await.map(Found::Ended),
+            };
+            match seen {
+                Seen::Waiting(reason) => {
+                    said = reason.unwrap_or(said);
+                    if let Some(held) = holders.look(self.follower.rm, self.follower.id).await {
+                        self.follower.progress.held(held);
+                    }
+                }
+                // What is still said of the attempt that is over.
+                Seen::Running(_, attempt) if self.attempts.is_over(attempt) => {
+                    pause(&self.follower.progress).await;
+                }
+                Seen::Running(address, attempt) => {
+                    if let Some((lost, name)) = self.attempts.unseen(attempt) {
+                        say(attempts::replaced(self.follower.rm, lost, &name).await);
+                    }
+                    self.attempts.follow(attempt);
+                    return Ok(Found::Address(address));
+                }
+                Seen::Over(report) => return Ok(Found::Ended(judge(&report))),
+            }
+        }
+    }
+
+    /// The same for the one attempt whose ApplicationMaster is a task of this process: it listens at
+    /// `address`, and gives the output through `beside`.
+    pub(crate) async fn follow_at(
+        mut self,
+        address: &str,
+        beside: Beside,
+    ) -> Result<Ended, FollowError> {
+        match self.attach_to(address, Some(beside)).await? {
+            Followed::Ended(ended) => Ok(ended),
+            Followed::Lost(why) => match self.lost(&why).await? {
+                Some(ended) => Ok(ended),
+                None => Ok(self.attempts.unforeseen(self.follower.id)),
+            },
+        }
+    }
+
+    /// Attaches, and follows to the end.
+    async fn attach_to(
+        &mut self,
+        address: &str,
+        beside: Option<Beside>,
+    ) -> Result<Followed, FollowError> {
+        let attached = tokio::select! {
+            attached = attach(address, self.follower.keys, 0, beside) => attached,
+            signal = self.follower.signals.ending() => {
+                return self.interrupted(signal).await.map(Followed::Ended);
+            }
+        };
+        match attached {
+            Ok(attached) => Box::pin(self.attached(attached)).await,
+            Err(error) => {
+                let error = chain(&error);
+                if self.is_gone().await? {
+                    return Ok(Followed::Lost(error));
+                }
+                say(format!(
+                    "cannot attach to the ApplicationMaster of {} at {address}: {error}; is a \
+                     firewall between here and that port? --am-ports holds it in a range. The job \
+                     goes on; its output goes to the ApplicationMaster's log",
+                    self.follower.id
+                ));
+                self.unattached().await
+            }
+        }
+    }
+
+    /// Whether YARN says within a moment that the present attempt is over.
+    async fn is_gone(&mut self) -> Result<bool, FollowError> {
+        let deadline = Instant::now() + GONE_SOON;
+        while Instant::now() < deadline {
+            let report = patiently(self.follower.rm, &self.follower.id).await?;
+            let runs = report.state == YarnApplicationState::Running;
+            if !runs || self.attempts.is_another(report.current_attempt) {
+                return Ok(true);
+            }
+            sleep(LATER).await;
+        }
+        Ok(false)
+    }
+
+    /// Follows a job whose ApplicationMaster cannot be reached, through the ResourceManager.
+    async fn unattached(&mut self) -> Result<Followed, FollowError> {
+        loop {
+            let seen = tokio::select! {
+                seen = look(self.follower.rm, self.follower.id, &mut self.follower.progress) => seen?,
+                signal = self.follower.signals.ending() => {
+                    return self.interrupted(signal).await.map(Followed::Ended);
+                }
+            };
+            match seen {
+                Seen::Running(_, attempt) if self.attempts.is_another(attempt) => {
+                    return Ok(Followed::Lost("it could not be reached".into()));
+                }
+                Seen::Waiting(_) => {}
+                Seen::Running(..) => sleep(LATER).await,
+                Seen::Over(report) => return Ok(Followed::Ended(judge(&report))),
+            }
+        }
+    }
+
+    /// Kills the job through the ResourceManager.
+    pub(crate) async fn interrupted(&mut self, signal: u8) -> Result<Ended, FollowError> {
+        self.follower.progress.clear();
+        let report = kill(
+            self.follower.rm,
+            &self.follower.id,
+            "interrupted by the user",
+        )
+        .await?;
+        Ok(Ended {
+            code: match report.final_status {
+                FinalApplicationStatus::Succeeded => Exit::Success.code(),
+                _ => 128u8.saturating_add(signal),
+            },
+            sentence: format!("{} was interrupted", self.follower.id),
+            verdict: None,
+        })
+    }
+
+    /// Kills a job whose ApplicationMaster did not come in time; `said` is YARN's last word on it.
+    pub(crate) async fn given_up(&mut self, said: &str) -> Result<Ended, FollowError> {
+        self.follower.progress.clear();
+        let ended = self.wait_timeout.ended(self.follower.id, said);
+        let report = kill(self.follower.rm, &self.follower.id, &ended.sentence).await?;
+        match report.final_status {
+            // It was quicker than the order.
+            FinalApplicationStatus::Succeeded => Ok(judge(&report)),
+            _ => Ok(ended),
+        }
+    }
+}
+
+/// What came of waiting for an ApplicationMaster.
+enum Found {
+    /// It listens there.
+    Address(String),
+    /// There will be none.
+    Ended(Ended),
+}
+
+/// What came of following an ApplicationMaster.
+pub(super) enum Followed {
+    Ended(Ended),
+    /// It is gone, for this reason, and with it perhaps not the job.
+    Lost(String),
+}
+
+/// One look at the application, after a pause that grows with its age.
+async fn look(
+    rm: &ApplicationClient,
+    id: ApplicationId,
+    progress: &mut Progress,
+) -> Result<Seen, FollowError> {
+    let report = patiently(rm, &id).await?;
+    let seen = match report.state {
+        state if state.is_final() => return Ok(Seen::Over(Box::new(report))),
+        YarnApplicationState::Running => match address(&report) {
+            Some(address) => return Ok(Seen::Running(address, report.current_attempt)),
+            None => Seen::Waiting(reason(&report)),
+        },
+        _ => Seen::Waiting(reason(&report)),
+    };
+    match &seen {
+        Seen::Waiting(Some(reason)) => progress.wait(reason),
+        Seen::Waiting(None) => progress.wait(NOT_STARTED),
+        Seen::Running(..) | Seen::Over(_) => {}
+    }
+    pause(progress).await;
+    Ok(seen)
+}
+
+/// Between two looks.
+async fn pause(progress: &Progress) {
+    let young = progress.age() < SOON_ENDS;
+    sleep(if young { SOON } else { LATER }).await;
+}
