@@ -10,7 +10,7 @@ use proto_hadoop::yarn::{ApplicationFilter, ApplicationReport, YarnApplicationSt
 use follow::follower::reason;
 use follow::progress::short_reason;
 use follow::signals::Signals;
-use follow::table::{Column, table};
+use follow::table::{Column, span, table};
 use follow::timing::now_us;
 use follow::{FollowError, say};
 
@@ -84,32 +84,4 @@ fn lines(reports: &[ApplicationReport], now_ms: i64) -> Vec<String> {
         ]
     };
     table(0, &columns, reports.iter().map(row))
-}
-
-/// As `4 s`, `12 min`, `5 h` or `3 d`.
-fn span(age: Duration) -> String {
-    match age.as_secs() {
-        seconds @ 0..120 => format!("{seconds} s"),
-        seconds @ 120..7200 => format!("{} min", seconds / 60),
-        seconds @ 7200..172_800 => format!("{} h", seconds / 3600),
-        seconds => format!("{} d", seconds / 86_400),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spans_are_short() {
-        for (seconds, words) in [
-            (4, "4 s"),
-            (119, "119 s"),
-            (720, "12 min"),
-            (18_000, "5 h"),
-            (300_000, "3 d"),
-        ] {
-            assert_eq!(span(Duration::from_secs(seconds)), words);
-        }
-    }
 }

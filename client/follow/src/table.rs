@@ -1,5 +1,7 @@
 //! Aligned columns for a terminal.
 
+use std::time::Duration;
+
 use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, Row, Table, Width, presets::NOTHING,
 };
@@ -21,6 +23,17 @@ impl Column {
         match self {
             Self::Left(heading) | Self::Right(heading) => heading,
         }
+    }
+}
+
+/// As `4 s`, `12 min`, `5 h` or `3 d`.
+#[must_use]
+pub fn span(age: Duration) -> String {
+    match age.as_secs() {
+        seconds @ 0..120 => format!("{seconds} s"),
+        seconds @ 120..7200 => format!("{} min", seconds / 60),
+        seconds @ 7200..172_800 => format!("{} h", seconds / 3600),
+        seconds => format!("{} d", seconds / 86_400),
     }
 }
 
@@ -89,5 +102,18 @@ mod tests {
             "  n2                     512/1  short"
         );
         assert!(lines.iter().all(|line| line.len() <= 88), "{lines:#?}");
+    }
+
+    #[test]
+    fn spans_are_short() {
+        for (seconds, words) in [
+            (4, "4 s"),
+            (119, "119 s"),
+            (720, "12 min"),
+            (18_000, "5 h"),
+            (300_000, "3 d"),
+        ] {
+            assert_eq!(span(Duration::from_secs(seconds)), words);
+        }
     }
 }
