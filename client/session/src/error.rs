@@ -1,0 +1,207 @@
+//! Why a session cannot be used.
+
+use std::io;
+use std::path::PathBuf;
+
+use follow::FollowError;
+use job::exit::Exit;
+use proto_hadoop::ApplicationId;
+use tonic::Code;
+
+use crate::name::Name;
+
+/// One sentence, with the value and what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// Neither a state folder nor a home.
+    #[error(
+        "there is no folder to keep sessions in; set XDG_STATE_HOME or HOME to an absolute path"
+    )]
+    NoFolder,
+    /// The operating system does not let us.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    File {
+        /// "read", "write", …
+        doing: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+    /// A key that is no secret.
+    #[error(
+        "{} can be read by others (its mode is {mode:04o}), so the key in it is not used; where you know that \
+         nobody has read it: chmod 600 {0}; else end the application {application}, and start another session",
+        path.display()
+    )]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// Of the file.
+        mode: u32,
+        /// As far as the file can be believed; may be empty.
+        application: String,
+    },
+    /// A file that somebody else has put there.
+    #[error(
+        "{} belongs to the user with the id {owner}, not to you, so it is not used; remove it, or set \
+         XDG_STATE_HOME to a folder of your own",
+        path.display()
+    )]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// Its owner.
+        owner: u32,
+    },
+    /// What is kept of the session makes no sense.
+    #[error(
+        "cannot understand {}: {why}; remove it, and look with gerbil ps whether an application of it still runs",
+        path.display()
+    )]
+    Broken {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Client and session are of different builds.
+    #[error(
+        "session {name} was started by gerbil {theirs}, and this is gerbil {ours}: they do not understand each \
+         other; use that one, or start another session with this one"
+    )]
+    OtherBuild {
+        /// The session.
+        name: Name,
+        /// Its build.
+        theirs: String,
+        /// Ours.
+        ours: &'static str,
+    },
+    /// No such session.
+    #[error("there is no session {name}; {}", those(there))]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// Those that there are.
+        there: Vec<String>,
+    },
+    /// Another has the name.
+    #[error(
+        "session {name} is there already, as {application}; take another name, or end it with gerbil session \
+         stop {name}"
+    )]
+    Taken {
+        /// The name.
+        name: Name,
+        /// The other.
+        application: ApplicationId,
+    },
+    /// YARN says that its application has ended.
+    #[error(
+        "session {name} is over ({application}): {why}; start another with gerbil session start {name}"
+    )]
+    Over {
+        /// The session.
+        name: Name,
+        /// What it was to YARN.
+        application: ApplicationId,
+        /// In YARN's words.
+        why: String,
+    },
+    /// Its ApplicationMaster does not run yet.
+    #[error(
+        "session {name} ({application}) is only starting: {why}; try again when gerbil session status {name} \
+         shows its containers"
+    )]
+    Starting {
+        /// The session.
+        name: Name,
+        /// What it is to YARN.
+        application: ApplicationId,
+        /// What YARN waits for.
+        why: String,
+    },
+    /// Another cluster than the one where jobs are staged.
+    #[error(
+        "session {name} is on the cluster of {}, and Hadoop's settings here are those of {}; set \
+         HADOOP_CONF_DIR to those that it was started with",
+        theirs.join(", "),
+        here.join(", ")
+    )]
+    Elsewhere {
+        /// The session.
+        name: Name,
+        /// Its ResourceManagers.
+        theirs: Vec<String>,
+        /// Those of the settings.
+        here: Vec<String>,
+    },
+    /// Nobody answers.
+    #[error(
+        "cannot reach the ApplicationMaster of session {name} ({application}) at {address}: {why}; is a firewall \
+         between here and that port? gerbil session start --am-ports holds it in a range"
+    )]
+    Unreachable {
+        /// The session.
+        name: Name,
+        /// What it is to YARN.
+        application: ApplicationId,
+        /// Where it should be.
+        address: String,
+        /// In words.
+        why: String,
+    },
+    /// The ApplicationMaster has answered that it does not.
+    #[error("session {name}: {why}")]
+    Refused {
+        /// The session.
+        name: Name,
+        /// Which kind of refusal.
+        code: Code,
+        /// In its words.
+        why: String,
+    },
+    /// The ResourceManager, keys.
+    #[error(transparent)]
+    Follow(#[from] FollowError),
+}
+
+fn those(there: &[String]) -> String {
+    match there {
+        [] => "there is none: gerbil session start starts one".to_owned(),
+        [one] => format!("there is {one}"),
+        several => format!("there are {}", several.join(", ")),
+    }
+}
+
+impl SessionError {
+    /// What the command returns.
+    #[must_use]
+    pub const fn exit(&self) -> Exit {
+        match self {
+            Self::NoFolder
+            | Self::File { .. }
+            | Self::Open { .. }
+            | Self::Foreign { .. }
+            | Self::Broken { .. }
+            | Self::OtherBuild { .. }
+            | Self::Elsewhere { .. } => Exit::Config,
+            Self::Unknown { .. } | Self::Taken { .. } => Exit::Usage,
+            Self::Over { .. } | Self::Starting { .. } | Self::Unreachable { .. } => {
+                Exit::Unavailable
+            }
+            Self::Refused { code, .. } => match code {
+                Code::InvalidArgument | Code::OutOfRange | Code::FailedPrecondition => {
+                    Exit::Impossible
+                }
+                Code::Unavailable | Code::DeadlineExceeded | Code::ResourceExhausted => {
+                    Exit::Unavailable
+                }
+                _ => Exit::Lost,
+            },
+            Self::Follow(error) => error.exit(),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+use follow::keys::JobKeys;
+use job::exit::Exit;
+use tempfile::TempDir;
+
+use super::*;
+
+fn folder() -> (TempDir, Folder) {
+    let state = TempDir::new().unwrap();
+    let folder = Folder::below(Some(state.path().to_path_buf()));
+    (state, folder.unwrap())
+}
+
+fn kept(name: &str) -> Kept {
+    Kept {
+        name: name.parse().unwrap(),
+        owned: Owned {
+            build: job::BUILD.into(),
+            application: "application_1700000000000_0042".parse().unwrap(),
+            resource_managers: vec!["rm1:8032".into(), "rm2:8032".into()],
+            user: "ada".into(),
+        },
+        keys: JobKeys::generate().unwrap().client_keys(),
+    }
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().mode() & 0o7777
+}
+
+#[test]
+fn what_is_kept_is_read_again_and_nobody_else_can() {
+    let (_state, folder) = folder();
+    let (kept, name) = (kept("night"), "night".parse().unwrap());
+    assert!(folder.read(&name).unwrap().is_none());
+    assert!(folder.keep(&kept).unwrap());
+    let read = folder.find_session(&name).unwrap();
+    assert_eq!(read.owned, kept.owned);
+    assert_eq!(read.keys.client.key, kept.keys.client.key);
+    assert_eq!(read.keys.authority, kept.keys.authority);
+    assert_eq!(
+        read.keys.launcher_certificate,
+        kept.keys.launcher_certificate
+    );
+    assert_eq!(mode(&folder.path), 0o700);
+    assert_eq!(mode(&folder.path_of(&name)), 0o600);
+    // No temporary one is left.
+    assert_eq!(fs::read_dir(&folder.path).unwrap().count(), 1);
+    assert_eq!(folder.names().unwrap(), [name]);
+}
+
+#[test]
+fn a_name_is_given_once_and_forgotten_by_its_own_application_alone() {
+    let (_state, folder) = folder();
+    let (one, name) = (kept("a"), "a".parse().unwrap());
+    assert!(folder.keep(&one).unwrap());
+    assert!(!folder.keep(&one).unwrap());
+    let other = "application_1700000000000_0043".parse().unwrap();
+    folder.forget(&name, other).unwrap();
+    assert!(folder.read(&name).unwrap().is_some());
+    folder.forget(&name, one.owned.application).unwrap();
+    folder.forget(&name, one.owned.application).unwrap();
+    let unknown = folder.find_session(&name).unwrap_err();
+    assert_eq!(unknown.exit(), Exit::Usage);
+    assert_eq!(
+        unknown.to_string(),
+        "there is no session a; there is none: gerbil session start starts one"
+    );
+    assert!(folder.keep(&kept("b")).unwrap());
+    assert!(folder.keep(&kept("c")).unwrap());
+    let unknown = folder.find_session(&name).unwrap_err().to_string();
+    assert_eq!(unknown, "there is no session a; there are b, c");
+}
+
+#[test]
+fn a_file_that_others_can_read_or_have_made_is_not_used() {
+    let (_state, folder) = folder();
+    let (kept, name) = (kept("a"), "a".parse().unwrap());
+    assert!(folder.keep(&kept).unwrap());
+    let path = folder.path_of(&name);
+    for mode in [0o640, 0o604, 0o620] {
+        fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        let refused = folder.read(&name).unwrap_err();
+        assert_eq!(refused.exit(), Exit::Config);
+        let said = refused.to_string();
+        let wanted = format!(
+            "can be read by others (its mode is 0{mode:o}), so the key in it is not used; where you know that \
+             nobody has read it: chmod 600 {}; else end the application application_1700000000000_0042",
+            path.display()
+        );
+        assert!(said.contains(&wanted), "{said}");
+    }
+    let refused = check(&path, 1001, 1000, 0o100_600, "").unwrap_err();
+    let said = refused.to_string();
+    assert!(
+        said.contains("belongs to the user with the id 1001"),
+        "{said}"
+    );
+    assert!(check(&path, 1000, 1000, 0o100_600, "").is_ok());
+}
+
+#[test]
+fn another_build_and_nonsense_are_told_apart() {
+    let (_state, folder) = folder();
+    let (mut kept, name) = (kept("a"), "a".parse().unwrap());
+    kept.owned.build = "0.0.9+abc".into();
+    assert!(folder.keep(&kept).unwrap());
+    let said = folder.read(&name).unwrap_err().to_string();
+    assert!(
+        said.contains("0.0.9+abc") && said.contains(job::BUILD),
+        "{said}"
+    );
+    // It can be ended all the same.
+    assert_eq!(folder.owned(&name).unwrap(), Some(kept.owned));
+
+    let path = folder.path_of(&name);
+    for text in ["", "{", "[]", "{\"build\": 1}", "\u{1}"] {
+        fs::write(&path, text).unwrap();
+        let said = folder.read(&name).unwrap_err().to_string();
+        assert!(said.starts_with("cannot understand "), "{said}");
+    }
+    fs::write(&path, [0xff, 0xfe]).unwrap();
+    let said = folder.read(&name).unwrap_err().to_string();
+    assert!(said.contains("it is no text"), "{said}");
+}
+
+#[test]
+fn without_a_home_there_is_no_folder() {
+    let refused = Folder::below(None).unwrap_err();
+    assert!(refused.to_string().contains("XDG_STATE_HOME"));
+    assert_eq!(refused.exit(), Exit::Config);
+}

@@ -1,0 +1,24 @@
+//! Sessions, as whoever has one sees them: an application that holds containers and runs the jobs that it
+//! is given.
+//!
+//! A session has a [`name`] here; what is needed to use it is [`kept`] in a file of the user's. With that
+//! YARN is asked once where its ApplicationMaster is ([`mod@reach`]), which is then given a job
+//! ([`mod@submit`]), asked for its [`mod@status`], or told to [`mod@stop`]. A session that has just been
+//! submitted is waited for until it is [`ready`].
+//!
+//! Invariants: a key that others could have read is not used; what is kept of a session that YARN calls over
+//! is removed; every question ends within a stated time.
+
+mod error;
+pub mod kept;
+pub mod name;
+pub mod reach;
+pub mod ready;
+pub mod status;
+pub mod stop;
+pub mod submit;
+
+pub use error::SessionError;
+pub use kept::{Folder, Kept};
+pub use name::Name;
+pub use reach::{Place, Reached};

@@ -1,0 +1,148 @@
+//! Where a session's ApplicationMaster is, and the connection to it.
+
+use std::time::Duration;
+
+use follow::FollowError;
+use follow::dial::dial;
+use follow::ended::{chain, judge};
+use follow::follower::{address, reason};
+use follow::timeout::call_timing;
+use job::wire::clients_client::ClientsClient;
+use proto_hadoop::yarn::YarnApplicationState;
+use proto_hadoop::{ApplicationClient, ApplicationId};
+use tokio::time::timeout;
+use tonic::transport::Channel;
+use tonic::{Response, Status};
+
+use crate::error::SessionError;
+use crate::kept::{Folder, Kept, Owned};
+use crate::name::Name;
+
+/// For an ApplicationMaster that is reached to answer.
+const ANSWER: Duration = Duration::from_secs(15);
+
+/// Where a session is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Its ApplicationMaster listens at `host:port`.
+    At(String),
+    /// It has none yet, for this reason.
+    Starting(String),
+    /// YARN calls it over, with this to say of it.
+    Over(String),
+}
+
+/// The ResourceManagers of a session.
+#[must_use]
+pub fn resource_managers(owned: &Owned) -> ApplicationClient {
+    let addresses = owned.resource_managers.clone();
+    let timing = call_timing(addresses.len());
+    ApplicationClient::new(addresses, &owned.user).with_timing(timing)
+}
+
+/// Asks YARN where an application is.
+///
+/// # Errors
+///
+/// No ResourceManager answers.
+pub async fn place(rm: &ApplicationClient, id: ApplicationId) -> Result<Place, SessionError> {
+    let report = match rm.report(&id).await {
+        Ok(report) => report,
+        Err(error) if error.is("ApplicationNotFoundException") => {
+            return Ok(Place::Over("YARN does not know it any more".to_owned()));
+        }
+        Err(error) => return Err(FollowError::from(error).into()),
+    };
+    if report.state.is_final() {
+        return Ok(Place::Over(match judge(&report).sentence {
+            ended if ended.is_empty() => "it was stopped".to_owned(),
+            sentence => sentence,
+        }));
+    }
+    let address = (report.state == YarnApplicationState::Running).then(|| address(&report));
+    Ok(match address.flatten() {
+        Some(address) => Place::At(address),
+        None => {
+            let why = reason(&report);
+            Place::Starting(
+                why.unwrap_or_else(|| "YARN has not started its ApplicationMaster yet".to_owned()),
+            )
+        }
+    })
+}
+
+/// A connection to a session's ApplicationMaster.
+#[derive(Debug)]
+pub struct Reached {
+    /// By which it is asked.
+    pub client: ClientsClient<Channel>,
+    /// Where it is, `host:port`.
+    pub address: String,
+}
+
+impl Reached {
+    /// Asks YARN where the session is, and connects. What is kept of one that is over is removed.
+    ///
+    /// # Errors
+    ///
+    /// It is over, is not there yet, or cannot be reached.
+    pub async fn new(
+        rm: &ApplicationClient,
+        folder: &Folder,
+        kept: &Kept,
+    ) -> Result<Self, SessionError> {
+        let (name, application) = (kept.name.clone(), kept.owned.application);
+        match place(rm, application).await? {
+            Place::At(address) => Self::at(address, kept).await,
+            Place::Starting(why) => Err(SessionError::Starting {
+                name,
+                application,
+                why,
+            }),
+            Place::Over(why) => {
+                folder.forget(&name, application)?;
+                Err(SessionError::Over {
+                    name,
+                    application,
+                    why,
+                })
+            }
+        }
+    }
+
+    /// Connects to the ApplicationMaster that listens there.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be reached.
+    pub async fn at(address: String, kept: &Kept) -> Result<Self, SessionError> {
+        match dial(&address, &kept.keys).await {
+            Ok((client, _local)) => Ok(Self { client, address }),
+            Err(error) => Err(SessionError::Unreachable {
+                name: kept.name.clone(),
+                application: kept.owned.application,
+                address,
+                why: chain(&error),
+            }),
+        }
+    }
+}
+
+/// An answer of session `name`, which comes within a stated time.
+pub(crate) async fn answer<T>(
+    name: &Name,
+    call: impl Future<Output = Result<Response<T>, Status>>,
+) -> Result<T, SessionError> {
+    let late = || Status::deadline_exceeded(format!("no answer within {} s", ANSWER.as_secs()));
+    let answered = timeout(ANSWER, call)
+        .await
+        .unwrap_or_else(|_late| Err(late()));
+    match answered {
+        Ok(answer) => Ok(answer.into_inner()),
+        Err(status) => Err(SessionError::Refused {
+            name: name.clone(),
+            code: status.code(),
+            why: status.message().to_owned(),
+        }),
+    }
+}

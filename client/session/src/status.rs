@@ -1,0 +1,329 @@
+//! What a session holds and runs, and what its jobs wait for.
+
+use std::time::Duration;
+
+use follow::table::{Column, span, table};
+use job::wire;
+use job::wire::session_job::State;
+use proto_hadoop::ApplicationId;
+use serde::Serialize;
+
+use crate::error::SessionError;
+use crate::kept::Kept;
+use crate::reach::{Reached, answer};
+
+/// One look.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Status {
+    /// By which its user calls it.
+    pub name: String,
+    /// What it is to YARN.
+    pub application: String,
+    /// As it was started with.
+    pub policy: String,
+    /// By the order in which they came.
+    pub containers: Vec<Container>,
+    /// Those that are not over, by number.
+    pub jobs: Vec<Job>,
+    /// Jobs that have ended.
+    pub ended: u32,
+    /// Containers that are asked of YARN.
+    pub asked: u32,
+    /// Why there are not more; empty: there are as many as wanted.
+    pub asking: String,
+    /// It takes no further job.
+    pub is_stopping: bool,
+}
+
+/// What the session holds on a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Container {
+    /// YARN's id.
+    pub container: String,
+    /// Its node.
+    pub host: String,
+    /// Processes that can run there at the same time.
+    pub slots: u32,
+    /// Slots that jobs have.
+    pub lent: u32,
+}
+
+/// A job that is not over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Job {
+    /// Its number.
+    pub job: u32,
+    /// By which lists call it: `s42.7`.
+    pub id: String,
+    /// Its program.
+    pub name: String,
+    /// Whose it is.
+    pub user: String,
+    /// Higher goes first, where the policy looks at it.
+    pub priority: i32,
+    /// "waiting", "running" or "ending".
+    pub state: &'static str,
+    /// Slots that it wants or has.
+    pub slots: u32,
+    /// Since it was submitted, milliseconds.
+    pub age_ms: u64,
+    /// Why it waits; empty: it does not.
+    pub waits: String,
+}
+
+/// A job's short name: job 7 of application 42 is `s42.7`.
+#[must_use]
+pub fn short(application: ApplicationId, job: u32) -> String {
+    format!("s{}.{job}", application.id)
+}
+
+impl Reached {
+    /// Looks.
+    ///
+    /// # Errors
+    ///
+    /// It does not answer.
+    pub async fn status(&mut self, kept: &Kept) -> Result<Status, SessionError> {
+        let asked = self.client.status(wire::StatusRequest {});
+        let said = answer(&kept.name, asked).await?;
+        Ok(Status::new(kept.owned.application, said))
+    }
+}
+
+impl Status {
+    fn new(application: ApplicationId, said: wire::SessionStatus) -> Self {
+        let containers = said.containers.into_iter().map(|held| Container {
+            container: held.container,
+            host: held.host,
+            slots: held.slots,
+            lent: held.lent,
+        });
+        let jobs = said.jobs.into_iter().map(|job| Job {
+            state: match job.state() {
+                State::Waiting => "waiting",
+                State::Running => "running",
+                State::Ending => "ending",
+            },
+            id: short(application, job.job),
+            job: job.job,
+            name: job.name,
+            user: job.user,
+            priority: job.priority,
+            slots: job.slots,
+            age_ms: job.age_ms,
+            waits: job.waits,
+        });
+        Self {
+            application: application.to_string(),
+            containers: containers.collect(),
+            jobs: jobs.collect(),
+            name: said.name,
+            policy: said.policy,
+            ended: said.ended,
+            asked: said.asked,
+            asking: said.asking,
+            is_stopping: said.is_stopping,
+        }
+    }
+
+    /// Slots that jobs have, and all.
+    #[must_use]
+    pub fn slots(&self) -> (u32, u32) {
+        let sum = |of: fn(&Container) -> u32| {
+            let all = self.containers.iter().map(of);
+            all.fold(0, u32::saturating_add)
+        };
+        (sum(|held| held.lent), sum(|held| held.slots))
+    }
+
+    /// How many jobs are in this state.
+    #[must_use]
+    pub fn count(&self, state: &str) -> usize {
+        self.jobs.iter().filter(|job| job.state == state).count()
+    }
+
+    /// The same in words, line after line.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let (lent, slots) = self.slots();
+        let mut lines = vec![format!(
+            "session {} is {}, policy {}{}",
+            self.name,
+            self.application,
+            self.policy,
+            match self.is_stopping {
+                true => "; it takes no further job",
+                false => "",
+            }
+        )];
+        lines.push(format!(
+            "{} with {}, {lent} of them lent",
+            count(self.containers.len(), "container"),
+            count(usize::try_from(slots).unwrap_or(usize::MAX), "slot"),
+        ));
+        if self.asked > 0 || !self.asking.is_empty() {
+            let asked = count(
+                usize::try_from(self.asked).unwrap_or(usize::MAX),
+                "container",
+            );
+            lines.push(match self.asking.as_str() {
+                "" => format!("{asked} asked of YARN"),
+                why => format!("{asked} asked of YARN: {why}"),
+            });
+        }
+        if !self.containers.is_empty() {
+            let columns = [
+                Column::Left("host"),
+                Column::Right("slots"),
+                Column::Right("lent"),
+                Column::Left("container"),
+            ];
+            let row = |held: &Container| {
+                vec![
+                    held.host.clone(),
+                    held.slots.to_string(),
+                    held.lent.to_string(),
+                    held.container.clone(),
+                ]
+            };
+            lines.extend(table(2, &columns, self.containers.iter().map(row)));
+        }
+        lines.push(format!(
+            "{}, {} waiting, {} ended",
+            match self.jobs.len() - self.count("waiting") {
+                0 => "no job runs".to_owned(),
+                1 => "1 job runs".to_owned(),
+                several => format!("{several} jobs run"),
+            },
+            self.count("waiting"),
+            self.ended
+        ));
+        if !self.jobs.is_empty() {
+            let columns = [
+                Column::Left("job"),
+                Column::Left("user"),
+                Column::Right("slots"),
+                Column::Right("age"),
+                Column::Left("program"),
+            ];
+            let row = |job: &Job| {
+                vec![
+                    job.id.clone(),
+                    job.user.clone(),
+                    job.slots.to_string(),
+                    span(Duration::from_millis(job.age_ms)),
+                    match job.state {
+                        "running" => job.name.clone(),
+                        state if job.waits.is_empty() => format!("{}: {state}", job.name),
+                        _ => format!("{}: {}", job.name, job.waits),
+                    },
+                ]
+            };
+            lines.extend(table(2, &columns, self.jobs.iter().map(row)));
+        }
+        lines
+    }
+}
+
+/// As `1 container`, `3 containers`.
+fn count(number: usize, what: &str) -> String {
+    match number {
+        1 => format!("1 {what}"),
+        several => format!("{several} {what}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id() -> ApplicationId {
+        "application_1700000000000_0042".parse().unwrap()
+    }
+
+    fn job(number: u32, name: &str, state: State, slots: u32, waits: &str) -> wire::SessionJob {
+        wire::SessionJob {
+            job: number,
+            name: name.into(),
+            user: "ada".into(),
+            priority: 0,
+            state: state.into(),
+            slots,
+            age_ms: 65_000,
+            waits: waits.into(),
+        }
+    }
+
+    fn said() -> wire::SessionStatus {
+        let held = |number: u32, lent| wire::SessionContainer {
+            container: format!("container_1700000000000_0042_01_00000{number}"),
+            host: format!("n{number}"),
+            slots: 4,
+            lent,
+        };
+        wire::SessionStatus {
+            name: "default".into(),
+            policy: "fifo".into(),
+            containers: vec![held(2, 4), held(3, 1)],
+            jobs: vec![
+                job(5, "cpi", State::Running, 5, ""),
+                job(
+                    7,
+                    "heat",
+                    State::Waiting,
+                    4,
+                    "waits for 4 slots: 3 free, job 5 holds 5",
+                ),
+            ],
+            ended: 4,
+            asked: 1,
+            asking: "the queue default has no more room".into(),
+            is_stopping: false,
+        }
+    }
+
+    #[test]
+    fn a_status_says_what_is_held_what_runs_and_why_something_waits() {
+        let lines = Status::new(id(), said()).lines().join("\n");
+        let wanted = "\
+session default is application_1700000000000_0042, policy fifo
+2 containers with 8 slots, 5 of them lent
+1 container asked of YARN: the queue default has no more room
+  host  slots  lent  container
+  n2        4     4  container_1700000000000_0042_01_000002
+  n3        4     1  container_1700000000000_0042_01_000003
+1 job runs, 1 waiting, 4 ended
+  job    user  slots   age  program
+  s42.5  ada       5  65 s  cpi
+  s42.7  ada       4  65 s  heat: waits for 4 slots: 3 free, job 5 holds 5";
+        assert_eq!(lines, wanted);
+    }
+
+    #[test]
+    fn a_session_without_anything_is_told_shortly() {
+        let empty = wire::SessionStatus {
+            name: "a".into(),
+            policy: "fair".into(),
+            is_stopping: true,
+            ..wire::SessionStatus::default()
+        };
+        let lines = Status::new(id(), empty).lines();
+        assert_eq!(
+            lines,
+            [
+                "session a is application_1700000000000_0042, policy fair; it takes no further job",
+                "0 containers with 0 slots, 0 of them lent",
+                "no job runs, 0 waiting, 0 ended",
+            ]
+        );
+    }
+
+    #[test]
+    fn other_programs_read_the_same() {
+        let json = serde_json::to_value(Status::new(id(), said())).unwrap();
+        assert_eq!(json["containers"][0]["lent"], 4);
+        assert_eq!(json["jobs"][1]["id"], "s42.7");
+        assert_eq!(json["jobs"][1]["state"], "waiting");
+        assert_eq!(json["is_stopping"], false);
+    }
+}

@@ -1,0 +1,141 @@
+//! Ends a session.
+
+use std::time::Duration;
+
+use follow::kill::kill;
+use follow::progress::Progress;
+use follow::say;
+use follow::signals::Signals;
+use job::wire;
+use proto_hadoop::ApplicationClient;
+use tokio::time::{Instant, sleep};
+
+use crate::error::SessionError;
+use crate::kept::{Folder, Kept, Owned};
+use crate::name::Name;
+use crate::reach::{Place, Reached, answer, place};
+
+/// Between two looks whether it is over.
+const LOOK: Duration = Duration::from_millis(100);
+/// Between two questions how many jobs are left.
+const COUNT: Duration = Duration::from_secs(1);
+/// For a session without jobs to leave YARN.
+const LEAVES: Duration = Duration::from_secs(60);
+
+/// How its jobs end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// They are run to their ends; there are no further ones.
+    Drain,
+    /// Now.
+    Now,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// YARN says that it is over.
+    Over,
+    /// The user did not wait for it.
+    Interrupted(u8),
+}
+
+/// Tells the session to end, and waits until YARN says that it is over; then what is kept of it is removed.
+/// A session whose ApplicationMaster does not do it is killed through the ResourceManager.
+///
+/// # Errors
+///
+/// No ResourceManager answers, or YARN cannot end it.
+pub async fn stop(
+    rm: &ApplicationClient,
+    folder: &Folder,
+    kept: &Kept,
+    how: How,
+    progress: &mut Progress,
+    signals: &mut Signals,
+) -> Result<Stopped, SessionError> {
+    let (name, id) = (&kept.name, kept.owned.application);
+    let told = match place(rm, id).await? {
+        Place::Over(_) => {
+            folder.forget(name, id)?;
+            return Ok(Stopped::Over);
+        }
+        Place::Starting(_) => Err(None),
+        Place::At(address) => match Reached::at(address, kept).await {
+            Ok(reached) => tell(reached, kept, how).await.map_err(Some),
+            Err(error) => Err(Some(error)),
+        },
+    };
+    let mut reached = match told {
+        Ok(reached) => reached,
+        Err(why) => {
+            if let Some(why) = why {
+                progress.clear();
+                say(format!("{why}; it is killed through YARN"));
+            }
+            return end(rm, folder, name, &kept.owned).await;
+        }
+    };
+    let mut counted = Instant::now();
+    let mut alone: Option<Instant> = match how {
+        How::Now => Some(Instant::now()),
+        How::Drain => None,
+    };
+    loop {
+        if matches!(place(rm, id).await?, Place::Over(_)) {
+            progress.clear();
+            folder.forget(name, id)?;
+            return Ok(Stopped::Over);
+        }
+        if alone.is_some_and(|since| since.elapsed() > LEAVES) {
+            progress.clear();
+            say(format!(
+                "session {name} has not left within {} s; it is killed through YARN",
+                LEAVES.as_secs()
+            ));
+            return end(rm, folder, name, &kept.owned).await;
+        }
+        if how == How::Drain && alone.is_none() && counted.elapsed() > COUNT {
+            counted = Instant::now();
+            match reached.status(kept).await {
+                Ok(status) if !status.jobs.is_empty() => progress.wait(&match status.jobs.len() {
+                    1 => format!("session {name} ends with its last job"),
+                    jobs => format!("session {name} ends with its {jobs} jobs"),
+                }),
+                // Without jobs, or gone: nothing is left to wait for but YARN.
+                Ok(_) | Err(_) => alone = Some(Instant::now()),
+            }
+        }
+        tokio::select! {
+            () = sleep(LOOK) => {}
+            signal = signals.ending() => return Ok(Stopped::Interrupted(signal)),
+        }
+    }
+}
+
+/// Kills the session's application, of whatever build it is, and forgets it.
+///
+/// # Errors
+///
+/// No ResourceManager answers, or YARN cannot end it.
+pub async fn end(
+    rm: &ApplicationClient,
+    folder: &Folder,
+    name: &Name,
+    owned: &Owned,
+) -> Result<Stopped, SessionError> {
+    if !matches!(place(rm, owned.application).await?, Place::Over(_)) {
+        let reason = format!("session {name} was stopped by its user");
+        kill(rm, &owned.application, &reason).await?;
+    }
+    folder.forget(name, owned.application)?;
+    Ok(Stopped::Over)
+}
+
+async fn tell(mut reached: Reached, kept: &Kept, how: How) -> Result<Reached, SessionError> {
+    let order = wire::SessionStop {
+        now: how == How::Now,
+    };
+    answer(&kept.name, reached.client.stop_session(order)).await?;
+    Ok(reached)
+}

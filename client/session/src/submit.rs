@@ -1,0 +1,61 @@
+//! Gives a session a job.
+
+use job::{MpiJob, Staged, StagedKind, wire};
+use storage::Address;
+
+use crate::error::SessionError;
+use crate::kept::Kept;
+use crate::reach::{Reached, answer};
+
+/// A job, and what lists say of it.
+#[derive(Debug)]
+pub struct Job<'a> {
+    /// Of its program.
+    pub name: String,
+    /// Higher goes first, where the session's policy looks at it.
+    pub priority: i32,
+    /// What runs.
+    pub mpi: &'a MpiJob,
+    /// Where its files are staged.
+    pub address: &'a Address,
+    /// The files: those of its programs, and what they need. `url`s begin as `address` says.
+    pub staged: &'a [Staged],
+}
+
+impl Reached {
+    /// Submits it; the job's number in the session.
+    ///
+    /// # Errors
+    ///
+    /// What the session says against it.
+    pub async fn submit(&mut self, kept: &Kept, job: &Job<'_>) -> Result<u32, SessionError> {
+        let origin = job.address.url("");
+        let files = job.staged.iter().map(|staged| wire::StagedFile {
+            link: staged.link.clone(),
+            address: 0,
+            path: staged
+                .url
+                .strip_prefix(&origin)
+                .unwrap_or(&staged.url)
+                .to_owned(),
+            size: staged.size,
+            unpack: staged.kind == StagedKind::Archive,
+        });
+        let unwritable = |error: serde_json::Error| SessionError::Refused {
+            name: kept.name.clone(),
+            code: tonic::Code::Internal,
+            why: format!("cannot write the job's description: {error}"),
+        };
+        let submission = wire::Submission {
+            build: job::BUILD.into(),
+            name: job.name.clone(),
+            user: kept.owned.user.clone(),
+            priority: job.priority,
+            mpi: serde_json::to_vec(job.mpi).map_err(unwritable)?,
+            addresses: vec![serde_json::to_string(job.address).map_err(unwritable)?],
+            files: files.collect(),
+        };
+        let submitted = answer(&kept.name, self.client.submit(submission)).await?;
+        Ok(submitted.job)
+    }
+}
