@@ -6,14 +6,15 @@ use follow::streams::Input;
 use follow::submit::AM_MEMORY_MIB;
 use job::{Application, Description, Jobs, MpiJob};
 use policy::lifecycle::Limits;
-use policy::{MiB, Millis, gang, run};
+use policy::{Demand, MiB, Millis, ResourceTypes, Resources, gang, run};
 use proto_hadoop::yarn::NodeNames;
 use staging::Outcome;
 
 use crate::arguments::DeployMode;
-use crate::cluster::Cluster;
-use crate::plan::Plan;
+use crate::cluster::{Cluster, ClusterError};
+use crate::plan::{Plan, am_expiry_ms, node_names, step_mib};
 use crate::preflight::Checked;
+use crate::subcommands::SessionStart;
 
 /// The description of a job that was `checked`, and of which everything is `staged`.
 pub(crate) fn describe(
@@ -25,7 +26,65 @@ pub(crate) fn describe(
     Description {
         build: job::BUILD.into(),
         application: application(plan, checked, cluster, staged),
-        jobs: Jobs::One(Box::new(mpi_job(plan, checked, staged))),
+        jobs: Jobs::One(Box::new(mpi_job(plan, Placed::from(checked), staged))),
+    }
+}
+
+/// How a session's application stands to the cluster, this binary being `staged`.
+pub(crate) fn session_application(
+    given: &SessionStart,
+    cluster: &Cluster,
+    staged: &Outcome,
+) -> Result<Application, ClusterError> {
+    Ok(Application {
+        user: cluster.user.clone(),
+        rm_client: cluster.resource_managers.client.clone(),
+        rm_scheduler: cluster.resource_managers.scheduler.clone(),
+        am_expiry_ms: am_expiry_ms(cluster)?,
+        attempts: 1,
+        am_memory: MiB(AM_MEMORY_MIB),
+        am_ports: given.am_ports,
+        interface: given.iface.clone(),
+        allocation_step: MiB(step_mib(cluster)?),
+        node_names_have_ports: node_names(cluster)? == NodeNames::HostAndPort,
+        node_label: None,
+        staged: staged.staged.clone(),
+    })
+}
+
+/// A job that a session is to run, of which everything is `staged`. Where, the session decides.
+pub(crate) fn for_session(plan: &Plan, staged: &Outcome) -> MpiJob {
+    let placement = &plan.placement;
+    let unit = Resources::new(placement.memory_mib, placement.vcores);
+    let demand = Demand {
+        memory_is_explicit: placement.memory_is_explicit,
+        ..Demand::anywhere(placement.wanted.processes, unit)
+    };
+    mpi_job(
+        plan,
+        Placed {
+            demand: &demand,
+            types: &ResourceTypes::default(),
+            excluded: &[],
+        },
+        staged,
+    )
+}
+
+/// What a job wants of the cluster.
+struct Placed<'a> {
+    demand: &'a Demand,
+    types: &'a ResourceTypes,
+    excluded: &'a [String],
+}
+
+impl<'a> From<&'a Checked> for Placed<'a> {
+    fn from(checked: &'a Checked) -> Self {
+        Self {
+            demand: &checked.demand,
+            types: &checked.view.types,
+            excluded: &checked.excluded,
+        }
     }
 }
 
@@ -49,19 +108,19 @@ fn application(plan: &Plan, checked: &Checked, cluster: &Cluster, staged: &Outco
     }
 }
 
-fn mpi_job(plan: &Plan, checked: &Checked, staged: &Outcome) -> MpiJob {
+fn mpi_job(plan: &Plan, placed: Placed<'_>, staged: &Outcome) -> MpiJob {
     let given = &plan.placement.flags;
     MpiJob {
-        demand: checked.demand.clone(),
-        types: checked.view.types.clone(),
+        demand: placed.demand.clone(),
+        types: placed.types.clone(),
         limits: limits(plan),
-        exclude: checked.excluded.clone(),
+        exclude: placed.excluded.to_vec(),
         explain: plan.streams.explain,
         yielding: given.yielding,
         binding: plan.program.binding,
         gpus_per_process: plan.placement.gpus_per_process,
         universe: plan.program.universe,
-        programs: programs(plan, checked.demand.processes.get(), staged),
+        programs: programs(plan, placed.demand.processes.get(), staged),
         stage_out: plan.data.outgoing.clone(),
         checkpoints: plan.data.checkpoints.clone(),
         input: plan.streams.input != Input::None,

@@ -19,6 +19,9 @@ pub(crate) enum Failure {
     /// The job could not be submitted, or not be followed.
     #[error(transparent)]
     Follow(#[from] FollowError),
+    /// A session that cannot be used.
+    #[error(transparent)]
+    Session(#[from] session::SessionError),
     /// The program could not be brought to the nodes.
     #[error(transparent)]
     Staging(#[from] StageError),
@@ -62,6 +65,7 @@ impl Failure {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Follow(error) => error.exit(),
+            Self::Session(error) => error.exit(),
             Self::Staging(error) => error.exit(),
             Self::Data(error) => error.exit(),
             Self::Preflight(error) => error.exit(),

@@ -6,7 +6,8 @@
 //! what the job wants (what an argument names is said where it is [`missing_files`]), while [`staging`] puts
 //! the program where YARN finds it. What the ApplicationMaster has to know is [`mod@describe`]d, and
 //! [`follow`] submits the job and ends with the program's own exit code. With `--local` the cluster is a
-//! task of this process ([`local`]); the rest stays the same. A [`list`] is many such runs.
+//! task of this process ([`local`]); the rest stays the same. A [`list`] is many such runs. With `--session`
+//! nothing is submitted to YARN: one of the user's [`sessions`] runs the job.
 //!
 //! The same file is also ApplicationMaster, launcher and the launcher's helpers: YARN starts it so, with
 //! a first argument that no user types. Under the name `gerbil` it is the [`subcommands`] door: a command
@@ -35,6 +36,7 @@ mod plan;
 mod preflight;
 mod ps;
 mod run;
+mod sessions;
 mod split_words;
 mod subcommands;
 mod system;

@@ -37,7 +37,7 @@ use crate::outcome::report_outcome;
 use crate::plan::Plan;
 use crate::ps::ps;
 use crate::system::system;
-use crate::{data, dry_run, generate, list, preflight};
+use crate::{data, dry_run, generate, list, preflight, sessions};
 
 /// Between two looks at how much is uploaded.
 const UPLOADING: Duration = Duration::from_millis(250);
@@ -189,7 +189,10 @@ async fn on(
     }
     let mut own = Own::default();
     own.stamps.started_us = started_us;
-    let outcome = Box::pin(job(given, cluster, &rm, &mut signals, &mut own)).await;
+    let outcome = match given.session.session.clone() {
+        None => Box::pin(job(given, cluster, &rm, &mut signals, &mut own)).await,
+        Some(name) => Box::pin(sessions::job(&name, given, cluster, &mut signals, &mut own)).await,
+    };
     own.stamps.finished_us = timing::now_us();
     report_outcome(
         outcome,
@@ -250,21 +253,11 @@ async fn job(
         data::merge(&mut staged.staged, incoming)?;
         Ok::<_, Failure>((checked, staged, restore))
     };
-    let mut ready = Box::pin(ready);
-    let (checked, staged, restore) = loop {
-        tokio::select! {
-            ready = &mut ready => break ready?,
-            signal = signals.ending() => {
-                progress.clear();
-                return Ok(Ended::unsubmitted(signal));
-            }
-            () = sleep(UPLOADING) => progress.uploading(
-                moved.done.load(Ordering::Relaxed),
-                moved.all.load(Ordering::Relaxed),
-            ),
-        }
+    let ready = staging_meanwhile(Box::pin(ready), &mut progress, &moved, signals).await?;
+    let (checked, staged, restore) = match ready {
+        ControlFlow::Continue(ready) => ready,
+        ControlFlow::Break(signal) => return Ok(Ended::unsubmitted(signal)),
     };
-    drop(ready);
     for remark in &checked.remarks {
         progress.remark(remark);
     }
@@ -368,8 +361,30 @@ async fn come_home(
     Ok(ended)
 }
 
+/// Until `ready`, whose uploads are shown meanwhile, or until a signal ends it (`Break`).
+pub(crate) async fn staging_meanwhile<T>(
+    mut ready: impl Future<Output = Result<T, Failure>> + Unpin,
+    progress: &mut Progress,
+    moved: &staging::Moved,
+    signals: &mut Signals,
+) -> Result<ControlFlow<u8, T>, Failure> {
+    loop {
+        tokio::select! {
+            ready = &mut ready => return ready.map(ControlFlow::Continue),
+            signal = signals.ending() => {
+                progress.clear();
+                return Ok(ControlFlow::Break(signal));
+            }
+            () = sleep(UPLOADING) => progress.uploading(
+                moved.done.load(Ordering::Relaxed),
+                moved.all.load(Ordering::Relaxed),
+            ),
+        }
+    }
+}
+
 /// Brings the program to where the nodes find it.
-async fn staged(
+pub(crate) async fn staged(
     plan: &Plan,
     cluster: &Cluster,
     moved: Arc<staging::Moved>,

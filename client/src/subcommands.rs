@@ -1,13 +1,18 @@
 //! `gerbil`: the same file under a second name, with a command first.
 //!
 //! `gerbil run` is `gerbil-run`, whose first word that is no option is a program, whatever it is called;
-//! here it is a command. Everything that is done is done by an option of `gerbil-run`.
+//! here it is a command. Nearly everything that is done is done by an option of `gerbil-run`; sessions, and the
+//! accelerators of a node, have commands alone.
+
+mod session;
 
 use std::ffi::OsString;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::arguments::{Arguments, ParseError};
+
+pub(crate) use session::{SessionStart, SessionTask};
 
 /// The second name of the file.
 pub(crate) const NAME: &str = "gerbil";
@@ -47,6 +52,12 @@ enum Task {
         /// As ps lists it
         application: String,
     },
+    /// Hold containers and run many jobs in them: gerbil session start
+    Session {
+        /// What to do with it
+        #[command(subcommand)]
+        task: SessionTask,
+    },
     /// Print the completions of a shell: source <(gerbil completions bash)
     Completions {
         /// The shell
@@ -74,14 +85,18 @@ enum Task {
         words: Vec<OsString>,
     },
     /// Print the version
+    // As -V, which the help shows.
+    #[command(hide = true)]
     Version,
 }
 
 /// Whose words they are.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Command {
     /// Of `gerbil-run`.
     Run(Vec<OsString>),
+    /// Of the sessions.
+    Session(SessionTask),
     /// Of the accelerators' driver.
     Accelerators(Vec<OsString>),
 }
@@ -104,10 +119,16 @@ pub(crate) fn translated(words: Vec<OsString>) -> Result<Command, ParseError> {
         Some(_) | None => {}
     }
     let gerbil = Gerbil::try_parse_from(std::iter::once(NAME.into()).chain(words))?;
-    let words: Vec<&str> = match &gerbil.task {
+    let task = match gerbil.task {
+        Task::Session { task } => return Ok(Command::Session(task)),
+        other => other,
+    };
+    let words: Vec<&str> = match &task {
         Task::Run { words } => return Ok(Command::Run(words.clone())),
         Task::Fpga { words } => return Ok(accelerators(false, words.clone())),
         Task::Fpgad { words } => return Ok(accelerators(true, words.clone())),
+        // Above.
+        Task::Session { .. } => Vec::new(),
         Task::Ps => vec!["--ps"],
         Task::Kill { application } => vec!["--kill", application],
         Task::Completions { shell } => vec!["--generate", shell],
@@ -160,7 +181,9 @@ mod tests {
     fn words(line: &str) -> Result<String, String> {
         let words = line.split_whitespace().map(OsString::from).collect();
         let found = translated(words).map_err(|error| error.to_string())?;
-        let (Command::Run(found) | Command::Accelerators(found)) = found;
+        let (Command::Run(found) | Command::Accelerators(found)) = found else {
+            return Ok("session".into());
+        };
         let found: Vec<_> = found.iter().map(|word| word.to_str().unwrap()).collect();
         Ok(found.join(" "))
     }
@@ -173,6 +196,8 @@ mod tests {
             ("run", ""),
             ("ps", "--ps"),
             ("kill application_1_0001", "--kill application_1_0001"),
+            ("session list", "session"),
+            ("session stop night --now", "session"),
             ("completions zsh", "--generate zsh"),
             ("man", "--generate man-gerbil"),
             ("man run", "--generate man"),

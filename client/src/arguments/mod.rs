@@ -19,8 +19,9 @@ mod programs;
 mod ranks;
 mod reporting;
 mod resources;
+mod session;
 mod streams;
-mod values;
+pub(crate) mod values;
 mod words_on_disk;
 
 use std::ffi::OsString;
@@ -41,6 +42,7 @@ pub(crate) use program::{Environment, Program, Start};
 pub(crate) use ranks::{RankBy, RankMap};
 pub(crate) use reporting::Reporting;
 pub(crate) use resources::of_a_process;
+use session::SessionArguments;
 pub(crate) use streams::{CopyTo, StreamArguments};
 
 /// Headings of --help that more than one file has options under.
@@ -78,6 +80,9 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     pub deployment: Deployment,
+
+    #[command(flatten)]
+    pub session: SessionArguments,
 
     /// Queue to submit to
     #[arg(long, value_name = "QUEUE", default_value = "default", help_heading = WHERE)]

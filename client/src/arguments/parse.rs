@@ -7,7 +7,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 
 use super::binding::MapBy;
 use super::ranks::RankBy;
-use super::{Arguments, Help, ParseError, lexer, words_on_disk};
+use super::{Arguments, Help, ParseError, lexer, session, words_on_disk};
 
 impl Arguments {
     /// Reads a command line, the command's own name first.
@@ -37,15 +37,28 @@ impl Arguments {
         let matches =
             command.try_get_matches_from_mut(std::iter::once(own_name).chain(lexed.words))?;
         let mut given = Self::from_arg_matches(&matches)?;
-        let typed = command.get_arguments().filter(|argument| {
-            matches.value_source(argument.get_id().as_str()) == Some(ValueSource::CommandLine)
-        });
+        let typed = || {
+            command.get_arguments().filter(|argument| {
+                matches.value_source(argument.get_id().as_str()) == Some(ValueSource::CommandLine)
+            })
+        };
         if given.usage {
             return Err(usage(true));
         }
-        let checked = given.reporting.check(typed);
+        let checked = given.reporting.check(typed());
+        checked.map_err(ParseError::Refused)?;
+        let variable = session::variable().filter(|_name| given.is_a_job());
+        let options = typed().filter_map(clap::Arg::get_long);
+        let checked = given.session.check(variable.as_deref(), options);
         checked.map_err(ParseError::Refused)?;
         given.mapped()?;
+        let is_placed =
+            given.placement.rank_by.is_some() || given.placement.processes_per_node.is_some();
+        if let (Some(name), true) = (&given.session.session, is_placed) {
+            return Err(ParseError::Refused(format!(
+                "-map-by with nodes or slots does not go with a session ({name}), which places its jobs itself"
+            )));
+        }
         given.notes = lexed.notes;
         given.further(lexed.further)?;
         let list = given.placement.list();
@@ -92,6 +105,12 @@ impl Arguments {
         }
         placement.rank_by.get_or_insert(order);
         Ok(())
+    }
+
+    /// Whether a program is to run, and not something else to be done.
+    fn is_a_job(&self) -> bool {
+        let other = self.kill.is_some() || self.ps || self.generate.is_some();
+        !other && self.reporting.list.is_none() && self.data.checkpoint.is_none()
     }
 
     /// Whether a program is named, or something else is asked for that needs none.

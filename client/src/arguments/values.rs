@@ -10,7 +10,7 @@ use policy::lifecycle::{LONGEST_GATHER, SHORTEST_REISSUE};
 
 /// A whole number from `first` to `last` of something, in a sentence where it is none.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Whole<T> {
+pub(crate) struct Whole<T> {
     /// What is counted.
     what: &'static str,
     first: T,
@@ -18,7 +18,7 @@ pub(super) struct Whole<T> {
 }
 
 impl<T> Whole<T> {
-    pub(super) const fn new(what: &'static str, first: T, last: T) -> Self {
+    pub(crate) const fn new(what: &'static str, first: T, last: T) -> Self {
         Self { what, first, last }
     }
 }
@@ -70,7 +70,7 @@ pub(super) fn tag(text: &str) -> Result<String, String> {
 const TAG_MAX: usize = 100;
 
 /// `512`, `512m`, `4g`, `1t`, also `4GiB` and `4GB`, as MiB.
-pub(super) fn memory(text: &str) -> Result<u64, String> {
+pub(crate) fn memory(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = text[digits.len()..].to_ascii_lowercase();
     let number: u64 = digits.parse().map_err(|_not_a_number| {
@@ -103,7 +103,7 @@ pub(super) fn universe(text: &str) -> Result<Universe, String> {
 }
 
 /// `50100-50200`, or one port.
-pub(super) fn ports(text: &str) -> Result<(u16, u16), String> {
+pub(crate) fn ports(text: &str) -> Result<(u16, u16), String> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let port = |text: &str| match text.trim().parse::<u16>() {
         Ok(port) if port > 0 => Ok(port),
@@ -120,7 +120,7 @@ pub(super) fn ports(text: &str) -> Result<(u16, u16), String> {
 const SPAN_MAX_MS: u64 = 366 * 24 * 3600 * 1000;
 
 /// `30` and `30s` are seconds; also `500ms`, `5m`, `1h`, `2d`.
-pub(super) fn span(text: &str) -> Result<Duration, String> {
+pub(crate) fn span(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let number: u64 = digits.parse().map_err(|_not_a_number| {
         format!("{text} is no span of time; write for example 30s or 5m")

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{PlanError, short};
 use crate::arguments::{Arguments, DeployMode};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, ClusterError};
 
 /// Hadoop's YarnConfiguration.APPLICATION_MAX_TAGS.
 const TAGS_MAX: usize = 10;
@@ -74,8 +74,7 @@ impl DeploymentPlan {
             staging: given.staging,
             nm_expiry_ms: cluster
                 .number("yarn.nm.liveness-monitor.expiry-interval-ms", NM_EXPIRY_MS)?,
-            am_expiry_ms: cluster
-                .number("yarn.am.liveness-monitor.expiry-interval-ms", AM_EXPIRY_MS)?,
+            am_expiry_ms: am_expiry_ms(cluster)?,
         })
     }
 
@@ -83,4 +82,9 @@ impl DeploymentPlan {
     pub(crate) fn missed_after(&self) -> Duration {
         Duration::from_millis(self.am_expiry_ms.max(self.nm_expiry_ms))
     }
+}
+
+/// The RM takes an AM for dead after this silence, ms.
+pub(crate) fn am_expiry_ms(cluster: &Cluster) -> Result<u64, ClusterError> {
+    cluster.number("yarn.am.liveness-monitor.expiry-interval-ms", AM_EXPIRY_MS)
 }

@@ -12,9 +12,9 @@ use crate::arguments::Arguments;
 use crate::cluster::Cluster;
 use crate::data::Data;
 
-pub(crate) use deployment::DeploymentPlan;
+pub(crate) use deployment::{DeploymentPlan, am_expiry_ms};
 pub(crate) use error::PlanError;
-pub(crate) use placement::PlacementPlan;
+pub(crate) use placement::{PlacementPlan, node_names, step_mib};
 pub(crate) use program::ProgramPlan;
 pub(crate) use streams::StreamPlan;
 

@@ -49,14 +49,7 @@ impl PlacementPlan {
         let communication_share = history::state_folder(&|name| std::env::var_os(name))
             .filter(|_folder| wanted.auto)
             .and_then(|folder| history::communication_share(program, &folder));
-        let step = cluster.number(
-            "yarn.scheduler.minimum-allocation-mb",
-            MINIMUM_ALLOCATION_MIB,
-        )?;
-        let ports = cluster
-            .configuration
-            .flag(PORTS_IN_NODE_NAMES)
-            .map_err(ClusterError::from)?;
+        let step = step_mib(cluster)?;
         Ok(Self {
             wanted,
             flags: given.placement.clone(),
@@ -66,11 +59,24 @@ impl PlacementPlan {
             vcores: given.vcores_per_proc,
             resources: of_a_process(given.resource.clone()).map_err(PlanError::Usage)?,
             gpus_per_process: given.bind.gpus_per_proc.and_then(|gpus| gpus.0),
-            node_names: match ports {
-                true => NodeNames::HostAndPort,
-                false => NodeNames::Host,
-            },
+            node_names: node_names(cluster)?,
             allocation_step_mib: step,
         })
     }
+}
+
+/// The RM rounds containers up to multiples of this, MiB.
+pub(crate) fn step_mib(cluster: &Cluster) -> Result<u64, ClusterError> {
+    cluster.number(
+        "yarn.scheduler.minimum-allocation-mb",
+        MINIMUM_ALLOCATION_MIB,
+    )
+}
+
+/// How requests name nodes.
+pub(crate) fn node_names(cluster: &Cluster) -> Result<NodeNames, ClusterError> {
+    Ok(match cluster.configuration.flag(PORTS_IN_NODE_NAMES)? {
+        true => NodeNames::HostAndPort,
+        false => NodeNames::Host,
+    })
 }

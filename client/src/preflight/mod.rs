@@ -4,6 +4,7 @@
 mod appmaster;
 mod candidates;
 mod error;
+mod held;
 mod queue;
 mod types;
 
@@ -18,6 +19,7 @@ use crate::plan::Plan;
 
 pub(crate) use appmaster::Elsewhere;
 pub(crate) use error::PreflightError;
+pub(crate) use held::{Held, held};
 
 /// A job in the cluster's own words; one that it could run when empty, if it comes from [`check`].
 #[derive(Debug)]

@@ -60,7 +60,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use job::Staged;
-use storage::{Readers, Status, Storage, StorageError};
+use storage::{Address, Readers, Status, Storage, StorageError};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -176,6 +176,8 @@ pub struct Outcome {
     pub uploaded_bytes: u64,
     /// The staging folder, as YARN would name it.
     pub root_url: String,
+    /// How the file system that it is on is reached.
+    pub address: Address,
 }
 
 /// Stages what a job needs. Cancelled by dropping it.
@@ -239,6 +241,7 @@ async fn stage_on(
         left: plan.left,
         uploaded_bytes,
         root_url: storage.url(&root.path),
+        address: root.address.clone(),
     })
 }
 

@@ -1,0 +1,110 @@
+//! Whether the cluster can ever give a session its containers.
+
+use std::num::NonZeroU32;
+
+use follow::FollowError;
+use policy::{ResourceTypes, Resources};
+use proto_hadoop::yarn::{NodeState, newest};
+use proto_hadoop::{ApplicationClient, ApplicationId};
+
+use super::{PreflightError, amount, candidates};
+use crate::hostfile::Names;
+
+/// What a session is to hold.
+#[derive(Debug)]
+pub(crate) struct Held<'a> {
+    /// So many, each on a node of its own.
+    pub containers: NonZeroU32,
+    /// The size of each.
+    pub container: Resources,
+    /// Hosts where it takes none.
+    pub exclude: &'a [Names],
+}
+
+/// A session that the cluster could hold when it is empty.
+#[derive(Debug)]
+pub(crate) struct Holdable {
+    /// A new one.
+    pub application: ApplicationId,
+    /// Hosts where it takes no container, as they registered.
+    pub excluded: Vec<String>,
+}
+
+/// Asks the ResourceManager and checks.
+pub(crate) async fn held(
+    rm: &ApplicationClient,
+    wanted: &Held<'_>,
+) -> Result<Holdable, PreflightError> {
+    let asked = tokio::try_join!(rm.nodes(&[]), rm.new_application());
+    let (reports, application) = asked.map_err(FollowError::from)?;
+    let newest = newest(&reports);
+    let excluded = candidates::excluded(wanted.exclude, &newest).await?;
+    let types = ResourceTypes::default();
+    let nodes = newest
+        .values()
+        .filter(|report| report.state == NodeState::Running && !excluded.contains(&report.id.host));
+    let nodes: Vec<Resources> = nodes
+        .map(|report| amount(&report.capability, &types))
+        .collect();
+    let why = refusal(wanted, amount(&application.maximum, &types), &nodes);
+    match why {
+        Some(why) => Err(PreflightError::Rejected { why }),
+        None => Ok(Holdable {
+            application: application.id,
+            excluded,
+        }),
+    }
+}
+
+/// Why containers can never be had, the largest being `maximum`, on nodes of these sizes.
+fn refusal(wanted: &Held<'_>, maximum: Resources, nodes: &[Resources]) -> Option<String> {
+    let size = wanted.container;
+    let types = ResourceTypes::default();
+    if size.memory > maximum.memory || size.vcores > maximum.vcores {
+        return Some(format!(
+            "a container of the session would be {}, and this cluster gives at most {}; ask for less with \
+             --slots-per-container or --memory",
+            size.words(&types),
+            maximum.words(&types)
+        ));
+    }
+    // Cores are counted by some schedulers only.
+    let fit = nodes
+        .iter()
+        .filter(|node| node.memory >= size.memory)
+        .count();
+    let containers = usize::try_from(wanted.containers.get()).unwrap_or(usize::MAX);
+    (fit < containers).then(|| {
+        format!(
+            "{containers} containers of {} are wanted, each on a node of its own, and {fit} of the {} nodes that \
+             run and are not excluded are large enough; ask for less with --containers, \
+             --slots-per-container or --memory",
+            size.words(&types),
+            nodes.len()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_cluster_of_this_kind_can_hold_is_refused_with_the_numbers() {
+        let wanted = |containers: u32, mib, vcores| Held {
+            containers: containers.try_into().unwrap(),
+            container: Resources::new(mib, vcores),
+            exclude: &[],
+        };
+        let maximum = Resources::new(8192, 4);
+        let nodes = [Resources::new(8192, 8), Resources::new(4096, 8)];
+        let refused = |wanted: Held<'_>| refusal(&wanted, maximum, &nodes);
+        assert_eq!(refused(wanted(2, 4096, 4)), None);
+        assert_eq!(refused(wanted(1, 8192, 1)), None);
+        let why = refused(wanted(2, 8192, 1)).unwrap();
+        assert!(why.contains("1 of the 2 nodes"), "{why}");
+        let why = refused(wanted(1, 1024, 5)).unwrap();
+        assert!(why.contains("at most 8192 MiB and 4 vcores"), "{why}");
+        assert!(refused(wanted(1, 9000, 1)).is_some());
+    }
+}

@@ -1,0 +1,122 @@
+//! A job that a session runs: `gerbil-run --session`.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use ::job::StagedKind;
+use ::job::role::BINARY_LINK;
+use follow::ended::Ended;
+use follow::follower::{Follower, InSession};
+use follow::progress::Progress;
+use follow::report::Own;
+use follow::say;
+use follow::signals::Signals;
+use follow::streams::Source;
+use follow::timeout::WaitTimeout;
+use follow::timing;
+use session::status::short;
+use session::submit::Job;
+use session::{Name, Reached, SessionError, reach};
+
+use super::folder;
+use crate::arguments::Arguments;
+use crate::cluster::Cluster;
+use crate::describe;
+use crate::failure::Failure;
+use crate::plan::Plan;
+use crate::run::{staged, staging_meanwhile};
+
+/// One job, from its command line to its end. `own` learns what the report is to say of it.
+pub(crate) async fn job(
+    name: &Name,
+    given: Arguments,
+    cluster: &Cluster,
+    signals: &mut Signals,
+    own: &mut Own,
+) -> Result<Ended, Failure> {
+    let folder = folder()?;
+    let kept = folder.find_session(name)?;
+    let (theirs, here) = (
+        &kept.owned.resource_managers,
+        &cluster.resource_managers.client,
+    );
+    // Its files would lie where the session's nodes do not look.
+    if !theirs.iter().any(|address| here.contains(address)) {
+        let (theirs, here) = (theirs.clone(), here.clone());
+        let name = name.clone();
+        return Err(SessionError::Elsewhere { name, theirs, here }.into());
+    }
+    let quiet = given.reporting.quiet;
+    let priority = given.priority.unwrap_or_default();
+    let plan = Plan::new(given, cluster)?;
+    if !quiet {
+        plan.notes.iter().for_each(say);
+    }
+    plan.streams.layout.prepare()?;
+    if let Some(copy) = &plan.streams.layout.hdfs_copy {
+        copy.prepare().await?;
+    }
+    own.program.clone_from(&plan.program.name);
+    own.processes = plan.placement.wanted.processes.get();
+    let mut progress = Progress::new(quiet);
+    progress.show("staging the program");
+    let moved = Arc::new(staging::Moved::default());
+    let rm = reach::resource_managers(&kept.owned);
+    let ready = async {
+        let reaching = async { Ok(Reached::new(&rm, &folder, &kept).await?) };
+        tokio::try_join!(reaching, staged(&plan, cluster, Arc::clone(&moved)))
+    };
+    let ready = staging_meanwhile(Box::pin(ready), &mut progress, &moved, signals).await?;
+    let (mut reached, staged) = match ready {
+        ControlFlow::Continue(ready) => ready,
+        ControlFlow::Break(signal) => return Ok(Ended::unsubmitted(signal)),
+    };
+    // The launchers are there, and their file is this one.
+    let files = staged.staged.iter().filter(|file| file.link != BINARY_LINK);
+    let files: Vec<_> = files.cloned().collect();
+    if let Some(other) = files.iter().find(|file| {
+        file.kind == StagedKind::Archive
+            && Path::new(&file.url)
+                .extension()
+                .is_none_or(|kind| kind != "tar")
+    }) {
+        return Err(Failure::Usage(format!(
+            "--archives: a session unpacks .tar alone, and {} is another archive; pack it anew, or run the job \
+             without a session",
+            other.link
+        )));
+    }
+    let mpi = describe::for_session(&plan, &staged);
+    let job = Job {
+        name: plan.deployment.name.clone(),
+        priority,
+        mpi: &mpi,
+        address: &staged.address,
+        staged: &files,
+    };
+    let number = reached.submit(&kept, &job).await?;
+    let id = kept.owned.application;
+    own.application = format!("{id}.{number}");
+    own.stamps.submitted_us = timing::now_us();
+    own.stamps.uploaded_bytes = staged.uploaded_bytes;
+    progress.taken(short(id, number));
+    let follower = Follower {
+        rm: &rm,
+        id,
+        keys: &kept.keys,
+        progress,
+        signals,
+        explain: None,
+        layout: plan.streams.layout.clone(),
+        input: Source::new(plan.streams.input.clone()),
+        terminal: plan.streams.terminal.is_some(),
+    };
+    let job = InSession {
+        follower,
+        name: name.to_string(),
+        job: number,
+        wait_timeout: WaitTimeout::new(plan.placement.flags.wait_timeout),
+    };
+    Ok(job.follow(&reached.address).await)
+}

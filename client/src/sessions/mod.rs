@@ -1,0 +1,135 @@
+//! `gerbil session`: starts sessions, shows them, ends them; and a job that is run in one.
+
+mod job;
+mod list;
+mod start;
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use ::job::exit::Exit;
+use follow::progress::Progress;
+use follow::say;
+use follow::signals::Signals;
+use session::stop::{How, Stopped, end, stop};
+use session::{Folder, Kept, Name, Reached, SessionError, reach};
+
+use crate::failure::Failure;
+use crate::history;
+use crate::subcommands::SessionTask;
+use crate::system::system;
+
+pub(crate) use job::job;
+
+/// The whole command.
+pub(crate) fn main(task: SessionTask) -> ExitCode {
+    ::job::allocator::set_up();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build();
+    let outcome = match runtime {
+        Ok(runtime) => {
+            let outcome = runtime.block_on(run(task));
+            runtime.shutdown_background();
+            outcome
+        }
+        Err(error) => Err(system("start threads", Exit::Lost)(error).into()),
+    };
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            say(&failure);
+            ExitCode::from(failure.exit().code())
+        }
+    }
+}
+
+async fn run(task: SessionTask) -> Result<u8, Failure> {
+    let signals = Signals::listen();
+    let mut signals = signals.map_err(system("listen to signals", Exit::Lost))?;
+    let folder = folder()?;
+    match task {
+        SessionTask::Start(given) => Box::pin(start::start(*given, &folder, &mut signals)).await,
+        SessionTask::List => list::list(&folder, &mut signals).await,
+        SessionTask::Status { name, json } => {
+            let kept = folder.find_session(&name)?;
+            tokio::select! {
+                status = status(&folder, &kept, json) => status,
+                signal = signals.ending() => Ok(128u8.saturating_add(signal)),
+            }
+        }
+        SessionTask::Stop { name, now, .. } => {
+            let how = match now {
+                true => How::Now,
+                false => How::Drain,
+            };
+            ended(&folder, &name, how, &mut signals).await
+        }
+    }
+}
+
+/// Where sessions are kept.
+fn folder() -> Result<Folder, SessionError> {
+    Folder::below(history::state_folder(&|name: &str| -> Option<OsString> {
+        std::env::var_os(name)
+    }))
+}
+
+async fn status(folder: &Folder, kept: &Kept, json: bool) -> Result<u8, Failure> {
+    let rm = reach::resource_managers(&kept.owned);
+    let status = Reached::new(&rm, folder, kept).await?.status(kept).await?;
+    let text = match json {
+        true => serde_json::to_string(&status).unwrap_or_default(),
+        false => status.lines().join("\n"),
+    };
+    print(&text);
+    Ok(Exit::Success.code())
+}
+
+async fn ended(
+    folder: &Folder,
+    name: &Name,
+    how: How,
+    signals: &mut Signals,
+) -> Result<u8, Failure> {
+    let mut progress = Progress::new(false);
+    progress.show(format!("stopping session {name}"));
+    let stopped = match folder.find_session(name) {
+        Ok(kept) => {
+            let rm = reach::resource_managers(&kept.owned);
+            stop(&rm, folder, &kept, how, &mut progress, signals).await?
+        }
+        // It understands no word of ours, but YARN does.
+        Err(other @ SessionError::OtherBuild { .. }) => match folder.owned(name)? {
+            Some(owned) => {
+                progress.clear();
+                say(format!("{other}; it is killed through YARN"));
+                let rm = reach::resource_managers(&owned);
+                end(&rm, folder, name, &owned).await?
+            }
+            None => Stopped::Over,
+        },
+        Err(error) => return Err(error.into()),
+    };
+    progress.clear();
+    match stopped {
+        Stopped::Over => {
+            say(format!("session {name} is over"));
+            Ok(Exit::Success.code())
+        }
+        Stopped::Interrupted(signal) => {
+            say(format!(
+                "session {name} takes no further job, and is over when its last one has ended; gerbil session \
+                 stop {name} --now ends it at once"
+            ));
+            Ok(128u8.saturating_add(signal))
+        }
+    }
+}
+
+/// Prints lines. A reader that has left has seen enough.
+fn print(text: &str) {
+    let _read = writeln!(std::io::stdout().lock(), "{text}").is_ok();
+}

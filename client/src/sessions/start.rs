@@ -1,0 +1,278 @@
+//! `gerbil session start`.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use ::job::exit::Exit;
+use ::job::{Description, Jobs, SessionPlan};
+use follow::keys::JobKeys;
+use follow::kill::kill;
+use follow::progress::Progress;
+use follow::say;
+use follow::signals::Signals;
+use follow::submit::{Application, submit};
+use follow::timeout::{WaitTimeout, call_timing};
+use policy::{Millis, ResourceTypes, Resources, schedule};
+use proto_hadoop::{ApplicationClient, ApplicationId};
+use session::kept::Owned;
+use session::reach::{Place, place};
+use session::ready::{Readiness, ready};
+use session::{Folder, Kept, Name, SessionError, reach};
+use staging::stage;
+
+use super::print;
+use crate::cluster::Cluster;
+use crate::describe;
+use crate::failure::Failure;
+use crate::plan::step_mib;
+use crate::preflight;
+use crate::run::staging_meanwhile;
+use crate::subcommands::SessionStart;
+use crate::system::system;
+
+/// By which YARN's lists find sessions.
+const TAG: &str = "gerbil-session";
+
+/// Starts one, and waits until it is ready; the exit code.
+pub(super) async fn start(
+    given: SessionStart,
+    folder: &Folder,
+    signals: &mut Signals,
+) -> Result<u8, Failure> {
+    if let Err(unknown) = schedule::named(&given.policy) {
+        return Err(Failure::Usage(format!(
+            "--policy {}: {unknown}",
+            given.policy
+        )));
+    }
+    let cluster = Cluster::find()?;
+    if let Some(name) = &given.name
+        && let Some(application) = taken(folder, name).await?
+    {
+        let name = name.clone();
+        return Err(SessionError::Taken { name, application }.into());
+    }
+    let addresses = cluster.resource_managers.client.clone();
+    let timing = call_timing(addresses.len());
+    let rm = ApplicationClient::new(addresses, &cluster.user).with_timing(timing);
+    let slot = Resources::new(given.memory.map_or_else(|| step_mib(&cluster), Ok)?, 1);
+    let mut progress = Progress::new(false);
+    progress.show("staging gerbil");
+    let moved = Arc::new(staging::Moved::default());
+    let all = async {
+        let checking = async {
+            let wanted = preflight::Held {
+                containers: given.containers,
+                container: slot.times(given.slots_per_container.get()),
+                exclude: &given.exclude,
+            };
+            Ok(preflight::held(&rm, &wanted).await?)
+        };
+        tokio::try_join!(checking, staged(&given, &cluster, Arc::clone(&moved)))
+    };
+    let all = staging_meanwhile(Box::pin(all), &mut progress, &moved, signals).await?;
+    let (checked, staged) = match all {
+        ControlFlow::Continue(all) => all,
+        ControlFlow::Break(signal) => {
+            say("interrupted before anything was submitted");
+            return Ok(128u8.saturating_add(signal));
+        }
+    };
+    let id = checked.application;
+    let keys = JobKeys::generate()?;
+    let kept = kept(&given, folder, &cluster, id, &keys).await?;
+    let description = Description {
+        build: ::job::BUILD.into(),
+        application: describe::session_application(&given, &cluster, &staged)?,
+        jobs: Jobs::Session(SessionPlan {
+            name: kept.name.to_string(),
+            containers: given.containers,
+            slots: given.slots_per_container,
+            slot,
+            types: ResourceTypes::default(),
+            policy: given.policy.clone(),
+            running: given.max_running,
+            idle: given
+                .session_timeout
+                .0
+                .map(|span| Millis(u64::try_from(span.as_millis()).unwrap_or(u64::MAX))),
+            exclude: checked.excluded,
+        }),
+    };
+    let application = Application {
+        id,
+        name: format!("gerbil session {}", kept.name),
+        queue: given.queue.clone(),
+        priority: None,
+        tags: vec![TAG.to_owned(), kept.name.as_str().to_ascii_lowercase()],
+        attempts: 1,
+        unmanaged: false,
+        places: Vec::new(),
+    };
+    let submitted = submit(&rm, application, &description, &staged.staged, &keys).await;
+    if let Err(error) = submitted {
+        folder.forget(&kept.name, id)?;
+        return Err(error.into());
+    }
+    progress.submitted(id, &given.queue);
+    let began = Begun {
+        rm: &rm,
+        folder,
+        kept: &kept,
+        wait_timeout: WaitTimeout::new(given.wait_timeout),
+    };
+    began
+        .follow(given.containers.get(), &mut progress, signals)
+        .await
+}
+
+/// A session that is on its way.
+struct Begun<'a> {
+    rm: &'a ApplicationClient,
+    folder: &'a Folder,
+    kept: &'a Kept,
+    wait_timeout: WaitTimeout,
+}
+
+impl Begun<'_> {
+    /// Until it is ready, or is not to be.
+    async fn follow(
+        &self,
+        containers: u32,
+        progress: &mut Progress,
+        signals: &mut Signals,
+    ) -> Result<u8, Failure> {
+        let (name, id) = (&self.kept.name, self.kept.owned.application);
+        let waited = ready(
+            self.rm,
+            self.kept,
+            containers,
+            progress,
+            signals,
+            self.wait_timeout,
+        )
+        .await;
+        progress.clear();
+        match waited? {
+            Readiness::Ready(status) => {
+                let (_, slots) = status.slots();
+                print(&format!(
+                    "session {name} is ready, with {slots} slots: gerbil-run --session {name} -n {slots} PROGRAM; \
+                     gerbil session stop {name} ends it"
+                ));
+                Ok(Exit::Success.code())
+            }
+            Readiness::Over(why) => {
+                self.folder.forget(name, id)?;
+                say(format!(
+                    "session {name} has ended before it was ready: {why}"
+                ));
+                Ok(Exit::Lost.code())
+            }
+            Readiness::Interrupted(signal) => {
+                self.end("interrupted by the user").await?;
+                say(format!(
+                    "session {name} was interrupted before it was ready, and ended"
+                ));
+                Ok(128u8.saturating_add(signal))
+            }
+            Readiness::Late(waits) => {
+                self.end("it was not ready in time (--wait-timeout)")
+                    .await?;
+                let span = self.wait_timeout.limit().unwrap_or_default();
+                say(format!(
+                    "session {name} was not ready within {span:?} (--wait-timeout), so it was ended; {waits}"
+                ));
+                Ok(Exit::NotInTime.code())
+            }
+        }
+    }
+
+    async fn end(&self, why: &str) -> Result<(), Failure> {
+        let (name, id) = (&self.kept.name, self.kept.owned.application);
+        kill(self.rm, &id, why).await?;
+        Ok(self.folder.forget(name, id)?)
+    }
+}
+
+/// The application that has this name and is not over. What is kept of one that is over is removed.
+async fn taken(folder: &Folder, name: &Name) -> Result<Option<ApplicationId>, SessionError> {
+    let Some(owned) = folder.owned(name)? else {
+        return Ok(None);
+    };
+    match place(&reach::resource_managers(&owned), owned.application).await? {
+        Place::Over(_) => {
+            folder.forget(name, owned.application)?;
+            Ok(None)
+        }
+        Place::At(_) | Place::Starting(_) => Ok(Some(owned.application)),
+    }
+}
+
+/// Keeps what is needed to use the session, under its name or the first that is free.
+async fn kept(
+    given: &SessionStart,
+    folder: &Folder,
+    cluster: &Cluster,
+    application: ApplicationId,
+    keys: &JobKeys,
+) -> Result<Kept, SessionError> {
+    let mut kept = Kept {
+        name: given.name.clone().unwrap_or_default(),
+        owned: Owned {
+            build: ::job::BUILD.into(),
+            application,
+            resource_managers: cluster.resource_managers.client.clone(),
+            user: cluster.user.clone(),
+        },
+        keys: keys.client_keys(),
+    };
+    if given.name.is_some() {
+        return match folder.keep(&kept)? {
+            true => Ok(kept),
+            // Another was started at the same time.
+            false => Err(SessionError::Taken {
+                application: folder
+                    .owned(&kept.name)?
+                    .map_or(application, |owned| owned.application),
+                name: kept.name,
+            }),
+        };
+    }
+    for name in Name::of_nobody() {
+        // One that cannot be looked at is not free.
+        if matches!(taken(folder, &name).await, Ok(None)) {
+            kept.name = name;
+            if folder.keep(&kept)? {
+                break;
+            }
+        }
+    }
+    Ok(kept)
+}
+
+/// Brings this binary to where the nodes find it.
+async fn staged(
+    given: &SessionStart,
+    cluster: &Cluster,
+    moved: Arc<staging::Moved>,
+) -> Result<staging::Outcome, Failure> {
+    let own_binary = std::env::current_exe();
+    let own_binary = own_binary.map_err(system("find my own file", Exit::Staging))?;
+    let files = cluster.configuration.files().first();
+    let request = staging::Request {
+        own_binary,
+        programs: Vec::new(),
+        venv: None,
+        processes: 0,
+        ship_libraries: false,
+        shipped: [Vec::new(), Vec::new()],
+        root: given.staging.clone(),
+        hadoop: &|key| cluster.configuration.get(key).ok().flatten(),
+        environment: &|name| std::env::var_os(name),
+        user: cluster.user.clone(),
+        conf_dir: files.and_then(|file| file.parent()).map(Into::into),
+        moved,
+    };
+    Ok(stage(request).await?)
+}

@@ -1,0 +1,179 @@
+//! The words of `gerbil session`.
+
+use std::num::NonZeroU32;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use session::Name;
+
+use crate::arguments::values::{Whole, memory, ports, span};
+use crate::hostfile::{self, Names};
+
+/// Most containers, and slots of one.
+const MOST: NonZeroU32 = match NonZeroU32::new(100_000) {
+    Some(most) => most,
+    None => NonZeroU32::MIN,
+};
+
+/// What can be done with sessions.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionTask {
+    /// Start one, and wait until it is ready: gerbil session start --containers 4; then gerbil-run
+    /// --session default -n 4 ./cpi
+    Start(Box<SessionStart>),
+    /// List your sessions: slots that are lent of how many, jobs that run and wait
+    List,
+    /// What a session holds and runs, what its jobs wait for, and what is asked of YARN
+    Status {
+        /// The session
+        name: Name,
+        /// One JSON object instead of words
+        #[arg(long)]
+        json: bool,
+    },
+    /// End a session, and wait until it is gone: it takes no further job, and ends with its last one
+    Stop {
+        /// The session
+        name: Name,
+        /// End its jobs now
+        #[arg(long, conflicts_with = "drain")]
+        now: bool,
+        /// Run its jobs to their ends; so it is done without this, too
+        #[arg(long)]
+        drain: bool,
+    },
+}
+
+/// What a session is to be.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SessionStart {
+    /// By which jobs name it [default: default, or if there is one default-2, and so on]
+    pub name: Option<Name>,
+
+    /// Containers that it holds, each on a node of its own
+    #[arg(long, value_name = "K", default_value = "1",
+        value_parser = Whole::new("number of containers", NonZeroU32::MIN, MOST))]
+    pub containers: NonZeroU32,
+
+    /// Processes that a container runs at the same time; cores are not counted
+    #[arg(long, value_name = "S", default_value = "1",
+        value_parser = Whole::new("number of slots", NonZeroU32::MIN, MOST))]
+    pub slots_per_container: NonZeroU32,
+
+    /// Memory of a slot: MiB, or with a unit as in 512m or 4g [default: the cluster's smallest container]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    pub memory: Option<u64>,
+
+    /// Queue to submit it to
+    #[arg(long, value_name = "QUEUE", default_value = "default")]
+    pub queue: String,
+
+    /// Which job has slots first: fifo, capacity or fair, with their settings and wrappers, as in
+    /// fair:by=user+priority
+    #[arg(long, value_name = "POLICY", default_value = "fifo")]
+    pub policy: String,
+
+    /// Jobs that run at the same time at most [default: as many as there is room for]
+    #[arg(long, value_name = "N", value_parser = Whole::new("number of jobs", NonZeroU32::MIN, NonZeroU32::MAX))]
+    pub max_running: Option<NonZeroU32>,
+
+    /// Without jobs for so long it ends; never is possible
+    #[arg(long, value_name = "SPAN", default_value = "10m")]
+    pub session_timeout: Idle,
+
+    /// Folder to stage gerbil in: hdfs://… or file:/… on every node [default: .gerbil in the user's home
+    /// folder on the cluster's file system]
+    #[arg(long, value_name = "URL")]
+    pub staging: Option<String>,
+
+    /// Ports its ApplicationMaster may listen on, for firewalls
+    #[arg(long, value_name = "FIRST-LAST", value_parser = ports)]
+    pub am_ports: Option<(u16, u16)>,
+
+    /// Network interface of the nodes over which its jobs talk
+    #[arg(long, value_name = "INTERFACE")]
+    pub iface: Option<String>,
+
+    /// Hosts where it takes no container
+    #[arg(long, value_name = "HOST,...", value_parser = hostfile::names)]
+    pub exclude: Vec<Names>,
+
+    /// Give it up when it is not ready after so long [default: wait for ever]
+    #[arg(long, value_name = "SPAN", value_parser = span)]
+    pub wait_timeout: Option<Duration>,
+}
+
+/// How long a session stays without jobs; `None`: for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Idle(pub Option<Duration>);
+
+impl FromStr for Idle {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "never" => Ok(Self(None)),
+            _ => span(text)
+                .map(|span| Self(Some(span)))
+                .map_err(|why| format!("{why}; or never")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(subcommand)]
+        task: SessionTask,
+    }
+
+    fn task(line: &str) -> Result<SessionTask, String> {
+        let words = std::iter::once("session").chain(line.split_whitespace());
+        let line = Line::try_parse_from(words).map_err(|error| error.to_string())?;
+        Ok(line.task)
+    }
+
+    fn start(line: &str) -> SessionStart {
+        match task(line).unwrap() {
+            SessionTask::Start(given) => *given,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_session_has_one_container_with_one_slot_unless_more_is_said() {
+        let given = start("start");
+        assert_eq!(
+            (given.containers.get(), given.slots_per_container.get()),
+            (1, 1)
+        );
+        assert_eq!(given.name, None);
+        assert_eq!(given.policy, "fifo");
+        assert_eq!(given.session_timeout, Idle(Some(Duration::from_secs(600))));
+        let given = start(
+            "start night --containers 3 --slots-per-container 8 --memory 2g --session-timeout never \
+             --max-running 4 --am-ports 50100-50200 --exclude n[1-3]",
+        );
+        assert_eq!(given.name.unwrap().as_str(), "night");
+        assert_eq!(given.memory, Some(2048));
+        assert_eq!(given.session_timeout, Idle(None));
+        assert_eq!(given.max_running.map(NonZeroU32::get), Some(4));
+        assert_eq!(given.exclude[0].0.len(), 3);
+        for (line, wanted) in [
+            ("start --containers 0", "0 is no number of containers"),
+            ("start a/b", "is no name of a session"),
+            ("start --session-timeout soon", "or never"),
+            ("stop a --now --drain", "cannot be used with"),
+            ("stop", "NAME"),
+        ] {
+            let refused = task(line).unwrap_err();
+            assert!(refused.contains(wanted), "{line}: {refused}");
+        }
+    }
+}
