@@ -1,0 +1,318 @@
+//! A session's ApplicationMaster that does what its jobs' first argument says: `echo`, `exit`, `hold`, `deaf`,
+//! `wait` or `lost`.
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+
+use follow::keys::JobKeys;
+use job::MpiJob;
+use job::wire::client_order::Order;
+use job::wire::clients_server::{Clients, ClientsServer};
+use job::wire::job_event::Event;
+use job::wire::{self, phase::Kind};
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::{Stream, StreamExt as _};
+use tonic::transport::server::TcpIncoming;
+use tonic::transport::{Certificate, Identity, Server, ServerTlsConfig};
+use tonic::{Request, Response, Status, Streaming};
+
+/// What clients have said, in words and in order.
+pub type Heard = Arc<Mutex<Vec<String>>>;
+
+type Chunk = Result<wire::OutputChunk, Status>;
+
+struct Job {
+    does: String,
+    output: Option<mpsc::Sender<Chunk>>,
+    taker: Option<mpsc::Receiver<Chunk>>,
+    input: Option<oneshot::Sender<Vec<u8>>>,
+    read: Option<oneshot::Receiver<Vec<u8>>>,
+}
+
+/// The service.
+#[derive(Default)]
+pub struct Fake {
+    pub heard: Heard,
+    pub submissions: Arc<Mutex<Vec<wire::Submission>>>,
+    jobs: Arc<Mutex<BTreeMap<u32, Job>>>,
+    running: Mutex<JoinSet<()>>,
+}
+
+/// One that serves.
+pub struct Serving {
+    pub keys: JobKeys,
+    pub port: u16,
+    pub heard: Heard,
+    pub submissions: Arc<Mutex<Vec<wire::Submission>>>,
+    _server: JoinSet<()>,
+}
+
+pub async fn serve() -> Serving {
+    let keys = JobKeys::generate().unwrap();
+    let tls = ServerTlsConfig::new()
+        .identity(Identity::from_pem(
+            &keys.appmaster.certificate,
+            &keys.appmaster.key,
+        ))
+        .client_ca_root(Certificate::from_pem(&keys.authority));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let fake = Fake::default();
+    let (heard, submissions) = (Arc::clone(&fake.heard), Arc::clone(&fake.submissions));
+    let serving = Server::builder()
+        .tls_config(tls)
+        .unwrap()
+        .add_service(ClientsServer::new(fake))
+        .serve_with_incoming(TcpIncoming::from(listener));
+    let mut server = JoinSet::new();
+    server.spawn(async move { serving.await.unwrap() });
+    Serving {
+        keys,
+        port,
+        heard,
+        submissions,
+        _server: server,
+    }
+}
+
+fn event(event: Event) -> Result<wire::JobEvent, Status> {
+    Ok(wire::JobEvent { event: Some(event) })
+}
+
+fn verdict(
+    exit_code: i32,
+    state: wire::FinalState,
+    sentence: &str,
+) -> Result<wire::JobEvent, Status> {
+    event(Event::Verdict(wire::Verdict {
+        exit_code,
+        state: state.into(),
+        sentence: sentence.into(),
+        ..wire::Verdict::default()
+    }))
+}
+
+fn phase(kind: Kind, note: &str) -> Result<wire::JobEvent, Status> {
+    event(Event::Phase(wire::Phase {
+        kind: kind.into(),
+        note: note.into(),
+        ..wire::Phase::default()
+    }))
+}
+
+fn printed(data: &[u8], stream: wire::Stream) -> Chunk {
+    Ok(wire::OutputChunk {
+        data: data.to_vec().into(),
+        stream: stream.into(),
+        host: "n1".into(),
+        run: 1,
+        ..wire::OutputChunk::default()
+    })
+}
+
+type Events = mpsc::Sender<Result<wire::JobEvent, Status>>;
+
+/// Until an order to end the job; whether one came before the client left.
+async fn killed(orders: &mut Streaming<wire::ClientOrder>, heard: &Heard, job: u32) -> bool {
+    while let Ok(Some(order)) = orders.message().await {
+        if let Some(Order::Kill(kill)) = order.order {
+            heard
+                .lock()
+                .unwrap()
+                .push(format!("kill {job} {:?}", kill.reason()));
+            return true;
+        }
+    }
+    heard.lock().unwrap().push(format!("left {job}"));
+    false
+}
+
+/// One job from its first client to its verdict.
+async fn run(
+    number: u32,
+    does: String,
+    output: mpsc::Sender<Chunk>,
+    read: oneshot::Receiver<Vec<u8>>,
+    mut orders: Streaming<wire::ClientOrder>,
+    events: Events,
+    heard: Heard,
+) {
+    let _told = events
+        .send(phase(Kind::WaitingForRoom, "waits for 2 slots: 1 free"))
+        .await;
+    if does == "wait" {
+        killed(&mut orders, &heard, number).await;
+        drop(output);
+        let end = verdict(143, wire::FinalState::Killed, "ended before it ran");
+        let _told = events.send(end).await;
+        return;
+    }
+    let _told = events.send(phase(Kind::Running, "")).await;
+    let up = printed(b"up\n", wire::Stream::Stdout);
+    let end = match does.as_str() {
+        "echo" => {
+            let input = read.await.unwrap_or_default();
+            let _printed = output.send(printed(&input, wire::Stream::Stdout)).await;
+            verdict(0, wire::FinalState::Succeeded, "")
+        }
+        "exit" => {
+            let _printed = output.send(up).await;
+            let _printed = output.send(printed(b"oh no\n", wire::Stream::Stderr)).await;
+            verdict(
+                3,
+                wire::FinalState::Failed,
+                "rank 0 on n1 exited with code 3",
+            )
+        }
+        "hold" => {
+            let _printed = output.send(up).await;
+            killed(&mut orders, &heard, number).await;
+            verdict(137, wire::FinalState::Killed, "the job was interrupted")
+        }
+        "deaf" => {
+            let _printed = output.send(up).await;
+            while killed(&mut orders, &heard, number).await {}
+            return;
+        }
+        _ => {
+            let _printed = output.send(up).await;
+            let gone = Status::unavailable("the connection was reset");
+            let _told = output.send(Err(gone.clone())).await;
+            let _told = events.send(Err(gone)).await;
+            return;
+        }
+    };
+    drop(output);
+    let _told = events.send(end).await;
+    // In a session nothing is unregistered, and the link is the client's to close.
+    killed(&mut orders, &heard, number).await;
+}
+
+#[tonic::async_trait]
+impl Clients for Fake {
+    type AttachStream = ReceiverStream<Result<wire::JobEvent, Status>>;
+    type OutputStream = Pin<Box<dyn Stream<Item = Chunk> + Send>>;
+
+    async fn attach(
+        &self,
+        request: Request<Streaming<wire::ClientOrder>>,
+    ) -> Result<Response<Self::AttachStream>, Status> {
+        let mut orders = request.into_inner();
+        let Some(Order::Hello(hello)) = orders.message().await?.and_then(|order| order.order)
+        else {
+            return Err(Status::invalid_argument(
+                "the first message must be a hello",
+            ));
+        };
+        assert_eq!(hello.build, job::BUILD);
+        self.heard
+            .lock()
+            .unwrap()
+            .push(format!("attach {}", hello.job));
+        let (events, outgoing) = mpsc::channel(8);
+        let mut jobs = self.jobs.lock().unwrap();
+        let Some(job) = jobs.get_mut(&hello.job) else {
+            return Err(Status::not_found("there is no such job"));
+        };
+        let (output, read) = (job.output.take().unwrap(), job.read.take().unwrap());
+        let (does, heard) = (job.does.clone(), Arc::clone(&self.heard));
+        let running = run(hello.job, does, output, read, orders, events, heard);
+        self.running.lock().unwrap().spawn(running);
+        Ok(Response::new(ReceiverStream::new(outgoing)))
+    }
+
+    async fn output(
+        &self,
+        request: Request<wire::OutputRequest>,
+    ) -> Result<Response<Self::OutputStream>, Status> {
+        let number = request.into_inner().job;
+        let mut jobs = self.jobs.lock().unwrap();
+        let taken = jobs.get_mut(&number).and_then(|job| job.taker.take());
+        let taken = taken.ok_or_else(|| Status::not_found("there is no such job"))?;
+        Ok(Response::new(Box::pin(ReceiverStream::new(taken))))
+    }
+
+    async fn input(
+        &self,
+        request: Request<Streaming<wire::InputChunk>>,
+    ) -> Result<Response<wire::InputTaken>, Status> {
+        let number = job::pass::job_shown(request.metadata());
+        let number = number.ok_or_else(|| Status::invalid_argument("whose input is this?"))?;
+        let input = {
+            let mut jobs = self.jobs.lock().unwrap();
+            jobs.get_mut(&number).and_then(|job| job.input.take())
+        };
+        let input = input.ok_or_else(|| Status::not_found("there is no such job"))?;
+        let mut chunks = request.into_inner();
+        let mut all = Vec::new();
+        while let Some(chunk) = chunks.next().await {
+            all.extend_from_slice(&chunk?.data);
+        }
+        let _read = input.send(all).is_ok();
+        Ok(Response::new(wire::InputTaken {}))
+    }
+
+    async fn submit(
+        &self,
+        request: Request<wire::Submission>,
+    ) -> Result<Response<wire::Submitted>, Status> {
+        let submission = request.into_inner();
+        let mpi: MpiJob = serde_json::from_slice(&submission.mpi).unwrap();
+        let does = mpi.programs[0].args.first().cloned().unwrap_or_default();
+        if does == "large" {
+            return Err(Status::failed_precondition(format!(
+                "{} slots are wanted, and the session has 2",
+                mpi.processes()
+            )));
+        }
+        let (output, taker) = mpsc::channel(8);
+        let (input, read) = oneshot::channel();
+        let mut jobs = self.jobs.lock().unwrap();
+        // Numbers that no other thing has by chance.
+        let job = 7 + u32::try_from(jobs.len()).unwrap();
+        self.submissions.lock().unwrap().push(submission);
+        jobs.insert(
+            job,
+            Job {
+                does,
+                output: Some(output),
+                taker: Some(taker),
+                input: Some(input),
+                read: Some(read),
+            },
+        );
+        Ok(Response::new(wire::Submitted { job }))
+    }
+
+    async fn status(
+        &self,
+        _request: Request<wire::StatusRequest>,
+    ) -> Result<Response<wire::SessionStatus>, Status> {
+        let held = wire::SessionContainer {
+            container: "container_1_0001_01_000002".into(),
+            host: "n1".into(),
+            slots: 2,
+            lent: 1,
+        };
+        Ok(Response::new(wire::SessionStatus {
+            name: "night".into(),
+            policy: "fifo".into(),
+            containers: vec![held],
+            ended: 3,
+            ..wire::SessionStatus::default()
+        }))
+    }
+
+    async fn stop_session(
+        &self,
+        request: Request<wire::SessionStop>,
+    ) -> Result<Response<wire::SessionStopping>, Status> {
+        let now = request.into_inner().now;
+        self.heard.lock().unwrap().push(format!("stop now={now}"));
+        Ok(Response::new(wire::SessionStopping { jobs: 0 }))
+    }
+}
