@@ -8,6 +8,7 @@ mod checkpoint;
 mod crowd;
 mod environment;
 mod library;
+mod orders;
 mod peer;
 mod process_management;
 mod ranks;
@@ -15,6 +16,7 @@ pub(crate) mod shared_memory;
 mod silent;
 mod socket;
 mod spawn;
+mod spawned_program;
 mod start;
 pub(crate) mod topology;
 mod transfers;
@@ -22,11 +24,9 @@ pub(crate) mod yielding;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use job::wire::mpi_event::Event;
-use job::wire::mpi_order::Order;
-use job::wire::{self, RankUsage, RankUsages, RanksSeen, Stop};
+use job::wire::{self, RankUsage, RankUsages, RanksSeen};
 use nix::sys::signal::Signal;
 use pmi::NodeServer;
 use tokio::sync::mpsc;
@@ -40,7 +40,7 @@ use crate::binding;
 use crate::container::Container;
 use crate::left_files::Before;
 use crate::life::{Outbox, RankOutbox};
-use crate::nursery::{Ended, Whom};
+use crate::nursery::Ended;
 use crate::process::JobId;
 use crate::samples::Sent;
 
@@ -145,79 +145,6 @@ impl Mpi {
             Happened::Silent(due) => self.on_silent(due, container).await,
             Happened::Transfer(done) => self.on_transfer(done, container).await,
         }
-    }
-
-    /// Follows an order of the ApplicationMaster.
-    ///
-    /// # Errors
-    ///
-    /// What about it makes no sense.
-    pub(crate) async fn on_order(
-        &mut self,
-        order: Order,
-        container: &mut Container<'_>,
-    ) -> Result<(), &'static str> {
-        match order {
-            Order::Share(share) => {
-                if !self.all_ended() || self.transfers.is_restoring() {
-                    return Err("a share while ranks run");
-                }
-                if self.share.is_some() {
-                    // Neither should be left what the run before has started.
-                    self.sweep(container).await;
-                    self.forget(container);
-                }
-                match share.checkpoint_folder.is_empty() {
-                    true => self.begin_with(share, container).await,
-                    false => self.transfers.restore(Box::new(share)),
-                }
-            }
-            Order::Find(find) => self.transfers.find(find),
-            Order::Move(order) => self.transfers.carry(order),
-            Order::Checkpoint(checkpoint) => {
-                let worlds = self.worlds.values();
-                let pids = worlds.flat_map(|world| world.ranks.processes.alive());
-                self.transfers.checkpoint(checkpoint, pids.collect());
-            }
-            Order::FenceDone(done) => {
-                let puts = done.values().ok_or("values that cannot be read")?;
-                if let Some(world) = self.worlds.get_mut(&done.group) {
-                    world.pieces.extend(puts);
-                    if !done.more {
-                        let puts = std::mem::take(&mut world.pieces);
-                        let effects = world.node.fence_done(puts);
-                        self.on_effects(done.group, effects, container).await;
-                    }
-                }
-            }
-            Order::Name(answer) => self.on_name_answer(answer, container).await,
-            Order::Spawned(answer) => self.on_spawn_answer(answer, container).await,
-            Order::Group(group) => self.start_group(group, container).await,
-            Order::EndGroup(end) => self.end_group(end.group, container).await,
-            Order::Signal(forwarded) => {
-                // A number that Linux does not have means nothing to a rank.
-                if let Ok(signal) = Signal::try_from(forwarded.signal) {
-                    container.nursery.signal(Whom::Job(self.job), signal).await;
-                }
-            }
-            Order::WindowSize(size) => {
-                if let Some(world) = self.worlds.get(&0) {
-                    world.ranks.resize(size);
-                }
-            }
-            Order::Stop(Stop { grace_ms }) => {
-                let at = Instant::now() + Duration::from_millis(u64::from(grace_ms));
-                self.stop_at = Some(self.stop_at.map_or(at, |earlier| earlier.min(at)));
-                self.stopping = true;
-                self.outbox.extend(self.transfers.stop());
-                let all = Whom::Job(self.job);
-                container.nursery.signal(all, Signal::SIGTERM).await;
-                self.sweep_if_over(container).await;
-            }
-            // Of the launcher's lanes.
-            Order::Door(_) => {}
-        }
-        Ok(())
     }
 
     /// Nothing of the run before is of account any more, nor what is still heard of it.
