@@ -24,6 +24,8 @@ use storage::{Address, Storage};
 use crate::node_facts;
 use crate::process::JobId;
 
+/// Folder in the container's working directory with one for each job.
+const FOLDER: &str = "jobs";
 /// Read at once while a digest is made, bytes.
 const PIECE: usize = 1 << 18;
 
@@ -51,9 +53,13 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> FetchError {
     move |source| FetchError::Io { path, source }
 }
 
-/// The working directory of a job, below that of the container.
+/// The working directory of a job: below that of the container, which is itself that of the job that the
+/// application was started for.
 pub(crate) fn folder(container: &Path, job: JobId) -> PathBuf {
-    container.join("jobs").join(job.0.to_string())
+    match job.is_of_session() {
+        true => container.join(FOLDER).join(job.0.to_string()),
+        false => container.to_owned(),
+    }
 }
 
 /// Answers an order to bring files. `container` is the container's working directory.
@@ -72,6 +78,10 @@ pub(crate) async fn fetch(container: PathBuf, order: FetchFiles) -> FilesFetched
 
 /// The job is over: nothing of it is left in the container.
 pub(crate) async fn forget(container: &Path, job: JobId) {
+    if !job.is_of_session() {
+        // YARN removes that folder.
+        return;
+    }
     let folder = folder(container, job);
     if let Err(error) = tokio::fs::remove_dir_all(&folder).await
         && error.kind() != io::ErrorKind::NotFound

@@ -38,8 +38,9 @@ use self::socket::Heard;
 use self::transfers::{Done, Transfers};
 use crate::binding;
 use crate::container::Container;
+use crate::job_files;
 use crate::left_files::Before;
-use crate::life::{Outbox, RankOutbox};
+use crate::life::RankOutbox;
 use crate::nursery::Ended;
 use crate::process::JobId;
 use crate::samples::Sent;
@@ -86,6 +87,8 @@ pub(crate) struct Mpi {
     transfers: Transfers,
     /// The sets of processors that ranks are bound to.
     processors: binding::Sets,
+    /// What the user says to hwloc: the file of the node's topology would keep it from being heard.
+    hwloc_is_told: bool,
 }
 
 /// What an [`Mpi`] waited for.
@@ -101,12 +104,13 @@ pub(crate) enum Happened {
 }
 
 impl Mpi {
-    /// One without ranks, whose files are in `folder`; the ApplicationMaster is told by `outbox`.
-    pub(crate) fn new(job: JobId, folder: PathBuf, outbox: &Outbox) -> Self {
+    /// One without ranks.
+    pub(crate) fn new(job: JobId, container: &Container<'_>) -> Self {
+        let folder = job_files::folder(&container.around.folder, job);
         let (heard_by, heard) = mpsc::channel(HEARD);
         Self {
             job,
-            outbox: outbox.of_ranks(job),
+            outbox: container.outbox.of_ranks(job),
             heard_by,
             heard,
             share: None,
@@ -119,6 +123,7 @@ impl Mpi {
             transfers: Transfers::new(folder.clone()),
             folder,
             processors: binding::Sets::default(),
+            hwloc_is_told: false,
         }
     }
 

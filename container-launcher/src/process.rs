@@ -28,6 +28,13 @@ const LAST_WORDS_MAX: Duration = Duration::from_millis(500);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct JobId(pub(crate) u32);
 
+impl JobId {
+    /// It was submitted to a session; the application was started for no such job.
+    pub(crate) const fn is_of_session(self) -> bool {
+        self.0 > 0
+    }
+}
+
 /// Which process: its job, and its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Id {

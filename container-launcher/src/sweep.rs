@@ -16,6 +16,8 @@ use crate::processes::{self, Process};
 
 /// YARN sets it to the container's id in the environment of what it starts.
 pub(crate) const MARK_VARIABLE: &str = "CONTAINER_ID";
+/// The number of a session's job, in the environment of its ranks.
+pub(crate) const JOB_VARIABLE: &str = "GERBIL_JOB";
 /// Most of an environment that is looked at, bytes. The kernel's limit for arguments and
 /// environment together is a quarter of the stack limit: 2 MiB, unless raised.
 const ENVIRONMENT_MAX: u64 = 2 * 1024 * 1024;

@@ -5,7 +5,6 @@ use job::wire::launcher_order::Order;
 use job::wire::{JobLeft, MpiOrder, TaskOrder, mpi_order, task_order};
 
 use super::{Life, LifeError};
-use crate::container::Container;
 use crate::job_files;
 use crate::mpi::Mpi;
 use crate::process::JobId;
@@ -40,8 +39,7 @@ impl Life<'_> {
             drop(self.door.send_replace(Some(door)));
             return Ok(());
         }
-        let Container { around, outbox, .. } = &self.container;
-        let new = || Share::Mpi(Box::new(Mpi::new(job, around.folder.clone(), outbox)));
+        let new = || Share::Mpi(Box::new(Mpi::new(job, &self.container)));
         let Share::Mpi(mpi) = self.jobs.entry(job).or_insert_with(new) else {
             return Err(self.confused("it is about ranks, and the job has tasks"));
         };

@@ -7,7 +7,8 @@ use std::path::Path;
 use job::wire::{Program, Share};
 
 use super::yielding::{self, Shim};
-use crate::process::environment;
+use crate::process::{JobId, environment};
+use crate::sweep::JOB_VARIABLE;
 
 /// MPICH reads other ranks' memory with `process_vm_readv` and ends the job where that is forbidden
 /// (Docker's default filter up to 20.10 does); 0 makes it copy through shared memory instead.
@@ -23,16 +24,30 @@ pub(crate) enum Yielding<'a> {
     Yes(Option<&'a Shim>),
 }
 
+/// Where ranks run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'a> {
+    /// YARN's id of the container.
+    pub(crate) container: &'a str,
+    pub(crate) job: JobId,
+    /// The job's working directory.
+    pub(crate) folder: &'a Path,
+}
+
 /// What all ranks of a share that run `program` have in common.
 pub(crate) fn common(
     inherited: impl Iterator<Item = (OsString, OsString)>,
     share: &Share,
     program: &Program,
-    container: &str,
-    folder: &Path,
+    place: Place<'_>,
     cross_memory: bool,
     yielding: Yielding<'_>,
 ) -> BTreeMap<OsString, OsString> {
+    let Place {
+        container,
+        job,
+        folder,
+    } = place;
     let ranks = share.ranks.len().to_string();
     let suggested = [
         ("WORLD_SIZE", share.size.to_string()),
@@ -43,6 +58,9 @@ pub(crate) fn common(
     // Nobody could meet nowhere.
     let suggested = suggested.into_iter();
     let suggested = suggested.filter(|(_, value)| !value.is_empty() && value != "0");
+    // What YARN says is of the container.
+    let own = folder.to_str().filter(|_| job.is_of_session());
+    let suggested = suggested.chain(own.map(|folder| ("PWD", folder.to_owned())));
     let mut environment = environment::of(inherited, suggested, program, container, folder);
     if !cross_memory {
         environment
@@ -62,6 +80,9 @@ pub(crate) fn common(
         ("MPI_LOCALNRANKS", ranks.as_str()),
     ] {
         environment.insert(name.into(), value.into());
+    }
+    if job.is_of_session() {
+        environment.insert(JOB_VARIABLE.into(), job.0.to_string().into());
     }
     environment
 }
@@ -135,8 +156,11 @@ mod tests {
                 .map(|(name, value)| (name.into(), value.into())),
             &share,
             &program,
-            "container_1_0001_01_000002",
-            Path::new("/container"),
+            Place {
+                container: "container_1_0001_01_000002",
+                job: JobId(0),
+                folder: Path::new("/container"),
+            },
             true,
             Yielding::No,
         );
@@ -163,6 +187,33 @@ mod tests {
     }
 
     #[test]
+    fn the_ranks_of_a_session_s_job_know_which_it_is_and_where() {
+        let inherited = [("PWD", "/container"), ("GERBIL_JOB", "1")];
+        let variables = |job: u32, folder: &str| {
+            let mut program = Program::default();
+            folder.clone_into(&mut program.folder);
+            let environment = common(
+                inherited
+                    .into_iter()
+                    .map(|(name, value)| (name.into(), value.into())),
+                &Share::default(),
+                &program,
+                Place {
+                    container: "c",
+                    job: JobId(job),
+                    folder: Path::new("/container/jobs/7"),
+                },
+                true,
+                Yielding::No,
+            );
+            ["PWD", "GERBIL_JOB"].map(|name| environment[OsStr::new(name)].clone())
+        };
+        assert_eq!(variables(7, ""), ["/container/jobs/7", "7"]);
+        assert_eq!(variables(7, "in"), ["/container/jobs/7/in", "7"]);
+        assert_eq!(variables(0, ""), ["/container", "1"]);
+    }
+
+    #[test]
     fn mpich_is_kept_from_what_the_kernel_forbids() {
         let mut program = Program::default();
         let value = |program: &Program| {
@@ -170,8 +221,11 @@ mod tests {
                 std::iter::empty(),
                 &Share::default(),
                 program,
-                "c",
-                Path::new("/w"),
+                Place {
+                    container: "c",
+                    job: JobId(0),
+                    folder: Path::new("/w"),
+                },
                 false,
                 Yielding::No,
             );

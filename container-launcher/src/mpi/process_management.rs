@@ -20,6 +20,7 @@ impl Mpi {
         heard: Heard,
         container: &mut Container<'_>,
     ) {
+        let hwloc_is_told = self.hwloc_is_told;
         let Some(world) = self.of(rank) else {
             return;
         };
@@ -29,6 +30,7 @@ impl Mpi {
                 let own = rank.saturating_sub(world.first);
                 // Before its first line: what it asks for comes later.
                 if world.node.stage(own) == Stage::Silent
+                    && !hwloc_is_told
                     && let Some(file) = container.topology.as_mut().and_then(Topology::file)
                 {
                     world.node.offer(topology::KEY, file);

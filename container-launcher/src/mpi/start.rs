@@ -53,6 +53,11 @@ impl Mpi {
         container: &mut Container<'_>,
     ) -> Result<World, Refusal> {
         let folder = &self.folder;
+        std::fs::create_dir_all(folder).map_err(|error| Refusal {
+            sentence: format!("{}: {}: {error}", node_facts::hostname(), folder.display()),
+            exit_code: i32::from(Exit::Staging.code()),
+            group: 0,
+        })?;
         program::check(&share, folder)?;
         program::prove(&share, folder).await?;
         let programs = program::of(&share);
@@ -75,7 +80,7 @@ impl Mpi {
         })?;
         let mut given = programs.iter().flat_map(|run| &run.program.environment);
         if given.any(|pair| topology::is_said(&pair.key)) {
-            container.topology = None;
+            self.hwloc_is_told = true;
         }
         container.warden.note_space(&share.kvs_name);
         self.before = Before::of(folder);

@@ -71,8 +71,11 @@ pub(crate) async fn fork(
             container.around.environment.clone().into_iter(),
             share,
             run.program,
-            &container.seat.container,
-            folder,
+            environment::Place {
+                container: &container.seat.container,
+                job,
+                folder,
+            },
             cross_memory,
             yields.told(),
         );
