@@ -3,13 +3,11 @@
 
 use job::Seat;
 use job::pass::Pass;
-use job::wire::OutputChunk;
 use tokio::runtime::Handle;
-use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::devices;
-use crate::lane::Lanes;
+use crate::lane::ClientKeys;
 use crate::life::{Calls, Outbox};
 use crate::mpi::topology::Topology;
 use crate::nursery::{Ended, Nursery};
@@ -30,22 +28,28 @@ pub(crate) struct Container<'a> {
     pub(crate) carriers: &'a Handle,
     /// Whom the output and the input of processes go to.
     pub(crate) calls: Calls,
-    /// What is shown to the ApplicationMaster with each call.
-    pub(crate) pass: Pass,
-    /// What all processes print, on its way to the ApplicationMaster.
-    pub(crate) chunks: mpsc::Sender<OutputChunk>,
-    pub(crate) lanes: Lanes,
+    /// With whose keys a client is dialled.
+    pub(crate) keys: ClientKeys,
     pub(crate) outbox: Outbox,
     /// Its graphics processors.
     pub(crate) gpus: devices::Pool,
     pub(crate) sampling: Sampling,
     /// Processes that were reaped while somebody else's were, until their job is told.
     pub(crate) reaped: Vec<Ended>,
-    /// The tasks that serve processes.
+    /// What goes on beside the jobs: the link, and the logs of tasks.
     pub(crate) tasks: JoinSet<()>,
 }
 
 impl Container<'_> {
+    /// What is shown to the ApplicationMaster with each call about a job.
+    pub(crate) fn pass(&self, job: JobId) -> Pass {
+        Pass {
+            container: self.seat.container.clone(),
+            ticket: self.seat.ticket.clone(),
+            job: job.0,
+        }
+    }
+
     /// Kills what is left of a job, and whatever the container has where no other job runs. Those of the
     /// job that were reaped.
     pub(crate) async fn sweep(&mut self, job: JobId) -> Vec<Ended> {

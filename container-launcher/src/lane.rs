@@ -23,36 +23,47 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use self::silence::Silence;
 use crate::seat::LauncherKeys;
 
-/// Lanes of one launcher at once: two streams with much to say fill the network of most nodes.
+/// Lanes of one job in a launcher at once: two streams with much to say fill the network of most nodes.
 const MOST: usize = 4;
 /// From the first packet to the welcome.
 const OPEN_DEADLINE: Duration = Duration::from_secs(5);
 
-/// The way to the client.
+/// With whose keys the clients of all jobs are dialled.
 #[derive(Clone)]
-pub(crate) struct Lanes {
-    door: watch::Receiver<Option<Door>>,
-    tls: TlsConnector,
-    places: Arc<Semaphore>,
-}
+pub(crate) struct ClientKeys(TlsConnector);
 
-/// Tells all streams where the door is.
-pub(crate) type DoorSender = watch::Sender<Option<Door>>;
-
-impl Lanes {
-    /// With the keys of `place`.
+impl ClientKeys {
+    /// Those of `place`.
     ///
     /// # Errors
     ///
     /// Keys that make no sense.
-    pub(crate) fn new(place: &LauncherKeys) -> Result<(Self, DoorSender), TlsError> {
-        let (sender, door) = watch::channel(None);
-        let lanes = Self {
-            door,
-            tls: connector(place)?,
+    pub(crate) fn new(place: &LauncherKeys) -> Result<Self, TlsError> {
+        Ok(Self(connector(place)?))
+    }
+}
+
+/// The way to the client of one job. Its clones are the same way.
+#[derive(Clone)]
+pub(crate) struct Lanes {
+    door: watch::Sender<Option<Door>>,
+    keys: ClientKeys,
+    places: Arc<Semaphore>,
+}
+
+impl Lanes {
+    /// One that leads nowhere yet.
+    pub(crate) fn new(keys: &ClientKeys) -> Self {
+        Self {
+            door: watch::Sender::new(None),
+            keys: keys.clone(),
             places: Arc::new(Semaphore::new(MOST)),
-        };
-        Ok((lanes, sender))
+        }
+    }
+
+    /// The client's door is there.
+    pub(crate) fn lead_to(&self, door: Door) {
+        self.door.send_replace(Some(door));
     }
 
     /// Whether there is a door, and a place for one more lane.
@@ -65,7 +76,7 @@ impl Lanes {
         let no_place = |_closed| io::Error::from(ErrorKind::WouldBlock);
         let place = self.places.try_acquire_owned().map_err(no_place)?;
         let door = self.door.borrow().clone().unwrap_or_default();
-        let opened = timeout(OPEN_DEADLINE, dial(&self.tls, &door.address)).await;
+        let opened = timeout(OPEN_DEADLINE, dial(&self.keys.0, &door.address)).await;
         let (number, stream) = opened.map_err(|_late| io::Error::from(ErrorKind::TimedOut))??;
         Ok(Box::new(Lane {
             number,

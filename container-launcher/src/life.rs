@@ -14,7 +14,6 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use job::exit::Exit;
-use job::pass::Pass;
 use job::tls::TlsError;
 use job::wire::FilesFetched;
 use job::wire::launcher_event::Event;
@@ -22,7 +21,6 @@ use job::wire::launcher_order::Order;
 use thiserror::Error;
 use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 pub(crate) use join::{is_final, words};
@@ -32,10 +30,9 @@ pub(crate) use link::{Calls, Outbox, RankOutbox};
 use crate::container::Container;
 use crate::devices;
 use crate::dial::DialError;
-use crate::lane::{DoorSender, Lanes};
+use crate::lane::ClientKeys;
 use crate::mpi::topology::Topology;
 use crate::nursery::{Ended, Nursery};
-use crate::output;
 use crate::process::JobId;
 use crate::samples::Look;
 use crate::sampling::Sampling;
@@ -43,9 +40,6 @@ use crate::seat::LauncherKeys;
 use crate::share::{Happened, Share};
 use crate::surroundings::Surroundings;
 use crate::warden::Warden;
-
-/// The job to which belongs what the ApplicationMaster says of ranks.
-const MPI_JOB: JobId = JobId(0);
 
 /// Why a launcher leaves without having been told to.
 #[derive(Debug, Error)]
@@ -125,16 +119,9 @@ pub(crate) async fn live(
         mut orders,
         calls,
     } = link;
-    let (lanes, door) = Lanes::new(&place)?;
-    let pass = Pass {
-        container: place.seat.container.clone(),
-        ticket: place.seat.ticket.clone(),
-        job: MPI_JOB.0,
-    };
-    let (chunks, queued) = mpsc::channel(output::QUEUE);
+    let keys = ClientKeys::new(&place)?;
     let mut tasks = JoinSet::new();
     tasks.spawn_on(keeping, carriers);
-    tasks.spawn_on(output::carry(calls.clone(), pass.clone(), queued), carriers);
     let container = Container {
         seat: place.seat.clone(),
         around,
@@ -143,9 +130,7 @@ pub(crate) async fn live(
         topology,
         carriers,
         calls,
-        pass,
-        chunks,
-        lanes,
+        keys,
         outbox,
         gpus: devices::Pool::default(),
         sampling: Sampling::Idle,
@@ -154,9 +139,8 @@ pub(crate) async fn live(
     };
     let mut life = Life {
         container,
-        door,
         jobs: BTreeMap::new(),
-        last: MPI_JOB,
+        last: JobId(0),
         fetching: JoinSet::new(),
     };
     loop {
@@ -186,8 +170,6 @@ pub(crate) async fn live(
 
 struct Life<'a> {
     container: Container<'a>,
-    /// Where lanes lead to, when the client takes any.
-    door: DoorSender,
     /// What the container runs, by job.
     jobs: BTreeMap<JobId, Share>,
     /// Whose turn it was last to say what happened: the next one's it is first.

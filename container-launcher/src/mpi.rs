@@ -19,6 +19,7 @@ mod spawn;
 mod spawned_program;
 mod start;
 pub(crate) mod topology;
+mod traffic;
 mod transfers;
 pub(crate) mod yielding;
 
@@ -35,10 +36,12 @@ use tokio::time::Instant;
 use self::ranks::Ranks;
 use self::silent::{Due, Silent};
 use self::socket::Heard;
+use self::traffic::Traffic;
 use self::transfers::{Done, Transfers};
 use crate::binding;
 use crate::container::Container;
 use crate::job_files;
+use crate::lane::Lanes;
 use crate::left_files::Before;
 use crate::life::RankOutbox;
 use crate::nursery::Ended;
@@ -69,6 +72,10 @@ struct World {
 pub(crate) struct Mpi {
     job: JobId,
     outbox: RankOutbox,
+    /// What its ranks print and read, and what serves them.
+    traffic: Traffic,
+    /// The way to its client.
+    lanes: Lanes,
     /// Where the job's files are, and its ranks start.
     folder: PathBuf,
     heard_by: mpsc::Sender<(u32, Heard)>,
@@ -122,6 +129,8 @@ impl Mpi {
             sent: Sent::default(),
             transfers: Transfers::new(folder.clone()),
             folder,
+            traffic: Traffic::new(job, container),
+            lanes: Lanes::new(&container.keys),
             processors: binding::Sets::default(),
             hwloc_is_told: false,
         }
@@ -132,13 +141,22 @@ impl Mpi {
         let worlds = self.worlds.values();
         let due = worlds.filter_map(|world| world.ranks.processes.next_report());
         let report_at = due.min();
+        let stop_at = self.stop_at;
+        let Self {
+            heard,
+            silent,
+            transfers,
+            traffic,
+            ..
+        } = self;
         tokio::select! {
             // The queue has a sender here.
-            Some((rank, heard)) = self.heard.recv() => Happened::Heard(rank, heard),
-            () = until(self.stop_at) => Happened::Overdue,
+            Some((rank, heard)) = heard.recv() => Happened::Heard(rank, heard),
+            () = until(stop_at) => Happened::Overdue,
             () = until(report_at) => Happened::Report,
-            due = self.silent.next() => Happened::Silent(due),
-            done = self.transfers.next() => Happened::Transfer(done),
+            due = silent.next() => Happened::Silent(due),
+            done = transfers.next() => Happened::Transfer(done),
+            never = traffic.go_on() => match never {},
         }
     }
 

@@ -1,8 +1,8 @@
 //! Carries what the ranks print to the ApplicationMaster, or straight to the client.
 //!
-//! One task a pipe reads and cuts; one call sends, for all ranks that this launcher ever starts: calls
-//! share what their connection may have under way, and one of many groups of ranks each would use it
-//! up. Between them is a short queue: when the AM does not take more, the tasks stop reading, the pipes
+//! One task a pipe reads and cuts; one call a job sends, for all ranks that this launcher ever starts of
+//! it: calls share what their connection may have under way, and one of many groups of ranks each would use
+//! it up. Between them is a short queue: when the AM does not take more, the tasks stop reading, the pipes
 //! fill, and the ranks that write wait. A stream that has much to say takes a lane to the client for as
 //! long as it has ([`way`]). The last chunk of each stream says that it is the last.
 
@@ -34,7 +34,7 @@ use crate::lane::Lanes;
 use crate::life::{Calls, is_final, words};
 use crate::say;
 
-/// Chunks read but not yet sent, of all ranks together.
+/// Chunks read but not yet sent, of all ranks of a job together.
 pub(crate) const QUEUE: usize = 8;
 /// Chunks that the ApplicationMaster has not taken: as much as may be under way to it.
 const UNTAKEN: Bounds = Bounds {
@@ -213,7 +213,7 @@ impl Pump {
     }
 }
 
-/// Sends all chunks for as long as the launcher lives, by one connection after another. Those that the
+/// Sends all chunks of a job until it is over here, by one connection after another. Those that the
 /// ApplicationMaster has not taken are kept until it has.
 pub(crate) async fn carry(mut calls: Calls, pass: Pass, mut chunks: mpsc::Receiver<OutputChunk>) {
     let kept = Resumable::new(UNTAKEN);

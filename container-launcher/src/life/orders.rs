@@ -35,10 +35,6 @@ impl Life<'_> {
     }
 
     async fn on_mpi_order(&mut self, job: JobId, order: mpi_order::Order) -> Result<(), LifeError> {
-        if let mpi_order::Order::Door(door) = order {
-            drop(self.door.send_replace(Some(door)));
-            return Ok(());
-        }
         let new = || Share::Mpi(Box::new(Mpi::new(job, &self.container)));
         let Share::Mpi(mpi) = self.jobs.entry(job).or_insert_with(new) else {
             return Err(self.confused("it is about ranks, and the job has tasks"));

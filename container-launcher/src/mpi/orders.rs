@@ -79,8 +79,7 @@ impl Mpi {
                 container.nursery.signal(all, Signal::SIGTERM).await;
                 self.sweep_if_over(container).await;
             }
-            // Of the launcher's lanes.
-            Order::Door(_) => {}
+            Order::Door(door) => self.lanes.lead_to(door),
         }
         Ok(())
     }

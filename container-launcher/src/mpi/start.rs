@@ -131,16 +131,11 @@ impl Mpi {
         )
         .await
         .and_then(|forked| {
-            let attendants = Attendants {
-                carriers: container.carriers,
-                calls: &container.calls,
-                pass: &container.pass,
-                chunks: &container.chunks,
-                lanes: &container.lanes,
+            forked.attend(Attendants {
+                traffic: &mut self.traffic,
+                lanes: &self.lanes,
                 heard: &self.heard_by,
-                tasks: &mut container.tasks,
-            };
-            forked.attend(attendants)
+            })
         });
         forked.map_err(|error| program::not_started(&names.join(" or "), &error))
     }

@@ -3,21 +3,18 @@
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
-use job::pass::Pass;
-use job::wire::{OutputChunk, Stream};
+use job::wire::Stream;
 use tokio::net::unix::pipe;
-use tokio::runtime::Handle;
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::Ranks;
 use super::fork::Forked;
 use crate::input;
 use crate::lane::Lanes;
-use crate::life::Calls;
 use crate::mpi::peer::Peer;
 use crate::mpi::socket::{self, Heard};
+use crate::mpi::traffic::Traffic;
 use crate::output::{Pump, Way};
 use crate::process::streams::Outer;
 use crate::process::{Process, Processes};
@@ -25,17 +22,11 @@ use crate::terminal;
 
 /// What serves ranks.
 pub(crate) struct Attendants<'a> {
-    /// They carry what the ranks print and read.
-    pub(crate) carriers: &'a Handle,
-    pub(crate) calls: &'a Calls,
-    /// What is shown to the ApplicationMaster with each call.
-    pub(crate) pass: &'a Pass,
-    /// Where all that they print goes.
-    pub(crate) chunks: &'a mpsc::Sender<OutputChunk>,
+    /// What they print and read.
+    pub(crate) traffic: &'a mut Traffic,
     pub(crate) lanes: &'a Lanes,
     /// Where lines of PMI go. They are read on the caller's own thread.
     pub(crate) heard: &'a mpsc::Sender<(u32, Heard)>,
-    pub(crate) tasks: &'a mut JoinSet<()>,
 }
 
 impl Forked {
@@ -46,14 +37,18 @@ impl Forked {
     /// When the descriptors cannot be watched.
     pub(crate) fn attend(self, by: Attendants<'_>) -> std::io::Result<Ranks> {
         let Attendants {
+            traffic,
+            lanes,
+            heard,
+        } = by;
+        let chunks = traffic.chunks();
+        let Traffic {
             carriers,
             calls,
             pass,
-            chunks,
-            lanes,
-            heard,
             tasks,
-        } = by;
+            ..
+        } = traffic;
         let mut processes = Processes::new(self.kills);
         let mut peers = BTreeMap::new();
         let mut terminal = None;
