@@ -33,12 +33,30 @@ pub fn piece(senders: u32) -> usize {
     usize::try_from(stream_window(senders) / 8).unwrap_or(crate::CHUNK_MAX)
 }
 
-/// Window of a connection, bytes, whose streams have windows of `stream`: it has three at most, of which
-/// two carry bulk data.
+/// Calls that a launcher may have under way at once when it runs so many jobs: its link, output and input
+/// of each, and those of the last jobs that have ended, until the ApplicationMaster has seen it.
+#[must_use]
+pub const fn calls(jobs: u32) -> u32 {
+    const ENDING: u32 = 4;
+    jobs.saturating_mul(2).saturating_add(1 + ENDING)
+}
+
+/// Jobs whose clients may all take no more, while others of the same connection go on.
+const STANDING: u32 = 128;
+
+/// Window of a connection, bytes, whose streams have windows of `stream`: more than all of them hold when
+/// nobody reads any of [`STANDING`] jobs, so that each is bounded by its own.
 #[must_use]
 pub const fn connection_window(stream: u32) -> u32 {
-    stream.saturating_mul(4)
+    let window = stream.saturating_mul(calls(STANDING));
+    if window > WINDOW_MAX {
+        return WINDOW_MAX;
+    }
+    window
 }
+
+/// Largest window of HTTP/2.
+const WINDOW_MAX: u32 = i32::MAX as u32;
 
 /// Largest message, bytes: the values of one barrier of a large job, `pmi::EXCHANGE_MAX`, and half
 /// as much again for what the encoding adds.
@@ -72,6 +90,8 @@ mod tests {
         assert_eq!(stream_window(1_000_000), STREAM_WINDOW_MIN);
         assert_eq!(piece(1), 128 * 1024);
         assert_eq!(piece(1_000_000), 8 * 1024);
-        assert!(connection_window(STREAM_WINDOW) > 3 * STREAM_WINDOW);
+        assert!(connection_window(STREAM_WINDOW) > 2 * STANDING * STREAM_WINDOW);
+        assert_eq!(connection_window(u32::MAX), WINDOW_MAX);
+        assert!(calls(1) >= 3);
     }
 }
