@@ -4,7 +4,7 @@
 
 pub mod door;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use job::wire::launchers_server::{Launchers, LaunchersServer};
 use job::wire::mpi_event::Event;
 use job::wire::mpi_order::Order;
 use job::wire::{
-    InputChunk, InputRequest, KeyValue, LauncherEvent, LauncherHello, LauncherOrder, Leave,
+    EndJob, InputChunk, InputRequest, KeyValue, LauncherEvent, LauncherHello, LauncherOrder, Leave,
     MpiEvent, MpiOrder, OutputChunk, OutputTaken, Program, RankEnded, RankUsage, Share, Stop,
 };
 use job::{Role, Seat, link, secrets};
@@ -69,8 +69,8 @@ impl Keys {
     }
 }
 
-/// What was printed, by rank and stream number.
-pub type Printed = BTreeMap<(u32, i32), Vec<u8>>;
+/// What was printed, by job, rank and stream number.
+pub type Printed = BTreeMap<(u32, u32, i32), Vec<u8>>;
 
 /// Streams of output that ranks have begun, and how many of them have ended.
 #[derive(Clone, Copy, Debug, Default)]
@@ -146,15 +146,33 @@ impl Talk {
 struct Service {
     links: mpsc::Sender<Link>,
     lives: Mutex<BTreeMap<Vec<u8>, Arc<Talk>>>,
-    /// By container, the last chunk of output that was taken.
-    taken: Mutex<BTreeMap<String, Arc<AtomicU64>>>,
+    /// By container and job, the last chunk of output that was taken.
+    taken: Mutex<BTreeMap<(String, u32), Arc<AtomicU64>>>,
+    /// Jobs whose output nobody reads.
+    standing: watch::Receiver<BTreeSet<u32>>,
     printed: Arc<Mutex<Printed>>,
+    ended: Arc<Mutex<BTreeSet<(u32, u32, i32)>>>,
     marks: Arc<Mutex<Vec<Mark>>>,
     largest: Arc<Mutex<usize>>,
     reading: watch::Receiver<bool>,
     streams: Arc<watch::Sender<Streams>>,
-    input: Resumable<InputChunk>,
+    /// By job.
+    inputs: Inputs,
     tasks: Tasks,
+}
+
+/// The input of each job.
+type Inputs = Arc<Mutex<BTreeMap<u32, Resumable<InputChunk>>>>;
+
+fn input_of(inputs: &Inputs, job: u32) -> Resumable<InputChunk> {
+    let new = || {
+        Resumable::new(Bounds {
+            count: 8,
+            bytes: usize::MAX,
+        })
+    };
+    let mut inputs = inputs.lock().unwrap();
+    inputs.entry(job).or_insert_with(new).clone()
 }
 
 #[tonic::async_trait]
@@ -190,6 +208,7 @@ impl Launchers for Service {
                 let link = Link {
                     hello,
                     heard,
+                    aside: VecDeque::new(),
                     talk: Arc::clone(&talk),
                     streams: Arc::clone(&self.streams),
                 };
@@ -210,12 +229,13 @@ impl Launchers for Service {
         let pass = pass.ok_or_else(|| Status::permission_denied("who are you?"))?;
         assert_eq!(pass.ticket, b"ticket");
         let mut chunks = request.into_inner();
-        let mut reading = self.reading.clone();
+        let (mut reading, mut standing) = (self.reading.clone(), self.standing.clone());
+        let job = pass.job;
         self.streams.send_modify(|streams| streams.calls += 1);
         let (acknowledge, acknowledged) = mpsc::channel(1);
         let taken = {
             let mut taken = self.taken.lock().unwrap();
-            Arc::clone(taken.entry(pass.container).or_default())
+            Arc::clone(taken.entry((pass.container, job)).or_default())
         };
         let already = taken.load(Ordering::SeqCst);
         acknowledge
@@ -223,9 +243,12 @@ impl Launchers for Service {
             .unwrap();
         let (streams, largest) = (Arc::clone(&self.streams), Arc::clone(&self.largest));
         let (printed, marks) = (Arc::clone(&self.printed), Arc::clone(&self.marks));
+        let ended = Arc::clone(&self.ended);
         self.tasks.lock().unwrap().spawn(async move {
             loop {
                 reading.wait_for(|&reading| reading).await.unwrap();
+                let reads = |standing: &BTreeSet<u32>| !standing.contains(&job);
+                standing.wait_for(reads).await.unwrap();
                 let Ok(Some(chunk)) = chunks.message().await else {
                     break;
                 };
@@ -237,10 +260,14 @@ impl Launchers for Service {
                     let mut largest = largest.lock().unwrap();
                     *largest = chunk.data.len().max(*largest);
                     let mut printed = printed.lock().unwrap();
-                    let place = printed.entry((chunk.rank, chunk.stream)).or_default();
+                    let place = printed.entry((job, chunk.rank, chunk.stream)).or_default();
                     place.extend(&chunk.data);
                     if chunk.end {
                         streams.send_modify(|streams| streams.ended += 1);
+                        ended
+                            .lock()
+                            .unwrap()
+                            .insert((job, chunk.rank, chunk.stream));
                     } else if chunk.data.is_empty() {
                         marks.lock().unwrap().push((place.len(), chunk));
                     }
@@ -259,12 +286,14 @@ impl Launchers for Service {
         &self,
         requests: Request<Streaming<InputRequest>>,
     ) -> Result<Response<Self::InputStream>, Status> {
+        let pass = Pass::shown(requests.metadata());
+        let pass = pass.ok_or_else(|| Status::permission_denied("who are you?"))?;
+        let input = input_of(&self.inputs, pass.job);
         let mut requests = requests.into_inner();
         let first = requests.message().await?.unwrap_or_default();
-        let mut messages = self.input.open(false);
-        self.input.resume(first.taken).unwrap();
+        let mut messages = input.open(false);
+        input.resume(first.taken).unwrap();
         let (chunks, stream) = mpsc::channel(1);
-        let input = self.input.clone();
         self.tasks.lock().unwrap().spawn(async move {
             while let Ok(Some(request)) = requests.message().await {
                 input.acknowledge(request.taken).unwrap();
@@ -290,15 +319,23 @@ impl Launchers for Service {
 
 /// The scripted ApplicationMaster. It listens behind a relay that can be frozen or cut.
 pub struct Appmaster {
+    /// The folder of the application on its only node, with those of its containers.
+    pub application: TempDir,
     address: String,
     keys: Keys,
     links: mpsc::Receiver<Link>,
     pub printed: Arc<Mutex<Printed>>,
+    /// Streams whose last chunk has come: job, rank and stream number.
+    pub ended: Arc<Mutex<BTreeSet<(u32, u32, i32)>>>,
     pub marks: Arc<Mutex<Vec<Mark>>>,
     pub largest: Arc<Mutex<usize>>,
     pub reading: watch::Sender<bool>,
+    /// Jobs whose output nobody reads.
+    pub standing: watch::Sender<BTreeSet<u32>>,
     pub streams: watch::Receiver<Streams>,
+    /// Of job 0.
     pub input: mpsc::Sender<Result<InputChunk, Status>>,
+    inputs: Inputs,
     relay: watch::Sender<Relay>,
     tasks: JoinSet<()>,
 }
@@ -321,10 +358,10 @@ impl Appmaster {
         let (streams_to, streams) = watch::channel(Streams::default());
         let (reading, is_reading) = watch::channel(true);
         let (input, mut input_from) = mpsc::channel(4);
-        let input_kept = Resumable::new(Bounds {
-            count: 8,
-            bytes: usize::MAX,
-        });
+        let inputs = Inputs::default();
+        let input_kept = input_of(&inputs, 0);
+        let (standing, stands) = watch::channel(BTreeSet::new());
+        let ended = Arc::default();
         let (relay, state) = watch::channel(Relay::Open);
         let printed = Arc::<Mutex<Printed>>::default();
         let (largest, marks) = (Arc::default(), Arc::default());
@@ -333,11 +370,13 @@ impl Appmaster {
             lives: Mutex::default(),
             taken: Mutex::default(),
             printed: Arc::clone(&printed),
+            ended: Arc::clone(&ended),
+            standing: stands,
             marks: Arc::clone(&marks),
             largest: Arc::clone(&largest),
             reading: is_reading,
             streams: Arc::new(streams_to),
-            input: input_kept.clone(),
+            inputs: Arc::clone(&inputs),
             tasks: Tasks::default(),
         };
         let tls = ServerTlsConfig::new()
@@ -392,15 +431,19 @@ impl Appmaster {
             }
         });
         Self {
+            application: tempfile::tempdir().unwrap(),
             address,
             keys,
             links,
             printed,
+            ended,
             marks,
             largest,
             reading,
+            standing,
             streams,
             input,
+            inputs,
             relay,
             tasks,
         }
@@ -432,7 +475,7 @@ impl Appmaster {
         static NUMBER: AtomicU32 = AtomicU32::new(1);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let id = format!("container_{}_0001_01_{number:06}", std::process::id());
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir_in(self.application.path()).unwrap();
         for (name, text) in files {
             let path = folder.path().join(name);
             std::fs::write(&path, text).unwrap();
@@ -497,9 +540,30 @@ impl Appmaster {
     }
 
     pub fn so_far(&self, rank: u32, stream: i32) -> String {
+        self.so_far_of(0, rank, stream)
+    }
+
+    /// The same of a rank of any job.
+    pub fn so_far_of(&self, job: u32, rank: u32, stream: i32) -> String {
         let printed = self.printed.lock().unwrap();
-        let bytes = printed.get(&(rank, stream)).cloned().unwrap_or_default();
-        String::from_utf8(bytes).unwrap()
+        let bytes = printed.get(&(job, rank, stream)).cloned();
+        String::from_utf8(bytes.unwrap_or_default()).unwrap()
+    }
+
+    /// What a rank of a job printed on standard output, once all of that is there.
+    pub async fn stdout_of(&self, job: u32, rank: u32) -> String {
+        within(async {
+            while !self.ended.lock().unwrap().contains(&(job, rank, 0)) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await;
+        self.so_far_of(job, rank, 0)
+    }
+
+    /// The input of a job: what is pushed, until it is finished.
+    pub fn input_of(&self, job: u32) -> Resumable<InputChunk> {
+        input_of(&self.inputs, job)
     }
 }
 
@@ -507,6 +571,8 @@ impl Appmaster {
 pub struct Link {
     pub hello: LauncherHello,
     heard: mpsc::Receiver<Told>,
+    /// Heard while something else was waited for.
+    aside: VecDeque<Told>,
     talk: Arc<Talk>,
     streams: Arc<watch::Sender<Streams>>,
 }
@@ -514,8 +580,13 @@ pub struct Link {
 impl Link {
     /// Orders something of the job that the application was started for.
     pub async fn order(&self, order: Order) {
+        self.order_of(0, order).await;
+    }
+
+    /// Orders something of a job.
+    pub async fn order_of(&self, job: u32, order: Order) {
         let order = MpiOrder {
-            job: 0,
+            job,
             order: Some(order),
         };
         self.say(Said::Mpi(order)).await;
@@ -547,8 +618,37 @@ impl Link {
         }
     }
 
+    /// The next of the ranks of a job that is neither a sample nor a remark; what else is heard meanwhile
+    /// comes later.
+    pub async fn event_of(&mut self, job: u32) -> Event {
+        let is_of = |told: &Told| matches!(told, Told::Mpi(of) if of.job == job);
+        match self.told_that(is_of).await {
+            Told::Mpi(MpiEvent {
+                event: Some(event), ..
+            }) => event,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The next like this that is neither a sample nor a remark; what else is heard meanwhile comes later.
+    pub async fn told_that(&mut self, is_it: impl Fn(&Told) -> bool) -> Told {
+        let mut others = VecDeque::new();
+        loop {
+            let told = self.told().await;
+            if is_it(&told) {
+                others.append(&mut self.aside);
+                self.aside = others;
+                return told;
+            }
+            others.push_back(told);
+        }
+    }
+
     /// The next that is neither a sample nor a remark.
     pub async fn told(&mut self) -> Told {
+        if let Some(told) = self.aside.pop_front() {
+            return told;
+        }
         loop {
             let told = within(self.heard.recv()).await.unwrap();
             let of_ranks = match &told {
@@ -588,6 +688,22 @@ impl Link {
         }
     }
 
+    /// The same for a job.
+    pub async fn run_of(&mut self, job: u32, share: Share) {
+        self.order_of(job, Order::Share(share)).await;
+        match self.event_of(job).await {
+            Event::Started(started) => assert!(started.at_us > 0),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Ends a job and waits until it is over.
+    pub async fn end_job(&mut self, job: u32) {
+        self.say(Said::EndJob(EndJob { job })).await;
+        let left = |told: &Told| matches!(told, Told::JobLeft(left) if left.job == job);
+        self.told_that(left).await;
+    }
+
     /// The next event, which is the end of a rank.
     pub async fn ended(&mut self) -> RankEnded {
         match self.event().await {
@@ -598,6 +714,14 @@ impl Link {
 
     pub async fn stop(&self, grace_ms: u32) {
         self.order(Order::Stop(Stop { grace_ms })).await;
+    }
+
+    /// The end of the next rank of a job to end.
+    pub async fn ended_of(&mut self, job: u32) -> RankEnded {
+        match self.event_of(job).await {
+            Event::Ended(ended) => ended,
+            other => panic!("{other:?}"),
+        }
     }
 
     pub async fn leave(&self) {
