@@ -3,6 +3,8 @@
 
 #[cfg(test)]
 mod fake;
+#[cfg(test)]
+mod whole;
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,291 @@
+//! Sessions whole: this binary as ApplicationMaster and launcher, on a small cluster in this process.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use mini::resource_manager::Options;
+use mini::{Cluster, RunFolder};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use proto_hadoop::yarn::Resource;
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::process::{Child, Command};
+use tokio::time::{sleep, timeout};
+
+/// A command of some seconds on a busy machine.
+const SOON: Duration = Duration::from_secs(60);
+const USER: &str = "tester";
+
+/// Two nodes.
+struct Bed {
+    cluster: Cluster,
+    run: RunFolder,
+    folder: TempDir,
+}
+
+type Told = (Option<i32>, String, String);
+
+impl Bed {
+    async fn start() -> Self {
+        use std::os::unix::fs::PermissionsExt as _;
+        let open = std::fs::Permissions::from_mode(0o755);
+        let folder = tempfile::Builder::new()
+            .permissions(open)
+            .tempdir()
+            .unwrap();
+        let run = RunFolder::create(folder.path()).unwrap();
+        let options = Options {
+            step_mib: 64,
+            ..Options::default()
+        };
+        let nodes = vec![Resource::new(2048, 8); 2];
+        let cluster = Cluster::start(options, &nodes, &run, USER).await.unwrap();
+        let conf = folder.path().join("conf");
+        std::fs::create_dir(&conf).unwrap();
+        std::fs::write(conf.join("yarn-site.xml"), cluster.settings()).unwrap();
+        Self {
+            cluster,
+            run,
+            folder,
+        }
+    }
+
+    fn command(&self, name: &str) -> Command {
+        let mut command = Command::new("env");
+        let link = self.folder.path().join(name);
+        let file = Path::new(env!("CARGO_BIN_EXE_gerbil-run"));
+        let _there = std::os::unix::fs::symlink(file, &link).is_ok();
+        command.arg("--default-signal=HUP,INT,QUIT").arg(link);
+        for variable in ["YARN_CONF_DIR", "HADOOP_HOME", "GERBIL_SESSION"] {
+            command.env_remove(variable);
+        }
+        command
+            .env("HADOOP_CONF_DIR", self.folder.path().join("conf"))
+            .env("HADOOP_USER_NAME", USER)
+            .env("XDG_STATE_HOME", self.folder.path().join("state"))
+            .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        command
+    }
+
+    fn staging(&self) -> String {
+        format!("--staging=file:{}/staging", self.run.path().display())
+    }
+
+    async fn session(&self, words: &[&str]) -> Told {
+        let mut command = self.command("gerbil");
+        command.arg("session").args(words);
+        if words[0] == "start" {
+            command.arg(self.staging());
+        }
+        told(command.spawn().unwrap()).await
+    }
+
+    /// A shell in the session.
+    fn shell(&self, options: &[&str], script: &str) -> Command {
+        let mut command = self.command("gerbil-run");
+        command
+            .args(["--session", "default"])
+            .arg(self.staging())
+            .args(options)
+            .args(["sh", "-c", script]);
+        command
+    }
+
+    async fn run(&self, options: &[&str], script: &str) -> Told {
+        told(self.shell(options, script).spawn().unwrap()).await
+    }
+
+    /// Until the status holds `words`.
+    async fn shows(&self, words: &str) {
+        let begin = Instant::now();
+        loop {
+            let (_, shown, said) = self.session(&["status", "default"]).await;
+            if shown.contains(words) {
+                return;
+            }
+            assert!(begin.elapsed() < SOON, "no {words:?} in {shown}{said}");
+            sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    async fn stop(self) {
+        let (code, _, said) = self.session(&["stop", "default"]).await;
+        assert_eq!(code, Some(0), "{said}");
+        self.cluster.stop(Duration::from_secs(2)).await;
+    }
+}
+
+async fn told(child: Child) -> Told {
+    let output = timeout(SOON, child.wait_with_output()).await;
+    let output = output.unwrap().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (
+        output.status.code(),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_run_in_a_session_one_after_the_other_and_at_once() {
+    let bed = Bed::start().await;
+    let begin = Instant::now();
+    let size = [
+        "--containers",
+        "2",
+        "--slots-per-container",
+        "2",
+        "--memory",
+        "128",
+    ];
+    let (code, ready, said) = bed.session(&[&["start"], &size[..]].concat()).await;
+    assert_eq!(code, Some(0), "{said}");
+    println!("ready after {:?}", begin.elapsed());
+    assert!(
+        ready.starts_with("session default is ready, with 4 slots"),
+        "{ready}"
+    );
+
+    // Output, exit code, and a name of its own for each of several programs.
+    for _ in 0..3 {
+        let begin = Instant::now();
+        let (code, printed, said) = bed.run(&["-n", "4"], "echo $PMI_RANK of $PMI_SIZE").await;
+        println!("a job took {:?}", begin.elapsed());
+        assert_eq!(code, Some(0), "{said}");
+        let mut lines: Vec<&str> = printed.lines().collect();
+        lines.sort_unstable();
+        assert_eq!(lines, ["0 of 4", "1 of 4", "2 of 4", "3 of 4"], "{said}");
+    }
+    let (code, _, said) = bed.run(&["-n", "2"], "exit $((PMI_RANK * 5))").await;
+    assert_eq!(code, Some(5), "{said}");
+    assert!(said.contains("rank 1"), "{said}");
+
+    let mut command = bed.shell(&[], "cat; echo end");
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"one\ntwo\n").await.unwrap();
+    drop(stdin);
+    let (code, printed, said) = told(child).await;
+    assert_eq!(
+        (code, printed.as_str()),
+        (Some(0), "one\ntwo\nend\n"),
+        "{said}"
+    );
+
+    // Two at once, of which each has half of the slots.
+    let both = tokio::join!(
+        bed.run(&["-n", "2"], "sleep 0.5; echo a"),
+        bed.run(&["-n", "2"], "sleep 0.5; echo b"),
+    );
+    for ((code, printed, said), wanted) in [(both.0, "a\na\n"), (both.1, "b\nb\n")] {
+        assert_eq!((code, printed.as_str()), (Some(0), wanted), "{said}");
+    }
+    bed.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_waits_is_shown_and_ctrl_c_ends_one_job_alone() {
+    let bed = Bed::start().await;
+    let size = ["--containers", "2", "--memory", "128"];
+    let (code, _, said) = bed.session(&[&["start"], &size[..]].concat()).await;
+    assert_eq!(code, Some(0), "{said}");
+    let mut held = bed
+        .shell(&["-n", "2"], "echo up; sleep 100")
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(held.stdout.take().unwrap());
+    let mut line = String::new();
+    timeout(SOON, lines.read_line(&mut line))
+        .await
+        .unwrap()
+        .unwrap();
+    held.stdout = Some(lines.into_inner());
+    let next = bed.shell(&["-n", "1"], "echo next").spawn().unwrap();
+    bed.shows("1 job runs, 1 waiting").await;
+    let (_, shown, _) = bed.session(&["status", "default"]).await;
+    println!("{shown}");
+    let pid = i32::try_from(held.id().unwrap()).unwrap();
+    kill(Pid::from_raw(pid), Signal::SIGINT).unwrap();
+    let (code, _, said) = told(held).await;
+    assert_eq!(code, Some(130), "{said}");
+    let (code, printed, said) = told(next).await;
+    assert_eq!((code, printed.as_str()), (Some(0), "next\n"), "{said}");
+    bed.shows("no job runs, 0 waiting, 2 ended").await;
+
+    // More than it can ever have.
+    let (code, _, said) = bed.run(&["-n", "3"], "true").await;
+    assert_eq!(code, Some(65), "{said}");
+    bed.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_is_not_to_be_leaves_nothing() {
+    let bed = Bed::start().await;
+    let most = ["--containers", "2", "--memory", "1500"];
+    let (code, _, said) = bed.session(&[&["start"], &most[..]].concat()).await;
+    assert_eq!(code, Some(0), "{said}");
+    let files = || {
+        let folder = bed.folder.path().join("state/gerbil/sessions");
+        std::fs::read_dir(folder).unwrap().count()
+    };
+    assert_eq!(files(), 1);
+
+    // There is no room for another.
+    let late = [&["start", "--wait-timeout", "1s"], &most[..]].concat();
+    let (code, _, said) = bed.session(&late).await;
+    assert_eq!(code, Some(75), "{said}");
+    assert!(
+        said.contains("session default-2 was not ready within 1s"),
+        "{said}"
+    );
+    assert_eq!(files(), 1);
+    let mut command = bed.command("gerbil");
+    command
+        .args(["session", "start", "night"])
+        .arg(bed.staging())
+        .args(most);
+    let child = command.spawn().unwrap();
+    let begin = Instant::now();
+    while files() < 2 {
+        assert!(begin.elapsed() < SOON);
+        sleep(Duration::from_millis(20)).await;
+    }
+    sleep(Duration::from_secs(1)).await;
+    let pid = i32::try_from(child.id().unwrap()).unwrap();
+    kill(Pid::from_raw(pid), Signal::SIGINT).unwrap();
+    let (code, _, said) = told(child).await;
+    assert_eq!(code, Some(130), "{said}");
+    assert!(
+        said.contains("session night was interrupted before it was ready, and ended"),
+        "{said}"
+    );
+    assert_eq!(files(), 1);
+
+    // What it could never hold is refused at once.
+    let (code, _, said) = bed.session(&["start", "wide", "--containers", "3"]).await;
+    assert_eq!(code, Some(65), "{said}");
+    assert!(said.contains("3 containers of"), "{said}");
+    let (code, _, said) = bed
+        .session(&[
+            "start",
+            "deep",
+            "--memory",
+            "1g",
+            "--slots-per-container",
+            "4",
+        ])
+        .await;
+    assert_eq!(code, Some(65), "{said}");
+    let (_, listed, _) = bed.session(&["list"]).await;
+    assert_eq!(listed.lines().count(), 2, "{listed}");
+    let (code, _, said) = bed.session(&["stop", "default", "--now"]).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(files(), 0);
+    bed.cluster.stop(Duration::from_secs(2)).await;
+}
