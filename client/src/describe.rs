@@ -60,7 +60,7 @@ pub(crate) fn for_session(plan: &Plan, staged: &Outcome) -> MpiJob {
         memory_is_explicit: placement.memory_is_explicit,
         ..Demand::anywhere(placement.wanted.processes, unit)
     };
-    mpi_job(
+    let mut job = mpi_job(
         plan,
         Placed {
             demand: &demand,
@@ -68,7 +68,10 @@ pub(crate) fn for_session(plan: &Plan, staged: &Outcome) -> MpiJob {
             excluded: &[],
         },
         staged,
-    )
+    );
+    // Kept here: it is the session that lets the job wait, and no container of its own.
+    job.limits.gang.wait = None;
+    job
 }
 
 /// What a job wants of the cluster.

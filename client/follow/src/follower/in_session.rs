@@ -71,6 +71,15 @@ impl InSession<'_> {
     fn said(&self, over: Over) -> Ended {
         let was_killed = over.verdict.state() == wire::FinalState::Killed;
         let mut ended = conclude(over.verdict, over.signalled);
+        let is_asked = over.signalled.is_some() || over.is_late;
+        if was_killed && ended.code == Exit::Killed.code() && !is_asked {
+            // Not for its own sake.
+            ended.sentence = format!(
+                "{} was ended with its session: {}",
+                self.words(),
+                ended.sentence
+            );
+        }
         if over.is_late && was_killed {
             ended.code = Exit::NotInTime.code();
             ended.sentence = format!(
