@@ -1,0 +1,432 @@
+//! Sessions on a real cluster of three nodes: what runs in them, what waits, and what is left of them.
+
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use it::bed::{Case, DEADLINE, Given, text_of};
+use it::command::Running;
+use it::resource_manager::ApplicationReport;
+use it::suite::{self, Group};
+use it::{Cluster, Finished, Run, expect, gerbil, wait};
+use nix::sys::signal::Signal;
+
+const CASES: &[(&str, Case)] = &[
+    ("jobs one after the other", one_after_the_other),
+    ("jobs at once", at_once),
+    ("input, files and an environment", input_and_files),
+    ("exit codes", exit_codes),
+    ("a job waits for slots", waits),
+    ("Ctrl-C ends one job alone", interrupted),
+    ("a program's crash is its own end alone", crashed),
+    ("gerbil-run killed -9", client_killed),
+    ("stop --now ends what runs", stopped_now),
+    ("stop runs jobs to their ends", drained),
+    ("two sessions side by side", two),
+    ("killed through YARN", killed_through_yarn),
+];
+
+fn main() -> ExitCode {
+    let builder = Cluster::builder().nodes(3);
+    suite::run(vec![Group::new(builder, &[CASES])])
+}
+
+/// `gerbil session WORDS`.
+fn session(given: &Given, words: &[&str]) -> Result<Run> {
+    let gerbil = given.folder.join("gerbil");
+    if !gerbil.exists() {
+        std::os::unix::fs::symlink(gerbil::binary()?, &gerbil)?;
+    }
+    let mut command = Command::new(gerbil);
+    command.arg("session").args(words);
+    let command = gerbil::with_settings(command, &given.cluster.conf_dir());
+    Ok(Run::new(command).deadline(DEADLINE))
+}
+
+fn told(given: &Given, words: &[&str], code: i32) -> Result<Finished> {
+    let finished = session(given, words)?.finish()?;
+    ensure!(
+        finished.code() == code,
+        "{words:?}: {} instead of {code}\n{}{}",
+        finished.code(),
+        finished.stdout_text(),
+        finished.stderr_text()
+    );
+    Ok(finished)
+}
+
+/// One container of two slots on each node.
+fn start(given: &Given, name: &str) -> Result<()> {
+    let line = [
+        "--containers",
+        "3",
+        "--slots-per-container",
+        "2",
+        "--memory",
+        "256",
+    ];
+    let ready = told(given, &[&["start", name], &line[..]].concat(), 0)?;
+    let wanted = format!("session {name} is ready, with 6 slots");
+    ensure!(
+        ready.stdout_text().starts_with(&wanted),
+        "{}",
+        ready.stdout_text()
+    );
+    let report = given.newest()?;
+    ensure!(
+        report.name == format!("gerbil session {name}") && report.application_type == "GERBIL",
+        "{report:?}"
+    );
+    Ok(())
+}
+
+/// Ends it; YARN records a success, and nothing is left.
+fn stop(given: &Given, name: &str) -> Result<()> {
+    let id = given.newest()?.id;
+    let over = told(given, &["stop", name], 0)?;
+    ensure!(
+        over.stderr_text().contains("is over"),
+        "{}",
+        over.stderr_text()
+    );
+    let report = application(given, &id)?;
+    ensure!(
+        report.state == "FINISHED" && report.final_status == "SUCCEEDED",
+        "{report:?}"
+    );
+    given.is_clean()?;
+    told(given, &["status", name], 64)?;
+    Ok(())
+}
+
+fn application(given: &Given, id: &str) -> Result<ApplicationReport> {
+    let all = given.applications()?;
+    let found = all.into_iter().find(|report| report.id == id);
+    found.ok_or_else(|| anyhow::anyhow!("no {id}"))
+}
+
+fn job(given: &Given, arguments: &[&str]) -> Result<Run> {
+    given.gerbil(&[&["--session", "s"], arguments].concat())
+}
+
+fn succeeds(given: &Given, arguments: &[&str]) -> Result<Finished> {
+    let before = given.applications()?.len();
+    let finished = job(given, arguments)?
+        .finish()?
+        .success("a job of the session")?;
+    ensure!(
+        given.applications()?.len() == before,
+        "an application was submitted"
+    );
+    Ok(finished)
+}
+
+fn fails(given: &Given, arguments: &[&str], code: i32, words: &[&str]) -> Result<()> {
+    expect::sentence(&job(given, arguments)?.finish()?, code, words)
+}
+
+/// Until the status shows `words`.
+fn shows(given: &Given, words: &str) -> Result<String> {
+    wait::until(words, DEADLINE, || {
+        let shown = told(given, &["status", "s"], 0)?.stdout_text();
+        Ok(shown.contains(words).then_some(shown))
+    })
+}
+
+/// A job of `ranks` that is up and lasts.
+fn lingering(given: &Given, ranks: &str) -> Result<Running> {
+    let linger = given.program("linger")?;
+    let mut running = job(given, &["-n", ranks, &linger, "600"])?.start()?;
+    running.wait_for_stdout("ready")?;
+    Ok(running)
+}
+
+fn interrupt(running: Running) -> Result<()> {
+    running.signal(Signal::SIGINT)?;
+    expect::sentence(
+        &running.finish()?,
+        130,
+        &["once more to leave it to the session"],
+    )
+}
+
+fn one_after_the_other(given: &Given) -> Result<()> {
+    start(given, "s")?;
+    let hostname = succeeds(given, &["-n", "6", "hostname"])?;
+    ensure!(
+        hostname.stdout_text().lines().count() == 6,
+        "{}",
+        hostname.stdout_text()
+    );
+    let cpi = given.example("cpi")?;
+    for _ in 0..3 {
+        let finished = succeeds(given, &["-n", "6", &cpi])?;
+        let printed = finished.stdout_text();
+        ensure!(printed.contains("pi is about 3.14159265358"), "{printed}");
+    }
+    let ring = given.example("ring")?;
+    succeeds(given, &["-n", "4", &ring])?;
+    // Programs beside each other, and names that the second job of that name is to have again.
+    let both = succeeds(
+        given,
+        &["-n", "1", "-l", "echo", "a", ":", "-n", "2", "echo", "b"],
+    )?;
+    let mut lines: Vec<String> = both.stdout_text().lines().map(str::to_owned).collect();
+    lines.sort();
+    ensure!(lines == ["[0] a", "[1] b", "[2] b"], "{lines:?}");
+    shows(given, "no job runs, 0 waiting, 6 ended")?;
+    stop(given, "s")
+}
+
+fn at_once(given: &Given) -> Result<()> {
+    start(given, "s")?;
+    let cpi = given.example("cpi")?;
+    let jobs: Vec<Running> = (0..8)
+        .map(|_| job(given, &["-n", "2", &cpi])?.start())
+        .collect::<Result<_>>()?;
+    for running in jobs {
+        let finished = running.finish()?.success("one of eight")?;
+        let printed = finished.stdout_text();
+        ensure!(printed.contains("pi is about 3.14159265358"), "{printed}");
+    }
+    shows(given, "no job runs, 0 waiting, 8 ended")?;
+    stop(given, "s")
+}
+
+fn input_and_files(given: &Given) -> Result<()> {
+    start(given, "s")?;
+    let cat = given.program("cat")?;
+    let text: Vec<u8> = (0..200_000u32).flat_map(u32::to_le_bytes).collect();
+    let finished = job(given, &["-n", "3", &cat])?
+        .stdin(text.clone())
+        .finish()?;
+    let finished = finished.success("cat")?;
+    ensure!(
+        finished.stdout == text,
+        "{} bytes came back",
+        finished.stdout.len()
+    );
+    let data = given.folder.join("data.txt");
+    std::fs::write(&data, "brought\n")?;
+    let shipped = format!("{}#in.txt", text_of(&data)?);
+    let read = succeeds(
+        given,
+        &[
+            "--files",
+            &shipped,
+            "-env",
+            "WHO",
+            "me",
+            "sh",
+            "-c",
+            "cat in.txt; echo $WHO; echo left > out",
+        ],
+    )?;
+    ensure!(
+        read.stdout_text() == "brought\nme\n",
+        "{}",
+        read.stdout_text()
+    );
+    // The next job has a folder of its own.
+    let left = succeeds(
+        given,
+        &["-n", "6", "sh", "-c", "ls out in.txt 2>/dev/null; true"],
+    )?;
+    ensure!(left.stdout.is_empty(), "{}", left.stdout_text());
+    let report = given.folder.join("report.json");
+    succeeds(given, &["-n", "2", "--report", &text_of(&report)?, "true"])?;
+    let report: serde_json::Value = serde_json::from_slice(&std::fs::read(&report)?)?;
+    ensure!(
+        report["exit_code"] == 0 && report["processes"] == 2,
+        "{report}"
+    );
+    stop(given, "s")
+}
+
+fn exit_codes(given: &Given) -> Result<()> {
+    start(given, "s")?;
+    let exit = given.program("exit_code")?;
+    fails(
+        given,
+        &["-n", "4", &exit, "2", "7"],
+        7,
+        &["rank 2", "code 7"],
+    )?;
+    fails(
+        given,
+        &["-n", "2", "no-such-program"],
+        127,
+        &["no-such-program"],
+    )?;
+    fails(
+        given,
+        &["-n", "7", "true"],
+        65,
+        &["7 processes", "session s has 6"],
+    )?;
+    fails(
+        given,
+        &["--timeout", "1s", "sleep", "60"],
+        124,
+        &["longer than 1 s"],
+    )?;
+    fails(
+        given,
+        &["--queue", "q", "true"],
+        64,
+        &["--queue does not go with a session"],
+    )?;
+    succeeds(given, &["-n", "6", "true"])?;
+    stop(given, "s")
+}
+
+fn waits(given: &Given) -> Result<()> {
+    start(given, "s")?;
+    let held = lingering(given, "5")?;
+    let next = job(given, &["-n", "2", "echo", "next"])?.start()?;
+    let shown = shows(given, "waits for 2 slots")?;
+    ensure!(
+        shown.contains("1 job runs, 1 waiting") && shown.contains("5 of them lent"),
+        "{shown}"
+    );
+    let late = job(given, &["-n", "2", "--wait-timeout", "1s", "true"])?.finish()?;
+    expect::sentence(&late, 75, &["did not run within 1s"])?;
+    interrupt(held)?;
+    let finished = next.finish()?.success("the one that waited")?;
+    ensure!(
+        finished.stdout_text() == "next\nnext\n",
+        "{}",
+        finished.stdout_text()
+    );
+    stop(given, "s")
+}
+
+fn interrupted(given: &Given) -> Result<()> {
+    start(given, "s")?;
+    let (one, other) = (lingering(given, "3")?, lingering(given, "3")?);
+    interrupt(one)?;
+    let shown = shows(given, "1 job runs, 0 waiting, 1 ended")?;
+    ensure!(shown.contains("3 of them lent"), "{shown}");
+    succeeds(given, &["-n", "3", "true"])?;
+    interrupt(other)?;
+    let stubborn = given.program("stubborn")?;
+    let mut running = job(given, &["-n", "2", &stubborn])?.start()?;
+    running.wait_for_stdout("ready")?;
+    running.signal(Signal::SIGINT)?;
+    running.wait_for_stderr("once more")?;
+    running.signal(Signal::SIGINT)?;
+    expect::sentence(
+        &running.finish()?,
+        130,
+        &["was told to end, and not waited for"],
+    )?;
+    shows(given, "no job runs, 0 waiting, 4 ended")?;
+    stop(given, "s")
+}
+
+fn crashed(given: &Given) -> Result<()> {
+    start(given, "s")?;
+    let other = lingering(given, "2")?;
+    let segv = given.program("segv")?;
+    let finished = job(given, &["-n", "4", &segv, "2"])?.finish()?;
+    ensure!(
+        finished.code() == 128 + 11,
+        "{}: {}",
+        finished.code(),
+        finished.stderr_text()
+    );
+    let abort = given.program("abort")?;
+    fails(given, &["-n", "4", &abort, "1", "9"], 9, &["rank 1"])?;
+    shows(given, "1 job runs, 0 waiting, 2 ended")?;
+    interrupt(other)?;
+    stop(given, "s")
+}
+
+fn client_killed(given: &Given) -> Result<()> {
+    start(given, "s")?;
+    let running = lingering(given, "4")?;
+    running.signal(Signal::SIGKILL)?;
+    drop(running.finish()?);
+    // A job that is followed ends with whoever follows it.
+    shows(given, "no job runs, 0 waiting, 1 ended")?;
+    succeeds(given, &["-n", "6", "true"])?;
+    stop(given, "s")
+}
+
+fn stopped_now(given: &Given) -> Result<()> {
+    start(given, "s")?;
+    let (running, waiting) = (lingering(given, "6")?, job(given, &["true"])?.start()?);
+    shows(given, "1 job runs, 1 waiting")?;
+    told(given, &["stop", "s", "--now"], 0)?;
+    for job in [running, waiting] {
+        let finished = job.finish()?;
+        expect::sentence(&finished, 143, &["of session s was ended with its session"])?;
+    }
+    given.is_clean()?;
+    fails(given, &["true"], 64, &["there is no session s"])
+}
+
+fn drained(given: &Given) -> Result<()> {
+    start(given, "s")?;
+    let mut running = job(
+        given,
+        &["-n", "2", "sh", "-c", "echo up; sleep 8; echo done"],
+    )?
+    .start()?;
+    running.wait_for_stdout("up")?;
+    let stopping = session(given, &["stop", "s"])?.start()?;
+    shows(given, "it takes no further job")?;
+    let refused = job(given, &["true"])?.finish()?;
+    ensure!(
+        refused.code() == 65,
+        "{}: {}",
+        refused.code(),
+        refused.stderr_text()
+    );
+    let finished = running.finish()?.success("the one that was there")?;
+    ensure!(
+        finished.stdout_text().matches("done").count() == 2,
+        "{}",
+        finished.stdout_text()
+    );
+    ensure!(stopping.finish()?.code() == 0);
+    given.is_clean()
+}
+
+fn two(given: &Given) -> Result<()> {
+    start(given, "s")?;
+    start(given, "t")?;
+    told(given, &["start", "s"], 64)?;
+    let listed = told(given, &["list"], 0)?.stdout_text();
+    ensure!(listed.lines().count() == 3, "{listed}");
+    succeeds(given, &["-n", "6", "true"])?;
+    let other = given
+        .gerbil(&["--session", "t", "-n", "6", "true"])?
+        .finish()?;
+    other.success("a job of the other session")?;
+    told(given, &["stop", "t"], 0)?;
+    succeeds(given, &["-n", "6", "true"])?;
+    told(given, &["stop", "s"], 0)?;
+    given.is_clean()
+}
+
+fn killed_through_yarn(given: &Given) -> Result<()> {
+    /// What sees its peer gone ends at once; this is for a busy machine.
+    const LINK_LOST: Duration = Duration::from_secs(30);
+    start(given, "s")?;
+    let running = lingering(given, "2")?;
+    let id = given.newest()?.id;
+    given
+        .gerbil(&["-k", &id])?
+        .finish()?
+        .success("gerbil-run -k")?;
+    let since = Instant::now();
+    let finished = running.finish()?;
+    ensure!(since.elapsed() < LINK_LOST, "{:?}", since.elapsed());
+    // By the ApplicationMaster's last word, or by YARN's where that was not heard.
+    ensure!([70, 143].contains(&finished.code()), "{}", finished.code());
+    expect::sentence(&finished, finished.code(), &["job 1", "session s"])?;
+    given.is_clean()?;
+    fails(given, &["true"], 69, &["session s is over", "killed"])?;
+    fails(given, &["true"], 64, &["there is no session s"])
+}
