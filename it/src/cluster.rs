@@ -23,6 +23,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use tempfile::TempDir;
 
+use crate::archives::Archives;
 use crate::daemon::Daemon;
 use crate::hadoop::Distribution;
 use crate::hdfs::Hdfs;
@@ -64,6 +65,7 @@ pub struct Cluster {
     daemons: Mutex<BTreeMap<Daemon, Child>>,
     user: String,
     java: Java,
+    archives: Archives,
     distribution: Distribution,
     loopback: Loopback,
     warden: Mutex<Warden>,

@@ -75,6 +75,13 @@ impl Java {
         )
     }
 
+    /// Its whole version, `17.0.15`; none where its home does not say it.
+    #[must_use]
+    pub fn version(&self) -> Option<String> {
+        let release = std::fs::read_to_string(self.home.join("release")).ok()?;
+        whole_version(&release).map(str::to_owned)
+    }
+
     /// What `JAVA_HOME` is set to.
     #[must_use]
     pub fn home(&self) -> &Path {
@@ -104,8 +111,14 @@ fn version(home: &Path) -> Option<u32> {
 
 /// 17 of a `release` file with the line `JAVA_VERSION="17.0.15"`.
 fn release_version(text: &str) -> Option<u32> {
+    first_number(whole_version(text)?)
+}
+
+/// 17.0.15 of the same.
+fn whole_version(text: &str) -> Option<&str> {
     let mut lines = text.lines();
-    first_number(lines.find_map(|line| line.strip_prefix("JAVA_VERSION=\""))?)
+    let rest = lines.find_map(|line| line.strip_prefix("JAVA_VERSION=\""))?;
+    rest.split('"').next().filter(|version| !version.is_empty())
 }
 
 /// 17 of `openjdk version "17.0.15" 2025-04-15`.
@@ -127,6 +140,7 @@ mod tests {
         let release = "IMPLEMENTOR=\"Debian\"\nJAVA_VERSION=\"21.0.12.1\"\n";
         assert_eq!(release_version(release), Some(21));
         assert_eq!(release_version("JAVA_VERSION=\"25\"\n"), Some(25));
+        assert_eq!(whole_version(release), Some("21.0.12.1"));
         assert_eq!(release_version(""), None);
         assert_eq!(
             said_version("openjdk version \"17.0.15\" 2025-04-15\n"),

@@ -24,6 +24,7 @@
 //!   shell process, the [`warden`], sees our end and sweeps them, so a test killed with `-9` leaves
 //!   nothing either.
 //! - What the cache shows is whole: a release or library is made beside its place and renamed.
+//! - What makes daemons start sooner ([`archives`]) may be missing, or of no use, and changes nothing else.
 //! - The settings are Hadoop's defaults except for addresses, folders, how full a disk may be, and
 //!   what the builder was asked for: virtual memory check on, heartbeats of a second (a fifth of it in
 //!   the suites, which wait for them), CapacityScheduler, 1024 MiB minimum.
@@ -36,6 +37,7 @@
 //! environment and hides its command line is not found by the sweep. If the test process and the
 //! warden are killed together, the daemons end and their containers stay.
 
+pub mod archives;
 pub mod bed;
 pub mod cache;
 pub mod calls;

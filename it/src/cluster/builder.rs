@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 
 use super::{Cluster, devices, room};
+use crate::archives::Archives;
 use crate::daemon::Daemon;
 use crate::hadoop::{Distribution, Version};
 use crate::java::{self, Java};
@@ -58,6 +59,7 @@ pub struct Builder {
     quick: bool,
     allocations: Option<String>,
     old_names: bool,
+    archives: Option<Archives>,
     deadline: Duration,
 }
 
@@ -78,6 +80,7 @@ impl Default for Builder {
             quick: false,
             allocations: None,
             old_names: false,
+            archives: None,
             deadline: READY,
         }
     }
@@ -193,6 +196,13 @@ impl Builder {
         self
     }
 
+    /// With other archives of classes than those that the cache may have.
+    #[must_use]
+    pub(crate) fn archives(mut self, archives: Archives) -> Self {
+        self.archives = Some(archives);
+        self
+    }
+
     /// How long the start may take; three minutes unless said.
     #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> Self {
@@ -213,6 +223,8 @@ impl Builder {
         let java =
             Java::find(&self.version.java()).with_context(|| format!("Hadoop {}", self.version))?;
         let distribution = Distribution::fetch(self.version)?;
+        let archives = self.archives.clone();
+        let archives = archives.unwrap_or_else(|| Archives::find(&java, self.version));
         let loopback = Loopback::claim()?;
         let folder = tempfile::Builder::new()
             .prefix("gerbil-it-")
@@ -239,6 +251,7 @@ impl Builder {
             daemons: Mutex::default(),
             user,
             java,
+            archives,
             distribution,
             loopback,
             warden: Mutex::new(warden),

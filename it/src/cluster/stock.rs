@@ -66,6 +66,7 @@ impl Cluster {
         arguments: &[&str],
         web_pages: bool,
     ) -> Command {
+        // Behind the jars: what an archive of classes was made with is the front of the class path.
         let mut class_path = self.class_path(conf);
         if web_pages {
             class_path.push(self.folder().join("web").display().to_string());
@@ -78,6 +79,7 @@ impl Cluster {
         command
             .arg(format!("-Xmx{heap_mib}m"))
             .args(java::FLAGS)
+            .args(self.archives.flag(class, arguments))
             .args(self.java_names())
             // Web pages and native libraries are unpacked there, and no daemon cleans up after itself.
             .arg(format!(
@@ -103,8 +105,8 @@ impl Cluster {
     }
 
     pub(super) fn class_path(&self, conf: &Path) -> Vec<String> {
-        let mut all = vec![conf.display().to_string()];
-        all.extend(self.distribution.class_path());
+        let mut all = self.distribution.class_path();
+        all.push(conf.display().to_string());
         all
     }
 }
