@@ -21,8 +21,8 @@ use crate::peers::Admitted;
 use crate::streams::Streams;
 use crate::tickets::Tickets;
 
-/// Calls of one peer that may be under way: a launcher has three, a client three.
-const CALLS_MAX: u32 = 16;
+/// Calls of one peer that may be under way: a launcher has one, and two for each of its jobs; a client three.
+const CALLS_MAX: u32 = 256;
 /// Peers that have just shown their certificates.
 const KNOWN_QUEUE: usize = 16;
 
