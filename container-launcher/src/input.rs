@@ -44,6 +44,7 @@ pub(crate) async fn feed(
         unwritten: Bytes::new(),
         in_a_line: false,
     };
+    let _closing = feeding.taken.closed_with();
     loop {
         let by = calls.borrow_and_update().clone();
         tokio::select! {

@@ -217,6 +217,7 @@ impl Pump {
 /// ApplicationMaster has not taken are kept until it has.
 pub(crate) async fn carry(mut calls: Calls, pass: Pass, mut chunks: mpsc::Receiver<OutputChunk>) {
     let kept = Resumable::new(UNTAKEN);
+    let _closing = kept.closed_with();
     let fill = async {
         loop {
             kept.room().await;

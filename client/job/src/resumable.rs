@@ -188,6 +188,13 @@ impl<T: Clone> Resumable<T> {
         state.wake();
     }
 
+    /// Ends the present link when what this gives is dropped. A call whose answer nobody reads any more
+    /// stays open for as long as what it sends has no end.
+    #[must_use]
+    pub fn closed_with(&self) -> Closing<T> {
+        Closing(self.clone())
+    }
+
     /// Whether there is a link.
     #[must_use]
     pub fn is_open(&self) -> bool {
@@ -285,6 +292,16 @@ impl<T: Clone> Resumable<T> {
     }
 }
 
+/// Ends the present link when it is dropped.
+#[derive(Debug)]
+pub struct Closing<T: Clone>(Resumable<T>);
+
+impl<T: Clone> Drop for Closing<T> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
 /// What one link is to send, until another takes its place.
 #[derive(Debug)]
 pub struct Messages<T> {
@@ -368,6 +385,16 @@ mod tests {
         end.acknowledge(1).unwrap();
         assert_eq!(third.next().await, said(2, 7, 'b'));
         assert_eq!(third.next().await, None);
+    }
+
+    #[tokio::test]
+    async fn a_link_ends_with_whoever_keeps_it() {
+        let end = Resumable::<u8>::new(Bounds { count: 1, bytes: 1 });
+        let closing = end.closed_with();
+        let mut said = end.open(true);
+        assert!(said.next().await.is_some());
+        drop(closing);
+        assert!(said.next().await.is_none());
     }
 
     #[tokio::test]
