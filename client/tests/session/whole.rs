@@ -289,3 +289,124 @@ async fn a_session_that_is_not_to_be_leaves_nothing() {
     assert_eq!(files(), 0);
     bed.cluster.stop(Duration::from_secs(2)).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn options_of_a_job_do_in_a_session_what_they_do_elsewhere() {
+    let bed = Bed::start().await;
+    let size = [
+        "--containers",
+        "2",
+        "--slots-per-container",
+        "2",
+        "--memory",
+        "128",
+    ];
+    let (code, _, said) = bed.session(&[&["start"], &size[..]].concat()).await;
+    assert_eq!(code, Some(0), "{said}");
+
+    let folder = bed.folder.path();
+    let out = format!("{}/%r.out", folder.display());
+    let (code, printed, said) = bed
+        .run(
+            &["-n", "2", "-outfile-pattern", &out, "-wdir", "/"],
+            "pwd; echo $PMI_RANK",
+        )
+        .await;
+    assert_eq!((code, printed.as_str()), (Some(0), ""), "{said}");
+    let written = std::fs::read_to_string(folder.join("1.out")).unwrap();
+    assert_eq!(written, "/\n1\n");
+
+    // An archive is unpacked, and a program's own folder is its job's alone.
+    let packed = folder.join("packed");
+    std::fs::create_dir(&packed).unwrap();
+    std::fs::write(packed.join("inside.txt"), "unpacked\n").unwrap();
+    let tar = folder.join("data.tar");
+    let made = Command::new("tar")
+        .arg("-cf")
+        .arg(&tar)
+        .args(["-C", folder.to_str().unwrap(), "packed"])
+        .status();
+    assert!(made.await.unwrap().success());
+    let archive = format!("{}#data", tar.display());
+    let (code, printed, said) = bed
+        .run(
+            &["--archives", &archive, "-env", "A", "b"],
+            "cat data/packed/inside.txt; echo $A",
+        )
+        .await;
+    assert_eq!(
+        (code, printed.as_str()),
+        (Some(0), "unpacked\nb\n"),
+        "{said}"
+    );
+    let zip = folder.join("data.zip");
+    std::fs::write(&zip, "none").unwrap();
+    let (code, _, said) = bed
+        .run(&["--archives", zip.to_str().unwrap()], "true")
+        .await;
+    assert_eq!(code, Some(64), "{said}");
+    assert!(said.contains("a session unpacks .tar alone"), "{said}");
+
+    // More than its links hold at once.
+    let mut command = bed.shell(&["-n", "2"], "head -c 30000000 /dev/zero");
+    let mut child = command.spawn().unwrap();
+    let mut printed = child.stdout.take().unwrap();
+    let counting = async {
+        let mut sink = tokio::io::sink();
+        tokio::io::copy(&mut printed, &mut sink).await.unwrap()
+    };
+    let bytes = timeout(SOON, counting).await.unwrap();
+    let (code, _, said) = told(child).await;
+    assert_eq!((code, bytes), (Some(0), 60_000_000), "{said}");
+
+    // A reader that leaves ends its job, and nothing else.
+    let mut child = bed.shell(&[], "yes").spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    timeout(SOON, lines.read_line(&mut line))
+        .await
+        .unwrap()
+        .unwrap();
+    drop(lines);
+    let (code, _, said) = told(child).await;
+    assert_eq!(code, Some(128 + 13), "{said}");
+
+    let (code, _, said) = bed.run(&["-timeout", "1"], "sleep 60").await;
+    assert_eq!(code, Some(124), "{said}");
+    let (code, printed, said) = bed.run(&["--pty"], "test -t 1 && echo a terminal").await;
+    assert_eq!(
+        (code, printed.trim_end()),
+        (Some(0), "a terminal"),
+        "{said}"
+    );
+    bed.shows("no job runs, 0 waiting, 6 ended").await;
+    bed.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_that_start_together_have_names_of_their_own_and_end_when_nobody_needs_them() {
+    let bed = Bed::start().await;
+    let start = &["start", "--memory", "128", "--session-timeout", "2s"];
+    let (one, other) = tokio::join!(bed.session(start), bed.session(start));
+    let mut names = Vec::new();
+    for (code, ready, said) in [one, other] {
+        assert_eq!(code, Some(0), "{said}");
+        names.push(ready.split(' ').nth(1).unwrap().to_owned());
+    }
+    names.sort();
+    assert_eq!(names, ["default", "default-2"]);
+    let begin = Instant::now();
+    loop {
+        let (code, listed, said) = bed.session(&["list"]).await;
+        assert_eq!(code, Some(0), "{said}");
+        if listed.is_empty() {
+            assert!(said.contains("there is no session"), "{said}");
+            break;
+        }
+        assert!(begin.elapsed() < SOON, "{listed}");
+        sleep(Duration::from_millis(100)).await;
+    }
+    let (code, _, said) = bed.run(&[], "true").await;
+    assert_eq!(code, Some(64), "{said}");
+    bed.cluster.stop(Duration::from_secs(2)).await;
+}
