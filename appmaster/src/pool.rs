@@ -17,8 +17,8 @@ use policy::{ClusterView, ContainerId, Demand, Listed, Millis, Mode, NodeId, Nod
 
 /// For a launcher to join: YARN localizes one file, which may be large and the disk slow.
 const JOIN: Millis = Millis(180_000);
-/// A node that a container was lost with is left alone for so long: within it YARN misses a node, by
-/// Hadoop's default.
+/// A node that is in doubt, or that has lost a second container within this time, is left alone for as long:
+/// within it YARN misses a node, by Hadoop's default.
 const AVOID: Millis = Millis(600_000);
 /// Where no node is left to ask for, it is looked again after this.
 const LOOK_AGAIN: Millis = Millis(30_000);
@@ -86,8 +86,12 @@ pub(crate) struct Pool {
     places: BTreeMap<u32, Place>,
     next: u32,
     avoided: BTreeMap<NodeId, Millis>,
+    /// Nodes that have lost a container, and when that is forgotten.
+    failed: BTreeMap<NodeId, Millis>,
     /// The nodes are being read.
     looking: bool,
+    /// Every node that there is has a container, or is avoided.
+    is_everywhere: bool,
 }
 
 impl Pool {
@@ -99,7 +103,9 @@ impl Pool {
             places: BTreeMap::new(),
             next: 0,
             avoided: BTreeMap::new(),
+            failed: BTreeMap::new(),
             looking: false,
+            is_everywhere: false,
         }
     }
 
@@ -117,11 +123,17 @@ impl Pool {
     ) -> Vec<Want> {
         self.looking = false;
         self.avoided.retain(|_, until| *until > now);
+        self.failed.retain(|_, until| *until > now);
+        self.is_everywhere = false;
         let numbers: Vec<u32> = self.places.keys().copied().collect();
         let mut wants = Vec::new();
         for number in numbers {
             let event = match view {
-                Ok(view) => Event::Snapshot(self.free_for(number, view)),
+                Ok(view) => {
+                    let free = self.free_for(number, view);
+                    self.is_everywhere |= free.nodes.is_empty() && !view.nodes.is_empty();
+                    Event::Snapshot(free)
+                }
                 Err(why) => Event::SnapshotFailed(why.clone()),
             };
             wants.extend(self.step(now, number, event));
@@ -167,8 +179,14 @@ impl Pool {
         })]
     }
 
-    /// A container or its launcher is gone, or is of no use. Another is asked for on another node.
-    pub(crate) fn lost(&mut self, now: Millis, container: &ContainerId) -> Vec<Want> {
+    /// A container or its launcher is gone, or is of no use. Another is asked for; `in_doubt`: on another
+    /// node, since YARN does not say what became of it.
+    pub(crate) fn lost(
+        &mut self,
+        now: Millis,
+        container: &ContainerId,
+        in_doubt: bool,
+    ) -> Vec<Want> {
         let places = self.places.iter();
         let number = places
             .filter(|(_, place)| place.container() == Some(container))
@@ -182,8 +200,12 @@ impl Pool {
         if let State::Joined(container) = place.state {
             wants.push(Want::Withdraw(container));
         }
-        if let Some(share) = place.share {
-            self.avoided.insert(share.node, now.plus(AVOID));
+        if let Some(NodeShare { node, .. }) = place.share {
+            let until = now.plus(AVOID);
+            let again = self.failed.insert(node.clone(), until).is_some();
+            if again || in_doubt {
+                self.avoided.insert(node, until);
+            }
         }
         wants.extend(self.open(now));
         wants
@@ -209,7 +231,7 @@ impl Pool {
                 Some(State::Starting { container, join_by }) if now >= *join_by => {
                     let container = container.clone();
                     tracing::warn!("{container}: no launcher has joined from there");
-                    wants.extend(self.lost(now, &container));
+                    wants.extend(self.lost(now, &container, true));
                 }
                 Some(State::Nowhere { until }) if now >= *until => {
                     self.places.remove(&number);
@@ -242,6 +264,11 @@ impl Pool {
         let is_missing = |place: &&Place| !matches!(place.state, State::Joined(_));
         let missing = self.places.values().filter(is_missing).count();
         u32::try_from(missing).unwrap_or(u32::MAX)
+    }
+
+    /// No node is left to ask for: each has a container, or is left alone for a while.
+    pub(crate) fn is_everywhere(&self) -> bool {
+        self.is_everywhere && self.missing() > 0
     }
 
     /// Why one of them is not; `None`: they are, or it is not known.

@@ -216,16 +216,18 @@ impl Session {
             }
             self.tell(job, Heard::Machine(event.clone()));
         }
-        self.replace(container);
+        // YARN names a node that it has lost by this status.
+        let in_doubt = matches!(event, Event::ContainerEnded { status: -100, .. });
+        self.replace(container, in_doubt);
     }
 
-    /// Another container takes its place.
-    fn replace(&mut self, container: &ContainerId) {
+    /// Another container takes its place; `in_doubt`: on another node.
+    fn replace(&mut self, container: &ContainerId, in_doubt: bool) {
         let now = self.now();
         if let Some(sharing) = &mut self.sharing {
             sharing.settling.remove(container);
             if sharing.stage == Stage::Open || matches!(sharing.stage, Stage::Stopping(..)) {
-                let wants = sharing.pool.lost(now, container);
+                let wants = sharing.pool.lost(now, container, in_doubt);
                 self.want(wants);
             }
         }
@@ -263,7 +265,9 @@ impl Session {
         if lends {
             self.lending(|lending| lending.tick(now));
         }
-        settled.iter().for_each(|container| self.replace(container));
+        settled
+            .iter()
+            .for_each(|container| self.replace(container, true));
         if shows {
             self.show_waiting();
         }

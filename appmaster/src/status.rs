@@ -91,6 +91,11 @@ impl Session {
         if let Some(words) = &sharing.refused {
             return Some(format!("the ResourceManager refuses: {words}"));
         }
+        if sharing.pool.is_everywhere() {
+            let words =
+                "each node that there is has a container of the session, or has lost one of late";
+            return Some(words.into());
+        }
         let types = &self.holding.cluster().limits().types;
         match sharing.pool.phase()? {
             Phase::WaitingForRoom(why) => Some(sentences::no_room(why, types)),

@@ -38,15 +38,13 @@ impl Session {
             ));
         };
         if sharing.stage != Stage::Open {
-            return Err(refused(format!(
-                "session {} is being stopped and takes no further job",
-                sharing.plan.name
-            )));
+            return Err(refused(
+                "it is being stopped and takes no further job".into(),
+            ));
         }
         if self.jobs.len() >= JOBS_MAX {
             return Err(Status::resource_exhausted(format!(
-                "session {} has {JOBS_MAX} jobs, and takes the next when one of them is over",
-                sharing.plan.name
+                "it has {JOBS_MAX} jobs, and takes the next when one of them is over"
             )));
         }
         let mut mpi: MpiJob = serde_json::from_slice(&submission.mpi).map_err(|error| {
@@ -69,8 +67,8 @@ impl Session {
         let slots = plan.slots.get().saturating_mul(plan.containers.get());
         if unit.memory > container.memory {
             return Err(refused(format!(
-                "a process of {} does not fit into a container of session {}, which has {}",
-                unit.memory, plan.name, container.memory
+                "a process of {} does not fit into one of its containers, which have {}",
+                unit.memory, container.memory
             )));
         }
         let by_memory = container.memory.0 / unit.memory.0.max(1);
@@ -80,10 +78,10 @@ impl Session {
             .saturating_mul(plan.containers.get());
         if processes > most {
             return Err(refused(format!(
-                "{processes} processes of {} want as many slots at once, and session {} has {slots}, \
-                 of which {most} can be such; start a larger one (--containers, \
-                 --slots-per-container, --memory)",
-                unit.memory, plan.name
+                "{processes} processes of {} want as many slots at once, and of its {slots} slots \
+                 {most} can be such; start a larger one (--containers, --slots-per-container, \
+                 --memory)",
+                unit.memory
             )));
         }
         let demand = Demand {

@@ -98,7 +98,7 @@ fn containers_lie_on_as_many_nodes_and_one_that_is_lost_is_replaced_elsewhere() 
     assert_eq!((pool.missing(), pool.wakes_at()), (0, None));
 
     let now = Millis(60_000);
-    let wants = pool.lost(now, &id(1));
+    let wants = pool.lost(now, &id(1), true);
     assert!(wants.iter().any(|want| matches!(want, Want::Withdraw(_))));
     assert!(wants.iter().any(|want| matches!(want, Want::Snapshot)));
     assert_eq!(pool.missing(), 1);
@@ -108,8 +108,9 @@ fn containers_lie_on_as_many_nodes_and_one_that_is_lost_is_replaced_elsewhere() 
     assert_eq!(started(&wants), [&id(3)]);
     pool.joined(&id(3));
     // No node is left.
-    pool.lost(now, &id(2));
+    pool.lost(now, &id(2), true);
     assert!(asked(&pool.snapshot(now, &Ok(view(3)))).is_empty());
+    assert!(pool.is_everywhere());
     let later = now.plus(AVOID);
     assert!(matches!(pool.tick(later)[..], [Want::Snapshot]));
     assert_eq!(asked(&pool.snapshot(later, &Ok(view(3)))).len(), 1);
@@ -169,4 +170,22 @@ fn a_cluster_whose_nodes_are_too_small_is_said() {
         wants.iter().any(|want| matches!(want, Want::GiveUp(_))),
         "{wants:?}"
     );
+}
+
+#[test]
+fn a_node_is_left_alone_when_it_loses_a_second_container() {
+    let mut pool = Pool::new(plan(1), 1);
+    pool.begin(Millis(0));
+    let mut now = Millis(0);
+    let mut nodes = Vec::new();
+    for number in 1..=3 {
+        let wants = pool.snapshot(now, &Ok(view(2)));
+        nodes.extend(asked(&wants));
+        granted(&mut pool, now, wants, number);
+        pool.joined(&id(number));
+        now = now.plus(Millis(60_000));
+        pool.lost(now, &id(number), false);
+    }
+    assert_eq!(nodes[0], nodes[1]);
+    assert_ne!(nodes[1], nodes[2]);
 }
