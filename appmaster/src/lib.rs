@@ -17,8 +17,8 @@
 //! ([`work`]) waits for nothing and touches nothing: it hears what has happened and when, and answers what
 //! is to be done. An application of one job, an MPI job ([`mpi`] tells its life), ends with it. A session
 //! takes many ([`submit`]): they share the containers of a [`pool`], whose slots are lent to them
-//! ([`sharing`], [`loan`]); YARN's part is played for them ([`lent`]), and whoever asks is told of all
-//! ([`status`]). Output and input pass it by ([`console`], by job: [`consoles`]); what it wants done on file
+//! ([`sharing`], [`slots`], [`loan`]), until it is told to [`stop`]; YARN's part is played for them
+//! ([`lent`]), and whoever asks is told of all ([`status`]). Output and input pass it by ([`console`], by job: [`consoles`]); what it wants done on file
 //! systems ([`files`]) is a task whose end is news.
 //!
 //! Invariants: the loop has the only `recv()`, and waits neither for launchers nor for clients, file
@@ -52,7 +52,9 @@ mod run;
 mod seat;
 mod session;
 mod sharing;
+mod slots;
 mod status;
+mod stop;
 mod submit;
 #[cfg(test)]
 #[path = "../holding/src/test_keys.rs"]

@@ -11,10 +11,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use job::SessionPlan;
 use policy::lending::{Lending, Lent};
-use policy::lifecycle::{Event, KillReason};
+use policy::lifecycle::Event;
 use policy::{ClusterView, ContainerId, Millis, gang};
 use proto_hadoop::yarn::FinalApplicationStatus;
-use tonic::Status;
 
 use crate::loan::{Loan, Use};
 use crate::pool::{Pool, Want};
@@ -33,15 +32,15 @@ pub(crate) struct Sharing {
     pub(crate) pool: Pool,
     pub(crate) lending: Lending,
     /// Jobs that want slots and were not told of yet: as many have some as may at the same time.
-    held_back: BTreeSet<(Reverse<i32>, JobId)>,
+    pub(crate) held_back: BTreeSet<(Reverse<i32>, JobId)>,
     /// Jobs by the numbers of their wishes.
-    wishes: BTreeMap<u32, JobId>,
-    next_wish: u32,
+    pub(crate) wishes: BTreeMap<u32, JobId>,
+    pub(crate) next_wish: u32,
     pub(crate) next_job: u32,
     /// Jobs that are over.
     pub(crate) ended: u32,
     /// Slots that were lent, and whose jobs have not heard it.
-    unheard: VecDeque<Lent>,
+    pub(crate) unheard: VecDeque<Lent>,
     /// Jobs with which something has happened.
     touched: BTreeSet<JobId>,
     /// Containers whose launchers are lost, until YARN says more.
@@ -169,16 +168,6 @@ impl Session {
         }
     }
 
-    /// Does something with the slots; what is lent by it is heard of when all is carried out.
-    fn lending(&mut self, with: impl FnOnce(&mut Lending) -> Vec<Lent>) {
-        let now = self.now();
-        if let Some(sharing) = &mut self.sharing {
-            let lent = with(&mut sharing.lending);
-            sharing.unheard.extend(lent);
-            sharing.show_soon(now);
-        }
-    }
-
     /// A container or its launcher is lost: its slots are, and the jobs there hear it.
     pub(crate) fn launcher_lost(&mut self, container: &ContainerId) {
         let now = self.now();
@@ -296,72 +285,6 @@ impl Session {
         self.may_unregister();
     }
 
-    /// Tells the wishes of jobs, as many as may have slots at the same time.
-    fn wish(&mut self) {
-        let now = self.now();
-        let Some(sharing) = &mut self.sharing else {
-            return;
-        };
-        let most = sharing.plan.running.map_or(u32::MAX, Into::into);
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
-        while sharing.wishes.len() < most
-            && let Some((_, job)) = sharing.held_back.pop_first()
-        {
-            let Some(loan) = self
-                .jobs
-                .get_mut(&job)
-                .and_then(|entry| entry.loan.as_mut())
-            else {
-                continue;
-            };
-            let number = sharing.next_wish;
-            sharing.next_wish = number.wrapping_add(1);
-            loan.number = Some(number);
-            sharing.wishes.insert(number, job);
-            let lent = sharing.lending.wanted(now, number, loan.wish.clone());
-            sharing.unheard.extend(lent);
-            sharing.show_soon(now);
-        }
-    }
-
-    /// A job has its slots: it sees them as a cluster of its own.
-    fn lent(&mut self, lent: Lent) {
-        let Some(sharing) = &self.sharing else {
-            return;
-        };
-        let job = sharing.wishes.get(&lent.job).copied();
-        let loan = job.and_then(|job| Some((job, self.jobs.get_mut(&job)?.loan.as_mut()?)));
-        let Some((job, loan)) = loan else {
-            return;
-        };
-        let view = sharing.lending.view(&lent, loan.wish.unit);
-        let containers = lent.shares.iter().map(|(container, _)| container.clone());
-        let nodes = view.nodes.iter().map(|node| node.id.clone());
-        loan.nodes = nodes.zip(containers).collect();
-        loan.lent = Some(lent);
-        self.tell(job, Heard::Machine(Event::Snapshot(view)));
-    }
-
-    /// Slots of a job that uses no container any more are returned.
-    fn may_return(&mut self, job: JobId) {
-        let now = self.now();
-        let Some(loan) = self.loan(job) else {
-            return;
-        };
-        if !(loan.is_done && loan.has_left()) {
-            return;
-        }
-        loan.lent = None;
-        let (number, priority) = (loan.number.take(), loan.wish.priority);
-        let Some(sharing) = &mut self.sharing else {
-            return;
-        };
-        sharing.held_back.remove(&(Reverse(priority), job));
-        let Some(number) = number else { return };
-        sharing.wishes.remove(&number);
-        self.lending(|lending| lending.returned(now, number));
-    }
-
     /// A job that is over is forgotten.
     fn may_end(&mut self, job: JobId) {
         let is_over = |entry: &crate::session::Entry| {
@@ -386,63 +309,6 @@ impl Session {
         if let Some(sharing) = &mut self.sharing {
             sharing.idle_since = None;
         }
-    }
-
-    /// Takes no further job; `at_once`: ends those that are there.
-    pub(crate) fn stop(&mut self, at_once: bool, status: FinalApplicationStatus, words: String) {
-        let Some(sharing) = &mut self.sharing else {
-            return;
-        };
-        match &sharing.stage {
-            Stage::Open => {
-                tracing::info!("the session stops: {words}");
-                sharing.stage = Stage::Stopping(status, words);
-            }
-            Stage::Stopping(..) => {}
-            Stage::Unregistering | Stage::Over => return,
-        }
-        if at_once {
-            let all: Vec<JobId> = self.jobs.keys().copied().collect();
-            for job in all {
-                let kill = Event::KillRequested(KillReason::Terminated);
-                self.tell(job, Heard::Machine(kill));
-            }
-        }
-    }
-
-    /// A client wants it stopped; how many jobs are there.
-    pub(crate) fn stop_asked(&mut self, at_once: bool) -> Result<u32, Status> {
-        let Some(sharing) = &self.sharing else {
-            return Err(Status::failed_precondition(
-                "this application was started for one job and is no session",
-            ));
-        };
-        let words = format!("{} jobs were run", sharing.ended);
-        self.stop(at_once, FinalApplicationStatus::Succeeded, words);
-        Ok(u32::try_from(self.jobs.len()).unwrap_or(u32::MAX))
-    }
-
-    /// YARN, or whoever may, ends this process.
-    pub(crate) fn terminated(&mut self) {
-        let words = "the session was ended from outside".to_owned();
-        self.stop(true, FinalApplicationStatus::Killed, words);
-    }
-
-    /// A session that stops, and whose last job is over, gives back what it holds and unregisters.
-    fn may_unregister(&mut self) {
-        let Some(sharing) = &mut self.sharing else {
-            return;
-        };
-        let Stage::Stopping(status, words) = sharing.stage.clone() else {
-            return;
-        };
-        if !self.jobs.is_empty() {
-            return;
-        }
-        sharing.stage = Stage::Unregistering;
-        let wants = sharing.pool.end();
-        self.want(wants);
-        self.holding.finish(status, words);
     }
 
     /// Containers were granted.
@@ -480,13 +346,6 @@ impl Session {
         tracing::warn!("the ResourceManager refuses: {words}");
         if let Some(sharing) = &mut self.sharing {
             sharing.refused = Some(words);
-        }
-    }
-
-    /// The ResourceManager knows that the session is over, or cannot be told.
-    pub(crate) fn unregistered(&mut self) {
-        if let Some(sharing) = &mut self.sharing {
-            sharing.stage = Stage::Over;
         }
     }
 

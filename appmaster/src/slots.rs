@@ -1,0 +1,87 @@
+//! Slots of a session: wished for by a job, lent to it, returned when no container has anything of it.
+
+use std::cmp::Reverse;
+
+use policy::lending::{Lending, Lent};
+use policy::lifecycle::Event;
+
+use crate::session::{JobId, Session};
+use crate::work::Heard;
+
+impl Session {
+    /// Does something with the slots; what is lent by it is heard of when all is carried out.
+    pub(crate) fn lending(&mut self, with: impl FnOnce(&mut Lending) -> Vec<Lent>) {
+        let now = self.now();
+        if let Some(sharing) = &mut self.sharing {
+            let lent = with(&mut sharing.lending);
+            sharing.unheard.extend(lent);
+            sharing.show_soon(now);
+        }
+    }
+
+    /// Tells the wishes of jobs, as many as may have slots at the same time.
+    pub(crate) fn wish(&mut self) {
+        let now = self.now();
+        let Some(sharing) = &mut self.sharing else {
+            return;
+        };
+        let most = sharing.plan.running.map_or(u32::MAX, Into::into);
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        while sharing.wishes.len() < most
+            && let Some((_, job)) = sharing.held_back.pop_first()
+        {
+            let Some(loan) = self
+                .jobs
+                .get_mut(&job)
+                .and_then(|entry| entry.loan.as_mut())
+            else {
+                continue;
+            };
+            let number = sharing.next_wish;
+            sharing.next_wish = number.wrapping_add(1);
+            loan.number = Some(number);
+            sharing.wishes.insert(number, job);
+            let lent = sharing.lending.wanted(now, number, loan.wish.clone());
+            sharing.unheard.extend(lent);
+            sharing.show_soon(now);
+        }
+    }
+
+    /// A job has its slots: it sees them as a cluster of its own.
+    pub(crate) fn lent(&mut self, lent: Lent) {
+        let Some(sharing) = &self.sharing else {
+            return;
+        };
+        let job = sharing.wishes.get(&lent.job).copied();
+        let loan = job.and_then(|job| Some((job, self.jobs.get_mut(&job)?.loan.as_mut()?)));
+        let Some((job, loan)) = loan else {
+            return;
+        };
+        let view = sharing.lending.view(&lent, loan.wish.unit);
+        let containers = lent.shares.iter().map(|(container, _)| container.clone());
+        let nodes = view.nodes.iter().map(|node| node.id.clone());
+        loan.nodes = nodes.zip(containers).collect();
+        loan.lent = Some(lent);
+        self.tell(job, Heard::Machine(Event::Snapshot(view)));
+    }
+
+    /// Slots of a job that uses no container any more are returned.
+    pub(crate) fn may_return(&mut self, job: JobId) {
+        let now = self.now();
+        let Some(loan) = self.loan(job) else {
+            return;
+        };
+        if !(loan.is_done && loan.has_left()) {
+            return;
+        }
+        loan.lent = None;
+        let (number, priority) = (loan.number.take(), loan.wish.priority);
+        let Some(sharing) = &mut self.sharing else {
+            return;
+        };
+        sharing.held_back.remove(&(Reverse(priority), job));
+        let Some(number) = number else { return };
+        sharing.wishes.remove(&number);
+        self.lending(|lending| lending.returned(now, number));
+    }
+}

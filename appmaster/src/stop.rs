@@ -1,0 +1,75 @@
+//! A session ends: it takes no further job, and unregisters when the last is over.
+
+use policy::lifecycle::{Event, KillReason};
+use proto_hadoop::yarn::FinalApplicationStatus;
+use tonic::Status;
+
+use crate::session::{JobId, Session};
+use crate::sharing::Stage;
+use crate::work::Heard;
+
+impl Session {
+    /// Takes no further job; `at_once`: ends those that are there.
+    pub(crate) fn stop(&mut self, at_once: bool, status: FinalApplicationStatus, words: String) {
+        let Some(sharing) = &mut self.sharing else {
+            return;
+        };
+        match &sharing.stage {
+            Stage::Open => {
+                tracing::info!("the session stops: {words}");
+                sharing.stage = Stage::Stopping(status, words);
+            }
+            Stage::Stopping(..) => {}
+            Stage::Unregistering | Stage::Over => return,
+        }
+        if at_once {
+            let all: Vec<JobId> = self.jobs.keys().copied().collect();
+            for job in all {
+                let kill = Event::KillRequested(KillReason::Terminated);
+                self.tell(job, Heard::Machine(kill));
+            }
+        }
+    }
+
+    /// A client wants it stopped; how many jobs are there.
+    pub(crate) fn stop_asked(&mut self, at_once: bool) -> Result<u32, Status> {
+        let Some(sharing) = &self.sharing else {
+            return Err(Status::failed_precondition(
+                "this application was started for one job and is no session",
+            ));
+        };
+        let words = format!("{} jobs were run", sharing.ended);
+        self.stop(at_once, FinalApplicationStatus::Succeeded, words);
+        Ok(u32::try_from(self.jobs.len()).unwrap_or(u32::MAX))
+    }
+
+    /// YARN, or whoever may, ends this process.
+    pub(crate) fn terminated(&mut self) {
+        let words = "the session was ended from outside".to_owned();
+        self.stop(true, FinalApplicationStatus::Killed, words);
+    }
+
+    /// A session that stops, and whose last job is over, gives back what it holds and unregisters.
+    pub(crate) fn may_unregister(&mut self) {
+        let Some(sharing) = &mut self.sharing else {
+            return;
+        };
+        let Stage::Stopping(status, words) = sharing.stage.clone() else {
+            return;
+        };
+        if !self.jobs.is_empty() {
+            return;
+        }
+        sharing.stage = Stage::Unregistering;
+        let wants = sharing.pool.end();
+        self.want(wants);
+        self.holding.finish(status, words);
+    }
+
+    /// The ResourceManager knows that the session is over, or cannot be told.
+    pub(crate) fn unregistered(&mut self) {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.stage = Stage::Over;
+        }
+    }
+}
