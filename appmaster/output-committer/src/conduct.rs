@@ -1,7 +1,9 @@
 //! A machine from its first call to its verdict.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use policy::commit::{
     Answer, AttemptCommit, AttemptVerdict, JobCommit, JobVerdict, Op, Setup, SetupVerdict,
 };
@@ -12,7 +14,7 @@ use crate::Output;
 
 /// For how long a file system may be out of reach: a NameNode takes a minute or two to start again.
 pub const PATIENCE: Duration = Duration::from_secs(300);
-/// Before the first repetition; the pause doubles with each, up to [`PAUSE_MAX`].
+/// Before the first repetition; from then on as long as it has been out of reach, up to [`PAUSE_MAX`].
 const PAUSE: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
@@ -40,37 +42,51 @@ pub enum CommitError {
 
 /// A machine of [`policy::commit`].
 trait Machine {
-    fn call(&self) -> Option<Op>;
-    fn hear(&mut self, answer: Answer);
+    /// Numbers of the calls that may be under way at once.
+    fn open(&self) -> Vec<usize>;
+    fn call(&self, number: usize) -> Option<Op>;
+    fn hear(&mut self, number: usize, answer: Answer);
 }
 
 impl Machine for Setup {
-    fn call(&self) -> Option<Op> {
+    fn open(&self) -> Vec<usize> {
+        self.next().map(|_| 0).into_iter().collect()
+    }
+
+    fn call(&self, _: usize) -> Option<Op> {
         self.next()
     }
 
-    fn hear(&mut self, answer: Answer) {
+    fn hear(&mut self, _: usize, answer: Answer) {
         self.answered(answer);
     }
 }
 
 impl Machine for AttemptCommit {
-    fn call(&self) -> Option<Op> {
+    fn open(&self) -> Vec<usize> {
+        self.next().map(|_| 0).into_iter().collect()
+    }
+
+    fn call(&self, _: usize) -> Option<Op> {
         self.next()
     }
 
-    fn hear(&mut self, answer: Answer) {
+    fn hear(&mut self, _: usize, answer: Answer) {
         self.answered(answer);
     }
 }
 
 impl Machine for JobCommit {
-    fn call(&self) -> Option<Op> {
-        self.next()
+    fn open(&self) -> Vec<usize> {
+        Self::open(self)
     }
 
-    fn hear(&mut self, answer: Answer) {
-        self.answered(answer);
+    fn call(&self, number: usize) -> Option<Op> {
+        Self::call(self, number)
+    }
+
+    fn hear(&mut self, number: usize, answer: Answer) {
+        self.answered_to(number, answer);
     }
 }
 
@@ -120,27 +136,59 @@ impl Output {
         Ok(job.verdict().cloned().unwrap_or(JobVerdict::Unreadable))
     }
 
-    /// Calls and answers until there is no next call.
+    /// Calls and answers until there is no next call. After a refusal none is begun, and those under way are waited for.
     async fn conduct(&self, machine: &mut impl Machine) -> Result<(), CommitError> {
-        let mut lost: Option<(Instant, Duration)> = None;
-        while let Some(op) = machine.call() {
-            let answer = self.carry_out(&op).await?;
-            if answer == Answer::Lost {
-                let (since, pause) = lost.unwrap_or_else(|| (Instant::now(), PAUSE));
-                if since.elapsed() > PATIENCE {
-                    return Err(CommitError::OutOfReach {
-                        url: self.url(""),
-                        op: format!("{op:?}"),
-                        seconds: since.elapsed().as_secs(),
-                    });
-                }
-                sleep(pause).await;
-                lost = Some((since, (pause * 2).min(PAUSE_MAX)));
+        let mut lost: Option<Instant> = None;
+        let mut refused: Option<CommitError> = None;
+        let mut numbers = BTreeSet::new();
+        let mut calls = FuturesUnordered::new();
+        loop {
+            let open = if refused.is_none() {
+                machine.open()
             } else {
-                lost = None;
+                Vec::new()
+            };
+            let pause = lost.map(|since| since.elapsed().clamp(PAUSE, PAUSE_MAX));
+            for number in open {
+                if numbers.contains(&number) {
+                    continue;
+                }
+                let Some(op) = machine.call(number) else {
+                    continue;
+                };
+                numbers.insert(number);
+                calls.push(async move {
+                    if let Some(pause) = pause {
+                        sleep(pause).await;
+                    }
+                    let answer = self.carry_out(&op).await;
+                    (number, op, answer)
+                });
             }
-            machine.hear(answer);
+            let Some((number, op, answer)) = calls.next().await else {
+                return refused.map_or(Ok(()), Err);
+            };
+            numbers.remove(&number);
+            match answer {
+                Ok(Answer::Lost) => {
+                    let since = *lost.get_or_insert_with(Instant::now);
+                    if since.elapsed() > PATIENCE {
+                        refused.get_or_insert_with(|| CommitError::OutOfReach {
+                            url: self.url(""),
+                            op: format!("{op:?}"),
+                            seconds: since.elapsed().as_secs(),
+                        });
+                    }
+                    machine.hear(number, Answer::Lost);
+                }
+                Ok(answer) => {
+                    lost = None;
+                    machine.hear(number, answer);
+                }
+                Err(error) => {
+                    refused.get_or_insert_with(|| error.into());
+                }
+            }
         }
-        Ok(())
     }
 }

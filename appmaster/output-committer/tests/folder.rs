@@ -200,3 +200,67 @@ async fn a_name_node_that_stays_away_is_given_up_with_what_was_asked() {
     assert!(error.to_string().contains(&words), "{error}");
     assert!(error.to_string().contains("List(\"\")"), "{error}");
 }
+
+/// Part files at the end of a large job.
+const PARTS: usize = 1000;
+
+#[tokio::test]
+async fn a_thousand_files_are_in_their_places_in_the_same_state_as_one_by_one() {
+    let mut seconds = Vec::new();
+    for together in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().join("out");
+        let output = output(&top);
+        let owner = output.set_up(Setup::new("n"), async |_| true).await;
+        assert_eq!(owner.unwrap(), SetupVerdict::Owner);
+        let task = top.join("_temporary/n/t0");
+        fs::create_dir(&task).unwrap();
+        let name = |part: usize| format!("part-r-{part:05}");
+        for part in 0..PARTS {
+            fs::write(task.join(name(part)), part.to_string()).unwrap();
+        }
+        let mut job = JobCommit::commit("n", 1, &["t0".to_owned()]);
+        let from = std::time::Instant::now();
+        if together {
+            let verdict = output.finish_job(job).await.unwrap();
+            assert_eq!(verdict, JobVerdict::Committed);
+        } else {
+            while let Some(op) = job.next() {
+                job.answered(output.carry_out(&op).await.unwrap());
+            }
+        }
+        seconds.push(from.elapsed().as_secs_f64());
+        let mut wanted: BTreeMap<_, _> = (0..PARTS).map(|n| (name(n), n.to_string())).collect();
+        wanted.insert("_SUCCESS".to_owned(), String::new());
+        assert_eq!(tree(&top), wanted);
+    }
+    println!(
+        "{PARTS} files: one by one {:.3} s, together {:.3} s",
+        seconds[0], seconds[1]
+    );
+}
+
+#[tokio::test]
+async fn a_refusal_among_many_files_is_said_and_the_next_one_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().join("out");
+    let output = results(&top).await;
+    // Names for which there is no room: no file system takes the second.
+    let long = format!("t1/{}", "x".repeat(300));
+    let manifest = policy::commit::Manifest::Commit(vec!["t0/part-t0".to_owned(), long]);
+    let job = top.join("_temporary/n/.manifest");
+    fs::write(&job, manifest.to_text()).unwrap();
+    let sentence = output.finish_job(commit(1)).await.unwrap_err().to_string();
+    assert!(sentence.contains("too long"), "{sentence}");
+    // What was under way has ended.
+    assert!(top.join("part-t0").exists() && !top.join("_SUCCESS").exists());
+    let manifest = ["t0/part-t0".to_owned(), "t1/part-t1".to_owned()];
+    fs::write(
+        &job,
+        policy::commit::Manifest::Commit(manifest.into()).to_text(),
+    )
+    .unwrap();
+    let verdict = output.finish_job(commit(2)).await.unwrap();
+    assert_eq!(verdict, JobVerdict::Committed);
+    assert_eq!(tree(&top).len(), 3);
+}

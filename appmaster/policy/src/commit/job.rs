@@ -1,6 +1,12 @@
 //! A job's results become its output, or nothing does.
 
+use std::collections::BTreeMap;
+
 use super::{Answer, Op, folder};
+
+/// Most files that are on their way to their places at once: a rename waits for a NameNode's log or a disk, and
+/// neither waits for one at a time.
+pub const AT_ONCE: usize = 64;
 
 /// What the manifest says.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,11 +62,7 @@ enum Step {
     ReadManifest {
         lost: bool,
     },
-    Publish(usize),
-    LookFor {
-        file: usize,
-        lost: bool,
-    },
+    Publish(Publishing),
     MakeSuccess,
     PublishSuccess,
     LookForSuccess {
@@ -70,6 +72,54 @@ enum Step {
     Clear(bool),
     Tidy(bool),
     Over(JobVerdict),
+}
+
+/// Files on their way to their places, begun in the order of the manifest.
+#[derive(Clone, Default, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Publishing {
+    /// Files before this one have been begun.
+    begun: usize,
+    /// Those of them whose place is not known yet, [`AT_ONCE`] at most.
+    open: BTreeMap<usize, Move>,
+    /// The first of the manifest that was found nowhere: no further one is begun.
+    missing: Option<usize>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Move {
+    Rename,
+    LookFor { lost: bool },
+}
+
+impl Publishing {
+    /// Begins as many as may be of `files`.
+    fn fill(&mut self, files: usize) {
+        while self.missing.is_none() && self.begun < files && self.open.len() < AT_ONCE {
+            self.open.insert(self.begun, Move::Rename);
+            self.begun = self.begun.saturating_add(1);
+        }
+    }
+
+    /// What the call of `file` came to.
+    fn hear(&mut self, file: usize, answer: Answer) {
+        let lost = answer == Answer::Lost;
+        let Some(open) = self.open.get_mut(&file) else {
+            return;
+        };
+        match (&open, answer) {
+            (_, Answer::Done) => {
+                self.open.remove(&file);
+            }
+            (Move::Rename, _) => *open = Move::LookFor { lost },
+            // Asked again.
+            (Move::LookFor { .. }, Answer::Lost) => {}
+            (Move::LookFor { lost: true }, _) => *open = Move::Rename,
+            (Move::LookFor { lost: false }, _) => {
+                self.open.remove(&file);
+                self.missing = Some(self.missing.map_or(file, |first| first.min(file)));
+            }
+        }
+    }
 }
 
 /// How it ended.
@@ -134,9 +184,33 @@ impl JobCommit {
         self.files.get(number).map_or("", String::as_str)
     }
 
-    /// The call to make; none when it is over.
+    /// Numbers of the calls that may be under way at once, each as a [`call`](Self::call), in the order in which they
+    /// are to begin; none when it is over. A number stands for one call after the other until it is no longer named.
+    #[must_use]
+    pub fn open(&self) -> Vec<usize> {
+        match &self.step {
+            Step::Publish(files) => files.open.keys().copied().collect(),
+            Step::Over(_) => Vec::new(),
+            _ => vec![0],
+        }
+    }
+
+    /// The call to make, where they are made one after the other; none when it is over.
     #[must_use]
     pub fn next(&self) -> Option<Op> {
+        self.call(self.first())
+    }
+
+    fn first(&self) -> usize {
+        match &self.step {
+            Step::Publish(files) => files.open.keys().next().copied().unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    /// The call that `number` of [`open`](Self::open) stands for.
+    #[must_use]
+    pub fn call(&self, number: usize) -> Option<Op> {
         Some(match &self.step {
             Step::ListTask(number) => {
                 Op::List(self.path(self.tasks.get(*number).map_or("", String::as_str)))
@@ -151,11 +225,14 @@ impl JobCommit {
             }
             Step::Decide => Op::Rename(self.draft(), self.path(".manifest")),
             Step::ReadManifest { .. } => Op::Read(self.path(".manifest")),
-            Step::Publish(number) => {
-                let file = self.file(*number);
-                Op::Rename(self.path(file), Self::target(file).to_owned())
+            Step::Publish(files) => {
+                let file = self.file(number);
+                let target = Self::target(file).to_owned();
+                match files.open.get(&number)? {
+                    Move::Rename => Op::Rename(self.path(file), target),
+                    Move::LookFor { .. } => Op::Look(target),
+                }
             }
-            Step::LookFor { file, .. } => Op::Look(Self::target(self.file(*file)).to_owned()),
             Step::MakeSuccess => Op::Create(self.path("_SUCCESS"), String::new()),
             Step::PublishSuccess => Op::Rename(self.path("_SUCCESS"), "_SUCCESS".to_owned()),
             Step::LookForSuccess { .. } => Op::Look("_SUCCESS".to_owned()),
@@ -175,10 +252,22 @@ impl JobCommit {
         }
     }
 
-    /// What the call came to.
+    /// What the call of [`next`](Self::next) came to.
     pub fn answered(&mut self, answer: Answer) {
+        self.answered_to(self.first(), answer);
+    }
+
+    /// What the call of `number` came to.
+    pub fn answered_to(&mut self, number: usize, answer: Answer) {
         use Answer::{Content, Done, Lost, Names, NotThere};
         let lost = answer == Lost;
+        if let Step::Publish(files) = &mut self.step {
+            let mut files = std::mem::take(files);
+            files.hear(number, answer);
+            files.fill(self.files.len());
+            self.step = self.published(files);
+            return;
+        }
         self.step = match (&self.step, answer) {
             // Asked again: looking changes nothing, a draft is this one's alone, what is there is there,
             // and what is gone is gone.
@@ -186,7 +275,6 @@ impl JobCommit {
                 Step::ListTask(_)
                 | Step::Draft
                 | Step::ReadManifest { .. }
-                | Step::LookFor { .. }
                 | Step::LookForSuccess { .. }
                 | Step::MakeSuccess
                 | Step::Disown(_)
@@ -203,13 +291,6 @@ impl JobCommit {
             (Step::ReadManifest { .. }, Content(text)) => self.decided(&text),
             (Step::ReadManifest { lost: true }, _) => Step::Decide,
             (Step::ReadManifest { lost: false }, _) => Step::LookForSuccess { lost: false },
-            (Step::Publish(file), Done) => self.publish(file.saturating_add(1)),
-            (Step::Publish(file), _) => Step::LookFor { file: *file, lost },
-            (Step::LookFor { file, .. }, Done) => self.publish(file.saturating_add(1)),
-            (Step::LookFor { file, lost: true }, _) => Step::Publish(*file),
-            (Step::LookFor { file, .. }, _) => Step::Over(JobVerdict::Missing(
-                Self::target(self.file(*file)).to_owned(),
-            )),
             (Step::MakeSuccess, NotThere) => Step::LookForSuccess { lost: false },
             (Step::MakeSuccess, _) => Step::PublishSuccess,
             (Step::PublishSuccess, Done) => Step::Disown(true),
@@ -222,7 +303,7 @@ impl JobCommit {
             (Step::Clear(ok), _) => Step::Tidy(*ok),
             (Step::Tidy(true), _) => Step::Over(JobVerdict::Committed),
             (Step::Tidy(false), _) => Step::Over(JobVerdict::GivenUp),
-            (step @ Step::Over(_), _) => step.clone(),
+            (step @ (Step::Publish(_) | Step::Over(_)), _) => step.clone(),
         };
     }
 
@@ -243,18 +324,23 @@ impl JobCommit {
         match Manifest::from_text(text) {
             Some(Manifest::Commit(files)) => {
                 self.files = files;
-                self.publish(0)
+                let mut files = Publishing::default();
+                files.fill(self.files.len());
+                self.published(files)
             }
             Some(Manifest::GiveUp) => Step::Disown(false),
             None => Step::Over(JobVerdict::Unreadable),
         }
     }
 
-    fn publish(&self, number: usize) -> Step {
-        if number < self.files.len() {
-            Step::Publish(number)
-        } else {
-            Step::MakeSuccess
+    /// What comes when `files` are on their way: they, until each is known to be in its place or nowhere.
+    fn published(&self, files: Publishing) -> Step {
+        match files.missing {
+            _ if !files.open.is_empty() => Step::Publish(files),
+            Some(file) => Step::Over(JobVerdict::Missing(
+                Self::target(self.file(file)).to_owned(),
+            )),
+            None => Step::MakeSuccess,
         }
     }
 }

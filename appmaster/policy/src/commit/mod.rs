@@ -21,8 +21,9 @@
 //!
 //! Three machines, each a list of single calls: [`Setup`] makes the job's folder and becomes its owner,
 //! [`AttemptCommit`] commits an attempt, [`JobCommit`] commits the job or gives it up, from wherever an
-//! earlier one stopped. Each is asked for its [`next`](Setup::next) call, and told the [`Answer`]. Calls are not numbered and
-//! may be carried out twice.
+//! earlier one stopped. Each is asked for its [`next`](Setup::next) call, and told the [`Answer`]. A call
+//! may be carried out twice. The job's files go to their places [`AT_ONCE`] at a time, begun in the order of the
+//! manifest; every other call waits for the one before.
 //!
 //! The tests walk through every order in which two ApplicationMasters and two attempts can take their steps, with a
 //! crash or a lost answer at each of them.
@@ -32,7 +33,7 @@ mod job;
 mod setup;
 
 pub use attempt::{AttemptCommit, AttemptVerdict};
-pub use job::{JobCommit, JobVerdict, Manifest};
+pub use job::{AT_ONCE, JobCommit, JobVerdict, Manifest};
 pub use setup::{Setup, SetupVerdict};
 
 /// One call of a file system. Paths are relative to the output folder, which is `""`.

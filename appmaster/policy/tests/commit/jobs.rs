@@ -1,5 +1,5 @@
 use super::world::{Actor, Walk, World};
-use policy::commit::{JobCommit, JobVerdict, Op};
+use policy::commit::{AT_ONCE, Answer, JobCommit, JobVerdict, Manifest, Op};
 use sim::NameNode;
 
 fn results() -> NameNode {
@@ -15,6 +15,14 @@ fn results() -> NameNode {
         ("_temporary/n/t1/part-r-00001", Some("a1")),
         ("_temporary/n/t1/side-r-00001", Some("a1")),
     ])
+}
+
+/// The same without the third file: the orders in which three can move are walked through once.
+fn two_results() -> NameNode {
+    let mut name_node = results();
+    let side = name_node.paths.remove("out/_temporary/n/t1/side-r-00001");
+    assert!(side.is_some());
+    name_node
 }
 
 const OUTPUT: [&str; 3] = ["part-r-00000", "part-r-00001", "side-r-00001"];
@@ -41,8 +49,12 @@ fn verdicts(world: &World) -> Vec<&JobVerdict> {
 
 /// What is never otherwise, and what is so in the end if anybody lived to see it.
 fn holds(world: &World, over: bool) {
+    holds_of(&OUTPUT, world, over);
+}
+
+fn holds_of(output: &[&str], world: &World, over: bool) {
     let there = |name: &&str| world.name_node.has(name);
-    let (all, any) = (OUTPUT.iter().all(there), OUTPUT.iter().any(there));
+    let (all, any) = (output.iter().all(there), output.iter().any(there));
     let success = world.name_node.has("_SUCCESS");
     assert!(!success || all, "success on half an output: {world:#?}");
     for verdict in verdicts(world) {
@@ -72,7 +84,7 @@ fn a_commit_is_whole_or_nothing_whatever_is_lost_and_whoever_is_killed() {
     };
     let walk = Walk::through(world, &|_, _| true, &holds);
     assert!(
-        walk.states() > 2_000 && walk.ends > 2,
+        walk.states() > 10_000 && walk.ends > 2,
         "{} states",
         walk.states()
     );
@@ -81,25 +93,29 @@ fn a_commit_is_whole_or_nothing_whatever_is_lost_and_whoever_is_killed() {
 #[test]
 fn a_third_application_master_changes_nothing_of_that() {
     let world = World {
-        name_node: results(),
+        name_node: two_results(),
         actors: vec![commit(1), give_up(2), give_up(3)],
         losses: 0,
         kills: 2,
     };
-    let walk = Walk::through(world, &|_, _| true, &holds);
-    assert!(walk.states() > 3_000, "{} states", walk.states());
+    let walk = Walk::through(world, &|_, _| true, &|world, over| {
+        holds_of(&OUTPUT[..2], world, over);
+    });
+    assert!(walk.states() > 10_000, "{} states", walk.states());
 }
 
 /// Both know that all tasks are done.
 #[test]
 fn two_that_commit_make_one_output() {
     let world = World {
-        name_node: results(),
+        name_node: two_results(),
         actors: vec![commit(1), commit(2)],
         losses: 1,
         kills: 1,
     };
-    let walk = Walk::through(world, &|_, _| true, &holds);
+    let walk = Walk::through(world, &|_, _| true, &|world, over| {
+        holds_of(&OUTPUT[..2], world, over);
+    });
     assert!(walk.states() > 3_000, "{} states", walk.states());
 }
 
@@ -145,4 +161,59 @@ fn a_job_without_files_has_its_success() {
     }
     assert_eq!(job.verdict(), Some(&JobVerdict::Committed));
     assert_eq!(name_node, NameNode::with(&[("_SUCCESS", Some(""))]));
+}
+
+/// A job at the moment when its files are about to move.
+fn publishing(files: usize) -> (JobCommit, Vec<String>) {
+    let files: Vec<String> = (0..files).map(|n| format!("t0/part-{n:04}")).collect();
+    let mut job = JobCommit::commit("n", 1, &["t0".to_owned()]);
+    let names = files.iter().map(|file| file[3..].to_owned()).collect();
+    let manifest = Manifest::Commit(files.clone()).to_text();
+    for answer in [Answer::Names(names), Answer::Done, Answer::Done] {
+        job.answered(answer);
+    }
+    job.answered(Answer::Content(manifest));
+    (job, files)
+}
+
+#[test]
+fn a_bounded_number_of_files_is_on_its_way_and_they_begin_in_the_manifest_s_order() {
+    let (mut job, files) = publishing(200);
+    let mut begun: Vec<usize> = Vec::new();
+    while matches!(job.next(), Some(Op::Rename(_, to)) if to.starts_with("part-")) {
+        let open = job.open();
+        assert!(open.len() <= AT_ONCE, "{open:?}");
+        begun.extend(
+            open.iter()
+                .filter(|number| !begun.contains(number))
+                .copied()
+                .collect::<Vec<_>>(),
+        );
+        assert_eq!(open.len(), AT_ONCE.min(200 - begun.len() + open.len()));
+        // The last begun is answered first.
+        job.answered_to(*open.last().unwrap(), Answer::Done);
+    }
+    assert_eq!(begun, (0..files.len()).collect::<Vec<_>>());
+    assert_eq!(job.open(), [0]);
+    assert!(matches!(job.next(), Some(Op::Create(path, _)) if path.ends_with("_SUCCESS")));
+}
+
+#[test]
+fn a_file_that_is_nowhere_is_named_when_all_that_were_begun_are_known() {
+    let (mut job, _) = publishing(100);
+    for missing in [40, 7] {
+        job.answered_to(missing, Answer::NotThere);
+        assert_eq!(
+            job.call(missing),
+            Some(Op::Look(format!("part-{missing:04}")))
+        );
+        job.answered_to(missing, Answer::NotThere);
+        assert_eq!(job.verdict(), None);
+    }
+    while let Some(number) = job.open().first().copied() {
+        assert!(number < AT_ONCE, "{number} was begun after that");
+        job.answered_to(number, Answer::Done);
+    }
+    let first = JobVerdict::Missing("part-0007".to_owned());
+    assert_eq!(job.verdict(), Some(&first));
 }

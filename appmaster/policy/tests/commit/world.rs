@@ -16,20 +16,26 @@ pub(super) enum Actor {
 }
 
 impl Actor {
-    fn next(&self) -> Option<Op> {
+    /// The calls that may be carried out next, in any order.
+    fn calls(&self) -> Vec<(usize, Op)> {
+        let one = |op: Option<Op>| op.map(|op| (0, op)).into_iter().collect();
         match self {
-            Self::Setup(setup) => setup.next(),
-            Self::Attempt(attempt) => attempt.next(),
-            Self::Job(job) => job.next(),
-            Self::Dead => None,
+            Self::Setup(setup) => one(setup.next()),
+            Self::Attempt(attempt) => one(attempt.next()),
+            Self::Job(job) => {
+                let open = job.open().into_iter();
+                open.map(|number| (number, job.call(number).unwrap()))
+                    .collect()
+            }
+            Self::Dead => Vec::new(),
         }
     }
 
-    fn answered(&mut self, answer: Answer) {
+    fn answered(&mut self, number: usize, answer: Answer) {
         match self {
             Self::Setup(setup) => setup.answered(answer),
             Self::Attempt(attempt) => attempt.answered(answer),
-            Self::Job(job) => job.answered(answer),
+            Self::Job(job) => job.answered_to(number, answer),
             Self::Dead => {}
         }
     }
@@ -91,25 +97,27 @@ impl Walk {
         if !self.seen.insert(world.clone()) {
             return;
         }
-        let over = world.actors.iter().all(|actor| actor.next().is_none());
+        let over = world.actors.iter().all(|actor| actor.calls().is_empty());
         holds(&world, over);
         self.ends += usize::from(over);
         path.insert(world.clone());
         for (number, actor) in world.actors.iter().enumerate() {
-            let Some(op) = actor.next() else { continue };
-            let mut done = world.clone();
-            let answer = done.name_node.carry_out(&op);
-            let unheard = done.clone();
-            done.actors[number].answered(answer);
-            let mut next = vec![done];
-            if world.losses > 0 {
-                for mut lost in [unheard, world.clone()] {
-                    lost.losses -= 1;
-                    lost.actors[number].answered(Answer::Lost);
-                    next.push(lost);
+            let mut next = Vec::new();
+            for (call, op) in actor.calls() {
+                let mut done = world.clone();
+                let answer = done.name_node.carry_out(&op);
+                let unheard = done.clone();
+                done.actors[number].answered(call, answer);
+                next.push(done);
+                if world.losses > 0 {
+                    for mut lost in [unheard, world.clone()] {
+                        lost.losses -= 1;
+                        lost.actors[number].answered(call, Answer::Lost);
+                        next.push(lost);
+                    }
                 }
             }
-            if world.kills > 0 {
+            if world.kills > 0 && !next.is_empty() {
                 let mut killed = world.clone();
                 killed.kills -= 1;
                 killed.actors[number] = Actor::Dead;
