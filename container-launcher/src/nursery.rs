@@ -21,7 +21,7 @@ use crate::process::start::Start;
 use crate::process::{self, JobId, exec};
 use crate::processes;
 use crate::samples::{self, Alive, Look};
-use crate::sweep::{self, Kin};
+use crate::sweep::Kin;
 
 /// Stack of the thread, bytes: it walks /proc and starts programs.
 const STACK: usize = 256 * 1024;
@@ -115,8 +115,8 @@ impl Nursery {
             .await;
     }
 
-    /// Kills everything that belongs to the container, orphans included, where no process of another job
-    /// runs; else the processes of this job with all their descendants. Those that were reaped meanwhile.
+    /// Kills the processes of a job with all their descendants and orphans ([`Kin::kill_of`]). Those that
+    /// were reaped meanwhile, of whatever job.
     pub(crate) async fn sweep(&self, job: JobId) -> Vec<Ended> {
         self.ask(|answer| Request::Sweep(job, answer))
             .await
@@ -239,19 +239,16 @@ impl Thread {
     }
 
     fn sweep_job(&mut self, job: JobId) -> Vec<Ended> {
-        if self.alive.values().all(|alive| alive.id.job == job) {
-            return self.sweep();
-        }
         let deadline = Instant::now() + SWEEP_MAX;
         let mut ended = Vec::new();
         loop {
-            let own = self.alive.iter().filter(|(_, alive)| alive.id.job == job);
-            let own: Vec<i32> = own.map(|(&pid, _)| pid).collect();
-            // A process that is stopped dies too, and its children are found as long as it is there.
-            sweep::kill_descendants(&own);
+            let leaders = self.alive.iter().map(|(&pid, alive)| (pid, alive.id.job));
+            let leaders: BTreeMap<i32, JobId> = leaders.collect();
             self.signal(Whom::Job(job), Signal::SIGKILL);
+            let killed = self.kin.kill_of(job, &leaders);
             ended.extend(self.reap());
-            if own.is_empty() || Instant::now() > deadline {
+            let is_over = killed == 0 && self.alive.values().all(|alive| alive.id.job != job);
+            if is_over || Instant::now() > deadline {
                 return ended;
             }
             park_timeout(SWEEP_PAUSE);

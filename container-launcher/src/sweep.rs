@@ -12,6 +12,7 @@ use std::io::Read as _;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use crate::process::JobId;
 use crate::processes::{self, Process};
 
 /// YARN sets it to the container's id in the environment of what it starts.
@@ -84,54 +85,86 @@ impl Kin {
         killed
     }
 
-    fn is_marked(&self, pid: i32) -> bool {
-        let Ok(file) = File::open(format!("/proc/{pid}/environ")) else {
-            return false;
-        };
-        let mut environment = Vec::new();
-        // A process that ends meanwhile leaves nothing to read.
-        if file
-            .take(ENVIRONMENT_MAX)
-            .read_to_end(&mut environment)
-            .is_err()
-        {
-            return false;
+    /// Kills once all that are a job's, which is told by the processes that lead them or, where these are
+    /// gone, by the job's number; and, where no process of another job leads any, those that are nobody's.
+    /// How many there were.
+    pub(crate) fn kill_of(&self, job: JobId, leaders: &BTreeMap<i32, JobId>) -> usize {
+        let this = Pid::this().as_raw();
+        let processes = processes::all();
+        let is_alone = leaders.values().all(|of| *of == job);
+        let mut killed = 0_usize;
+        for (&pid, process) in &processes {
+            if process.is_zombie || pid == this || self.spared.contains(&pid) {
+                continue;
+            }
+            let above = descent(pid, &processes).take_while(|&pid| pid != this);
+            let above: Vec<i32> = above.collect();
+            let led = above.iter().find_map(|pid| leaders.get(pid).copied());
+            let is_own = led.is_some() || descends(pid, this, &processes);
+            // To read what everybody on the node was given takes its time.
+            let is_kin = is_own || (is_alone && self.is_marked(pid));
+            if !is_kin {
+                continue;
+            }
+            let ours = match led.or_else(|| above.iter().find_map(|&pid| self.job_of(pid))) {
+                Some(of) => of == job,
+                None => is_alone,
+            };
+            if ours && kill(Pid::from_raw(pid), Signal::SIGKILL).is_ok() {
+                killed = killed.saturating_add(1);
+            }
         }
-        let marked = |entry: &[u8]| {
-            entry
-                .strip_prefix(MARK_VARIABLE.as_bytes())
-                .and_then(|rest| rest.strip_prefix(b"="))
-                == Some(self.container.as_bytes())
-        };
-        environment.split(|&byte| byte == 0).any(marked)
+        killed
+    }
+
+    fn is_marked(&self, pid: i32) -> bool {
+        let environment = environment(pid);
+        value(&environment, MARK_VARIABLE) == Some(self.container.as_bytes())
+    }
+
+    /// The session's job that a process of this container was started for, as its environment has it.
+    fn job_of(&self, pid: i32) -> Option<JobId> {
+        let environment = environment(pid);
+        if value(&environment, MARK_VARIABLE) != Some(self.container.as_bytes()) {
+            return None;
+        }
+        let number = std::str::from_utf8(value(&environment, JOB_VARIABLE)?).ok()?;
+        number.parse().ok().map(JobId)
     }
 }
 
-/// Kills all that descend from these processes, which are not killed themselves.
-pub(crate) fn kill_descendants(of: &[i32]) {
-    let processes = processes::all();
-    for (&pid, process) in &processes {
-        let ours = of.iter().any(|&leader| descends(pid, leader, &processes));
-        if ours && !process.is_zombie {
-            // It may have ended in this moment.
-            kill(Pid::from_raw(pid), Signal::SIGKILL).ok();
-        }
+/// What a process was given; nothing where it has ended.
+fn environment(pid: i32) -> Vec<u8> {
+    let mut environment = Vec::new();
+    let Ok(file) = File::open(format!("/proc/{pid}/environ")) else {
+        return environment;
+    };
+    match file.take(ENVIRONMENT_MAX).read_to_end(&mut environment) {
+        Ok(_) => environment,
+        Err(_) => Vec::new(),
     }
+}
+
+/// What a variable has there.
+fn value<'a>(environment: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    let mut entries = environment.split(|&byte| byte == 0);
+    entries.find_map(|entry| {
+        let rest = entry.strip_prefix(name.as_bytes())?;
+        rest.strip_prefix(b"=")
+    })
+}
+
+/// A process and all above it.
+fn descent(pid: i32, processes: &BTreeMap<i32, Process>) -> impl Iterator<Item = i32> {
+    let parent = |pid: &i32| processes.get(pid).map(|process| process.parent);
+    // As many steps as there are processes: pids may have changed hands while they were read.
+    std::iter::successors(Some(pid), parent).take(processes.len())
 }
 
 fn descends(pid: i32, ancestor: i32, processes: &BTreeMap<i32, Process>) -> bool {
-    let mut current = pid;
-    // As many steps as there are processes: pids may have changed hands while they were read.
-    for _ in 0..processes.len() {
-        let Some(process) = processes.get(&current) else {
-            return false;
-        };
-        if process.parent == ancestor {
-            return true;
-        }
-        current = process.parent;
-    }
-    false
+    descent(pid, processes)
+        .skip(1)
+        .any(|above| above == ancestor)
 }
 
 #[cfg(test)]
@@ -175,27 +208,49 @@ mod tests {
         assert!(!marked("container_sweep_12"));
     }
 
+    /// A shell with a child and an orphan, all of a job.
+    fn start(container: &str, job: &str) -> std::process::Child {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "sh -c 'sleep 60 & sleep 60; exit' & wait; exit 7"]);
+        shell.env(MARK_VARIABLE, container).env(JOB_VARIABLE, job);
+        shell.stdout(Stdio::null()).spawn().unwrap()
+    }
+
+    /// Those below it that are alive.
+    fn descendants(of: i32) -> usize {
+        let all = processes::all();
+        let alive = all.iter().filter(|(_, process)| !process.is_zombie);
+        alive.filter(|&(&pid, _)| descends(pid, of, &all)).count()
+    }
+
     #[test]
-    fn one_process_s_descendants_die_and_nobody_else_s() {
-        let start = || {
-            let mut shell = Command::new("sh");
-            shell.args(["-c", "sh -c 'sleep 60; exit' & wait; exit 7"]);
-            shell.stdout(Stdio::null()).spawn().unwrap()
-        };
-        let (mut own, mut other) = (start(), start());
+    fn what_is_one_job_s_dies_and_nobody_else_s() {
+        let container = "container_sweep_jobs";
+        let kin = Kin::of_this_process(container);
+        let (mut led, mut orphaned, mut other) = (
+            start(container, "7"),
+            start(container, "7"),
+            start(container, "8"),
+        );
         let pid = |child: &std::process::Child| i32::try_from(child.id()).unwrap();
-        let descendants = |of: i32| {
-            let all = processes::all();
-            all.keys().filter(|&&pid| descends(pid, of, &all)).count()
-        };
-        while descendants(pid(&own)) < 2 || descendants(pid(&other)) < 2 {
+        for shell in [&led, &orphaned, &other] {
+            while descendants(pid(shell)) < 3 {
+                std::thread::yield_now();
+            }
+        }
+        // What one process leads, and what nobody leads but carries the number.
+        let leaders = BTreeMap::from([(pid(&led), JobId(7)), (pid(&other), JobId(8))]);
+        assert_eq!(kin.kill_of(JobId(7), &leaders), 8);
+        led.wait().unwrap();
+        orphaned.wait().unwrap();
+        while kin.kill_of(JobId(7), &leaders) > 0 {
             std::thread::yield_now();
         }
-        kill_descendants(&[pid(&own)]);
-        assert_eq!(own.wait().unwrap().code(), Some(7));
-        assert_eq!(descendants(pid(&other)), 2);
+        assert_eq!(descendants(pid(&other)), 3);
         assert!(other.try_wait().unwrap().is_none());
-        kill_descendants(&[pid(&other)]);
+        // Without anybody else of the launcher's: not even then, as it says whose it is.
+        assert_eq!(kin.kill_of(JobId(7), &BTreeMap::new()), 0);
+        assert!(kin.kill_of(JobId(8), &leaders) > 0);
         other.wait().unwrap();
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use job::wire::Program;
 
 use crate::seat::FILE_VARIABLE;
-use crate::sweep::MARK_VARIABLE;
+use crate::sweep::{JOB_VARIABLE, MARK_VARIABLE};
 
 /// Another process manager's variables would lead MPI astray.
 const OTHER_MANAGERS: [&str; 2] = ["PMI_", "PMIX_"];
@@ -26,7 +26,10 @@ pub(crate) fn of(
         .filter(|(name, _)| {
             let name = name.to_string_lossy();
             // The credentials hold the keys of the job.
-            name != FILE_VARIABLE && !OTHER_MANAGERS.iter().any(|other| name.starts_with(other))
+            name != FILE_VARIABLE
+                // Of whatever this launcher was started by.
+                && name != JOB_VARIABLE
+                && !OTHER_MANAGERS.iter().any(|other| name.starts_with(other))
         })
         .collect();
     for (name, value) in suggested {
