@@ -9,25 +9,29 @@
 //! ```
 //!
 //! NAME is the one in the client's staging cache: for a file the SHA-256 of its contents, which is proved
-//! before anybody sees it; two launchers that bring the same at the same time each write a file of their
+//! before anybody sees it ([`proof`]); two launchers that bring the same at the same time each write a file of their
 //! own, and the second rename changes nothing. YARN removes all of it with the application.
 
+mod cache;
+mod proof;
+mod remove;
+
 use std::fs::{self, Permissions};
-use std::io::{self, Read as _};
+use std::io;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Component, Path, PathBuf};
 
 use job::wire::{FetchFiles, FilesFetched, StagedFile};
-use sha2::{Digest as _, Sha256};
 use storage::{Address, Storage};
+use tokio_util::sync::CancellationToken;
 
+use self::cache::Part;
+use self::proof::Breakable;
 use crate::node_facts;
 use crate::process::JobId;
 
 /// Folder in the container's working directory with one for each job.
 const FOLDER: &str = "jobs";
-/// Read at once while a digest is made, bytes.
-const PIECE: usize = 1 << 18;
 
 /// Why a file is not there.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +48,8 @@ enum FetchError {
     Digest { link: String, got: String },
     #[error("{}: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
+    #[error("{} belongs to user {owner}, not to {own} as whom this container runs; remove it", path.display())]
+    Foreign { path: PathBuf, owner: u32, own: u32 },
     #[error("the task that unpacks {link} was broken off")]
     BrokenOff { link: String },
 }
@@ -83,19 +89,19 @@ pub(crate) async fn forget(container: &Path, job: JobId) {
         return;
     }
     let folder = folder(container, job);
-    if let Err(error) = tokio::fs::remove_dir_all(&folder).await
-        && error.kind() != io::ErrorKind::NotFound
-    {
-        crate::say(&format!("cannot remove {}: {error}", folder.display()));
+    let shown = folder.display().to_string();
+    let removed = tokio::task::spawn_blocking(move || remove::remove(&folder)).await;
+    let removed = removed.unwrap_or_else(|error| Err(io::Error::other(error)));
+    if let Err(error) = removed {
+        crate::say(&format!("cannot remove {shown}: {error}"));
     }
 }
 
 async fn fetched(container: &Path, order: FetchFiles) -> Result<u64, FetchError> {
-    let cache = container.parent().unwrap_or(container).join("gerbil/files");
+    let cache = cache::of(container)?;
     let folder = folder(container, JobId(order.job));
-    for made in [&cache, &folder] {
-        tokio::fs::create_dir_all(made).await.map_err(at(made))?;
-    }
+    // Here and now, as all that is made in it: a fetch that is stopped then makes nothing more of it.
+    fs::create_dir_all(&folder).map_err(at(&folder))?;
     let mut bytes = 0_u64;
     let mut opened: Vec<Option<Storage>> = order.addresses.iter().map(|_| None).collect();
     for file in &order.files {
@@ -164,10 +170,21 @@ async fn bring(
     cache: &Path,
     cached: &Path,
 ) -> Result<u64, FetchError> {
-    let own = tempfile::Builder::new().prefix(".").tempdir_in(cache);
-    let own = own.map_err(at(cache))?;
-    let part = own.path().join(name);
-    let bytes = storage.take(&file.path, &part).await?;
+    let part = Part::new(cache).map_err(at(cache))?;
+    let brought = bring_by(&part, storage, file, name, cached).await;
+    part.remove().await;
+    brought
+}
+
+async fn bring_by(
+    part: &Part,
+    storage: &Storage,
+    file: &StagedFile,
+    name: &str,
+    cached: &Path,
+) -> Result<u64, FetchError> {
+    let whole = part.folder.join(name);
+    let bytes = storage.take(&file.path, &whole).await?;
     if bytes != file.size {
         return Err(FetchError::Size {
             link: file.link.clone(),
@@ -175,21 +192,28 @@ async fn bring(
             wanted: file.size,
         });
     }
-    let (link, unpack) = (file.link.clone(), file.unpack);
-    let (name, cached) = (name.to_owned(), cached.to_owned());
+    let broken_off = CancellationToken::new();
+    // Cancelled when nobody waits any more.
+    let _waits = broken_off.clone().drop_guard();
+    let (link, unpack, name) = (file.link.clone(), file.unpack, name.to_owned());
+    let (cached, unpacked) = (cached.to_owned(), part.folder.join("unpacked"));
     let done = tokio::task::spawn_blocking(move || {
+        let proved = proof::prove(&whole, &name, unpack, &broken_off).map_err(at(&whole))?;
+        proved.map_err(|proof::Otherwise(got)| FetchError::Digest { link, got })?;
         let ready = match unpack {
             true => {
-                let unpacked = own.path().join("unpacked");
-                let archive = fs::File::open(&part).map_err(at(&part))?;
+                let archive = Breakable {
+                    from: fs::File::open(&whole).map_err(at(&whole))?,
+                    broken_off: &broken_off,
+                };
                 let mut archive = tar::Archive::new(archive);
                 archive.unpack(&unpacked).map_err(at(&unpacked))?;
                 unpacked
             }
             false => {
-                prove(&part, &name, &link)?;
-                fs::set_permissions(&part, Permissions::from_mode(0o500)).map_err(at(&part))?;
-                part
+                let mode = Permissions::from_mode(0o500);
+                fs::set_permissions(&whole, mode).map_err(at(&whole))?;
+                whole
             }
         };
         match fs::rename(&ready, &cached) {
@@ -198,39 +222,10 @@ async fn bring(
             Ok(()) | Err(_) => Ok(()),
         }
     });
-    let broken_off = |_| FetchError::BrokenOff {
+    done.await.map_err(|_panicked| FetchError::BrokenOff {
         link: file.link.clone(),
-    };
-    done.await.map_err(broken_off)??;
+    })??;
     Ok(bytes)
-}
-
-/// Where the name is a SHA-256, that the contents have it.
-fn prove(file: &Path, name: &str, link: &str) -> Result<(), FetchError> {
-    let is_digest = name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if !is_digest {
-        return Ok(());
-    }
-    let mut opened = fs::File::open(file).map_err(at(file))?;
-    let (mut hash, mut piece) = (Sha256::new(), vec![0; PIECE]);
-    loop {
-        match opened.read(&mut piece).map_err(at(file))? {
-            0 => break,
-            length => hash.update(piece.get(..length).unwrap_or_default()),
-        }
-    }
-    let got: String = hash
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    match got == name {
-        true => Ok(()),
-        false => Err(FetchError::Digest {
-            link: link.to_owned(),
-            got,
-        }),
-    }
 }
 
 #[cfg(test)]
@@ -315,14 +310,17 @@ mod tests {
     #[tokio::test]
     async fn what_is_not_what_was_staged_is_seen_by_nobody() {
         let bed = bed();
-        fs::write(bed.staged.join(ABC), "abd").unwrap();
+        for name in [ABC, "no.tar"] {
+            fs::write(bed.staged.join(name), "abd").unwrap();
+        }
         for (files, words) in [
             (("prog", ABC, 3, false), "is not what was staged"),
             (("prog", ABC, 4, false), "3 bytes, and 4 were staged"),
             (("prog", "none", 4, false), "none"),
             (("../prog", "x.tar", 4, false), "is no name"),
             (("..", "x.tar", 4, false), "is no name"),
-            (("lib", ABC, 3, true), "unpacked"),
+            (("lib", ABC, 3, true), "is not what was staged"),
+            (("lib", "no.tar", 3, true), "unpacked"),
         ] {
             let done = fetch(bed.container.clone(), order(1, &bed.staged, &[files])).await;
             assert!(done.trouble.contains(words), "{files:?}: {done:?}");
