@@ -4,6 +4,8 @@
 //! ([`crate::share`]), which start processes, serve them and report their ends by means of what the
 //! container has ([`Container`]).
 
+mod ended;
+mod fetching;
 mod join;
 mod link;
 mod orders;
@@ -15,14 +17,14 @@ use std::task::Poll;
 
 use job::exit::Exit;
 use job::tls::TlsError;
-use job::wire::FilesFetched;
-use job::wire::launcher_event::Event;
 use job::wire::launcher_order::Order;
 use thiserror::Error;
 use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 
+use ended::EndedJobs;
+use fetching::Fetching;
 pub(crate) use join::{is_final, words};
 use link::Link;
 pub(crate) use link::{Calls, Outbox, RankOutbox};
@@ -141,7 +143,9 @@ pub(crate) async fn live(
         container,
         jobs: BTreeMap::new(),
         last: JobId(0),
-        fetching: JoinSet::new(),
+        ended: EndedJobs::default(),
+        fetching: Fetching::default(),
+        leaving: JoinSet::new(),
     };
     loop {
         tokio::select! {
@@ -158,11 +162,8 @@ pub(crate) async fn live(
             }
             look = life.container.sampling.next() => life.sample(look),
             Some(_) = life.container.tasks.join_next(), if !life.container.tasks.is_empty() => {}
-            Some(fetched) = life.fetching.join_next() => {
-                if let Ok(fetched) = fetched {
-                    life.container.outbox.push_back(Event::FilesFetched(fetched));
-                }
-            }
+            fetched = life.fetching.next() => life.on_fetched(fetched),
+            Some(left) = life.leaving.join_next() => life.on_left(left),
             (job, happened) = next(&mut life.jobs, life.last) => life.on_happened(job, happened).await,
         }
     }
@@ -174,8 +175,11 @@ struct Life<'a> {
     jobs: BTreeMap<JobId, Share>,
     /// Whose turn it was last to say what happened: the next one's it is first.
     last: JobId,
-    /// What brings the files of jobs.
-    fetching: JoinSet<FilesFetched>,
+    /// Those that are over.
+    ended: EndedJobs,
+    fetching: Fetching,
+    /// What removes the folders of jobs that are over.
+    leaving: JoinSet<JobId>,
 }
 
 impl Life<'_> {

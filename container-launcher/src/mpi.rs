@@ -180,6 +180,11 @@ impl Mpi {
         (self.heard_by, self.heard) = mpsc::channel(HEARD);
     }
 
+    /// The job is over, and no process of it is left.
+    pub(crate) fn end(mut self, container: &Container<'_>) {
+        self.forget(container);
+    }
+
     async fn on_transfer(&mut self, done: Done, container: &mut Container<'_>) {
         match done {
             Done::Say(event) => self.outbox.push_back(event),

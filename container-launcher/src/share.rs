@@ -55,6 +55,15 @@ impl Share {
         }
     }
 
+    /// The job is over, and no process of it is left.
+    pub(crate) fn end(self, container: &Container<'_>) {
+        match self {
+            Self::Mpi(mpi) => mpi.end(container),
+            // What it has is memory alone.
+            Self::Tasks(_) => {}
+        }
+    }
+
     /// No process of it runs.
     pub(crate) fn all_ended(&self) -> bool {
         match self {

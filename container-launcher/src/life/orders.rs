@@ -2,7 +2,9 @@
 
 use job::wire::launcher_event::Event;
 use job::wire::launcher_order::Order;
-use job::wire::{JobLeft, MpiOrder, TaskOrder, mpi_order, task_order};
+use job::wire::{FilesFetched, JobLeft, MpiOrder, TaskOrder, mpi_order, task_order};
+
+use tokio::task::JoinError;
 
 use super::{Life, LifeError};
 use crate::job_files;
@@ -23,8 +25,10 @@ impl Life<'_> {
                 order: Some(order),
             }) => self.on_task_order(JobId(job), order).await?,
             Order::FetchFiles(order) => {
-                let folder = self.container.around.folder.clone();
-                self.fetching.spawn(job_files::fetch(folder, order));
+                if !self.ended.has(JobId(order.job)) {
+                    let folder = self.container.around.folder.clone();
+                    self.fetching.begin(folder, order);
+                }
             }
             Order::EndJob(order) => self.end_job(JobId(order.job)).await,
             // The loop leaves by itself, and another build does not speak to this one.
@@ -35,6 +39,9 @@ impl Life<'_> {
     }
 
     async fn on_mpi_order(&mut self, job: JobId, order: mpi_order::Order) -> Result<(), LifeError> {
+        if self.ended.has(job) {
+            return Ok(());
+        }
         let new = || Share::Mpi(Box::new(Mpi::new(job, &self.container)));
         let Share::Mpi(mpi) = self.jobs.entry(job).or_insert_with(new) else {
             return Err(self.confused("it is about ranks, and the job has tasks"));
@@ -48,6 +55,9 @@ impl Life<'_> {
         job: JobId,
         order: task_order::Order,
     ) -> Result<(), LifeError> {
+        if self.ended.has(job) {
+            return Ok(());
+        }
         match order {
             task_order::Order::Start(order) => {
                 let new = || Share::Tasks(Box::new(Tasks::new(job)));
@@ -65,14 +75,36 @@ impl Life<'_> {
         Ok(())
     }
 
-    /// The job is over: what still runs of it is killed, and nothing of it is left.
+    /// The job is over: what still runs of it is killed, and nothing of it is left when that is told.
     async fn end_job(&mut self, job: JobId) {
-        if self.jobs.remove(&job).is_some() {
+        self.ended.add(job);
+        self.fetching.stop(job);
+        if let Some(share) = self.jobs.remove(&job) {
             // Its ends are nobody's any more.
             drop(self.container.sweep(job).await);
+            share.end(&self.container);
         }
-        job_files::forget(&self.container.around.folder, job).await;
-        let left = JobLeft { job: job.0 };
-        self.container.outbox.push_back(Event::JobLeft(left));
+        let folder = self.container.around.folder.clone();
+        self.leaving.spawn(async move {
+            job_files::forget(&folder, job).await;
+            job
+        });
+    }
+
+    /// The folder of a job is gone.
+    pub(super) fn on_left(&mut self, left: Result<JobId, JoinError>) {
+        if let Ok(JobId(job)) = left {
+            let left = JobLeft { job };
+            self.container.outbox.push_back(Event::JobLeft(left));
+        }
+    }
+
+    /// Files are there, or why not is known.
+    pub(super) fn on_fetched(&mut self, fetched: FilesFetched) {
+        if !self.ended.has(JobId(fetched.job)) {
+            self.container
+                .outbox
+                .push_back(Event::FilesFetched(fetched));
+        }
     }
 }
