@@ -788,6 +788,16 @@ impl Launcher {
         .await;
     }
 
+    /// Waits until no process of the container is left but those that the launcher itself has started.
+    pub async fn only_its_own(&self) {
+        within(async {
+            while self.processes().len() > 1 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await;
+    }
+
     /// Live processes that carry the container's mark, the launcher aside.
     pub fn processes(&self) -> Vec<i32> {
         let mark = format!("CONTAINER_ID={}", self.container);
