@@ -51,6 +51,7 @@ pub mod hadoop;
 pub mod hdfs;
 pub mod hollow;
 pub mod ignored;
+pub mod initialized;
 pub mod java;
 pub mod load;
 pub mod loopback;

@@ -18,9 +18,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use clap::Parser;
 use it::cluster::Size;
+use it::initialized::{copies, last};
 use it::results::Ratio;
 use it::{Cluster, Mpich, Run, gerbil, wait};
 use job::report::Report;
@@ -113,7 +114,7 @@ fn run() -> Result<()> {
     let program = mpich.program("initialized", folder.path())?;
     let mut bench = Bench {
         cluster: Cluster::builder().sizes(&[size; NODES]).start()?,
-        copies: copies(&mpich, folder.path())?,
+        copies: copies(&mpich, folder.path(), NODES)?,
         mpich,
         program: program.display().to_string(),
         ranks,
@@ -256,32 +257,4 @@ impl Bench {
         line.extend([self.program.as_str(), &stamps]);
         gerbil::command(&self.cluster.conf_dir(), line)
     }
-}
-
-/// Copies what is installed, once for each node.
-fn copies(mpich: &Mpich, folder: &Path) -> Result<Vec<PathBuf>> {
-    let installed = mpich.libraries()?;
-    let copy = |node: usize| {
-        let copy = folder.join(format!("libraries-{node}"));
-        let mut command = Command::new("cp");
-        command.arg("--archive").arg(&installed).arg(&copy);
-        Run::new(command).finish()?.success("copying the library")?;
-        Ok(copy)
-    };
-    (0..NODES).map(copy).collect()
-}
-
-/// The last moment that `ranks` ranks have noted.
-fn last(stamps: &Path, ranks: usize) -> Result<f64> {
-    let mut moments = Vec::new();
-    for found in std::fs::read_dir(stamps)? {
-        let text = std::fs::read_to_string(found?.path())?;
-        moments.push(text.trim().parse::<f64>().context("a moment")?);
-    }
-    ensure!(
-        moments.len() == ranks,
-        "{} ranks of {ranks} began",
-        moments.len()
-    );
-    Ok(moments.into_iter().fold(f64::MIN, f64::max))
 }
