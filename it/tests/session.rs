@@ -3,11 +3,12 @@
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, DEADLINE, Given, text_of};
 use it::command::Running;
 use it::resource_manager::ApplicationReport;
 use it::suite::{self, Group};
+use it::victims::{kill_launcher, kill_master};
 use it::{Cluster, Finished, Run, expect, gerbil, wait};
 use nix::sys::signal::Signal;
 
@@ -24,7 +25,15 @@ const CASES: &[(&str, Case)] = &[
     ("stop runs jobs to their ends", drained),
     ("two sessions side by side", two),
     ("killed through YARN", killed_through_yarn),
+    ("the ApplicationMaster is killed", master_killed),
+    (
+        "a launcher is killed, and the others go on",
+        launcher_killed,
+    ),
 ];
+
+/// For a session to know what has become of a job or a container.
+const SHOWN: Duration = Duration::from_secs(60);
 
 fn main() -> ExitCode {
     let builder = Cluster::builder().nodes(3);
@@ -127,10 +136,13 @@ fn fails(given: &Given, arguments: &[&str], code: i32, words: &[&str]) -> Result
 
 /// Until the status shows `words`.
 fn shows(given: &Given, words: &str) -> Result<String> {
-    wait::until(words, DEADLINE, || {
-        let shown = told(given, &["status", "s"], 0)?.stdout_text();
-        Ok(shown.contains(words).then_some(shown))
-    })
+    let mut shown = String::new();
+    let seen = wait::until(words, SHOWN, || {
+        shown = told(given, &["status", "s"], 0)?.stdout_text();
+        Ok(shown.contains(words).then_some(()))
+    });
+    seen.with_context(|| shown.clone())?;
+    Ok(shown)
 }
 
 /// A job of `ranks` that is up and lasts.
@@ -262,7 +274,7 @@ fn exit_codes(given: &Given) -> Result<()> {
         given,
         &["-n", "7", "true"],
         65,
-        &["7 processes", "session s has 6"],
+        &["session s", "7 processes", "6 slots"],
     )?;
     fails(
         given,
@@ -429,4 +441,39 @@ fn killed_through_yarn(given: &Given) -> Result<()> {
     given.is_clean()?;
     fails(given, &["true"], 69, &["session s is over", "killed"])?;
     fails(given, &["true"], 64, &["there is no session s"])
+}
+
+fn master_killed(given: &Given) -> Result<()> {
+    start(given, "s")?;
+    let running = lingering(given, "6")?;
+    let id = given.newest()?.id;
+    kill_master(given)?;
+    let words = [
+        "lost the ApplicationMaster of session s",
+        id.as_str(),
+        "job 1",
+    ];
+    expect::sentence(&running.finish()?, 70, &words)?;
+    given.is_clean()?;
+    fails(given, &["true"], 69, &["session s is over"])?;
+    // The name is free again.
+    start(given, "s")?;
+    succeeds(given, &["-n", "6", "true"])?;
+    stop(given, "s")
+}
+
+fn launcher_killed(given: &Given) -> Result<()> {
+    start(given, "s")?;
+    let running = lingering(given, "6")?;
+    kill_launcher(given)?;
+    // Whether it waits for another container, or was ended.
+    running.signal(Signal::SIGINT)?;
+    let finished = running.finish()?;
+    ensure!(finished.code() != 0, "{}", finished.stderr_text());
+    shows(given, "no job runs, 0 waiting, 1 ended")?;
+    succeeds(given, &["-n", "4", "true"])?;
+    // Another comes in the place of the container that was lost.
+    shows(given, "3 containers with 6 slots, 0 of them lent")?;
+    succeeds(given, &["-n", "6", "true"])?;
+    stop(given, "s")
 }
