@@ -21,8 +21,8 @@ use crate::peers::Admitted;
 use crate::streams::Streams;
 use crate::tickets::Tickets;
 
-/// Calls of one peer that may be under way: a launcher has one, and two for each of its jobs; a client three.
-const CALLS_MAX: u32 = 256;
+/// Calls of one peer that may be under way; a client has three.
+const CALLS_MAX: u32 = link::calls(link::JOBS_MAX);
 /// Peers that have just shown their certificates.
 const KNOWN_QUEUE: usize = 16;
 

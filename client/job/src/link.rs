@@ -41,14 +41,15 @@ pub const fn calls(jobs: u32) -> u32 {
     jobs.saturating_mul(2).saturating_add(1 + ENDING)
 }
 
-/// Jobs whose clients may all take no more, while others of the same connection go on.
-const STANDING: u32 = 128;
+/// Jobs that one launcher may run at once. The clients of all of them may take no more, while others of the
+/// same connection go on.
+pub const JOBS_MAX: u32 = 1024;
 
 /// Window of a connection, bytes, whose streams have windows of `stream`: more than all of them hold when
-/// nobody reads any of [`STANDING`] jobs, so that each is bounded by its own.
+/// nobody reads any of [`JOBS_MAX`] jobs, so that each is bounded by its own.
 #[must_use]
 pub const fn connection_window(stream: u32) -> u32 {
-    let window = stream.saturating_mul(calls(STANDING));
+    let window = stream.saturating_mul(calls(JOBS_MAX));
     if window > WINDOW_MAX {
         return WINDOW_MAX;
     }
@@ -90,7 +91,7 @@ mod tests {
         assert_eq!(stream_window(1_000_000), STREAM_WINDOW_MIN);
         assert_eq!(piece(1), 128 * 1024);
         assert_eq!(piece(1_000_000), 8 * 1024);
-        assert!(connection_window(STREAM_WINDOW) > 2 * STANDING * STREAM_WINDOW);
+        assert!(connection_window(STREAM_WINDOW) > 2 * JOBS_MAX * STREAM_WINDOW);
         assert_eq!(connection_window(u32::MAX), WINDOW_MAX);
         assert!(calls(1) >= 3);
     }

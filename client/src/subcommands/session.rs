@@ -10,11 +10,17 @@ use session::Name;
 use crate::arguments::values::{Whole, memory, ports, span};
 use crate::hostfile::{self, Names};
 
-/// Most containers, and slots of one.
-const MOST: NonZeroU32 = match NonZeroU32::new(100_000) {
-    Some(most) => most,
-    None => NonZeroU32::MIN,
-};
+/// Most containers.
+const MOST: NonZeroU32 = most(100_000);
+/// Most slots of one: each may be a job of its own.
+const SLOTS: NonZeroU32 = most(job::link::JOBS_MAX);
+
+const fn most(number: u32) -> NonZeroU32 {
+    match NonZeroU32::new(number) {
+        Some(most) => most,
+        None => NonZeroU32::MIN,
+    }
+}
 
 /// What can be done with sessions.
 #[derive(Debug, Subcommand)]
@@ -58,7 +64,7 @@ pub(crate) struct SessionStart {
 
     /// Processes that a container runs at the same time; cores are not counted
     #[arg(long, value_name = "S", default_value = "1",
-        value_parser = Whole::new("number of slots", NonZeroU32::MIN, MOST))]
+        value_parser = Whole::new("number of slots", NonZeroU32::MIN, SLOTS))]
     pub slots_per_container: NonZeroU32,
 
     /// Memory of a slot: MiB, or with a unit as in 512m or 4g [default: the cluster's smallest container]
