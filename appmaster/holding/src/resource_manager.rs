@@ -55,6 +55,8 @@ pub(crate) struct ResourceManager {
     /// News of a call that may not have been taken yet.
     asked: Option<Heard>,
     headroom: Option<Resource>,
+    /// Containers that were given to this task, and have neither ended nor been given back.
+    held: BTreeSet<proto_hadoop::ContainerId>,
     /// Containers that the scheduler has said it wants back.
     wanted_back: BTreeSet<proto_hadoop::ContainerId>,
     counts: Finished,
@@ -91,6 +93,7 @@ impl ResourceManager {
             nm_tokens: NmTokens::default(),
             asked: None,
             headroom: None,
+            held: BTreeSet::new(),
             wanted_back: BTreeSet::new(),
             counts: Finished::default(),
             in_doubt: false,
@@ -111,6 +114,8 @@ impl ResourceManager {
     pub(crate) async fn run(mut self) {
         let mut heard = Instant::now();
         let mut came = Instant::now();
+        // Containers are missing since then, though they may be asked for anew.
+        let mut waits: Option<Instant> = None;
         loop {
             // Not those that come while the call is under way.
             let reads = self.draft.lock().begin();
@@ -130,6 +135,7 @@ impl ResourceManager {
                     self.failures = 0;
                     if std::mem::take(&mut self.came) {
                         came = Instant::now();
+                        waits = None;
                     }
                 }
                 Err(error) => {
@@ -172,13 +178,19 @@ impl ResourceManager {
             }
             let pause = {
                 let state = self.draft.lock();
-                let waits = state.hurry || !state.table.is_empty();
-                let since = came.max(state.written).elapsed();
-                match self.failures {
-                    0 if waits => pace::busy(since, state.hurry, self.patience),
-                    0 => pace::IDLE,
-                    failures => pace::failed(failures),
+                let standing = pace::Standing {
+                    failures: self.failures,
+                    hurry: state.hurry,
+                    asks: !state.table.is_empty(),
+                    holds: !self.held.is_empty(),
+                };
+                if standing.asks {
+                    waits.get_or_insert_with(Instant::now);
+                } else if standing.holds {
+                    waits = None;
                 }
+                let waited = waits.map_or(Duration::ZERO, |since| since.elapsed());
+                standing.pause(came.max(state.written).elapsed(), waited, self.patience)
             };
             tokio::select! {
                 () = self.draft.changed() => {}
@@ -269,9 +281,11 @@ impl ResourceManager {
             let rows = u32::try_from(asks.len()).unwrap_or(u32::MAX);
             self.asked = Some(Heard::Asked { containers, rows });
         }
+        let releases = std::mem::take(&mut state.releases);
+        self.held.retain(|container| !releases.contains(container));
         AllocateRequest {
             asks,
-            releases: std::mem::take(&mut state.releases).into_iter().collect(),
+            releases: releases.into_iter().collect(),
             progress,
             ..AllocateRequest::default()
         }
@@ -305,6 +319,8 @@ impl ResourceManager {
         let _changed = self.nm_tokens.keep(answer.nm_tokens);
         let granted = self.granted(answer.allocated);
         self.came = !granted.is_empty();
+        self.held
+            .extend(granted.iter().map(|granted| granted.container.id));
         if !answer.updated_nodes.is_empty() {
             self.tell(Heard::Freed).await;
         }
@@ -319,6 +335,7 @@ impl ResourceManager {
         }
         for status in answer.completed {
             self.wanted_back.remove(&status.id);
+            self.held.remove(&status.id);
             self.draft.lock().released.remove(&status.id);
             let ended = Heard::Ended {
                 container: ContainerId(status.id.to_string()),

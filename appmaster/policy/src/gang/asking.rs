@@ -1,6 +1,6 @@
 //! Looking at the cluster, placing, asking.
 
-use super::limits::LONGEST_LOOK;
+use super::limits::{LONGEST_LOOK, LONGEST_ROOM_LOOK};
 use super::members::Members;
 use super::shortfall::Shortfall;
 use super::{Action, Gang, GivenUp, NoRoom, Phase, State, Unused};
@@ -44,12 +44,11 @@ impl Gang {
         self.chance.between(shortest, longest)
     }
 
-    /// How long to wait before the nodes are read again, at least `least`: a sixteenth of the time in which
+    /// How long to wait before the nodes are read again, from `least` to `most`: a sixteenth of the time in which
     /// nothing has come, so that whoever waits for long costs the ResourceManager little, and by chance up
     /// to a quarter less, so that gangs that wait for the same do not look in step.
-    pub(super) fn until_next_look(&mut self, now: Millis, least: Millis) -> Millis {
-        let idle = now.0.saturating_sub(self.idle_since.0);
-        let span = Millis(idle / 16).min(LONGEST_LOOK);
+    pub(super) fn until_next_look(&mut self, now: Millis, least: Millis, most: Millis) -> Millis {
+        let span = self.part_of_idle(now).min(most);
         match span > least {
             true => {
                 let shortest = Millis(span.0.saturating_sub(span.0 / 4));
@@ -57,6 +56,26 @@ impl Gang {
             }
             false => least,
         }
+    }
+
+    /// When the nodes are read again because there may be more: where many wait, somebody's end is heard of
+    /// all the time, and is seldom room for this one.
+    pub(super) fn soonest_look(&self, now: Millis, least: Millis, most: Millis) -> Millis {
+        let rest = self.part_of_idle(now).min(most);
+        self.looked.plus(rest.max(least)).max(now)
+    }
+
+    /// While containers are asked for. Who holds none is in nobody's way.
+    pub(super) fn longest_look(&self) -> Millis {
+        match self.members.progress().0 {
+            0 => LONGEST_ROOM_LOOK,
+            _ => LONGEST_LOOK,
+        }
+    }
+
+    /// A sixteenth of the time in which nothing has come.
+    fn part_of_idle(&self, now: Millis) -> Millis {
+        Millis(now.0.saturating_sub(self.idle_since.0) / 16)
     }
 
     /// Whether to look again. What was possible once is believed to be impossible only when two looks
@@ -71,7 +90,7 @@ impl Gang {
     /// Asks for what of `placement` is neither there nor asked for, in one call that also clears
     /// what is no longer wanted. Nothing is sent when nothing changes.
     pub(super) fn ask(&mut self, now: Millis, placement: Placement) -> Vec<Action> {
-        let span = self.until_next_look(now, self.limits.reissue);
+        let span = self.until_next_look(now, self.limits.reissue, self.longest_look());
         let State::Gathering { look_at, .. } = &mut self.state else {
             return Vec::new();
         };
@@ -106,7 +125,7 @@ impl Gang {
         if !matches!(self.shortfall, Some(Shortfall::Containers { .. })) {
             self.shortfall = Some(Shortfall::Room(why.clone()));
         }
-        let span = self.until_next_look(now, self.limits.look_again);
+        let span = self.until_next_look(now, self.limits.look_again, LONGEST_ROOM_LOOK);
         self.state = State::Waiting {
             until: now.plus(span),
         };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::limits::LONGEST_PAUSE;
+use super::limits::{LONGEST_PAUSE, LONGEST_REST};
 use super::shortfall::Shortfall;
 use super::{Action, Event, Gang, GivenUp, LetGo, Phase, State, Unused, unused};
 use crate::{ClusterView, Millis, Placement, Rejection};
@@ -10,6 +10,11 @@ use crate::{ClusterView, Millis, Placement, Rejection};
 impl Gang {
     pub(super) fn gather(&mut self, now: Millis, event: Event) -> Vec<Action> {
         let next_look = self.looked.plus(self.limits.reissue);
+        let freed_look = self.soonest_look(
+            now,
+            self.limits.reissue,
+            self.longest_look().min(LONGEST_REST),
+        );
         let State::Gathering { until, look_at } = &mut self.state else {
             return Vec::new();
         };
@@ -47,7 +52,7 @@ impl Gang {
                 Vec::new()
             }
             Event::Freed => {
-                *look_at = look_at.map(|at| at.min(next_look).max(now));
+                *look_at = look_at.map(|at| at.max(now).min(freed_look));
                 Vec::new()
             }
             Event::Blocked { by } => self.let_go(now, Some(by)),
@@ -96,7 +101,7 @@ impl Gang {
     /// The requests have stalled, and the look that was ordered for it is answered: what is held
     /// stays, the rest is placed again.
     fn place_rest(&mut self, now: Millis, view: ClusterView) -> Vec<Action> {
-        let span = self.until_next_look(now, self.limits.reissue);
+        let span = self.until_next_look(now, self.limits.reissue, self.longest_look());
         let State::Gathering { look_at, .. } = &mut self.state else {
             return Vec::new();
         };

@@ -33,8 +33,12 @@ pub const SHORTEST_REISSUE: Millis = Millis(1_000);
 /// The ResourceManager takes containers back that are not started ten minutes after it gave them.
 /// Chance lengthens the span by up to a fifth, and a grant takes seconds to be heard of.
 pub const LONGEST_GATHER: Millis = Millis(480_000);
-/// The nodes are read at least so often while containers are missing.
+/// The nodes are read at least so often while some containers are held and others missing: another job that
+/// waits for the same may be in the way.
 pub const LONGEST_LOOK: Millis = Millis(15_000);
+/// The same while none is held; and after a word that there may be room.
+pub(super) const LONGEST_ROOM_LOOK: Millis = Millis(60_000);
+pub(super) const LONGEST_REST: Millis = Millis(30_000);
 /// Longest pause after letting go.
 pub const LONGEST_PAUSE: Millis = Millis(60_000);
 

@@ -189,6 +189,7 @@ impl Gang {
         if matches!(event, Event::Tick) && self.give_up_at.is_some_and(|at| now >= at) {
             return self.give_up();
         }
+        let room_look = self.soonest_look(now, self.limits.look_again, limits::LONGEST_REST);
         match &mut self.state {
             State::New => match event {
                 Event::Begin => {
@@ -206,9 +207,7 @@ impl Gang {
             State::Waiting { until } => match event {
                 Event::Tick if now >= *until => self.look(),
                 Event::Freed => {
-                    *until = (*until)
-                        .min(self.looked.plus(self.limits.look_again))
-                        .max(now);
+                    *until = (*until).max(now).min(room_look);
                     Vec::new()
                 }
                 other => surplus(other),
