@@ -149,6 +149,16 @@ impl Clients for ClientService {
         Ok(Response::new(status))
     }
 
+    async fn kill_job(
+        &self,
+        request: Request<wire::JobKill>,
+    ) -> Result<Response<wire::JobKilled>, Status> {
+        self.admitted.check(&request)?;
+        let job = JobId(request.get_ref().job);
+        self.asked(|answer| News::KillAsked { job, answer }).await?;
+        Ok(Response::new(wire::JobKilled {}))
+    }
+
     async fn stop_session(
         &self,
         request: Request<wire::SessionStop>,

@@ -34,6 +34,13 @@ pub(crate) enum News {
     },
     /// A client asks what the session holds and runs.
     StatusAsked(oneshot::Sender<Result<wire::SessionStatus, Status>>),
+    /// A client wants a job of the session ended.
+    KillAsked {
+        /// Which.
+        job: JobId,
+        /// It will be, or there is none.
+        answer: oneshot::Sender<Result<(), Status>>,
+    },
     /// A client wants the session stopped.
     StopAsked {
         /// Its jobs are ended.

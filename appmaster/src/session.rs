@@ -239,6 +239,7 @@ impl Session {
                 let job = self.submit(*submission);
                 let _heard = answer.send(job).is_ok();
             }
+            News::KillAsked { job, answer } => drop(answer.send(self.kill_asked(job))),
             News::StatusAsked(answer) => drop(answer.send(self.status())),
             News::StopAsked { now, answer } => drop(answer.send(self.stop_asked(now))),
         }

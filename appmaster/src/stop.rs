@@ -1,4 +1,4 @@
-//! A session ends: it takes no further job, and unregisters when the last is over.
+//! A session ends: it takes no further job, and unregisters when the last is over. Or one job of it ends.
 
 use policy::lifecycle::{Event, KillReason};
 use proto_hadoop::yarn::FinalApplicationStatus;
@@ -29,6 +29,16 @@ impl Session {
                 self.tell(job, Heard::Machine(kill));
             }
         }
+    }
+
+    /// A client wants a job ended.
+    pub(crate) fn kill_asked(&mut self, job: JobId) -> Result<(), Status> {
+        if self.loan(job).is_none() {
+            let none = format!("there is no job {} here: it is over, or never was", job.0);
+            return Err(Status::not_found(none));
+        }
+        self.tell(job, Heard::ClientKill(KillReason::Interrupted));
+        Ok(())
     }
 
     /// A client wants it stopped; how many jobs are there.

@@ -1,4 +1,5 @@
-//! One's own jobs on the cluster: `gerbil ps`, `gerbil-run --ps`.
+//! One's own jobs on the cluster: `gerbil ps`, `gerbil-run --ps`. Those of a session stand below its
+//! application, as far as it answers.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -14,7 +15,10 @@ use follow::table::{Column, span, table};
 use follow::timing::now_us;
 use follow::{FollowError, say};
 
+use session::status::{Job, short};
+
 use crate::failure::Failure;
+use crate::sessions;
 
 /// Where an application waits or runs.
 const LIVE: [YarnApplicationState; 5] = [
@@ -37,8 +41,9 @@ pub(crate) async fn ps(
         types: vec![job::APPLICATION_TYPE.to_owned()],
         ..ApplicationFilter::default()
     };
-    let reports = tokio::select! {
-        reports = rm.applications(&filter) => reports.map_err(FollowError::from)?,
+    let asked = async { tokio::join!(rm.applications(&filter), sessions::jobs()) };
+    let (reports, jobs) = tokio::select! {
+        (reports, jobs) = asked => (reports.map_err(FollowError::from)?, jobs),
         signal = signals.ending() => return Ok(128u8.saturating_add(signal)),
     };
     if reports.is_empty() {
@@ -46,7 +51,7 @@ pub(crate) async fn ps(
         return Ok(Exit::Success.code());
     }
     let mut text = String::new();
-    for line in lines(&reports, now_us() / 1000) {
+    for line in lines(&reports, &jobs, now_us() / 1000) {
         text.push_str(&line);
         text.push('\n');
     }
@@ -55,8 +60,8 @@ pub(crate) async fn ps(
     Ok(Exit::Success.code())
 }
 
-/// A heading and a row each.
-fn lines(reports: &[ApplicationReport], now_ms: i64) -> Vec<String> {
+/// A heading, a row each, and one for each of its jobs.
+fn lines(reports: &[ApplicationReport], jobs: &[Job], now_ms: i64) -> Vec<String> {
     let columns = [
         Column::Left("application"),
         Column::Left("queue"),
@@ -83,5 +88,26 @@ fn lines(reports: &[ApplicationReport], now_ms: i64) -> Vec<String> {
             },
         ]
     };
-    table(0, &columns, reports.iter().map(row))
+    let of_session = |job: &Job| {
+        let program = match job.waits.as_str() {
+            "" => job.name.clone(),
+            waits => format!("{}: {waits}", job.name),
+        };
+        vec![
+            format!("  {}", job.id),
+            String::new(),
+            span(Duration::from_millis(job.age_ms)),
+            String::new(),
+            String::new(),
+            program,
+        ]
+    };
+    let rows = reports.iter().flat_map(|report| {
+        let own = short(report.id, 0);
+        let own = own.trim_end_matches('0');
+        let jobs = jobs.iter().filter(|job| job.id.starts_with(own));
+        let jobs: Vec<_> = jobs.map(of_session).collect();
+        std::iter::once(row(report)).chain(jobs)
+    });
+    table(0, &columns, rows)
 }

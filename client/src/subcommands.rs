@@ -49,7 +49,7 @@ enum Task {
     Ps,
     /// End a job, and wait until it is gone
     Kill {
-        /// As ps lists it
+        /// As ps lists it; or as the status of its session does
         application: String,
     },
     /// Hold containers and run many jobs in them: gerbil session start
@@ -123,6 +123,11 @@ pub(crate) fn translated(words: Vec<OsString>) -> Result<Command, ParseError> {
         Task::Session { task } => return Ok(Command::Session(task)),
         other => other,
     };
+    if let Task::Kill { application } = &task
+        && let Ok(job) = application.parse()
+    {
+        return Ok(Command::Session(SessionTask::Kill { job }));
+    }
     let words: Vec<&str> = match &task {
         Task::Run { words } => return Ok(Command::Run(words.clone())),
         Task::Fpga { words } => return Ok(accelerators(false, words.clone())),
@@ -196,6 +201,8 @@ mod tests {
             ("run", ""),
             ("ps", "--ps"),
             ("kill application_1_0001", "--kill application_1_0001"),
+            ("kill application_1_0001.7", "session"),
+            ("kill s1.7", "session"),
             ("session list", "session"),
             ("session stop night --now", "session"),
             ("completions zsh", "--generate zsh"),

@@ -19,6 +19,7 @@ const CASES: &[(&str, Case)] = &[
     ("exit codes", exit_codes),
     ("a job waits for slots", waits),
     ("Ctrl-C ends one job alone", interrupted),
+    ("a job is killed by its name", killed_by_name),
     ("a program's crash is its own end alone", crashed),
     ("gerbil-run killed -9", client_killed),
     ("stop --now ends what runs", stopped_now),
@@ -333,6 +334,35 @@ fn interrupted(given: &Given) -> Result<()> {
         &["was told to end, and not waited for"],
     )?;
     shows(given, "no job runs, 0 waiting, 4 ended")?;
+    stop(given, "s")
+}
+
+fn killed_by_name(given: &Given) -> Result<()> {
+    start(given, "s")?;
+    let (one, other) = (lingering(given, "3")?, lingering(given, "3")?);
+    let shown = shows(given, "2 jobs run")?;
+    let mut words = shown.split_whitespace();
+    let first = words.find(|word| word.starts_with('s') && word.ends_with(".1"));
+    let first = first.with_context(|| shown.clone())?;
+    let listed = given.succeeds(&["--ps"])?.stdout_text();
+    ensure!(listed.contains(&format!("  {first} ")), "{listed}");
+    let over = told(given, &["kill", first], 0)?;
+    ensure!(
+        over.stderr_text().contains(&format!("{first} is over")),
+        "{}",
+        over.stderr_text()
+    );
+    ensure!(one.finish()?.code() == 130, "the job that was killed");
+    shows(given, "1 job runs, 0 waiting, 1 ended")?;
+    let again = told(given, &["kill", first], 70)?;
+    let none = again.stderr_text();
+    ensure!(none.contains("there is no job 1 here"), "{none}");
+    let none = told(given, &["kill", "s9999.1"], 64)?.stderr_text();
+    ensure!(
+        none.contains("no session of yours has a job s9999.1; there is s"),
+        "{none}"
+    );
+    interrupt(other)?;
     stop(given, "s")
 }
 

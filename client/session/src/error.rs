@@ -87,6 +87,14 @@ pub enum SessionError {
         /// Those that there are.
         there: Vec<String>,
     },
+    /// No session of the user's has such a job.
+    #[error("no session of yours has a job {job}; {}", those(there))]
+    NoSuchJob {
+        /// What was asked for.
+        job: String,
+        /// The sessions that there are.
+        there: Vec<String>,
+    },
     /// Another has the name.
     #[error(
         "session {name} is there already, as {application}; take another name, or end it with gerbil session \
@@ -188,7 +196,7 @@ impl SessionError {
             | Self::Broken { .. }
             | Self::OtherBuild { .. }
             | Self::Elsewhere { .. } => Exit::Config,
-            Self::Unknown { .. } | Self::Taken { .. } => Exit::Usage,
+            Self::Unknown { .. } | Self::NoSuchJob { .. } | Self::Taken { .. } => Exit::Usage,
             Self::Over { .. } | Self::Starting { .. } | Self::Unreachable { .. } => {
                 Exit::Unavailable
             }

@@ -6,6 +6,7 @@ use ::job::exit::Exit;
 use follow::say;
 use follow::signals::Signals;
 use follow::table::{Column, table};
+use session::status::{Job, Status};
 use session::{Folder, Name, Reached, SessionError, reach};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -58,6 +59,25 @@ pub(super) async fn list(folder: &Folder, signals: &mut Signals) -> Result<u8, F
     Ok(Exit::Success.code())
 }
 
+/// The jobs of all the user's sessions, as far as these answer.
+pub(super) async fn jobs(folder: &Folder) -> Vec<Job> {
+    let mut looking = JoinSet::new();
+    for name in folder.names().unwrap_or_default() {
+        let folder = folder.clone();
+        looking.spawn(timeout(
+            PATIENCE,
+            async move { status(&folder, &name).await },
+        ));
+    }
+    let mut jobs = Vec::new();
+    while let Some(looked) = looking.join_next().await {
+        if let Ok(Ok(Ok(Some(status)))) = looked {
+            jobs.extend(status.jobs);
+        }
+    }
+    jobs
+}
+
 /// What is told of a session; `None`: it is over.
 async fn row(folder: &Folder, name: &Name) -> Option<Vec<String>> {
     match looked(folder, name).await {
@@ -68,14 +88,9 @@ async fn row(folder: &Folder, name: &Name) -> Option<Vec<String>> {
 }
 
 async fn looked(folder: &Folder, name: &Name) -> Result<Option<Vec<String>>, SessionError> {
-    let Some(kept) = folder.read(name)? else {
+    let Some(status) = status(folder, name).await? else {
         return Ok(None);
     };
-    let rm = reach::resource_managers(&kept.owned);
-    let status = Reached::new(&rm, folder, &kept)
-        .await?
-        .status(&kept)
-        .await?;
     let (lent, slots) = status.slots();
     let waiting = status.count("waiting");
     Ok(Some(vec![
@@ -87,6 +102,15 @@ async fn looked(folder: &Folder, name: &Name) -> Result<Option<Vec<String>>, Ses
         waiting.to_string(),
         status.policy,
     ]))
+}
+
+async fn status(folder: &Folder, name: &Name) -> Result<Option<Status>, SessionError> {
+    let Some(kept) = folder.read(name)? else {
+        return Ok(None);
+    };
+    let rm = reach::resource_managers(&kept.owned);
+    let mut reached = Reached::new(&rm, folder, &kept).await?;
+    reached.status(&kept).await.map(Some)
 }
 
 /// A session of which there is only a sentence.

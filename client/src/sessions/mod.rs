@@ -12,8 +12,9 @@ use ::job::exit::Exit;
 use follow::progress::Progress;
 use follow::say;
 use follow::signals::Signals;
+use session::status::Job;
 use session::stop::{How, Stopped, end, stop};
-use session::{Folder, Kept, Name, Reached, SessionError, reach};
+use session::{Folder, JobName, Kept, Name, Reached, SessionError, reach};
 
 use crate::failure::Failure;
 use crate::history;
@@ -60,6 +61,10 @@ async fn run(task: SessionTask) -> Result<u8, Failure> {
                 signal = signals.ending() => Ok(128u8.saturating_add(signal)),
             }
         }
+        SessionTask::Kill { job } => tokio::select! {
+            killed = killed(&folder, job) => killed,
+            signal = signals.ending() => Ok(128u8.saturating_add(signal)),
+        },
         SessionTask::Stop { name, now, .. } => {
             let how = match now {
                 true => How::Now,
@@ -67,6 +72,14 @@ async fn run(task: SessionTask) -> Result<u8, Failure> {
             };
             ended(&folder, &name, how, &mut signals).await
         }
+    }
+}
+
+/// The jobs of the user's sessions, as far as these answer.
+pub(crate) async fn jobs() -> Vec<Job> {
+    match folder() {
+        Ok(folder) => list::jobs(&folder).await,
+        Err(_nowhere) => Vec::new(),
     }
 }
 
@@ -85,6 +98,15 @@ async fn status(folder: &Folder, kept: &Kept, json: bool) -> Result<u8, Failure>
         false => status.lines().join("\n"),
     };
     print(&text);
+    Ok(Exit::Success.code())
+}
+
+async fn killed(folder: &Folder, job: JobName) -> Result<u8, Failure> {
+    let kept = folder.session_of(job)?;
+    let rm = reach::resource_managers(&kept.owned);
+    let mut reached = Reached::new(&rm, folder, &kept).await?;
+    reached.kill(&kept, job.job).await?;
+    say(format!("{job} is over"));
     Ok(Exit::Success.code())
 }
 

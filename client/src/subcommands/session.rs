@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use session::Name;
+use session::{JobName, Name};
 
 use crate::arguments::values::{Whole, memory, ports, span};
 use crate::hostfile::{self, Names};
@@ -37,6 +37,11 @@ pub(crate) enum SessionTask {
         /// One JSON object instead of words
         #[arg(long)]
         json: bool,
+    },
+    /// End one job of a session, and wait until it is gone: gerbil session kill s42.7
+    Kill {
+        /// As its session's status lists it
+        job: JobName,
     },
     /// End a session, and wait until it is gone: it takes no further job, and ends with its last one
     Stop {

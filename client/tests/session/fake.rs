@@ -288,6 +288,18 @@ impl Clients for Fake {
         Ok(Response::new(wire::Submitted { job }))
     }
 
+    async fn kill_job(
+        &self,
+        request: Request<wire::JobKill>,
+    ) -> Result<Response<wire::JobKilled>, Status> {
+        let job = request.into_inner().job;
+        self.heard.lock().unwrap().push(format!("kill {job}"));
+        match self.jobs.lock().unwrap().contains_key(&job) {
+            true => Ok(Response::new(wire::JobKilled {})),
+            false => Err(Status::not_found("there is no such job")),
+        }
+    }
+
     async fn status(
         &self,
         _request: Request<wire::StatusRequest>,
