@@ -129,11 +129,15 @@ impl Committer {
                 self.placed.push(to);
             }
         }
+        // Before anything is removed: a machine that dies here leaves too much, and not whole output that
+        // nobody can tell from half of it.
         let temporary = self.output.join("_temporary");
-        fs::remove_dir_all(&temporary).context(at(&temporary))?;
-        self.lock = None;
+        let marker = temporary.join("_SUCCESS");
+        File::create(&marker).context(at(&marker))?;
         let success = self.output.join("_SUCCESS");
-        File::create(&success).context(at(&success))?;
+        fs::rename(&marker, &success).context(at(&success))?;
+        drop(fs::remove_dir_all(&temporary));
+        self.lock = None;
         Ok(())
     }
 
