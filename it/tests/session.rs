@@ -7,9 +7,11 @@ use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, DEADLINE, Given, text_of};
 use it::command::Running;
 use it::resource_manager::ApplicationReport;
+use it::settings::File;
 use it::suite::{self, Group};
+use it::victims::nodes_without_master;
 use it::victims::{kill_launcher, kill_master};
-use it::{Cluster, Finished, Run, expect, gerbil, wait};
+use it::{Cluster, Daemon, Finished, Run, expect, gerbil, wait};
 use nix::sys::signal::Signal;
 
 const CASES: &[(&str, Case)] = &[
@@ -36,9 +38,19 @@ const CASES: &[(&str, Case)] = &[
 /// For a session to know what has become of a job or a container.
 const SHOWN: Duration = Duration::from_secs(60);
 
+const FAULTS: &[(&str, Case)] = &[
+    ("the active ResourceManager is killed", failed_over),
+    ("a node is lost", node_lost),
+];
+
 fn main() -> ExitCode {
     let builder = Cluster::builder().nodes(3);
-    suite::run(vec![Group::new(builder, &[CASES])])
+    let expiry = "yarn.nm.liveness-monitor.expiry-interval-ms";
+    let faults = Cluster::builder().nodes(3).two_resource_managers();
+    suite::run(vec![
+        Group::new(builder, &[CASES]),
+        Group::new(faults.set(File::Yarn, expiry, "6000"), &[FAULTS]),
+    ])
 }
 
 /// `gerbil session WORDS`.
@@ -450,6 +462,71 @@ fn two(given: &Given) -> Result<()> {
     succeeds(given, &["-n", "6", "true"])?;
     told(given, &["stop", "s"], 0)?;
     given.is_clean()
+}
+
+/// Kills the active ResourceManager, and waits for the other.
+fn failed_over(given: &Given) -> Result<()> {
+    start(given, "s")?;
+    let running = lingering(given, "2")?;
+    let active = given.cluster.active_resource_manager();
+    let active = active.context("no ResourceManager is active")?;
+    given.cluster.kill(active)?;
+    // The jobs need none of them; whoever comes anew asks where the session is.
+    wait::until("the other ResourceManager", DEADLINE, || {
+        let now = given.cluster.active_resource_manager();
+        Ok(now.filter(|now| *now != active))
+    })?;
+    given.cluster.start(active)?;
+    given.cluster.wait_for_nodes(3)?;
+    succeeds(given, &["-n", "4", "true"])?;
+    shows(given, "3 containers with 6 slots, 2 of them lent")?;
+    interrupt(running)?;
+    stop(given, "s")
+}
+
+/// Its jobs end, the others go on; what was there is asked for elsewhere, and comes when there is a node.
+fn node_lost(given: &Given) -> Result<()> {
+    let line = [
+        "start",
+        "s",
+        "--containers",
+        "2",
+        "--slots-per-container",
+        "2",
+    ];
+    told(given, &[&line[..], &["--memory", "256"]].concat(), 0)?;
+    let (one, other) = (lingering(given, "2")?, lingering(given, "2")?);
+    let shown = told(given, &["status", "s", "--json"], 0)?.stdout_text();
+    let status: serde_json::Value = serde_json::from_str(&shown)?;
+    let hosts = status["containers"].as_array().context("no containers")?;
+    let hosts: Vec<&str> = hosts.iter().filter_map(|of| of["host"].as_str()).collect();
+    let is_held = |node: &&usize| {
+        let host = given.cluster.nodes()[**node].host.to_string();
+        hosts.contains(&host.as_str())
+    };
+    let lost = *nodes_without_master(given)?
+        .iter()
+        .find(is_held)
+        .context("every container is beside the ApplicationMaster")?;
+    given.cluster.kill(Daemon::NodeManager(lost))?;
+    let (mut jobs, mut ended) = (vec![one, other], None);
+    wait::until("a job that was there to end", DEADLINE, || {
+        for place in 0..jobs.len() {
+            if jobs[place].is_over()? {
+                ended = Some(jobs.remove(place));
+                return Ok(Some(()));
+            }
+        }
+        Ok(None)
+    })?;
+    let ended = ended.context("none ended")?.finish()?;
+    expect::sentence(&ended, 70, &[&given.cluster.nodes()[lost].host.to_string()])?;
+    shows(given, "2 containers with 4 slots, 2 of them lent")?;
+    succeeds(given, &["-n", "2", "true"])?;
+    interrupt(jobs.remove(0))?;
+    stop(given, "s")?;
+    given.cluster.start(Daemon::NodeManager(lost))?;
+    given.cluster.wait_for_nodes(3)
 }
 
 fn killed_through_yarn(given: &Given) -> Result<()> {
