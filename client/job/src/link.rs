@@ -43,7 +43,7 @@ pub const fn calls(jobs: u32) -> u32 {
 
 /// Jobs that one launcher may run at once. The clients of all of them may take no more, while others of the
 /// same connection go on.
-pub const JOBS_MAX: u32 = 1024;
+pub const JOBS_MAX: u32 = 512;
 
 /// Window of a connection, bytes, whose streams have windows of `stream`: more than all of them hold when
 /// nobody reads any of [`JOBS_MAX`] jobs, so that each is bounded by its own.
