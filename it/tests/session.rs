@@ -356,7 +356,8 @@ fn killed_by_name(given: &Given) -> Result<()> {
     let mut words = shown.split_whitespace();
     let first = words.find(|word| word.starts_with('s') && word.ends_with(".1"));
     let first = first.with_context(|| shown.clone())?;
-    let listed = given.succeeds(&["--ps"])?.stdout_text();
+    let listed = given.gerbil(&["--ps"])?.finish()?.success("--ps")?;
+    let listed = listed.stdout_text();
     ensure!(listed.contains(&format!("  {first} ")), "{listed}");
     let over = told(given, &["kill", first], 0)?;
     ensure!(
