@@ -13,7 +13,7 @@ use job::wire::launcher_order::Order;
 use policy::ContainerId;
 use policy::lifecycle::{Event, Grant};
 
-use crate::loan::Use;
+use crate::loan::{Loan, Use};
 use crate::mpi::waiting::Look;
 use crate::session::{JobId, Session};
 use crate::work::{Do, Heard};
@@ -64,6 +64,12 @@ impl Session {
             }
             Do::LastLook => Some(Heard::LastLook(Box::new(Look::nothing()))),
             Do::Unregister { .. } => {
+                // Where it never came to run, the files may still be on their way, and nobody has been told
+                // to leave: of a job by itself such containers go with the application.
+                let used = self.loan(job).map(Loan::used).unwrap_or_default();
+                for container in used {
+                    self.leave(job, &container);
+                }
                 if let Some(loan) = self.loan(job) {
                     loan.is_done = true;
                 }

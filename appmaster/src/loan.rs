@@ -86,6 +86,13 @@ impl Loan {
         self.containers.values().all(|of| *of == Use::Gone)
     }
 
+    /// The containers that it has not been told to leave.
+    pub(crate) fn used(&mut self) -> Vec<ContainerId> {
+        let all = self.containers.iter();
+        let used = all.filter(|(_, of)| matches!(of, Use::Fetching | Use::Joined));
+        used.map(|(container, _)| container.clone()).collect()
+    }
+
     /// It does not use this container any more; `false`: it never did.
     pub(crate) fn leave(&mut self, container: &ContainerId) -> bool {
         match self.containers.get_mut(container) {
@@ -105,4 +112,41 @@ pub(crate) struct Given {
     pub(crate) addresses: Vec<String>,
     pub(crate) files: Vec<wire::StagedFile>,
     pub(crate) wish: Wish,
+}
+
+#[cfg(test)]
+mod tests {
+    use policy::Resources;
+
+    use super::*;
+
+    #[test]
+    fn slots_are_free_when_every_container_has_been_left() {
+        let wish = Wish {
+            processes: 3,
+            unit: Resources::new(256, 1),
+            user: "ann".into(),
+            queue: "default".into(),
+            priority: 0,
+        };
+        let given = Given {
+            name: "p".into(),
+            addresses: Vec::new(),
+            files: Vec::new(),
+            wish,
+        };
+        let mut loan = Loan::new(JobId(1), Millis(0), Millis(30_000), given);
+        let id = |number: u32| ContainerId(format!("c{number}"));
+        for (number, of) in [(1, Use::Fetching), (2, Use::Joined), (3, Use::Gone)] {
+            loan.containers.insert(id(number), of);
+        }
+        assert_eq!(loan.used(), [id(1), id(2)]);
+        assert!(loan.leave(&id(1)) && loan.leave(&id(2)));
+        // Neither twice nor where nothing is.
+        assert!(!loan.leave(&id(1)) && !loan.leave(&id(3)) && !loan.leave(&id(4)));
+        assert!(loan.used().is_empty() && !loan.has_left());
+        loan.containers.remove(&id(1));
+        loan.containers.remove(&id(2));
+        assert!(loan.has_left());
+    }
 }
