@@ -96,6 +96,7 @@ impl Session {
         };
         // The slots that it has are those that there are.
         mpi.limits.run.restarts = 0;
+        mpi.limits.run.replacements = 0;
         let job = JobId(sharing.next_job);
         sharing.next_job = sharing.next_job.saturating_add(1);
         let given = Given {

@@ -410,3 +410,50 @@ async fn sessions_that_start_together_have_names_of_their_own_and_end_when_nobod
     assert_eq!(code, Some(64), "{said}");
     bed.cluster.stop(Duration::from_secs(2)).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_whose_files_cannot_be_brought_ends_and_holds_no_slot() {
+    let bed = Bed::start().await;
+    let data = bed.folder.path().join("data.txt");
+    std::fs::write(&data, "as it was\n").unwrap();
+    let files = ["-n", "2", "--files", data.to_str().unwrap()];
+    let start = ["start", "default", "--containers", "2", "--memory", "128"];
+    let (code, _, said) = bed.session(&start).await;
+    assert_eq!(code, Some(0), "{said}");
+    let (code, printed, said) = bed.run(&files, "cat data.txt").await;
+    assert_eq!((code, printed.lines().count()), (Some(0), 2), "{said}");
+    let (code, _, said) = bed.session(&["stop", "default"]).await;
+    assert_eq!(code, Some(0), "{said}");
+
+    // From now on something else of the same size lies where it was staged; another session's nodes have
+    // none of it yet.
+    let mut folders = vec![bed.run.path().join("staging")];
+    let mut spoilt = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false if std::fs::read(&path).unwrap() == b"as it was\n" => {
+                    std::fs::write(&path, "as it is.\n").unwrap();
+                    spoilt += 1;
+                }
+                false => {}
+            }
+        }
+    }
+    assert_eq!(spoilt, 1);
+    let (code, _, said) = bed.session(&start).await;
+    assert_eq!(code, Some(0), "{said}");
+    let (code, _, said) = bed.run(&files, "cat data.txt").await;
+    assert_ne!(code, Some(0), "{said}");
+    assert!(said.contains("is not what was staged"), "{said}");
+    bed.shows("no job runs, 0 waiting, 1 ended").await;
+    let (code, printed, said) = bed.run(&["-n", "2"], "echo well").await;
+    assert_eq!(
+        (code, printed.as_str()),
+        (Some(0), "well\nwell\n"),
+        "{said}"
+    );
+    bed.stop().await;
+}

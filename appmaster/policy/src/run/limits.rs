@@ -29,14 +29,15 @@ pub struct Limits {
     pub blame: Millis,
     /// How often the program is started again when a container of it was lost.
     pub restarts: u32,
+    /// How often containers that are lost before a rank was started are replaced without costing a run.
+    pub replacements: u32,
     /// After so long a launcher that has lost us has ended its ranks: both ends of the link give up
     /// an answer that does not come, and the ranks are killed.
     pub lease: Millis,
 }
 
-/// How often containers that are lost before a rank was started are replaced without costing a run: enough
-/// for a NodeManager that restarts, and for a second one; what goes on failing is a failure.
-pub(super) const REPLACEMENTS: u32 = 2;
+/// Enough for a NodeManager that restarts, and for a second one; what goes on failing is a failure.
+const REPLACEMENTS: u32 = 2;
 
 /// For the answer whether containers that have not joined are still being localized.
 pub(super) const PROBE: Millis = Millis(10_000);
@@ -53,6 +54,7 @@ impl Default for Limits {
             settle: Millis(3_000),
             blame: Millis(400),
             restarts: 0,
+            replacements: REPLACEMENTS,
             lease: Millis(20_000),
         }
     }

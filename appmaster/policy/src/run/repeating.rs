@@ -6,7 +6,7 @@
 //! same would happen again.
 //!
 //! Where no rank had been started yet there was no run that failed: what was lost is replaced under the same
-//! number, a few times ([`REPLACEMENTS`]), and nobody has to be waited for.
+//! number, a few times ([`Limits::replacements`](super::Limits)), and nobody has to be waited for.
 //!
 //! A loss can be known before its reason. Ranks that fail because a neighbour is gone must not be
 //! blamed for it, so such a failure waits a moment ([`Limits::blame`](super::Limits::blame)) for the
@@ -14,7 +14,6 @@
 //! next run waits until the launcher has missed us, too ([`Limits::lease`](super::Limits::lease)),
 //! unless YARN says that its container is over.
 
-use super::limits::REPLACEMENTS;
 use super::ranks::Ranks;
 use super::{Action, Cause, Loss, Run, State};
 use crate::{ContainerId, End, Millis};
@@ -27,12 +26,13 @@ impl Run {
 
     /// Whether a loss is made good: by another run, or, where none had `begun`, within the same.
     pub(super) const fn may_go_on(&self, begun: bool) -> bool {
-        self.may_repeat() || (!begun && self.replaced < REPLACEMENTS && !self.input_used)
+        self.may_repeat()
+            || (!begun && self.replaced < self.limits.replacements && !self.input_used)
     }
 
     /// No rank runs any more. The sound containers stay, the others are to be replaced.
     pub(super) fn repeat(&mut self, ranks: &Ranks, cause: Cause, begun: bool) -> Vec<Action> {
-        if !begun && self.replaced < REPLACEMENTS {
+        if !begun && self.replaced < self.limits.replacements {
             self.replaced = self.replaced.saturating_add(1);
         } else {
             self.number = self.number.saturating_add(1);
