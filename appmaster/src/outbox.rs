@@ -91,7 +91,11 @@ fn length(event: &Event) -> usize {
     match event {
         Event::Explained(line) => line.len(),
         Event::Notice(notice) => notice.sentence.len(),
-        Event::Phase(_) | Event::Verdict(_) | Event::Unregistered(_) | Event::Again(_) => 0,
+        Event::Phase(_)
+        | Event::Verdict(_)
+        | Event::Unregistered(_)
+        | Event::Again(_)
+        | Event::Tasks(_) => 0,
     }
 }
 

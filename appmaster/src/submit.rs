@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use holding::same_build;
+use job::wire::submission::Kind;
 use job::{MpiJob, wire};
 use policy::lending::Wish;
 use policy::lifecycle::Job;
@@ -47,7 +48,10 @@ impl Session {
                 "it has {JOBS_MAX} jobs, and takes the next when one of them is over"
             )));
         }
-        let mut mpi: MpiJob = serde_json::from_slice(&submission.mpi).map_err(|error| {
+        let Some(Kind::Mpi(mpi)) = submission.kind else {
+            return Err(refused("it runs MPI jobs".into()));
+        };
+        let mut mpi: MpiJob = serde_json::from_slice(&mpi).map_err(|error| {
             Status::invalid_argument(format!("a job that makes no sense: {error}"))
         })?;
         if mpi.checkpoints.is_some() || !mpi.stage_out.is_empty() {

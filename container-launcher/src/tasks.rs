@@ -211,6 +211,7 @@ impl Tasks {
                     max_rss_kib: ended.max_rss_kib,
                     cpu_us: ended.cpu_us,
                     out_of_memory: report.out_of_memory.into(),
+                    beaten_by: String::new(),
                 }),
             );
         }

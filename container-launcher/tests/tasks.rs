@@ -67,6 +67,7 @@ fn start(process: u32, slot: u32, task: &ToTask) -> StartTask {
         plan: plan(),
         welcome: serde_json::to_string(&welcome).unwrap(),
         task: serde_json::to_string(task).unwrap(),
+        ..StartTask::default()
     }
 }
 

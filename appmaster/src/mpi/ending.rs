@@ -371,6 +371,7 @@ impl Mpi {
             appmaster_memory: Some(self.memory),
             report: String::new(),
             left_files: self.left_files(),
+            tasks: String::new(),
         };
         last.report = self.report(&last, counts);
         self.story.outbox.push_last(Some(ToClient::Verdict(last)));

@@ -1,5 +1,6 @@
 //! Gives a session a job.
 
+use job::wire::submission::Kind;
 use job::{MpiJob, Staged, StagedKind, wire};
 use storage::Address;
 
@@ -51,7 +52,7 @@ impl Reached {
             name: job.name.clone(),
             user: kept.owned.user.clone(),
             priority: job.priority,
-            mpi: serde_json::to_vec(job.mpi).map_err(unwritable)?,
+            kind: Some(Kind::Mpi(serde_json::to_vec(job.mpi).map_err(unwritable)?)),
             addresses: vec![serde_json::to_string(job.address).map_err(unwritable)?],
             files: files.collect(),
         };

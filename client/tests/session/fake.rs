@@ -261,7 +261,10 @@ impl Clients for Fake {
         request: Request<wire::Submission>,
     ) -> Result<Response<wire::Submitted>, Status> {
         let submission = request.into_inner();
-        let mpi: MpiJob = serde_json::from_slice(&submission.mpi).unwrap();
+        let Some(wire::submission::Kind::Mpi(mpi)) = &submission.kind else {
+            return Err(Status::unimplemented("another kind of job"));
+        };
+        let mpi: MpiJob = serde_json::from_slice(mpi).unwrap();
         let does = mpi.programs[0].args.first().cloned().unwrap_or_default();
         if does == "large" {
             return Err(Status::failed_precondition(format!(

@@ -245,7 +245,10 @@ mod tests {
             ),
             ("sh", USER, 5)
         );
-        let mpi: job::MpiJob = serde_json::from_slice(&submission.mpi).unwrap();
+        let Some(job::wire::submission::Kind::Mpi(mpi)) = &submission.kind else {
+            panic!("{submission:?}");
+        };
+        let mpi: job::MpiJob = serde_json::from_slice(mpi).unwrap();
         assert_eq!(mpi.processes(), 2);
         assert!(!mpi.demand.memory_is_explicit);
         assert_eq!(mpi.programs[0].file, "sh");

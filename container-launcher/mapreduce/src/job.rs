@@ -280,6 +280,7 @@ impl<M: Mapper> Mapped<M> {
             reducer: reducer.map(name),
             partitioner: self.partitioner,
             input: name(std::any::type_name::<M::Input>()),
+            reads_no_files: !M::Input::FILES,
             output: name(output.name),
             between: [
                 name(std::any::type_name::<M::Key>()),

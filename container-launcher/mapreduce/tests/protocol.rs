@@ -74,7 +74,7 @@ fn another_version_of_the_protocol_is_refused_by_both_sides() {
     let (ended_well, said) = launch(&bed, &python_task(), "out", &[("WORDCOUNT_VERSION", "99")]);
     assert!(!ended_well);
     assert!(
-        said.contains("the program speaks version 99 of the protocol, this launcher 1"),
+        said.contains("the program speaks version 99 of the protocol, this launcher 2"),
         "{said}"
     );
 
@@ -92,12 +92,12 @@ fn another_version_of_the_protocol_is_refused_by_both_sides() {
     let mut connection = Connection::new(ours);
     assert!(matches!(
         connection.receive().unwrap(),
-        FromTask::Hello { version: 1, .. }
+        FromTask::Hello { version: 2, .. }
     ));
     let (_page, page) = Page::create().unwrap();
     let folder = std::fs::File::open("/tmp").unwrap();
     let welcome = ToTask::Welcome(Welcome {
-        version: 2,
+        version: 3,
         job: "wordcount".to_owned(),
         ..Welcome::default()
     });
@@ -107,7 +107,7 @@ fn another_version_of_the_protocol_is_refused_by_both_sides() {
     let said = std::io::read_to_string(task.stderr.take().unwrap()).unwrap();
     assert_eq!(task.wait().unwrap().code(), Some(70));
     assert!(
-        said.contains("the launcher speaks version 2 of the task protocol, this is 1"),
+        said.contains("the launcher speaks version 3 of the task protocol, this is 2"),
         "{said}"
     );
 }

@@ -82,7 +82,7 @@ impl Conversation {
         self.connection.send(&self.task).map_err(broken)?;
         loop {
             let opened = match self.hear(None)? {
-                FromTask::OpenInput { piece } => self.input(piece),
+                FromTask::OpenInput { piece, .. } => self.input(piece),
                 FromTask::OpenSource { source } => self.source(source),
                 FromTask::OpenOutput { name } => self.output(&name),
                 // Nobody is there who would be told yet.

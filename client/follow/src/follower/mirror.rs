@@ -133,6 +133,8 @@ impl Follower<'_> {
                             break None;
                         }
                     }
+                    // Of jobs of another kind.
+                    Ok(Some(wire::JobEvent { event: Some(Event::Tasks(_)) })) => {}
                     Ok(Some(wire::JobEvent { event: Some(Event::Explained(line)) })) => {
                         if let Some(sink) = &mut self.explain {
                             self.progress.aside(|| sink.write(&line));

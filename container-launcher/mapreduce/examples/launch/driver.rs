@@ -113,7 +113,9 @@ impl Driver<'_> {
             FromDriver::List { path } => ToDriver::Listed {
                 files: list(&path)?,
             },
-            FromDriver::Open { path } => return Ok((ToDriver::Opened, Some(File::open(path)?))),
+            FromDriver::Open { path, .. } => {
+                return Ok((ToDriver::Opened, Some(File::open(path)?)));
+            }
             FromDriver::Remove { path } => {
                 std::fs::remove_dir_all(path)?;
                 ToDriver::Removed

@@ -67,7 +67,7 @@ impl Task {
         self.connection.send(order)?;
         loop {
             let opened = match (self.connection.receive()?, order) {
-                (FromTask::OpenInput { piece }, ToTask::Map(order)) => {
+                (FromTask::OpenInput { piece, .. }, ToTask::Map(order)) => {
                     File::open(&order.pieces[piece as usize].name)?
                 }
                 (FromTask::OpenSource { source }, ToTask::Reduce(order)) => {

@@ -6,7 +6,7 @@ PLAN = {"name": "wordcount.py", "jobs": [{
     "name": "wordcount", "mapper": "words", "combiner": None, "reducer": "sum", "partitioner": "crc32",
     "input": "lines", "output": "text", "between": ["text", "u64"], "settings": {}, "needs": []}],
     "drives": True}
-VERSION = int(os.environ.get("WORDCOUNT_VERSION", "1"))
+VERSION = int(os.environ.get("WORDCOUNT_VERSION", "2"))
 launcher = socket.socket(fileno=os.dup(0))
 os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
 

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::message::Piece;
+
 /// What a driver says. Each message but `failed` has one answer, in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -28,10 +30,20 @@ pub enum FromDriver {
         /// A path, as the command line may have it.
         path: String,
     },
+    /// The files of a job's input are asked for, to be cut into splits; answered by `listed`.
+    Files {
+        /// Files, folders, lists and patterns, as the submission will have them.
+        inputs: Vec<String>,
+        /// Folders inside of folders are read, too.
+        recursive: bool,
+    },
     /// A file is to be read; answered by `opened`.
     Open {
         /// A path, as `listed` has it.
         path: String,
+        /// From which byte on; a file that is no pipe is handed over as it is.
+        #[serde(default)]
+        from: u64,
     },
     /// The output of a job that this driver submitted is not needed any more; answered by `removed`.
     Remove {
@@ -103,6 +115,10 @@ pub struct Submission {
     pub settings: BTreeMap<String, String>,
     /// What tasks are given along, as it is.
     pub params: serde_json::Value,
+    /// What each map reads: pieces of the files that `files` named, or what is no file where the job's plan says
+    /// so. Empty: the client cuts the files as it likes.
+    #[serde(default)]
+    pub splits: Vec<Vec<Piece>>,
 }
 
 /// A file that there is.

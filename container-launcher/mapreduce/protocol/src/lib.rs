@@ -14,7 +14,7 @@ pub use message::{
 
 /// The version of the protocol that this crate speaks. Both sides name theirs in their first message, and
 /// part with a sentence when they differ.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The variable in whose presence an executable takes a role: `plan`, `task` or `drive`.
 pub const ROLE_VARIABLE: &str = "GERBIL_ROLE";

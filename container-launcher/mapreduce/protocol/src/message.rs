@@ -1,4 +1,4 @@
-//! The messages of the protocol, version 1.
+//! The messages of the protocol, version 2.
 
 use std::collections::BTreeMap;
 
@@ -21,10 +21,13 @@ pub enum FromTask {
         /// The jobs.
         plan: Plan,
     },
-    /// A piece of the split is wanted, open for reading.
+    /// A piece of the split is wanted, open for reading; answered by `opened` or `streamed`.
     OpenInput {
         /// Its number in the order.
         piece: u32,
+        /// From which byte of the file it will be read.
+        #[serde(default)]
+        from: u64,
     },
     /// A source of the reduce is wanted, open for reading.
     OpenSource {
@@ -71,8 +74,12 @@ pub enum ToTask {
     Map(MapOrder),
     /// A reduce to do.
     Reduce(ReduceOrder),
-    /// The file that was asked for comes along.
+    /// The file that was asked for comes along. One for reading is the file itself, wherever its position is;
+    /// one for writing may be a pipe, which is closed when all is written.
     Opened,
+    /// A pipe comes along, out of which the file comes from the byte that was asked for to its end. Whoever has
+    /// read enough closes it. If it ends before the file does, the launcher knows why.
+    Streamed,
     /// The file that was asked for cannot be opened.
     Refused {
         /// Why, in one sentence.
@@ -193,6 +200,9 @@ pub struct PlannedJob {
     pub partitioner: String,
     /// How input is read.
     pub input: String,
+    /// Its pieces are no files: nothing is opened.
+    #[serde(default)]
+    pub reads_no_files: bool,
     /// How output is written.
     pub output: String,
     /// Types of the keys and values between map and reduce.

@@ -76,7 +76,7 @@ impl Client {
     /// A file, open for reading.
     fn open(&self, path: &str) -> Result<File> {
         let path = path.to_owned();
-        match self.ask(&FromDriver::Open { path })? {
+        match self.ask(&FromDriver::Open { path, from: 0 })? {
             ToDriver::Opened => Ok(self.connection.borrow_mut().descriptor()?.into()),
             other => Err(confused("open", &other)),
         }

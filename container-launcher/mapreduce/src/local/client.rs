@@ -133,10 +133,13 @@ impl<'a> Client<'a> {
                     continue;
                 }
                 FromDriver::Wait { submission } => self.wait(submission),
+                FromDriver::Files { inputs, recursive } => {
+                    files::input(&inputs, recursive).map(|files| ToDriver::Listed { files })
+                }
                 FromDriver::List { path } => {
                     files::list(&path).map(|files| ToDriver::Listed { files })
                 }
-                FromDriver::Open { path } => match files::open(&path) {
+                FromDriver::Open { path, .. } => match files::open(&path) {
                     Ok(file) => {
                         let given = [file.as_fd()];
                         self.driver

@@ -143,7 +143,7 @@ impl Slot<'_> {
                 Err(error) => return Err(error.into()),
             };
             let answer = match message {
-                FromTask::OpenInput { piece } => self.input(work, piece),
+                FromTask::OpenInput { piece, .. } => self.input(work, piece),
                 FromTask::OpenSource { source } => self.source(work, source),
                 FromTask::OpenOutput { name } => {
                     self.committer.create(&attempt, &name).map(OwnedFd::from)

@@ -228,7 +228,9 @@ impl Launcher {
 
 impl Ground for Launcher {
     fn input(&mut self, piece: u32) -> Result<File> {
-        self.ask(&FromTask::OpenInput { piece }, || format!("piece {piece}"))
+        self.ask(&FromTask::OpenInput { piece, from: 0 }, || {
+            format!("piece {piece}")
+        })
     }
 
     fn source(&mut self, source: u32) -> Result<File> {

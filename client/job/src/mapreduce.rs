@@ -1,0 +1,77 @@
+//! A MapReduce job: what its tasks run and read, and where its output goes.
+
+use std::collections::BTreeMap;
+
+use gerbil_task::Piece;
+use policy::Resources;
+use serde::{Deserialize, Serialize};
+use storage::Address;
+
+use crate::Program;
+
+/// Counters, group by group, under Hadoop's names where Hadoop has them.
+pub type Counters = BTreeMap<String, BTreeMap<String, u64>>;
+
+/// One MapReduce job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MapReduceJob {
+    /// What each task runs.
+    pub program: Program,
+    /// Digest of the program's plan, hexadecimal: a task whose program has another is refused.
+    pub plan: String,
+    /// The job's name among those that the program registers.
+    pub job: String,
+    /// All settings, by Hadoop's names where Hadoop has them.
+    pub settings: BTreeMap<String, String>,
+    /// What the driver gave along, for tasks.
+    pub params: serde_json::Value,
+    /// The file systems of input and output.
+    pub addresses: Vec<Address>,
+    /// The maps, in the order of their numbers.
+    pub splits: Vec<Split>,
+    /// Partitions; 0: maps write the output.
+    pub reduces: u32,
+    /// The output folder.
+    pub output: FileAt,
+    /// What each task takes of its container, beside a slot.
+    pub unit: Resources,
+    /// Attempts of one task that may fail; the last of them ends the job. At least 1.
+    pub attempts: u32,
+}
+
+/// What one map reads.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Split {
+    /// In this order.
+    pub pieces: Vec<Piece>,
+    /// Where the pieces are, one for each; empty where they are no files.
+    pub files: Vec<FileAt>,
+    /// Hosts that have most of it, best first.
+    pub hosts: Vec<String>,
+}
+
+/// A file or folder of one of a job's file systems.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileAt {
+    /// Place of its file system among the job's.
+    pub address: u32,
+    /// Absolute.
+    pub path: String,
+}
+
+/// What a MapReduce job came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TasksReport {
+    /// Of all tasks that ended well.
+    pub counters: Counters,
+    /// How many maps there were.
+    pub maps: u32,
+    /// How many reduces there were.
+    pub reduces: u32,
+    /// Attempts that failed.
+    pub failed_attempts: u32,
+    /// From the start of its first task to the end of its last one, ms.
+    pub tasks_ms: u64,
+    /// From then on until the output was there, ms.
+    pub commit_ms: u64,
+}
