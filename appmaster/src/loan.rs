@@ -117,13 +117,14 @@ pub(crate) struct Given {
 #[cfg(test)]
 mod tests {
     use policy::Resources;
+    use policy::lending::Wants;
 
     use super::*;
 
     #[test]
     fn slots_are_free_when_every_container_has_been_left() {
         let wish = Wish {
-            processes: 3,
+            wants: Wants::Gang(3),
             unit: Resources::new(256, 1),
             user: "ann".into(),
             queue: "default".into(),

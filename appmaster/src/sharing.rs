@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use job::SessionPlan;
-use policy::lending::{Lending, Lent};
+use policy::lending::{Lending, Word};
 use policy::lifecycle::Event;
 use policy::{ClusterView, ContainerId, Millis, gang};
 use proto_hadoop::yarn::FinalApplicationStatus;
@@ -39,8 +39,8 @@ pub(crate) struct Sharing {
     pub(crate) next_job: u32,
     /// Jobs that are over.
     pub(crate) ended: u32,
-    /// Slots that were lent, and whose jobs have not heard it.
-    pub(crate) unheard: VecDeque<Lent>,
+    /// What was decided about slots, and the jobs have not heard.
+    pub(crate) unheard: VecDeque<Word>,
     /// Jobs with which something has happened.
     touched: BTreeSet<JobId>,
     /// Containers whose launchers are lost, until YARN says more.
@@ -273,8 +273,8 @@ impl Session {
             let Some(sharing) = &mut self.sharing else {
                 return;
             };
-            if let Some(lent) = sharing.unheard.pop_front() {
-                self.lent(lent);
+            if let Some(word) = sharing.unheard.pop_front() {
+                self.decided(word);
             } else if let Some(job) = sharing.touched.pop_first() {
                 self.may_return(job);
                 self.may_end(job);

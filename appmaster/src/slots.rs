@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use policy::lending::{Lending, Lent};
+use policy::lending::{Lending, Lent, Word};
 use policy::lifecycle::Event;
 
 use crate::session::{JobId, Session};
@@ -10,11 +10,11 @@ use crate::work::Heard;
 
 impl Session {
     /// Does something with the slots; what is lent by it is heard of when all is carried out.
-    pub(crate) fn lending(&mut self, with: impl FnOnce(&mut Lending) -> Vec<Lent>) {
+    pub(crate) fn lending(&mut self, with: impl FnOnce(&mut Lending) -> Vec<Word>) {
         let now = self.now();
         if let Some(sharing) = &mut self.sharing {
-            let lent = with(&mut sharing.lending);
-            sharing.unheard.extend(lent);
+            let words = with(&mut sharing.lending);
+            sharing.unheard.extend(words);
             sharing.show_soon(now);
         }
     }
@@ -41,14 +41,23 @@ impl Session {
             sharing.next_wish = number.wrapping_add(1);
             loan.number = Some(number);
             sharing.wishes.insert(number, job);
-            let lent = sharing.lending.wanted(now, number, loan.wish.clone());
-            sharing.unheard.extend(lent);
+            let words = sharing.lending.wanted(now, number, loan.wish.clone());
+            sharing.unheard.extend(words);
             sharing.show_soon(now);
         }
     }
 
+    /// Slots are given to a job, or wanted back.
+    pub(crate) fn decided(&mut self, word: Word) {
+        match word {
+            Word::Lent(lent) => self.lent(lent),
+            // No job of tasks is taken yet.
+            Word::Start(_) | Word::Stop { .. } => {}
+        }
+    }
+
     /// A job has its slots: it sees them as a cluster of its own.
-    pub(crate) fn lent(&mut self, lent: Lent) {
+    fn lent(&mut self, lent: Lent) {
         let Some(sharing) = &self.sharing else {
             return;
         };

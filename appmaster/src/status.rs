@@ -2,6 +2,7 @@
 
 use job::wire;
 use policy::gang::Phase;
+use policy::lending::Wants;
 use tonic::Status;
 
 use crate::loan::Loan;
@@ -56,10 +57,19 @@ impl Session {
             user: loan.wish.user.clone(),
             priority: loan.wish.priority,
             state: state.into(),
-            slots: loan.wish.processes,
+            slots: self.slots(loan),
             age_ms: self.now().0.saturating_sub(loan.submitted.0),
             waits: waits.unwrap_or_default(),
         })
+    }
+
+    /// Slots that a job wants, or has where it takes them as they come.
+    fn slots(&self, loan: &Loan) -> u32 {
+        match (loan.wish.wants, loan.number, &self.sharing) {
+            (Wants::Gang(processes), ..) => processes,
+            (Wants::Tasks, Some(number), Some(sharing)) => sharing.lending.held(number),
+            (Wants::Tasks, ..) => 0,
+        }
     }
 
     /// Why a job has no slots, a sentence; `None`: it has, or needs none.

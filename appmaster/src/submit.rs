@@ -5,7 +5,7 @@ use std::sync::Arc;
 use holding::same_build;
 use job::wire::submission::Kind;
 use job::{MpiJob, wire};
-use policy::lending::Wish;
+use policy::lending::{Wants, Wish};
 use policy::lifecycle::Job;
 use policy::{Demand, Millis, Mode, Resources};
 use tonic::Status;
@@ -108,7 +108,7 @@ impl Session {
             addresses: submission.addresses,
             files: submission.files,
             wish: Wish {
-                processes,
+                wants: Wants::Gang(processes),
                 unit,
                 user: submission.user,
                 queue: "default".into(),

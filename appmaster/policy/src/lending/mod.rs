@@ -1,96 +1,43 @@
-//! The slots of a session's containers, lent to its MPI jobs.
+//! The slots of a session's containers, lent to its jobs.
 //!
-//! A session holds containers; each offers so many slots of one size. A job wants as many slots as it has
-//! processes, all at once. Which job is next is for a [`Scheduler`] to say; here its words are turned into
-//! what the ApplicationMaster acts on: [`Lent`], the containers that a job may use and how many of
-//! its processes each takes.
+//! A session holds containers; each offers so many slots of one size. An MPI job wants as many slots as it
+//! has processes, all at once; a MapReduce job wants one for each of its tasks, as they come free. Which job
+//! is next is for a [`Scheduler`] to say; here its words are turned into what the ApplicationMaster acts on.
 //!
 //! ```text
-//!  joined, lost ──▶ ┌─────────┐ ──▶ Lent { job, shares }      the job starts there
-//!  wanted       ──▶ │ Lending │
-//!  returned     ──▶ └─────────┘ ──▶ Waits { wanted, free, .. } why it does not yet
+//!  joined, lost ──▶ ┌─────────┐ ──▶ Lent { job, shares }        the job starts there
+//!  wanted       ──▶ │ Lending │ ──▶ Start { attempt, slot, .. }  one task of the job does
+//!  runnable     ──▶ │         │ ──▶ Stop { attempt, why }
+//!  ended        ──▶ │         │
+//!  returned     ──▶ └─────────┘ ──▶ Waits { wanted, free, .. }   why it does not yet
 //! ```
 //!
-//! Invariants: a slot is lent to one job at a time; a job has all its slots or none; slots of a container
+//! Invariants: a slot is lent to one job at a time; a gang has all its slots or none; slots of a container
 //! that is lost are gone, whoever has them, and come back to nobody.
 
 mod sizes;
+mod tasks;
 #[cfg(test)]
 mod tests;
+mod waits;
+mod words;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::schedule::{
     AttemptIx, ContainerIx, Decision, Driver, End, Event, Job, JobIx, Nanos, Need, Node, NodeIx,
-    Scheduler, Slot, Stage, StageState, Taken, Task, can_run,
+    Scheduler, Slot, SlotIx, Stage, StageState, Taken, Task,
 };
-use crate::{
-    ClusterView, ContainerId, Counted, Millis, NodeId, NodeView, ResourceTypes, Resources,
-};
+use crate::{ClusterView, ContainerId, Counted, Millis, NodeView, ResourceTypes, Resources};
 
-/// A container that offers slots.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offer {
-    /// YARN's id.
-    pub container: ContainerId,
-    /// The node that it is on.
-    pub node: NodeId,
-    /// The host's name as the node registered it.
-    pub host: String,
-    /// The node's rack.
-    pub rack: String,
-    /// How many slots it has: rights to a core, whatever memory is taken with them.
-    pub slots: u32,
-    /// What all of them share.
-    pub pool: Resources,
-}
-
-/// What a job wants.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
-    /// Processes, one a slot.
-    pub processes: u32,
-    /// What each takes of its container.
-    pub unit: Resources,
-    /// Whose it is.
-    pub user: String,
-    /// Where it waits, for policies that share out between queues.
-    pub queue: String,
-    /// Higher goes first, where the policy looks at it.
-    pub priority: i32,
-}
-
-/// A job has its slots.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lent {
-    /// The number it was told by.
-    pub job: u32,
-    /// Containers and how many processes go into each, in the order of joining.
-    pub shares: Vec<(ContainerId, u32)>,
-}
-
-/// Why a job has no slots yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waits {
-    /// Slots that it wants.
-    pub wanted: u32,
-    /// What is taken with each.
-    pub unit: Resources,
-    /// Slots that one of its processes could have now.
-    pub free: u32,
-    /// The same if nobody else had any.
-    pub all: u32,
-    /// Jobs that have slots, and how many; those with the most first.
-    pub holders: Vec<(u32, u32)>,
-    /// Jobs that wait as well and came earlier.
-    pub ahead: u32,
-}
+pub use words::{Input, Lent, Offer, Start, Waits, Wants, Wish, Word};
 
 #[derive(Debug)]
 struct Borrower {
     ix: JobIx,
     wish: Wish,
-    attempts: Vec<AttemptIx>,
+    /// What runs of it, or is about to.
+    attempts: BTreeSet<AttemptIx>,
 }
 
 /// The slots, and who has them.
@@ -122,7 +69,7 @@ impl Lending {
     }
 
     /// A launcher has joined.
-    pub fn joined(&mut self, now: Millis, offer: Offer) -> Vec<Lent> {
+    pub fn joined(&mut self, now: Millis, offer: Offer) -> Vec<Word> {
         let pool = sizes::bundle(offer.pool, &self.types);
         let container = crate::schedule::Container {
             node: NodeIx(0),
@@ -135,16 +82,17 @@ impl Lending {
             pool: crate::schedule::Bundle::new(),
             free: crate::schedule::Bundle::new(),
         };
-        let slots = (0..offer.slots).map(|_| Slot::free(&[Stage::Gang]));
+        let stages = [Stage::Map, Stage::Reduce, Stage::Gang];
+        let slots = (0..offer.slots).map(|_| Slot::free(&stages));
         let ix = ContainerIx(self.next_container);
         self.next_container = self.next_container.saturating_add(1);
         self.offers.insert(ix, offer);
         self.happened(now, &Event::Joined(node, container, slots.collect()))
     }
 
-    /// A container is gone. Jobs in it keep what they have elsewhere until they [return](Self::returned) it;
-    /// one that starts again wants slots anew, under another number.
-    pub fn lost(&mut self, now: Millis, container: &ContainerId) -> Vec<Lent> {
+    /// A container is gone. Gangs in it keep what they have elsewhere until they [return](Self::returned)
+    /// it; one that starts again wants slots anew, under another number. Tasks in it may start again.
+    pub fn lost(&mut self, now: Millis, container: &ContainerId) -> Vec<Word> {
         let found = self.offers.iter();
         let found = found.filter(|(_, offer)| offer.container == *container);
         let Some(ix) = found.map(|(ix, _)| *ix).next() else {
@@ -152,28 +100,40 @@ impl Lending {
         };
         self.offers.remove(&ix);
         let session = self.driver.session();
-        let broken: Vec<JobIx> = session
-            .attempts()
-            .filter(|(_, attempt)| {
-                let slot = session.slot(attempt.slot);
-                slot.is_some_and(|slot| slot.container == ix)
-            })
-            .map(|(_, attempt)| attempt.job)
-            .collect();
-        for job in broken {
+        let (mut gangs, mut tasks) = (BTreeSet::new(), Vec::new());
+        for (number, attempt) in session.attempts() {
+            let slot = session.slot(attempt.slot);
+            if slot.is_some_and(|slot| slot.container == ix) {
+                match attempt.stage {
+                    Stage::Gang => drop(gangs.insert(attempt.job)),
+                    Stage::Map | Stage::Reduce => tasks.push((attempt.job, number)),
+                }
+            }
+        }
+        for job in gangs {
             self.leave(now, job);
+        }
+        for (job, attempt) in tasks {
+            if let Some(borrower) = self.borrower(job) {
+                borrower.attempts.remove(&attempt);
+            }
         }
         self.happened(now, &Event::Lost(ix))
     }
 
-    /// `job` wants slots; a number is used once.
-    pub fn wanted(&mut self, now: Millis, job: u32, wish: Wish) -> Vec<Lent> {
+    /// `job` wants slots; a number is used once. One of tasks says [later](Self::runnable) which may start.
+    pub fn wanted(&mut self, now: Millis, job: u32, wish: Wish) -> Vec<Word> {
         let ix = JobIx(self.next_job);
         self.next_job = self.next_job.saturating_add(1);
         let need = Need {
             bundle: sizes::bundle(wish.unit, &self.types),
             locks: Vec::new(),
         };
+        let stages: &[Stage] = match wish.wants {
+            Wants::Gang(_) => &[Stage::Gang],
+            Wants::Tasks => &[Stage::Map, Stage::Reduce],
+        };
+        let stages = stages.iter();
         let arrived = Job {
             seq: u64::from(ix.0),
             submitted: nanos(now),
@@ -182,27 +142,35 @@ impl Lending {
             queue: wish.queue.clone(),
             tag: String::new(),
             deadline: None,
-            stages: BTreeMap::from([(Stage::Gang, StageState::wanting(need))]),
+            stages: stages
+                .map(|stage| (*stage, StageState::wanting(need.clone())))
+                .collect(),
         };
-        let tasks = (0..wish.processes).map(|_| Task::default()).collect();
+        let wants = wish.wants;
         let borrower = Borrower {
             ix,
             wish,
-            attempts: Vec::new(),
+            attempts: BTreeSet::new(),
         };
         self.jobs.insert(job, borrower);
         self.numbers.insert(ix, job);
         self.driver.tell(nanos(now), &Event::Arrived(arrived));
-        let runnable = Event::Runnable {
-            job: ix,
-            stage: Stage::Gang,
-            tasks,
-        };
-        self.happened(now, &runnable)
+        match wants {
+            Wants::Gang(processes) => {
+                let tasks = (0..processes).map(|_| Task::default()).collect();
+                let runnable = Event::Runnable {
+                    job: ix,
+                    stage: Stage::Gang,
+                    tasks,
+                };
+                self.happened(now, &runnable)
+            }
+            Wants::Tasks => Vec::new(),
+        }
     }
 
     /// `job` needs no slots any more, whether it had them or waited.
-    pub fn returned(&mut self, now: Millis, job: u32) -> Vec<Lent> {
+    pub fn returned(&mut self, now: Millis, job: u32) -> Vec<Word> {
         let Some(borrower) = self.jobs.remove(&job) else {
             return Vec::new();
         };
@@ -222,7 +190,7 @@ impl Lending {
     }
 
     /// Time has passed: see [`Lending::wakes_at`].
-    pub fn tick(&mut self, now: Millis) -> Vec<Lent> {
+    pub fn tick(&mut self, now: Millis) -> Vec<Word> {
         self.happened(now, &Event::Wake)
     }
 
@@ -231,46 +199,6 @@ impl Lending {
     pub fn wakes_at(&self) -> Option<Millis> {
         let at = self.driver.wakes_at()?;
         Some(Millis(at.0.div_ceil(1_000_000)))
-    }
-
-    /// Why `job` waits; `None`: it does not.
-    #[must_use]
-    pub fn waits(&self, job: u32) -> Option<Waits> {
-        let borrower = self.jobs.get(&job)?;
-        if !borrower.attempts.is_empty() {
-            return None;
-        }
-        let unit = borrower.wish.unit;
-        let session = self.driver.session();
-        let (mut free, mut all) = (0_u32, 0_u32);
-        for (ix, slot) in session.slots() {
-            let offer = self.offers.get(&slot.container);
-            if offer.is_some_and(|offer| sizes::fits(unit, offer.pool)) {
-                all = all.saturating_add(1);
-                let fits = can_run(session, borrower.ix, Stage::Gang, ix).is_ok();
-                free = free.saturating_add(u32::from(fits && slot.taken == Taken::Free));
-            }
-        }
-        let mut holders: Vec<(u32, u32)> = (self.jobs.iter())
-            .map(|(job, other)| {
-                (
-                    *job,
-                    u32::try_from(other.attempts.len()).unwrap_or(u32::MAX),
-                )
-            })
-            .filter(|(_, slots)| *slots > 0)
-            .collect();
-        holders.sort_by_key(|(job, slots)| (std::cmp::Reverse(*slots), *job));
-        let ahead = self.jobs.values();
-        let ahead = ahead.filter(|other| other.attempts.is_empty() && other.ix < borrower.ix);
-        Some(Waits {
-            wanted: borrower.wish.processes,
-            unit,
-            free,
-            all,
-            holders,
-            ahead: u32::try_from(ahead.count()).unwrap_or(u32::MAX),
-        })
     }
 
     /// The containers that offer slots, in the order of joining, with the slots of each that are lent.
@@ -310,6 +238,11 @@ impl Lending {
         }
     }
 
+    fn borrower(&mut self, ix: JobIx) -> Option<&mut Borrower> {
+        let number = self.numbers.get(&ix)?;
+        self.jobs.get_mut(number)
+    }
+
     /// Nothing of the job is to be started again; what it has, it has until it ends.
     fn leave(&mut self, now: Millis, job: JobIx) {
         if !self.driver.session().has_left(job) {
@@ -317,48 +250,79 @@ impl Lending {
         }
     }
 
-    fn happened(&mut self, now: Millis, event: &Event) -> Vec<Lent> {
+    fn happened(&mut self, now: Millis, event: &Event) -> Vec<Word> {
         self.driver.tell(nanos(now), event);
         self.decided(now)
     }
 
-    fn decided(&mut self, now: Millis) -> Vec<Lent> {
-        let mut all = Vec::new();
-        for decision in self.driver.decide(nanos(now)) {
-            let Decision::Gang { job, .. } = decision else {
-                continue;
-            };
-            let Some(number) = self.numbers.get(&job).copied() else {
-                continue;
-            };
-            let session = self.driver.session();
-            let attempts = session.attempts();
-            let own: Vec<(AttemptIx, ContainerIx)> = attempts
-                .filter(|(_, attempt)| attempt.job == job)
-                .filter_map(|(ix, attempt)| Some((ix, session.slot(attempt.slot)?.container)))
-                .collect();
-            let mut shares: BTreeMap<ContainerIx, u32> = BTreeMap::new();
-            for (_, container) in &own {
-                let share = shares.entry(*container).or_default();
-                *share = share.saturating_add(1);
+    fn decided(&mut self, now: Millis) -> Vec<Word> {
+        let decisions = self.driver.decide(nanos(now)).into_iter();
+        let words = decisions.filter_map(|decision| match decision {
+            Decision::Gang { job, .. } => self.gang(now, job),
+            Decision::Start { slot, .. } | Decision::Copy { slot, .. } => self.start(slot),
+            Decision::Stop { attempt, why } => {
+                let of = self.driver.session().attempt(attempt)?;
+                let job = *self.numbers.get(&of.job)?;
+                Some(Word::Stop { job, attempt, why })
             }
-            let shares = shares.into_iter().filter_map(|(ix, processes)| {
-                Some((self.offers.get(&ix)?.container.clone(), processes))
-            });
-            all.push(Lent {
-                job: number,
-                shares: shares.collect(),
-            });
-            let attempts: Vec<AttemptIx> = own.into_iter().map(|(ix, _)| ix).collect();
-            for attempt in &attempts {
-                // From now on they are the job's, until it returns them.
-                self.driver.tell(nanos(now), &Event::Began(*attempt));
-            }
-            if let Some(borrower) = self.jobs.get_mut(&number) {
-                borrower.attempts = attempts;
-            }
+            // No slot differs from another, and no task is ordered elsewhere in the middle.
+            Decision::Move { .. }
+            | Decision::Swap { .. }
+            | Decision::Rehome { .. }
+            | Decision::Hold { .. } => None,
+        });
+        words.collect()
+    }
+
+    /// A gang has all its slots.
+    fn gang(&mut self, now: Millis, job: JobIx) -> Option<Word> {
+        let number = *self.numbers.get(&job)?;
+        let session = self.driver.session();
+        let attempts = session.attempts();
+        let own: Vec<(AttemptIx, ContainerIx)> = attempts
+            .filter(|(_, attempt)| attempt.job == job)
+            .filter_map(|(ix, attempt)| Some((ix, session.slot(attempt.slot)?.container)))
+            .collect();
+        let mut shares: BTreeMap<ContainerIx, u32> = BTreeMap::new();
+        for (_, container) in &own {
+            let share = shares.entry(*container).or_default();
+            *share = share.saturating_add(1);
         }
-        all
+        let shares = shares.into_iter().filter_map(|(ix, processes)| {
+            Some((self.offers.get(&ix)?.container.clone(), processes))
+        });
+        let lent = Lent {
+            job: number,
+            shares: shares.collect(),
+        };
+        let attempts: BTreeSet<AttemptIx> = own.into_iter().map(|(ix, _)| ix).collect();
+        for attempt in &attempts {
+            // From now on they are the job's, until it returns them.
+            self.driver.tell(nanos(now), &Event::Began(*attempt));
+        }
+        self.jobs.get_mut(&number)?.attempts = attempts;
+        Some(Word::Lent(lent))
+    }
+
+    /// A task has this slot.
+    fn start(&mut self, slot: SlotIx) -> Option<Word> {
+        let session = self.driver.session();
+        let mut attempts = session.attempts();
+        let (ix, attempt) = attempts.find(|(_, attempt)| attempt.slot == slot)?;
+        let container = session.slot(slot)?.container;
+        let mut slots = (0_u32..).zip(session.slots_of(container));
+        let (place, _) = slots.find(|(_, other)| **other == slot)?;
+        let start = Start {
+            job: *self.numbers.get(&attempt.job)?,
+            attempt: ix,
+            stage: attempt.stage,
+            task: attempt.task,
+            container: self.offers.get(&container)?.container.clone(),
+            place: container,
+            slot: place,
+        };
+        self.jobs.get_mut(&start.job)?.attempts.insert(ix);
+        Some(Word::Start(start))
     }
 }
 

@@ -1,6 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::NodeId;
+use crate::schedule::TaskIx;
 use crate::schedule::named;
 
 fn lending(policy: &str) -> Lending {
@@ -24,7 +26,7 @@ fn offer(number: u32, slots: u32) -> Offer {
 
 fn wish(processes: u32) -> Wish {
     Wish {
-        processes,
+        wants: Wants::Gang(processes),
         unit: Resources::new(1024, 1),
         user: "ann".into(),
         queue: "default".into(),
@@ -34,6 +36,35 @@ fn wish(processes: u32) -> Wish {
 
 const NOW: Millis = Millis(0);
 
+/// The gangs that have their slots; nothing else was said.
+fn gangs(words: Vec<Word>) -> Vec<Lent> {
+    let lent = words.into_iter().map(|word| match word {
+        Word::Lent(lent) => lent,
+        other => panic!("{other:?}"),
+    });
+    lent.collect()
+}
+
+/// The tasks that are to start, by attempt, stage, task, container and slot; nothing else was said.
+fn starts(words: Vec<Word>) -> Vec<(AttemptIx, Stage, u32, ContainerId, u32)> {
+    let starts = words.into_iter().map(|word| match word {
+        Word::Start(start) => {
+            assert_eq!(start.job, 1);
+            let Start {
+                attempt,
+                stage,
+                task,
+                container,
+                slot,
+                ..
+            } = start;
+            (attempt, stage, task.0, container, slot)
+        }
+        other => panic!("{other:?}"),
+    });
+    starts.collect()
+}
+
 #[test]
 fn a_job_has_its_slots_when_the_last_of_them_joins() {
     let mut lending = lending("fifo+gang");
@@ -41,7 +72,7 @@ fn a_job_has_its_slots_when_the_last_of_them_joins() {
     assert_eq!(lending.wanted(NOW, 7, wish(3)), []);
     let waits = lending.waits(7).unwrap();
     assert_eq!((waits.wanted, waits.free, waits.all), (3, 2, 2));
-    let lent = lending.joined(NOW, offer(2, 2));
+    let lent = gangs(lending.joined(NOW, offer(2, 2)));
     assert_eq!(lent.len(), 1);
     let view = lending.view(&lent[0], Resources::new(1024, 1));
     let rooms: Vec<u64> = view
@@ -66,7 +97,7 @@ fn the_next_job_starts_when_one_returns_its_slots() {
     );
     assert_eq!(lending.wanted(NOW, 3, wish(4)), []);
     assert_eq!(lending.waits(3).unwrap().ahead, 1);
-    let lent = lending.returned(NOW, 1);
+    let lent = gangs(lending.returned(NOW, 1));
     assert_eq!(
         lent,
         [Lent {
@@ -108,7 +139,7 @@ fn a_lost_container_is_lent_to_nobody() {
     assert_eq!(lending.lost(NOW, &id(2)), []);
     assert_eq!(lending.lost(NOW, &id(2)), []);
     assert_eq!(lending.wanted(NOW, 2, wish(2)), []);
-    let lent = lending.returned(NOW, 1);
+    let lent = gangs(lending.returned(NOW, 1));
     assert_eq!(
         lent,
         [Lent {
@@ -175,7 +206,7 @@ proptest! {
                     }
                     Step::Wait => lending.tick(at),
                 };
-                for one in given {
+                for one in gangs(given) {
                     let sum: u32 = one.shares.iter().map(|(_, count)| count).sum();
                     prop_assert_eq!(Some(&sum), wanted.get(&one.job));
                     let twice = lent.insert(one.job, one.shares.into_iter().collect());
@@ -192,4 +223,71 @@ proptest! {
             }
         }
     }
+}
+
+fn tasks() -> Wish {
+    Wish {
+        wants: Wants::Tasks,
+        ..wish(0)
+    }
+}
+
+fn input(host: &str) -> Input {
+    Input {
+        hosts: vec![host.to_owned()],
+        bytes: 1,
+    }
+}
+
+#[test]
+fn tasks_start_one_by_one_where_their_input_is() {
+    let mut lending = lending("fifo+gang");
+    for number in [1, 2] {
+        lending.joined(NOW, offer(number, 2));
+    }
+    assert_eq!(lending.wanted(NOW, 1, tasks()), []);
+    assert_eq!(lending.waits(1), None);
+    let inputs = ["n2", "n2", "n2", "n1", "elsewhere"].map(input);
+    let maps = starts(lending.runnable(NOW, 1, Stage::Map, &inputs));
+    let there: Vec<(u32, ContainerId, u32)> = maps
+        .iter()
+        .map(|(_, _, task, container, slot)| (*task, container.clone(), *slot))
+        .collect();
+    assert_eq!(
+        there,
+        [(3, id(1), 0), (0, id(2), 0), (1, id(1), 1), (2, id(2), 1)]
+    );
+    for (attempt, ..) in &maps {
+        lending.began(NOW, *attempt);
+    }
+    // The slot of the one that has ended is the last one's; one that fails runs again.
+    let next = starts(lending.ended(NOW, maps[1].0, End::Done));
+    assert_eq!(next, [(next[0].0, Stage::Map, 4, id(2), 0)]);
+    let again = starts(lending.ended(NOW, next[0].0, End::Failed));
+    assert_eq!(again, [(again[0].0, Stage::Map, 4, id(2), 0)]);
+    assert!(lending.is_under_way(again[0].0) && !lending.is_under_way(next[0].0));
+}
+
+#[test]
+fn tasks_of_a_lost_container_and_lost_results_run_again() {
+    let mut lending = lending("fifo+gang");
+    lending.joined(NOW, offer(1, 1));
+    lending.joined(NOW, offer(2, 1));
+    lending.wanted(NOW, 1, tasks());
+    let inputs = ["n1", "n2"].map(input);
+    let maps = starts(lending.runnable(NOW, 1, Stage::Map, &inputs));
+    assert_eq!(maps.len(), 2);
+    assert_eq!(lending.lost(NOW, &id(2)), []);
+    assert!(!lending.is_under_way(maps[1].0));
+    assert_eq!(lending.ended(NOW, maps[1].0, End::Failed), []);
+    let again = starts(lending.ended(NOW, maps[0].0, End::Done));
+    assert_eq!(again[0].2, 1);
+    assert_eq!(lending.output_lost(NOW, 1, vec![TaskIx(0)]), []);
+    let again = starts(lending.ended(NOW, again[0].0, End::Done));
+    assert_eq!(again[0].2, 0);
+    // A gang waits for the tasks that have the slots, and says so.
+    lending.wanted(NOW, 2, wish(1));
+    assert_eq!(lending.waits(2).unwrap().holders, [(1, 1)]);
+    let lent = gangs(lending.returned(NOW, 1));
+    assert_eq!(lent[0].job, 2);
 }

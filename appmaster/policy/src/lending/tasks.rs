@@ -1,0 +1,75 @@
+//! The tasks of a job, each on a slot of its own.
+
+use super::words::{Input, Word};
+use super::{Lending, nanos};
+use crate::Millis;
+use crate::schedule::{AttemptIx, End, Event, Stage, Task, TaskIx};
+
+impl Lending {
+    /// These tasks of `job` may start, numbered on from those before.
+    pub fn runnable(&mut self, now: Millis, job: u32, stage: Stage, inputs: &[Input]) -> Vec<Word> {
+        let Some(borrower) = self.jobs.get(&job) else {
+            return Vec::new();
+        };
+        let session = self.driver.session();
+        let tasks = inputs.iter().map(|input| Task {
+            nodes: input
+                .hosts
+                .iter()
+                .filter_map(|host| session.host(host))
+                .collect(),
+            bytes: input.bytes,
+        });
+        let runnable = Event::Runnable {
+            job: borrower.ix,
+            stage,
+            tasks: tasks.collect(),
+        };
+        self.happened(now, &runnable)
+    }
+
+    /// Whether an attempt is there: one that was lost with its container is not.
+    #[must_use]
+    pub fn is_under_way(&self, attempt: AttemptIx) -> bool {
+        self.driver.session().attempt(attempt).is_some()
+    }
+
+    /// Slots that a job has.
+    #[must_use]
+    pub fn held(&self, job: u32) -> u32 {
+        let held = self.jobs.get(&job).map_or(0, |of| of.attempts.len());
+        u32::try_from(held).unwrap_or(u32::MAX)
+    }
+
+    /// An attempt runs.
+    pub fn began(&mut self, now: Millis, attempt: AttemptIx) {
+        if self.is_under_way(attempt) {
+            self.driver.tell(nanos(now), &Event::Began(attempt));
+        }
+    }
+
+    /// An attempt is over.
+    pub fn ended(&mut self, now: Millis, attempt: AttemptIx, how: End) -> Vec<Word> {
+        let Some(job) = self.driver.session().attempt(attempt).map(|of| of.job) else {
+            return Vec::new();
+        };
+        if let Some(borrower) = self.borrower(job) {
+            borrower.attempts.remove(&attempt);
+        }
+        let ended = Event::Ended {
+            attempt,
+            how,
+            phases: Vec::new(),
+        };
+        self.happened(now, &ended)
+    }
+
+    /// The results of these maps of `job` are gone, and wanted.
+    pub fn output_lost(&mut self, now: Millis, job: u32, maps: Vec<TaskIx>) -> Vec<Word> {
+        let Some(borrower) = self.jobs.get(&job) else {
+            return Vec::new();
+        };
+        let job = borrower.ix;
+        self.happened(now, &Event::OutputLost { job, maps })
+    }
+}

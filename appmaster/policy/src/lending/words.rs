@@ -1,0 +1,117 @@
+//! What is lent, to whom, and what follows.
+
+use crate::schedule::{AttemptIx, ContainerIx, Stage, TaskIx, Why};
+use crate::{ContainerId, NodeId, Resources};
+
+/// A container that offers slots.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// YARN's id.
+    pub container: ContainerId,
+    /// The node that it is on.
+    pub node: NodeId,
+    /// The host's name as the node registered it.
+    pub host: String,
+    /// The node's rack.
+    pub rack: String,
+    /// How many slots it has: rights to a core, whatever memory is taken with them.
+    pub slots: u32,
+    /// What all of them share.
+    pub pool: Resources,
+}
+
+/// What a job wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// How many slots.
+    pub wants: Wants,
+    /// What a process takes of its container.
+    pub unit: Resources,
+    /// Whose it is.
+    pub user: String,
+    /// Where it waits, for policies that share out between queues.
+    pub queue: String,
+    /// Higher goes first, where the policy looks at it.
+    pub priority: i32,
+}
+
+/// How many slots a job wants, each for one process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wants {
+    /// So many, all at once.
+    Gang(u32),
+    /// One for each of its tasks that may start, as they come free.
+    Tasks,
+}
+
+/// What a task reads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Input {
+    /// Hosts that have it, as nodes register them.
+    pub hosts: Vec<String>,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// A gang has its slots.
+    Lent(Lent),
+    /// A task is to be started.
+    Start(Start),
+    /// An attempt is to be ended.
+    Stop {
+        /// The number that its job was told by.
+        job: u32,
+        /// Which.
+        attempt: AttemptIx,
+        /// For what.
+        why: Why,
+    },
+}
+
+/// A task has a slot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// The number that its job was told by.
+    pub job: u32,
+    /// As which it runs.
+    pub attempt: AttemptIx,
+    /// Of which stage.
+    pub stage: Stage,
+    /// Which.
+    pub task: TaskIx,
+    /// Where.
+    pub container: ContainerId,
+    /// As what the policies know that container.
+    pub place: ContainerIx,
+    /// Which of its slots, from 0.
+    pub slot: u32,
+}
+
+/// A job has its slots.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lent {
+    /// The number it was told by.
+    pub job: u32,
+    /// Containers and how many processes go into each, in the order of joining.
+    pub shares: Vec<(ContainerId, u32)>,
+}
+
+/// Why a job has no slots yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waits {
+    /// Slots that it wants.
+    pub wanted: u32,
+    /// What is taken with each.
+    pub unit: Resources,
+    /// Slots that one of its processes could have now.
+    pub free: u32,
+    /// The same if nobody else had any.
+    pub all: u32,
+    /// Jobs that have slots, and how many; those with the most first.
+    pub holders: Vec<(u32, u32)>,
+    /// Jobs that wait as well and came earlier.
+    pub ahead: u32,
+}
