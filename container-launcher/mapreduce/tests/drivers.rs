@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use gerbil_task::{Connection, FrameError, FromDriver, ToDriver};
+use gerbil_task::{Connection, FrameError, FromDriver, ToDriver, VERSION};
 use program::{Bed, command, example, program};
 
 #[cfg(test)]
@@ -131,14 +131,20 @@ fn a_client_of_another_version_is_refused() {
     let (child, mut client) = driver("kmeans", &["in", "out"]);
     assert!(matches!(
         client.receive().unwrap(),
-        FromDriver::Hello { version: 1, .. }
+        FromDriver::Hello {
+            version: VERSION,
+            ..
+        }
     ));
-    client.send(&ToDriver::Welcome { version: 2 }).unwrap();
+    let version = VERSION + 1;
+    client.send(&ToDriver::Welcome { version }).unwrap();
     let done = child.wait_with_output().unwrap();
     assert_eq!(done.status.code(), Some(70));
     assert_eq!(
         String::from_utf8_lossy(&done.stderr),
-        "kmeans: the client speaks version 2 of the task protocol, this is 1\n"
+        format!(
+            "kmeans: the client speaks version {version} of the task protocol, this is {VERSION}\n"
+        )
     );
 }
 
@@ -170,7 +176,8 @@ fn a_driver_ends_with_its_client() {
         client.receive().unwrap(),
         FromDriver::Hello { .. }
     ));
-    client.send(&ToDriver::Welcome { version: 1 }).unwrap();
+    let version = VERSION;
+    client.send(&ToDriver::Welcome { version }).unwrap();
     assert!(matches!(client.receive().unwrap(), FromDriver::List { path } if path == "in"));
     drop(client);
     let until = Instant::now() + SOON;

@@ -74,12 +74,15 @@ fn another_version_of_the_protocol_is_refused_by_both_sides() {
     let (ended_well, said) = launch(&bed, &python_task(), "out", &[("WORDCOUNT_VERSION", "99")]);
     assert!(!ended_well);
     assert!(
-        said.contains("the program speaks version 99 of the protocol, this launcher 2"),
+        said.contains(&format!(
+            "the program speaks version 99 of the protocol, this launcher {}",
+            gerbil_task::VERSION
+        )),
         "{said}"
     );
 
     // A launcher of another version welcomes a task.
-    use gerbil_task::{Connection, FromTask, Page, ToTask, Welcome};
+    use gerbil_task::{Connection, FromTask, Page, ToTask, VERSION, Welcome};
     use std::os::fd::{AsFd as _, OwnedFd};
     let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
     let mut task = Command::new(example("wordcount"))
@@ -92,12 +95,16 @@ fn another_version_of_the_protocol_is_refused_by_both_sides() {
     let mut connection = Connection::new(ours);
     assert!(matches!(
         connection.receive().unwrap(),
-        FromTask::Hello { version: 2, .. }
+        FromTask::Hello {
+            version: VERSION,
+            ..
+        }
     ));
     let (_page, page) = Page::create().unwrap();
     let folder = std::fs::File::open("/tmp").unwrap();
+    let version = VERSION + 1;
     let welcome = ToTask::Welcome(Welcome {
-        version: 3,
+        version,
         job: "wordcount".to_owned(),
         ..Welcome::default()
     });
@@ -107,7 +114,9 @@ fn another_version_of_the_protocol_is_refused_by_both_sides() {
     let said = std::io::read_to_string(task.stderr.take().unwrap()).unwrap();
     assert_eq!(task.wait().unwrap().code(), Some(70));
     assert!(
-        said.contains("the launcher speaks version 3 of the task protocol, this is 2"),
+        said.contains(&format!(
+            "the launcher speaks version {version} of the task protocol, this is {VERSION}"
+        )),
         "{said}"
     );
 }
