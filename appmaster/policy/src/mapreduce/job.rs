@@ -30,8 +30,9 @@ pub struct Job {
 }
 
 impl Job {
-    /// One with so many maps and partitions, at least one of each. `most_failures` attempts of a task may
-    /// fail; the last of them ends the job.
+    /// One with so many maps, at least one, and partitions; without partitions a map's result is its
+    /// committed output, which no launcher keeps. `most_failures` attempts of a task may fail; the last of
+    /// them ends the job.
     #[must_use]
     pub fn new(maps: u32, partitions: u32, most_failures: u32) -> Self {
         Self {
@@ -126,8 +127,20 @@ impl Job {
                 }
             }
         }
+        if self.is_map_only() {
+            // Every result is there to stay.
+            if self.outputs.are_all_there() {
+                self.is_over = true;
+                actions.push(Action::Done);
+            }
+            return actions;
+        }
         actions.push(Action::Gather(attempt));
         actions
+    }
+
+    fn is_map_only(&self) -> bool {
+        self.reduces.count() == 0
     }
 
     /// The attempts at a partition are to end: its input has changed.
@@ -251,6 +264,9 @@ impl Job {
             .collect();
         for attempt in gone {
             let _lost_attempts_count_for_nothing = self.ended(attempt, End::Lost);
+        }
+        if self.is_map_only() {
+            return Vec::new();
         }
         self.again(self.outputs.at(launcher))
     }

@@ -12,6 +12,8 @@
 //! [`crate::commit`]'s. Tasks are those of a schedule's session: a map's number is its place in the plan, a
 //! reduce's the order in which partitions became runnable, which [`Job::partition`] turns back.
 //!
+//! Without partitions there is the upper line alone: a map that has ended well is committed.
+//!
 //! Rules: a reduce is told when its input is complete, never before; where a part of that is lost later, an
 //! attempt at it waits for the part, and none commits without. Map output is needed until every
 //! partition that reads it has committed; a gathered copy may be dropped at any time, which costs a fetch and

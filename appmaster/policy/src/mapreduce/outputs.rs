@@ -49,6 +49,11 @@ impl Outputs {
         self.by_map.get(map.0 as usize).copied().flatten()
     }
 
+    /// Every map has one.
+    pub(super) fn are_all_there(&self) -> bool {
+        self.by_attempt.len() == self.by_map.len()
+    }
+
     /// The map whose present output is that of `attempt`.
     pub(super) fn map_of(&self, attempt: AttemptIx) -> Option<TaskIx> {
         let map = self.by_attempt.get(&attempt).copied()?;

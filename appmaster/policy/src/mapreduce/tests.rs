@@ -263,3 +263,22 @@ fn an_output_that_its_own_launcher_cannot_read_is_lost() {
     assert_eq!(bed.job.step(verified(true)), []);
     assert_eq!(bed.job.step(verified(false)), again(&[0]));
 }
+
+#[test]
+fn without_partitions_a_map_s_result_stays_wherever_its_launcher_is() {
+    let mut bed = Bed::new(2, 0);
+    let (first, said) = bed.map(0, 0, 7);
+    assert_eq!(said, []);
+    let slow = bed.start(Stage::Map, 1, 0);
+    assert_eq!(bed.job.step(Event::LauncherLost(ContainerIx(0))), []);
+    // The lost attempt may have committed all the same, which changes nothing.
+    let late = Event::Mapped {
+        attempt: slow,
+        digest: Digest(7),
+    };
+    assert_eq!(bed.job.step(late), []);
+    assert!(!bed.job.is_over());
+    assert_eq!(bed.map(1, 1, 7).1, [Action::Done]);
+    assert!(bed.job.is_over());
+    assert_ne!(first, slow);
+}

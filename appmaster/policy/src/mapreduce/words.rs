@@ -20,7 +20,8 @@ pub enum Event {
         /// In whose container.
         at: ContainerIx,
     },
-    /// A map has ended well; its output lies with its launcher.
+    /// A map has ended well; its output lies with its launcher, or is committed where there are no
+    /// partitions.
     Mapped {
         /// Which.
         attempt: AttemptIx,
