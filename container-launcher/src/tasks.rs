@@ -212,6 +212,7 @@ impl Tasks {
                     cpu_us: ended.cpu_us,
                     out_of_memory: report.out_of_memory.into(),
                     beaten_by: String::new(),
+                    committed: false,
                 }),
             );
         }
