@@ -31,6 +31,28 @@ pub struct Locations {
     pub is_partial: bool,
 }
 
+/// A file, and where each part of it lies.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileBlocks {
+    /// Absolute.
+    pub path: String,
+    /// Bytes.
+    pub size: u64,
+    /// In the order of the file.
+    pub blocks: Vec<Block>,
+}
+
+/// A part of a file, and who stores it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Block {
+    /// Where it begins in the file, bytes.
+    pub offset: u64,
+    /// Bytes.
+    pub length: u64,
+    /// As the NameNode orders them.
+    pub nodes: Vec<DataNode>,
+}
+
 /// Speaks for one user to the NameNode, whichever of its addresses is the active one.
 #[derive(Debug)]
 pub struct NameNodeClient {
@@ -100,6 +122,41 @@ impl NameNodeClient {
         Ok(Some(found))
     }
 
+    /// The blocks of a file, or of each file of a folder, though not of those in folders below it: at most
+    /// `most` entries are looked at, a thousand by one call. `None`: there is nothing of that name.
+    ///
+    /// # Errors
+    /// The server's own exception, or what went wrong on the way.
+    pub async fn blocks(
+        &self,
+        path: &str,
+        most: usize,
+    ) -> Result<Option<Vec<FileBlocks>>, CallError> {
+        let path = match path.trim_end_matches('/') {
+            "" => "/",
+            path => path,
+        };
+        let (mut found, mut seen, mut after) = (Vec::new(), 0, bytes::Bytes::new());
+        while let Some(listing) = self.listing(path, after).await? {
+            let last = listing.partial_listing.last();
+            after = last.map(|entry| entry.path.clone()).unwrap_or_default();
+            for entry in listing.partial_listing {
+                seen += 1;
+                if seen > most {
+                    return Ok(Some(found));
+                }
+                if entry.file_type() == FileType::IsFile {
+                    found.push(FileBlocks::of(path, entry));
+                }
+            }
+            if listing.remaining_entries == 0 || after.is_empty() {
+                return Ok(Some(found));
+            }
+        }
+        // A folder that goes while it is listed is gone.
+        Ok(None)
+    }
+
     async fn listing(
         &self,
         path: &str,
@@ -117,6 +174,60 @@ impl NameNodeClient {
     }
 }
 
+impl FileBlocks {
+    /// An entry of the listing of `listed`: of a file that is itself, without a name.
+    fn of(listed: &str, entry: hdfs::HdfsFileStatusProto) -> Self {
+        let name = String::from_utf8_lossy(&entry.path);
+        let path = match name.is_empty() {
+            true => listed.to_owned(),
+            false => format!("{}/{name}", listed.trim_end_matches('/')),
+        };
+        let blocks = entry.locations.unwrap_or_default().blocks;
+        Self {
+            path,
+            size: entry.length,
+            blocks: blocks.into_iter().map(Block::of).collect(),
+        }
+    }
+
+    /// Bytes by machine of the part of the file that is `length` bytes from `offset` on.
+    #[must_use]
+    pub fn held(&self, offset: u64, length: u64) -> BTreeMap<&DataNode, u64> {
+        let end = offset.saturating_add(length);
+        let mut held = BTreeMap::new();
+        for block in &self.blocks {
+            let begin = block.offset.max(offset);
+            let bytes = (block.offset.saturating_add(block.length).min(end)).saturating_sub(begin);
+            if bytes > 0 {
+                for node in &block.nodes {
+                    let sum: &mut u64 = held.entry(node).or_default();
+                    *sum = sum.saturating_add(bytes);
+                }
+            }
+        }
+        held
+    }
+}
+
+impl Block {
+    fn of(block: hdfs::LocatedBlockProto) -> Self {
+        Self {
+            offset: block.offset,
+            length: block.b.num_bytes(),
+            nodes: block.locs.into_iter().map(DataNode::of).collect(),
+        }
+    }
+}
+
+impl DataNode {
+    fn of(place: hdfs::DatanodeInfoProto) -> Self {
+        Self {
+            host: place.id.host_name,
+            address: place.id.ip_addr,
+        }
+    }
+}
+
 impl Locations {
     fn add(&mut self, file: hdfs::HdfsFileStatusProto) {
         self.files += 1;
@@ -124,11 +235,7 @@ impl Locations {
             let bytes = block.b.num_bytes();
             self.bytes = self.bytes.saturating_add(bytes);
             for place in block.locs {
-                let node = DataNode {
-                    host: place.id.host_name,
-                    address: place.id.ip_addr,
-                };
-                let held = self.held.entry(node).or_default();
+                let held = self.held.entry(DataNode::of(place)).or_default();
                 *held = held.saturating_add(bytes);
             }
         }
@@ -222,6 +329,71 @@ mod tests {
                 .collect();
             assert_eq!(held, [("n1", 7), ("n22", 8)]);
             assert_eq!(client.locations("/none", 10).await.unwrap(), None);
+        };
+        tokio::join!(server, asked);
+    }
+
+    #[tokio::test]
+    async fn blocks_of_a_file_and_of_the_files_of_a_folder() {
+        let (listener, address) = peers::listen().await;
+        let two: &[(u64, &[&str])] = &[(5, &["n1", "n22"]), (3, &["n22"])];
+        let server = async {
+            let mut peer = peers::accept(&listener).await;
+            let mut call = peer.first_call().await;
+            let mut itself = file("", two);
+            if let Some(blocks) = &mut itself.locations {
+                blocks.blocks[1].offset = 5;
+            }
+            let answers = [
+                ("/d/a", "", vec![itself], 0),
+                ("/d", "", vec![file("a", two)], 1),
+                ("/d", "a", vec![folder("sub"), file("b", &[])], 0),
+            ];
+            for (index, (path, after, entries, remaining)) in answers.into_iter().enumerate() {
+                if index > 0 {
+                    call = peer.call().await.unwrap();
+                }
+                let request: hdfs::GetListingRequestProto =
+                    prost::Message::decode(call.parameter.clone()).unwrap();
+                assert_eq!((request.src.as_str(), request.need_location), (path, true));
+                assert_eq!(request.start_after, after.as_bytes());
+                let listing = hdfs::DirectoryListingProto {
+                    partial_listing: entries,
+                    remaining_entries: remaining,
+                };
+                let answer = hdfs::GetListingResponseProto {
+                    dir_list: Some(listing),
+                };
+                peer.answer(call.id, &answer).await;
+            }
+            let call = peer.call().await.unwrap();
+            peer.answer(call.id, &hdfs::GetListingResponseProto { dir_list: None })
+                .await;
+        };
+        let client = NameNodeClient::new(vec![address], "alice");
+        let asked = async {
+            let found = client.blocks("/d/a", 10).await.unwrap().unwrap();
+            let [file] = &found[..] else {
+                panic!("{found:?}");
+            };
+            assert_eq!((file.path.as_str(), file.size), ("/d/a", 8));
+            assert_eq!(file.blocks[0].nodes.len(), 2);
+            let held = |offset, length| -> Vec<(String, u64)> {
+                let held = file.held(offset, length).into_iter();
+                held.map(|(node, bytes)| (node.host.clone(), bytes))
+                    .collect()
+            };
+            let all = [("n1".to_owned(), 4), ("n22".to_owned(), 6)];
+            assert_eq!(held(1, 6), all);
+            assert_eq!(held(5, u64::MAX), [("n22".to_owned(), 3)]);
+            assert_eq!(held(8, 1), []);
+            let found = client.blocks("/d/", 10).await.unwrap().unwrap();
+            let names: Vec<_> = found
+                .iter()
+                .map(|file| (file.path.as_str(), file.size))
+                .collect();
+            assert_eq!(names, [("/d/a", 8), ("/d/b", 0)]);
+            assert_eq!(client.blocks("/none", 10).await.unwrap(), None);
         };
         tokio::join!(server, asked);
     }

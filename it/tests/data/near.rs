@@ -4,14 +4,19 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, Given};
-use proto_hadoop::NameNodeClient;
+use proto_hadoop::{DataNode, NameNodeClient};
+use storage::CreateOptions;
 
-use crate::put;
+use crate::{put, with_hdfs};
 
 pub const CASES: &[(&str, Case)] = &[
     (
         "near_places_processes_where_the_blocks_are",
         where_the_blocks_are,
+    ),
+    (
+        "the_name_node_says_where_each_block_of_a_file_lies",
+        each_block,
     ),
     ("near_is_refused_where_it_cannot_help", refused),
 ];
@@ -72,6 +77,66 @@ fn where_the_blocks_are(given: &Given) -> Result<()> {
             "{path} is on {host}: {lines}"
         );
     }
+    Ok(())
+}
+
+fn each_block(given: &Given) -> Result<()> {
+    // Three blocks of the least length that a NameNode takes; a folder's file that is empty has none.
+    const BLOCK: u64 = 1 << 20;
+    let size = 2 * BLOCK + 17;
+    let path = "/near/blocks/three";
+    with_hdfs(given, async |hdfs| {
+        hdfs.remove("/near/blocks").await?;
+        let small = CreateOptions {
+            size: Some(BLOCK),
+            ..CreateOptions::default()
+        };
+        let mut file = hdfs.create(path, small).await?;
+        file.write(vec![b'x'; usize::try_from(size)?].into())
+            .await?;
+        file.close().await?;
+        Ok(hdfs.write("/near/blocks/empty", Vec::new()).await?)
+    })?;
+    let client = NameNodeClient::new(
+        vec![given.cluster.name_node_address()],
+        given.cluster.user(),
+    );
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let of_file = runtime.block_on(client.blocks(path, 10))?;
+    let of_file = of_file.context("it is not there")?;
+    let [file] = &of_file[..] else {
+        anyhow::bail!("{of_file:?}");
+    };
+    ensure!(file.path == path && file.size == size, "{file:?}");
+    let parts: Vec<_> = (file.blocks.iter())
+        .map(|block| (block.offset, block.length))
+        .collect();
+    ensure!(
+        parts == [(0, BLOCK), (BLOCK, BLOCK), (2 * BLOCK, 17)],
+        "{parts:?}"
+    );
+    let hosts: Vec<String> = (given.cluster.nodes().iter())
+        .map(|node| node.host.to_string())
+        .collect();
+    let known = |node: &DataNode| hosts.contains(&node.host) || hosts.contains(&node.address);
+    ensure!(
+        (file.blocks.iter()).all(|block| !block.nodes.is_empty() && block.nodes.iter().all(known)),
+        "{file:?}: {hosts:?}"
+    );
+    let held: u64 = file.held(BLOCK - 1, 2).into_values().sum();
+    let copies = file.blocks[0].nodes.len() + file.blocks[1].nodes.len();
+    ensure!(held == u64::try_from(copies)?, "{held}");
+    let of_folder = runtime.block_on(client.blocks("/near/blocks", 10))?;
+    let of_folder = of_folder.context("it is not there")?;
+    ensure!(
+        of_folder.len() == 2
+            && of_folder[0].path == "/near/blocks/empty"
+            && of_folder[0].blocks.is_empty()
+            && of_folder[1] == *file,
+        "{of_folder:?}"
+    );
     Ok(())
 }
 
