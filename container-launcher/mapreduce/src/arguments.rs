@@ -6,13 +6,13 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use gerbil_task::nearest::nearest;
 use lexopt::ValueExt as _;
 use lexopt::prelude::{Long, Short, Value};
 
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::job::{JobOption, option_setting};
-use crate::nearest::nearest;
 use crate::settings::{KNOWN, RECURSIVE, REDUCES, Settings};
 
 /// What was asked for.

@@ -35,7 +35,6 @@ mod local;
 mod map;
 #[doc(hidden)]
 pub mod measure;
-mod nearest;
 mod needs;
 mod order;
 mod output;

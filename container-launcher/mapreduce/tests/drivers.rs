@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod program;
 
+use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -137,7 +138,13 @@ fn a_client_of_another_version_is_refused() {
         }
     ));
     let version = VERSION + 1;
-    client.send(&ToDriver::Welcome { version }).unwrap();
+    client
+        .send(&ToDriver::Welcome {
+            version,
+            defaults: BTreeMap::new(),
+            given: BTreeMap::new(),
+        })
+        .unwrap();
     let done = child.wait_with_output().unwrap();
     assert_eq!(done.status.code(), Some(70));
     assert_eq!(
@@ -177,7 +184,13 @@ fn a_driver_ends_with_its_client() {
         FromDriver::Hello { .. }
     ));
     let version = VERSION;
-    client.send(&ToDriver::Welcome { version }).unwrap();
+    client
+        .send(&ToDriver::Welcome {
+            version,
+            defaults: BTreeMap::new(),
+            given: BTreeMap::new(),
+        })
+        .unwrap();
     assert!(matches!(client.receive().unwrap(), FromDriver::List { path } if path == "in"));
     drop(client);
     let until = Instant::now() + SOON;

@@ -101,7 +101,11 @@ impl Driver<'_> {
             FromDriver::Hello { plan, .. } if plan != self.digest => {
                 return Err("the driver registers other jobs than the plan has".into());
             }
-            FromDriver::Hello { .. } => ToDriver::Welcome { version: VERSION },
+            FromDriver::Hello { .. } => ToDriver::Welcome {
+                version: VERSION,
+                defaults: BTreeMap::new(),
+                given: BTreeMap::new(),
+            },
             FromDriver::Submit(submission) => self.submit(&submission)?,
             FromDriver::Wait { submission } => {
                 let ended = self.ended.get(&submission).ok_or("no such submission")?;

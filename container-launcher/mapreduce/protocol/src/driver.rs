@@ -68,6 +68,13 @@ pub enum ToDriver {
     Welcome {
         /// The version of the protocol that the client speaks.
         version: u32,
+        /// Settings of the cluster, over which those of the plan stand.
+        #[serde(default)]
+        defaults: BTreeMap<String, String>,
+        /// Settings that the client was given: they stand over those of the plan, and below those of the driver's
+        /// own command line.
+        #[serde(default)]
+        given: BTreeMap<String, String>,
     },
     /// The job is on its way.
     Accepted {
@@ -111,7 +118,7 @@ pub struct Submission {
     pub inputs: Vec<String>,
     /// A folder that is not there yet.
     pub output: String,
-    /// All settings: those of the plan, of the command line and of this submission.
+    /// All settings: those of the client, of the plan, of the command line and of this submission.
     pub settings: BTreeMap<String, String>,
     /// What tasks are given along, as it is.
     pub params: serde_json::Value,

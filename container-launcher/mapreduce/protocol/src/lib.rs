@@ -3,7 +3,10 @@
 mod blame;
 mod driver;
 mod frame;
+pub mod inputs;
 mod message;
+pub mod nearest;
+pub mod settings;
 
 pub use blame::{Blame, Page, Phase};
 pub use driver::{FromDriver, Listed, Submission, ToDriver};

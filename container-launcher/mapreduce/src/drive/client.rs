@@ -1,6 +1,7 @@
 //! The client at the other end of a driver's socket: one question, one answer.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::fs::File;
 
 use gerbil_task::{Connection, FromDriver, Listed, Submission, ToDriver, VERSION};
@@ -13,17 +14,27 @@ use crate::error::{Context as _, Error, Result};
 pub(crate) struct Client {
     connection: RefCell<Connection>,
     submissions: Cell<u32>,
+    /// Settings of the cluster, below those of the plan.
+    pub(crate) defaults: BTreeMap<String, String>,
+    /// Settings that the client was given, above those of the plan.
+    pub(crate) given: BTreeMap<String, String>,
 }
 
 impl Client {
     /// Hears the answer to the driver's hello. It ends with the client, so it waits for that alone.
     pub(crate) fn greet(mut connection: Connection) -> Result<Self> {
         match connection.receive()? {
-            ToDriver::Welcome { version } if version == VERSION => Ok(Self {
+            ToDriver::Welcome {
+                version,
+                defaults,
+                given,
+            } if version == VERSION => Ok(Self {
                 connection: RefCell::new(connection),
                 submissions: Cell::new(0),
+                defaults,
+                given,
             }),
-            ToDriver::Welcome { version } => Err(Error::new(format!(
+            ToDriver::Welcome { version, .. } => Err(Error::new(format!(
                 "the client speaks version {version} of the task protocol, this is {VERSION}"
             ))),
             ToDriver::Refused { sentence } => Err(Error::new(sentence)),

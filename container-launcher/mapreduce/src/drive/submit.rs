@@ -75,9 +75,15 @@ impl<'a> Submit<'a> {
     /// There is no such job, a setting is none, or the client refuses it.
     pub fn submit(mut self) -> Result<Submitted<'a>> {
         let spec = self.app.spec(&self.order.job)?;
-        let mut settings = Settings::new(spec.planned.settings.clone());
-        for (name, value) in &self.arguments.settings {
-            settings.set(name, value);
+        let mut settings = Settings::new(self.client.defaults.clone());
+        for layer in [
+            &spec.planned.settings,
+            &self.client.given,
+            &self.arguments.settings,
+        ] {
+            for (name, value) in layer {
+                settings.set(name, value);
+            }
         }
         for (name, value) in &self.settings {
             settings.set(name, value);

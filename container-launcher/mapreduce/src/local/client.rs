@@ -71,7 +71,11 @@ impl<'a> Client<'a> {
              environment"
                 .to_owned()
         } else {
-            return self.say(&ToDriver::Welcome { version: VERSION });
+            return self.say(&ToDriver::Welcome {
+                version: VERSION,
+                defaults: BTreeMap::new(),
+                given: BTreeMap::new(),
+            });
         };
         let sentence = refusal.clone();
         self.say(&ToDriver::Refused { sentence })?;

@@ -1,7 +1,8 @@
 //! The name that somebody may have meant.
 
 /// The one of `names` that is written most like `word`, if any is: at most a third of its letters differ.
-pub(crate) fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let close = |name: &'a str| {
         let far = distance(word.as_bytes(), name.as_bytes());
         (far * 3 <= name.len().max(word.len())).then_some((far, name))
@@ -10,7 +11,8 @@ pub(crate) fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> O
 }
 
 /// ` (is NAME meant?)`, or nothing.
-pub(crate) fn hint<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> String {
+#[must_use]
+pub fn hint<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> String {
     nearest(word, names).map_or_else(String::new, |name| format!(" (is {name} meant?)"))
 }
 

@@ -1,0 +1,359 @@
+//! Settings of a job, by Hadoop's names where Hadoop has them: which there are, and what becomes of others.
+
+use crate::nearest;
+
+/// One setting: its name, its default, what it means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Hadoop's where Hadoop has it.
+    pub name: &'static str,
+    /// Its value where none is given; empty: none.
+    pub default: &'static str,
+    /// For people.
+    pub meaning: &'static str,
+}
+
+/// All settings that do something, in the order of the help.
+pub const KNOWN: &[Known] = &[
+    Known {
+        name: REDUCES,
+        default: "",
+        meaning: "number of reduces; without it one a GiB of input, 0: none",
+    },
+    Known {
+        name: ARENA,
+        default: "192",
+        meaning: "MiB in which a map collects and sorts",
+    },
+    Known {
+        name: COMPRESS_MAP,
+        default: "",
+        meaning: "whether map output is compressed where that makes it shorter; without it yes, but not with --local \
+                  while a quarter of the free memory holds the input",
+    },
+    Known {
+        name: CODEC_MAP,
+        default: "lz4",
+        meaning: "with what: none, lz4, zstd",
+    },
+    Known {
+        name: COMPRESS,
+        default: "false",
+        meaning: "whether output is compressed",
+    },
+    Known {
+        name: CODEC,
+        default: "gzip",
+        meaning: "with what: gzip, bzip2, zstd, deflate",
+    },
+    Known {
+        name: SPLIT_MAX,
+        default: "134217728",
+        meaning: "most bytes of a split",
+    },
+    Known {
+        name: SPLIT_PACK,
+        default: "67108864",
+        meaning: "small files share a split up to so many bytes",
+    },
+    Known {
+        name: RECURSIVE,
+        default: "false",
+        meaning: "whether folders inside of input folders are read",
+    },
+    Known {
+        name: LINES,
+        default: "1",
+        meaning: "lines of a split of NLines",
+    },
+    Known {
+        name: MAPS,
+        default: "2",
+        meaning: "number of maps where input is no file",
+    },
+    Known {
+        name: RECORD_LENGTH,
+        default: "",
+        meaning: "bytes of a record of FixedLength",
+    },
+    Known {
+        name: LINE_MAX,
+        default: "",
+        meaning: "longest line, bytes; without it gerbil.record.max",
+    },
+    Known {
+        name: DELIMITER,
+        default: "",
+        meaning: "what ends a record of text, instead of an end of line",
+    },
+    Known {
+        name: KV_SEPARATOR,
+        default: "\t",
+        meaning: "what separates key and value of KeyValueText",
+    },
+    Known {
+        name: SEPARATOR,
+        default: "\t",
+        meaning: "what text output puts between key and value",
+    },
+    Known {
+        name: TIMEOUT,
+        default: "600000",
+        meaning: "ms without progress after which a task is ended; 0: never",
+    },
+    Known {
+        name: MAP_ATTEMPTS,
+        default: "1",
+        meaning: "times that a map is tried (on a cluster: 4)",
+    },
+    Known {
+        name: REDUCE_ATTEMPTS,
+        default: "1",
+        meaning: "times that a reduce is tried (on a cluster: 4)",
+    },
+    Known {
+        name: RECORD_MAX,
+        default: "",
+        meaning: "longest record, bytes; without it a quarter of the arena",
+    },
+    Known {
+        name: MEMORY,
+        default: "0",
+        meaning: "MiB that a task process may have in memory; 0: no limit",
+    },
+    Known {
+        name: SKIP,
+        default: "0",
+        meaning: "records that a map may leave out because the job's code crashed on them",
+    },
+    Known {
+        name: REPEAT,
+        default: "false",
+        meaning: "whether each map is done twice, which must give the same records: for finding code that does not",
+    },
+    Known {
+        name: MAP_MEMORY,
+        default: "",
+        meaning: "on a cluster: MiB that a map takes of its container; without it those of a slot",
+    },
+    Known {
+        name: REDUCE_MEMORY,
+        default: "",
+        meaning: "on a cluster: the same of a reduce",
+    },
+    Known {
+        name: JOB_NAME,
+        default: "",
+        meaning: "on a cluster: what lists call the job",
+    },
+    Known {
+        name: PRIORITY,
+        default: "",
+        meaning: "on a cluster: higher goes first; a number, or VERY_HIGH, HIGH, NORMAL, LOW, VERY_LOW",
+    },
+];
+
+/// See [`KNOWN`].
+pub const REDUCES: &str = "mapreduce.job.reduces";
+/// See [`KNOWN`].
+pub const ARENA: &str = "mapreduce.task.io.sort.mb";
+/// See [`KNOWN`].
+pub const COMPRESS_MAP: &str = "mapreduce.map.output.compress";
+/// See [`KNOWN`].
+pub const CODEC_MAP: &str = "mapreduce.map.output.compress.codec";
+/// See [`KNOWN`].
+pub const COMPRESS: &str = "mapreduce.output.fileoutputformat.compress";
+/// See [`KNOWN`].
+pub const CODEC: &str = "mapreduce.output.fileoutputformat.compress.codec";
+/// See [`KNOWN`].
+pub const SPLIT_MAX: &str = "mapreduce.input.fileinputformat.split.maxsize";
+/// See [`KNOWN`].
+pub const SPLIT_PACK: &str = "gerbil.split.pack";
+/// See [`KNOWN`].
+pub const RECURSIVE: &str = "mapreduce.input.fileinputformat.input.dir.recursive";
+/// See [`KNOWN`].
+pub const LINES: &str = "mapreduce.input.lineinputformat.linespermap";
+/// See [`KNOWN`].
+pub const MAPS: &str = "mapreduce.job.maps";
+/// See [`KNOWN`].
+pub const RECORD_LENGTH: &str = "fixedlengthinputformat.record.length";
+/// See [`KNOWN`].
+pub const LINE_MAX: &str = "mapreduce.input.linerecordreader.line.maxlength";
+/// See [`KNOWN`].
+pub const DELIMITER: &str = "textinputformat.record.delimiter";
+/// See [`KNOWN`].
+pub const KV_SEPARATOR: &str = "mapreduce.input.keyvaluelinerecordreader.key.value.separator";
+/// See [`KNOWN`].
+pub const SEPARATOR: &str = "mapreduce.output.textoutputformat.separator";
+/// See [`KNOWN`].
+pub const TIMEOUT: &str = "mapreduce.task.timeout";
+/// See [`KNOWN`].
+pub const MAP_ATTEMPTS: &str = "mapreduce.map.maxattempts";
+/// See [`KNOWN`].
+pub const REDUCE_ATTEMPTS: &str = "mapreduce.reduce.maxattempts";
+/// See [`KNOWN`].
+pub const RECORD_MAX: &str = "gerbil.record.max";
+/// See [`KNOWN`].
+pub const MEMORY: &str = "gerbil.task.memory.mb";
+/// See [`KNOWN`].
+pub const SKIP: &str = "mapreduce.map.skip.maxrecords";
+/// See [`KNOWN`].
+pub const REPEAT: &str = "gerbil.map.repeat";
+/// See [`KNOWN`].
+pub const MAP_MEMORY: &str = "mapreduce.map.memory.mb";
+/// See [`KNOWN`].
+pub const REDUCE_MEMORY: &str = "mapreduce.reduce.memory.mb";
+/// See [`KNOWN`].
+pub const JOB_NAME: &str = "mapreduce.job.name";
+/// See [`KNOWN`].
+pub const PRIORITY: &str = "mapreduce.job.priority";
+
+const JVM: &str = "tasks are no JVMs";
+const SHUFFLE: &str = "launchers bring map output to reduces by themselves";
+const OWN_MASTER: &str = "jobs run under gerbil's ApplicationMaster, not under MapReduce's";
+const HISTORY: &str = "gerbil has no history server";
+const COMMITTER: &str = "gerbil commits output by itself";
+const SPECULATION: &str = "a session decides on second attempts";
+const ONE_CORE: &str = "a slot is one core";
+const NO_LIMIT: &str = "there is no such limit";
+const PLACED: &str = "that is said when a session is started";
+const STAGED: &str = "the program is one file, which gerbil brings along";
+const SPLITS: &str =
+    "mapreduce.input.fileinputformat.split.maxsize and gerbil.split.pack cut splits";
+
+/// Settings of Hadoop that do nothing here, or all those that begin so where the name ends with a dot, and why.
+const IDLE: &[(&str, &str)] = &[
+    ("mapreduce.admin.", JVM),
+    ("mapreduce.am.", OWN_MASTER),
+    ("mapreduce.app-submission.", JVM),
+    ("mapreduce.application.", OWN_MASTER),
+    ("mapreduce.client.", OWN_MASTER),
+    ("mapreduce.cluster.", OWN_MASTER),
+    ("mapreduce.fileoutputcommitter.", COMMITTER),
+    ("mapreduce.framework.name", OWN_MASTER),
+    ("mapreduce.ifile.", SHUFFLE),
+    ("mapreduce.input.fileinputformat.list-status.", NO_LIMIT),
+    ("mapreduce.input.fileinputformat.split.minsize", SPLITS),
+    ("mapreduce.job.acl-", PLACED),
+    ("mapreduce.job.am.", PLACED),
+    ("mapreduce.job.cache.", STAGED),
+    ("mapreduce.job.classloader", JVM),
+    ("mapreduce.job.committer.", COMMITTER),
+    ("mapreduce.job.counters.", NO_LIMIT),
+    ("mapreduce.job.encrypted-intermediate-data", SHUFFLE),
+    ("mapreduce.job.finish-when-all-reducers-done", OWN_MASTER),
+    ("mapreduce.job.hdfs-servers", STAGED),
+    ("mapreduce.job.heap.", JVM),
+    ("mapreduce.job.jar", STAGED),
+    ("mapreduce.job.log4j-", JVM),
+    ("mapreduce.job.map.output.collector.class", JVM),
+    ("mapreduce.job.max.", NO_LIMIT),
+    ("mapreduce.job.node-label-expression", PLACED),
+    ("mapreduce.job.queuename", PLACED),
+    ("mapreduce.job.reduce.shuffle.", SHUFFLE),
+    (
+        "mapreduce.job.reduce.slowstart.",
+        "a reduce begins when its input is complete",
+    ),
+    ("mapreduce.job.reducer.", SHUFFLE),
+    ("mapreduce.job.sharedcache.", STAGED),
+    ("mapreduce.job.speculative.", SPECULATION),
+    ("mapreduce.job.split.", NO_LIMIT),
+    ("mapreduce.job.tags", PLACED),
+    ("mapreduce.job.ubertask.", OWN_MASTER),
+    ("mapreduce.job.user.", PLACED),
+    ("mapreduce.jobhistory.", HISTORY),
+    ("mapreduce.jvm.", JVM),
+    ("mapreduce.map.cpu.", ONE_CORE),
+    ("mapreduce.map.java.", JVM),
+    ("mapreduce.map.log.", JVM),
+    ("mapreduce.map.node-label-expression", PLACED),
+    ("mapreduce.map.sort.spill.", SHUFFLE),
+    ("mapreduce.map.speculative", SPECULATION),
+    ("mapreduce.outputcommitter.", COMMITTER),
+    ("mapreduce.reduce.cpu.", ONE_CORE),
+    ("mapreduce.reduce.input.", SHUFFLE),
+    ("mapreduce.reduce.java.", JVM),
+    ("mapreduce.reduce.log.", JVM),
+    ("mapreduce.reduce.markreset.", SHUFFLE),
+    ("mapreduce.reduce.merge.", SHUFFLE),
+    ("mapreduce.reduce.node-label-expression", PLACED),
+    ("mapreduce.reduce.shuffle.", SHUFFLE),
+    ("mapreduce.reduce.speculative", SPECULATION),
+    ("mapreduce.shuffle.", SHUFFLE),
+    ("mapreduce.task.io.sort.factor", SHUFFLE),
+    ("mapreduce.task.profile", JVM),
+    ("mapreduce.task.userlog.", JVM),
+    ("yarn.app.mapreduce.", OWN_MASTER),
+];
+
+/// What becomes of a setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It does what [`KNOWN`] says.
+    Known,
+    /// It is the user's own, for tasks.
+    Own,
+    /// Hadoop has it, and here it does nothing, for this reason.
+    Idle(&'static str),
+    /// It begins as Hadoop's settings do, or gerbil's, and is none; with ` (is NAME meant?)` where one is near.
+    Unknown(String),
+}
+
+/// What becomes of the setting `name`.
+#[must_use]
+pub fn standing(name: &str) -> Standing {
+    if KNOWN.iter().any(|known| known.name == name) {
+        return Standing::Known;
+    }
+    let idle = IDLE
+        .iter()
+        .find(|(idle, _)| match idle.ends_with(['.', '-']) {
+            true => name.starts_with(idle),
+            false => name == *idle,
+        });
+    if let Some((_, why)) = idle {
+        return Standing::Idle(why);
+    }
+    let ours = ["mapreduce.", "gerbil.", "mapred.", "yarn.", "io."];
+    match ours.iter().any(|ours| name.starts_with(ours)) {
+        true => Standing::Unknown(nearest::hint(name, KNOWN.iter().map(|known| known.name))),
+        false => Standing::Own,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{IDLE, KNOWN, Standing, standing};
+
+    #[test]
+    fn a_setting_does_something_or_is_said_why_not() {
+        assert_eq!(standing("mapreduce.job.reduces"), Standing::Known);
+        assert_eq!(standing("my.own"), Standing::Own);
+        assert!(
+            matches!(standing("mapreduce.map.java.opts"), Standing::Idle(why) if why.contains("JVM"))
+        );
+        assert_eq!(
+            standing("mapreduce.job.reducers"),
+            Standing::Unknown(" (is mapreduce.job.reduces meant?)".into())
+        );
+        assert!(matches!(
+            standing("mapreduce.reduce.maxatempts"),
+            Standing::Unknown(_)
+        ));
+        assert!(
+            matches!(standing("gerbil.nothing.at.all"), Standing::Unknown(hint) if hint.is_empty())
+        );
+    }
+
+    #[test]
+    fn what_does_something_is_not_called_idle() {
+        for known in KNOWN {
+            let (name, idle) = (known.name, IDLE);
+            assert!(
+                !idle.iter().any(|(idle, _)| name.starts_with(idle)),
+                "{name}"
+            );
+        }
+    }
+}
