@@ -37,7 +37,7 @@ pub mod wire;
 pub use data::{Checkpoints, StageOut};
 pub use description::{Application, Description, Jobs};
 pub use large_reads::LargeReads;
-pub use mapreduce::{Counters, FileAt, MapReduceJob, Split, TasksReport};
+pub use mapreduce::{FileAt, MapReduceJob, Split, TasksReport};
 pub use mpi::{BindUnit, Binding, MpiJob, Program, Terminal, Universe, Yielding};
 pub use role::Role;
 pub use seat::Seat;

@@ -2,15 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use gerbil_task::Piece;
+use gerbil_task::{Counters, Piece};
 use policy::Resources;
 use serde::{Deserialize, Serialize};
 use storage::Address;
 
 use crate::Program;
-
-/// Counters, group by group, under Hadoop's names where Hadoop has them.
-pub type Counters = BTreeMap<String, BTreeMap<String, u64>>;
 
 /// One MapReduce job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

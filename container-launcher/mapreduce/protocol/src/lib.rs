@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod blame;
+mod counters;
 mod driver;
 mod frame;
 pub mod inputs;
@@ -9,6 +10,7 @@ pub mod nearest;
 pub mod settings;
 
 pub use blame::{Blame, Page, Phase};
+pub use counters::{Counters, add};
 pub use driver::{FromDriver, Listed, Submission, ToDriver};
 pub use frame::{Connection, FRAME_MAX, FrameError};
 pub use message::{

@@ -11,7 +11,7 @@ use super::repeat::{self, Repeat};
 use crate::context::Counters;
 use crate::error::{Error, Result};
 use crate::settings::{MAP_ATTEMPTS, REDUCE_ATTEMPTS, REPEAT, SKIP, Settings};
-use crate::task::usage::add;
+use gerbil_task::add;
 
 /// A task to do.
 #[derive(Clone, Debug)]

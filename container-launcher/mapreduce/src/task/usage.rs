@@ -51,36 +51,13 @@ fn peak(status: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// Adds a task's counters to a job's: sums, but the greater of two that are maxima by their name.
-pub(crate) fn add(sums: &mut Counters, counters: Counters) {
-    for (group, counters) in counters {
-        let sums = sums.entry(group).or_default();
-        for (counter, value) in counters {
-            let is_maximum = counter.ends_with("_MAX");
-            let sum = sums.entry(counter).or_default();
-            *sum = if is_maximum {
-                value.max(*sum)
-            } else {
-                sum.saturating_add(value)
-            };
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Usage, add, peak};
+    use super::{Usage, peak};
     use crate::context::{Counters, TASK_COUNTER};
 
     #[test]
-    fn sums_and_maxima() {
-        let of = |sum: u64, most: u64| -> Counters {
-            let counters = [("A".to_owned(), sum), ("B_MAX".to_owned(), most)];
-            [("g".to_owned(), counters.into())].into()
-        };
-        let mut sums = of(1, 5);
-        add(&mut sums, of(2, 3));
-        assert_eq!(sums, of(3, 5));
+    fn what_was_used_is_counted() {
         assert_eq!(peak("VmPeak:\t9 kB\nVmHWM:\t    3 kB\n"), Some(3072));
         assert_eq!(peak("nothing"), None);
         let mut counters = Counters::new();
