@@ -95,10 +95,10 @@ impl Output {
     ///
     /// # Errors
     /// As [`CommitError`] tells.
-    pub async fn set_up(
+    pub async fn set_up<Alive: Future<Output = bool>>(
         &self,
         mut setup: Setup,
-        mut alive: impl AsyncFnMut(&str) -> bool,
+        mut alive: impl FnMut(String) -> Alive,
     ) -> Result<SetupVerdict, CommitError> {
         loop {
             self.conduct(&mut setup).await?;
@@ -106,7 +106,7 @@ impl Output {
                 return Ok(verdict.clone());
             }
             let lives = match setup.asks() {
-                Some(job) => alive(job).await,
+                Some(job) => alive(job.to_owned()).await,
                 None => true,
             };
             setup.alive(lives);
