@@ -63,6 +63,7 @@ impl Session {
                 let order = wire::MpiOrder { job: job.0, order };
                 self.holding.tell(&to, Order::Mpi(order));
             }
+            Do::ForTasks(wanted) => self.carry_out_for_tasks(job, wanted),
             Do::Dismiss(container) => self.holding.dismiss(&container),
             Do::Leave(container) => self.holding.leave(&container),
             Do::Files(work) => self.work_on_files(job, work),
@@ -123,7 +124,7 @@ impl Session {
     }
 
     /// Gives `job` the answer when it is there.
-    fn answer(&self, job: JobId, answer: impl Future<Output = Heard> + Send + 'static) {
+    pub(crate) fn answer(&self, job: JobId, answer: impl Future<Output = Heard> + Send + 'static) {
         let news = self.news.clone();
         self.tasks.spawn(async move {
             let heard = answer.await;

@@ -16,7 +16,7 @@
 //! about, carries out what that wants ([`effects`]) and sleeps until the next of them is due. A job
 //! ([`work`]) waits for nothing and touches nothing: it hears what has happened and when, and answers what
 //! is to be done. An application of one job, an MPI job ([`mpi`] tells its life), ends with it. A session
-//! takes many ([`submit`]): they share the containers of a [`pool`], whose slots are lent to them
+//! takes many ([`submit`]), MPI jobs and MapReduce jobs ([`mapreduce`], whose [`tasks`] have slots one by one): they share the containers of a [`pool`], whose slots are lent to them
 //! ([`sharing`], [`slots`], [`loan`]), until it is told to [`stop`]; YARN's part is played for them
 //! ([`lent`]), and whoever asks is told of all ([`status`]). Output and input pass it by ([`console`], by job: [`consoles`]); what it wants done on file
 //! systems ([`files`]) is a task whose end is news.
@@ -44,6 +44,7 @@ mod files;
 mod handing;
 mod lent;
 mod loan;
+mod mapreduce;
 mod mpi;
 mod news;
 mod outbox;
@@ -56,6 +57,7 @@ mod slots;
 mod status;
 mod stop;
 mod submit;
+mod tasks;
 #[cfg(test)]
 #[path = "../holding/src/test_keys.rs"]
 mod test_keys;

@@ -2,9 +2,10 @@
 
 use std::cmp::Reverse;
 
-use policy::lending::{Lending, Lent, Word};
+use policy::lending::{Lending, Lent, Start, Wants, Word};
 use policy::lifecycle::Event;
 
+use crate::mapreduce::Told;
 use crate::session::{JobId, Session};
 use crate::work::Heard;
 
@@ -27,6 +28,7 @@ impl Session {
         };
         let most = sharing.plan.running.map_or(u32::MAX, Into::into);
         let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let mut come = Vec::new();
         while sharing.wishes.len() < most
             && let Some((_, job)) = sharing.held_back.pop_first()
         {
@@ -44,6 +46,12 @@ impl Session {
             let words = sharing.lending.wanted(now, number, loan.wish.clone());
             sharing.unheard.extend(words);
             sharing.show_soon(now);
+            if loan.wish.wants == Wants::Tasks {
+                come.push(job);
+            }
+        }
+        for job in come {
+            self.tell(job, Heard::OfTasks(Told::SlotsCome));
         }
     }
 
@@ -51,8 +59,27 @@ impl Session {
     pub(crate) fn decided(&mut self, word: Word) {
         match word {
             Word::Lent(lent) => self.lent(lent),
-            // No job of tasks is taken yet.
-            Word::Start(_) | Word::Stop { .. } => {}
+            Word::Start(start) => self.placed(start),
+            Word::Stop { job, attempt, why } => {
+                let job = self.sharing.as_ref().and_then(|of| of.job_of(job));
+                if let Some(job) = job {
+                    self.tell(job, Heard::OfTasks(Told::Stop { attempt, why }));
+                }
+            }
+        }
+    }
+
+    /// A task of a job has a slot.
+    fn placed(&mut self, start: Start) {
+        let Some(sharing) = &self.sharing else {
+            return;
+        };
+        // The container may have been lost since that was decided.
+        if !sharing.lending.is_under_way(start.attempt) {
+            return;
+        }
+        if let Some(job) = sharing.job_of(start.job) {
+            self.tell(job, Heard::OfTasks(Told::Placed(start)));
         }
     }
 

@@ -1,12 +1,13 @@
 //! What becomes of the containers, as a job hears it.
 
 use holding::{Granted, amount};
-use job::wire::MpiEvent;
 use job::wire::launcher_event::Event as Said;
+use job::wire::{MpiEvent, TaskEvent};
 use policy::gang;
 use policy::lifecycle::{Event, Grant, KillReason};
 use policy::{ContainerId, NodeId};
 
+use crate::mapreduce::Told;
 use crate::session::{JobId, MPI, Session};
 use crate::work::Heard;
 
@@ -71,9 +72,16 @@ impl Session {
                     self.tell(job, Heard::Said { container, event });
                 }
             }
+            Said::Task(TaskEvent { job, event }) => {
+                let job = JobId(job);
+                let is_there = self.loan(job).is_some_and(|loan| loan.is_in(&container));
+                if let (true, Some(event)) = (is_there, event) {
+                    self.tell(job, Heard::OfTasks(Told::Said { container, event }));
+                }
+            }
             Said::FilesFetched(fetched) => self.fetched(container, &fetched),
             Said::JobLeft(left) => self.left(container, JobId(left.job)),
-            Said::Hello(_) | Said::Task(_) => {
+            Said::Hello(_) => {
                 tracing::warn!("the launcher in {container} said what makes no sense");
             }
         }

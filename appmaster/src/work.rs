@@ -13,6 +13,7 @@ use policy::{ContainerId, Millis, Resources};
 use proto_hadoop::yarn::FinalApplicationStatus;
 
 use crate::files::{FileWork, FilesDone};
+use crate::mapreduce::{MapReduce, Told, Wanted};
 use crate::mpi::Mpi;
 use crate::mpi::standoff::Sight;
 use crate::mpi::waiting::Look;
@@ -22,6 +23,8 @@ use crate::outbox::Outbox;
 pub(crate) enum Work {
     /// Ranks of an MPI program, all at once.
     Mpi(Box<Mpi>),
+    /// Tasks of a MapReduce program, as slots come free.
+    MapReduce(Box<MapReduce>),
 }
 
 impl Work {
@@ -29,6 +32,7 @@ impl Work {
     pub(crate) fn begin(&mut self, now: Millis) -> Vec<Do> {
         match self {
             Self::Mpi(mpi) => mpi.begin(now),
+            Self::MapReduce(mapreduce) => mapreduce.begin(now),
         }
     }
 
@@ -37,6 +41,7 @@ impl Work {
     pub(crate) fn hear(&mut self, now: Millis, heard: Heard) -> Vec<Do> {
         match self {
             Self::Mpi(mpi) => mpi.hear(now, heard),
+            Self::MapReduce(mapreduce) => mapreduce.hear(now, heard),
         }
     }
 
@@ -44,6 +49,7 @@ impl Work {
     pub(crate) fn wakes_at(&self) -> Option<Millis> {
         match self {
             Self::Mpi(mpi) => mpi.wakes_at(),
+            Self::MapReduce(mapreduce) => mapreduce.wakes_at(),
         }
     }
 
@@ -51,6 +57,7 @@ impl Work {
     pub(crate) fn has_an_event(&self) -> bool {
         match self {
             Self::Mpi(mpi) => mpi.has_an_event(),
+            Self::MapReduce(mapreduce) => mapreduce.has_an_event(),
         }
     }
 
@@ -58,6 +65,7 @@ impl Work {
     pub(crate) fn outbox(&mut self) -> &mut Outbox {
         match self {
             Self::Mpi(mpi) => mpi.outbox(),
+            Self::MapReduce(mapreduce) => mapreduce.outbox(),
         }
     }
 
@@ -65,6 +73,7 @@ impl Work {
     pub(crate) fn is_ending(&self) -> bool {
         match self {
             Self::Mpi(mpi) => mpi.is_ending(),
+            Self::MapReduce(mapreduce) => mapreduce.is_ending(),
         }
     }
 
@@ -72,6 +81,7 @@ impl Work {
     pub(crate) fn is_over(&self) -> bool {
         match self {
             Self::Mpi(mpi) => mpi.is_over(),
+            Self::MapReduce(mapreduce) => mapreduce.is_over(),
         }
     }
 }
@@ -116,6 +126,8 @@ pub(crate) enum Heard {
         /// What.
         event: wire::mpi_event::Event,
     },
+    /// Of the tasks of a job that has such.
+    OfTasks(Told),
     /// A launcher has left, or is not heard of any more.
     Lost(ContainerId),
     /// A stream of output has ended, or the last of all output was handed over.
@@ -184,6 +196,8 @@ pub(crate) enum Do {
     Hurry,
     /// What YARN is told of the job's progress, in thousandths.
     Progress(u16),
+    /// What a job of tasks wants done about them.
+    ForTasks(Wanted),
     /// Order a launcher something.
     Tell {
         /// Its container.

@@ -418,7 +418,8 @@ impl Mpi {
             | Heard::LastLook(_)
             | Heard::Output(_)
             | Heard::Memory(_)
-            | Heard::Finished(_) => {}
+            | Heard::Finished(_)
+            | Heard::OfTasks(_) => {}
         }
         Vec::new()
     }

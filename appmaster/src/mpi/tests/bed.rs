@@ -319,5 +319,6 @@ fn words(what: &Do) -> Option<String> {
         Do::EndInput => "end input".into(),
         Do::DropFiles => "drop files".into(),
         Do::Measure => "measure".into(),
+        Do::ForTasks(wanted) => format!("for tasks: {wanted:?}"),
     })
 }

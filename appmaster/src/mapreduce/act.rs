@@ -1,0 +1,102 @@
+//! What the machine wants, and what becomes of the results of maps.
+
+use policy::ContainerId;
+use policy::lending::Input;
+use policy::mapreduce::{Action, Event};
+use policy::schedule::{AttemptIx, ContainerIx, TaskIx, Why};
+
+use super::orders::Orders;
+use super::{MapReduce, Wanted, sentences};
+
+impl MapReduce {
+    /// The machine hears an event; what it wants is done.
+    pub(super) fn step_machine(&mut self, event: Event) {
+        let actions = self.machine.step(event);
+        for action in actions {
+            self.act(action);
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Runnable { stage, count } => {
+                let inputs = (0..count).map(|_| Input::default()).collect();
+                self.want(Wanted::Runnable { stage, inputs });
+            }
+            Action::Again(maps) => {
+                for map in &maps {
+                    self.maps_done = self.maps_done.saturating_sub(1);
+                    self.attempts
+                        .unread(Orders::length(&self.description, *map));
+                }
+                self.want(Wanted::MapsLost(maps));
+            }
+            Action::Gather(attempt) => {
+                let home = self.outputs.values().find(|of| of.attempt == attempt);
+                if let Some(home) = home.map(|output| output.place) {
+                    self.gathered(attempt, home);
+                }
+            }
+            Action::Stop(attempt) => self.stop(attempt, Why::TwinWon),
+            Action::Repeated(map) => {
+                tracing::info!("map {} gave the same records when it ran again", map.0);
+            }
+            Action::Done => self.done(),
+            Action::Fail(failure) => {
+                let sentence = sentences::failure(&failure, &self.failures, &self.machine);
+                self.fail(sentence);
+            }
+            // Outputs are read where they lie, and committed without being asked for.
+            Action::Verify(_) | Action::Grant(_) | Action::Faulty(_) => {}
+        }
+    }
+
+    /// Reduces fetch where they run: an output that is there is as good as gathered by all.
+    pub(super) fn gathered(&mut self, attempt: AttemptIx, home: ContainerIx) {
+        for partition in 0..self.description.reduces {
+            self.step_machine(Event::Gathered {
+                attempt,
+                partition,
+                home,
+            });
+        }
+    }
+
+    /// A container is gone, with what runs there and what maps have left there.
+    pub(super) fn lost(&mut self, container: &ContainerId) {
+        self.places.remove(container);
+        let mut place = self.known.remove(container);
+        for ix in self.attempts.within(container) {
+            if let Some(attempt) = self.attempts.remove(ix, 0) {
+                place.get_or_insert(attempt.place);
+            }
+        }
+        let Some(place) = place else { return };
+        self.output_lost(container, place);
+        self.unpark();
+    }
+
+    /// What maps have left in a container is gone. Nobody keeps a copy of it.
+    fn output_lost(&mut self, container: &ContainerId, place: ContainerIx) {
+        let gone: Vec<TaskIx> = (self.outputs.iter())
+            .filter(|(_, output)| output.container == *container)
+            .map(|(map, _)| *map)
+            .collect();
+        for map in &gone {
+            self.outputs.remove(map);
+        }
+        if !gone.is_empty() {
+            for partition in 0..self.description.reduces {
+                self.step_machine(Event::Dropped { partition });
+            }
+        }
+        self.step_machine(Event::LauncherLost(place));
+        if gone.is_empty() {
+            return;
+        }
+        let there: Vec<AttemptIx> = self.outputs.values().map(|output| output.attempt).collect();
+        for attempt in there {
+            self.gathered(attempt, place);
+        }
+    }
+}

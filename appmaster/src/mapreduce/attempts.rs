@@ -1,0 +1,112 @@
+//! Attempts at the job's tasks: where each is, and how far.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use policy::ContainerId;
+use policy::schedule::{AttemptIx, ContainerIx, Stage, TaskIx};
+
+/// An attempt that has a slot.
+#[derive(Clone, Debug)]
+pub(super) struct Attempt {
+    pub(super) stage: Stage,
+    pub(super) task: TaskIx,
+    /// How many there were at its task before.
+    pub(super) number: u32,
+    pub(super) container: ContainerId,
+    /// As what the policies know that container.
+    pub(super) place: ContainerIx,
+    pub(super) slot: u32,
+    /// The launcher was ordered to start it.
+    pub(super) is_ordered: bool,
+    /// The launcher was ordered to end it.
+    pub(super) is_stopped: bool,
+    /// Of a map: bytes that it has read.
+    pub(super) bytes: u64,
+}
+
+/// All that have a slot, and what is known of those before.
+#[derive(Debug, Default)]
+pub(super) struct Attempts {
+    all: BTreeMap<AttemptIx, Attempt>,
+    /// Attempts that there were at each task.
+    tries: BTreeMap<(Stage, TaskIx), u32>,
+    /// Bytes that maps have read that are over.
+    bytes: u64,
+}
+
+impl Attempts {
+    /// The number of the next attempt at a task, which is this one.
+    pub(super) fn next_try(&mut self, stage: Stage, task: TaskIx) -> u32 {
+        let tries = self.tries.entry((stage, task)).or_default();
+        let number = *tries;
+        *tries = number.saturating_add(1);
+        number
+    }
+
+    pub(super) fn insert(&mut self, ix: AttemptIx, attempt: Attempt) {
+        self.all.insert(ix, attempt);
+    }
+
+    pub(super) fn get(&self, ix: AttemptIx) -> Option<&Attempt> {
+        self.all.get(&ix)
+    }
+
+    pub(super) fn get_mut(&mut self, ix: AttemptIx) -> Option<&mut Attempt> {
+        self.all.get_mut(&ix)
+    }
+
+    /// An attempt is over; `read`: bytes of input that its task has read for good.
+    pub(super) fn remove(&mut self, ix: AttemptIx, read: u64) -> Option<Attempt> {
+        self.bytes = self.bytes.saturating_add(read);
+        self.all.remove(&ix)
+    }
+
+    /// A map's result is lost: so many bytes are to be read again.
+    pub(super) fn unread(&mut self, bytes: u64) {
+        self.bytes = self.bytes.saturating_sub(bytes);
+    }
+
+    /// Those in a container.
+    pub(super) fn within(&self, container: &ContainerId) -> Vec<AttemptIx> {
+        let there = self
+            .all
+            .iter()
+            .filter(|(_, attempt)| attempt.container == *container);
+        there.map(|(ix, _)| *ix).collect()
+    }
+
+    /// Those of a stage that wait for something before they are started.
+    pub(super) fn waiting(&self, stage: Stage) -> Vec<AttemptIx> {
+        let waiting = self
+            .all
+            .iter()
+            .filter(|(_, attempt)| attempt.stage == stage && !attempt.is_ordered);
+        waiting.map(|(ix, _)| *ix).collect()
+    }
+
+    /// Those at one task.
+    pub(super) fn at(&self, stage: Stage, task: TaskIx) -> Vec<AttemptIx> {
+        let at = self
+            .all
+            .iter()
+            .filter(|(_, attempt)| (attempt.stage, attempt.task) == (stage, task));
+        at.map(|(ix, _)| *ix).collect()
+    }
+
+    /// Tasks of a stage that have an attempt.
+    pub(super) fn tasks(&self, stage: Stage) -> usize {
+        let of_stage = self.all.values().filter(|attempt| attempt.stage == stage);
+        let tasks: BTreeSet<TaskIx> = of_stage.map(|attempt| attempt.task).collect();
+        tasks.len()
+    }
+
+    pub(super) fn running(&self) -> u32 {
+        let ordered = self.all.values().filter(|attempt| attempt.is_ordered);
+        super::count(ordered.count())
+    }
+
+    pub(super) fn bytes_done(&self) -> u64 {
+        let maps = self.all.values().map(|attempt| attempt.bytes);
+        self.bytes.saturating_add(maps.sum())
+    }
+}

@@ -1,0 +1,237 @@
+//! After the last task, or the first reason not to go on: the output appears or is given up, nothing is left on
+//! the nodes, and everybody is told.
+
+use holding::Finished;
+use job::exit::Exit;
+use job::wire;
+use job::wire::job_event::Event as ToClient;
+use policy::Millis;
+use policy::lifecycle::{Event as OfContainer, KillReason};
+use policy::schedule::End;
+use proto_hadoop::yarn::FinalApplicationStatus;
+
+use super::folder::{FolderDone, FolderWork};
+use super::{MapReduce, Place, Step, Told, Wanted, sentences};
+use crate::work::{Do, Heard};
+
+/// For launchers to end what runs of the job.
+const LEAVE: Millis = Millis(15_000);
+
+/// How a job ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Verdict {
+    Success,
+    Failure { code: u8, sentence: String },
+    Killed(KillReason),
+}
+
+impl Verdict {
+    const fn code(&self) -> u8 {
+        match self {
+            Self::Success => Exit::Success.code(),
+            Self::Failure { code, .. } => *code,
+            Self::Killed(KillReason::Interrupted) => Exit::Interrupted.code(),
+            // As the shell says of a program that writes into a closed pipe.
+            Self::Killed(KillReason::NoReader) => 128 + 13,
+            Self::Killed(KillReason::ClientLost | KillReason::Terminated) => Exit::Killed.code(),
+        }
+    }
+
+    const fn state(&self) -> wire::FinalState {
+        match self {
+            Self::Success => wire::FinalState::Succeeded,
+            Self::Failure { .. } => wire::FinalState::Failed,
+            Self::Killed(_) => wire::FinalState::Killed,
+        }
+    }
+
+    fn sentence(&self) -> String {
+        match self {
+            Self::Success => String::new(),
+            Self::Failure { sentence, .. } => sentence.clone(),
+            Self::Killed(reason) => sentences::killed(*reason).to_owned(),
+        }
+    }
+}
+
+/// A job that ends.
+#[derive(Debug)]
+pub(super) struct Ending {
+    verdict: Verdict,
+    /// The output folder is being filled, or left.
+    works: bool,
+    /// What is to be done there once no container has anything of the job.
+    gives_up: bool,
+    /// When containers that still have something of it are not waited for any more.
+    leave_by: Millis,
+    told: bool,
+    farewell: bool,
+}
+
+impl Ending {
+    pub(super) fn wakes_at(&self) -> Option<Millis> {
+        (!self.told && !self.works).then_some(self.leave_by)
+    }
+
+    pub(super) const fn is_farewell(&self) -> bool {
+        self.farewell
+    }
+}
+
+impl MapReduce {
+    /// Every result is there.
+    pub(super) fn done(&mut self) {
+        let tasks = self.results.iter();
+        let tasks = tasks.map(|(stage, number)| super::orders::names(*stage, *number, 0).0);
+        let commit = FolderWork::Commit(tasks.collect());
+        self.want(Wanted::Folder(commit));
+        self.end(Verdict::Success, true, false);
+    }
+
+    /// The job cannot end well.
+    pub(super) fn fail(&mut self, sentence: String) {
+        let verdict = Verdict::Failure { code: 1, sentence };
+        self.end(verdict, false, true);
+    }
+
+    /// The output folder cannot be had: nothing was written there.
+    pub(super) fn refused(&mut self, sentence: String) {
+        let code = Exit::Staging.code();
+        self.end(Verdict::Failure { code, sentence }, false, false);
+    }
+
+    /// Somebody wants it ended, or nobody wants its end any more.
+    pub(super) fn kill(&mut self, reason: KillReason) {
+        match &self.step {
+            // Whether the folder is the job's is not known yet: it is heard, and given up then.
+            Step::SettingUp => self.end(Verdict::Killed(reason), true, true),
+            Step::Running => self.end(Verdict::Killed(reason), false, true),
+            Step::Ending(_) => {}
+        }
+    }
+
+    fn end(&mut self, verdict: Verdict, works: bool, gives_up: bool) {
+        if matches!(self.step, Step::Ending(_)) {
+            return;
+        }
+        tracing::info!(
+            "verdict: {}",
+            match verdict.sentence().as_str() {
+                "" => "success",
+                sentence => sentence,
+            }
+        );
+        for (container, place) in &mut self.places {
+            if *place != Place::Leaving {
+                *place = Place::Leaving;
+                self.todo.push(Do::Leave(container.clone()));
+            }
+        }
+        self.step = Step::Ending(Ending {
+            verdict,
+            works,
+            gives_up,
+            leave_by: self.now.plus(LEAVE),
+            told: false,
+            farewell: false,
+        });
+        self.go_on();
+    }
+
+    /// One piece of news after the verdict.
+    pub(super) fn hear_ending(&mut self, heard: Heard) {
+        match heard {
+            // Decided before the policies knew of the end.
+            Heard::OfTasks(Told::Placed(start)) => self.want(Wanted::Over {
+                attempt: start.attempt,
+                how: End::Killed,
+            }),
+            Heard::Lost(container)
+            | Heard::Machine(
+                OfContainer::ContainerEnded { container, .. }
+                | OfContainer::LinkLost(container)
+                | OfContainer::Misbehaved { container, .. },
+            ) => {
+                self.places.remove(&container);
+            }
+            Heard::OfTasks(Told::Folder(done)) => self.folder_done(done),
+            Heard::Finished(finished) => self.finished(finished),
+            _ => {}
+        }
+        self.go_on();
+    }
+
+    fn folder_done(&mut self, done: FolderDone) {
+        let Step::Ending(ending) = &mut self.step else {
+            return;
+        };
+        ending.works = false;
+        match done {
+            // It was killed in between; the folder is its own if it was made.
+            FolderDone::SetUp(made) => ending.gives_up = made.is_ok(),
+            FolderDone::Committed(Ok(())) => {}
+            FolderDone::Committed(Err(sentence)) => {
+                let code = Exit::Staging.code();
+                ending.verdict = Verdict::Failure { code, sentence };
+            }
+            FolderDone::GivenUp(Ok(())) => {}
+            FolderDone::GivenUp(Err(sentence)) => {
+                self.notice(format!(
+                    "some of what the job has written is left: {sentence}"
+                ));
+            }
+        }
+    }
+
+    /// Does what has become possible.
+    fn go_on(&mut self) {
+        let (now, places) = (self.now, self.places.len());
+        let Step::Ending(ending) = &mut self.step else {
+            return;
+        };
+        if ending.works || ending.told {
+            return;
+        }
+        if places > 0 && now < ending.leave_by {
+            return;
+        }
+        if std::mem::take(&mut ending.gives_up) {
+            ending.works = true;
+            return self.want(Wanted::Folder(FolderWork::GiveUp));
+        }
+        ending.told = true;
+        let verdict = ending.verdict.clone();
+        self.todo.push(Do::CloseOutput);
+        self.tell(&verdict);
+        self.todo.push(Do::Unregister {
+            status: match verdict.state() {
+                wire::FinalState::Succeeded => FinalApplicationStatus::Succeeded,
+                wire::FinalState::Failed => FinalApplicationStatus::Failed,
+                wire::FinalState::Killed => FinalApplicationStatus::Killed,
+            },
+            diagnostics: verdict.sentence(),
+        });
+    }
+
+    fn tell(&mut self, verdict: &Verdict) {
+        let report = serde_json::to_string(&self.report()).unwrap_or_default();
+        self.outbox.push_last(Some(ToClient::Verdict(wire::Verdict {
+            exit_code: i32::from(verdict.code()),
+            state: verdict.state().into(),
+            sentence: verdict.sentence(),
+            timing: Some(wire::Timing::default()),
+            appmaster_memory: Some(wire::Memory::default()),
+            tasks: report,
+            ..wire::Verdict::default()
+        })));
+    }
+
+    fn finished(&mut self, finished: Finished) {
+        let taken = ToClient::Unregistered(wire::Unregistered {});
+        self.outbox
+            .push_last(finished.unregistered.then_some(taken));
+        if let Step::Ending(ending) = &mut self.step {
+            ending.farewell = true;
+        }
+    }
+}

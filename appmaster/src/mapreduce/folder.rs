@@ -1,0 +1,168 @@
+//! The output folder of a job: made, filled, or given up. Each is a task whose end is heard.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use output_committer::Output;
+use policy::commit::{JobCommit, JobVerdict, Setup, SetupVerdict};
+use proto_hadoop::{AppAttemptId, ApplicationClient, ApplicationId};
+use storage::{Address, Storage};
+
+/// An output folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Folder {
+    /// Its file system.
+    pub(crate) address: Address,
+    /// Absolute.
+    pub(crate) path: String,
+    /// The job's text, by which its own folder is called.
+    pub(crate) job: String,
+}
+
+/// What a job wants done with its output folder.
+#[derive(Debug)]
+pub(crate) enum FolderWork {
+    /// It is made, and the job's alone.
+    SetUp,
+    /// These tasks, which have committed, become the output.
+    Commit(Vec<String>),
+    /// Nothing of the job is left there.
+    GiveUp,
+}
+
+/// What it came to, or why it came to nothing, a sentence.
+#[derive(Debug)]
+pub(crate) enum FolderDone {
+    /// The job may write there.
+    SetUp(Result<(), String>),
+    /// The output is there.
+    Committed(Result<(), String>),
+    /// Nothing is left, as far as that could be done.
+    GivenUp(Result<(), String>),
+}
+
+/// Whom an output folder may belong to.
+pub(crate) struct Others {
+    /// Asked whether another application lives.
+    pub(crate) cluster: Arc<ApplicationClient>,
+    /// This AM.
+    pub(crate) own: AppAttemptId,
+    /// The numbers of its jobs.
+    pub(crate) jobs: BTreeSet<u32>,
+}
+
+impl Folder {
+    /// The text by which a job is called: no other has it, and another AM calls it the same.
+    pub(crate) fn job(application: ApplicationId, job: u32) -> String {
+        format!("{application}_{job}")
+    }
+
+    pub(crate) fn url(&self) -> String {
+        self.address.url(&self.path)
+    }
+
+    /// Does it.
+    pub(crate) async fn carry_out(self, work: FolderWork, others: Others) -> FolderDone {
+        match work {
+            FolderWork::SetUp => FolderDone::SetUp(self.set_up(&others).await),
+            FolderWork::Commit(tasks) => {
+                let commit = JobCommit::commit(&self.job, others.attempt(), &tasks);
+                FolderDone::Committed(self.finish(commit).await)
+            }
+            FolderWork::GiveUp => {
+                let give_up = JobCommit::give_up(&self.job, others.attempt());
+                FolderDone::GivenUp(self.finish(give_up).await)
+            }
+        }
+    }
+
+    fn output(&self) -> Result<Output, String> {
+        let storage = Storage::open(&self.address).map_err(|error| error.to_string())?;
+        Ok(Output::new(storage, &self.path))
+    }
+
+    async fn set_up(&self, others: &Others) -> Result<(), String> {
+        let output = self.output()?;
+        let setup = Setup::new(&self.job);
+        let verdict = output.set_up(setup, |job| others.live(job));
+        let url = self.url();
+        match verdict.await.map_err(|error| error.to_string())? {
+            SetupVerdict::Owner => Ok(()),
+            SetupVerdict::OutputExists(names) => Err(format!(
+                "the output folder {url} exists already, with {}; name another one",
+                names.join(", ")
+            )),
+            SetupVerdict::Taken { by } => Err(format!(
+                "the output folder {url} is being written by {by}; name another one, or wait for its end"
+            )),
+            SetupVerdict::Orphaned { by } => Err(format!(
+                "{url}/_temporary/.owner names {by}, which is over, and whose folder is gone: remove that \
+                 file, or name another output folder"
+            )),
+            SetupVerdict::NoParent => Err(format!(
+                "the folder above the output folder {url} is not there"
+            )),
+        }
+    }
+
+    async fn finish(&self, machine: JobCommit) -> Result<(), String> {
+        let done = self.output()?.finish_job(machine).await;
+        let url = self.url();
+        match done.map_err(|error| error.to_string())? {
+            JobVerdict::Committed | JobVerdict::GivenUp => Ok(()),
+            JobVerdict::Missing(file) => Err(format!(
+                "{file} of the output {url} is gone: somebody else has removed it while the job committed"
+            )),
+            JobVerdict::Unreadable => Err(format!(
+                "{url}/_temporary/{}/.manifest is not what this job has written",
+                self.job
+            )),
+        }
+    }
+}
+
+impl Others {
+    /// Numbers this AM among those of the application.
+    fn attempt(&self) -> u32 {
+        u32::try_from(self.own.attempt).unwrap_or(0)
+    }
+
+    /// Whether the job of this text lives, as far as is known: one that cannot be asked for does.
+    async fn live(&self, job: String) -> bool {
+        let Some((application, number)) = parts(&job) else {
+            return true;
+        };
+        if application == self.own.application {
+            return self.jobs.contains(&number);
+        }
+        match self.cluster.report(&application).await {
+            Ok(report) => !report.state.is_final(),
+            // The ResourceManager forgets those that are over.
+            Err(error) => !error.is("ApplicationNotFoundException"),
+        }
+    }
+}
+
+/// The application and the number of a job.
+fn parts(job: &str) -> Option<(ApplicationId, u32)> {
+    let (application, number) = job.rsplit_once('_')?;
+    Some((application.parse().ok()?, number.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_s_text_leads_back_to_its_application() {
+        let application = ApplicationId {
+            cluster_timestamp: 1_700_000_000_000,
+            id: 42,
+        };
+        let text = Folder::job(application, 7);
+        assert_eq!(text, "application_1700000000000_0042_7");
+        assert_eq!(parts(&text), Some((application, 7)));
+        assert_eq!(parts("application_1700000000000_0042"), None);
+        assert_eq!(parts("0"), None);
+    }
+}

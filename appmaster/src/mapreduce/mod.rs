@@ -1,0 +1,332 @@
+//! One MapReduce job of a session: from its output folder's making to the client's farewell.
+//!
+//! It hears ([`Heard`]) and answers what is to be done ([`Do`]); it waits for nothing, and knows no time
+//! but the one that it is told. Which slot a task has is decided by the session's policies, what follows
+//! from a task's end by the machine [`policy::mapreduce`], what is written into the output folder by
+//! [`policy::commit`]; here is what that means for launchers and client.
+//!
+//! ```text
+//! setting up ─▶ running ──────────────────────▶ committing ─┐
+//! (the output   (tasks are placed, started      (the output │
+//!  folder)       and end: tasks)                 appears)   ├─▶ leaving ─▶ unregistering ─▶ farewell
+//!       └──────────────┴────▶ giving up ────────────────────┘   (nothing is left on nodes)
+//! ```
+//!
+//! An attempt whose container has not got the job's files yet waits for them. A reduce reads what maps have
+//! left with their launchers; while some of it is lost and made again, attempts that would read it are
+//! parked in their slots, unless a map wants one.
+
+mod act;
+mod attempts;
+mod ended;
+mod ending;
+mod folder;
+mod orders;
+mod sentences;
+mod tasks;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gerbil_task::{Counters, add};
+use job::wire::job_event::Event as ToClient;
+use job::{MapReduceJob, TasksReport, wire};
+use policy::lifecycle::KillReason;
+use policy::mapreduce::Job;
+use policy::schedule::{AttemptIx, ContainerIx, Stage, TaskIx};
+use policy::{ContainerId, Millis};
+
+use crate::mapreduce::attempts::Attempts;
+use crate::mapreduce::ending::Ending;
+use crate::mapreduce::orders::Orders;
+use crate::outbox::Outbox;
+use crate::work::{Do, Heard};
+
+pub(crate) use folder::{Folder, FolderDone, FolderWork, Others};
+pub(crate) use words::{Told, Wanted};
+
+/// Between two words to the client of how far the tasks are.
+const SHOW: Millis = Millis(1_000);
+
+/// Whether a client follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Client {
+    Awaited,
+    Attached,
+    Gone,
+}
+
+/// How far the job's life is.
+#[derive(Debug)]
+enum Step {
+    /// Its output folder is made.
+    SettingUp,
+    /// Its tasks run.
+    Running,
+    /// The verdict is out, or as good as out.
+    Ending(Ending),
+}
+
+/// A container that the job uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// The job's files are on their way.
+    Fetching,
+    /// They are there.
+    Joined,
+    /// The launcher was told that the job is over.
+    Leaving,
+}
+
+/// What a map has left with its launcher for reduces.
+#[derive(Debug)]
+struct MapOutput {
+    attempt: AttemptIx,
+    container: ContainerId,
+    place: ContainerIx,
+    partitions: Vec<gerbil_task::Partition>,
+}
+
+/// The job.
+#[derive(Debug)]
+pub(crate) struct MapReduce {
+    description: MapReduceJob,
+    orders: Orders,
+    /// Where what is to be done is put down.
+    todo: Vec<Do>,
+    /// Since the job began.
+    now: Millis,
+    step: Step,
+    machine: Job,
+    attempts: Attempts,
+    places: BTreeMap<ContainerId, Place>,
+    /// Containers that it has had attempts in, as the policies know them.
+    known: BTreeMap<ContainerId, ContainerIx>,
+    outputs: BTreeMap<TaskIx, MapOutput>,
+    /// Tasks of which files of the output have committed, by their numbers in the plan.
+    results: BTreeSet<(Stage, u32)>,
+    /// Tasks that have ended well once, whatever became of their results.
+    ever_done: BTreeSet<(Stage, TaskIx)>,
+    counters: Counters,
+    /// Tasks of each stage whose result is there.
+    maps_done: u32,
+    reduces_done: u32,
+    failed_attempts: u32,
+    /// The sentence of the last failure of each task.
+    failures: BTreeMap<(Stage, TaskIx), String>,
+    client: Client,
+    outbox: Outbox,
+    /// Reduces that wait for maps give their slots up then.
+    unpark_at: Option<Millis>,
+    /// How far the tasks are is told then.
+    show_at: Option<Millis>,
+    shown: wire::TasksPhase,
+    /// When the first task was started, and the last one ended.
+    tasks_began: Option<Millis>,
+    tasks_ended: Option<Millis>,
+}
+
+impl MapReduce {
+    /// One whose life has not begun; `job` is its text.
+    pub(crate) fn new(description: MapReduceJob, job: &str) -> Self {
+        let maps = u32::try_from(description.splits.len()).unwrap_or(u32::MAX);
+        Self {
+            orders: Orders::new(&description, job),
+            todo: Vec::new(),
+            now: Millis(0),
+            step: Step::SettingUp,
+            machine: Job::new(maps, description.reduces, description.attempts.max(1)),
+            attempts: Attempts::default(),
+            places: BTreeMap::new(),
+            known: BTreeMap::new(),
+            outputs: BTreeMap::new(),
+            results: BTreeSet::new(),
+            ever_done: BTreeSet::new(),
+            counters: Counters::new(),
+            maps_done: 0,
+            reduces_done: 0,
+            failed_attempts: 0,
+            failures: BTreeMap::new(),
+            client: Client::Awaited,
+            outbox: Outbox::default(),
+            unpark_at: None,
+            show_at: None,
+            shown: wire::TasksPhase::default(),
+            tasks_began: None,
+            tasks_ended: None,
+            description,
+        }
+    }
+
+    /// The session has taken it.
+    pub(crate) fn begin(&mut self, now: Millis) -> Vec<Do> {
+        self.now = now;
+        self.want(Wanted::Folder(FolderWork::SetUp));
+        std::mem::take(&mut self.todo)
+    }
+
+    /// Takes in what has happened by `now`; what is to be done about it, in order.
+    pub(crate) fn hear(&mut self, now: Millis, heard: Heard) -> Vec<Do> {
+        self.now = now;
+        match heard {
+            Heard::ClientAttached => self.attach(),
+            Heard::ClientLeft => {
+                self.client = Client::Gone;
+                self.kill(KillReason::ClientLost);
+            }
+            Heard::ClientDeaf => {
+                self.outbox.clear();
+                self.client = Client::Gone;
+                self.kill(KillReason::ClientLost);
+            }
+            Heard::ClientKill(reason) => self.kill(reason),
+            Heard::Machine(policy::lifecycle::Event::KillRequested(reason)) => self.kill(reason),
+            heard => match &self.step {
+                Step::SettingUp => self.hear_setting_up(heard),
+                Step::Running => {
+                    self.hear_running(heard);
+                    self.give_slots_up();
+                }
+                Step::Ending(_) => self.hear_ending(heard),
+            },
+        }
+        self.may_show();
+        std::mem::take(&mut self.todo)
+    }
+
+    fn hear_setting_up(&mut self, heard: Heard) {
+        match heard {
+            Heard::OfTasks(Told::Folder(FolderDone::SetUp(Ok(())))) => {
+                self.step = Step::Running;
+                if self.description.splits.is_empty() {
+                    // Nothing to read is no failure: the output is empty.
+                    return self.done();
+                }
+                self.want(Wanted::Slots);
+            }
+            Heard::OfTasks(Told::Folder(FolderDone::SetUp(Err(sentence)))) => {
+                self.refused(sentence)
+            }
+            _ => {}
+        }
+    }
+
+    /// When [`Heard::Tick`] is due, if nothing else happens before.
+    pub(crate) fn wakes_at(&self) -> Option<Millis> {
+        let ending = match &self.step {
+            Step::Ending(ending) => ending.wakes_at(),
+            Step::SettingUp | Step::Running => None,
+        };
+        [ending, self.unpark_at, self.show_at]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// Whether there is an event for the client that may be told now.
+    pub(crate) fn has_an_event(&self) -> bool {
+        !self.outbox.is_empty()
+    }
+
+    pub(crate) const fn outbox(&mut self) -> &mut Outbox {
+        &mut self.outbox
+    }
+
+    /// The verdict is out.
+    pub(crate) const fn is_ending(&self) -> bool {
+        matches!(self.step, Step::Ending(_))
+    }
+
+    /// Everybody knows the verdict, and the client has left.
+    pub(crate) fn is_over(&self) -> bool {
+        let Step::Ending(ending) = &self.step else {
+            return false;
+        };
+        ending.is_farewell() && self.client == Client::Gone
+    }
+
+    /// The folder that its output goes to.
+    pub(crate) fn folder(&self) -> Option<Folder> {
+        self.orders.folder(&self.description)
+    }
+
+    /// The first client to come follows the job.
+    fn attach(&mut self) {
+        let admission = match self.client {
+            Client::Awaited => {
+                self.client = Client::Attached;
+                Ok(())
+            }
+            Client::Attached => Err("another client follows this job"),
+            Client::Gone => Err("the client that followed this job is gone, and the job with it"),
+        };
+        let comes = admission.is_ok();
+        self.todo.push(Do::Admit(admission));
+        if comes {
+            self.want(Wanted::Show(self.shown.clone()));
+        }
+    }
+
+    /// Says how far the tasks are, once in a while.
+    fn may_show(&mut self) {
+        let phase = wire::TasksPhase {
+            maps: count(self.description.splits.len()),
+            maps_done: self.maps_done,
+            reduces: self.description.reduces,
+            reduces_done: self.reduces_done,
+            running: self.attempts.running(),
+            bytes: self.orders.bytes(),
+            bytes_done: self.attempts.bytes_done(),
+            waits: String::new(),
+        };
+        if phase == self.shown {
+            self.show_at = None;
+            return;
+        }
+        match self.show_at {
+            Some(at) if self.now >= at => {
+                self.show_at = None;
+                self.shown = phase.clone();
+                self.want(Wanted::Show(phase));
+            }
+            Some(_) => {}
+            None => self.show_at = Some(self.now.plus(SHOW)),
+        }
+    }
+
+    /// A task has ended well: what it has counted is the job's.
+    fn count(&mut self, counters: Counters) {
+        add(&mut self.counters, counters);
+    }
+
+    fn report(&self) -> TasksReport {
+        let since = |from: Option<Millis>, to: Millis| {
+            let from = from.map_or(to.0, |from| from.0);
+            to.0.saturating_sub(from)
+        };
+        let ended = self.tasks_ended.unwrap_or(self.now);
+        TasksReport {
+            counters: self.counters.clone(),
+            maps: count(self.description.splits.len()),
+            reduces: self.description.reduces,
+            failed_attempts: self.failed_attempts,
+            tasks_ms: since(self.tasks_began, ended),
+            commit_ms: since(self.tasks_ended, self.now),
+        }
+    }
+
+    fn want(&mut self, wanted: Wanted) {
+        self.todo.push(Do::ForTasks(wanted));
+    }
+
+    fn notice(&mut self, sentence: String) {
+        self.outbox
+            .push(ToClient::Notice(wire::Notice { sentence }));
+    }
+}
+
+fn count(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}

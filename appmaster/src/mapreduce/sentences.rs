@@ -1,0 +1,54 @@
+//! What is said of a job's end.
+
+use std::collections::BTreeMap;
+
+use policy::lifecycle::KillReason;
+use policy::mapreduce::{Failure, Job};
+use policy::schedule::{Stage, TaskIx};
+
+/// As sentences call a task.
+pub(super) fn title(stage: Stage, task: TaskIx, machine: &Job) -> String {
+    match stage {
+        Stage::Map => format!("map {}", task.0),
+        Stage::Reduce | Stage::Gang => {
+            format!("reduce {}", machine.partition(task).unwrap_or(task.0))
+        }
+    }
+}
+
+/// Why a job cannot end well.
+pub(super) fn failure(
+    failure: &Failure,
+    last: &BTreeMap<(Stage, TaskIx), String>,
+    machine: &Job,
+) -> String {
+    match *failure {
+        Failure::Attempts {
+            stage,
+            task,
+            failed,
+        } => {
+            let title = title(stage, task, machine);
+            let why = last.get(&(stage, task)).map_or("", String::as_str);
+            match failed {
+                1 => format!("{title} failed: {why}"),
+                failed => format!("{title} failed {failed} times, the last time: {why}"),
+            }
+        }
+        Failure::Records { map, partition, .. } => format!(
+            "map {} gave other records when it ran again, and reduce {partition} has committed what it \
+             read of the first ones: what the mapper emits must depend on its input alone",
+            map.0
+        ),
+    }
+}
+
+/// Why a job was ended.
+pub(super) const fn killed(reason: KillReason) -> &'static str {
+    match reason {
+        KillReason::Interrupted => "it was killed",
+        KillReason::NoReader => "what reads its output has gone",
+        KillReason::ClientLost => "the client that followed it is gone",
+        KillReason::Terminated => "the session was ended",
+    }
+}

@@ -1,0 +1,197 @@
+//! Tasks: placed and started, where everything that they need is.
+
+use policy::lending::{Input, Start};
+use policy::lifecycle::Event as OfContainer;
+use policy::mapreduce::Event;
+use policy::schedule::{AttemptIx, End, Stage, Why};
+use policy::{ContainerId, Millis};
+
+use super::attempts::Attempt;
+use super::orders::{Orders, source};
+use super::{MapReduce, Place, Told, Wanted};
+use crate::work::{Do, Heard};
+
+/// For how long reduces keep slots that maps want, whose results they wait for.
+const PARKED: Millis = Millis(1_000);
+
+impl MapReduce {
+    pub(super) fn hear_running(&mut self, heard: Heard) {
+        match heard {
+            Heard::OfTasks(Told::SlotsCome) => self.begin_tasks(),
+            Heard::OfTasks(Told::Placed(start)) => self.placed(start),
+            Heard::OfTasks(Told::Stop { attempt, why }) => self.stop(attempt, why),
+            Heard::Joined { container, .. } => self.joined(&container),
+            Heard::OfTasks(Told::Said { container, event }) => self.task_said(&container, event),
+            Heard::Lost(container) => self.lost(&container),
+            Heard::Machine(OfContainer::StartFailed { container, why }) => {
+                self.not_fetched(&container, &why);
+            }
+            Heard::Machine(
+                OfContainer::ContainerEnded { container, .. }
+                | OfContainer::LinkLost(container)
+                | OfContainer::Misbehaved { container, .. },
+            ) => self.lost(&container),
+            _ => {}
+        }
+    }
+
+    /// Slots come from now on: every map may start.
+    fn begin_tasks(&mut self) {
+        let inputs = self.description.splits.iter().map(|split| Input {
+            hosts: split.hosts.clone(),
+            bytes: split.pieces.iter().map(|piece| piece.length).sum(),
+        });
+        let inputs = inputs.collect();
+        self.want(Wanted::Runnable {
+            stage: Stage::Map,
+            inputs,
+        });
+    }
+
+    /// A task has a slot.
+    fn placed(&mut self, start: Start) {
+        let Start {
+            attempt: ix,
+            stage,
+            task,
+            container,
+            place,
+            slot,
+            ..
+        } = start;
+        let attempt = Attempt {
+            stage,
+            task,
+            number: self.attempts.next_try(stage, task),
+            container: container.clone(),
+            place,
+            slot,
+            is_ordered: false,
+            is_stopped: false,
+            bytes: 0,
+        };
+        self.attempts.insert(ix, attempt);
+        self.known.insert(container.clone(), place);
+        self.tasks_began.get_or_insert(self.now);
+        self.step_machine(Event::Started {
+            attempt: ix,
+            stage,
+            task,
+            at: place,
+        });
+        match self.places.get(&container) {
+            None => {
+                self.places.insert(container.clone(), Place::Fetching);
+                self.todo.push(Do::Start(container));
+            }
+            Some(Place::Joined) => self.order(ix),
+            Some(Place::Fetching | Place::Leaving) => {}
+        }
+        self.unpark();
+    }
+
+    /// The job's files are in a container: what waits there is started.
+    fn joined(&mut self, container: &ContainerId) {
+        if let Some(place @ Place::Fetching) = self.places.get_mut(container) {
+            *place = Place::Joined;
+        }
+        for ix in self.attempts.within(container) {
+            self.order(ix);
+        }
+    }
+
+    /// Starts an attempt, if everything that it needs is there.
+    pub(super) fn order(&mut self, ix: AttemptIx) {
+        let Some(attempt) = self.attempts.get(ix) else {
+            return;
+        };
+        if attempt.is_ordered || self.places.get(&attempt.container) != Some(&Place::Joined) {
+            return;
+        }
+        let description = &self.description;
+        let order = match attempt.stage {
+            Stage::Map => self.orders.map(description, ix, attempt),
+            Stage::Reduce | Stage::Gang => {
+                let Some(partition) = self.machine.partition(attempt.task) else {
+                    return;
+                };
+                if self.outputs.len() < description.splits.len() {
+                    // Parked until what was lost is made again.
+                    return;
+                }
+                let index = usize::try_from(partition).unwrap_or(usize::MAX);
+                let parts = self.outputs.iter();
+                let sources = parts
+                    .filter_map(|(map, output)| Some(source(*map, output.partitions.get(index)?)));
+                let sources = sources.collect();
+                self.orders
+                    .reduce(description, (ix, attempt), partition, sources)
+            }
+        };
+        let to = attempt.container.clone();
+        let order = Box::new(order);
+        self.want(Wanted::Tell { to, order });
+        self.want(Wanted::Began(ix));
+        if let Some(attempt) = self.attempts.get_mut(ix) {
+            attempt.is_ordered = true;
+        }
+    }
+
+    /// Where no map is missing, reduces that have waited for one start. Else they give their slots up, soon, if
+    /// a map has none.
+    pub(super) fn unpark(&mut self) {
+        let parked = self.attempts.waiting(Stage::Reduce);
+        if parked.is_empty() {
+            return;
+        }
+        let is_complete = self.outputs.len() == self.description.splits.len();
+        if is_complete {
+            return parked.into_iter().for_each(|ix| self.order(ix));
+        }
+        let missing = self.description.splits.len() - self.outputs.len();
+        if self.attempts.tasks(Stage::Map) < missing {
+            self.unpark_at.get_or_insert(self.now.plus(PARKED));
+        }
+    }
+
+    /// Reduces have waited for a while in slots that maps want.
+    pub(super) fn give_slots_up(&mut self) {
+        if self.unpark_at.is_none_or(|at| self.now < at) {
+            return;
+        }
+        self.unpark_at = None;
+        let missing = self.description.splits.len() - self.outputs.len();
+        if self.attempts.tasks(Stage::Map) < missing {
+            for ix in self.attempts.waiting(Stage::Reduce) {
+                self.over(ix, End::Killed);
+            }
+        }
+    }
+
+    /// The policies want an attempt ended.
+    pub(super) fn stop(&mut self, ix: AttemptIx, why: Why) {
+        tracing::info!("attempt {} is stopped: {why:?}", ix.0);
+        let Some(attempt) = self.attempts.get_mut(ix) else {
+            return;
+        };
+        attempt.is_stopped = true;
+        if attempt.is_ordered {
+            let to = attempt.container.clone();
+            let order = Box::new(Orders::end(ix));
+            self.want(Wanted::Tell { to, order });
+        } else {
+            self.over(ix, End::Killed);
+        }
+    }
+
+    /// The job's files could not be brought: what waits there has failed.
+    fn not_fetched(&mut self, container: &ContainerId, why: &str) {
+        // Whoever is placed there next has them brought again.
+        self.places.remove(container);
+        for ix in self.attempts.within(container) {
+            if let Some(attempt) = self.attempts.get(ix).cloned() {
+                self.failed(ix, &attempt, why.to_owned());
+            }
+        }
+    }
+}

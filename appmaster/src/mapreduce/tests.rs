@@ -1,0 +1,423 @@
+use gerbil_task::{FromTask, MapOrder, Partition, Piece, ReduceOrder, ToTask};
+use job::wire::task_event::Event as OfTask;
+use job::wire::task_order::Order;
+use job::{FileAt, Program, Split};
+use policy::Resources;
+use policy::lending::Start;
+use policy::lifecycle::Event as OfContainer;
+use policy::schedule::{AttemptIx, ContainerIx};
+use storage::Address;
+
+use super::*;
+
+const JOB: &str = "application_1700000000000_0042_7";
+
+/// A job, and what it has wanted and nobody has asked for yet.
+struct Bed {
+    job: MapReduce,
+    now: Millis,
+    wanted: Vec<String>,
+    orders: Vec<(ContainerId, Order)>,
+    attempts: u32,
+}
+
+fn id(number: u32) -> ContainerId {
+    ContainerId(format!("c{number}"))
+}
+
+impl Bed {
+    /// Its client follows, its folder is made, and its maps may start.
+    fn new(maps: u32, reduces: u32) -> Self {
+        let mut bed = Self::begun(maps, reduces);
+        bed.folder(FolderDone::SetUp(Ok(())));
+        bed.tell(Heard::OfTasks(Told::SlotsCome));
+        assert_eq!(
+            bed.wanted(),
+            [
+                "set up".to_owned(),
+                "admit".to_owned(),
+                "slots".to_owned(),
+                format!("runnable Map {maps}")
+            ]
+        );
+        bed
+    }
+
+    fn begun(maps: u32, reduces: u32) -> Self {
+        let file = |path: &str| FileAt {
+            address: 0,
+            path: path.to_owned(),
+        };
+        let split = Split {
+            pieces: vec![Piece {
+                name: "file:/in".into(),
+                offset: 0,
+                length: 10,
+                size: 10,
+            }],
+            files: vec![file("/in")],
+            hosts: Vec::new(),
+        };
+        let description = MapReduceJob {
+            program: Program::default(),
+            plan: "p".into(),
+            job: "words".into(),
+            settings: BTreeMap::new(),
+            params: serde_json::Value::Null,
+            addresses: vec![Address::Shared],
+            splits: (0..maps).map(|_| split.clone()).collect(),
+            reduces,
+            output: file("/out"),
+            unit: Resources::default(),
+            attempts: 2,
+        };
+        let mut bed = Self {
+            job: MapReduce::new(description, JOB),
+            now: Millis(0),
+            wanted: Vec::new(),
+            orders: Vec::new(),
+            attempts: 0,
+        };
+        let todo = bed.job.begin(bed.now);
+        bed.take(todo);
+        bed.tell(Heard::ClientAttached);
+        bed
+    }
+
+    fn tell(&mut self, heard: Heard) {
+        let todo = self.job.hear(self.now, heard);
+        self.take(todo);
+    }
+
+    fn take(&mut self, todo: Vec<Do>) {
+        for what in todo {
+            match what {
+                Do::ForTasks(Wanted::Tell { to, order }) => self.orders.push((to, *order)),
+                Do::ForTasks(Wanted::Show(_) | Wanted::Began(_)) => {}
+                Do::ForTasks(wanted) => self.wanted.push(words(&wanted)),
+                Do::Start(container) => self.wanted.push(format!("start {container}")),
+                Do::Leave(container) => self.wanted.push(format!("leave {container}")),
+                Do::Unregister { status, .. } => self.wanted.push(format!("{status:?}")),
+                Do::Admit(Ok(())) => self.wanted.push("admit".into()),
+                Do::CloseOutput => {}
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    fn wanted(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.wanted)
+    }
+
+    fn folder(&mut self, done: FolderDone) {
+        self.tell(Heard::OfTasks(Told::Folder(done)));
+    }
+
+    /// A task has a slot in a container.
+    fn place(&mut self, stage: Stage, task: u32, container: u32) -> AttemptIx {
+        let attempt = AttemptIx(self.attempts);
+        self.attempts += 1;
+        self.tell(Heard::OfTasks(Told::Placed(Start {
+            job: 0,
+            attempt,
+            stage,
+            task: TaskIx(task),
+            container: id(container),
+            place: ContainerIx(container),
+            slot: 0,
+        })));
+        attempt
+    }
+
+    fn joined(&mut self, container: u32) {
+        self.tell(Heard::Joined {
+            container: id(container),
+            node: wire::NodeFacts::default(),
+        });
+    }
+
+    /// The one order that was given, which starts an attempt in a container.
+    fn started(&mut self, container: u32, attempt: AttemptIx) -> (wire::StartTask, ToTask) {
+        match std::mem::take(&mut self.orders).as_slice() {
+            [(to, Order::Start(start))] => {
+                assert_eq!((to, start.process), (&id(container), attempt.0));
+                let task = serde_json::from_str(&start.task).unwrap();
+                (start.clone(), task)
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn ended(&mut self, container: u32, ended: wire::TaskEnded) {
+        self.tell(Heard::OfTasks(Told::Said {
+            container: id(container),
+            event: OfTask::Ended(ended),
+        }));
+    }
+
+    /// A map or a reduce has ended well; `records`: what a map has left for each partition.
+    fn done(&mut self, container: u32, attempt: AttemptIx, records: &[u64]) {
+        let counters: Counters = [("g".to_owned(), [("n".to_owned(), 1)].into())].into();
+        let partitions = records.iter().map(|records| Partition {
+            records: *records,
+            ..Partition::default()
+        });
+        let said = FromTask::MapDone {
+            counters,
+            partitions: partitions.collect(),
+        };
+        self.ended(
+            container,
+            wire::TaskEnded {
+                process: attempt.0,
+                said: serde_json::to_string(&said).unwrap(),
+                committed: records.is_empty(),
+                ..wire::TaskEnded::default()
+            },
+        );
+    }
+
+    fn failed(&mut self, container: u32, attempt: AttemptIx, sentence: &str) {
+        let ended = wire::TaskEnded {
+            process: attempt.0,
+            trouble: sentence.to_owned(),
+            ..wire::TaskEnded::default()
+        };
+        self.ended(container, ended);
+    }
+
+    /// Nothing of it is left in the containers, and YARN knows; how it ended, and what was wanted for that.
+    fn over(&mut self, containers: &[u32]) -> (i32, String, TasksReport) {
+        for container in containers {
+            self.tell(Heard::Lost(id(*container)));
+        }
+        if self.wanted.iter().any(|wanted| wanted == "give up") {
+            self.folder(FolderDone::GivenUp(Ok(())));
+        }
+        self.tell(Heard::Finished(holding::Finished {
+            unregistered: true,
+            ..holding::Finished::default()
+        }));
+        let mut verdict = None;
+        while let Some(event) = self.job.outbox().next() {
+            if let Some(ToClient::Verdict(last)) = event.event {
+                verdict = Some(last);
+            }
+        }
+        let verdict = verdict.unwrap();
+        assert!(!self.job.is_over());
+        self.tell(Heard::ClientLeft);
+        assert!(self.job.is_over());
+        let report = serde_json::from_str(&verdict.tasks).unwrap();
+        (verdict.exit_code, verdict.sentence, report)
+    }
+}
+
+fn words(wanted: &Wanted) -> String {
+    match wanted {
+        Wanted::Slots => "slots".into(),
+        Wanted::Runnable { stage, inputs } => format!("runnable {stage:?} {}", inputs.len()),
+        Wanted::Over { attempt, how } => format!("over {} {how:?}", attempt.0),
+        Wanted::MapsLost(maps) => format!("lost {}", maps.len()),
+        Wanted::Folder(FolderWork::SetUp) => "set up".into(),
+        Wanted::Folder(FolderWork::Commit(tasks)) => format!("commit {}", tasks.join(" ")),
+        Wanted::Folder(FolderWork::GiveUp) => "give up".into(),
+        other => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn maps_alone_make_the_output() {
+    let mut bed = Bed::new(2, 0);
+    let first = bed.place(Stage::Map, 0, 1);
+    let second = bed.place(Stage::Map, 1, 2);
+    assert_eq!(bed.wanted(), ["start c1", "start c2"]);
+    bed.joined(1);
+    let (start, task) = bed.started(1, first);
+    let output = start.output.unwrap();
+    assert_eq!(
+        [output.job, output.task, output.attempt],
+        [JOB, "task_m_000000", "attempt_m_000000_0"]
+    );
+    assert_eq!((output.path.as_str(), start.inputs.len()), ("/out", 1));
+    let ToTask::Map(MapOrder { partitions: 0, .. }) = task else {
+        panic!("{task:?}");
+    };
+    bed.joined(2);
+    bed.started(2, second);
+    bed.done(1, first, &[]);
+    bed.done(2, second, &[]);
+    assert_eq!(
+        bed.wanted(),
+        [
+            "over 0 Done",
+            "over 1 Done",
+            "commit task_m_000000 task_m_000001",
+            "leave c1",
+            "leave c2"
+        ]
+    );
+    bed.folder(FolderDone::Committed(Ok(())));
+    assert_eq!(bed.wanted(), Vec::<String>::new());
+    let (code, sentence, report) = bed.over(&[1, 2]);
+    assert_eq!((code, sentence.as_str()), (0, ""));
+    assert_eq!(bed.wanted(), ["Succeeded"]);
+    assert_eq!((report.maps, report.counters["g"]["n"]), (2, 2));
+}
+
+#[test]
+fn a_task_that_fails_too_often_ends_the_job_and_nothing_is_left() {
+    let mut bed = Bed::new(1, 0);
+    let first = bed.place(Stage::Map, 0, 1);
+    bed.joined(1);
+    bed.started(1, first);
+    bed.failed(1, first, "no");
+    assert_eq!(bed.wanted(), ["start c1", "over 0 Failed"]);
+    let second = bed.place(Stage::Map, 0, 1);
+    let (start, _) = bed.started(1, second);
+    assert_eq!(start.output.unwrap().attempt, "attempt_m_000000_1");
+    bed.failed(1, second, "no again");
+    assert_eq!(bed.wanted(), ["leave c1", "over 1 Failed"]);
+    // What was decided before is given back.
+    let late = bed.place(Stage::Map, 0, 1);
+    assert_eq!(bed.wanted(), [format!("over {} Killed", late.0)]);
+    let (code, sentence, report) = bed.over(&[1]);
+    assert_eq!(
+        (code, sentence.as_str(), report.failed_attempts),
+        (1, "map 0 failed 2 times, the last time: no again", 2)
+    );
+    assert_eq!(bed.wanted(), ["give up", "Failed"]);
+}
+
+/// The sources of the reduce that a task was ordered: maps and records.
+fn sources(task: ToTask) -> Vec<(u32, u64)> {
+    match task {
+        ToTask::Reduce(ReduceOrder { sources, .. }) => {
+            let sources = sources.iter();
+            sources.map(|source| (source.map, source.records)).collect()
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_reduce_starts_when_every_map_has_left_its_part() {
+    let mut bed = Bed::new(2, 1);
+    let maps = [bed.place(Stage::Map, 0, 1), bed.place(Stage::Map, 1, 1)];
+    bed.joined(1);
+    bed.orders.clear();
+    bed.done(1, maps[1], &[5]);
+    assert_eq!(bed.wanted(), ["start c1", "over 1 Done"]);
+    bed.done(1, maps[0], &[3]);
+    assert_eq!(bed.wanted(), ["over 0 Done", "runnable Reduce 1"]);
+    let reduce = bed.place(Stage::Reduce, 0, 1);
+    let (start, task) = bed.started(1, reduce);
+    assert_eq!(start.output.unwrap().task, "task_r_000000");
+    assert_eq!(sources(task), [(0, 3), (1, 5)]);
+    bed.done(1, reduce, &[]);
+    assert_eq!(
+        bed.wanted(),
+        ["over 2 Done", "commit task_r_000000", "leave c1"]
+    );
+}
+
+#[test]
+fn what_a_lost_launcher_had_is_made_again_and_reduces_wait_for_it() {
+    let mut bed = Bed::new(2, 1);
+    let maps = [bed.place(Stage::Map, 0, 1), bed.place(Stage::Map, 1, 2)];
+    bed.joined(1);
+    bed.joined(2);
+    bed.orders.clear();
+    bed.done(1, maps[0], &[3]);
+    bed.done(2, maps[1], &[5]);
+    let reduce = bed.place(Stage::Reduce, 0, 1);
+    bed.started(1, reduce);
+    bed.wanted();
+    let ended = OfContainer::ContainerEnded {
+        container: id(2),
+        status: -100,
+        diagnostics: String::new(),
+    };
+    bed.tell(Heard::Lost(id(2)));
+    bed.tell(Heard::Machine(ended));
+    assert_eq!(bed.wanted(), ["lost 1"]);
+    // It cannot read what is gone: no fault of its own, and the next attempt waits.
+    bed.failed(1, reduce, "cannot fetch");
+    assert_eq!(bed.wanted(), ["over 2 Lost"]);
+    let parked = bed.place(Stage::Reduce, 0, 1);
+    assert!(bed.orders.is_empty());
+    // No map has a slot: it gives its own up, in a while.
+    bed.now = bed.job.unpark_at.unwrap();
+    bed.tell(Heard::Tick);
+    assert_eq!(bed.wanted(), [format!("over {} Killed", parked.0)]);
+    let again = bed.place(Stage::Map, 1, 1);
+    bed.started(1, again);
+    let parked = bed.place(Stage::Reduce, 0, 3);
+    bed.joined(3);
+    assert!(bed.orders.is_empty() && bed.job.unpark_at.is_none());
+    bed.done(1, again, &[5]);
+    let (_, task) = bed.started(3, parked);
+    assert_eq!(sources(task), [(0, 3), (1, 5)]);
+    bed.wanted();
+    bed.done(3, parked, &[]);
+    bed.folder(FolderDone::Committed(Ok(())));
+    let (code, _, report) = bed.over(&[1, 3]);
+    // Its second time counts for nothing.
+    assert_eq!((code, report.counters["g"]["n"]), (0, 3));
+}
+
+#[test]
+fn files_that_cannot_be_brought_are_a_failure_of_who_waits_for_them() {
+    let mut bed = Bed::new(1, 0);
+    for attempt in 0..2 {
+        bed.place(Stage::Map, 0, 1);
+        let failed = OfContainer::StartFailed {
+            container: id(1),
+            why: "no room".into(),
+        };
+        bed.tell(Heard::Machine(failed));
+        let first = bed.wanted.first().map(String::as_str);
+        assert_eq!(first, Some("start c1"), "attempt {attempt}");
+        if attempt == 0 {
+            bed.wanted();
+        }
+    }
+    let (code, sentence, _) = bed.over(&[]);
+    assert_eq!(code, 1);
+    assert!(sentence.ends_with("no room"), "{sentence}");
+}
+
+#[test]
+fn a_job_is_killed_at_any_time() {
+    let mut bed = Bed::begun(1, 0);
+    bed.tell(Heard::ClientKill(KillReason::Interrupted));
+    assert_eq!(bed.wanted(), ["set up", "admit"]);
+    bed.folder(FolderDone::SetUp(Ok(())));
+    assert_eq!(bed.wanted(), ["give up"]);
+    bed.folder(FolderDone::GivenUp(Ok(())));
+    assert_eq!(bed.over(&[]).0, 130);
+    let mut bed = Bed::new(1, 0);
+    let map = bed.place(Stage::Map, 0, 1);
+    bed.joined(1);
+    bed.started(1, map);
+    bed.wanted();
+    bed.tell(Heard::ClientKill(KillReason::Interrupted));
+    assert_eq!(bed.wanted(), ["leave c1"]);
+    // A launcher that says nothing is not waited for for ever.
+    while bed.wanted.is_empty() {
+        bed.now = bed.job.wakes_at().unwrap();
+        bed.tell(Heard::Tick);
+    }
+    assert_eq!(bed.wanted(), ["give up"]);
+    bed.folder(FolderDone::GivenUp(Err("safe mode".into())));
+    assert_eq!(bed.over(&[]).0, 130);
+}
+
+#[test]
+fn an_output_that_cannot_be_had_ends_it_before_anything_runs() {
+    let mut bed = Bed::begun(1, 0);
+    bed.folder(FolderDone::SetUp(Err("it exists".into())));
+    let (code, sentence, _) = bed.over(&[]);
+    assert_eq!((code, sentence.as_str()), (74, "it exists"));
+    assert_eq!(bed.wanted(), ["set up", "admit", "Failed"]);
+}

@@ -1,0 +1,70 @@
+//! What a MapReduce job hears, and wants done, beside what every job does.
+
+use job::wire;
+use job::wire::{task_event, task_order};
+use policy::ContainerId;
+use policy::lending::{Input, Start};
+use policy::schedule::{AttemptIx, End, Stage, TaskIx, Why};
+
+use super::folder::{FolderDone, FolderWork};
+
+/// Something that it hears.
+#[derive(Debug)]
+pub(crate) enum Told {
+    /// A launcher said something of a task.
+    Said {
+        /// Its container.
+        container: ContainerId,
+        /// What.
+        event: task_event::Event,
+    },
+    /// As many jobs have slots as may: this one is among them, and says which tasks may start.
+    SlotsCome,
+    /// A task has a slot.
+    Placed(Start),
+    /// An attempt at a task is to be ended.
+    Stop {
+        /// Which.
+        attempt: AttemptIx,
+        /// For what.
+        why: Why,
+    },
+    /// The answer to a [`Wanted::Folder`].
+    Folder(FolderDone),
+}
+
+/// Something that is to be done for it.
+#[derive(Debug)]
+pub(crate) enum Wanted {
+    /// It wants slots, one for each task, as they come free.
+    Slots,
+    /// These tasks may start, numbered on from those before.
+    Runnable {
+        /// Of which stage.
+        stage: Stage,
+        /// What each reads.
+        inputs: Vec<Input>,
+    },
+    /// An attempt runs, as far as is known.
+    Began(AttemptIx),
+    /// An attempt is over: its slot is free.
+    Over {
+        /// Which.
+        attempt: AttemptIx,
+        /// How.
+        how: End,
+    },
+    /// The results of these maps are lost, and they run again.
+    MapsLost(Vec<TaskIx>),
+    /// Order a launcher something.
+    Tell {
+        /// Its container.
+        to: ContainerId,
+        /// What.
+        order: Box<task_order::Order>,
+    },
+    /// Work on the output folder.
+    Folder(FolderWork),
+    /// Shows the client how far the tasks are; one that does not keep up misses some.
+    Show(wire::TasksPhase),
+}

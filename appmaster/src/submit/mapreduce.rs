@@ -1,0 +1,110 @@
+//! A MapReduce job of a session: one task of it has to fit.
+
+use job::{MapReduceJob, SessionPlan};
+use policy::Resources;
+use policy::lending::Wants;
+use tonic::Status;
+
+use super::{Taken, fits, senseless};
+use crate::mapreduce::{Folder, MapReduce};
+use crate::session::{JobId, Session};
+use crate::work::Work;
+
+impl Session {
+    /// The MapReduce job that `json` describes, or why the session does not take it.
+    pub(super) fn mapreduce(
+        &self,
+        job: JobId,
+        plan: &SessionPlan,
+        json: &[u8],
+    ) -> Result<Taken, Status> {
+        let description: MapReduceJob = serde_json::from_slice(json).map_err(senseless)?;
+        holds_together(&description).map_err(senseless)?;
+        let unit = Resources {
+            memory: match description.unit.memory.0 {
+                0 => plan.slot.memory,
+                _ => description.unit.memory,
+            },
+            ..plan.slot
+        };
+        fits(unit, plan.slot.times(plan.slots.get()))?;
+        let text = Folder::job(self.attempt.application, job.0);
+        Ok(Taken {
+            work: Work::MapReduce(Box::new(MapReduce::new(description, &text))),
+            wants: Wants::Tasks,
+            unit,
+        })
+    }
+}
+
+/// Whether every file is on a file system that the description has.
+fn holds_together(description: &MapReduceJob) -> Result<(), String> {
+    let has =
+        |address: u32| usize::try_from(address).is_ok_and(|at| at < description.addresses.len());
+    if !has(description.output.address) {
+        return Err("its output is on no file system of its own".into());
+    }
+    for (number, split) in description.splits.iter().enumerate() {
+        let files = split.files.len();
+        if files != 0 && files != split.pieces.len() {
+            let pieces = split.pieces.len();
+            return Err(format!(
+                "split {number} has {pieces} pieces and {files} files"
+            ));
+        }
+        if !split.files.iter().all(|file| has(file.address)) {
+            return Err(format!("split {number} is on no file system of its own"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use gerbil_task::Piece;
+    use job::{FileAt, Program, Split};
+    use storage::Address;
+
+    use super::*;
+
+    #[test]
+    fn files_are_on_the_job_s_own_file_systems() {
+        let file = |address| FileAt {
+            address,
+            path: "/in".into(),
+        };
+        let piece = Piece {
+            name: "file:/in".into(),
+            offset: 0,
+            length: 1,
+            size: 1,
+        };
+        let good = MapReduceJob {
+            program: Program::default(),
+            plan: String::new(),
+            job: "words".into(),
+            settings: Default::default(),
+            params: serde_json::Value::Null,
+            addresses: vec![Address::Shared],
+            splits: vec![Split {
+                pieces: vec![piece],
+                files: vec![file(0)],
+                hosts: Vec::new(),
+            }],
+            reduces: 0,
+            output: file(0),
+            unit: Resources::default(),
+            attempts: 4,
+        };
+        assert_eq!(holds_together(&good), Ok(()));
+        let mut bad = good.clone();
+        bad.output.address = 1;
+        assert!(holds_together(&bad).is_err());
+        let mut bad = good.clone();
+        bad.splits[0].files[0].address = 1;
+        assert!(holds_together(&bad).unwrap_err().contains("split 0"));
+        let mut bad = good;
+        bad.splits[0].files.push(file(0));
+        assert!(holds_together(&bad).unwrap_err().contains("2 files"));
+    }
+}

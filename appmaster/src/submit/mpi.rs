@@ -1,0 +1,90 @@
+//! An MPI job of a session: its processes have to fit into it, all at once.
+
+use job::{MpiJob, SessionPlan, wire};
+use policy::lending::Wants;
+use policy::lifecycle::Job;
+use policy::{Demand, Mode, Resources};
+use tonic::Status;
+
+use super::{Taken, fits, refused, senseless};
+use crate::mpi::checkpoints::Checkpoints;
+use crate::mpi::explain::Story;
+use crate::mpi::{Beginning, Mpi};
+use crate::run::now_us;
+use crate::session::{JobId, Session};
+use crate::work::Work;
+
+impl Session {
+    /// The MPI job that `json` describes, or why the session does not take it.
+    pub(super) fn mpi(&self, job: JobId, plan: &SessionPlan, json: &[u8]) -> Result<Taken, Status> {
+        let mut mpi: MpiJob = serde_json::from_slice(json).map_err(senseless)?;
+        if mpi.checkpoints.is_some() || !mpi.stage_out.is_empty() {
+            return Err(refused(
+                "jobs of a session have neither checkpoints nor results that are staged out".into(),
+            ));
+        }
+        let unit = Resources {
+            memory: match mpi.demand.memory_is_explicit {
+                true => mpi.demand.unit.memory,
+                false => plan.slot.memory,
+            },
+            ..plan.slot
+        };
+        let processes = mpi.processes();
+        let container = plan.slot.times(plan.slots.get());
+        fits(unit, container)?;
+        let slots = plan.slots.get().saturating_mul(plan.containers.get());
+        let by_memory = container.memory.0 / unit.memory.0.max(1);
+        let by_memory = u32::try_from(by_memory).unwrap_or(u32::MAX);
+        let most = by_memory
+            .min(plan.slots.get())
+            .saturating_mul(plan.containers.get());
+        if processes > most {
+            return Err(refused(format!(
+                "{processes} processes of {} want as many slots at once, and of its {slots} slots \
+                 {most} can be such; start a larger one (--containers, --slots-per-container, \
+                 --memory)",
+                unit.memory
+            )));
+        }
+        let demand = Demand {
+            memory_is_explicit: true,
+            oversubscribe: false,
+            ..Demand::anywhere(mpi.demand.processes, unit)
+        };
+        mpi.demand = Demand {
+            mode: Mode::All,
+            numbering: mpi.demand.numbering.clone(),
+            ..demand
+        };
+        // The slots that it has are those that there are.
+        mpi.limits.run.restarts = 0;
+        mpi.limits.run.replacements = 0;
+        Ok(Taken {
+            work: Work::Mpi(Box::new(self.mpi_of(job, mpi))),
+            wants: Wants::Gang(processes),
+            unit,
+        })
+    }
+
+    fn mpi_of(&self, job: JobId, mpi: MpiJob) -> Mpi {
+        let demand = mpi.demand.clone();
+        let began_us = now_us();
+        Mpi::new(Beginning {
+            attempt: self.attempt,
+            name: format!("{}_{}", self.attempt, job.0),
+            limits: self.holding.cluster().limits().clone(),
+            candidates: None,
+            story: Story::new(demand.clone(), mpi.explain),
+            job: Job::new(demand, mpi.limits, rand::random()),
+            checkpoints: Checkpoints::default(),
+            timing: wire::Timing {
+                appmaster_started_us: began_us,
+                registered_us: began_us,
+                ..wire::Timing::default()
+            },
+            began_us,
+            description: mpi,
+        })
+    }
+}
