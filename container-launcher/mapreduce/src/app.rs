@@ -115,6 +115,13 @@ impl App {
         if arguments.help {
             return arguments.print_help(&self);
         }
+        if let Some(option) = arguments.only_here().filter(|_| !arguments.local) {
+            crate::say(&format!(
+                "{}: {option} is of a run on this machine: it goes with --local",
+                self.name
+            ));
+            return ExitCode::from(64);
+        }
         if role.is_some() {
             return crate::drive::drive(&self, &arguments).unwrap_or_else(|error| {
                 crate::say(&format!("{}: {error}", self.name));

@@ -13,7 +13,7 @@ use lexopt::prelude::{Long, Short, Value};
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::job::{JobOption, option_setting};
-use crate::settings::{KNOWN, RECURSIVE, REDUCES, Settings};
+use crate::settings::{KNOWN, QUIET, RECURSIVE, REDUCES, Settings};
 
 /// What was asked for.
 #[derive(Debug, Default)]
@@ -29,7 +29,10 @@ pub(crate) struct Arguments {
 
 const OPTIONS: &[(&str, &str)] = &[
     ("--local", "run on this machine, without a cluster"),
-    ("--slots N", "tasks at a time; without it one a core"),
+    (
+        "--slots N",
+        "tasks at a time, with --local; without it one a core",
+    ),
     (
         "--reduces N",
         "number of reduces; without it one a GiB of input, 0: none",
@@ -37,7 +40,7 @@ const OPTIONS: &[(&str, &str)] = &[
     ("--recursive", "read folders inside of input folders, too"),
     (
         "--report FILE",
-        "write what became of the job to FILE, as JSON",
+        "write what became of the job to FILE, as JSON, with --local",
     ),
     ("--quiet", "say nothing but what fails"),
     ("-D NAME=VALUE", "a setting, see below"),
@@ -61,7 +64,10 @@ impl Arguments {
             match word {
                 Long("help") | Short('h') => arguments.help = true,
                 Long("local") => arguments.local = true,
-                Long("quiet") => arguments.quiet = true,
+                Long("quiet") => {
+                    arguments.quiet = true;
+                    arguments.set(QUIET, "true");
+                }
                 Long("recursive") => arguments.set(RECURSIVE, "true"),
                 Long("slots") => {
                     let text = parser.value()?.string()?;
@@ -107,6 +113,12 @@ impl Arguments {
             arguments.check(&options)?;
         }
         Ok(arguments)
+    }
+
+    /// An option that was given and that means nothing without `--local`.
+    pub(crate) fn only_here(&self) -> Option<&'static str> {
+        let slots = self.slots.is_some().then_some("--slots");
+        slots.or(self.report.is_some().then_some("--report"))
     }
 
     fn set(&mut self, name: &str, value: &str) {

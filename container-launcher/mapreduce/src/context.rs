@@ -7,6 +7,7 @@ use gerbil_task::Page;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Context as _, Result};
+use crate::input::Open;
 use crate::settings::Settings;
 
 /// Group of the counters that are the framework's.
@@ -16,8 +17,8 @@ pub(crate) type Counters = BTreeMap<String, BTreeMap<String, u64>>;
 
 /// What opens a task's files: the launcher at the other end of the socket, or a test.
 pub(crate) trait Ground {
-    /// A piece of the split, open for reading.
-    fn input(&mut self, piece: u32) -> Result<File>;
+    /// What opens a piece of the split.
+    fn input(&mut self, piece: u32) -> Open;
     /// A source of the reduce, open for reading.
     fn source(&mut self, source: u32) -> Result<File>;
     /// A new file of the attempt's output.
@@ -100,7 +101,8 @@ impl Context {
     }
 
     /// A file of the task's own beside its output, `NAME-r-00000` and so on: it appears with the output,
-    /// when the task has ended well, whichever attempt that was.
+    /// when the task has ended well, whichever attempt that was. It may be a pipe, so it is only written, from
+    /// its beginning to its end, and is to be closed when the task ends.
     ///
     /// # Errors
     /// The name is not of letters and digits alone, or is an output's; or the file cannot be made.

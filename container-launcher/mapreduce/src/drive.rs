@@ -17,7 +17,7 @@ use run::Run;
 
 /// Drives the jobs of `app`, which its client runs.
 pub(crate) fn drive(app: &App, arguments: &Arguments) -> Result<ExitCode> {
-    let mut connection = socket()?;
+    let mut connection = socket()?.of_driver();
     connection.send(&FromDriver::Hello {
         version: VERSION,
         plan: app.digest(),

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::datum::Text;
-use crate::input::{Consumed, InputFormat as _, SequenceFile, Source};
+use crate::input::{Consumed, InputFormat as _, SequenceFile, Source, at_hand};
 use crate::output::SequenceFileOutput;
 use crate::settings::Settings;
 use crate::sort::block::{BlockWriter, HEAD, Run};
@@ -96,7 +96,7 @@ fn read_sequence(bytes: &[u8], offset: u64) -> usize {
         length: size - offset,
         size,
     };
-    let source = Source::new(memory(bytes), &piece, &Consumed::default()).unwrap();
+    let source = Source::new(&at_hand(memory(bytes)), &piece, &Consumed::default()).unwrap();
     let Ok(mut reader) = SequenceFile::<i64, Text>::open(source, &Settings::default()) else {
         return 0;
     };

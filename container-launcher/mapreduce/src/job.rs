@@ -15,6 +15,7 @@ use crate::app::App;
 use crate::context::Counters;
 use crate::datum::{EncodeAs as _, Value};
 use crate::error::Result;
+use crate::input::splits::OpenNamed;
 use crate::input::{Granule, InputFormat};
 use crate::map::Mapper;
 use crate::order::Order;
@@ -62,7 +63,8 @@ pub(crate) type MakePlace = Arc<dyn Fn(u32, &Settings) -> Result<Place>>;
 type Map = dyn Fn(MapRun<'_>) -> Result<MapDone>;
 type Reduce = dyn Fn(ReduceRun) -> Result<Counters>;
 type Splits = dyn Fn(&[String], &Settings) -> Result<Vec<Vec<Piece>>>;
-type Sample = dyn Fn(&[Vec<Piece>], &Settings, &serde_json::Value) -> Result<Vec<Vec<u8>>>;
+type Sample =
+    dyn Fn(&[Vec<Piece>], &Settings, &serde_json::Value, &OpenNamed) -> Result<Vec<Vec<u8>>>;
 
 /// A job as roles and runners see it: types are gone.
 pub(crate) struct Spec {
@@ -313,8 +315,9 @@ impl<M: Mapper> Mapped<M> {
                 Box::new(
                     move |splits: &[Vec<Piece>],
                           settings: &Settings,
-                          params: &serde_json::Value| {
-                        sample(&*sampled, splits, settings, params)
+                          params: &serde_json::Value,
+                          open: &OpenNamed| {
+                        sample(&*sampled, splits, settings, params, open)
                     },
                 )
             }),

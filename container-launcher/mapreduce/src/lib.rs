@@ -3,9 +3,10 @@
 //! # The life of a job
 //!
 //! `main` registers jobs ([`Job`], [`App`]) → without a role of its own the process is the client
-//! (`arguments`): it starts the executable again as the driver (`drive`), which submits jobs over a Unix socket
-//! ([`gerbil_task`]); for each it makes the splits (`input::splits`) and plays the launcher (`local`): the
-//! executable is started once a slot, as a task process (`task::role`), and spoken with likewise → each map
+//! (`arguments`): it starts the executable again as the driver (`drive`), which asks for the files of a job, cuts
+//! them into splits (`input::splits`) and submits it over a Unix socket ([`gerbil_task`]); for each the client
+//! plays the launcher (`local`): the executable is started once a slot, as a task process (`task::role`), and
+//! spoken with likewise → each map
 //! reads its split (`input`), hands records to the [`Mapper`], collects, sorts and spills what it emits
 //! (`sort`) → its output, a file without a name, goes to the launcher as a
 //! descriptor → each reduce merges its parts of all outputs, hands groups to the [`Reducer`], and writes its

@@ -6,6 +6,7 @@ mod commit;
 pub(crate) mod elsewhere;
 mod files;
 mod interrupt;
+mod paths;
 mod process;
 mod progress;
 mod queue;
@@ -17,12 +18,12 @@ mod watch;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use gerbil_task::Piece;
+
 use crate::context::Counters;
-use crate::error::{Context as _, Error, Result};
-use crate::input::{paths, splits};
+use crate::error::{Context as _, Result};
 use crate::job::Spec;
-use crate::partition::{CUTS, choose_cuts};
-use crate::settings::{COMPRESS_MAP, RECURSIVE, REDUCES, Settings};
+use crate::settings::{COMPRESS_MAP, REDUCES, Settings};
 use commit::Committer;
 use queue::Queue;
 
@@ -34,14 +35,12 @@ pub(crate) struct Order<'a> {
     pub(crate) settings: Settings,
     pub(crate) params: serde_json::Value,
     pub(crate) inputs: Vec<String>,
+    pub(crate) splits: Vec<Vec<Piece>>,
     pub(crate) output: PathBuf,
     pub(crate) slots: Option<usize>,
     pub(crate) quiet: bool,
     pub(crate) report: Option<PathBuf>,
 }
-
-/// Bytes of input that are worth a reduce, where none are asked for.
-const BYTES_A_REDUCE: u64 = 1 << 30;
 
 /// Why a job is ended before its time, if it is.
 type Stop<'a> = dyn Fn() -> Option<String> + 'a;
@@ -50,29 +49,9 @@ type Stop<'a> = dyn Fn() -> Option<String> + 'a;
 pub(crate) fn run(order: &Order<'_>, stop: &Stop<'_>) -> Result<Counters> {
     let began = Instant::now();
     let mut settings = order.settings.clone();
-    let splits = match &order.spec.splits {
-        Some(make) => make(&order.inputs, &settings)?,
-        None => {
-            let files = paths::files(&order.inputs, settings.parse(RECURSIVE)?)?;
-            splits::splits(&files, (order.spec.granule)(&settings)?, &settings)?
-        }
-    };
+    let splits = order.splits.clone();
     let bytes: u64 = splits.iter().flatten().map(|piece| piece.length).sum();
-    let reduces = if order.spec.reduce.is_none() {
-        0
-    } else {
-        let default = u32::try_from(bytes.div_ceil(BYTES_A_REDUCE).clamp(1, 1000)).unwrap_or(1000);
-        settings.parse_if::<u32>(REDUCES)?.unwrap_or(default)
-    };
-    if reduces > 100_000 {
-        return Err(Error::new(format!(
-            "{REDUCES}={reduces}: 100000 are the most"
-        )));
-    }
-    if let (Some(sample), 2..) = (&order.spec.sample, reduces) {
-        let keys = sample(&splits, &settings, &order.params)?;
-        settings.set(CUTS, &choose_cuts(keys, reduces));
-    }
+    let reduces: u32 = settings.parse(REDUCES)?;
     // Memory takes a byte in less time than it takes to make it half a byte.
     if settings.get(COMPRESS_MAP).is_none() && free_memory().is_some_and(|free| bytes <= free / 4) {
         settings.set(COMPRESS_MAP, "false");

@@ -10,7 +10,7 @@ use gerbil_task::{Page, Piece};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::error::Result;
-use crate::input::{Consumed, InputFormat as _, Source, TextLines};
+use crate::input::{Consumed, InputFormat as _, Source, TextLines, at_hand};
 use crate::prelude::*;
 use crate::settings::Settings;
 use crate::sort::Collector;
@@ -105,7 +105,7 @@ fn lines(text: &[u8]) -> Result<Figure> {
         size,
     };
     best("lines from a file in cache", text.len(), || {
-        let source = Source::new(file.try_clone()?, &piece, &Consumed::default())?;
+        let source = Source::new(&at_hand(file.try_clone()?), &piece, &Consumed::default())?;
         let began = clock();
         let mut reader = TextLines::open(source, &Settings::default())?;
         let mut length = 0;

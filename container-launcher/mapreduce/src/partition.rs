@@ -26,8 +26,9 @@ pub(crate) fn hashed<K: Key>(partitions: u32, by_first: bool) -> Place {
     })
 }
 
-/// Where the ranges of a total order begin, in hexadecimal digits, with commas between.
-pub(crate) const CUTS: &str = "gerbil.total.order";
+/// The setting in which the driver tells tasks where the ranges of a total order begin: in hexadecimal digits,
+/// with commas between.
+pub(crate) const CUTS: &str = "total.order.cuts";
 
 /// Ranges of keys, as settings tell them.
 pub(crate) fn total_order(partitions: u32, settings: &Settings) -> Result<Place> {

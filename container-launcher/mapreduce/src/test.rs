@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use crate::context::{Context, Counters, Ground};
 use crate::error::{Error, Result};
+use crate::input::{Open, Opened};
 use crate::job::{Spec, option_setting};
 use crate::partition::{CUTS, choose_cuts};
 use crate::settings::Settings;
@@ -67,12 +68,13 @@ struct Memory {
 }
 
 impl Ground for Memory {
-    fn input(&mut self, piece: u32) -> Result<File> {
-        Ok(self
-            .inputs
-            .get(piece as usize)
-            .ok_or_else(|| Error::new("a piece that is none"))?
-            .try_clone()?)
+    fn input(&mut self, piece: u32) -> Open {
+        let file = self.inputs.get(piece as usize).map(File::try_clone);
+        Rc::new(move |_| match &file {
+            Some(Ok(file)) => Ok(Opened::File(file.try_clone()?)),
+            Some(Err(error)) => Err(Error::new(error.to_string())),
+            None => Err(Error::new("a piece that is none")),
+        })
     }
 
     fn source(&mut self, source: u32) -> Result<File> {

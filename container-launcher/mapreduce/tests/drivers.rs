@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use gerbil_task::{Connection, FrameError, FromDriver, ToDriver, VERSION};
+use gerbil_task::{Connection, FrameError, FromDriver, Listed, ToDriver, VERSION};
 use program::{Bed, command, example, program};
 
 #[cfg(test)]
@@ -45,9 +45,18 @@ fn driver(name: &str, words: &[&str]) -> (Child, Connection) {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let connection = Connection::new(ours);
+    let connection = Connection::new(ours).of_driver();
     connection.set_deadline(Some(SOON)).unwrap();
     (child, connection)
+}
+
+#[cfg(test)]
+fn welcome(version: u32) -> ToDriver {
+    ToDriver::Welcome {
+        version,
+        defaults: BTreeMap::new(),
+        given: BTreeMap::new(),
+    }
 }
 
 #[test]
@@ -94,8 +103,8 @@ fn a_chain_of_jobs_removes_what_lies_between() {
     bed.write("in", "a b a\nc a b\n");
     let words = ["--pattern", "[ab]", &bed.at("in"), &bed.at("out")];
     let (ended_well, said) = launch(example("grep"), &words, &[]);
-    // Its second job reads the folder that the first has left, which this client takes for a file.
-    assert!(!ended_well && said.contains("Is a directory"), "{said}");
+    assert!(ended_well, "{said}");
+    assert_eq!(bed.read("out/part-r-00000"), "3\ta\n2\tb\n");
     let words = ["--pattern", "[ab]", &bed.at("in"), &bed.at("new/out")];
     let (code, said) = program("grep", &["--local", "--quiet"], &words, &[]);
     assert_eq!((code, said.as_str()), (0, ""));
@@ -138,13 +147,7 @@ fn a_client_of_another_version_is_refused() {
         }
     ));
     let version = VERSION + 1;
-    client
-        .send(&ToDriver::Welcome {
-            version,
-            defaults: BTreeMap::new(),
-            given: BTreeMap::new(),
-        })
-        .unwrap();
+    client.send(&welcome(version)).unwrap();
     let done = child.wait_with_output().unwrap();
     assert_eq!(done.status.code(), Some(70));
     assert_eq!(
@@ -155,6 +158,57 @@ fn a_client_of_another_version_is_refused() {
     );
 }
 
+/// A client of another file system: paths are its own, and it is the driver who cuts.
+#[test]
+fn files_of_another_file_system_are_listed_by_the_client_and_cut_by_the_driver() {
+    let (child, mut client) = driver(
+        "wordcount",
+        &["--quiet", "hdfs://nn:8020/in", "/more*", "hdfs:///out"],
+    );
+    assert!(matches!(
+        client.receive().unwrap(),
+        FromDriver::Hello { .. }
+    ));
+    client.send(&welcome(VERSION)).unwrap();
+    let FromDriver::Files { inputs, recursive } = client.receive().unwrap() else {
+        panic!("the driver asks for no files");
+    };
+    assert_eq!(inputs, ["hdfs://nn:8020/in", "/more*"]);
+    assert!(!recursive);
+    let file = |path: &str, length| Listed {
+        path: path.to_owned(),
+        length,
+    };
+    let gib = 1 << 30;
+    let files = vec![
+        file("hdfs://nn:8020/in/a", gib),
+        file("hdfs://nn:8020/in/b.gz", gib),
+        file("/more1", 10),
+        file("/more2", 20),
+    ];
+    client.send(&ToDriver::Listed { files }).unwrap();
+    let FromDriver::Submit(submission) = client.receive().unwrap() else {
+        panic!("the driver submits nothing");
+    };
+    assert_eq!(submission.inputs, inputs);
+    assert_eq!(submission.output, "hdfs:///out");
+    assert_eq!(submission.splits.len(), 8 + 1 + 1);
+    let last = submission.splits.last().unwrap();
+    let names: Vec<_> = last.iter().map(|piece| piece.name.as_str()).collect();
+    assert_eq!(names, ["/more1", "/more2"]);
+    let setting = |name: &str| submission.settings.get(name).map(String::as_str);
+    assert_eq!(setting("mapreduce.job.reduces"), Some("3"));
+    assert_eq!(setting("gerbil.quiet"), Some("true"));
+    let sentence = "no such cluster".to_owned();
+    client.send(&ToDriver::Refused { sentence }).unwrap();
+    let said = client.receive().unwrap();
+    assert!(
+        matches!(&said, FromDriver::Failed { sentence } if sentence == "no such cluster"),
+        "{said:?}"
+    );
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(1));
+}
+
 #[test]
 fn a_command_line_that_a_driver_dislikes_ends_it_before_its_hello() {
     for (words, code, start) in [
@@ -162,6 +216,11 @@ fn a_command_line_that_a_driver_dislikes_ends_it_before_its_hello() {
             &["--rounds", "many", "in", "out"],
             64,
             "kmeans: --rounds many",
+        ),
+        (
+            &["--slots", "2", "in", "out"],
+            64,
+            "kmeans: --slots is of a run on this machine",
         ),
         (&["--help", "in", "out", "x"], 0, "Usage: kmeans"),
     ] {
@@ -183,14 +242,7 @@ fn a_driver_ends_with_its_client() {
         client.receive().unwrap(),
         FromDriver::Hello { .. }
     ));
-    let version = VERSION;
-    client
-        .send(&ToDriver::Welcome {
-            version,
-            defaults: BTreeMap::new(),
-            given: BTreeMap::new(),
-        })
-        .unwrap();
+    client.send(&welcome(VERSION)).unwrap();
     assert!(matches!(client.receive().unwrap(), FromDriver::List { path } if path == "in"));
     drop(client);
     let until = Instant::now() + SOON;

@@ -22,10 +22,10 @@ Options of the job:
 
 Options:
   --local              run on this machine, without a cluster
-  --slots N            tasks at a time; without it one a core
+  --slots N            tasks at a time, with --local; without it one a core
   --reduces N          number of reduces; without it one a GiB of input, 0: none
   --recursive          read folders inside of input folders, too
-  --report FILE        write what became of the job to FILE, as JSON
+  --report FILE        write what became of the job to FILE, as JSON, with --local
   --quiet              say nothing but what fails
   -D NAME=VALUE        a setting, see below
   --help               this text

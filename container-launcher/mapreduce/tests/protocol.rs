@@ -6,6 +6,9 @@ mod program;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use gerbil_task::{Connection, FromTask, Page, ToTask, VERSION, Welcome};
 use program::{Bed, example, program};
 
 #[cfg(test)]
@@ -16,7 +19,19 @@ fn python_task() -> PathBuf {
 /// Launches `task` over two files with `launch`, which knows nothing of the engine.
 #[cfg(test)]
 fn launch(bed: &Bed, task: &Path, out: &str, environment: &[(&str, &str)]) -> (bool, String) {
+    launch_with(&[], bed, task, out, environment)
+}
+
+#[cfg(test)]
+fn launch_with(
+    options: &[&str],
+    bed: &Bed,
+    task: &Path,
+    out: &str,
+    environment: &[(&str, &str)],
+) -> (bool, String) {
     let done = Command::new(example("launch"))
+        .args(options)
         .arg(task)
         .args(["3", &bed.at("a"), &bed.at("b"), &bed.at(out)])
         .envs(environment.iter().copied())
@@ -63,6 +78,16 @@ fn another_launcher_and_a_task_in_python_count_the_same_words() {
     let (ended_well, said) = launch(&bed, &python_task(), "python", &[]);
     assert!(ended_well, "{said}");
     assert_eq!(lines(&bed, "python"), lines(&bed, "own"));
+
+    // Cut in the middle of lines, through pipes or not.
+    let settings =
+        r#"{"mapreduce.input.fileinputformat.split.maxsize": "10000", "gerbil.split.pack": "1"}"#;
+    let cut = [("WORDCOUNT_SETTINGS", settings)];
+    for (options, out) in [(&[][..], "cut"), (&["--pipes"][..], "piped")] {
+        let (ended_well, said) = launch_with(options, &bed, &python_task(), out, &cut);
+        assert!(ended_well, "{said}");
+        assert_eq!(lines(&bed, out), lines(&bed, "own"));
+    }
     assert!(!bed.path("python/_temporary").exists());
 }
 
@@ -76,14 +101,12 @@ fn another_version_of_the_protocol_is_refused_by_both_sides() {
     assert!(
         said.contains(&format!(
             "the program speaks version 99 of the protocol, this launcher {}",
-            gerbil_task::VERSION
+            VERSION
         )),
         "{said}"
     );
 
     // A launcher of another version welcomes a task.
-    use gerbil_task::{Connection, FromTask, Page, ToTask, VERSION, Welcome};
-    use std::os::fd::{AsFd as _, OwnedFd};
     let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
     let mut task = Command::new(example("wordcount"))
         .env("GERBIL_ROLE", "task")

@@ -8,16 +8,18 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use gerbil_task::{
-    Connection, FrameError, FromDriver, LAUNCHER_VARIABLE, Listed, ROLE_VARIABLE, Submission,
-    ToDriver, VERSION,
+    Connection, FrameError, FromDriver, LAUNCHER_VARIABLE, ROLE_VARIABLE, Submission, ToDriver,
+    VERSION,
 };
 
 use crate::job::Counters;
+use crate::way::Way;
 use crate::{Result, job, plan, tell};
 
 /// A driver and what it has submitted.
 struct Driver<'a> {
     program: &'a Path,
+    way: Way,
     digest: String,
     child: Child,
     connection: Connection,
@@ -33,7 +35,7 @@ impl Drop for Driver<'_> {
 }
 
 /// Starts the program's driver and serves it until all is done.
-pub fn serve(program: &Path, arguments: &[String]) -> Result<()> {
+pub fn serve(program: &Path, arguments: &[String], way: Way) -> Result<()> {
     let (plan, digest) = plan(program)?;
     if !plan.drives {
         return Err(format!("{} has no driver", plan.name).into());
@@ -47,10 +49,11 @@ pub fn serve(program: &Path, arguments: &[String]) -> Result<()> {
         .spawn()?;
     let mut driver = Driver {
         program,
+        way,
         digest,
         child,
         // Without a deadline: a driver may think as long as it likes, and its end closes the socket.
-        connection: Connection::new(ours),
+        connection: Connection::new(ours).of_driver(),
         ended: BTreeMap::new(),
     };
     let mut said_hello = false;
@@ -82,7 +85,7 @@ pub fn serve(program: &Path, arguments: &[String]) -> Result<()> {
                     let sentence = error.to_string();
                     (ToDriver::Refused { sentence }, None)
                 });
-                let files: Vec<_> = file.iter().map(File::as_fd).collect();
+                let files: Vec<_> = file.iter().map(OwnedFd::as_fd).collect();
                 driver.connection.send_with(&answer, &files)?;
             }
         }
@@ -90,7 +93,7 @@ pub fn serve(program: &Path, arguments: &[String]) -> Result<()> {
 }
 
 impl Driver<'_> {
-    fn answer(&mut self, message: FromDriver) -> Result<(ToDriver, Option<File>)> {
+    fn answer(&mut self, message: FromDriver) -> Result<(ToDriver, Option<OwnedFd>)> {
         let answer = match message {
             FromDriver::Hello { version, .. } if version != VERSION => {
                 let words = "the driver speaks version";
@@ -115,10 +118,14 @@ impl Driver<'_> {
                 }
             }
             FromDriver::List { path } => ToDriver::Listed {
-                files: list(&path)?,
+                files: job::files(&[path], false)?,
             },
-            FromDriver::Open { path, .. } => {
-                return Ok((ToDriver::Opened, Some(File::open(path)?)));
+            FromDriver::Files { inputs, recursive } => ToDriver::Listed {
+                files: job::files(&inputs, recursive)?,
+            },
+            FromDriver::Open { path, from } => {
+                let opened = self.way.input(File::open(path)?, from)?;
+                return Ok((ToDriver::Opened, Some(opened)));
             }
             FromDriver::Remove { path } => {
                 std::fs::remove_dir_all(path)?;
@@ -134,7 +141,7 @@ impl Driver<'_> {
         if self.ended.contains_key(&number) {
             return Err(format!("submission {number} has been there already").into());
         }
-        let done = job::run(self.program, &self.digest, submission);
+        let done = job::run(self.program, &self.digest, submission, self.way);
         if let Ok(counters) = &done {
             tell(&submission.job, counters.clone())?;
         }
@@ -144,25 +151,4 @@ impl Driver<'_> {
             id: format!("launch.{number}"),
         })
     }
-}
-
-/// The files of a folder, or the file of that name.
-fn list(path: &str) -> Result<Vec<Listed>> {
-    let listed = |path: &Path, length| Listed {
-        path: path.display().to_string(),
-        length,
-    };
-    let status = std::fs::metadata(path)?;
-    if status.is_file() {
-        return Ok(vec![listed(Path::new(path), status.len())]);
-    }
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(path)? {
-        let entry = entry?;
-        if !entry.file_name().to_string_lossy().starts_with(['_', '.']) {
-            files.push(listed(&entry.path(), entry.metadata()?.len()));
-        }
-    }
-    files.sort_by(|one, other| one.path.cmp(&other.path));
-    Ok(files)
 }

@@ -5,27 +5,36 @@ use std::fs::File;
 use std::os::fd::AsFd as _;
 use std::path::Path;
 
+use gerbil_task::settings::{RECURSIVE, REDUCES};
+use gerbil_task::splits;
 use gerbil_task::{
-    FromTask, MapOrder, Page, Piece, ReduceOrder, Source, Submission, ToTask, VERSION, Welcome,
+    FromTask, Listed, MapOrder, Page, ReduceOrder, Source, Submission, ToTask, VERSION, Welcome,
 };
 
 use crate::Result;
 use crate::task::Task;
+use crate::way::Way;
 
 /// Counters, group by group.
 pub type Counters = BTreeMap<String, BTreeMap<String, u64>>;
 
-/// The setting that says how many reduces there are; one without it.
-pub const REDUCES: &str = "mapreduce.job.reduces";
-
-/// Runs a job in one process of `program`, whose plan has this `digest`.
-pub fn run(program: &Path, digest: &str, submission: &Submission) -> Result<Counters> {
-    let reduces = submission.settings.get(REDUCES);
-    let reduces: u32 = reduces.map_or(Ok(1), |reduces| reduces.parse())?;
+/// Runs a job in one process of `program`, whose plan has this `digest`. Where no splits were made, its files
+/// are cut as text, and without a setting it has as many reduces as they are worth.
+pub fn run(program: &Path, digest: &str, submission: &Submission, way: Way) -> Result<Counters> {
+    let settings = &submission.settings;
+    let mut maps = submission.splits.clone();
+    if maps.is_empty() {
+        let recursive = settings.get(RECURSIVE).is_some_and(|value| value == "true");
+        maps = splits::text(&files(&submission.inputs, recursive)?, settings)?;
+    }
+    let reduces: u32 = match settings.get(REDUCES) {
+        Some(reduces) => reduces.parse()?,
+        None => splits::reduces(maps.iter().flatten().map(|piece| piece.length).sum()),
+    };
     let out = Path::new(&submission.output);
     std::fs::create_dir_all(out.parent().unwrap_or(out))?;
     std::fs::create_dir(out)?;
-    let (mut task, plan) = Task::start(program, "task", out.join("_temporary"))?;
+    let (mut task, plan) = Task::start(program, "task", out.join("_temporary"), way)?;
     if plan != digest {
         return Err("the task registers other jobs than the plan has".into());
     }
@@ -51,19 +60,12 @@ pub fn run(program: &Path, digest: &str, submission: &Submission) -> Result<Coun
         }
     };
     let mut outputs = Vec::new();
-    for (number, input) in (0_u32..).zip(&submission.inputs) {
-        let size = std::fs::metadata(input)?.len();
-        let piece = Piece {
-            name: input.clone(),
-            offset: 0,
-            length: size,
-            size,
-        };
+    for (number, pieces) in (0_u32..).zip(maps) {
         let order = ToTask::Map(MapOrder {
             task: number,
             attempt: 0,
             partitions: reduces,
-            pieces: vec![piece],
+            pieces,
             skip: Vec::new(),
         });
         let (done, output) = task.run(&order, &outputs)?;
@@ -104,4 +106,34 @@ pub fn run(program: &Path, digest: &str, submission: &Submission) -> Result<Coun
     task.connection.send(&ToTask::Leave)?;
     task.child.wait()?;
     Ok(counted)
+}
+
+/// The files of these inputs, each with commas between: files, and folders without what begins with `_` or `.`.
+pub fn files(inputs: &[String], recursive: bool) -> Result<Vec<Listed>> {
+    let mut files = Vec::new();
+    for input in inputs.iter().flat_map(|inputs| inputs.split(',')) {
+        take(Path::new(input), recursive, &mut files)?;
+    }
+    Ok(files)
+}
+
+fn take(path: &Path, recursive: bool, files: &mut Vec<Listed>) -> Result<()> {
+    let status = std::fs::metadata(path)?;
+    if !status.is_dir() {
+        files.push(Listed {
+            path: path.display().to_string(),
+            length: status.len(),
+        });
+        return Ok(());
+    }
+    let entries: std::io::Result<Vec<_>> = std::fs::read_dir(path)?.collect();
+    let mut entries = entries?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let is_hidden = entry.file_name().to_string_lossy().starts_with(['_', '.']);
+        if !is_hidden && (recursive || !entry.path().is_dir()) {
+            take(&entry.path(), recursive, files)?;
+        }
+    }
+    Ok(())
 }

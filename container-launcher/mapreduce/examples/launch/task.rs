@@ -13,9 +13,10 @@ use gerbil_task::{
 };
 
 use crate::Result;
+use crate::way::{Way, Written};
 
 /// How long a task process may be silent.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A process of the program, in one of its roles.
 pub struct Task {
@@ -23,11 +24,14 @@ pub struct Task {
     pub connection: Connection,
     /// Where files of its present attempt are made.
     attempt: PathBuf,
+    way: Way,
+    /// Those files.
+    written: Vec<Written>,
 }
 
 impl Task {
     /// Starts the program and hears its hello; the digest of its plan comes with it.
-    pub fn start(program: &Path, role: &str, attempt: PathBuf) -> Result<(Self, String)> {
+    pub fn start(program: &Path, role: &str, attempt: PathBuf, way: Way) -> Result<(Self, String)> {
         let (ours, theirs) = UnixStream::pair()?;
         let child = Command::new(program)
             .env(ROLE_VARIABLE, role)
@@ -40,6 +44,8 @@ impl Task {
             child,
             connection,
             attempt,
+            way,
+            written: Vec::new(),
         };
         match task.connection.receive()? {
             FromTask::Hello { version, plan } if version == VERSION => Ok((task, plan)),
@@ -66,17 +72,25 @@ impl Task {
     ) -> Result<(FromTask, Option<OwnedFd>)> {
         self.connection.send(order)?;
         loop {
-            let opened = match (self.connection.receive()?, order) {
-                (FromTask::OpenInput { piece, .. }, ToTask::Map(order)) => {
-                    File::open(&order.pieces[piece as usize].name)?
+            let mut answer = ToTask::Opened;
+            let opened: OwnedFd = match (self.connection.receive()?, order) {
+                (FromTask::OpenInput { piece, from }, ToTask::Map(order)) => {
+                    if self.way == Way::Pipes {
+                        answer = ToTask::Streamed;
+                    }
+                    let file = File::open(&order.pieces[piece as usize].name)?;
+                    self.way.input(file, from)?
                 }
                 (FromTask::OpenSource { source }, ToTask::Reduce(order)) => {
                     let map = order.sources[source as usize].map;
-                    outputs[map as usize].0.try_clone()?.into()
+                    outputs[map as usize].0.try_clone()?
                 }
                 (FromTask::OpenOutput { name }, _) if !name.contains('/') => {
                     std::fs::create_dir_all(&self.attempt)?;
-                    File::create_new(self.attempt.join(name))?
+                    let file = File::create_new(self.attempt.join(name))?;
+                    let (opened, written) = self.way.output(file)?;
+                    self.written.push(written);
+                    opened
                 }
                 (FromTask::Status { text }, _) => {
                     writeln!(std::io::stderr(), "{text}")?;
@@ -94,13 +108,15 @@ impl Task {
                 (done @ FromTask::ReduceDone { .. }, ToTask::Reduce(_)) => return Ok((done, None)),
                 (other, _) => return Err(format!("{other:?} makes no sense here").into()),
             };
-            self.connection
-                .send_with(&ToTask::Opened, &[opened.as_fd()])?;
+            self.connection.send_with(&answer, &[opened.as_fd()])?;
         }
     }
 
     /// The attempt has ended well: its files get their places.
-    pub fn commit(&self, out: &Path) -> Result<()> {
+    pub fn commit(&mut self, out: &Path) -> Result<()> {
+        for written in self.written.drain(..) {
+            written.wait()?;
+        }
         if self.attempt.exists() {
             for file in std::fs::read_dir(&self.attempt)? {
                 let file = file?;

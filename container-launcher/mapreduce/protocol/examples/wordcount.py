@@ -2,9 +2,10 @@
 """Word count as a task process: README.md of this folder's parent, in Python."""
 import json, os, socket, struct, sys, zlib
 
+SETTINGS = json.loads(os.environ.get("WORDCOUNT_SETTINGS", "{}"))
 PLAN = {"name": "wordcount.py", "jobs": [{
     "name": "wordcount", "mapper": "words", "combiner": None, "reducer": "sum", "partitioner": "crc32",
-    "input": "lines", "output": "text", "between": ["text", "u64"], "settings": {}, "needs": []}],
+    "input": "lines", "output": "text", "between": ["text", "u64"], "settings": SETTINGS, "needs": []}],
     "drives": True}
 VERSION = int(os.environ.get("WORDCOUNT_VERSION", "2"))
 launcher = socket.socket(fileno=os.dup(0))
@@ -29,11 +30,12 @@ def hear():
     return json.loads(text), files
 
 def ask(message):
+    """A file, and whether it is a pipe that begins where it was asked to."""
     say(message)
     answer, files = hear()
-    if answer["type"] != "opened":
+    if answer["type"] not in ("opened", "streamed"):
         raise RuntimeError(answer["sentence"])
-    return files[0]
+    return files[0], answer["type"] == "streamed"
 
 CRC = []
 for byte in range(256):
@@ -85,7 +87,7 @@ def drive(words):
     ask_client = lambda message: (say(message), hear()[0])[1]
     for number, reduces in enumerate(["1", "2"]):
         answer = ask_client({"type": "submit", "submission": number, "job": "wordcount", "inputs": inputs, "params": None,
-                             "output": output + reduces, "settings": {"mapreduce.job.reduces": reduces}})
+                             "output": output + reduces, "settings": {**SETTINGS, "mapreduce.job.reduces": reduces}})
         if answer["type"] == "accepted":
             answer = ask_client({"type": "wait", "submission": number})
         failure = answer.get("sentence") or answer.get("failure")
@@ -94,13 +96,28 @@ def drive(words):
         print("reduces", reduces, "words", answer["counters"]["words"]["written"], flush=True)
     ask_client({"type": "done"})
 
+def lines(number, piece):
+    """A line belongs to the piece in which it begins, or that ends there."""
+    at, end = piece["offset"], piece["offset"] + piece["length"]
+    file, is_streamed = ask({"type": "open_input", "piece": number, "from": at})
+    with open(file, "rb") as file:
+        if not is_streamed:
+            file.seek(at)
+        if at > 0:
+            at += len(file.readline())
+        while at <= end and at < piece["size"]:
+            line = file.readline()
+            if not line:
+                raise RuntimeError("%s ended at byte %d of %d" % (piece["name"], at, piece["size"]))
+            at += len(line)
+            yield line
+
 def map_task(order):
     counts = {}
     for number, piece in enumerate(order["pieces"]):
-        file = ask({"type": "open_input", "piece": number})
-        for word in os.pread(file, piece["length"], piece["offset"]).split():
-            counts[word] = counts.get(word, 0) + 1
-        os.close(file)
+        for line in lines(number, piece):
+            for word in line.split():
+                counts[word] = counts.get(word, 0) + 1
     output, partitions, at = os.memfd_create("map"), [], 0
     for partition in range(order["partitions"]):
         mine = sorted((word, struct.pack(">Q", count)) for word, count in counts.items()
@@ -117,11 +134,11 @@ def map_task(order):
 def reduce_task(order):
     counts = {}
     for number, source in enumerate(order["sources"]):
-        file = ask({"type": "open_source", "source": number})
+        file, _ = ask({"type": "open_source", "source": number})
         for word, count in records(os.pread(file, source["length"], source["offset"])):
             counts[word] = counts.get(word, 0) + struct.unpack(">Q", count)[0]
         os.close(file)
-    with open(ask({"type": "open_output", "name": "part-r-%05d" % order["task"]}), "wb") as out:
+    with open(ask({"type": "open_output", "name": "part-r-%05d" % order["task"]})[0], "wb") as out:
         out.writelines(b"%s\t%d\n" % pair for pair in sorted(counts.items()))
     say({"type": "reduce_done", "counters": {"words": {"written": len(counts)}}})
 

@@ -37,11 +37,11 @@ pub enum FromDriver {
         /// Folders inside of folders are read, too.
         recursive: bool,
     },
-    /// A file is to be read; answered by `opened`.
+    /// A file is to be read; answered by `opened`. Several may be open at once: a pipe is filled beside what is said.
     Open {
         /// A path, as `listed` has it.
         path: String,
-        /// From which byte on; a file that is no pipe is handed over as it is.
+        /// From which byte on; a file that is no pipe is handed over as it is, standing at its beginning.
         #[serde(default)]
         from: u64,
     },
@@ -94,7 +94,8 @@ pub enum ToDriver {
         /// Files, in the order of their names; none that begins with `_` or `.`.
         files: Vec<Listed>,
     },
-    /// The file comes along. It is read from where it stands to its end, and may be a pipe.
+    /// The file comes along: itself, which is read by position, or a pipe out of which it comes from the byte
+    /// that was asked for.
     Opened,
     /// It is gone.
     Removed,

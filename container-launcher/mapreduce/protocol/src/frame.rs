@@ -23,6 +23,8 @@ use serde::de::DeserializeOwned;
 
 /// Longest frame, bytes of JSON: the completion of a map with a hundred thousand partitions.
 pub const FRAME_MAX: usize = 16 << 20;
+/// Longest frame between a driver and its client, bytes of JSON: some million files, or the splits of them.
+pub const DRIVER_FRAME_MAX: usize = 256 << 20;
 /// The other side reads what is sent within this time, or longer if it is given longer.
 const READ_WITHIN: Duration = Duration::from_secs(30);
 /// Most descriptors that one message may bring.
@@ -39,8 +41,13 @@ pub enum FrameError {
     #[error("nothing was said on the task socket in time")]
     Silent,
     /// A frame is longer than any may be.
-    #[error("a frame of {0} bytes on the task socket; the longest may have {FRAME_MAX}")]
-    TooLong(usize),
+    #[error("a frame of {length} bytes on the task socket; the longest may have {most}")]
+    TooLong {
+        /// Its length.
+        length: usize,
+        /// How long it may be.
+        most: usize,
+    },
     /// A frame is not a message of this version.
     #[error("a message on the task socket that makes no sense: {0}")]
     Malformed(#[source] serde_json::Error),
@@ -58,17 +65,26 @@ pub struct Connection {
     stream: UnixStream,
     received: Vec<u8>,
     descriptors: VecDeque<OwnedFd>,
+    frame_max: usize,
 }
 
 impl Connection {
-    /// Speaks over `stream`.
+    /// Speaks over `stream`, in frames of at most [`FRAME_MAX`] bytes.
     #[must_use]
     pub const fn new(stream: UnixStream) -> Self {
         Self {
             stream,
             received: Vec::new(),
             descriptors: VecDeque::new(),
+            frame_max: FRAME_MAX,
         }
+    }
+
+    /// Speaks as drivers and clients do, in frames of at most [`DRIVER_FRAME_MAX`] bytes.
+    #[must_use]
+    pub const fn of_driver(mut self) -> Self {
+        self.frame_max = DRIVER_FRAME_MAX;
+        self
     }
 
     /// A second hand on the same socket, to say something from elsewhere: a panic's hook. It must not listen.
@@ -109,8 +125,8 @@ impl Connection {
     ) -> Result<(), FrameError> {
         let json = serde_json::to_vec(message).map_err(FrameError::Malformed)?;
         let length = u32::try_from(json.len()).unwrap_or(u32::MAX);
-        if json.len() > FRAME_MAX {
-            return Err(FrameError::TooLong(json.len()));
+        if json.len() > self.frame_max {
+            return Err(self.too_long(json.len()));
         }
         let mut frame = Vec::with_capacity(4 + json.len());
         frame.extend_from_slice(&length.to_le_bytes());
@@ -151,8 +167,8 @@ impl Connection {
         loop {
             if let Some((head, rest)) = self.received.split_first_chunk::<4>() {
                 let length = u32::from_le_bytes(*head) as usize;
-                if length > FRAME_MAX {
-                    return Err(FrameError::TooLong(length));
+                if length > self.frame_max {
+                    return Err(self.too_long(length));
                 }
                 if let Some(json) = rest.get(..length) {
                     let message = serde_json::from_slice(json).map_err(FrameError::Malformed);
@@ -170,6 +186,13 @@ impl Connection {
     /// [`FrameError::NoDescriptor`] when none came.
     pub fn descriptor(&mut self) -> Result<OwnedFd, FrameError> {
         self.descriptors.pop_front().ok_or(FrameError::NoDescriptor)
+    }
+
+    const fn too_long(&self, length: usize) -> FrameError {
+        FrameError::TooLong {
+            length,
+            most: self.frame_max,
+        }
     }
 
     fn read_more(&mut self) -> Result<(), FrameError> {
@@ -277,7 +300,7 @@ mod tests {
         ));
         two.write_all(&u32::MAX.to_le_bytes()).unwrap();
         assert!(
-            matches!(launcher.receive::<FromTask>(), Err(FrameError::TooLong(n)) if n > FRAME_MAX)
+            matches!(launcher.receive::<FromTask>(), Err(FrameError::TooLong { length, .. }) if length > FRAME_MAX)
         );
         let (one, two) = UnixStream::pair().unwrap();
         drop(two);

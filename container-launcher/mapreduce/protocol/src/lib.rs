@@ -8,11 +8,12 @@ pub mod inputs;
 mod message;
 pub mod nearest;
 pub mod settings;
+pub mod splits;
 
 pub use blame::{Blame, Page, Phase};
 pub use counters::{Counters, add};
 pub use driver::{FromDriver, Listed, Submission, ToDriver};
-pub use frame::{Connection, FRAME_MAX, FrameError};
+pub use frame::{Connection, DRIVER_FRAME_MAX, FRAME_MAX, FrameError};
 pub use message::{
     FromTask, MapOrder, Partition, Piece, Plan, PlannedJob, ReduceOrder, Source, ToTask, Welcome,
 };

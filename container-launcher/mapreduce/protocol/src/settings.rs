@@ -132,6 +132,11 @@ pub const KNOWN: &[Known] = &[
         meaning: "whether each map is done twice, which must give the same records: for finding code that does not",
     },
     Known {
+        name: QUIET,
+        default: "false",
+        meaning: "whether nothing is said but what fails",
+    },
+    Known {
         name: MAP_MEMORY,
         default: "",
         meaning: "on a cluster: MiB that a map takes of its container; without it those of a slot",
@@ -199,6 +204,8 @@ pub const MEMORY: &str = "gerbil.task.memory.mb";
 pub const SKIP: &str = "mapreduce.map.skip.maxrecords";
 /// See [`KNOWN`].
 pub const REPEAT: &str = "gerbil.map.repeat";
+/// See [`KNOWN`].
+pub const QUIET: &str = "gerbil.quiet";
 /// See [`KNOWN`].
 pub const MAP_MEMORY: &str = "mapreduce.map.memory.mb";
 /// See [`KNOWN`].

@@ -3,16 +3,19 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::rc::Rc;
 
 use gerbil_task::{Connection, FromDriver, Listed, Submission, ToDriver, VERSION};
 
 use crate::context::Counters;
 use crate::error::{Context as _, Error, Result};
+use crate::input::Opened;
+use crate::input::splits::OpenNamed;
 
 /// The other end of a driver's socket.
 #[derive(Debug)]
 pub(crate) struct Client {
-    connection: RefCell<Connection>,
+    connection: Rc<RefCell<Connection>>,
     submissions: Cell<u32>,
     /// Settings of the cluster, below those of the plan.
     pub(crate) defaults: BTreeMap<String, String>,
@@ -29,7 +32,7 @@ impl Client {
                 defaults,
                 given,
             } if version == VERSION => Ok(Self {
-                connection: RefCell::new(connection),
+                connection: Rc::new(RefCell::new(connection)),
                 submissions: Cell::new(0),
                 defaults,
                 given,
@@ -42,14 +45,8 @@ impl Client {
         }
     }
 
-    /// Says something and hears the answer; a refusal is an error.
     fn ask(&self, message: &FromDriver) -> Result<ToDriver> {
-        let mut connection = self.connection.borrow_mut();
-        connection.send(message)?;
-        match connection.receive()? {
-            ToDriver::Refused { sentence } => Err(Error::new(sentence)),
-            answer => Ok(answer),
-        }
+        ask(&mut self.connection.borrow_mut(), message)
     }
 
     /// Hands a job over; its number.
@@ -84,21 +81,35 @@ impl Client {
         }
     }
 
-    /// A file, open for reading.
-    fn open(&self, path: &str) -> Result<File> {
-        let path = path.to_owned();
-        match self.ask(&FromDriver::Open { path, from: 0 })? {
-            ToDriver::Opened => Ok(self.connection.borrow_mut().descriptor()?.into()),
-            other => Err(confused("open", &other)),
+    /// The files of a job's input.
+    pub(crate) fn files(&self, inputs: &[String], recursive: bool) -> Result<Vec<Listed>> {
+        let inputs = inputs.to_vec();
+        match self.ask(&FromDriver::Files { inputs, recursive })? {
+            ToDriver::Listed { files } => Ok(files),
+            other => Err(confused("files", &other)),
         }
+    }
+
+    /// What opens the client's files.
+    pub(crate) fn opener(&self) -> OpenNamed {
+        let connection = Rc::clone(&self.connection);
+        Rc::new(move |path, from| {
+            let file = open(&mut connection.borrow_mut(), path, from)?;
+            let kind = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode);
+            Ok(if kind.is_file() {
+                Opened::File(file)
+            } else {
+                Opened::Stream(file)
+            })
+        })
     }
 
     /// The text of these files in a row.
     pub(crate) fn read(&self, files: &[Listed]) -> Result<String> {
         let mut text = String::new();
         for file in files {
-            let open = self.open(&file.path)?;
-            text.push_str(&std::io::read_to_string(open).context(|| file.path.clone())?);
+            let file_itself = open(&mut self.connection.borrow_mut(), &file.path, 0)?;
+            text.push_str(&std::io::read_to_string(file_itself).context(|| file.path.clone())?);
         }
         Ok(text)
     }
@@ -127,6 +138,24 @@ impl Client {
             .connection
             .borrow_mut()
             .send(&FromDriver::Failed { sentence })?)
+    }
+}
+
+/// Says something and hears the answer; a refusal is an error.
+fn ask(connection: &mut Connection, message: &FromDriver) -> Result<ToDriver> {
+    connection.send(message)?;
+    match connection.receive()? {
+        ToDriver::Refused { sentence } => Err(Error::new(sentence)),
+        answer => Ok(answer),
+    }
+}
+
+/// A file, or a pipe out of which it comes from this byte on.
+fn open(connection: &mut Connection, path: &str, from: u64) -> Result<File> {
+    let path = path.to_owned();
+    match ask(connection, &FromDriver::Open { path, from })? {
+        ToDriver::Opened => Ok(connection.descriptor()?.into()),
+        other => Err(confused("open", &other)),
     }
 }
 

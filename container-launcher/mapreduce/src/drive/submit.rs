@@ -1,14 +1,18 @@
 //! A job on its way: put together, submitted, waited for, and what it left.
 
-use gerbil_task::Submission;
+use gerbil_task::splits::{REDUCES_MAX, reduces as worth};
+use gerbil_task::{Piece, Submission};
 use serde::Serialize;
 
 use crate::app::App;
 use crate::arguments::Arguments;
 use crate::context::Counters;
 use crate::drive::client::Client;
-use crate::error::{Context as _, Result};
-use crate::settings::Settings;
+use crate::error::{Context as _, Error, Result};
+use crate::input::splits::splits;
+use crate::job::Spec;
+use crate::partition::{CUTS, choose_cuts};
+use crate::settings::{RECURSIVE, REDUCES, Settings};
 
 /// A job on its way to be run.
 #[derive(Debug)]
@@ -89,6 +93,17 @@ impl<'a> Submit<'a> {
             settings.set(name, value);
         }
         settings.check()?;
+        self.order.splits = match &spec.splits {
+            Some(make) => make(&self.order.inputs, &settings)?,
+            None => self.cut(spec, &settings)?,
+        };
+        let reduces = reduces(spec, &settings, &self.order.splits)?;
+        settings.set(REDUCES, &reduces.to_string());
+        if let (Some(sample), 2..) = (&spec.sample, reduces) {
+            let (splits, open) = (&self.order.splits, self.client.opener());
+            let keys = sample(splits, &settings, &self.order.params, &open)?;
+            settings.set(CUTS, &choose_cuts(keys, reduces));
+        }
         self.order.settings = settings.given().clone();
         let output = self.order.output.clone();
         Ok(Submitted {
@@ -98,6 +113,14 @@ impl<'a> Submit<'a> {
         })
     }
 
+    /// The client's files as splits.
+    fn cut(&self, spec: &Spec, settings: &Settings) -> Result<Vec<Vec<Piece>>> {
+        let granule = (spec.granule)(settings)?;
+        let recursive = settings.parse(RECURSIVE)?;
+        let files = self.client.files(&self.order.inputs, recursive)?;
+        splits(&files, granule, settings, &self.client.opener())
+    }
+
     /// Submits the job and waits for its end.
     ///
     /// # Errors
@@ -105,6 +128,23 @@ impl<'a> Submit<'a> {
     pub fn wait(self) -> Result<Finished<'a>> {
         self.submit()?.wait()
     }
+}
+
+/// The number of reduces: what is asked for, or what the input is worth.
+fn reduces(spec: &Spec, settings: &Settings, splits: &[Vec<Piece>]) -> Result<u32> {
+    if spec.reduce.is_none() {
+        return Ok(0);
+    }
+    let bytes = splits.iter().flatten().map(|piece| piece.length).sum();
+    let reduces = settings
+        .parse_if::<u32>(REDUCES)?
+        .unwrap_or_else(|| worth(bytes));
+    if reduces > REDUCES_MAX {
+        return Err(Error::new(format!(
+            "{REDUCES}={reduces}: {REDUCES_MAX} are the most"
+        )));
+    }
+    Ok(reduces)
 }
 
 /// A job that is under way. When the driver returns, jobs that nobody waited for are waited for.

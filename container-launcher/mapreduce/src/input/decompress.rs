@@ -4,8 +4,9 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::Consumed;
 use super::framed::{Framed, Inner};
-use super::{Consumed, Positioned};
+use super::source::Raw;
 use crate::error::Result;
 
 /// How a file is compressed.
@@ -39,12 +40,7 @@ impl Compression {
     }
 
     /// What is inside of `raw`.
-    pub(crate) fn reader(
-        self,
-        raw: Positioned,
-        name: &str,
-        consumed: &Consumed,
-    ) -> Result<Box<dyn Read>> {
+    pub(crate) fn reader(self, raw: Raw, name: &str, consumed: &Consumed) -> Result<Box<dyn Read>> {
         let empty = raw.size == 0;
         let raw = io::BufReader::with_capacity(256 << 10, raw);
         let inner: Box<dyn Read> = match self {

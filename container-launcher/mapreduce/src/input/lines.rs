@@ -195,16 +195,11 @@ impl InputFormat for NLines {
         Ok(Granule::Lines(settings.parse(LINES)?))
     }
 
-    fn open(source: Source, settings: &Settings) -> Result<LineReader> {
+    fn open(mut source: Source, settings: &Settings) -> Result<LineReader> {
         // Cut at beginnings of lines: none is another piece's.
         let (offset, end) = (source.offset, source.end);
-        let mut lines = LineReader::new(
-            Source {
-                offset: 0,
-                ..source
-            },
-            settings,
-        )?;
+        source.offset = 0;
+        let mut lines = LineReader::new(source, settings)?;
         lines.position = offset;
         lines.end = end.saturating_sub(1);
         Ok(lines)

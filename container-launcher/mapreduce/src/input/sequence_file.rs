@@ -18,8 +18,8 @@ use crate::settings::Settings;
 
 /// Bytes of a sync.
 const SYNC: usize = 16;
-/// Most bytes of a header: class names and some metadata.
-const HEADER_MAX: usize = 1 << 20;
+/// Bytes in which a header is looked for: class names and some metadata are short, as a rule.
+const HEADERS: [usize; 2] = [4 << 10, 1 << 20];
 /// Bytes that are read at once.
 const PIECE: usize = 256 << 10;
 
@@ -28,7 +28,7 @@ const PIECE: usize = 256 << 10;
 pub struct SequenceFile<K, V>(PhantomData<fn(K, V)>);
 
 /// What a header says.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Header {
     key: String,
     value: String,
@@ -107,6 +107,23 @@ impl Header {
 }
 
 impl SequenceReader {
+    /// The file's header, which stays in the buffer where the piece begins with it.
+    fn head(&mut self) -> Result<Header> {
+        let mut parsed = Err(self.cut());
+        for most in HEADERS {
+            let name = self.source.name.clone();
+            parsed = if self.position == 0 {
+                Header::parse(self.want(most)?, &name)
+            } else {
+                Header::parse(&self.source.beginning(most)?, &name)
+            };
+            if parsed.is_ok() {
+                break;
+            }
+        }
+        parsed
+    }
+
     /// Makes sure that `count` bytes are in the buffer; fewer are there at the end of the file.
     fn want(&mut self, count: usize) -> Result<&[u8]> {
         if self.buffer.len() - self.start < count {
@@ -269,7 +286,19 @@ impl<K: Key, V: Value> InputFormat for SequenceFile<K, V> {
 
     fn open(source: Source, settings: &Settings) -> Result<SequenceReader> {
         let name = source.name.clone();
-        let header = Header::parse(&source.beginning(HEADER_MAX)?, &name)?;
+        let mut reader = SequenceReader {
+            position: source.offset,
+            source,
+            header: Header::default(),
+            buffer: Vec::new(),
+            start: 0,
+            longest: settings.record_max()?,
+            wire: Vec::new(),
+            key: Vec::new(),
+            value: Vec::new(),
+        };
+        reader.header = reader.head()?;
+        let header = &reader.header;
         for (type_name, wanted, found) in [
             (std::any::type_name::<K>(), K::WRITABLE, &header.key),
             (std::any::type_name::<V>(), V::WRITABLE, &header.value),
@@ -280,22 +309,8 @@ impl<K: Key, V: Value> InputFormat for SequenceFile<K, V> {
                 )));
             }
         }
-        let position = source.offset;
-        let mut reader = SequenceReader {
-            source,
-            header,
-            buffer: Vec::new(),
-            start: 0,
-            position,
-            longest: settings.record_max()?,
-            wire: Vec::new(),
-            key: Vec::new(),
-            value: Vec::new(),
-        };
-        if position == 0 {
-            let length = reader.header.length;
-            reader.want(length)?;
-            reader.skip(length);
+        if reader.position == 0 {
+            reader.skip(reader.header.length);
         } else if !reader.find_sync()? {
             reader.source.end = 0;
         }

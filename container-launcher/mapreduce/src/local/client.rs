@@ -14,7 +14,7 @@ use gerbil_task::{FrameError, FromDriver, Submission, ToDriver, VERSION};
 
 use super::interrupt::{Interrupts, with_interrupts};
 use super::process::{HELLO, LEAVE, LOOK, Process};
-use super::{Order, files};
+use super::{Order, files, paths};
 use crate::app::App;
 use crate::arguments::Arguments;
 use crate::context::Counters;
@@ -37,11 +37,13 @@ struct Client<'a> {
 pub(crate) fn serve(app: &App, arguments: &Arguments) -> Result<(), (Error, u8)> {
     with_interrupts(|interrupts| {
         let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+        let mut driver = Process::start("drive", &words, Stdio::inherit())?;
+        driver.connection = driver.connection.of_driver();
         let mut client = Client {
             app,
             arguments,
             interrupts,
-            driver: Process::start("drive", &words, Stdio::inherit())?,
+            driver,
             ended: BTreeMap::new(),
             waited: BTreeSet::new(),
             outputs: BTreeSet::new(),
@@ -84,7 +86,7 @@ impl<'a> Client<'a> {
 
     fn say(&mut self, message: &ToDriver) -> Result<()> {
         match self.driver.connection.send(message) {
-            Err(error @ FrameError::TooLong(_)) => {
+            Err(error @ FrameError::TooLong { .. }) => {
                 let sentence = format!("the answer is too long: {error}");
                 Ok(self
                     .driver
@@ -138,7 +140,7 @@ impl<'a> Client<'a> {
                 }
                 FromDriver::Wait { submission } => self.wait(submission),
                 FromDriver::Files { inputs, recursive } => {
-                    files::input(&inputs, recursive).map(|files| ToDriver::Listed { files })
+                    paths::files(&inputs, recursive).map(|files| ToDriver::Listed { files })
                 }
                 FromDriver::List { path } => {
                     files::list(&path).map(|files| ToDriver::Listed { files })
@@ -175,7 +177,7 @@ impl<'a> Client<'a> {
     /// Accepts a job and runs it.
     fn submit(&mut self, submission: Submission) -> Result<()> {
         let number = submission.submission;
-        let order = match self.order(&submission) {
+        let order = match self.order(submission) {
             Ok(order) => order,
             Err(error) => {
                 let sentence = error.to_string();
@@ -210,7 +212,7 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    fn order(&self, submission: &Submission) -> Result<Order<'a>> {
+    fn order(&self, submission: Submission) -> Result<Order<'a>> {
         let (app, arguments) = (self.app, self.arguments);
         let number = submission.submission;
         if self.ended.contains_key(&number) {
@@ -218,14 +220,14 @@ impl<'a> Client<'a> {
                 "submission {number} has been there already: each has a number of its own"
             )));
         }
-        let settings = Settings::new(submission.settings.clone());
-        settings.check()?;
+        let settings = Settings::new(submission.settings);
         Ok(Order {
             spec: app.spec(&submission.job)?,
             digest: app.digest(),
             settings,
-            params: submission.params.clone(),
-            inputs: submission.inputs.clone(),
+            params: submission.params,
+            inputs: submission.inputs,
+            splits: submission.splits,
             output: files::path(&submission.output),
             slots: arguments.slots,
             quiet: arguments.quiet,

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use gerbil_task::Listed;
 
 use crate::error::{Context as _, Error, Result};
-use crate::input::paths;
 
 /// The path of `name`, which may be a `file://` address.
 pub(super) fn path(name: &str) -> PathBuf {
@@ -37,16 +36,6 @@ pub(super) fn list(name: &str) -> Result<Vec<Listed>> {
     }
     files.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(files)
-}
-
-/// The files of a job's input.
-pub(super) fn input(inputs: &[String], recursive: bool) -> Result<Vec<Listed>> {
-    let files = paths::files(inputs, recursive)?.into_iter();
-    let listed = files.map(|file| Listed {
-        path: file.path.display().to_string(),
-        length: file.size,
-    });
-    Ok(listed.collect())
 }
 
 /// A file, open for reading.

@@ -1,6 +1,7 @@
 //! One map: read, map, collect or write.
 
 use std::fs::File;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -9,7 +10,8 @@ use gerbil_task::{MapOrder, Page, Partition, Phase, Piece};
 use crate::context::{Context, Counters, Ground};
 use crate::emit::{Output, Sink, Writers};
 use crate::error::{Context as _, Error, Result};
-use crate::input::{Consumed, InputFormat, Source};
+use crate::input::splits::{OpenNamed, one};
+use crate::input::{Consumed, InputFormat, Open, Source};
 use crate::job::{MakeFold, MakePlace};
 use crate::map::Mapper;
 use crate::order::Order;
@@ -152,7 +154,7 @@ fn feed<M: Mapper>(
         page.piece(u64::from(index));
         out.input.clone_from(&piece.name);
         let source = if M::Input::FILES {
-            Source::new(out.ground.input(index)?, piece, &consumed)?
+            Source::new(&out.ground.input(index), piece, &consumed)?
         } else {
             Source::without_file(piece)
         };
@@ -198,16 +200,18 @@ fn feed<M: Mapper>(
 const SAMPLED_SPLITS: usize = 10;
 const SAMPLED_RECORDS: u64 = 10_000;
 
-/// Opens files of this machine, for sampling.
-struct Files(Vec<Piece>);
+/// Opens files as the driver's client has them, for sampling.
+struct Files {
+    pieces: Vec<Piece>,
+    open: OpenNamed,
+}
 
 impl Ground for Files {
-    fn input(&mut self, piece: u32) -> Result<File> {
-        let piece = self
-            .0
-            .get(piece as usize)
-            .ok_or_else(|| Error::new("a piece that is none"))?;
-        File::open(&piece.name).context(|| piece.name.clone())
+    fn input(&mut self, piece: u32) -> Open {
+        match self.pieces.get(piece as usize) {
+            Some(piece) => one(&self.open, &piece.name),
+            None => Rc::new(|_| Err(Error::new("a piece that is none"))),
+        }
     }
 
     fn source(&mut self, _: u32) -> Result<File> {
@@ -229,6 +233,7 @@ pub(crate) fn sample<M: Mapper>(
     splits: &[Vec<Piece>],
     settings: &Settings,
     params: &serde_json::Value,
+    open: &OpenNamed,
 ) -> Result<Vec<Vec<u8>>> {
     let step = splits.len().div_ceil(SAMPLED_SPLITS).max(1);
     let mut keys = Vec::new();
@@ -239,7 +244,10 @@ pub(crate) fn sample<M: Mapper>(
             params: params.clone(),
             counters: Counters::new(),
             page,
-            ground: Box::new(Files(pieces.clone())),
+            ground: Box::new(Files {
+                pieces: pieces.clone(),
+                open: Rc::clone(open),
+            }),
             stage: 'm',
             number: 0,
             attempt: 0,

@@ -17,6 +17,7 @@ use super::usage::Usage;
 use crate::app::App;
 use crate::context::{Context, Counters, Ground};
 use crate::error::{Context as _, Error, Result};
+use crate::input::{Open, Opened};
 use crate::job::Spec;
 use crate::settings::Settings;
 use crate::sort::scratch::Scratch;
@@ -215,36 +216,53 @@ struct Launcher {
 }
 
 impl Launcher {
-    fn ask(&mut self, message: &FromTask, what: impl FnOnce() -> String) -> Result<File> {
-        let mut connection = self.connection.borrow_mut();
-        connection.send(message)?;
-        match connection.receive()? {
-            ToTask::Opened => Ok(connection.descriptor()?.into()),
-            ToTask::Refused { sentence } => Err(Error::new(sentence)),
-            other => Err(Error::new(format!("no file but {other:?}")).context(what())),
+    fn file(&self, message: &FromTask, what: &str) -> Result<File> {
+        match ask(&self.connection, message, what)? {
+            Opened::File(file) => Ok(file),
+            Opened::Stream(_) => Err(Error::new(format!(
+                "{what}: a pipe was given where a file is wanted"
+            ))),
         }
     }
 }
 
+/// Asks the launcher for a file, which is called `what`.
+fn ask(connection: &RefCell<Connection>, message: &FromTask, what: &str) -> Result<Opened> {
+    let mut connection = connection.borrow_mut();
+    connection.send(message)?;
+    match connection.receive()? {
+        ToTask::Opened => Ok(Opened::File(connection.descriptor()?.into())),
+        ToTask::Streamed => Ok(Opened::Stream(connection.descriptor()?.into())),
+        ToTask::Refused { sentence } => Err(Error::new(sentence)),
+        other => Err(Error::new(format!("{what}: no file but {other:?}"))),
+    }
+}
+
 impl Ground for Launcher {
-    fn input(&mut self, piece: u32) -> Result<File> {
-        self.ask(&FromTask::OpenInput { piece, from: 0 }, || {
-            format!("piece {piece}")
+    fn input(&mut self, piece: u32) -> Open {
+        let connection = Rc::clone(&self.connection);
+        Rc::new(move |from| {
+            ask(
+                &connection,
+                &FromTask::OpenInput { piece, from },
+                &format!("piece {piece}"),
+            )
         })
     }
 
     fn source(&mut self, source: u32) -> Result<File> {
-        self.ask(&FromTask::OpenSource { source }, || {
-            format!("source {source}")
-        })
+        self.file(
+            &FromTask::OpenSource { source },
+            &format!("source {source}"),
+        )
     }
 
     fn output(&mut self, name: &str) -> Result<File> {
-        self.ask(
+        self.file(
             &FromTask::OpenOutput {
                 name: name.to_owned(),
             },
-            || name.to_owned(),
+            name,
         )
     }
 

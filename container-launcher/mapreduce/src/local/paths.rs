@@ -3,19 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use gerbil_task::Listed;
 use gerbil_task::inputs::{braces, commas, is_hidden, is_pattern, matches};
 
 use crate::error::{Context as _, Error, Result};
 
-/// A file of the input.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct InputFile {
-    pub(crate) path: PathBuf,
-    pub(crate) size: u64,
-}
-
 /// The files that `inputs` name, in the order of the inputs and, within each, of their names.
-pub(crate) fn files(inputs: &[String], recursive: bool) -> Result<Vec<InputFile>> {
+pub(super) fn files(inputs: &[String], recursive: bool) -> Result<Vec<Listed>> {
     let mut found = Vec::new();
     for input in inputs.iter().flat_map(|input| commas(input)) {
         let input = input
@@ -44,14 +38,14 @@ pub(crate) fn files(inputs: &[String], recursive: bool) -> Result<Vec<InputFile>
     Ok(found)
 }
 
-fn take(path: &Path, named: bool, recursive: bool, found: &mut Vec<InputFile>) -> Result<()> {
+fn take(path: &Path, named: bool, recursive: bool, found: &mut Vec<Listed>) -> Result<()> {
     let shown = || path.display().to_string();
     let about = fs::metadata(path).context(shown)?;
     if !about.is_dir() {
         fs::File::open(path).context(shown)?;
-        found.push(InputFile {
-            path: path.to_owned(),
-            size: about.len(),
+        found.push(Listed {
+            path: shown(),
+            length: about.len(),
         });
         return Ok(());
     }
@@ -150,7 +144,10 @@ mod tests {
             files(inputs, recursive).map(|found| {
                 found
                     .iter()
-                    .map(|file| file.path.strip_prefix(root).unwrap().display().to_string())
+                    .map(|file| {
+                        let path = std::path::Path::new(&file.path);
+                        path.strip_prefix(root).unwrap().display().to_string()
+                    })
                     .collect::<Vec<_>>()
                     .join(" ")
             })

@@ -1,0 +1,232 @@
+//! A piece of a split, open for reading: its file, or a pipe out of which it comes.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt as _;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use gerbil_task::Piece;
+
+use super::Compression;
+use crate::error::{Context as _, Result};
+
+/// What is handed over for reading.
+pub(crate) enum Opened {
+    /// The file itself, which is read by position.
+    File(File),
+    /// A pipe: the file from the byte that was asked for.
+    Stream(File),
+}
+
+/// Opens one file, to be read from some byte on.
+pub(crate) type Open = Rc<dyn Fn(u64) -> Result<Opened>>;
+
+/// Bytes that were read of a piece's file, for progress and for the place of what is broken.
+pub(crate) type Consumed = Arc<AtomicU64>;
+
+/// A piece of a split, open for reading.
+pub struct Source {
+    /// What is in it, from [`offset`](Self::offset) on, and beyond its end as far as the file goes.
+    pub reader: Box<dyn Read>,
+    /// The file's name.
+    pub name: String,
+    /// Where the piece begins in the file, bytes.
+    pub offset: u64,
+    /// Where it ends; `u64::MAX` in a compressed file, which is one piece.
+    pub end: u64,
+    size: u64,
+    beginning: Beginning,
+}
+
+/// Where the first bytes of a file come from.
+enum Beginning {
+    Nowhere,
+    File(File),
+    Asked(Open),
+}
+
+impl std::fmt::Debug for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} from {} to {}", self.name, self.offset, self.end)
+    }
+}
+
+impl Source {
+    /// The piece of the file that `open` opens.
+    pub(crate) fn new(open: &Open, piece: &Piece, consumed: &Consumed) -> Result<Self> {
+        let opened = open(piece.offset)?;
+        let beginning = match &opened {
+            Opened::File(file) => Beginning::File(file.try_clone()?),
+            Opened::Stream(_) => Beginning::Asked(Rc::clone(open)),
+        };
+        let raw = Raw {
+            opened,
+            at: piece.offset,
+            size: piece.size,
+            consumed: Arc::clone(consumed),
+        };
+        let compression = Compression::of_name(&piece.name);
+        let (reader, end): (Box<dyn Read>, u64) = match compression {
+            None => (Box::new(raw), piece.offset.saturating_add(piece.length)),
+            Some(compression) => (compression.reader(raw, &piece.name, consumed)?, u64::MAX),
+        };
+        Ok(Self {
+            reader,
+            name: piece.name.clone(),
+            offset: piece.offset,
+            end,
+            size: piece.size,
+            beginning,
+        })
+    }
+
+    /// The first bytes of the file, at most `most`: formats with a header need it in every split. Where files
+    /// come through pipes, this is a pipe of its own.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn beginning(&self, most: usize) -> Result<Vec<u8>> {
+        let opened = match &self.beginning {
+            Beginning::Nowhere => return Ok(Vec::new()),
+            Beginning::File(file) => Opened::File(file.try_clone()?),
+            Beginning::Asked(open) => open(0)?,
+        };
+        let raw = Raw {
+            opened,
+            at: 0,
+            size: self.size,
+            consumed: Consumed::default(),
+        };
+        let mut bytes = Vec::new();
+        raw.take(most as u64)
+            .read_to_end(&mut bytes)
+            .context(|| format!("reading {}", self.name))?;
+        Ok(bytes)
+    }
+
+    /// A piece of what is no file.
+    pub(crate) fn without_file(piece: &Piece) -> Self {
+        let end = piece.offset.saturating_add(piece.length);
+        Self {
+            reader: Box::new(io::empty()),
+            name: piece.name.clone(),
+            offset: piece.offset,
+            end,
+            size: piece.size,
+            beginning: Beginning::Nowhere,
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn in_memory(name: &str, bytes: Vec<u8>) -> Self {
+        let end = bytes.len() as u64;
+        Self {
+            reader: Box::new(io::Cursor::new(bytes)),
+            name: name.to_owned(),
+            offset: 0,
+            end,
+            size: end,
+            beginning: Beginning::Nowhere,
+        }
+    }
+}
+
+/// Opens a file that is at hand.
+pub(crate) fn at_hand(file: File) -> Open {
+    Rc::new(move |_| Ok(Opened::File(file.try_clone()?)))
+}
+
+/// A file as it is stored, up to the length that it had when the splits were made.
+pub(crate) struct Raw {
+    opened: Opened,
+    at: u64,
+    pub(super) size: u64,
+    consumed: Consumed,
+}
+
+impl Read for Raw {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let left = crate::width::size(self.size.saturating_sub(self.at));
+        let most = into.len().min(left);
+        if most == 0 {
+            return Ok(0);
+        }
+        let into = &mut into[..most];
+        let read = match &mut self.opened {
+            Opened::File(file) => file.read_at(into, self.at)?,
+            Opened::Stream(pipe) => pipe.read(into)?,
+        };
+        if read == 0 {
+            let words = match &self.opened {
+                Opened::File(_) => format!(
+                    "it had {} bytes and ends at {} now: it was changed while it was read",
+                    self.size, self.at
+                ),
+                Opened::Stream(_) => format!("it ended at byte {} of {}", self.at, self.size),
+            };
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, words));
+        }
+        self.at += read as u64;
+        self.consumed.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::{Read as _, Write as _};
+    use std::rc::Rc;
+    use std::sync::atomic::Ordering;
+
+    use gerbil_task::Piece;
+
+    use super::{Consumed, Open, Opened, Source};
+
+    /// Gives `text` through pipes, from the byte that is asked for to `end`.
+    fn piped(text: &'static [u8], end: usize) -> Open {
+        Rc::new(move |from| {
+            let (read, mut write) = std::io::pipe().unwrap();
+            let from = usize::try_from(from).unwrap();
+            write.write_all(&text[from..end]).unwrap();
+            Ok(Opened::Stream(File::from(std::os::fd::OwnedFd::from(read))))
+        })
+    }
+
+    fn piece(offset: u64, size: u64) -> Piece {
+        Piece {
+            name: "p".to_owned(),
+            offset,
+            length: 2,
+            size,
+        }
+    }
+
+    #[test]
+    fn a_pipe_is_read_from_where_it_begins_and_the_beginning_is_another() {
+        let consumed = Consumed::default();
+        let mut source = Source::new(&piped(b"0123456789", 10), &piece(4, 10), &consumed).unwrap();
+        assert_eq!(source.beginning(3).unwrap(), b"012");
+        let mut rest = String::new();
+        source.reader.read_to_string(&mut rest).unwrap();
+        assert_eq!((rest.as_str(), source.end), ("456789", 6));
+        assert_eq!(source.beginning(100).unwrap(), b"0123456789");
+        assert_eq!(consumed.load(Ordering::Relaxed), 6);
+    }
+
+    #[test]
+    fn a_pipe_that_gives_too_much_or_too_little() {
+        let open = piped(b"0123456789", 7);
+        let mut source = Source::new(&open, &piece(4, 10), &Consumed::default()).unwrap();
+        let error = source.reader.read_to_end(&mut Vec::new()).unwrap_err();
+        assert_eq!(error.to_string(), "it ended at byte 7 of 10");
+        let error = source.beginning(8).unwrap_err().to_string();
+        assert_eq!(error, "reading p: it ended at byte 7 of 10");
+        let mut source = Source::new(&open, &piece(4, 5), &Consumed::default()).unwrap();
+        let mut rest = String::new();
+        source.reader.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "4");
+    }
+}
