@@ -9,6 +9,8 @@
 //! is written is durable
 //! before it is called written: on a folder's server, and its name with it; on HDFS, by its DataNodes.
 //!
+//! Where the blocks of a file lie is asked of the NameNode itself (`proto_hadoop::NameNodeClient::blocks`).
+//!
 //! Caveats: Kerberos is not spoken. A write that was broken off leaves a part of the file: callers
 //! write into a folder that nobody takes for whole, and rename it.
 
@@ -30,13 +32,13 @@ use serde::{Deserialize, Serialize};
 
 pub use create::{CreateOptions, Readers};
 pub use error::StorageError;
+pub use reader::Reader;
 #[cfg(feature = "scripted")]
 pub use scripted::Script;
 pub use status::{Owner, Status};
 pub use writer::Writer;
 
 use hdfs::Hdfs;
-use reader::Reader;
 
 /// Bytes that travel in one piece.
 const PIECE: usize = 1 << 20;
@@ -253,13 +255,17 @@ impl Storage {
         }))
     }
 
-    async fn reader(&self, path: &str) -> Result<Reader, StorageError> {
-        Ok(match &self.0 {
-            Kind::Hdfs(hdfs) => Reader::Hdfs(Box::new(hdfs.open(path).await?)),
-            Kind::Shared => Reader::Shared(shared::open(path).await?),
+    /// Opens a file for reading, in pieces, from the byte `from` on; from beyond its end nothing comes.
+    ///
+    /// # Errors
+    /// As [`Self::stat`]; nothing is there.
+    pub async fn read_from(&self, path: &str, from: u64) -> Result<Reader, StorageError> {
+        Ok(Reader::new(match &self.0 {
+            Kind::Hdfs(hdfs) => reader::Kind::Hdfs(Box::new(hdfs.open(path, from).await?)),
+            Kind::Shared => reader::Kind::Shared(shared::open(path, from).await?),
             #[cfg(feature = "scripted")]
-            Kind::Scripted(scripted) => Reader::Scripted(scripted.read(path)?),
-        })
+            Kind::Scripted(scripted) => reader::Kind::Scripted(scripted.read(path, from)?),
+        }))
     }
 
     /// Copies a file of this machine there, with the folders above it; how many bytes it has.
@@ -289,7 +295,7 @@ impl Storage {
     /// # Errors
     /// As [`Self::stat`]; the file cannot be written.
     pub async fn take(&self, path: &str, local: &Path) -> Result<u64, StorageError> {
-        let from = self.reader(path).await?;
+        let from = self.read_from(path, 0).await?;
         copy::take(from, local).await
     }
 
@@ -298,7 +304,7 @@ impl Storage {
     /// # Errors
     /// As [`Self::stat`]; it has more than `most` bytes.
     pub async fn read(&self, path: &str, most: usize) -> Result<Vec<u8>, StorageError> {
-        let mut reader = self.reader(path).await?;
+        let mut reader = self.read_from(path, 0).await?;
         let size = reader.size();
         let mut bytes = Vec::new();
         loop {

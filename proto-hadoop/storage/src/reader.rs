@@ -4,32 +4,67 @@ use bytes::Bytes;
 
 use crate::{StorageError, hdfs, shared};
 
+/// A file that is being read, piece by piece. Dropping it ends the reading.
+#[derive(Debug)]
+pub struct Reader(Kind);
+
 /// By kind of file system.
-pub(crate) enum Reader {
+#[derive(Debug)]
+pub(crate) enum Kind {
     Hdfs(Box<hdfs::Reading>),
     Shared(shared::Reading),
     #[cfg(feature = "scripted")]
-    Scripted(Bytes),
+    Scripted(Scripted),
+}
+
+/// What is left of a file, and how many bytes it has.
+#[cfg(feature = "scripted")]
+#[derive(Debug)]
+pub(crate) struct Scripted {
+    pub(crate) rest: Bytes,
+    pub(crate) size: u64,
 }
 
 impl Reader {
-    /// Bytes of the whole file.
-    pub(crate) fn size(&self) -> u64 {
-        match self {
-            Self::Hdfs(file) => file.size(),
-            Self::Shared(file) => file.size(),
+    pub(crate) const fn new(kind: Kind) -> Self {
+        Self(kind)
+    }
+
+    /// Says that the reader is expected to stop soon after the byte `end`: up to there all comes as fast as it can,
+    /// and what lies behind in steps that begin small, so that little is brought in vain.
+    #[must_use]
+    pub fn expecting(mut self, end: u64) -> Self {
+        match &mut self.0 {
+            Kind::Hdfs(file) => file.expect(end),
+            // Nothing is brought before it is asked for.
+            Kind::Shared(_) => {}
             #[cfg(feature = "scripted")]
-            Self::Scripted(contents) => contents.len() as u64,
+            Kind::Scripted(_) => {}
+        }
+        self
+    }
+
+    /// Bytes of the whole file when it was opened.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        match &self.0 {
+            Kind::Hdfs(file) => file.size(),
+            Kind::Shared(file) => file.size(),
+            #[cfg(feature = "scripted")]
+            Kind::Scripted(file) => file.size,
         }
     }
 
-    /// The next piece; an empty one is the end.
-    pub(crate) async fn next(&mut self) -> Result<Bytes, StorageError> {
-        match self {
-            Self::Hdfs(file) => file.next().await,
-            Self::Shared(file) => file.next().await,
+    /// The next piece, which is as long as the file system gives it; an empty one is the end.
+    ///
+    /// # Errors
+    /// The file system refuses, or gives nothing in time.
+    pub async fn next(&mut self) -> Result<Bytes, StorageError> {
+        match &mut self.0 {
+            Kind::Hdfs(file) => file.next().await,
+            Kind::Shared(file) => file.next().await,
             #[cfg(feature = "scripted")]
-            Self::Scripted(contents) => Ok(std::mem::take(contents)),
+            Kind::Scripted(file) => Ok(std::mem::take(&mut file.rest)),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use crate::{Owner, Status, StorageError};
+use crate::{Owner, Status, StorageError, reader};
 
 /// What is refused.
 #[derive(Clone, Debug, Default)]
@@ -86,11 +86,17 @@ impl Scripted {
         }
     }
 
-    pub(crate) fn read(&self, path: &str) -> Result<Bytes, StorageError> {
+    pub(crate) fn read(&self, path: &str, from: u64) -> Result<reader::Scripted, StorageError> {
         let state = lock(&self.0);
         let absent = || StorageError::Absent { url: url(path) };
         let contents = state.files.get(path).ok_or_else(absent)?;
-        Ok(Bytes::copy_from_slice(contents))
+        let rest = usize::try_from(from)
+            .ok()
+            .and_then(|from| contents.get(from..));
+        Ok(reader::Scripted {
+            rest: Bytes::copy_from_slice(rest.unwrap_or_default()),
+            size: contents.len() as u64,
+        })
     }
 
     pub(crate) fn rename(&self, from: &str, to: &str) -> Result<(), StorageError> {

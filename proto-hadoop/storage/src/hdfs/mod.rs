@@ -2,7 +2,10 @@
 //!
 //! That crate retries by itself, some things for ever, so every call has a deadline here.
 
+mod reading;
 mod refusal;
+
+pub(crate) use reading::Reading;
 
 use std::fmt::{self, Display};
 use std::sync::Arc;
@@ -10,15 +13,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hdfs_native::client::FileStatus;
-use hdfs_native::file::{FileReader, FileWriter};
+use hdfs_native::file::FileWriter;
 use hdfs_native::{Client, ClientBuilder, HdfsError, WriteOptions};
 use tokio::time::timeout;
 
 use crate::create::{CreateOptions, Readers};
 use crate::{ANSWER, MARK, MOVED, Owner, Status, StorageError};
 
-/// Bytes that are read at once: each read opens a connection to a DataNode.
-const READ: usize = 8 << 20;
 /// A folder without files, so that hdfs-native reads no settings but those it is given.
 const NO_SETTINGS: &str = "/nonexistent";
 /// Files up to this length, bytes, get one block that just holds them: that of HDFS's default.
@@ -211,14 +212,10 @@ impl Hdfs {
         }
     }
 
-    pub(crate) async fn open(&self, path: &str) -> Result<Reading, StorageError> {
+    pub(crate) async fn open(&self, path: &str, from: u64) -> Result<Reading, StorageError> {
         let call = self.client.read(path);
         let reader = self.asks.within(ANSWER, "reading", path, call).await?;
-        Ok(Reading {
-            asks: Arc::clone(&self.asks),
-            path: path.to_owned(),
-            reader,
-        })
+        Ok(Reading::new(Arc::clone(&self.asks), path, reader, from))
     }
 
     pub(crate) async fn rename(&self, from: &str, to: &str) -> Result<(), StorageError> {
@@ -277,28 +274,6 @@ impl fmt::Debug for Writing {
         f.debug_struct("Writing")
             .field("url", &self.asks.url(&self.path))
             .finish_non_exhaustive()
-    }
-}
-
-/// A file that is being read.
-pub(crate) struct Reading {
-    asks: Arc<Asks>,
-    path: String,
-    reader: FileReader,
-}
-
-impl Reading {
-    pub(crate) fn size(&self) -> u64 {
-        self.reader.file_length() as u64
-    }
-
-    /// The next piece; an empty one is the end.
-    pub(crate) async fn next(&mut self) -> Result<Bytes, StorageError> {
-        if self.reader.remaining() == 0 {
-            return Ok(Bytes::new());
-        }
-        let call = Box::pin(self.reader.read_bytes(READ));
-        self.asks.moving("reading", &self.path, call).await
     }
 }
 

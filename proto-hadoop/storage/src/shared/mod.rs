@@ -7,7 +7,7 @@
 mod rename;
 
 use std::fs::{self, DirBuilder, FileTimes, Metadata, Permissions};
-use std::io;
+use std::io::{self, SeekFrom};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -17,7 +17,7 @@ use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::unistd::Uid;
 use tokio::fs::{File, OpenOptions};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
 use crate::create::{CreateOptions, Readers};
@@ -181,11 +181,12 @@ pub(crate) struct Reading {
     size: u64,
 }
 
-pub(crate) async fn open(path: &str) -> Result<Reading, StorageError> {
+pub(crate) async fn open(path: &str, from: u64) -> Result<Reading, StorageError> {
     let path = PathBuf::from(path);
     let opened = async {
-        let file = open_regular(&path).await?;
+        let mut file = open_regular(&path).await?;
         let size = file.metadata().await?.len();
+        file.seek(SeekFrom::Start(from)).await?;
         Ok((file, size))
     };
     let (file, size) = within(ANSWER, "reading", &path, opened).await?;
@@ -393,6 +394,31 @@ mod tests {
         storage.remove(&format!("{top}/z")).await.unwrap();
         storage.remove(&format!("{top}/z")).await.unwrap();
         assert_eq!(storage.stat(&format!("{top}/z")).await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn a_file_is_read_from_anywhere_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let text: Vec<u8> = (0..=255).cycle().take(PIECE + 1000).collect();
+        fs::write(&path, &text).unwrap();
+        let storage = Storage::open(&Address::Shared).unwrap();
+        let path = path.to_str().unwrap();
+        for from in [0, 1000, PIECE, PIECE + 1000, PIECE + 1001] {
+            let reader = storage.read_from(path, from as u64).await.unwrap();
+            assert_eq!(reader.size(), text.len() as u64);
+            let (mut reader, mut all) = (reader.expecting(2000), Vec::new());
+            loop {
+                let piece = reader.next().await.unwrap();
+                if piece.is_empty() {
+                    break;
+                }
+                all.extend_from_slice(&piece);
+            }
+            assert_eq!(all, text.get(from..).unwrap_or_default());
+        }
+        let none = storage.read_from(&format!("{path}.none"), 0).await;
+        assert!(matches!(none, Err(StorageError::Absent { .. })), "{none:?}");
     }
 
     #[tokio::test]
