@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod blame;
+mod blamed;
 mod counters;
 mod driver;
 mod frame;
@@ -11,6 +12,7 @@ pub mod settings;
 pub mod splits;
 
 pub use blame::{Blame, Page, Phase};
+pub use blamed::{Blamed, changed, how};
 pub use counters::{Counters, add};
 pub use driver::{FromDriver, Listed, Submission, ToDriver};
 pub use frame::{Connection, DRIVER_FRAME_MAX, FRAME_MAX, FrameError};

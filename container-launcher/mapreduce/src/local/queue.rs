@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use gerbil_task::{MapOrder, Partition, Piece, ReduceOrder, Source};
+use gerbil_task::{Blamed, MapOrder, Partition, Piece, ReduceOrder, Source};
 
 use super::repeat::{self, Repeat};
 use crate::context::Counters;
@@ -33,12 +33,17 @@ impl Work {
         )
     }
 
+    /// As sentences tell of it.
+    pub(crate) const fn blamed(&self) -> Blamed<'_> {
+        match self {
+            Self::Map(order) => Blamed::Map(order),
+            Self::Reduce(order) => Blamed::Reduce(order),
+        }
+    }
+
     /// As sentences call it.
     pub(crate) fn title(&self) -> String {
-        match self {
-            Self::Map(order) => format!("map {}", order.task),
-            Self::Reduce(order) => format!("reduce {}", order.task),
-        }
+        self.blamed().title()
     }
 }
 

@@ -209,10 +209,7 @@ impl Slot<'_> {
         let file = File::open(&piece.name).context(|| piece.name.clone())?;
         let size = file.metadata().context(|| piece.name.clone())?.len();
         if size != piece.size {
-            let words = format!(
-                "{} had {} bytes and has {size} now: it was changed while it was read",
-                piece.name, piece.size
-            );
+            let words = gerbil_task::changed(&piece.name, piece.size, size);
             return Err(Error::new(words));
         }
         Ok(file.into())

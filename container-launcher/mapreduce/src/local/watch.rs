@@ -29,15 +29,9 @@ impl Slot<'_> {
         if blame != seen.0 {
             *seen = (blame, Instant::now());
         } else if let Some(timeout) = self.timeout.filter(|timeout| seen.1.elapsed() > *timeout) {
-            let place = self.place(work, &blame);
-            let sentence = format!(
-                "{} made no progress for {} s {place}",
-                work.title(),
-                timeout.as_secs_f64()
-            );
             return Err(Failure {
-                sentence,
-                fault: self.fault(&blame),
+                sentence: work.blamed().stalled(&blame, timeout),
+                fault: self.fault(work, &blame),
             });
         }
         if let Some((limit, used)) = self
@@ -45,7 +39,7 @@ impl Slot<'_> {
             .zip(resident(process.child.id()))
             .filter(|(limit, used)| used > limit)
         {
-            let place = self.place(work, &blame);
+            let place = work.blamed().place(&blame);
             let sentence = format!(
                 "{} has {} MiB in memory where {} are the limit ({MEMORY}) {place}",
                 work.title(),
@@ -54,7 +48,7 @@ impl Slot<'_> {
             );
             return Err(Failure {
                 sentence,
-                fault: self.fault(&blame),
+                fault: self.fault(work, &blame),
             });
         }
         Ok(())
