@@ -1,4 +1,6 @@
-//! A job of tasks for the tests of this crate: counts words.
+//! A job of tasks for the tests of this crate: counts words, and does what lines beginning with `!` say.
+
+use std::io::Write as _;
 
 use gerbil_mapreduce::prelude::*;
 
@@ -10,6 +12,43 @@ impl Mapper for Words {
     type Value = u64;
 
     fn map(&mut self, _offset: u64, line: &[u8], out: &mut Emit<'_, Self>) -> Result<()> {
+        match line {
+            b"!abort" => {
+                writeln!(std::io::stderr(), "these are my last words")?;
+                std::process::abort()
+            }
+            b"!error" => return Err(Error::new("this line is refused")),
+            b"!status" => out.status("half way")?,
+            // So that a test sees it, and does something to it.
+            b"!stand" => {
+                std::fs::write("standing", format!("{}\n", std::process::id()))?;
+                loop {
+                    std::thread::park();
+                }
+            }
+            // More than any pipe holds, and then it stands.
+            b"!fill" => {
+                for number in 0..300_000_u64 {
+                    out.emit(b"filled", &number)?;
+                }
+                std::fs::write("standing", format!("{}\n", std::process::id()))?;
+                loop {
+                    std::thread::park();
+                }
+            }
+            // It writes on when somebody has removed this file.
+            b"!wait" => {
+                std::fs::write("waiting", format!("{}\n", std::process::id()))?;
+                while std::path::Path::new("waiting").exists() {
+                    std::thread::park_timeout(std::time::Duration::from_millis(5));
+                }
+                for number in 0..300_000_u64 {
+                    out.emit(b"filled", &number)?;
+                }
+            }
+            b"!side" => out.side_file("side")?.write_all(b"beside\n")?,
+            _ => {}
+        }
         line.split(|b| b.is_ascii_whitespace())
             .filter(|word| !word.is_empty())
             .try_for_each(|word| out.emit(word, &1))

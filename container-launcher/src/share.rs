@@ -59,7 +59,7 @@ impl Share {
     pub(crate) fn end(self, container: &Container<'_>) {
         match self {
             Self::Mpi(mpi) => mpi.end(container),
-            // What it has is memory alone.
+            // What goes on of it ends when it is dropped.
             Self::Tasks(_) => {}
         }
     }

@@ -1,79 +1,86 @@
 //! A container's share of a job of tasks: processes that each work on one map or reduce.
 //!
 //! A process is the user's program in the role of a task. It speaks `gerbil_task` over its standard input
-//! ([`conversation`]): it is told the job and its task, asks for what it reads and writes, and says how the
-//! task ended. What it prints is kept in a folder of its own ([`log`]), in which its output lies too. What
-//! maps have written for reduces stays with the share: the process may die.
+//! ([`conversation`]): it is told the job and its task, asks for what it reads ([`input`]) and writes
+//! ([`output`]), and says how the task ended. The launcher alone speaks to file systems, each by one client for
+//! all tasks of a job ([`places`]): a process has files and pipes. Bytes are carried beside the conversation
+//! ([`carrier`]), and what goes wrong there is the truth about a task that knows only that a pipe ended
+//! ([`trouble`]). What a task has written is committed before its end is told ([`report`]); of one that came to
+//! nothing nothing is left. How far tasks are, and whether they get on, is looked at meanwhile ([`watch`]).
+//!
+//! What maps have written for reduces stays with the share: the process may die. What a process prints is kept in
+//! a folder of its own ([`log`]) until its end is told; of one that failed until the job is over.
 
+mod attempt;
+mod carrier;
 mod conversation;
+mod input;
 mod log;
+mod output;
+mod pipes;
+mod places;
+mod report;
 mod start;
+mod trouble;
+mod watch;
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
-use gerbil_task::FromTask;
+use gerbil_task::Page;
 use job::wire::task_event::Event;
-use job::wire::{EndTask, StartTask, TaskEnded};
+use job::wire::{EndTask, StartTask, TaskEnded, TaskSeen, TasksSeen};
 use nix::sys::signal::Signal;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
+use self::attempt::{Attempt, Said};
+use self::places::{AttemptFolder, Storages};
 use crate::container::Container;
+use crate::job_files;
+use crate::node_facts;
 use crate::nursery::{Ended, Whom};
 use crate::out_of_memory::Kills;
 use crate::process::{Id, JobId, Processes};
 
-/// How long a process may take to leave.
-const LEAVE: Duration = Duration::from_secs(5);
-/// Ends of conversations that wait to be told.
+/// What conversations say that waits to be heard.
 const SAID: usize = 16;
-
-/// How a conversation ended: what the task said last, or a sentence.
-type Said = Result<FromTask, String>;
+/// The removal of an attempt's folder may take so long: what is left then goes with the job's.
+const REMOVAL: Duration = Duration::from_secs(60);
 
 /// Map outputs, by the number of the map.
 type Outputs = Arc<Mutex<BTreeMap<u32, OwnedFd>>>;
 
-/// A process that works, or whose end is not told yet.
-struct Attempt {
-    slot: u32,
-    said: Option<Said>,
-    /// When a process that has said its last is killed, unless it has ended.
-    kill_at: Option<Instant>,
-    /// Ends with the process, or before; none: it could not be begun.
-    conversation: Option<JoinHandle<()>>,
-}
-
-impl Attempt {
-    /// The process has said its last: it leaves, or is of no use any more.
-    fn hear(&mut self, said: Said) {
-        let now = Instant::now();
-        self.kill_at = Some(match said {
-            Ok(_) => now + LEAVE,
-            Err(_) => now,
-        });
-        self.said = Some(said);
-    }
-}
-
 /// What the container runs of the job.
 pub(crate) struct Tasks {
     job: JobId,
+    /// The job's working directory.
+    folder: PathBuf,
     processes: Processes,
     /// By the numbers of their processes.
     attempts: BTreeMap<u32, Attempt>,
+    storages: Storages,
     outputs: Outputs,
     said_by: mpsc::Sender<(u32, Said)>,
     said: mpsc::Receiver<(u32, Said)>,
-    /// Memory in which tasks note what they work on; none so far.
-    blame: Option<Arc<OwnedFd>>,
+    /// Memory in which tasks note what they work on: the first slot's view, and what tasks are handed; none so
+    /// far.
+    blame: Option<(Page, Arc<OwnedFd>)>,
     /// The folder for spills.
     scratch: Option<Arc<File>>,
+    /// When tasks are looked at next; none: there are none.
+    look_at: Option<Instant>,
+    /// What was last told of them.
+    told: Vec<TaskSeen>,
+    told_at: Option<Instant>,
+    /// Dropped: nothing of the job goes on.
+    ends: CancellationToken,
+    _ends: DropGuard,
 }
 
 /// What a [`Tasks`] waited for.
@@ -83,40 +90,55 @@ pub(crate) enum Happened {
     Overdue,
     /// An end is to be reported without last words.
     Report,
+    /// Tasks are to be looked at.
+    Look,
 }
 
 impl Tasks {
-    pub(crate) fn new(job: JobId) -> Self {
+    pub(crate) fn new(job: JobId, container: &Container<'_>) -> Self {
         let (said_by, said) = mpsc::channel(SAID);
+        let ends = CancellationToken::new();
         Self {
             job,
+            folder: job_files::folder(&container.around.folder, job),
             processes: Processes::new(Kills::so_far()),
             attempts: BTreeMap::new(),
+            storages: Storages::default(),
             outputs: Arc::default(),
             said_by,
             said,
             blame: None,
             scratch: None,
+            look_at: None,
+            told: Vec::new(),
+            told_at: None,
+            _ends: ends.clone().drop_guard(),
+            ends,
         }
     }
 
     /// Until something is to be done. May be dropped and called again.
     pub(crate) async fn next(&mut self) -> Happened {
-        let report_at = self.processes.next_report();
+        let report_at = self.attempts.values().filter_map(Attempt::told_at).min();
         let kill_at = self.attempts.values().filter_map(|of| of.kill_at).min();
         tokio::select! {
             // The queue has a sender here.
             Some((number, said)) = self.said.recv() => Happened::Said(number, said),
             () = until(kill_at) => Happened::Overdue,
             () = until(report_at) => Happened::Report,
+            () = until(self.look_at) => Happened::Look,
         }
     }
 
     pub(crate) async fn on(&mut self, happened: Happened, container: &mut Container<'_>) {
-        if let Happened::Said(number, said) = happened
-            && let Some(attempt) = self.attempts.get_mut(&number)
-        {
-            attempt.hear(said);
+        match happened {
+            Happened::Said(number, said) => {
+                if let Some(attempt) = self.attempts.get_mut(&number) {
+                    attempt.hear(said);
+                }
+            }
+            Happened::Look => self.look(container),
+            Happened::Overdue | Happened::Report => {}
         }
         self.kill_overdue(container).await;
         self.report(container);
@@ -127,6 +149,7 @@ impl Tasks {
         for (&number, attempt) in &mut self.attempts {
             if attempt.kill_at.is_some_and(|at| at <= now) {
                 attempt.kill_at = None;
+                attempt.is_stuck = true;
                 let job = self.job;
                 let one = Whom::One(Id { job, number });
                 container.nursery.signal(one, Signal::SIGKILL).await;
@@ -135,40 +158,32 @@ impl Tasks {
     }
 
     pub(crate) async fn on_start(&mut self, order: StartTask, container: &mut Container<'_>) {
-        let (process, slot) = (order.process, order.slot);
+        let process = order.process;
         match self.start(order, container).await {
-            Ok(begun) => {
-                let mut attempt = Attempt {
-                    slot,
-                    said: None,
-                    kill_at: None,
-                    conversation: None,
-                };
-                match begun {
-                    Ok(conversation) => attempt.conversation = Some(conversation),
-                    Err(sentence) => attempt.hear(Err(sentence)),
-                }
+            Ok(attempt) => {
                 self.attempts.insert(process, attempt);
+                self.look_at
+                    .get_or_insert_with(|| Instant::now() + watch::LOOK);
+                self.set_look();
                 self.kill_overdue(container).await;
             }
             Err(sentence) => container.outbox.push_of_task(
                 self.job,
                 Event::Ended(TaskEnded {
                     process,
-                    trouble: sentence,
+                    trouble: format!("{}: {sentence}", node_facts::hostname()),
                     ..TaskEnded::default()
                 }),
             ),
         }
     }
 
-    /// Kills a process; its end is told.
-    pub(crate) async fn on_end(&self, order: EndTask, container: &Container<'_>) {
-        let one = Whom::One(Id {
-            job: self.job,
-            number: order.process,
-        });
-        container.nursery.signal(one, Signal::SIGKILL).await;
+    /// Ends an attempt; its end is told.
+    pub(crate) async fn on_end(&mut self, order: EndTask, container: &Container<'_>) {
+        if let Some(attempt) = self.attempts.get_mut(&order.process) {
+            attempt.kill(format!("{} was ended by order", attempt.title()));
+            self.kill_overdue(container).await;
+        }
     }
 
     pub(crate) fn on_ended(&mut self, ended: &[Ended], container: &mut Container<'_>) {
@@ -180,52 +195,91 @@ impl Tasks {
         self.processes.all_ended()
     }
 
-    /// Tells the ends that are due: of processes that will say nothing more.
+    /// Looks at the tasks: tells how far they are, once a second, and ends those that do not get on.
+    fn look(&mut self, container: &Container<'_>) {
+        for attempt in self.attempts.values_mut() {
+            let blame = attempt.blame();
+            let stalled = attempt.watch.as_mut().and_then(|watch| watch.look(blame));
+            if let Some(timeout) = stalled {
+                attempt.kill(watch::stalled(attempt, timeout));
+            }
+        }
+        let now = Instant::now();
+        if self
+            .told_at
+            .is_none_or(|at| now.duration_since(at) >= watch::LOOK)
+        {
+            let seen = self
+                .attempts
+                .iter()
+                .map(|(&process, of)| watch::seen(process, of));
+            let tasks: Vec<TaskSeen> = seen.collect();
+            // What waits to be sent is not overtaken by more of it.
+            if tasks != self.told && !container.outbox.has_tasks_seen(self.job) {
+                self.told.clone_from(&tasks);
+                self.told_at = Some(now);
+                container
+                    .outbox
+                    .push_of_task(self.job, Event::Seen(TasksSeen { tasks }));
+            }
+        }
+        self.look_at = None;
+        self.set_look();
+    }
+
+    /// When the next look is due, at the latest.
+    fn set_look(&mut self) {
+        let watched = self.attempts.values().filter_map(|of| of.watch.as_ref());
+        let Some(pause) = watched.map(watch::Watch::pause).min() else {
+            return;
+        };
+        let at = Instant::now() + pause;
+        self.look_at = Some(self.look_at.map_or(at, |before| before.min(at)));
+    }
+
+    /// Tells the ends that are due: of processes that will say nothing more, when what they have written is
+    /// committed or given up.
     fn report(&mut self, container: &mut Container<'_>) {
-        let attempts = &self.attempts;
-        let is_silent = |number: u32| attempts.get(&number).is_none_or(|of| of.said.is_some());
-        for report in self.processes.reports(is_silent) {
-            let attempt = self.attempts.remove(&report.number);
-            let (said, conversation) = match attempt {
-                Some(attempt) => (attempt.said, attempt.conversation),
-                None => (None, None),
-            };
-            // It has said its last, or hears within a moment that the process is gone.
-            drop(conversation);
-            let missing = || Err("it ended, and what it had started keeps its socket".to_owned());
-            let (said, trouble) = match said.unwrap_or_else(missing) {
-                Ok(said) => match serde_json::to_string(&said) {
-                    Ok(said) => (said, String::new()),
-                    Err(error) => (String::new(), error.to_string()),
-                },
-                Err(trouble) => (String::new(), trouble),
-            };
-            let ended = report.ended;
-            container.outbox.push_of_task(
-                self.job,
-                Event::Ended(TaskEnded {
-                    process: report.number,
-                    said,
-                    trouble,
-                    how: Some(task_end(ended.end)),
-                    max_rss_kib: ended.max_rss_kib,
-                    cpu_us: ended.cpu_us,
-                    out_of_memory: report.out_of_memory.into(),
-                    beaten_by: String::new(),
-                    committed: false,
-                }),
-            );
+        for report in self.processes.reports(|_| true) {
+            if let Some(attempt) = self.attempts.get_mut(&report.number) {
+                attempt.end(report);
+            }
         }
         self.processes.forget_reported();
+        let now = Instant::now();
+        let over = self.attempts.iter().filter(|(_, of)| of.is_over(now));
+        let over: Vec<u32> = over.map(|(&process, _)| process).collect();
+        for process in over {
+            let Some(mut attempt) = self.attempts.remove(&process) else {
+                continue;
+            };
+            // It has said its last, or hears within a moment that the process is gone.
+            drop(attempt.conversation.take());
+            let ended = report::event(process, &mut attempt);
+            // What one that failed has printed somebody may want to read.
+            if ended.trouble.is_empty() {
+                start::forget(&self.folder, process);
+            }
+            container.outbox.push_of_task(self.job, Event::Ended(ended));
+            if let Some(folder) = attempt.output.take().filter(|folder| folder.is_left()) {
+                container.tasks.spawn_on(remove(folder), container.carriers);
+            }
+        }
+        if self.attempts.is_empty() {
+            self.look_at = None;
+        }
     }
 }
 
-fn task_end(end: job::exit::End) -> job::wire::task_ended::How {
-    use job::exit::End;
-    use job::wire::task_ended::How;
-    match end {
-        End::Code(code) => How::ExitCode(code.into()),
-        End::Signal(number) => How::Signal(number.into()),
+/// Removes what an attempt has left that came to nothing.
+async fn remove(folder: Arc<AttemptFolder>) {
+    let removed = folder.output.storage.clone();
+    let path = folder.path();
+    let removal = tokio::time::timeout(REMOVAL, removed.remove(&path));
+    if let Ok(Err(error)) = removal.await {
+        crate::say(&format!(
+            "what a failed task has left stays until the job is over: {error}"
+        ));
     }
 }
 

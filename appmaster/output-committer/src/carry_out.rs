@@ -1,6 +1,7 @@
 //! One call: carried out, and its answer.
 
 use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use policy::commit::{Answer, Op};
@@ -14,7 +15,7 @@ const ENTRIES: usize = 100_000;
 /// The output folder of a job.
 #[derive(Debug)]
 pub struct Output {
-    storage: Storage,
+    storage: Arc<Storage>,
     /// Absolute path.
     top: String,
     /// Tells drafts of this one from those of others, anywhere.
@@ -25,9 +26,9 @@ pub struct Output {
 impl Output {
     /// The folder `top`, an absolute path on `storage`, which need not be there.
     #[must_use]
-    pub fn new(storage: Storage, top: &str) -> Self {
+    pub fn new(storage: impl Into<Arc<Storage>>, top: &str) -> Self {
         Self {
-            storage,
+            storage: storage.into(),
             top: top.trim_end_matches('/').to_owned(),
             nonce: RandomState::new().hash_one(std::process::id()),
             drafts: AtomicU64::new(0),

@@ -60,6 +60,17 @@ impl Outbox {
         }
     }
 
+    /// Whether how far the tasks of a job were has not left yet.
+    pub(crate) fn has_tasks_seen(&self, job: JobId) -> bool {
+        let is_seen = |event: &Event| match event {
+            Event::Task(told) => {
+                told.job == job.0 && matches!(told.event, Some(task_event::Event::Seen(_)))
+            }
+            _ => false,
+        };
+        self.0.has_unsent(is_seen)
+    }
+
     /// It is told something of the tasks of a job.
     pub(crate) fn push_of_task(&self, job: JobId, event: task_event::Event) {
         let event = TaskEvent {

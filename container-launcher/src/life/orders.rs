@@ -60,14 +60,14 @@ impl Life<'_> {
         }
         match order {
             task_order::Order::Start(order) => {
-                let new = || Share::Tasks(Box::new(Tasks::new(job)));
+                let new = || Share::Tasks(Box::new(Tasks::new(job, &self.container)));
                 let Share::Tasks(tasks) = self.jobs.entry(job).or_insert_with(new) else {
                     return Err(self.confused("a task of a job of ranks"));
                 };
                 tasks.on_start(order, &mut self.container).await;
             }
             task_order::Order::End(order) => {
-                if let Some(Share::Tasks(tasks)) = self.jobs.get(&job) {
+                if let Some(Share::Tasks(tasks)) = self.jobs.get_mut(&job) {
                     tasks.on_end(order, &self.container).await;
                 }
             }

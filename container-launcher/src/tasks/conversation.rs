@@ -2,62 +2,110 @@
 //!
 //! On a thread of its own: the protocol hands descriptors over, and a task that says nothing for hours
 //! holds up nobody. It ends with the process: once that is gone, the socket is not listened to for long,
-//! because a process that it left behind may hold it open.
+//! because a process that it left behind may hold it open. A task that has ended well is over when what it has
+//! written is committed; its process leaves meanwhile.
 
 use std::fs::File;
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::path::PathBuf;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use gerbil_task::{Connection, FrameError, FromTask, ToTask, VERSION, Welcome};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::carrier::Carrier;
+use super::input::{self, Input};
+use super::log::Printed;
+use super::output::{self, Files};
+use super::places::Place;
+use super::trouble::Trouble;
 use super::{Outputs, Said};
-use crate::regular;
 
 /// Between two looks whether the process is gone.
 const LOOK: Duration = Duration::from_millis(100);
 /// A process says hello within this.
 const HELLO: Duration = Duration::from_secs(30);
+/// Most of what the user's code says of itself that is told on, characters.
+const STATUS_MAX: usize = 200;
+/// So long what a process printed last is waited for when it has ended.
+const PRINTED: Duration = Duration::from_millis(300);
 
 /// Everything that it needs.
 pub(super) struct Conversation {
+    /// Of the process.
+    pub(super) number: u32,
     pub(super) connection: Connection,
     /// Digest of the plan that the process must have.
     pub(super) plan: String,
     pub(super) welcome: Welcome,
     /// A map or a reduce.
-    pub(super) task: ToTask,
+    pub(super) task: Arc<ToTask>,
     /// The page on which the process notes what it works on.
     pub(super) blame: Arc<OwnedFd>,
     /// The folder for spills.
     pub(super) scratch: Arc<File>,
-    /// Where relative names of pieces begin.
-    pub(super) inputs: PathBuf,
-    /// The folder that output goes to.
-    pub(super) output: PathBuf,
+    /// Of the pieces of a map.
+    pub(super) inputs: Vec<Place>,
+    pub(super) files: Files,
     pub(super) outputs: Outputs,
+    pub(super) carrier: Carrier,
+    pub(super) trouble: Trouble,
+    /// What the user's code last said of itself.
+    pub(super) status: Arc<Mutex<String>>,
+    /// What it printed on standard error.
+    pub(super) printed: Printed,
     /// Cancelled when the process has ended.
     pub(super) gone: CancellationToken,
+    pub(super) said_by: mpsc::Sender<(u32, Said)>,
+}
+
+/// How a task ended well.
+#[derive(Debug)]
+pub(crate) struct Done {
+    /// What it said last.
+    pub(crate) said: FromTask,
+    pub(crate) files: output::Outcome,
+}
+
+/// How it ended otherwise.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// It said so, in these words.
+    Said(String),
+    /// Something is wrong with it, a sentence.
+    Sentence(String),
+    /// Its process ended, before it said hello or in the middle of the task.
+    Died { greeted: bool },
+}
+
+impl From<FrameError> for Failure {
+    fn from(error: FrameError) -> Self {
+        Self::Sentence(error.to_string())
+    }
 }
 
 impl Conversation {
-    /// Speaks until the task has ended; what the process said of it last.
-    pub(super) fn run(mut self) -> Said {
-        let welcomed = self.welcome();
-        let said = welcomed.and_then(|()| self.attend());
-        // It ends by itself now; one whose socket is closed ends too.
-        self.connection.send(&ToTask::Leave).ok();
-        said
+    /// Speaks until the task has ended, and says how.
+    pub(super) fn run(mut self) {
+        let last = match self.welcome().and_then(|()| self.attend()) {
+            Ok(said) => self.finish(said),
+            Err(failure) => Err(self.explained(failure)),
+        };
+        // Whose socket is closed ends too.
+        drop(self.connection);
+        // A launcher that leaves does not listen any more.
+        self.said_by
+            .blocking_send((self.number, Said::Last(last)))
+            .ok();
     }
 
-    fn welcome(&mut self) -> Result<(), String> {
+    fn welcome(&mut self) -> Result<(), Failure> {
         let wait = self.connection.set_deadline(Some(LOOK));
-        wait.map_err(|error| error.to_string())?;
+        wait.map_err(|error| Failure::Sentence(error.to_string()))?;
         let (version, plan) = match self.hear(Some(Instant::now() + HELLO))? {
             FromTask::Hello { version, plan } => (version, plan),
-            other => return Err(format!("it said {other:?} before hello")),
+            other => return Err(Failure::Sentence(format!("it said {other:?} before hello"))),
         };
         let refusal = if version != VERSION {
             format!("it speaks version {version} of the task protocol, and this launcher {VERSION}")
@@ -68,109 +116,140 @@ impl Conversation {
         } else {
             let given = [self.blame.as_fd(), self.scratch.as_fd()];
             let welcome = ToTask::Welcome(self.welcome.clone());
-            let sent = self.connection.send_with(&welcome, &given);
-            return sent.map_err(|error| error.to_string());
+            return Ok(self.connection.send_with(&welcome, &given)?);
         };
         let sentence = refusal.clone();
         self.connection.send(&ToTask::Refused { sentence }).ok();
-        Err(refusal)
+        Err(Failure::Sentence(refusal))
     }
 
-    /// Hands over the task, and serves the process until it has ended.
-    fn attend(&mut self) -> Said {
-        let broken = |error: FrameError| error.to_string();
-        self.connection.send(&self.task).map_err(broken)?;
+    /// Hands over the task, and serves the process until it says that it has ended well.
+    fn attend(&mut self) -> Result<FromTask, Failure> {
+        self.connection.send(&*self.task)?;
         loop {
             let opened = match self.hear(None)? {
-                FromTask::OpenInput { piece, .. } => self.input(piece),
-                FromTask::OpenSource { source } => self.source(source),
-                FromTask::OpenOutput { name } => self.output(&name),
-                // Nobody is there who would be told yet.
-                FromTask::Status { .. } => continue,
-                FromTask::MapDone {
-                    counters,
-                    partitions,
-                } => {
-                    let ToTask::Map(map) = &self.task else {
-                        return Err("a reduce ended as a map".to_owned());
-                    };
-                    if map.partitions > 0 {
-                        let output = self.connection.descriptor().map_err(broken)?;
-                        let outputs = self.outputs.lock();
-                        let mut outputs = outputs.unwrap_or_else(PoisonError::into_inner);
-                        outputs.insert(map.task, output);
-                    }
-                    return Ok(FromTask::MapDone {
-                        counters,
-                        partitions,
-                    });
+                FromTask::OpenInput { piece, from } => self.input(piece, from),
+                FromTask::OpenSource { source } => Some(self.source(source).map(Input::File)),
+                FromTask::OpenOutput { name } => {
+                    let opened =
+                        (self.files).open(name, &mut self.carrier, &self.gone, &self.trouble);
+                    opened.map(|opened| opened.map(Input::File))
                 }
-                said @ FromTask::ReduceDone { .. } if matches!(self.task, ToTask::Reduce(_)) => {
+                FromTask::Status { text } => {
+                    self.note(&text);
+                    continue;
+                }
+                said @ FromTask::MapDone { .. } if matches!(*self.task, ToTask::Map(_)) => {
                     return Ok(said);
                 }
-                said @ FromTask::Failed { .. } => return Ok(said),
-                other => return Err(format!("it said {other:?} in the middle of a task")),
+                said @ FromTask::ReduceDone { .. } if matches!(*self.task, ToTask::Reduce(_)) => {
+                    return Ok(said);
+                }
+                FromTask::Failed { sentence } => return Err(Failure::Said(sentence)),
+                other => {
+                    let sentence = format!("it said {other:?} in the middle of a task");
+                    return Err(Failure::Sentence(sentence));
+                }
             };
-            let answered = match opened {
-                Ok(file) => self.connection.send_with(&ToTask::Opened, &[file.as_fd()]),
-                Err(sentence) => self.connection.send(&ToTask::Refused { sentence }),
-            };
-            answered.map_err(broken)?;
+            match opened {
+                Some(Ok(Input::File(file))) => {
+                    self.connection.send_with(&ToTask::Opened, &[file.as_fd()])
+                }
+                Some(Ok(Input::Pipe(pipe))) => {
+                    (self.connection).send_with(&ToTask::Streamed, &[pipe.as_fd()])
+                }
+                Some(Err(sentence)) => self.connection.send(&ToTask::Refused { sentence }),
+                None => return Err(Failure::Died { greeted: true }),
+            }?;
         }
+    }
+
+    /// The task has ended well, if what it has written arrives.
+    fn finish(&mut self, said: FromTask) -> Result<Done, Failure> {
+        let output = match &*self.task {
+            ToTask::Map(map) if map.partitions > 0 => {
+                Some((map.task, self.connection.descriptor()?))
+            }
+            _ => None,
+        };
+        // The process leaves meanwhile; one that is gone already is not told.
+        self.connection.send(&ToTask::Leave).ok();
+        self.said_by
+            .blocking_send((self.number, Said::Finishing))
+            .ok();
+        let files = match self.files.commit(&mut self.carrier) {
+            Some(files) => files.map_err(Failure::Sentence)?,
+            None => return Err(Failure::Died { greeted: true }),
+        };
+        if let Some((map, output)) = output {
+            let outputs = self.outputs.lock();
+            let mut outputs = outputs.unwrap_or_else(PoisonError::into_inner);
+            outputs.insert(map, output);
+        }
+        Ok(Done { said, files })
+    }
+
+    /// What the user's code says of itself, for people.
+    fn note(&self, text: &str) {
+        let line = text.lines().next().unwrap_or_default();
+        let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
+        *status = line.chars().take(STATUS_MAX).collect();
     }
 
     /// The next message, within the deadline if there is one, and while the process lives.
-    fn hear(&mut self, by: Option<Instant>) -> Said {
+    fn hear(&mut self, by: Option<Instant>) -> Result<FromTask, Failure> {
+        let died = Failure::Died {
+            greeted: by.is_none(),
+        };
         loop {
-            let is_gone = self.gone.is_cancelled();
+            let is_over = self.gone.is_cancelled() || self.carrier.is_ended();
             match self.connection.receive() {
                 Ok(message) => return Ok(message),
-                Err(FrameError::Silent) if is_gone => return Err(self.ended(by)),
+                Err(FrameError::Silent) if is_over => return Err(died),
                 Err(FrameError::Silent) if by.is_some_and(|by| Instant::now() > by) => {
-                    return Err(format!(
+                    return Err(Failure::Sentence(format!(
                         "it said nothing for {} s: is `main()` of the job the first statement of main?",
                         HELLO.as_secs()
-                    ));
+                    )));
                 }
                 Err(FrameError::Silent) => {}
-                Err(FrameError::Closed) => return Err(self.ended(by)),
-                Err(error) => return Err(error.to_string()),
+                Err(FrameError::Closed) => return Err(died),
+                Err(error) => return Err(error.into()),
             }
         }
     }
 
-    fn ended(&self, by: Option<Instant>) -> String {
-        match by {
-            Some(_) => {
-                "it ended before it said hello: is `main()` of the job the first statement of main?"
-            }
-            None => "it ended in the middle of the task",
+    /// What it came to in truth: a task whose pipe ended early does not know why.
+    fn explained(&mut self, failure: Failure) -> Failure {
+        if let Some(trouble) = self.trouble.told() {
+            return Failure::Sentence(trouble.to_owned());
         }
-        .to_owned()
+        if matches!(failure, Failure::Died { .. }) {
+            let printed = self.printed.clone();
+            let all = async move {
+                // What is there by then is what is told.
+                drop(tokio::time::timeout(PRINTED, printed.all()).await);
+            };
+            // Nobody may wait for it any more.
+            let _waited = self.carrier.wait(None, all).is_some();
+        }
+        failure
     }
 
-    fn input(&self, piece: u32) -> Result<OwnedFd, String> {
-        let ToTask::Map(map) = &self.task else {
-            return Err("a reduce has no input files".to_owned());
+    fn input(&mut self, piece: u32, from: u64) -> Option<Result<Input, String>> {
+        let ToTask::Map(map) = &*self.task else {
+            return Some(Err("a reduce has no input files".to_owned()));
         };
-        let piece = usize::try_from(piece).ok();
-        let piece = piece.and_then(|piece| map.pieces.get(piece));
-        let piece = piece.ok_or("a piece that is none")?;
-        let name = &piece.name;
-        let failed = |error: std::io::Error| format!("{name}: {error}");
-        let file = regular::open_linked(&self.inputs.join(name)).map_err(failed)?;
-        let size = file.metadata().map_err(failed)?.len();
-        match size == piece.size {
-            true => Ok(file.into()),
-            false => Err(format!(
-                "{name} had {} bytes and has {size} now: it was changed while it was read",
-                piece.size
-            )),
-        }
+        let index = usize::try_from(piece).unwrap_or(usize::MAX);
+        let (Some(piece), Some(place)) = (map.pieces.get(index), self.inputs.get(index)) else {
+            return Some(Err(format!("piece {piece} of the split is no file")));
+        };
+        let (gone, trouble) = (&self.gone, &self.trouble);
+        input::open(place, (piece, from), &mut self.carrier, gone, trouble)
     }
 
     fn source(&self, source: u32) -> Result<OwnedFd, String> {
-        let ToTask::Reduce(reduce) = &self.task else {
+        let ToTask::Reduce(reduce) = &*self.task else {
             return Err("a map has no sources".to_owned());
         };
         let source = usize::try_from(source).ok();
@@ -182,15 +261,5 @@ impl Conversation {
         let output =
             output.ok_or_else(|| format!("the output of map {} is not here", source.map))?;
         output.try_clone().map_err(|error| error.to_string())
-    }
-
-    fn output(&self, name: &str) -> Result<OwnedFd, String> {
-        if name.is_empty() || name.contains('/') || name.starts_with('.') {
-            return Err(format!("{name:?} is no name for a file of the output"));
-        }
-        let created = File::create_new(self.output.join(name));
-        created
-            .map(OwnedFd::from)
-            .map_err(|error| format!("{name}: {error}"))
     }
 }

@@ -3,83 +3,177 @@
 use std::fs::{self, File};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
-use gerbil_task::{Connection, LAUNCHER_VARIABLE, Page, ROLE_VARIABLE, ToTask, VERSION, Welcome};
-use job::wire::StartTask;
+use gerbil_task::{
+    Blamed, Connection, LAUNCHER_VARIABLE, Page, ROLE_VARIABLE, ToTask, VERSION, Welcome,
+};
+use job::wire::{Program, Refusal, StartTask};
+use nix::unistd::Pid;
 use tokio::net::unix::pipe;
 use tokio_util::sync::CancellationToken;
 
-use super::conversation::Conversation;
-use super::{Tasks, log};
+use super::attempt::{Attempt, Parts, Said};
+use super::carrier::Carrier;
+use super::conversation::{Conversation, Failure};
+use super::log::{self, Printed};
+use super::output::Files;
+use super::places::Places;
+use super::trouble::Trouble;
+use super::{Tasks, watch};
 use crate::container::Container;
 use crate::process::start::Start;
 use crate::process::streams::{self, Outer, Streams};
 use crate::process::{Grants, Id, Process, environment};
 use crate::{node_facts, program};
 
-/// Folder in the working directory with one for each job, and in that one for each process.
+/// Folder in the job's working directory with one for each process.
 const FOLDER: &str = ".gerbil-tasks";
 /// Stack of the thread that converses, bytes.
 const STACK: usize = 256 * 1024;
 
+/// What a process is started with.
+struct Ready {
+    program: Program,
+    welcome: Welcome,
+    task: ToTask,
+    places: Places,
+    timeout: Option<std::time::Duration>,
+}
+
 impl Tasks {
-    /// The process runs when this returns, and the conversation with it, or it is said why there is none.
+    /// The process runs when this returns, and the conversation with it, or the attempt knows why there is none.
     ///
     /// # Errors
     ///
-    /// Why it does not run, a sentence with the host.
+    /// Why it does not run, a sentence.
     pub(super) async fn start(
         &mut self,
-        order: StartTask,
+        mut order: StartTask,
         container: &mut Container<'_>,
-    ) -> Result<Result<JoinHandle<()>, String>, String> {
-        let (number, host) = (order.process, node_facts::hostname());
-        if self.processes.has(number) {
-            return Err(format!("{host}: task process {number} runs already"));
-        }
-        if let Some((other, _)) = self.attempts.iter().find(|(_, of)| of.slot == order.slot) {
-            return Err(format!(
-                "{host}: slot {} is that of task process {other}",
-                order.slot
-            ));
-        }
-        let unreadable = |what: &str, error: serde_json::Error| {
-            format!("{host}: the {what} of an order: {error}")
-        };
-        let welcome: Welcome =
-            serde_json::from_str(&order.welcome).map_err(|error| unreadable("welcome", error))?;
-        let task: ToTask =
-            serde_json::from_str(&order.task).map_err(|error| unreadable("task", error))?;
-        let program = order.program;
-        let program = program.ok_or_else(|| format!("{host}: an order names no program"))?;
-        let around = container.around;
-        program::check_one(&program, &around.folder).map_err(|refusal| refusal.sentence)?;
-        let folder = around.folder.join(FOLDER).join(self.job.0.to_string());
-        let folder = folder.join(number.to_string());
-        fs::create_dir_all(folder.join("out")).map_err(|error| {
+    ) -> Result<Attempt, String> {
+        let (number, slot) = (order.process, order.slot);
+        let folder = self.folder.join(FOLDER).join(number.to_string());
+        fs::create_dir_all(&folder).map_err(|error| {
             let folder = folder.display();
-            format!("{host}: no folder for task process {number} at {folder}: {error}")
+            format!("no folder for task process {number} at {folder}: {error}")
         })?;
-        let system = |error: std::io::Error| format!("{host}: task process {number}: {error}");
-        let (blame, scratch) = self.shared(&folder).map_err(system)?;
+        let ready = self.check(&mut order)?;
+        let system = |error: std::io::Error| format!("task process {number}: {error}");
+        let (page, blame) = self.blame().map_err(system)?;
+        let page = page.slot(slot);
+        page.begin(0, 0);
+        let scratch = self.scratch(&folder).map_err(system)?;
 
         let (streams, outer) = streams::pipes(false).map_err(system)?;
         let (socket, own) = UnixStream::pair().map_err(system)?;
         let Streams::Plain { stdout, stderr, .. } = streams else {
-            return Err(format!("{host}: a task has no terminal"));
+            return Err("a task has no terminal".to_owned());
         };
         let streams = Streams::Plain {
             stdin: Some(own.into()),
             stdout,
             stderr,
         };
+        let pid = self
+            .fork(number, &ready.program, streams, container)
+            .await?;
+        let gone = CancellationToken::new();
+        let process = Process::new(pid.as_raw(), gone.clone(), Grants::default());
+        self.processes.add(number, process);
+        let (printed, ends) = (Printed::default(), self.ends.child_token());
+        let mut attempt = Attempt::new(Parts {
+            slot,
+            task: Arc::new(ready.task),
+            page,
+            status: Arc::default(),
+            printed: printed.clone(),
+            output: ready.places.output,
+            timeout: ready.timeout,
+            ends,
+        });
+        let conversation = Conversation {
+            number,
+            connection: Connection::new(socket),
+            plan: order.plan,
+            welcome: Welcome {
+                version: VERSION,
+                blame: slot,
+                ..ready.welcome
+            },
+            task: Arc::clone(&attempt.task),
+            blame,
+            scratch,
+            inputs: ready.places.inputs,
+            files: Files::new(attempt.output.clone()),
+            outputs: Arc::clone(&self.outputs),
+            carrier: Carrier::new(container.carriers.clone(), attempt.ends.clone()),
+            trouble: Trouble::default(),
+            status: Arc::clone(&attempt.status),
+            printed: printed.clone(),
+            gone,
+            said_by: self.said_by.clone(),
+        };
+        let begun = keep_logs(outer, &folder, printed, container).and_then(|()| {
+            let thread = std::thread::Builder::new().name("task".to_owned());
+            thread.stack_size(STACK).spawn(move || conversation.run())
+        });
+        match begun {
+            Ok(thread) => attempt.conversation = Some(thread),
+            Err(error) => attempt.hear(Said::Last(Err(Failure::Sentence(system(error))))),
+        }
+        Ok(attempt)
+    }
+
+    /// Understands an order.
+    fn check(&mut self, order: &mut StartTask) -> Result<Ready, String> {
+        let number = order.process;
+        if self.processes.has(number) || self.attempts.contains_key(&number) {
+            return Err(format!("task process {number} runs already"));
+        }
+        if let Some((other, _)) = self.attempts.iter().find(|(_, of)| of.slot == order.slot) {
+            return Err(format!(
+                "slot {} is that of task process {other}",
+                order.slot
+            ));
+        }
+        let unreadable =
+            |what: &str, error: serde_json::Error| format!("the {what} of an order: {error}");
+        let welcome: Welcome =
+            serde_json::from_str(&order.welcome).map_err(|error| unreadable("welcome", error))?;
+        let task: ToTask =
+            serde_json::from_str(&order.task).map_err(|error| unreadable("task", error))?;
+        if Blamed::of(&task).is_none() {
+            return Err("an order is neither a map nor a reduce".to_owned());
+        }
+        let program = order.program.take();
+        let program = program.ok_or("an order names no program")?;
+        program::check_one(&program, &self.folder).map_err(|refusal| without_host(&refusal))?;
+        Ok(Ready {
+            places: Places::of(order, &mut self.storages)?,
+            timeout: watch::timeout(&welcome)?,
+            program,
+            welcome,
+            task,
+        })
+    }
+
+    async fn fork(
+        &self,
+        number: u32,
+        program: &Program,
+        streams: Streams,
+        container: &Container<'_>,
+    ) -> Result<Pid, String> {
+        let around = container.around;
         let inherited = around.environment.clone().into_iter();
         let id = &container.seat.container;
-        let environment = environment::of(inherited, [], &program, id, &around.folder);
-        let command = Arc::new(program::command(&program, &around.folder, environment));
+        // What YARN says is of the container.
+        let own = self.folder.to_str().filter(|_| self.job.is_of_session());
+        let suggested = own.map(|folder| ("PWD", folder.to_owned()));
+        let environment = environment::of(inherited, suggested, program, id, &self.folder);
+        let command = Arc::new(program::command(program, &self.folder, environment));
         let id = Id {
             job: self.job,
             number,
@@ -89,71 +183,64 @@ impl Tasks {
             (LAUNCHER_VARIABLE, std::process::id().to_string()),
         ]);
         let started = container.nursery.start(start).await;
-        let pid = started.map_err(|error| program::not_started(&program.file, &error).sentence)?;
-
-        let gone = CancellationToken::new();
-        let process = Process::new(pid.as_raw(), gone.clone(), Grants::default());
-        self.processes.add(number, process);
-        let conversation = Conversation {
-            connection: Connection::new(socket),
-            plan: order.plan,
-            welcome: Welcome {
-                version: VERSION,
-                blame: order.slot,
-                ..welcome
-            },
-            task,
-            blame,
-            scratch,
-            inputs: around.folder.clone(),
-            output: folder.join("out"),
-            outputs: Arc::clone(&self.outputs),
-            gone,
-        };
-        let said_by = self.said_by.clone();
-        let begun = keep_logs(outer, &folder, container).and_then(|()| {
-            let thread = std::thread::Builder::new().name("task".to_owned());
-            thread.stack_size(STACK).spawn(move || {
-                let said = conversation.run();
-                // A launcher that leaves does not listen any more.
-                said_by.blocking_send((number, said)).ok();
-            })
-        });
-        Ok(begun.map_err(system))
+        started.map_err(|error| without_host(&program::not_started(&program.file, &error)))
     }
 
-    /// What all tasks of the job share: the memory for blame, and the folder for spills.
-    fn shared(&mut self, folder: &Path) -> std::io::Result<(Arc<OwnedFd>, Arc<File>)> {
-        let blame = match &self.blame {
-            Some(blame) => Arc::clone(blame),
-            None => {
-                let blame = Arc::new(Page::create()?.1);
-                self.blame = Some(Arc::clone(&blame));
-                blame
-            }
-        };
-        let scratch = match &self.scratch {
-            Some(scratch) => Arc::clone(scratch),
-            None => {
-                let spills = folder.parent().unwrap_or(folder);
-                let scratch = Arc::new(File::open(spills)?);
-                self.scratch = Some(Arc::clone(&scratch));
-                scratch
-            }
-        };
-        Ok((blame, scratch))
+    /// The memory in which all tasks of the job note what they work on.
+    fn blame(&mut self) -> std::io::Result<(Page, Arc<OwnedFd>)> {
+        if self.blame.is_none() {
+            let (page, descriptor) = Page::create()?;
+            self.blame = Some((page, Arc::new(descriptor)));
+        }
+        self.blame
+            .clone()
+            .ok_or_else(|| std::io::ErrorKind::NotFound.into())
+    }
+
+    /// The folder for spills of all tasks of the job.
+    fn scratch(&mut self, folder: &Path) -> std::io::Result<Arc<File>> {
+        if let Some(scratch) = &self.scratch {
+            return Ok(Arc::clone(scratch));
+        }
+        let spills = folder.parent().unwrap_or(folder);
+        let scratch = Arc::new(File::open(spills)?);
+        self.scratch = Some(Arc::clone(&scratch));
+        Ok(scratch)
     }
 }
 
+/// A refusal names the host, as what is told of a task does anyhow.
+fn without_host(refusal: &Refusal) -> String {
+    let own = format!("{}: ", node_facts::hostname());
+    let sentence = &refusal.sentence;
+    sentence.strip_prefix(&own).unwrap_or(sentence).to_owned()
+}
+
+/// Removes what a process has printed.
+pub(super) fn forget(job: &Path, number: u32) {
+    let folder: PathBuf = job.join(FOLDER).join(number.to_string());
+    // What stays goes with the job.
+    drop(fs::remove_dir_all(folder));
+}
+
 /// Starts the tasks that read what the process prints.
-fn keep_logs(outer: Outer, folder: &Path, container: &mut Container<'_>) -> std::io::Result<()> {
+fn keep_logs(
+    outer: Outer,
+    folder: &Path,
+    printed: Printed,
+    container: &mut Container<'_>,
+) -> std::io::Result<()> {
     let Outer::Pipes { stdout, stderr, .. } = outer else {
         return Ok(());
     };
     let there = container.carriers.enter();
-    for (name, pipe) in [("stdout", stdout), ("stderr", stderr)] {
+    let streams = [
+        ("stdout", stdout, Printed::default()),
+        ("stderr", stderr, printed),
+    ];
+    for (name, pipe, printed) in streams {
         let pipe = pipe::Receiver::from_owned_fd(pipe.into())?;
-        let keeping = log::keep(pipe, folder.join(name));
+        let keeping = log::keep(pipe, log::create(&folder.join(name))?, printed);
         container.tasks.spawn_on(keeping, container.carriers);
     }
     drop(there);

@@ -1,0 +1,156 @@
+//! One attempt at a task: a process that works, or whose end is not told yet.
+
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use gerbil_task::{Blame, Blamed, Page, ToTask};
+use tokio::time::Instant;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::conversation::{Done, Failure};
+use super::log::Printed;
+use super::places::AttemptFolder;
+use super::watch::Watch;
+use crate::process::Report;
+
+/// How long a process may take to leave.
+const LEAVE: Duration = Duration::from_secs(5);
+/// So long after the end of its process its conversation may take to say what the task came to, unless it is
+/// busy with the output.
+const SILENT: Duration = Duration::from_secs(20);
+
+/// What a conversation says.
+#[derive(Debug)]
+pub(crate) enum Said {
+    /// The task has ended well, if what it has written arrives. The process leaves.
+    Finishing,
+    /// How the task ended.
+    Last(Result<Done, Failure>),
+}
+
+/// An attempt.
+pub(super) struct Attempt {
+    pub(super) slot: u32,
+    /// A map or a reduce.
+    pub(super) task: Arc<ToTask>,
+    /// What it notes of itself.
+    pub(super) page: Page,
+    /// What the user's code last said of itself.
+    pub(super) status: Arc<Mutex<String>>,
+    pub(super) printed: Printed,
+    /// Where it writes.
+    pub(super) output: Option<Arc<AttemptFolder>>,
+    /// None: it is not watched any more.
+    pub(super) watch: Option<Watch>,
+    /// How it ended, as its conversation tells.
+    pub(super) last: Option<Result<Done, Failure>>,
+    /// Why it was killed; what its conversation says then is no news.
+    pub(super) killed: Option<String>,
+    /// The process closed its socket, and did not end by itself.
+    pub(super) is_stuck: bool,
+    is_finishing: bool,
+    /// When a process that has said its last is killed, unless it has ended.
+    pub(super) kill_at: Option<Instant>,
+    /// The end of the process, and when that is told at the latest.
+    pub(super) ended: Option<(Report, Instant)>,
+    /// Ends with the process, or before; none: it could not be begun.
+    pub(super) conversation: Option<JoinHandle<()>>,
+    /// Dropped: nothing of it goes on.
+    pub(super) ends: CancellationToken,
+    _ends: DropGuard,
+}
+
+/// What one is made of.
+pub(super) struct Parts {
+    pub(super) slot: u32,
+    pub(super) task: Arc<ToTask>,
+    pub(super) page: Page,
+    pub(super) status: Arc<Mutex<String>>,
+    pub(super) printed: Printed,
+    pub(super) output: Option<Arc<AttemptFolder>>,
+    pub(super) timeout: Option<Duration>,
+    pub(super) ends: CancellationToken,
+}
+
+impl Attempt {
+    pub(super) fn new(parts: Parts) -> Self {
+        let watch = Watch::new(parts.timeout, parts.page.read());
+        Self {
+            slot: parts.slot,
+            task: parts.task,
+            page: parts.page,
+            status: parts.status,
+            printed: parts.printed,
+            output: parts.output,
+            watch: Some(watch),
+            last: None,
+            killed: None,
+            is_stuck: false,
+            is_finishing: false,
+            kill_at: None,
+            ended: None,
+            conversation: None,
+            _ends: parts.ends.clone().drop_guard(),
+            ends: parts.ends,
+        }
+    }
+
+    /// The conversation says something.
+    pub(super) fn hear(&mut self, said: Said) {
+        let now = Instant::now();
+        self.watch = None;
+        match said {
+            Said::Finishing => {
+                self.is_finishing = true;
+                self.kill_at = Some(now + LEAVE);
+            }
+            Said::Last(last) => {
+                self.kill_at = match &last {
+                    Ok(_) => self.kill_at,
+                    // It may be about to say by its exit code why.
+                    Err(Failure::Died { .. }) => Some(now + LEAVE),
+                    Err(Failure::Said(_) | Failure::Sentence(_)) => Some(now),
+                };
+                self.last = Some(last);
+            }
+        }
+    }
+
+    /// It is to end, for this reason.
+    pub(super) fn kill(&mut self, why: String) {
+        self.watch = None;
+        self.killed.get_or_insert(why);
+        self.ends.cancel();
+        self.kill_at = Some(Instant::now());
+    }
+
+    /// The process is gone and reaped.
+    pub(super) fn end(&mut self, report: Report) {
+        self.kill_at = None;
+        self.watch = None;
+        self.ended = Some((report, Instant::now() + SILENT));
+    }
+
+    /// When its end is told even if its last words are missing.
+    pub(super) fn told_at(&self) -> Option<Instant> {
+        let (_, at) = self.ended?;
+        (self.last.is_none() && !self.is_finishing).then_some(at)
+    }
+
+    /// Its end can be told.
+    pub(super) fn is_over(&self, now: Instant) -> bool {
+        self.ended.is_some() && (self.last.is_some() || self.told_at().is_some_and(|at| at <= now))
+    }
+
+    /// As sentences call its task.
+    pub(super) fn title(&self) -> String {
+        Blamed::of(&self.task)
+            .map(Blamed::title)
+            .unwrap_or_default()
+    }
+
+    pub(super) fn blame(&self) -> Blame {
+        self.page.read()
+    }
+}

@@ -1,0 +1,249 @@
+//! What an attempt writes: files below its own folder, each brought there out of a pipe.
+
+use std::collections::BTreeSet;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use output_committer::Output;
+use policy::commit::AttemptVerdict;
+use storage::{CreateOptions, StorageError, Writer, parent};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::unix::pipe;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use super::carrier::Carrier;
+use super::pipes;
+use super::places::AttemptFolder;
+use super::trouble::Trouble;
+
+/// Read of a pipe at once, bytes: what it holds.
+const PIECE: usize = 1 << 20;
+/// After the end of its process a pipe that somebody else keeps open is read for so long.
+const LEFT_OPEN: Duration = Duration::from_secs(5);
+
+/// The files of one attempt.
+#[derive(Debug)]
+pub(super) struct Files {
+    /// None: the order names none.
+    folder: Option<Arc<AttemptFolder>>,
+    names: BTreeSet<String>,
+    /// Of each file, whether it is written and closed, or why not.
+    written: Vec<oneshot::Receiver<Result<(), String>>>,
+}
+
+/// What became of an attempt's files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    /// They are the task's result.
+    pub(crate) is_committed: bool,
+    /// Those of this attempt are; empty: of none.
+    pub(crate) beaten_by: String,
+}
+
+impl Files {
+    pub(super) const fn new(folder: Option<Arc<AttemptFolder>>) -> Self {
+        Self {
+            folder,
+            names: BTreeSet::new(),
+            written: Vec::new(),
+        }
+    }
+
+    /// Begins a file. None: nobody waits any more.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be made: a sentence.
+    pub(super) fn open(
+        &mut self,
+        name: String,
+        carrier: &mut Carrier,
+        gone: &CancellationToken,
+        trouble: &Trouble,
+    ) -> Option<Result<OwnedFd, String>> {
+        let Some(folder) = &self.folder else {
+            return Some(Err(format!("{name}: the order names no output folder")));
+        };
+        if !is_name(&name) {
+            return Some(Err(format!("{name:?} is no name of an output file")));
+        }
+        if self.names.contains(&name) {
+            return Some(Err(format!("{name} has been written already")));
+        }
+        let (at, is_first) = (Arc::clone(folder), self.names.is_empty());
+        let path = format!("{}/{name}", folder.path());
+        folder.make();
+        let writer = carrier.wait(Some(gone), async move {
+            if is_first {
+                make(&at).await?;
+            }
+            let options = CreateOptions {
+                needs_folder: true,
+                ..CreateOptions::default()
+            };
+            at.output.storage.create(&path, options).await
+        })?;
+        let opened = writer
+            .map_err(|error| lost(folder, &error))
+            .and_then(|writer| {
+                let failed = |error: std::io::Error| format!("a pipe for {name}: {error}");
+                let (to, from) = ends(carrier).map_err(failed)?;
+                let work = drain(
+                    (from, writer),
+                    Arc::clone(folder),
+                    gone.clone(),
+                    trouble.clone(),
+                );
+                self.written.push(carrier.begin(work));
+                Ok(to)
+            });
+        if opened.is_ok() {
+            self.names.insert(name);
+        }
+        Some(opened)
+    }
+
+    /// The task has ended well: all that it has written is read, written and closed, and then committed.
+    /// None: nobody waits any more.
+    ///
+    /// # Errors
+    ///
+    /// Why it is not the task's result, a sentence.
+    pub(super) fn commit(&mut self, carrier: &mut Carrier) -> Option<Result<Outcome, String>> {
+        let folder = match &self.folder {
+            Some(folder) if !self.names.is_empty() => Arc::clone(folder),
+            _ => return Some(Ok(Outcome::default())),
+        };
+        let written = std::mem::take(&mut self.written);
+        carrier.wait(None, async move {
+            for file in written {
+                let broken = |_| "what writes the output was broken off".to_owned();
+                file.await.map_err(broken)??;
+            }
+            commit(&folder).await
+        })
+    }
+}
+
+/// A pipe: its beginning for the process, and its end.
+fn ends(carrier: &Carrier) -> std::io::Result<(OwnedFd, pipe::Receiver)> {
+    let (from, to) = std::io::pipe()?;
+    pipes::enlarge(&to);
+    let _registered = carrier.runtime().enter();
+    Ok((to.into(), pipe::Receiver::from_owned_fd(from.into())?))
+}
+
+/// Makes the attempt's folder, and the one for all attempts where this is the first of them; never the job's.
+async fn make(folder: &AttemptFolder) -> Result<(), StorageError> {
+    let (storage, path) = (&folder.output.storage, folder.path());
+    match storage.make_one_folder(&path).await {
+        Err(StorageError::Absent { .. }) => {
+            storage.make_one_folder(parent(&path)).await?;
+            storage.make_one_folder(&path).await
+        }
+        made => made,
+    }
+}
+
+/// Why a file could not be made.
+fn lost(folder: &AttemptFolder, error: &StorageError) -> String {
+    match error {
+        StorageError::Absent { .. } => gone(folder),
+        other => other.to_string(),
+    }
+}
+
+fn gone(folder: &AttemptFolder) -> String {
+    let path = folder.path();
+    let job = parent(parent(&path));
+    format!(
+        "{} is gone: somebody has removed it while the job ran, or the job is over",
+        folder.output.storage.url(job)
+    )
+}
+
+/// Brings what a process writes into a pipe to a file, until all its writers have closed it.
+async fn drain(
+    (from, to): (pipe::Receiver, Writer),
+    folder: Arc<AttemptFolder>,
+    gone: CancellationToken,
+    trouble: Trouble,
+) -> Result<(), String> {
+    let drained = drain_by(from, to, &folder, &gone).await;
+    if let Err(sentence) = &drained {
+        trouble.keep(sentence.clone());
+    }
+    drained
+}
+
+async fn drain_by(
+    mut from: pipe::Receiver,
+    mut to: Writer,
+    folder: &AttemptFolder,
+    gone: &CancellationToken,
+) -> Result<(), String> {
+    let mut room = BytesMut::new();
+    loop {
+        room.reserve(PIECE);
+        let read = tokio::select! {
+            read = from.read_buf(&mut room) => read.map_err(|error| error.to_string())?,
+            () = overdue(gone) => {
+                return Err("its process has ended, and what it had started keeps its output open".to_owned());
+            }
+        };
+        if read == 0 {
+            break;
+        }
+        let written = to.write(room.split().freeze()).await;
+        written.map_err(|error| lost(folder, &error))?;
+    }
+    let closed = to.close().await;
+    closed.map(drop).map_err(|error| lost(folder, &error))
+}
+
+async fn overdue(gone: &CancellationToken) {
+    gone.cancelled().await;
+    tokio::time::sleep(LEFT_OPEN).await;
+}
+
+async fn commit(folder: &AttemptFolder) -> Result<Outcome, String> {
+    let output = Output::new(Arc::clone(&folder.output.storage), &folder.output.path);
+    let verdict = output.commit_attempt(folder.commit()).await;
+    match verdict.map_err(|error| error.to_string())? {
+        AttemptVerdict::Committed => {
+            folder.keep();
+            Ok(Outcome {
+                is_committed: true,
+                beaten_by: String::new(),
+            })
+        }
+        AttemptVerdict::Beaten { by } => Ok(Outcome {
+            is_committed: false,
+            beaten_by: by,
+        }),
+        AttemptVerdict::Gone => Err(gone(folder)),
+    }
+}
+
+/// Names that are neither the committer's own nor those of folders.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && !name.contains('/') && !name.starts_with(['.', '_'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_the_committer_and_of_folders_are_none_of_files() {
+        for name in ["part-r-00000", "side-m-00003.gz", "a b"] {
+            assert!(is_name(name), "{name}");
+        }
+        for name in ["", ".attempt", "_SUCCESS", "a/b", "/", "..", "_temporary"] {
+            assert!(!is_name(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Where the files of a task are: on which of the job's file systems, and by which paths.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use job::wire::{OutputFolder, StartTask};
+use policy::commit::AttemptCommit;
+use storage::{Address, Storage};
+
+/// The file systems of a job, each with one client for all its tasks.
+#[derive(Debug, Default)]
+pub(super) struct Storages(Vec<(Address, Arc<Storage>)>);
+
+impl Storages {
+    fn of(&mut self, address: Address) -> Result<Arc<Storage>, String> {
+        if let Some((_, storage)) = self.0.iter().find(|(of, _)| *of == address) {
+            return Ok(Arc::clone(storage));
+        }
+        let opened = Storage::open(&address).map_err(|error| error.to_string())?;
+        let storage = Arc::new(opened);
+        self.0.push((address, Arc::clone(&storage)));
+        Ok(storage)
+    }
+}
+
+/// A file or folder.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) storage: Arc<Storage>,
+    /// It is on a folder that is mounted here: the operating system opens it.
+    pub(super) is_mounted: bool,
+    /// Absolute.
+    pub(super) path: String,
+}
+
+/// Where an attempt writes, and what becomes of it.
+#[derive(Debug)]
+pub(super) struct AttemptFolder {
+    /// The job's output folder.
+    pub(super) output: Place,
+    names: [String; 3],
+    /// It may be there.
+    made: AtomicBool,
+    /// It is the task's result, under that name.
+    committed: AtomicBool,
+}
+
+impl AttemptFolder {
+    fn new(output: Place, folder: OutputFolder) -> Result<Self, String> {
+        let names = [folder.job, folder.task, folder.attempt];
+        if let Some(wrong) = names.iter().find(|name| !is_single(name)) {
+            return Err(format!("{wrong:?} is no name of a folder of the output"));
+        }
+        Ok(Self {
+            output,
+            names,
+            made: AtomicBool::new(false),
+            committed: AtomicBool::new(false),
+        })
+    }
+
+    /// The machine that commits it.
+    pub(super) fn commit(&self) -> AttemptCommit {
+        let [job, task, attempt] = &self.names;
+        AttemptCommit::new(job, task, attempt)
+    }
+
+    /// Its path.
+    pub(super) fn path(&self) -> String {
+        let top = self.output.path.trim_end_matches('/');
+        format!("{top}/{}", self.commit().writes_to())
+    }
+
+    /// From now on it may be there.
+    pub(super) fn make(&self) {
+        self.made.store(true, Ordering::Release);
+    }
+
+    /// From now on it is the task's result.
+    pub(super) fn keep(&self) {
+        self.committed.store(true, Ordering::Release);
+    }
+
+    /// It may be there, and is nobody's.
+    pub(super) fn is_left(&self) -> bool {
+        self.made.load(Ordering::Acquire) && !self.committed.load(Ordering::Acquire)
+    }
+}
+
+/// The files of one task.
+#[derive(Debug)]
+pub(super) struct Places {
+    /// One for each piece of a map; none where those are no files.
+    pub(super) inputs: Vec<Place>,
+    pub(super) output: Option<Arc<AttemptFolder>>,
+}
+
+impl Places {
+    /// As the order tells.
+    ///
+    /// # Errors
+    ///
+    /// It makes no sense: a sentence.
+    pub(super) fn of(order: &mut StartTask, storages: &mut Storages) -> Result<Self, String> {
+        let mut opened = Vec::with_capacity(order.addresses.len());
+        for address in &order.addresses {
+            let address: Address = serde_json::from_str(address)
+                .map_err(|error| format!("the address of a file system: {error}"))?;
+            let is_mounted = address == Address::Shared;
+            opened.push((storages.of(address)?, is_mounted));
+        }
+        let place = |address: u32, path: String| {
+            let index = usize::try_from(address).unwrap_or(usize::MAX);
+            let (storage, is_mounted) = (opened.get(index))
+                .ok_or_else(|| format!("the order names no file system for {path}"))?;
+            if !path.starts_with('/') {
+                return Err(format!("{path:?} is no absolute path"));
+            }
+            Ok(Place {
+                storage: Arc::clone(storage),
+                is_mounted: *is_mounted,
+                path,
+            })
+        };
+        let inputs = std::mem::take(&mut order.inputs).into_iter();
+        let inputs = inputs.map(|file| place(file.address, file.path));
+        let output = match order.output.take() {
+            Some(mut folder) => {
+                let path = std::mem::take(&mut folder.path);
+                let at = place(folder.address, path)?;
+                Some(Arc::new(AttemptFolder::new(at, folder)?))
+            }
+            None => None,
+        };
+        Ok(Self {
+            inputs: inputs.collect::<Result<_, String>>()?,
+            output,
+        })
+    }
+}
+
+/// A name that leads nowhere else.
+fn is_single(name: &str) -> bool {
+    !name.is_empty() && !name.contains('/') && !matches!(name, "." | "..")
+}
+
+#[cfg(test)]
+mod tests {
+    use job::wire::InputFile;
+
+    use super::*;
+
+    fn order() -> StartTask {
+        StartTask {
+            addresses: vec![serde_json::to_string(&Address::Shared).unwrap()],
+            inputs: vec![InputFile {
+                address: 0,
+                path: "/in/a".to_owned(),
+            }],
+            output: Some(OutputFolder {
+                address: 0,
+                path: "/out/".to_owned(),
+                job: "7".to_owned(),
+                task: "task_m_000000".to_owned(),
+                attempt: "attempt_m_000000_0".to_owned(),
+            }),
+            ..StartTask::default()
+        }
+    }
+
+    #[test]
+    fn a_file_system_is_opened_once_and_an_attempt_has_its_folder() {
+        let mut storages = Storages::default();
+        let places = Places::of(&mut order(), &mut storages).unwrap();
+        let again = Places::of(&mut order(), &mut storages).unwrap();
+        assert!(Arc::ptr_eq(
+            &places.inputs[0].storage,
+            &again.inputs[0].storage
+        ));
+        assert!(places.inputs[0].is_mounted);
+        let folder = places.output.unwrap();
+        assert_eq!(
+            folder.path(),
+            "/out/_temporary/7/_temporary/attempt_m_000000_0"
+        );
+        assert!(!folder.is_left());
+        folder.make();
+        assert!(folder.is_left());
+        folder.keep();
+        assert!(!folder.is_left());
+    }
+
+    #[test]
+    fn an_order_that_makes_no_sense_is_refused_with_what_is_wrong() {
+        let refused = |change: fn(&mut StartTask)| {
+            let mut order = order();
+            change(&mut order);
+            Places::of(&mut order, &mut Storages::default()).unwrap_err()
+        };
+        let words = refused(|order| order.addresses = vec!["{".to_owned()]);
+        assert!(words.contains("address of a file system"), "{words}");
+        let words = refused(|order| order.inputs[0].address = 1);
+        assert_eq!(words, "the order names no file system for /in/a");
+        let words = refused(|order| order.inputs[0].path = "a".to_owned());
+        assert_eq!(words, "\"a\" is no absolute path");
+        for wrong in ["", ".", "..", "a/b"] {
+            let mut order = order();
+            order.output.as_mut().unwrap().task = wrong.to_owned();
+            let words = Places::of(&mut order, &mut Storages::default()).unwrap_err();
+            assert!(words.contains("no name of a folder"), "{words}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What is told of an attempt that is over.
+
+use gerbil_task::{Blamed, how};
+use job::exit::End;
+use job::wire::TaskEnded;
+use job::wire::task_ended::How;
+
+use super::attempt::Attempt;
+use super::conversation::{Done, Failure};
+use crate::node_facts;
+
+impl Attempt {
+    /// How it ended, in words if not well.
+    pub(super) fn result(&mut self) -> Result<Done, String> {
+        let title = self.title();
+        let sentence = match (self.last.take(), self.killed.take()) {
+            (Some(Ok(done)), _) => return Ok(done),
+            (_, Some(why)) => why,
+            (Some(Err(Failure::Said(said))), None) => match Blamed::of(&self.task) {
+                Some(task) => task.failed(&self.blame(), &said),
+                None => said,
+            },
+            (Some(Err(Failure::Sentence(sentence))), None) => format!("{title}: {sentence}"),
+            (Some(Err(Failure::Died { greeted })), None) => self.died(greeted),
+            (None, None) => format!("{title} ended, and what came of it is not known"),
+        };
+        Err(format!("{}: {sentence}", node_facts::hostname()))
+    }
+
+    fn died(&self, greeted: bool) -> String {
+        let how = match self.ended {
+            Some((report, _)) if !self.is_stuck => match report.ended.end {
+                End::Code(code) => how(Some(code.into()), None),
+                End::Signal(number) => how(None, Some(number.into())),
+            },
+            _ => how(None, None),
+        };
+        let sentence = match (Blamed::of(&self.task), greeted) {
+            (Some(task), true) => task.died(&self.blame(), &how),
+            _ => format!(
+                "{} {how} before it said hello: is `main()` of the job the first statement of main?",
+                self.title()
+            ),
+        };
+        match self.printed.last_lines() {
+            lines if lines.is_empty() => sentence,
+            lines => format!("{sentence}; its last words on standard error:\n{lines}"),
+        }
+    }
+}
+
+/// What the ApplicationMaster is told.
+pub(super) fn event(process: u32, attempt: &mut Attempt) -> TaskEnded {
+    let mut event = TaskEnded {
+        process,
+        ..TaskEnded::default()
+    };
+    match attempt.result() {
+        Ok(Done { said, files }) => match serde_json::to_string(&said) {
+            Ok(said) => {
+                event.said = said;
+                event.committed = files.is_committed;
+                event.beaten_by = files.beaten_by;
+            }
+            Err(error) => event.trouble = error.to_string(),
+        },
+        Err(trouble) => event.trouble = trouble,
+    }
+    if let Some((report, _)) = attempt.ended {
+        let ended = report.ended;
+        event.how = Some(match ended.end {
+            End::Code(code) => How::ExitCode(code.into()),
+            End::Signal(number) => How::Signal(number.into()),
+        });
+        event.max_rss_kib = ended.max_rss_kib;
+        event.cpu_us = ended.cpu_us;
+        event.out_of_memory = report.out_of_memory.into();
+    }
+    event
+}
