@@ -55,6 +55,7 @@ pub mod initialized;
 pub mod java;
 pub mod load;
 pub mod loopback;
+pub mod mapreduce;
 pub mod memory;
 pub mod mpi;
 pub mod mpich_suite;

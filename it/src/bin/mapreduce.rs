@@ -1,0 +1,331 @@
+//! Word count, grep, Pi and TeraSort by `gerbil mr` in a session, and by Hadoop's own MapReduce, on the same
+//! daemons and the same data.
+//!
+//! Four nodes, which are loopback addresses of this machine, and one copy of each block. Both are warm: the
+//! session holds its containers, Hadoop's jars and the data are in memory, and a round before the first is not
+//! counted. Measured is the whole command, and the processor time of the whole machine meanwhile (all daemons
+//! included), so nothing else is to run. A round is one run of each, in turns of who goes first. What both have
+//! written is compared byte for byte, where Hadoop's partitions and order are ours.
+
+use std::io::Write as _;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use clap::Parser;
+use it::cluster::Size;
+use it::results::Spread;
+use it::{Cluster, Run, gerbil, mapreduce};
+
+/// Times gerbil mr against Hadoop's MapReduce.
+#[derive(Debug, Parser)]
+struct Options {
+    /// Of each peer; one more before warms caches.
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+    /// Of text, and of rows to sort: MB.
+    #[arg(long, default_value_t = 256)]
+    megabytes: u64,
+    /// Samples of each of 16 maps.
+    #[arg(long, default_value_t = 1_000_000)]
+    samples: u64,
+    /// One of wordcount, grep, pi, terasort; all of them without it.
+    #[arg(long)]
+    only: Option<String>,
+    /// Hadoop's MapReduce is left out.
+    #[arg(long)]
+    alone: bool,
+}
+
+const NODES: usize = 4;
+const DEADLINE: Duration = Duration::from_secs(1200);
+const PATTERN: &str = "[a-z]*ing";
+
+/// A job of both.
+struct Work {
+    name: &'static str,
+    /// The example of `gerbil-mapreduce` and its arguments; OUT stands for the output.
+    ours: (&'static str, Vec<String>),
+    /// The class of Hadoop's examples and its arguments.
+    theirs: (&'static str, Vec<String>),
+    /// The outputs are the same, part file by part file.
+    is_same: bool,
+}
+
+/// Seconds by the clock, and of all processors.
+#[derive(Clone, Copy)]
+struct Took {
+    wall: f64,
+    processors: f64,
+}
+
+struct Bench {
+    cluster: Cluster,
+    folder: tempfile::TempDir,
+    runs: u32,
+}
+
+#[expect(clippy::print_stderr, reason = "a command says on stderr why it ends")]
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("mapreduce: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
+    let options = Options::parse();
+    let size = Size {
+        memory_mib: 4096,
+        vcores: 4,
+    };
+    let builder = Cluster::builder().sizes(&[size; NODES]);
+    let mut bench = Bench {
+        cluster: mapreduce::with_hadoop(builder).start()?,
+        folder: tempfile::tempdir()?,
+        runs: 0,
+    };
+    symlink(gerbil::binary()?, bench.folder.path().join("gerbil"))?;
+    bench.prepare(&options)?;
+    let line = "start mr --containers 4 --slots-per-container 2 --memory 512";
+    bench.session(&line.split(' ').collect::<Vec<_>>())?;
+    let measured = measure(&mut bench, &options);
+    bench.session(&["stop", "mr", "--now"])?;
+    measured
+}
+
+fn work(options: &Options) -> Vec<Work> {
+    let text = |all: &[&str]| all.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let samples = options.samples.to_string();
+    let reduces = "mapreduce.job.reduces=4";
+    let all = vec![
+        Work {
+            name: "wordcount",
+            ours: ("wordcount", text(&["-D", reduces, "/in/text", "OUT"])),
+            theirs: ("WordCount", text(&["-D", reduces, "/in/text", "OUT"])),
+            is_same: true,
+        },
+        Work {
+            name: "grep",
+            ours: ("grep", text(&["--pattern", PATTERN, "/in/text", "OUT"])),
+            theirs: ("Grep", text(&["/in/text", "OUT", PATTERN])),
+            is_same: false,
+        },
+        Work {
+            name: "pi",
+            ours: ("pi", text(&["16", &samples])),
+            theirs: ("QuasiMonteCarlo", text(&["16", &samples])),
+            is_same: false,
+        },
+        Work {
+            name: "terasort",
+            ours: (
+                "tera",
+                text(&["--job", "terasort", "-D", reduces, "/in/rows", "OUT"]),
+            ),
+            theirs: (
+                "terasort.TeraSort",
+                text(&["-D", reduces, "/in/rows", "OUT"]),
+            ),
+            is_same: false,
+        },
+    ];
+    let only = options.only.as_deref();
+    all.into_iter()
+        .filter(|work| only.is_none_or(|only| only == work.name))
+        .collect()
+}
+
+fn measure(bench: &mut Bench, options: &Options) -> Result<()> {
+    let mut stdout = std::io::stdout();
+    let cores = std::thread::available_parallelism()?;
+    writeln!(
+        stdout,
+        "{} MB, {NODES} nodes on one machine of {cores} cores, {} rounds, median (min-max), s\n",
+        options.megabytes, options.rounds
+    )?;
+    writeln!(
+        stdout,
+        "| job | gerbil mr | CPU | Hadoop | CPU | times faster | outputs |\n|---|---|---|---|---|---|---|"
+    )?;
+    for work in work(options) {
+        let (mut ours, mut theirs, mut same) = (Vec::new(), Vec::new(), None);
+        for round in 0..=options.rounds {
+            let mut pair = [None, None];
+            for step in 0..2 {
+                let side = (round + step) % 2;
+                if side == 0 || !options.alone {
+                    pair[side] = Some(bench.once(&work, side == 0)?);
+                }
+            }
+            let [Some((one, out)), other] = pair else {
+                continue;
+            };
+            if let Some((other, their_out)) = other {
+                if work.is_same && same.is_none() {
+                    same = Some(bench.are_same(&out, &their_out)?);
+                }
+                bench.cluster.hdfs().remove(&their_out)?;
+                if round > 0 {
+                    theirs.push(other);
+                }
+            }
+            bench.cluster.hdfs().remove(&out)?;
+            if round > 0 {
+                ours.push(one);
+            }
+        }
+        let words = |all: &[Took], of: fn(&Took) -> f64| {
+            let values: Vec<f64> = all.iter().map(of).collect();
+            Spread::of(&values).map_or("-".to_owned(), |spread| spread.words())
+        };
+        let median = |all: &[Took]| {
+            let values: Vec<f64> = all.iter().map(|took| took.wall).collect();
+            Spread::of(&values).map(|spread| spread.median)
+        };
+        let faster = median(&ours).zip(median(&theirs));
+        writeln!(
+            stdout,
+            "| {} | {} | {} | {} | {} | {} | {} |",
+            work.name,
+            words(&ours, |took| took.wall),
+            words(&ours, |took| took.processors),
+            words(&theirs, |took| took.wall),
+            words(&theirs, |took| took.processors),
+            faster.map_or("-".to_owned(), |(ours, theirs)| format!(
+                "{:.1}",
+                theirs / ours
+            )),
+            match same {
+                Some(true) => "equal",
+                Some(false) => "DIFFER",
+                None => "-",
+            }
+        )?;
+    }
+    Ok(())
+}
+
+impl Bench {
+    fn session(&self, words: &[&str]) -> Result<()> {
+        let mut command = Command::new(self.folder.path().join("gerbil"));
+        command.arg("session").args(words);
+        let command = gerbil::with_settings(command, &self.cluster.conf_dir());
+        let run = Run::new(self.at_home(command)).deadline(DEADLINE);
+        run.finish()?.success("gerbil session")?;
+        Ok(())
+    }
+
+    /// Sessions are kept in a folder of this benchmark.
+    fn at_home(&self, mut command: Command) -> Command {
+        command.env("XDG_STATE_HOME", self.folder.path());
+        command
+    }
+
+    /// Text and rows, in files of 64 MB.
+    fn prepare(&self, options: &Options) -> Result<()> {
+        let text = self.folder.path().join("text");
+        let made = Command::new(mapreduce::example("maketext")?)
+            .arg(options.megabytes.to_string())
+            .stdout(std::fs::File::create(&text)?)
+            .status()?;
+        ensure!(made.success(), "maketext: {made}");
+        self.cluster.dfs(&["-mkdir", "-p", "/in/text", "/out"])?;
+        self.cluster.dfs(&["-chmod", "777", "/in", "/out"])?;
+        let block = format!("-Ddfs.blocksize={}", 32 << 20);
+        let text = text.display().to_string();
+        self.cluster.dfs(&[&block, "-put", &text, "/in/text/a"])?;
+        let rows = (options.megabytes * 10_000).to_string();
+        let wanted = options
+            .only
+            .as_deref()
+            .is_none_or(|only| only == "terasort");
+        if wanted {
+            let tera = mapreduce::example("tera")?.display().to_string();
+            let local = self.folder.path().join("rows").display().to_string();
+            let made = Command::new(tera)
+                .args(["--local", "--job", "teragen", "-q", &rows, &local])
+                .status()?;
+            ensure!(made.success(), "teragen: {made}");
+            self.cluster.dfs(&[&block, "-put", &local, "/in/rows"])?;
+        }
+        Ok(())
+    }
+
+    /// One run, and where its output is.
+    fn once(&mut self, work: &Work, ours: bool) -> Result<(Took, String)> {
+        self.runs += 1;
+        let out = format!("/out/{}-{}", work.name, self.runs);
+        let fill = |words: &[String]| -> Vec<String> {
+            let words = words.iter();
+            words
+                .map(|word| match word.as_str() {
+                    "OUT" => out.clone(),
+                    _ => word.clone(),
+                })
+                .collect()
+        };
+        let before = processors()?;
+        let finished = match ours {
+            true => {
+                let program = mapreduce::example(work.ours.0)?.display().to_string();
+                let words = fill(&work.ours.1);
+                let mut line = vec!["--session", "mr", "-q", program.as_str()];
+                line.extend(words.iter().map(String::as_str));
+                let run = mapreduce::mr(&self.cluster, self.folder.path(), &line)?;
+                let state = self.folder.path().display().to_string();
+                let run = run.env("XDG_STATE_HOME", &state).deadline(DEADLINE);
+                run.finish()?.success(work.name)?
+            }
+            false => {
+                let words = fill(&work.theirs.1);
+                let words: Vec<&str> = words.iter().map(String::as_str).collect();
+                mapreduce::hadoop(&self.cluster, work.theirs.0, &words, DEADLINE)?
+            }
+        };
+        let took = Took {
+            wall: finished.wall.as_secs_f64(),
+            processors: processors()? - before,
+        };
+        Ok((took, out))
+    }
+
+    fn are_same(&self, ours: &str, theirs: &str) -> Result<bool> {
+        let all = |folder: &str, name: &str| -> Result<Vec<(String, Vec<u8>)>> {
+            let local: PathBuf = self.folder.path().join(name);
+            let path = local.display().to_string();
+            self.cluster.dfs(&["-get", folder, &path])?;
+            let mut files = Vec::new();
+            for entry in std::fs::read_dir(&local)? {
+                let entry = entry?;
+                let name = entry.file_name().to_string_lossy().into_owned();
+                if name.starts_with("part-") {
+                    files.push((name, std::fs::read(entry.path())?));
+                }
+            }
+            std::fs::remove_dir_all(&local)?;
+            files.sort();
+            Ok(files)
+        };
+        Ok(all(ours, "ours")? == all(theirs, "theirs")?)
+    }
+}
+
+/// Seconds that the processors of this machine have worked so far.
+fn processors() -> Result<f64> {
+    let text = std::fs::read_to_string("/proc/stat")?;
+    let line = text.lines().next().context("/proc/stat is empty")?;
+    let ticks: Vec<u64> = line
+        .split_whitespace()
+        .skip(1)
+        .filter_map(|word| word.parse().ok())
+        .collect();
+    // user nice system, and what interrupts took; not idle, nor waiting for a disk.
+    let busy: u64 = [0, 1, 2, 5, 6].iter().filter_map(|at| ticks.get(*at)).sum();
+    Ok(busy as f64 / 100.0)
+}
