@@ -7,6 +7,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
 use crate::devices;
+use crate::fetch::Exchange;
 use crate::lane::ClientKeys;
 use crate::life::{Calls, Outbox};
 use crate::mpi::topology::Topology;
@@ -31,6 +32,8 @@ pub(crate) struct Container<'a> {
     /// With whose keys a client is dialled.
     pub(crate) keys: ClientKeys,
     pub(crate) outbox: Outbox,
+    /// What maps have left here, and what fetches from elsewhere.
+    pub(crate) exchange: Exchange,
     /// Its graphics processors.
     pub(crate) gpus: devices::Pool,
     pub(crate) sampling: Sampling,

@@ -43,6 +43,7 @@ mod container;
 mod cores;
 mod devices;
 mod dial;
+mod fetch;
 mod files;
 mod foreign_processes;
 mod input;

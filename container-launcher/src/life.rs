@@ -32,6 +32,7 @@ pub(crate) use link::{Calls, Outbox, RankOutbox};
 use crate::container::Container;
 use crate::devices;
 use crate::dial::DialError;
+use crate::fetch::Exchange;
 use crate::lane::ClientKeys;
 use crate::mpi::topology::Topology;
 use crate::nursery::{Ended, Nursery};
@@ -134,6 +135,7 @@ pub(crate) async fn live(
         calls,
         keys,
         outbox,
+        exchange: Exchange::new(place),
         gpus: devices::Pool::default(),
         sampling: Sampling::Idle,
         reaped: Vec::new(),

@@ -60,7 +60,7 @@ impl Share {
         match self {
             Self::Mpi(mpi) => mpi.end(container),
             // What goes on of it ends when it is dropped.
-            Self::Tasks(_) => {}
+            Self::Tasks(tasks) => tasks.end(container),
         }
     }
 

@@ -8,7 +8,8 @@
 //! ([`trouble`]). What a task has written is committed before its end is told ([`report`]); of one that came to
 //! nothing nothing is left. How far tasks are, and whether they get on, is looked at meanwhile ([`watch`]).
 //!
-//! What maps have written for reduces stays with the share: the process may die. What a process prints is kept in
+//! What maps have written for reduces stays with the launcher ([`crate::fetch`]): the process may die. A reduce is
+//! handed what it reads once all of it is here ([`sources`]). What a process prints is kept in
 //! a folder of its own ([`log`]) until its end is told; of one that failed until the job is over.
 
 mod attempt;
@@ -20,6 +21,7 @@ mod output;
 mod pipes;
 mod places;
 mod report;
+mod sources;
 mod start;
 mod trouble;
 mod watch;
@@ -28,7 +30,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use gerbil_task::Page;
@@ -53,9 +55,6 @@ const SAID: usize = 16;
 /// The removal of an attempt's folder may take so long: what is left then goes with the job's.
 const REMOVAL: Duration = Duration::from_secs(60);
 
-/// Map outputs, by the number of the map.
-type Outputs = Arc<Mutex<BTreeMap<u32, OwnedFd>>>;
-
 /// What the container runs of the job.
 pub(crate) struct Tasks {
     job: JobId,
@@ -65,7 +64,6 @@ pub(crate) struct Tasks {
     /// By the numbers of their processes.
     attempts: BTreeMap<u32, Attempt>,
     storages: Storages,
-    outputs: Outputs,
     said_by: mpsc::Sender<(u32, Said)>,
     said: mpsc::Receiver<(u32, Said)>,
     /// Memory in which tasks note what they work on: the first slot's view, and what tasks are handed; none so
@@ -104,7 +102,6 @@ impl Tasks {
             processes: Processes::new(Kills::so_far()),
             attempts: BTreeMap::new(),
             storages: Storages::default(),
-            outputs: Arc::default(),
             said_by,
             said,
             blame: None,
@@ -195,6 +192,11 @@ impl Tasks {
         self.processes.all_ended()
     }
 
+    /// The job is over: nobody reads what its maps have left.
+    pub(crate) fn end(self, container: &Container<'_>) {
+        container.exchange.kept().forget(self.job);
+    }
+
     /// Looks at the tasks: tells how far they are, once a second, and ends those that do not get on.
     fn look(&mut self, container: &Container<'_>) {
         for attempt in self.attempts.values_mut() {
@@ -255,7 +257,7 @@ impl Tasks {
             };
             // It has said its last, or hears within a moment that the process is gone.
             drop(attempt.conversation.take());
-            let ended = report::event(process, &mut attempt);
+            let ended = report::event(process, &mut attempt, &mut container.exchange);
             // What one that failed has printed somebody may want to read.
             if ended.trouble.is_empty() {
                 start::forget(&self.folder, process);

@@ -153,6 +153,7 @@ impl Bed {
                 task: format!("task_{stage}_{number:06}"),
                 attempt: format!("attempt_{stage}_{number:06}_{attempt}"),
             }),
+            ..StartTask::default()
         }
     }
 
@@ -178,6 +179,23 @@ impl Bed {
         order(link, Order::Start(self.start(process, 0, task))).await;
         ended(link).await
     }
+}
+
+/// The reduce of partition 0, which reads what these maps have left.
+#[cfg(test)]
+fn reduce(maps: &[u32]) -> ToTask {
+    let sources = maps.iter().map(|&map| Source {
+        map,
+        // Known to the launcher that has it.
+        offset: 0,
+        length: 0,
+        records: 0,
+    });
+    ToTask::Reduce(ReduceOrder {
+        task: 0,
+        attempt: 0,
+        sources: sources.collect(),
+    })
 }
 
 /// Names in a folder, ordered; of one that is not there none.
@@ -266,28 +284,15 @@ async fn maps_and_a_reduce_run_beside_ranks() {
         let order = bed.start(number, number, &bed.map(number, 0, 1));
         self::order(&link, Order::Start(order)).await;
     }
-    let mut sources = Vec::new();
     for _ in 0..2 {
         let ended = ended(&mut link).await;
-        let FromTask::MapDone { partitions, .. } = done(&ended) else {
-            panic!("{}", ended.said);
-        };
+        assert!(matches!(done(&ended), FromTask::MapDone { .. }));
         // One has a file of the output, and the other has nothing to commit.
         assert_eq!(ended.committed, ended.process == 1);
-        sources.push(Source {
-            map: ended.process,
-            offset: partitions[0].offset,
-            length: partitions[0].length,
-            records: partitions[0].records,
-        });
+        assert!(ended.fetch_port > 0 && ended.output_bytes > 0);
+        assert_eq!(ended.digest.len(), 16);
     }
-    sources.sort_by_key(|source| source.map);
-    let reduce = ToTask::Reduce(ReduceOrder {
-        task: 0,
-        attempt: 0,
-        sources,
-    });
-    let reduced = bed.run(&mut link, 2, &reduce).await;
+    let reduced = bed.run(&mut link, 2, &reduce(&[0, 1])).await;
     assert!(matches!(done(&reduced), FromTask::ReduceDone { .. }));
     assert!(reduced.committed && reduced.beaten_by.is_empty());
     let verdict = bed.commit(&["task_m_000001", "task_r_000000"]).await;
@@ -554,4 +559,52 @@ async fn what_a_task_may_not_do_is_told_and_another_job_s_end_leaves_it_alone() 
     let words = "map 0 was killed by signal 9 before it said hello: is `main()` of the job the first statement \
                  of main?; its last words on standard error:\nsomething else";
     assert!(killed.trouble.ends_with(words), "{killed:?}");
+}
+
+#[tokio::test]
+async fn a_reduce_fetches_what_maps_have_left_with_another_launcher() {
+    let mut am = Appmaster::start().await;
+    let mut here = am.launcher(&FILES);
+    let mut link = am.link().await;
+    let mut there = am.launcher(&FILES);
+    let mut other = am.link().await;
+    let bed = Bed::new(&["b a\na\n", "a c\n", "c c\n"]);
+    bed.set_up().await;
+    let left = bed.run(&mut other, 0, &bed.map(0, 0, 1)).await;
+    done(&left);
+    done(&bed.run(&mut link, 1, &bed.map(1, 0, 1)).await);
+    done(&bed.run(&mut other, 2, &bed.map(2, 0, 1)).await);
+    let fetching = |process, maps: &[u32], address: String, kept_by: &[u32]| StartTask {
+        launchers: vec![address],
+        kept_by: kept_by.to_vec(),
+        ..bed.start(process, 0, &reduce(maps))
+    };
+    let address = format!("localhost:{}", left.fetch_port);
+    // Of a map that the other launcher knows nothing of, and at a port at which nobody listens.
+    let nothing = fetching(3, &[7], address.clone(), &[1]);
+    order(&link, Order::Start(nothing)).await;
+    let unread = ended(&mut link).await;
+    assert!(
+        unread.trouble.contains("it has no output of map 7"),
+        "{unread:?}"
+    );
+    assert_eq!((unread.unfetched, unread.committed), (vec![7], false));
+    let nobody = fetching(4, &[0, 2], "localhost:1".to_owned(), &[1, 1]);
+    order(&link, Order::Start(nobody)).await;
+    let unread = ended(&mut link).await;
+    assert!(unread.trouble.contains("localhost:1"), "{unread:?}");
+    assert_eq!(unread.unfetched, [0, 2]);
+    let all = fetching(5, &[0, 1, 2], address, &[1, 0, 1]);
+    order(&link, Order::Start(all)).await;
+    let reduced = ended(&mut link).await;
+    assert!(matches!(done(&reduced), FromTask::ReduceDone { .. }));
+    assert!(reduced.committed);
+    assert_eq!(bed.commit(&["task_r_000000"]).await, JobVerdict::Committed);
+    let counted = fs::read_to_string(bed.path("out/part-r-00000")).unwrap();
+    assert_eq!(counted, "a\t3\nb\t1\nc\t3\n");
+    for (launcher, link) in [(&mut here, link), (&mut there, other)] {
+        link.leave().await;
+        assert_eq!(launcher.exit().await.code(), Some(0));
+        launcher.nothing_left().await;
+    }
 }

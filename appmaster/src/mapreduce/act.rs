@@ -8,6 +8,9 @@ use policy::schedule::{AttemptIx, ContainerIx, TaskIx, Why};
 use super::orders::Orders;
 use super::{MapReduce, Wanted, sentences};
 
+/// How often a map's output may fail to be fetched before the map runs again.
+const DOUBTS: u32 = 3;
+
 impl MapReduce {
     /// The machine hears an event; what it wants is done.
     pub(super) fn step_machine(&mut self, event: Event) {
@@ -76,26 +79,52 @@ impl MapReduce {
         self.unpark();
     }
 
-    /// What maps have left in a container is gone. Nobody keeps a copy of it.
+    /// What maps have left in a container is gone.
     fn output_lost(&mut self, container: &ContainerId, place: ContainerIx) {
         let gone: Vec<TaskIx> = (self.outputs.iter())
             .filter(|(_, output)| output.container == *container)
             .map(|(map, _)| *map)
             .collect();
-        for map in &gone {
+        self.lose(&gone, Event::LauncherLost(place));
+    }
+
+    /// The output of a map could not be fetched by the launcher that is called `home`.
+    pub(super) fn doubt(&mut self, map: TaskIx, home: ContainerIx) {
+        let Some(attempt) = self.outputs.get(&map).map(|output| output.attempt) else {
+            return;
+        };
+        self.step_machine(Event::FetchFailed { attempt, home });
+        let times = self.unfetched.entry(attempt).or_default();
+        *times = times.saturating_add(1);
+        if *times >= DOUBTS {
+            self.notice(format!(
+                "map {} runs again: what it has left could not be fetched {DOUBTS} times",
+                map.0
+            ));
+            let sound = false;
+            self.lose(&[map], Event::Verified { attempt, sound });
+        }
+    }
+
+    /// These outputs are gone, as `event` tells. Nobody keeps a copy: for the machine, what was as good as
+    /// gathered is not any more.
+    fn lose(&mut self, maps: &[TaskIx], event: Event) {
+        for map in maps {
             self.outputs.remove(map);
         }
-        if !gone.is_empty() {
+        if !maps.is_empty() {
             for partition in 0..self.description.reduces {
                 self.step_machine(Event::Dropped { partition });
             }
         }
-        self.step_machine(Event::LauncherLost(place));
-        if gone.is_empty() {
+        self.step_machine(event);
+        if maps.is_empty() {
             return;
         }
-        let there: Vec<AttemptIx> = self.outputs.values().map(|output| output.attempt).collect();
-        for attempt in there {
+        let there = self.outputs.values();
+        let there: Vec<(AttemptIx, ContainerIx)> =
+            there.map(|output| (output.attempt, output.place)).collect();
+        for (attempt, place) in there {
             self.gathered(attempt, place);
         }
     }

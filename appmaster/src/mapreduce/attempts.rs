@@ -13,6 +13,7 @@ pub(super) struct Attempt {
     /// How many there were at its task before.
     pub(super) number: u32,
     pub(super) container: ContainerId,
+    pub(super) host: String,
     /// As what the policies know that container.
     pub(super) place: ContainerIx,
     pub(super) slot: u32,

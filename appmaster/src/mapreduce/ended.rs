@@ -1,11 +1,11 @@
 //! An attempt has ended: what it left, or why there is nothing.
 
-use gerbil_task::{Counters, FromTask, Partition};
+use gerbil_task::{Counters, FromTask};
 use job::wire;
 use job::wire::task_event;
 use policy::ContainerId;
 use policy::mapreduce::{Digest, Event};
-use policy::schedule::{AttemptIx, End, Stage, Why};
+use policy::schedule::{AttemptIx, End, Stage, TaskIx, Why};
 
 use super::attempts::Attempt;
 use super::orders::Orders;
@@ -13,8 +13,8 @@ use super::{MapOutput, MapReduce, Wanted, sentences};
 
 /// How an attempt has ended.
 enum Ended {
-    /// Its result is there; of a map with reduces, what it has left for them.
-    Well(Counters, Vec<Partition>),
+    /// Its result is there.
+    Well(Counters),
     /// It failed, and why.
     Badly(String),
 }
@@ -44,14 +44,17 @@ impl MapReduce {
 
     fn attempt_ended(&mut self, ix: AttemptIx, attempt: &Attempt, ended: wire::TaskEnded) {
         let has_result = ended.committed || !ended.beaten_by.is_empty();
-        match said(ended) {
+        match said(&ended) {
             // Another attempt's result is there, or nobody wants one.
-            Ended::Well(..) | Ended::Badly(_) if attempt.is_stopped => self.over(ix, End::Killed),
-            Ended::Well(counters, partitions) => {
+            Ended::Well(_) | Ended::Badly(_) if attempt.is_stopped => self.over(ix, End::Killed),
+            Ended::Well(counters) => {
                 if has_result {
                     self.commits(attempt);
                 }
-                self.done_well(ix, attempt, counters, partitions);
+                self.done_well(ix, attempt, counters, &ended);
+            }
+            Ended::Badly(sentence) if !ended.unfetched.is_empty() => {
+                self.not_read(ix, attempt, &sentence, &ended.unfetched);
             }
             Ended::Badly(sentence) => self.failed(ix, attempt, sentence),
         }
@@ -73,7 +76,7 @@ impl MapReduce {
         ix: AttemptIx,
         attempt: &Attempt,
         counters: Counters,
-        partitions: Vec<Partition>,
+        ended: &wire::TaskEnded,
     ) {
         let task = attempt.task;
         let is_first = self.ever_done.insert((attempt.stage, task));
@@ -82,13 +85,14 @@ impl MapReduce {
         }
         match attempt.stage {
             Stage::Map => {
-                let digest = digest(&partitions);
+                let digest = ended.digest.as_slice().try_into();
+                let digest = Digest(digest.map_or(0, u128::from_le_bytes));
                 if self.description.reduces > 0 {
                     let output = MapOutput {
                         attempt: ix,
                         container: attempt.container.clone(),
                         place: attempt.place,
-                        partitions,
+                        address: format!("{}:{}", attempt.host, ended.fetch_port),
                     };
                     self.outputs.entry(task).or_insert(output);
                 }
@@ -124,14 +128,20 @@ impl MapReduce {
         let words = format!("{title}, attempt {}: {sentence}", attempt.number);
         tracing::warn!("{words}");
         self.notice(words);
-        if attempt.stage == Stage::Reduce && self.outputs.len() < self.description.splits.len() {
-            // What it reads was lost while it read: no fault of its own.
-            return self.over(ix, End::Lost);
-        }
         self.failed_attempts = self.failed_attempts.saturating_add(1);
         self.failures
             .insert((attempt.stage, attempt.task), sentence);
         self.over(ix, End::Failed);
+    }
+
+    /// A reduce could not read what these maps have left, which is no fault of its own.
+    fn not_read(&mut self, ix: AttemptIx, attempt: &Attempt, sentence: &str, maps: &[u32]) {
+        let title = sentences::title(attempt.stage, attempt.task, &self.machine);
+        tracing::warn!("{title}, attempt {}: {sentence}", attempt.number);
+        self.over(ix, End::Lost);
+        for map in maps {
+            self.doubt(TaskIx(*map), attempt.place);
+        }
     }
 
     /// An attempt is over without a result.
@@ -148,28 +158,16 @@ impl MapReduce {
 }
 
 /// What a process said last.
-fn said(ended: wire::TaskEnded) -> Ended {
+fn said(ended: &wire::TaskEnded) -> Ended {
     if !ended.trouble.is_empty() {
-        return Ended::Badly(ended.trouble);
+        return Ended::Badly(ended.trouble.clone());
     }
     match serde_json::from_str(&ended.said) {
-        Ok(FromTask::MapDone {
-            counters,
-            partitions,
-        }) => Ended::Well(counters, partitions),
-        Ok(FromTask::ReduceDone { counters }) => Ended::Well(counters, Vec::new()),
+        Ok(FromTask::MapDone { counters, .. } | FromTask::ReduceDone { counters }) => {
+            Ended::Well(counters)
+        }
         Ok(FromTask::Failed { sentence }) => Ended::Badly(sentence),
         Ok(other) => Ended::Badly(format!("it ended with {other:?}")),
         Err(error) => Ended::Badly(format!("what it said last makes no sense: {error}")),
     }
-}
-
-/// Of all records that a map has left, whatever their order within a partition.
-fn digest(partitions: &[Partition]) -> Digest {
-    const ODD: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
-    let digest = partitions.iter().fold(0_u128, |digest, partition| {
-        let one = u128::from(partition.records_digest) << 64 | u128::from(partition.records);
-        (digest ^ one).wrapping_mul(ODD).rotate_left(29)
-    });
-    Digest(digest)
 }

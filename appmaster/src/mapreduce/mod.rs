@@ -86,7 +86,8 @@ struct MapOutput {
     attempt: AttemptIx,
     container: ContainerId,
     place: ContainerIx,
-    partitions: Vec<gerbil_task::Partition>,
+    /// Where other launchers fetch it.
+    address: String,
 }
 
 /// The job.
@@ -104,6 +105,8 @@ pub(crate) struct MapReduce {
     places: BTreeMap<ContainerId, Place>,
     /// Containers that it has had attempts in, as the policies know them.
     known: BTreeMap<ContainerId, ContainerIx>,
+    /// How often the output of a map's attempt could not be fetched.
+    unfetched: BTreeMap<AttemptIx, u32>,
     outputs: BTreeMap<TaskIx, MapOutput>,
     /// Tasks of which files of the output have committed, by their numbers in the plan.
     results: BTreeSet<(Stage, u32)>,
@@ -141,6 +144,7 @@ impl MapReduce {
             attempts: Attempts::default(),
             places: BTreeMap::new(),
             known: BTreeMap::new(),
+            unfetched: BTreeMap::new(),
             outputs: BTreeMap::new(),
             results: BTreeSet::new(),
             ever_done: BTreeSet::new(),

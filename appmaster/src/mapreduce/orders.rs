@@ -1,5 +1,7 @@
 //! What launchers are ordered: everything that a task's process is told.
 
+use std::collections::BTreeMap;
+
 use gerbil_task::{MapOrder, ReduceOrder, Source, ToTask, Welcome};
 use job::wire::task_order::Order;
 use job::{MapReduceJob, wire};
@@ -111,21 +113,43 @@ impl Orders {
         })
     }
 
-    /// The order to start the reduce of `partition`.
-    pub(super) fn reduce(
+    /// The order to start the reduce of `partition`, which reads what these maps have left: where, if not in its
+    /// own container.
+    pub(super) fn reduce<'a>(
         &self,
         description: &MapReduceJob,
         (ix, attempt): (AttemptIx, &Attempt),
         partition: u32,
-        sources: Vec<Source>,
+        of_maps: impl Iterator<Item = (TaskIx, Option<&'a str>)>,
     ) -> Order {
-        let order = ReduceOrder {
+        let (mut sources, mut kept_by) = (Vec::new(), Vec::new());
+        let mut launchers: BTreeMap<&str, u32> = BTreeMap::new();
+        for (map, address) in of_maps {
+            sources.push(Source {
+                map: map.0,
+                // Known to whoever has it.
+                offset: 0,
+                length: 0,
+                records: 0,
+            });
+            let next = super::count(launchers.len()).saturating_add(1);
+            kept_by.push(address.map_or(0, |of| *launchers.entry(of).or_insert(next)));
+        }
+        let order = ToTask::Reduce(ReduceOrder {
             task: partition,
             attempt: attempt.number,
             sources,
-        };
-        let order = ToTask::Reduce(order);
-        Order::Start(self.start(description, ix, attempt, partition, &order))
+        });
+        let mut by_place: Vec<(u32, &str)> = launchers
+            .into_iter()
+            .map(|(of, place)| (place, of))
+            .collect();
+        by_place.sort_unstable();
+        Order::Start(wire::StartTask {
+            launchers: by_place.into_iter().map(|(_, of)| of.to_owned()).collect(),
+            kept_by,
+            ..self.start(description, ix, attempt, partition, &order)
+        })
     }
 
     fn start(
@@ -145,7 +169,6 @@ impl Orders {
             welcome: self.welcome.clone(),
             task: serde_json::to_string(order).unwrap_or_default(),
             addresses: self.addresses.clone(),
-            inputs: Vec::new(),
             output: Some(wire::OutputFolder {
                 address: description.output.address,
                 path: description.output.path.clone(),
@@ -153,21 +176,12 @@ impl Orders {
                 task,
                 attempt: name,
             }),
+            ..wire::StartTask::default()
         }
     }
 
     /// The order to end an attempt.
     pub(super) const fn end(ix: AttemptIx) -> Order {
         Order::End(wire::EndTask { process: ix.0 })
-    }
-}
-
-/// What a map has left for a partition.
-pub(super) fn source(map: TaskIx, partition: &gerbil_task::Partition) -> Source {
-    Source {
-        map: map.0,
-        offset: partition.offset,
-        length: partition.length,
-        records: partition.records,
     }
 }

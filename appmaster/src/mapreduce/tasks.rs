@@ -7,7 +7,7 @@ use policy::schedule::{AttemptIx, End, Stage, Why};
 use policy::{ContainerId, Millis};
 
 use super::attempts::Attempt;
-use super::orders::{Orders, source};
+use super::orders::Orders;
 use super::{MapReduce, Place, Told, Wanted};
 use crate::work::{Do, Heard};
 
@@ -55,6 +55,7 @@ impl MapReduce {
             stage,
             task,
             container,
+            host,
             place,
             slot,
             ..
@@ -64,6 +65,7 @@ impl MapReduce {
             task,
             number: self.attempts.next_try(stage, task),
             container: container.clone(),
+            host,
             place,
             slot,
             is_ordered: false,
@@ -119,13 +121,12 @@ impl MapReduce {
                     // Parked until what was lost is made again.
                     return;
                 }
-                let index = usize::try_from(partition).unwrap_or(usize::MAX);
-                let parts = self.outputs.iter();
-                let sources = parts
-                    .filter_map(|(map, output)| Some(source(*map, output.partitions.get(index)?)));
-                let sources = sources.collect();
+                let of_maps = self.outputs.iter().map(|(map, output)| {
+                    let here = output.container == attempt.container;
+                    (*map, (!here).then_some(output.address.as_str()))
+                });
                 self.orders
-                    .reduce(description, (ix, attempt), partition, sources)
+                    .reduce(description, (ix, attempt), partition, of_maps)
             }
         };
         let to = attempt.container.clone();

@@ -1,4 +1,4 @@
-use gerbil_task::{FromTask, MapOrder, Partition, Piece, ReduceOrder, ToTask};
+use gerbil_task::{FromTask, MapOrder, Piece, ReduceOrder, ToTask};
 use job::wire::task_event::Event as OfTask;
 use job::wire::task_order::Order;
 use job::{FileAt, Program, Split};
@@ -123,6 +123,7 @@ impl Bed {
             stage,
             task: TaskIx(task),
             container: id(container),
+            host: format!("n{container}"),
             place: ContainerIx(container),
             slot: 0,
         })));
@@ -155,23 +156,21 @@ impl Bed {
         }));
     }
 
-    /// A map or a reduce has ended well; `records`: what a map has left for each partition.
-    fn done(&mut self, container: u32, attempt: AttemptIx, records: &[u64]) {
+    /// A map or a reduce has ended well; `digest`: of what a map has left for reduces, where it has.
+    fn done(&mut self, container: u32, attempt: AttemptIx, digest: Option<u128>) {
         let counters: Counters = [("g".to_owned(), [("n".to_owned(), 1)].into())].into();
-        let partitions = records.iter().map(|records| Partition {
-            records: *records,
-            ..Partition::default()
-        });
         let said = FromTask::MapDone {
             counters,
-            partitions: partitions.collect(),
+            partitions: Vec::new(),
         };
         self.ended(
             container,
             wire::TaskEnded {
                 process: attempt.0,
                 said: serde_json::to_string(&said).unwrap(),
-                committed: records.is_empty(),
+                committed: digest.is_none(),
+                fetch_port: 40,
+                digest: digest.map_or(Vec::new(), |digest| digest.to_le_bytes().to_vec()),
                 ..wire::TaskEnded::default()
             },
         );
@@ -245,8 +244,8 @@ fn maps_alone_make_the_output() {
     };
     bed.joined(2);
     bed.started(2, second);
-    bed.done(1, first, &[]);
-    bed.done(2, second, &[]);
+    bed.done(1, first, None);
+    bed.done(2, second, None);
     assert_eq!(
         bed.wanted(),
         [
@@ -289,15 +288,17 @@ fn a_task_that_fails_too_often_ends_the_job_and_nothing_is_left() {
     assert_eq!(bed.wanted(), ["give up", "Failed"]);
 }
 
-/// The sources of the reduce that a task was ordered: maps and records.
-fn sources(task: ToTask) -> Vec<(u32, u64)> {
-    match task {
-        ToTask::Reduce(ReduceOrder { sources, .. }) => {
-            let sources = sources.iter();
-            sources.map(|source| (source.map, source.records)).collect()
-        }
-        other => panic!("{other:?}"),
-    }
+/// Whose outputs a reduce was ordered to read: of which maps, and at which launcher if not at its own.
+fn sources((start, task): (wire::StartTask, ToTask)) -> Vec<(u32, Option<String>)> {
+    let ToTask::Reduce(ReduceOrder { sources, .. }) = task else {
+        panic!("{task:?}");
+    };
+    let kept_by = start.kept_by.iter().map(|place| {
+        let index = usize::try_from(*place).unwrap().checked_sub(1);
+        index.map(|index| start.launchers[index].clone())
+    });
+    let maps = sources.iter().map(|source| source.map);
+    maps.zip(kept_by).collect()
 }
 
 #[test]
@@ -306,15 +307,16 @@ fn a_reduce_starts_when_every_map_has_left_its_part() {
     let maps = [bed.place(Stage::Map, 0, 1), bed.place(Stage::Map, 1, 1)];
     bed.joined(1);
     bed.orders.clear();
-    bed.done(1, maps[1], &[5]);
+    bed.done(1, maps[1], Some(5));
     assert_eq!(bed.wanted(), ["start c1", "over 1 Done"]);
-    bed.done(1, maps[0], &[3]);
+    bed.done(1, maps[0], Some(3));
     assert_eq!(bed.wanted(), ["over 0 Done", "runnable Reduce 1"]);
     let reduce = bed.place(Stage::Reduce, 0, 1);
     let (start, task) = bed.started(1, reduce);
-    assert_eq!(start.output.unwrap().task, "task_r_000000");
-    assert_eq!(sources(task), [(0, 3), (1, 5)]);
-    bed.done(1, reduce, &[]);
+    let output = start.output.clone().unwrap();
+    assert_eq!(output.task, "task_r_000000");
+    assert_eq!(sources((start, task)), [(0, None), (1, None)]);
+    bed.done(1, reduce, None);
     assert_eq!(
         bed.wanted(),
         ["over 2 Done", "commit task_r_000000", "leave c1"]
@@ -328,8 +330,8 @@ fn what_a_lost_launcher_had_is_made_again_and_reduces_wait_for_it() {
     bed.joined(1);
     bed.joined(2);
     bed.orders.clear();
-    bed.done(1, maps[0], &[3]);
-    bed.done(2, maps[1], &[5]);
+    bed.done(1, maps[0], Some(3));
+    bed.done(2, maps[1], Some(5));
     let reduce = bed.place(Stage::Reduce, 0, 1);
     bed.started(1, reduce);
     bed.wanted();
@@ -342,7 +344,13 @@ fn what_a_lost_launcher_had_is_made_again_and_reduces_wait_for_it() {
     bed.tell(Heard::Machine(ended));
     assert_eq!(bed.wanted(), ["lost 1"]);
     // It cannot read what is gone: no fault of its own, and the next attempt waits.
-    bed.failed(1, reduce, "cannot fetch");
+    let ended = wire::TaskEnded {
+        process: reduce.0,
+        trouble: "cannot fetch".into(),
+        unfetched: vec![1],
+        ..wire::TaskEnded::default()
+    };
+    bed.ended(1, ended);
     assert_eq!(bed.wanted(), ["over 2 Lost"]);
     let parked = bed.place(Stage::Reduce, 0, 1);
     assert!(bed.orders.is_empty());
@@ -355,11 +363,12 @@ fn what_a_lost_launcher_had_is_made_again_and_reduces_wait_for_it() {
     let parked = bed.place(Stage::Reduce, 0, 3);
     bed.joined(3);
     assert!(bed.orders.is_empty() && bed.job.unpark_at.is_none());
-    bed.done(1, again, &[5]);
-    let (_, task) = bed.started(3, parked);
-    assert_eq!(sources(task), [(0, 3), (1, 5)]);
+    bed.done(1, again, Some(5));
+    let from = Some("n1:40".to_owned());
+    let started = bed.started(3, parked);
+    assert_eq!(sources(started), [(0, from.clone()), (1, from)]);
     bed.wanted();
-    bed.done(3, parked, &[]);
+    bed.done(3, parked, None);
     bed.folder(FolderDone::Committed(Ok(())));
     let (code, _, report) = bed.over(&[1, 3]);
     // Its second time counts for nothing.
@@ -420,4 +429,42 @@ fn an_output_that_cannot_be_had_ends_it_before_anything_runs() {
     let (code, sentence, _) = bed.over(&[]);
     assert_eq!((code, sentence.as_str()), (74, "it exists"));
     assert_eq!(bed.wanted(), ["set up", "admit", "Failed"]);
+}
+
+#[test]
+fn an_output_that_nobody_can_fetch_is_made_again() {
+    let mut bed = Bed::new(1, 2);
+    let map = bed.place(Stage::Map, 0, 1);
+    bed.joined(1);
+    bed.orders.clear();
+    bed.done(1, map, Some(3));
+    bed.wanted();
+    for times in 1..=3 {
+        let reduce = bed.place(Stage::Reduce, 0, 2);
+        bed.joined(2);
+        bed.started(2, reduce);
+        bed.wanted();
+        bed.ended(
+            2,
+            wire::TaskEnded {
+                process: reduce.0,
+                trouble: "no way there".into(),
+                unfetched: vec![0],
+                ..wire::TaskEnded::default()
+            },
+        );
+        let over = format!("over {} Lost", reduce.0);
+        match times {
+            3 => assert_eq!(bed.wanted(), [over, "lost 1".to_owned()]),
+            _ => assert_eq!(bed.wanted(), [over]),
+        }
+    }
+    let again = bed.place(Stage::Map, 0, 2);
+    bed.started(2, again);
+    bed.done(2, again, Some(3));
+    // Each partition was told of before.
+    assert_eq!(bed.wanted(), [format!("over {} Done", again.0)]);
+    let reduce = bed.place(Stage::Reduce, 0, 2);
+    let started = bed.started(2, reduce);
+    assert_eq!(sources(started), [(0, None)]);
 }

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use job::secrets::{APPMASTER_NAME, CLIENT_NAME};
+use job::secrets::{APPMASTER_NAME, CLIENT_NAME, LAUNCHER_NAME};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
     Issuer, KeyPair, KeyUsagePurpose, date_time_ymd,
@@ -93,7 +93,8 @@ fn generate() -> Result<JobKeys, rcgen::Error> {
     Ok(JobKeys {
         authority,
         appmaster: sign(&issuer, APPMASTER_NAME, &[SERVER])?,
-        launcher: sign(&issuer, "launcher.gerbil", &[CLIENT])?,
+        // They dial the ApplicationMaster, and each other.
+        launcher: sign(&issuer, LAUNCHER_NAME, &[CLIENT, SERVER])?,
         // It dials the ApplicationMaster, and launchers dial it.
         client: sign(&issuer, CLIENT_NAME, &[CLIENT, SERVER])?,
     })

@@ -26,5 +26,9 @@ pub const CLIENT_CERTIFICATE: &str = "gerbil.client.certificate";
 /// the job's authority signs for this job only, wherever YARN puts the AM.
 pub const APPMASTER_NAME: &str = "appmaster.gerbil";
 
+/// The name in the launchers' certificate, which they expect to see of each other where one fetches what
+/// maps have left with another.
+pub const LAUNCHER_NAME: &str = "launcher.gerbil";
+
 /// The name in the client's certificate, which launchers expect to see where they open a lane.
 pub const CLIENT_NAME: &str = "client.gerbil";

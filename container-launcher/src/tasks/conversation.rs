@@ -10,17 +10,22 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use gerbil_task::{Connection, FrameError, FromTask, ToTask, VERSION, Welcome};
+use gerbil_task::{
+    Connection, FrameError, FromTask, ReduceOrder, ToTask, VERSION, Welcome, records_digest,
+};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::Said;
 use super::carrier::Carrier;
 use super::input::{self, Input};
 use super::log::Printed;
 use super::output::{self, Files};
 use super::places::Place;
+use super::sources::{Missing, Origin, Sources};
 use super::trouble::Trouble;
-use super::{Outputs, Said};
+use crate::fetch::{Kept, MapOutput};
+use crate::process::JobId;
 
 /// Between two looks whether the process is gone.
 const LOOK: Duration = Duration::from_millis(100);
@@ -48,7 +53,13 @@ pub(super) struct Conversation {
     /// Of the pieces of a map.
     pub(super) inputs: Vec<Place>,
     pub(super) files: Files,
-    pub(super) outputs: Outputs,
+    pub(super) job: JobId,
+    /// What maps leave for reduces.
+    pub(super) kept: Kept,
+    /// Of a reduce.
+    pub(super) sources: Sources,
+    /// What these are read from, once all is here.
+    pub(super) gathered: Vec<Origin>,
     pub(super) carrier: Carrier,
     pub(super) trouble: Trouble,
     /// What the user's code last said of itself.
@@ -66,6 +77,16 @@ pub(crate) struct Done {
     /// What it said last.
     pub(crate) said: FromTask,
     pub(crate) files: output::Outcome,
+    /// What a map has left for reduces.
+    pub(crate) left: Option<Left>,
+}
+
+/// What is known elsewhere of what a map has left here.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Left {
+    /// Of its records.
+    pub(crate) digest: u128,
+    pub(crate) bytes: u64,
 }
 
 /// How it ended otherwise.
@@ -75,6 +96,12 @@ pub(crate) enum Failure {
     Said(String),
     /// Something is wrong with it, a sentence.
     Sentence(String),
+    /// What it was to read is not to be had.
+    Unread {
+        sentence: String,
+        /// Whose outputs; none: that is no fault of theirs.
+        maps: Vec<u32>,
+    },
     /// Its process ended, before it said hello or in the middle of the task.
     Died { greeted: bool },
 }
@@ -125,7 +152,10 @@ impl Conversation {
 
     /// Hands over the task, and serves the process until it says that it has ended well.
     fn attend(&mut self) -> Result<FromTask, Failure> {
-        self.connection.send(&*self.task)?;
+        match &*Arc::clone(&self.task) {
+            ToTask::Reduce(order) => self.gather(order)?,
+            other => self.connection.send(other)?,
+        }
         loop {
             let opened = match self.hear(None)? {
                 FromTask::OpenInput { piece, from } => self.input(piece, from),
@@ -164,11 +194,29 @@ impl Conversation {
         }
     }
 
+    /// Hands over a reduce as soon as everything that it reads is here.
+    fn gather(&mut self, order: &ReduceOrder) -> Result<(), Failure> {
+        let is_over = || self.gone.is_cancelled() || self.carrier.is_ended();
+        let gathered = self.sources.gather(order, &is_over);
+        if is_over() {
+            return Err(Failure::Died { greeted: true });
+        }
+        let gathered =
+            gathered.map_err(|Missing { sentence, maps }| Failure::Unread { sentence, maps })?;
+        self.gathered = gathered.from;
+        Ok(self.connection.send(&ToTask::Reduce(gathered.order))?)
+    }
+
     /// The task has ended well, if what it has written arrives.
-    fn finish(&mut self, said: FromTask) -> Result<Done, Failure> {
-        let output = match &*self.task {
-            ToTask::Map(map) if map.partitions > 0 => {
-                Some((map.task, self.connection.descriptor()?))
+    fn finish(&mut self, mut said: FromTask) -> Result<Done, Failure> {
+        let output = match (&*self.task, &mut said) {
+            (ToTask::Map(map), FromTask::MapDone { partitions, .. }) if map.partitions > 0 => {
+                let output = MapOutput {
+                    file: self.connection.descriptor()?.into(),
+                    // Whoever reads a part of it is told by this launcher where that is.
+                    partitions: std::mem::take(partitions),
+                };
+                Some((map.task, output))
             }
             _ => None,
         };
@@ -181,12 +229,15 @@ impl Conversation {
             Some(files) => files.map_err(Failure::Sentence)?,
             None => return Err(Failure::Died { greeted: true }),
         };
-        if let Some((map, output)) = output {
-            let outputs = self.outputs.lock();
-            let mut outputs = outputs.unwrap_or_else(PoisonError::into_inner);
-            outputs.insert(map, output);
-        }
-        Ok(Done { said, files })
+        let left = output.map(|(map, output)| {
+            let left = Left {
+                digest: records_digest(&output.partitions),
+                bytes: output.partitions.iter().map(|part| part.length).sum(),
+            };
+            self.kept.keep(self.job, map, output);
+            left
+        });
+        Ok(Done { said, files, left })
     }
 
     /// What the user's code says of itself, for people.
@@ -249,17 +300,9 @@ impl Conversation {
     }
 
     fn source(&self, source: u32) -> Result<OwnedFd, String> {
-        let ToTask::Reduce(reduce) = &*self.task else {
-            return Err("a map has no sources".to_owned());
-        };
-        let source = usize::try_from(source).ok();
-        let source = source.and_then(|source| reduce.sources.get(source));
-        let source = source.ok_or("a source that is none")?;
-        let outputs = self.outputs.lock();
-        let outputs = outputs.unwrap_or_else(PoisonError::into_inner);
-        let output = outputs.get(&source.map);
-        let output =
-            output.ok_or_else(|| format!("the output of map {} is not here", source.map))?;
-        output.try_clone().map_err(|error| error.to_string())
+        let index = usize::try_from(source).unwrap_or(usize::MAX);
+        let from = self.gathered.get(index).ok_or("a source that is none")?;
+        let file = from.file().try_clone().map_err(|error| error.to_string())?;
+        Ok(file.into())
     }
 }

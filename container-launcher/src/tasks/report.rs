@@ -7,6 +7,7 @@ use job::wire::task_ended::How;
 
 use super::attempt::Attempt;
 use super::conversation::{Done, Failure};
+use crate::fetch::Exchange;
 use crate::node_facts;
 
 impl Attempt {
@@ -20,7 +21,9 @@ impl Attempt {
                 Some(task) => task.failed(&self.blame(), &said),
                 None => said,
             },
-            (Some(Err(Failure::Sentence(sentence))), None) => format!("{title}: {sentence}"),
+            (Some(Err(Failure::Sentence(sentence) | Failure::Unread { sentence, .. })), None) => {
+                format!("{title}: {sentence}")
+            }
             (Some(Err(Failure::Died { greeted })), None) => self.died(greeted),
             (None, None) => format!("{title} ended, and what came of it is not known"),
         };
@@ -49,21 +52,34 @@ impl Attempt {
     }
 }
 
+/// What is told of a task that has ended well.
+fn told(done: Done, exchange: &mut Exchange) -> Result<TaskEnded, String> {
+    let mut event = TaskEnded {
+        said: serde_json::to_string(&done.said).map_err(|error| error.to_string())?,
+        committed: done.files.is_committed,
+        beaten_by: done.files.beaten_by,
+        ..TaskEnded::default()
+    };
+    if let Some(left) = done.left {
+        let port = exchange.port().map_err(|error| error.to_string())?;
+        event.fetch_port = port.into();
+        event.digest = left.digest.to_le_bytes().to_vec();
+        event.output_bytes = left.bytes;
+    }
+    Ok(event)
+}
+
 /// What the ApplicationMaster is told.
-pub(super) fn event(process: u32, attempt: &mut Attempt) -> TaskEnded {
+pub(super) fn event(process: u32, attempt: &mut Attempt, exchange: &mut Exchange) -> TaskEnded {
     let mut event = TaskEnded {
         process,
         ..TaskEnded::default()
     };
-    match attempt.result() {
-        Ok(Done { said, files }) => match serde_json::to_string(&said) {
-            Ok(said) => {
-                event.said = said;
-                event.committed = files.is_committed;
-                event.beaten_by = files.beaten_by;
-            }
-            Err(error) => event.trouble = error.to_string(),
-        },
+    if let Some(Err(Failure::Unread { maps, .. })) = &attempt.last {
+        event.unfetched.clone_from(maps);
+    }
+    match attempt.result().and_then(|done| told(done, exchange)) {
+        Ok(done) => event = TaskEnded { process, ..done },
         Err(trouble) => event.trouble = trouble,
     }
     if let Some((report, _)) = attempt.ended {

@@ -20,6 +20,7 @@ use super::conversation::{Conversation, Failure};
 use super::log::{self, Printed};
 use super::output::Files;
 use super::places::Places;
+use super::sources::Sources;
 use super::trouble::Trouble;
 use super::{Tasks, watch};
 use crate::container::Container;
@@ -60,6 +61,17 @@ impl Tasks {
             format!("no folder for task process {number} at {folder}: {error}")
         })?;
         let ready = self.check(&mut order)?;
+        let fetcher = match order.launchers.is_empty() {
+            true => None,
+            false => Some(
+                container
+                    .exchange
+                    .fetcher()
+                    .map_err(|error| error.to_string())?,
+            ),
+        };
+        let kept = container.exchange.kept().clone();
+        let sources = Sources::new(self.job, kept, fetcher, &mut order, folder.clone());
         let system = |error: std::io::Error| format!("task process {number}: {error}");
         let (page, blame) = self.blame().map_err(system)?;
         let page = page.slot(slot);
@@ -107,7 +119,10 @@ impl Tasks {
             scratch,
             inputs: ready.places.inputs,
             files: Files::new(attempt.output.clone()),
-            outputs: Arc::clone(&self.outputs),
+            job: self.job,
+            kept: container.exchange.kept().clone(),
+            sources,
+            gathered: Vec::new(),
             carrier: Carrier::new(container.carriers.clone(), attempt.ends.clone()),
             trouble: Trouble::default(),
             status: Arc::clone(&attempt.status),

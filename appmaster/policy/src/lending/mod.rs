@@ -312,12 +312,14 @@ impl Lending {
         let container = session.slot(slot)?.container;
         let mut slots = (0_u32..).zip(session.slots_of(container));
         let (place, _) = slots.find(|(_, other)| **other == slot)?;
+        let offer = self.offers.get(&container)?;
         let start = Start {
             job: *self.numbers.get(&attempt.job)?,
             attempt: ix,
             stage: attempt.stage,
             task: attempt.task,
-            container: self.offers.get(&container)?.container.clone(),
+            container: offer.container.clone(),
+            host: offer.host.clone(),
             place: container,
             slot: place,
         };

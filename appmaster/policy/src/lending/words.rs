@@ -84,6 +84,8 @@ pub struct Start {
     pub task: TaskIx,
     /// Where.
     pub container: ContainerId,
+    /// That container's host, as the node registered it.
+    pub host: String,
     /// As what the policies know that container.
     pub place: ContainerIx,
     /// Which of its slots, from 0.

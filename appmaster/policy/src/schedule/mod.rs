@@ -50,7 +50,6 @@ mod job;
 mod named;
 mod place;
 mod remaining;
-mod saved;
 mod session;
 #[cfg(test)]
 mod tests;
@@ -72,6 +71,5 @@ pub use job::{Job, Need, Stage, StageState, Task};
 pub use named::{POLICIES, UnknownPolicy, WRAPPERS, named};
 pub use place::{Container, Node, Slot, Speed, Taken};
 pub use remaining::remaining;
-pub use saved::{Saved, Snapshot};
 pub use session::{Attempt, Class, Owner, Session};
 pub use wanted::wanted;

@@ -3,6 +3,7 @@
 mod blame;
 mod blamed;
 mod counters;
+mod digest;
 mod driver;
 mod frame;
 pub mod inputs;
@@ -14,6 +15,7 @@ pub mod splits;
 pub use blame::{Blame, Page, Phase};
 pub use blamed::{Blamed, changed, how};
 pub use counters::{Counters, add};
+pub use digest::records_digest;
 pub use driver::{FromDriver, Listed, Submission, ToDriver};
 pub use frame::{Connection, DRIVER_FRAME_MAX, FRAME_MAX, FrameError};
 pub use message::{

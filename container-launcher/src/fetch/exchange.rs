@@ -1,0 +1,61 @@
+//! A container's part in fetches: its port is opened when a map first leaves something, its keys are read when
+//! a reduce first wants something.
+
+use std::sync::Arc;
+
+use job::tls::TlsError;
+
+use super::serve::ServeError;
+use super::{Fetcher, Kept, Server};
+use crate::seat::LauncherKeys;
+
+/// What is kept here, the port at which others fetch it, and the keys to fetch from others.
+pub(crate) struct Exchange {
+    keys: Arc<LauncherKeys>,
+    kept: Kept,
+    server: Option<Server>,
+    fetcher: Option<Fetcher>,
+}
+
+impl Exchange {
+    /// One in which nothing was left yet.
+    pub(crate) fn new(keys: Arc<LauncherKeys>) -> Self {
+        Self {
+            keys,
+            kept: Kept::default(),
+            server: None,
+            fetcher: None,
+        }
+    }
+
+    /// What maps have left here.
+    pub(crate) const fn kept(&self) -> &Kept {
+        &self.kept
+    }
+
+    /// The port at which others fetch that.
+    ///
+    /// # Errors
+    ///
+    /// None can be had.
+    pub(crate) fn port(&mut self) -> Result<u16, ServeError> {
+        let server = match self.server.take() {
+            Some(server) => server,
+            None => Server::open(&self.keys, self.kept.clone())?,
+        };
+        Ok(self.server.insert(server).port())
+    }
+
+    /// What fetches from others.
+    ///
+    /// # Errors
+    ///
+    /// Keys that make no sense.
+    pub(crate) fn fetcher(&mut self) -> Result<Fetcher, TlsError> {
+        let fetcher = match self.fetcher.take() {
+            Some(fetcher) => fetcher,
+            None => Fetcher::new(&self.keys)?,
+        };
+        Ok(self.fetcher.insert(fetcher).clone())
+    }
+}

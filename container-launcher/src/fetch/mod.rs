@@ -1,0 +1,34 @@
+//! What maps have left in this container, and what reduces here fetch from others.
+//!
+//! A map's output stays with its launcher ([`kept`]) until the job is over. A reduce reads it where it lies, or
+//! has its launcher bring it ([`bring`]) from the one that has it ([`serve`]): over a connection of its own,
+//! which carries data one way. Who fetches has a file for it before it asks, and reads as fast as it writes
+//! that; who serves reads what it keeps, and needs nothing of what it fetches itself: no two launchers wait
+//! for each other, however full their disks are.
+//!
+//! Invariants: both ends show the launchers' certificate; a launcher gives away what maps of that job have left,
+//! and nothing else; whoever is silent for [`SILENCE`] is given up; at most [`SERVED_MAX`] are served at a time.
+
+mod bring;
+mod exchange;
+mod frames;
+mod kept;
+mod serve;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+pub(crate) use bring::{Fetched, Fetcher};
+pub(crate) use exchange::Exchange;
+pub(crate) use kept::{Kept, MapOutput};
+pub(crate) use serve::Server;
+
+/// From a connection's first packet until it is heard.
+const OPEN: Duration = Duration::from_secs(10);
+/// Longest silence in the middle.
+const SILENCE: Duration = Duration::from_secs(30);
+/// Launchers that are served at the same time: each has a thread.
+const SERVED_MAX: usize = 32;
+/// What is read and sent in one turn, bytes.
+const PIECE: usize = 256 * 1024;

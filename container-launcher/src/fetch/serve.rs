@@ -1,0 +1,194 @@
+//! Gives other launchers what maps have left here.
+
+use std::io::{self, ErrorKind, Write};
+use std::net::{Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::FileExt as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use job::lane;
+use job::tls::{self, TlsError};
+use job::wire::{FetchRequest, FetchedPart};
+use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+use super::kept::{Kept, MapOutput};
+use super::{OPEN, PIECE, SERVED_MAX, SILENCE, frames};
+use crate::process::JobId;
+use crate::seat::LauncherKeys;
+
+/// Stack of a thread that serves, bytes: what it reads lies on the heap.
+const STACK: usize = 128 * 1024;
+/// After the kernel had no descriptor or memory for one more connection.
+const SHORT_PAUSE: Duration = Duration::from_millis(100);
+
+/// The port at which others fetch. Closed when it is dropped; whoever is served then is served to the end of the
+/// process, which does not wait for it.
+#[derive(Debug)]
+pub(crate) struct Server {
+    port: u16,
+    closed: Arc<AtomicBool>,
+}
+
+struct Serving {
+    tls: Arc<ServerConfig>,
+    /// The certificate that every launcher of the application shows, DER.
+    launcher: Vec<u8>,
+    kept: Kept,
+    served: AtomicUsize,
+    closed: Arc<AtomicBool>,
+}
+
+/// Why nothing can be fetched here.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ServeError {
+    #[error(transparent)]
+    Keys(#[from] TlsError),
+    #[error("cannot listen for other launchers: {0}")]
+    Listen(#[from] io::Error),
+}
+
+impl Server {
+    /// Listens, with the keys of `place`, and serves what `kept` has.
+    ///
+    /// # Errors
+    ///
+    /// Keys that make no sense; no port can be had.
+    pub(crate) fn open(place: &LauncherKeys, kept: Kept) -> Result<Self, ServeError> {
+        let keys = tls::PeerKeys {
+            authority: &place.authority,
+            certificate: &place.certificate,
+            key: &place.key,
+        };
+        let closed = Arc::new(AtomicBool::new(false));
+        let serving = Arc::new(Serving {
+            tls: Arc::new(keys.server()?),
+            launcher: tls::certificate(&place.certificate)?.as_ref().to_vec(),
+            kept,
+            served: AtomicUsize::new(0),
+            closed: Arc::clone(&closed),
+        });
+        let listener = listen()?;
+        let port = listener.local_addr()?.port();
+        let thread = thread::Builder::new().name("fetch port".into());
+        thread
+            .stack_size(STACK)
+            .spawn(move || let_in(&listener, &serving))?;
+        Ok(Self { port, closed })
+    }
+
+    pub(crate) const fn port(&self) -> u16 {
+        self.port
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.closed.store(true, Ordering::Relaxed);
+        // Its thread looks when somebody comes.
+        drop(TcpStream::connect(("localhost", self.port)));
+    }
+}
+
+/// On both families, where the node has both.
+fn listen() -> io::Result<TcpListener> {
+    TcpListener::bind(SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)))
+        .or_else(|_no_such_family| TcpListener::bind(("0.0.0.0", 0)))
+}
+
+fn let_in(listener: &TcpListener, serving: &Arc<Serving>) {
+    loop {
+        let stream = match listener.accept() {
+            Ok((stream, _from)) => stream,
+            Err(_exhausted) => {
+                thread::park_timeout(SHORT_PAUSE);
+                continue;
+            }
+        };
+        if serving.closed.load(Ordering::Relaxed) {
+            return;
+        }
+        // Whoever finds no place comes again.
+        if serving.served.fetch_add(1, Ordering::Relaxed) >= SERVED_MAX {
+            serving.served.fetch_sub(1, Ordering::Relaxed);
+            continue;
+        }
+        let own = Arc::clone(serving);
+        let thread = thread::Builder::new().name("fetch".into());
+        let started = thread.stack_size(STACK).spawn(move || {
+            // A launcher that is cut off tells what is missing; a stranger is no news.
+            drop(own.serve(stream));
+            own.served.fetch_sub(1, Ordering::Relaxed);
+        });
+        if started.is_err() {
+            serving.served.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Serving {
+    fn serve(&self, stream: TcpStream) -> io::Result<()> {
+        lane::set_up(&stream)?;
+        stream.set_read_timeout(Some(OPEN))?;
+        stream.set_write_timeout(Some(SILENCE))?;
+        let connection = ServerConnection::new(Arc::clone(&self.tls)).map_err(io::Error::other)?;
+        let mut peer = StreamOwned::new(connection, stream);
+        let request: FetchRequest = frames::receive(&mut peer)?;
+        let shown = peer
+            .conn
+            .peer_certificates()
+            .and_then(|chain| chain.first());
+        if shown.is_none_or(|shown| shown.as_ref() != self.launcher) {
+            return Err(ErrorKind::PermissionDenied.into());
+        }
+        if request.build != job::BUILD {
+            return Err(ErrorKind::InvalidData.into());
+        }
+        for map in request.maps {
+            let output = self.kept.get(JobId(request.job), map);
+            let part = output
+                .as_ref()
+                .and_then(|output| output.part(request.partition));
+            let (Some(output), Some(part)) = (output, part) else {
+                let trouble = format!("it has no output of map {map}");
+                frames::send(
+                    &mut peer,
+                    &FetchedPart {
+                        map,
+                        trouble,
+                        ..FetchedPart::default()
+                    },
+                )?;
+                continue;
+            };
+            let announced = FetchedPart {
+                map,
+                length: part.length,
+                records: part.records,
+                trouble: String::new(),
+            };
+            frames::send(&mut peer, &announced)?;
+            give(&output, part.offset, part.length, &mut peer)?;
+        }
+        peer.conn.send_close_notify();
+        peer.flush()
+    }
+}
+
+/// Writes a part of a file. One that cannot be read breaks the connection: what was announced is missing.
+fn give(output: &MapOutput, offset: u64, length: u64, to: &mut impl Write) -> io::Result<()> {
+    let mut piece = vec![0; PIECE];
+    let (mut at, end) = (offset, offset.saturating_add(length));
+    while at < end {
+        let left = usize::try_from(end.saturating_sub(at)).unwrap_or(usize::MAX);
+        let most = left.min(piece.len());
+        let Some(room) = piece.get_mut(..most) else {
+            break;
+        };
+        output.file.read_exact_at(room, at)?;
+        to.write_all(room)?;
+        at = at.saturating_add(u64::try_from(most).unwrap_or(0));
+    }
+    Ok(())
+}
