@@ -1,8 +1,8 @@
 //! Hadoop's XML settings.
 //!
 //! Looked for in `YARN_CONF_DIR`, `HADOOP_CONF_DIR` and `HADOOP_HOME/etc/hadoop`, in this order;
-//! of core-site.xml, hdfs-site.xml and yarn-site.xml each is taken from the first folder that has
-//! it; where none of these variables is set, in `/etc/hadoop/conf`. A later file wins over an earlier
+//! of core-site.xml, hdfs-site.xml, mapred-site.xml and yarn-site.xml each is taken from the first folder
+//! that has it; where none of these variables is set, in `/etc/hadoop/conf`. A later file wins over an earlier
 //! one unless that said `final`. Defaults of the keys that a YARN client uses are built in. A key
 //! that Hadoop has renamed sets, and reads, the new one.
 //!
@@ -32,7 +32,12 @@ use expand::Scope;
 use file::Properties;
 
 /// Files of settings, in the order in which they are read.
-const FILES: [&str; 3] = ["core-site.xml", "hdfs-site.xml", "yarn-site.xml"];
+const FILES: [&str; 4] = [
+    "core-site.xml",
+    "hdfs-site.xml",
+    "mapred-site.xml",
+    "yarn-site.xml",
+];
 
 /// Where distributions put them, for who has set none of the variables.
 const USUAL: &str = "/etc/hadoop/conf";

@@ -108,10 +108,16 @@ fn each_file_comes_from_the_first_folder_that_has_it() {
         ("yarn-site.xml", &property("where", "hadoop")),
         ("core-site.xml", &property("fs.defaultFS", "hdfs://nn")),
     ]);
-    let home = Folder::with(&[(
-        "etc/hadoop/hdfs-site.xml",
-        &property("dfs.replication", "1"),
-    )]);
+    let home = Folder::with(&[
+        (
+            "etc/hadoop/hdfs-site.xml",
+            &property("dfs.replication", "1"),
+        ),
+        (
+            "etc/hadoop/mapred-site.xml",
+            &property("mapreduce.job.reduces", "7"),
+        ),
+    ]);
     let env = |name: &str| match name {
         "YARN_CONF_DIR" => Some(yarn.path()),
         "HADOOP_CONF_DIR" => Some(hadoop.path()),
@@ -122,6 +128,7 @@ fn each_file_comes_from_the_first_folder_that_has_it() {
     assert_eq!(value(&settings, "where"), "yarn");
     assert_eq!(value(&settings, "fs.defaultFS"), "hdfs://nn");
     assert_eq!(value(&settings, "dfs.replication"), "1");
+    assert_eq!(value(&settings, "mapreduce.job.reduces"), "7");
     let names: Vec<_> = settings
         .files()
         .iter()
