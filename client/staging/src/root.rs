@@ -22,6 +22,88 @@ pub struct Root {
     pub home: Option<String>,
 }
 
+/// A name on a file system, as it was given: whatever may stand in it is still there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The file system.
+    pub address: Address,
+    /// What follows scheme and host.
+    pub path: String,
+    /// The user's home folder, on HDFS.
+    pub home: Option<String>,
+}
+
+/// Finds the file system of `name`, an address or a path of the default file system. `hadoop` looks up one
+/// Hadoop setting; `conf_dir` is named in errors.
+///
+/// # Errors
+///
+/// [`StageError::NoSharedFileSystem`], [`StageError::BadRoot`].
+pub fn named(
+    name: &str,
+    user: &str,
+    hadoop: &dyn Fn(&str) -> Option<String>,
+    conf_dir: Option<&str>,
+) -> Result<Named, StageError> {
+    let on_hdfs = |scheme: &str, authority: &str, path: &str| Named {
+        address: hdfs(scheme, authority, user, hadoop),
+        path: path.to_owned(),
+        home: Some(home(user, hadoop)),
+    };
+    match split(name) {
+        (Some("file"), None | Some("" | "localhost"), path) => Ok(Named {
+            address: Address::Shared,
+            path: path.to_owned(),
+            home: None,
+        }),
+        (Some("file"), Some(host), _) => Err(bad(
+            name,
+            &format!("a file: path has no host ({host}); write file:/FOLDER"),
+        )),
+        (Some(scheme @ ("hdfs" | "viewfs")), Some(authority), path) if !authority.is_empty() => {
+            Ok(on_hdfs(scheme, authority, path))
+        }
+        (Some("hdfs" | "viewfs") | None, _, path) => {
+            let (scheme, authority) = default_authority(hadoop, conf_dir)?;
+            Ok(on_hdfs(&scheme, &authority, path))
+        }
+        (Some(scheme), ..) => Err(bad(
+            name,
+            &format!("gerbil-run cannot write to {scheme}:, only to hdfs://, viewfs:// and file:"),
+        )),
+    }
+}
+
+/// The user's home folder on HDFS.
+fn home(user: &str, hadoop: &dyn Fn(&str) -> Option<String>) -> String {
+    let prefix = hadoop("dfs.user.home.dir.prefix");
+    let prefix = prefix.as_deref().unwrap_or("/user").trim_end_matches('/');
+    format!("{prefix}/{user}")
+}
+
+/// Scheme and host of the default file system.
+fn default_authority(
+    hadoop: &dyn Fn(&str) -> Option<String>,
+    conf_dir: Option<&str>,
+) -> Result<(String, String), StageError> {
+    let default = hadoop("fs.defaultFS");
+    let text = default.as_deref().unwrap_or("not set");
+    match split(text) {
+        (Some(scheme @ ("hdfs" | "viewfs")), Some(authority), _) if !authority.is_empty() => {
+            Ok((scheme.to_owned(), authority.to_owned()))
+        }
+        (Some("file"), ..) | (None, ..) => Err(StageError::NoSharedFileSystem {
+            value: text.into(),
+            conf: conf_dir.unwrap_or("HADOOP_CONF_DIR").into(),
+        }),
+        _ => Err(bad(
+            text,
+            "gerbil-run can write to hdfs://, viewfs:// and file: alone; \
+                                give --staging one of those",
+        )),
+    }
+}
+
 /// Finds the root: `staging` as the user gave it, or `.gerbil` in the home folder of the default
 /// file system. `hadoop` looks up one Hadoop setting; `conf_dir` is named in errors.
 ///
@@ -34,60 +116,22 @@ pub fn resolve(
     hadoop: &dyn Fn(&str) -> Option<String>,
     conf_dir: Option<&str>,
 ) -> Result<Root, StageError> {
-    let default = hadoop("fs.defaultFS");
-    let prefix = hadoop("dfs.user.home.dir.prefix");
-    let prefix = prefix.as_deref().unwrap_or("/user").trim_end_matches('/');
-    let home = format!("{prefix}/{user}");
-    let default_authority = || {
-        let text = default.as_deref().unwrap_or("not set");
-        match split(text) {
-            (Some(scheme @ ("hdfs" | "viewfs")), Some(authority), _) if !authority.is_empty() => {
-                Ok((scheme.to_owned(), authority.to_owned()))
-            }
-            (Some("file"), ..) | (None, ..) => Err(StageError::NoSharedFileSystem {
-                value: text.into(),
-                conf: conf_dir.unwrap_or("HADOOP_CONF_DIR").into(),
-            }),
-            _ => Err(bad(
-                text,
-                "gerbil-run can write to hdfs://, viewfs:// and file: alone; \
-                                give --staging one of those",
-            )),
-        }
-    };
-    let on_hdfs = |scheme: &str, authority: &str, path: String| Root {
-        address: hdfs(scheme, authority, user, hadoop),
-        path,
-        home: Some(home.clone()),
-    };
     let Some(given) = staging else {
-        let (scheme, authority) = default_authority()?;
-        return Ok(on_hdfs(&scheme, &authority, format!("{home}/.gerbil")));
+        let (scheme, authority) = default_authority(hadoop, conf_dir)?;
+        let home = home(user, hadoop);
+        return Ok(Root {
+            address: hdfs(&scheme, &authority, user, hadoop),
+            path: format!("{home}/.gerbil"),
+            home: Some(home),
+        });
     };
-    let path = |text: &str| folder(given, text);
-    match split(given) {
-        (Some("file"), None | Some("" | "localhost"), rest) => Ok(Root {
-            address: Address::Shared,
-            path: path(rest)?,
-            home: None,
-        }),
-        (Some("file"), Some(host), _) => Err(bad(
-            given,
-            &format!("a file: path has no host ({host}); write file:/FOLDER"),
-        )),
-        (Some(scheme @ ("hdfs" | "viewfs")), Some(authority), rest) if !authority.is_empty() => {
-            Ok(on_hdfs(scheme, authority, path(rest)?))
-        }
-        (Some("hdfs" | "viewfs") | None, _, rest) => {
-            let path = path(rest)?;
-            let (scheme, authority) = default_authority()?;
-            Ok(on_hdfs(&scheme, &authority, path))
-        }
-        (Some(scheme), ..) => Err(bad(
-            given,
-            &format!("gerbil-run cannot write to {scheme}:, only to hdfs://, viewfs:// and file:"),
-        )),
-    }
+    let path = folder(given, split(given).2);
+    let named = named(given, user, hadoop, conf_dir)?;
+    Ok(Root {
+        address: named.address,
+        path: path?,
+        home: named.home,
+    })
 }
 
 fn bad(root: &str, why: &str) -> StageError {
