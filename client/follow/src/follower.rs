@@ -1,6 +1,7 @@
 //! From submit to the last word: attaches to an ApplicationMaster ([`mod@attach`]) and mirrors a job of it
 //! ([`mirror`]). A job with an application of its [`own`] is waited for, and YARN is asked where it does not
-//! come to a last word ([`lost`], [`crate::ended`]); one [`in_session`] leaves the application alone.
+//! come to a last word ([`lost`], [`crate::ended`]); one [`in_session`] leaves the application alone, and
+//! so do its MapReduce jobs ([`tasks`]).
 
 mod attach;
 mod in_session;
@@ -9,6 +10,7 @@ mod lost;
 mod mirror;
 mod order;
 mod own;
+pub mod tasks;
 
 use std::time::Duration;
 

@@ -3,6 +3,7 @@
 
 use job::exit::Exit;
 use job::wire;
+use proto_hadoop::{ApplicationClient, ApplicationId};
 use tokio::time::timeout;
 
 use super::attach::attach;
@@ -108,40 +109,49 @@ impl InSession<'_> {
         }
     }
 
-    /// Whoever runs the job cannot be heard any more. YARN may know why.
+    /// Whoever runs the job cannot be heard any more.
     async fn lost(&mut self, why: &str) -> Ended {
         self.follower.progress.clear();
-        let id = self.follower.id;
-        let mut sentence = format!(
-            "lost the ApplicationMaster of session {} ({id}), and with it {}: {why}",
-            self.name,
-            self.words()
-        );
-        // A NodeManager that lives tells YARN within a heartbeat.
-        let over = async {
-            loop {
-                match self.follower.rm.report(&id).await {
-                    Ok(report) if report.state.is_final() => return Some(judge(&report)),
-                    Ok(_) => tokio::time::sleep(LATER).await,
-                    Err(_unknown) => return None,
-                }
-            }
-        };
-        if let Ok(Some(judged)) = timeout(ROOT_PATIENCE, over).await {
-            sentence.push_str(match judged.sentence.as_str() {
-                "" => "; the session is over",
-                _ => "; ",
-            });
-            sentence.push_str(&judged.sentence);
-        }
-        Ended {
-            code: Exit::Lost.code(),
-            sentence,
-            verdict: None,
-        }
+        let (rm, id) = (self.follower.rm, self.follower.id);
+        lost(rm, id, &self.name, &self.words(), why).await
     }
 
     fn words(&self) -> String {
         format!("job {} of session {}", self.job, self.name)
+    }
+}
+
+/// How a job ends, of these `words`, when the ApplicationMaster of session `name` cannot be heard any more.
+/// YARN may know why.
+pub(super) async fn lost(
+    rm: &ApplicationClient,
+    id: ApplicationId,
+    name: &str,
+    words: &str,
+    why: &str,
+) -> Ended {
+    let mut sentence =
+        format!("lost the ApplicationMaster of session {name} ({id}), and with it {words}: {why}");
+    // A NodeManager that lives tells YARN within a heartbeat.
+    let over = async {
+        loop {
+            match rm.report(&id).await {
+                Ok(report) if report.state.is_final() => return Some(judge(&report)),
+                Ok(_) => tokio::time::sleep(LATER).await,
+                Err(_unknown) => return None,
+            }
+        }
+    };
+    if let Ok(Some(judged)) = timeout(ROOT_PATIENCE, over).await {
+        sentence.push_str(match judged.sentence.as_str() {
+            "" => "; the session is over",
+            _ => "; ",
+        });
+        sentence.push_str(&judged.sentence);
+    }
+    Ended {
+        code: Exit::Lost.code(),
+        sentence,
+        verdict: None,
     }
 }

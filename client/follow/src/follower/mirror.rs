@@ -271,7 +271,7 @@ async fn changed(resized: &mut Option<Signal>) {
 
 /// Tells the ApplicationMaster now and then that we are there; in a task of its own, since whoever reads our
 /// words may let us wait. An order that finds no place has others before it that say as much.
-async fn stay_alive(orders: mpsc::Sender<wire::ClientOrder>) {
+pub(super) async fn stay_alive(orders: mpsc::Sender<wire::ClientOrder>) {
     while !orders.is_closed() {
         let alive = Order::Alive(wire::Alive {});
         let _told = orders
@@ -281,7 +281,11 @@ async fn stay_alive(orders: mpsc::Sender<wire::ClientOrder>) {
     }
 }
 
-async fn kill_order(orders: &mpsc::Sender<wire::ClientOrder>, reason: wire::kill::Reason) {
+/// Orders the end of the job.
+pub(super) async fn kill_order(
+    orders: &mpsc::Sender<wire::ClientOrder>,
+    reason: wire::kill::Reason,
+) {
     let kill = wire::Kill {
         reason: reason.into(),
     };

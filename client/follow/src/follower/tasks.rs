@@ -1,0 +1,142 @@
+//! A MapReduce job of a session: how far its tasks are, and its last word.
+//!
+//! What its tasks print stays with them on the nodes; whatever the session sends all the same goes to standard
+//! error. Several of them may be followed at once.
+
+use std::io::Write as _;
+use std::sync::Arc;
+
+use job::wire;
+use job::wire::client_order::Order;
+use job::wire::job_event::Event;
+use proto_hadoop::{ApplicationClient, ApplicationId};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tokio_stream::StreamExt as _;
+
+use super::attach::{Attached, attach};
+use super::in_session::lost;
+use super::mirror::{kill_order, stay_alive};
+use super::order::order;
+use crate::ended::{Ended, chain, conclude};
+use crate::keys::ClientKeys;
+use crate::streams;
+
+/// What is heard of a job before its end.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Told {
+    /// What the ApplicationMaster does.
+    Phase(wire::Phase),
+    /// How far the tasks are.
+    Tasks(wire::TasksPhase),
+    /// Something that the user is to see at once.
+    Notice(String),
+}
+
+/// What is wished of jobs that are followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// They are to go on.
+    Run,
+    /// This process is about to be stopped, and will not be heard of until it wishes something else.
+    Pause,
+    /// They are to end, on account of this signal; 0: of none.
+    End(u8),
+}
+
+/// A MapReduce job that a session has taken.
+#[derive(Debug)]
+pub struct TasksInSession {
+    /// The ResourceManager, for the case that nobody else can be asked.
+    pub rm: Arc<ApplicationClient>,
+    /// The session's application.
+    pub id: ApplicationId,
+    /// By which its ApplicationMaster knows us, and we know it.
+    pub keys: ClientKeys,
+    /// By which the user calls the session.
+    pub name: String,
+    /// The job's number in it.
+    pub job: u32,
+    /// Learns what is heard.
+    pub told: mpsc::Sender<(u32, Told)>,
+    /// What is wished.
+    pub wishes: watch::Receiver<Wish>,
+}
+
+impl TasksInSession {
+    /// Until the job is over. The session's ApplicationMaster listens at `address`.
+    pub async fn follow(self, address: &str) -> Ended {
+        match self.until_verdict(address).await {
+            Ok((verdict, signalled)) => conclude(verdict, signalled),
+            Err(why) => {
+                let words = format!("job {} of session {}", self.job, self.name);
+                lost(&self.rm, self.id, &self.name, &words, &why).await
+            }
+        }
+    }
+
+    /// The verdict, and the signal for which the end was wished.
+    async fn until_verdict(&self, address: &str) -> Result<(wire::Verdict, Option<u8>), String> {
+        let attached = attach(address, &self.keys, self.job, None).await;
+        let Attached {
+            orders,
+            mut events,
+            output,
+            ..
+        } = attached.map_err(|error| chain(&error))?;
+        let mut beside = JoinSet::new();
+        beside.spawn(stay_alive(orders.clone()));
+        beside.spawn(drain(output));
+        let mut wishes = self.wishes.clone();
+        wishes.mark_changed();
+        let (mut is_paused, mut asked) = (false, None);
+        loop {
+            tokio::select! {
+                event = events.message() => {
+                    let told = match event {
+                        Ok(Some(wire::JobEvent { event: Some(event) })) => match event {
+                            Event::Verdict(verdict) => {
+                                return Ok((verdict, asked.filter(|signal| *signal > 0)));
+                            }
+                            Event::Phase(phase) => Told::Phase(phase),
+                            Event::Tasks(tasks) => Told::Tasks(tasks),
+                            Event::Notice(notice) => Told::Notice(notice.sentence),
+                            Event::Explained(_) | Event::Again(_) | Event::Unregistered(_) => continue,
+                        },
+                        // None that this build knows.
+                        Ok(Some(wire::JobEvent { event: None })) => continue,
+                        Ok(None) => return Err("it closed the connection".to_owned()),
+                        Err(status) => return Err(status.message().to_owned()),
+                    };
+                    // Whoever shows it may have gone: the job has not.
+                    let _shown = self.told.send((self.job, told)).await.is_ok();
+                }
+                Ok(()) = wishes.changed() => {
+                    let wish = *wishes.borrow_and_update();
+                    match wish {
+                        Wish::Run if is_paused => order(&orders, Order::Resume(wire::Resume {})).await,
+                        Wish::Run => {}
+                        Wish::Pause => order(&orders, Order::Pause(wire::Pause {})).await,
+                        Wish::End(signal) => {
+                            if is_paused {
+                                order(&orders, Order::Resume(wire::Resume {})).await;
+                            }
+                            if asked.replace(signal).is_none() {
+                                kill_order(&orders, wire::kill::Reason::Interrupted).await;
+                            }
+                        }
+                    }
+                    is_paused = wish == Wish::Pause;
+                }
+            }
+        }
+    }
+}
+
+/// Takes what is printed, so that nobody waits for a reader.
+async fn drain(mut output: streams::Output) {
+    while let Some(Ok(chunk)) = output.next().await {
+        let _read = std::io::stderr().write_all(&chunk.data).is_ok();
+    }
+}
