@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::subcommands::{self, Command};
-use crate::{accelerators, run, sessions};
+use crate::{accelerators, mapreduce, run, sessions};
 
 /// The first name of the file.
 const RUN: &str = "gerbil-run";
@@ -21,6 +21,7 @@ pub(crate) fn main() -> ExitCode {
     }
     match subcommands::translated(words.collect()) {
         Ok(Command::Run(words)) => run::main(std::iter::once(RUN.into()).chain(words)),
+        Ok(Command::MapReduce(given)) => mapreduce::main(*given),
         Ok(Command::Session(task)) => sessions::main(task),
         Ok(Command::Accelerators(words)) => accelerators::main(words),
         Err(error) => error.show(),

@@ -22,6 +22,9 @@ pub(crate) enum Failure {
     /// A session that cannot be used.
     #[error(transparent)]
     Session(#[from] session::SessionError),
+    /// A MapReduce program that cannot be run.
+    #[error(transparent)]
+    MapReduce(#[from] mapreduce_client::MapReduceError),
     /// The program could not be brought to the nodes.
     #[error(transparent)]
     Staging(#[from] StageError),
@@ -66,6 +69,7 @@ impl Failure {
         match self {
             Self::Follow(error) => error.exit(),
             Self::Session(error) => error.exit(),
+            Self::MapReduce(error) => error.exit(),
             Self::Staging(error) => error.exit(),
             Self::Data(error) => error.exit(),
             Self::Preflight(error) => error.exit(),

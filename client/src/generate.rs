@@ -14,9 +14,10 @@ pub(crate) fn text(form: Form) -> io::Result<Vec<u8>> {
     let mut command = Arguments::command();
     let mut text = Vec::new();
     let shell = match form {
-        Form::Man | Form::ManGerbil => {
+        Form::Man | Form::ManGerbil | Form::ManMr => {
             let command = match form {
                 Form::ManGerbil => subcommands::command(),
+                Form::ManMr => subcommands::mapreduce(),
                 _ => command,
             };
             clap_mangen::Man::new(command).render(&mut text)?;
@@ -58,6 +59,7 @@ mod tests {
             let plain = text.replace('\\', "");
             let word = match form {
                 Form::ManGerbil => "gerbil-completions(1)",
+                Form::ManMr => "GERBIL_SESSION",
                 _ => "prepend-pattern",
             };
             assert!(plain.contains(word), "{form:?}: {plain}");

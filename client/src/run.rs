@@ -37,7 +37,7 @@ use crate::outcome::report_outcome;
 use crate::plan::Plan;
 use crate::ps::ps;
 use crate::system::system;
-use crate::{data, dry_run, generate, list, preflight, sessions};
+use crate::{data, dry_run, frame, generate, list, preflight, sessions};
 
 /// Between two looks at how much is uploaded.
 const UPLOADING: Duration = Duration::from_millis(250);
@@ -61,26 +61,7 @@ pub(crate) fn main(words: impl IntoIterator<Item = OsString>) -> ExitCode {
             }
         };
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build();
-    let outcome = match runtime {
-        Ok(runtime) => {
-            let outcome = runtime.block_on(run(given, started_us));
-            // A thread may still wait at the terminal.
-            runtime.shutdown_background();
-            outcome
-        }
-        Err(error) => Err(system("start threads", Exit::Lost)(error).into()),
-    };
-    match outcome {
-        Ok(code) => ExitCode::from(code),
-        Err(failure) => {
-            say(&failure);
-            ExitCode::from(failure.exit().code())
-        }
-    }
+    frame::main(run(given, started_us))
 }
 
 async fn run(mut given: Arguments, started_us: i64) -> Result<u8, Failure> {

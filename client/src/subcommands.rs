@@ -4,6 +4,7 @@
 //! here it is a command. Nearly everything that is done is done by an option of `gerbil-run`; sessions, and the
 //! accelerators of a node, have commands alone.
 
+mod mapreduce;
 mod session;
 
 use std::ffi::OsString;
@@ -12,6 +13,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::arguments::{Arguments, ParseError};
 
+pub(crate) use mapreduce::{MapReduceArguments, command as mapreduce};
 pub(crate) use session::{SessionStart, SessionTask};
 
 /// The second name of the file.
@@ -23,8 +25,7 @@ pub(crate) const NAME: &str = "gerbil";
     name = NAME,
     version,
     arg_required_else_help = true,
-    after_help = "To read on: gerbil run -h (examples), gerbil run --help (all options), gerbil man run | man -l -\n\
-                  (the manual page). Under the name gerbil-run this file is gerbil run alone."
+    after_help = "To read on: gerbil run --help, gerbil man run | man -l -. The file gerbil-run is gerbil run alone."
 )]
 struct Gerbil {
     #[command(subcommand)]
@@ -45,6 +46,8 @@ enum Task {
         )]
         words: Vec<OsString>,
     },
+    /// Run a program of maps and reduces in a session: gerbil mr ./wordcount IN OUT
+    Mr(Box<MapReduceArguments>),
     /// List your jobs on the cluster, with what they wait for
     Ps,
     /// End a job, and wait until it is gone
@@ -67,7 +70,7 @@ enum Task {
     /// Print a manual page: gerbil man | man -l -; that of gerbil run: gerbil man run
     Man {
         /// Of this command
-        #[arg(value_parser = ["run"])]
+        #[arg(value_parser = ["run", "mr"])]
         command: Option<String>,
     },
     /// Look at this node's accelerators, or prove one: gerbil fpga ps
@@ -95,6 +98,8 @@ enum Task {
 pub(crate) enum Command {
     /// Of `gerbil-run`.
     Run(Vec<OsString>),
+    /// Of a MapReduce program.
+    MapReduce(Box<MapReduceArguments>),
     /// Of the sessions.
     Session(SessionTask),
     /// Of the accelerators' driver.
@@ -118,8 +123,16 @@ pub(crate) fn translated(words: Vec<OsString>) -> Result<Command, ParseError> {
         }
         Some(_) | None => {}
     }
+    let words = match words.split_first() {
+        Some((first, rest)) if first == "mr" => {
+            let rest = mapreduce::marked(rest.to_vec());
+            std::iter::once(first.clone()).chain(rest).collect()
+        }
+        Some(_) | None => words,
+    };
     let gerbil = Gerbil::try_parse_from(std::iter::once(NAME.into()).chain(words))?;
     let task = match gerbil.task {
+        Task::Mr(given) => return Ok(Command::MapReduce(given)),
         Task::Session { task } => return Ok(Command::Session(task)),
         other => other,
     };
@@ -133,12 +146,17 @@ pub(crate) fn translated(words: Vec<OsString>) -> Result<Command, ParseError> {
         Task::Fpga { words } => return Ok(accelerators(false, words.clone())),
         Task::Fpgad { words } => return Ok(accelerators(true, words.clone())),
         // Above.
-        Task::Session { .. } => Vec::new(),
+        Task::Session { .. } | Task::Mr(_) => Vec::new(),
         Task::Ps => vec!["--ps"],
         Task::Kill { application } => vec!["--kill", application],
         Task::Completions { shell } => vec!["--generate", shell],
         Task::Man { command: None } => vec!["--generate", "man-gerbil"],
-        Task::Man { command: Some(_) } => vec!["--generate", "man"],
+        Task::Man {
+            command: Some(command),
+        } => match command.as_str() {
+            "mr" => vec!["--generate", "man-mr"],
+            _ => vec!["--generate", "man"],
+        },
         // Under its own name.
         Task::Version => return Err(version()),
     };
@@ -186,8 +204,10 @@ mod tests {
     fn words(line: &str) -> Result<String, String> {
         let words = line.split_whitespace().map(OsString::from).collect();
         let found = translated(words).map_err(|error| error.to_string())?;
-        let (Command::Run(found) | Command::Accelerators(found)) = found else {
-            return Ok("session".into());
+        let found = match found {
+            Command::Run(found) | Command::Accelerators(found) => found,
+            Command::Session(_) => return Ok("session".into()),
+            Command::MapReduce(_) => return Ok("mr".into()),
         };
         let found: Vec<_> = found.iter().map(|word| word.to_str().unwrap()).collect();
         Ok(found.join(" "))
@@ -208,6 +228,8 @@ mod tests {
             ("completions zsh", "--generate zsh"),
             ("man", "--generate man-gerbil"),
             ("man run", "--generate man"),
+            ("man mr", "--generate man-mr"),
+            ("mr --session s -D a=b ./p -D c=d IN OUT", "mr"),
             ("fpga ps --fpgad ./s", "ps --fpgad ./s"),
             ("fpga", "--help"),
             ("fpgad --profile fpga.toml", "--profile fpga.toml"),

@@ -30,7 +30,7 @@ pub struct MapReduceJob {
     pub reduces: u32,
     /// The output folder.
     pub output: FileAt,
-    /// What each task takes of its container, beside a slot.
+    /// What each task takes of its container, beside a slot; memory 0: a slot's.
     pub unit: Resources,
     /// Attempts of one task that may fail; the last of them ends the job. At least 1.
     pub attempts: u32,

@@ -1,7 +1,7 @@
 //! Gives a session a job.
 
 use job::wire::submission::Kind;
-use job::{MpiJob, Staged, StagedKind, wire};
+use job::{MapReduceJob, MpiJob, Staged, StagedKind, wire};
 use storage::Address;
 
 use crate::error::SessionError;
@@ -16,11 +16,29 @@ pub struct Job<'a> {
     /// Higher goes first, where the session's policy looks at it.
     pub priority: i32,
     /// What runs.
-    pub mpi: &'a MpiJob,
+    pub runs: Runs<'a>,
     /// Where its files are staged.
     pub address: &'a Address,
     /// The files: those of its programs, and what they need. `url`s begin as `address` says.
     pub staged: &'a [Staged],
+}
+
+/// What a job runs.
+#[derive(Clone, Copy, Debug)]
+pub enum Runs<'a> {
+    /// Ranks.
+    Mpi(&'a MpiJob),
+    /// Maps and reduces.
+    MapReduce(&'a MapReduceJob),
+}
+
+impl Runs<'_> {
+    fn kind(self) -> Result<Kind, serde_json::Error> {
+        Ok(match self {
+            Self::Mpi(job) => Kind::Mpi(serde_json::to_vec(job)?),
+            Self::MapReduce(job) => Kind::Mapreduce(serde_json::to_vec(job)?),
+        })
+    }
 }
 
 impl Reached {
@@ -52,7 +70,7 @@ impl Reached {
             name: job.name.clone(),
             user: kept.owned.user.clone(),
             priority: job.priority,
-            kind: Some(Kind::Mpi(serde_json::to_vec(job.mpi).map_err(unwritable)?)),
+            kind: Some(job.runs.kind().map_err(unwritable)?),
             addresses: vec![serde_json::to_string(job.address).map_err(unwritable)?],
             files: files.collect(),
         };

@@ -9,6 +9,8 @@ pub(crate) enum Form {
     Man,
     /// The same of gerbil, this file with a command first
     ManGerbil,
+    /// For man(1), of gerbil mr
+    ManMr,
     /// Completions for bash
     Bash,
     /// Completions for fish

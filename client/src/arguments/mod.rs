@@ -43,6 +43,7 @@ pub(crate) use ranks::{RankBy, RankMap};
 pub(crate) use reporting::Reporting;
 pub(crate) use resources::of_a_process;
 use session::SessionArguments;
+pub(crate) use session::of_environment as session_of_environment;
 pub(crate) use streams::{CopyTo, StreamArguments};
 
 /// Headings of --help that more than one file has options under.

@@ -101,8 +101,7 @@ impl SessionArguments {
     ) -> Result<(), String> {
         let from_variable = self.session.is_none();
         if let (None, Some(name)) = (&self.session, variable.filter(|name| !name.is_empty())) {
-            let name = name.parse();
-            self.session = Some(name.map_err(|why: String| format!("{VARIABLE}: {why}"))?);
+            self.session = Some(parsed(name)?);
         }
         let Some(name) = &self.session else {
             return Ok(());
@@ -124,6 +123,17 @@ impl SessionArguments {
 /// The session that the environment names.
 pub(super) fn variable() -> Option<String> {
     std::env::var(VARIABLE).ok()
+}
+
+/// The same as a name.
+pub(crate) fn of_environment() -> Result<Option<Name>, String> {
+    let name = variable().filter(|name| !name.is_empty());
+    name.map(|name| parsed(&name)).transpose()
+}
+
+fn parsed(name: &str) -> Result<Name, String> {
+    let name = name.parse();
+    name.map_err(|why: String| format!("{VARIABLE}: {why}"))
 }
 
 #[cfg(test)]

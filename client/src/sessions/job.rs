@@ -16,10 +16,10 @@ use follow::streams::Source;
 use follow::timeout::WaitTimeout;
 use follow::timing;
 use session::status::short;
-use session::submit::Job;
-use session::{Name, Reached, SessionError, reach};
+use session::submit::{Job, Runs};
+use session::{Name, Reached, reach};
 
-use super::folder;
+use super::{folder, is_here};
 use crate::arguments::Arguments;
 use crate::cluster::Cluster;
 use crate::describe;
@@ -37,16 +37,7 @@ pub(crate) async fn job(
 ) -> Result<Ended, Failure> {
     let folder = folder()?;
     let kept = folder.find_session(name)?;
-    let (theirs, here) = (
-        &kept.owned.resource_managers,
-        &cluster.resource_managers.client,
-    );
-    // Its files would lie where the session's nodes do not look.
-    if !theirs.iter().any(|address| here.contains(address)) {
-        let (theirs, here) = (theirs.clone(), here.clone());
-        let name = name.clone();
-        return Err(SessionError::Elsewhere { name, theirs, here }.into());
-    }
+    is_here(&kept, cluster)?;
     let quiet = given.reporting.quiet;
     let priority = given.priority.unwrap_or_default();
     let plan = Plan::new(given, cluster)?;
@@ -91,7 +82,7 @@ pub(crate) async fn job(
     let job = Job {
         name: plan.deployment.name.clone(),
         priority,
-        mpi: &mpi,
+        runs: Runs::Mpi(&mpi),
         address: &staged.address,
         staged: &files,
     };

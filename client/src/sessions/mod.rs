@@ -16,35 +16,17 @@ use session::status::Job;
 use session::stop::{How, Stopped, end, stop};
 use session::{Folder, JobName, Kept, Name, Reached, SessionError, reach};
 
+use crate::cluster::Cluster;
 use crate::failure::Failure;
-use crate::history;
 use crate::subcommands::SessionTask;
 use crate::system::system;
+use crate::{frame, history};
 
 pub(crate) use job::job;
 
 /// The whole command.
 pub(crate) fn main(task: SessionTask) -> ExitCode {
-    ::job::allocator::set_up();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build();
-    let outcome = match runtime {
-        Ok(runtime) => {
-            let outcome = runtime.block_on(run(task));
-            runtime.shutdown_background();
-            outcome
-        }
-        Err(error) => Err(system("start threads", Exit::Lost)(error).into()),
-    };
-    match outcome {
-        Ok(code) => ExitCode::from(code),
-        Err(failure) => {
-            say(&failure);
-            ExitCode::from(failure.exit().code())
-        }
-    }
+    frame::main(run(task))
 }
 
 async fn run(task: SessionTask) -> Result<u8, Failure> {
@@ -84,10 +66,26 @@ pub(crate) async fn jobs() -> Vec<Job> {
 }
 
 /// Where sessions are kept.
-fn folder() -> Result<Folder, SessionError> {
+pub(crate) fn folder() -> Result<Folder, SessionError> {
     Folder::below(history::state_folder(&|name: &str| -> Option<OsString> {
         std::env::var_os(name)
     }))
+}
+
+/// Refuses a session of another cluster than the one where jobs are staged: its nodes do not look there.
+pub(crate) fn is_here(kept: &Kept, cluster: &Cluster) -> Result<(), SessionError> {
+    let (theirs, here) = (
+        &kept.owned.resource_managers,
+        &cluster.resource_managers.client,
+    );
+    match theirs.iter().any(|address| here.contains(address)) {
+        true => Ok(()),
+        false => Err(SessionError::Elsewhere {
+            name: kept.name.clone(),
+            theirs: theirs.clone(),
+            here: here.clone(),
+        }),
+    }
 }
 
 async fn status(folder: &Folder, kept: &Kept, json: bool) -> Result<u8, Failure> {

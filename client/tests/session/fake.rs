@@ -1,16 +1,17 @@
 //! A session's ApplicationMaster that does what its jobs' first argument says: `echo`, `exit`, `hold`, `deaf`,
-//! `wait` or `lost`.
+//! `wait` or `lost`. A MapReduce job says it in the setting `fake.does`; without it, it ends well, with an output of
+//! one line.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use follow::keys::JobKeys;
-use job::MpiJob;
 use job::wire::client_order::Order;
 use job::wire::clients_server::{Clients, ClientsServer};
 use job::wire::job_event::Event;
 use job::wire::{self, phase::Kind};
+use job::{MapReduceJob, MpiJob, TasksReport};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -96,6 +97,36 @@ fn verdict(
     }))
 }
 
+/// Of a MapReduce job.
+fn counted(exit_code: i32, sentence: &str) -> Result<wire::JobEvent, Status> {
+    let report = TasksReport {
+        counters: BTreeMap::from([(
+            "Map-Reduce Framework".to_owned(),
+            BTreeMap::from([("Map input records".to_owned(), 3)]),
+        )]),
+        maps: 2,
+        tasks_ms: 1230,
+        ..TasksReport::default()
+    };
+    event(Event::Verdict(wire::Verdict {
+        exit_code,
+        state: match exit_code {
+            0 => wire::FinalState::Succeeded.into(),
+            _ => wire::FinalState::Failed.into(),
+        },
+        sentence: sentence.into(),
+        tasks: serde_json::to_string(&report).unwrap(),
+        ..wire::Verdict::default()
+    }))
+}
+
+/// Makes an output folder, whose parent is to be there.
+fn output_of_tasks(path: &str) -> std::io::Result<()> {
+    std::fs::create_dir(path)?;
+    std::fs::write(format!("{path}/part-r-00000"), "a\t2\n")?;
+    std::fs::write(format!("{path}/_SUCCESS"), "")
+}
+
 fn phase(kind: Kind, note: &str) -> Result<wire::JobEvent, Status> {
     event(Event::Phase(wire::Phase {
         kind: kind.into(),
@@ -135,7 +166,7 @@ async fn killed(orders: &mut Streaming<wire::ClientOrder>, heard: &Heard, job: u
 async fn run(
     number: u32,
     does: String,
-    output: mpsc::Sender<Chunk>,
+    outgoing: mpsc::Sender<Chunk>,
     read: oneshot::Receiver<Vec<u8>>,
     mut orders: Streaming<wire::ClientOrder>,
     events: Events,
@@ -146,12 +177,26 @@ async fn run(
         .await;
     if does == "wait" {
         killed(&mut orders, &heard, number).await;
-        drop(output);
+        drop(outgoing);
         let end = verdict(143, wire::FinalState::Killed, "ended before it ran");
         let _told = events.send(end).await;
         return;
     }
     let _told = events.send(phase(Kind::Running, "")).await;
+    if let Some(output) = does.strip_prefix("tasks:") {
+        drop(output_of_tasks(output));
+        let half = wire::TasksPhase {
+            maps: 2,
+            maps_done: 1,
+            ..wire::TasksPhase::default()
+        };
+        let _told = events.send(event(Event::Tasks(half))).await;
+        drop(outgoing);
+        let _told = events.send(counted(0, "")).await;
+        killed(&mut orders, &heard, number).await;
+        return;
+    }
+    let output = outgoing;
     let up = printed(b"up\n", wire::Stream::Stdout);
     let end = match does.as_str() {
         "echo" => {
@@ -159,6 +204,7 @@ async fn run(
             let _printed = output.send(printed(&input, wire::Stream::Stdout)).await;
             verdict(0, wire::FinalState::Succeeded, "")
         }
+        "fail" => counted(1, "map 1 failed: line 3 is no number"),
         "exit" => {
             let _printed = output.send(up).await;
             let _printed = output.send(printed(b"oh no\n", wire::Stream::Stderr)).await;
@@ -261,17 +307,31 @@ impl Clients for Fake {
         request: Request<wire::Submission>,
     ) -> Result<Response<wire::Submitted>, Status> {
         let submission = request.into_inner();
-        let Some(wire::submission::Kind::Mpi(mpi)) = &submission.kind else {
-            return Err(Status::unimplemented("another kind of job"));
+        let does = match &submission.kind {
+            Some(wire::submission::Kind::Mpi(mpi)) => {
+                let mpi: MpiJob = serde_json::from_slice(mpi).unwrap();
+                let does = mpi.programs[0].args.first().cloned().unwrap_or_default();
+                if does == "large" {
+                    return Err(Status::failed_precondition(format!(
+                        "{} slots are wanted, and the session has 2",
+                        mpi.processes()
+                    )));
+                }
+                does
+            }
+            Some(wire::submission::Kind::Mapreduce(job)) => {
+                let job: MapReduceJob = serde_json::from_slice(job).unwrap();
+                let does = job.settings.get("fake.does").map_or("", String::as_str);
+                if does == "large" {
+                    return Err(Status::failed_precondition("a task does not fit"));
+                }
+                match does {
+                    "" => format!("tasks:{}", job.output.path),
+                    does => does.to_owned(),
+                }
+            }
+            None => return Err(Status::unimplemented("another kind of job")),
         };
-        let mpi: MpiJob = serde_json::from_slice(mpi).unwrap();
-        let does = mpi.programs[0].args.first().cloned().unwrap_or_default();
-        if does == "large" {
-            return Err(Status::failed_precondition(format!(
-                "{} slots are wanted, and the session has 2",
-                mpi.processes()
-            )));
-        }
         let (output, taker) = mpsc::channel(8);
         let (input, read) = oneshot::channel();
         let mut jobs = self.jobs.lock().unwrap();

@@ -1,0 +1,139 @@
+//! Which hosts have what part of the input.
+
+use std::collections::BTreeMap;
+
+use follow::timeout::call_timing;
+use gerbil_task::Piece;
+use proto_hadoop::{FileBlocks, NameNodeClient};
+use storage::{Address, parent};
+
+use crate::input::Found;
+
+/// Entries of a folder whose places are asked for at most; those behind them are as good as anywhere.
+const MOST: usize = 1_000_000;
+/// Hosts that a split names.
+const HOSTS: usize = 3;
+
+/// The blocks of files, by the whole names of these.
+pub type Blocks = BTreeMap<String, FileBlocks>;
+
+/// Where the files lie, as far as their file systems tell: a thousand of a folder are told at once. What is not told
+/// is no error, since a split may run anywhere.
+pub async fn blocks(files: &[Found]) -> Blocks {
+    let mut folders: BTreeMap<(&Address, &str), Vec<&Found>> = BTreeMap::new();
+    for file in files {
+        let place = &file.place;
+        let folder = (&place.address, parent(&place.path));
+        folders.entry(folder).or_default().push(file);
+    }
+    let mut clients: BTreeMap<&Address, NameNodeClient> = BTreeMap::new();
+    let mut known = Blocks::new();
+    for ((address, folder), wanted) in folders {
+        let Address::Hdfs { .. } = address else {
+            continue;
+        };
+        let client = clients.entry(address).or_insert_with(|| name_node(address));
+        let path = match wanted.as_slice() {
+            [one] => &one.place.path,
+            _ => folder,
+        };
+        let Ok(Some(told)) = client.blocks(path, MOST).await else {
+            continue;
+        };
+        let mut told: BTreeMap<String, FileBlocks> = told
+            .into_iter()
+            .map(|file| (file.path.clone(), file))
+            .collect();
+        for file in wanted {
+            if let Some(blocks) = told.remove(&file.place.path) {
+                known.insert(file.place.url(), blocks);
+            }
+        }
+    }
+    known
+}
+
+/// Asks the NameNodes of a file system.
+fn name_node(address: &Address) -> NameNodeClient {
+    let Address::Hdfs {
+        connect,
+        user,
+        settings,
+        ..
+    } = address
+    else {
+        return NameNodeClient::new(Vec::new(), "");
+    };
+    let authority = connect.trim_start_matches("hdfs://");
+    let prefix = format!("dfs.namenode.rpc-address.{authority}.");
+    let of_service = settings.iter().filter(|(key, _)| key.starts_with(&prefix));
+    let mut addresses: Vec<String> = of_service.map(|(_, value)| value.clone()).collect();
+    if addresses.is_empty() {
+        addresses.push(authority.to_owned());
+    }
+    let timing = call_timing(addresses.len());
+    NameNodeClient::new(addresses, user).with_timing(timing)
+}
+
+/// The hosts that have most of these pieces, best first; of those that have as much by name.
+#[must_use]
+pub fn hosts(pieces: &[Piece], known: &Blocks) -> Vec<String> {
+    let mut held: BTreeMap<&str, u64> = BTreeMap::new();
+    for piece in pieces {
+        let Some(file) = known.get(&piece.name) else {
+            continue;
+        };
+        for (node, bytes) in file.held(piece.offset, piece.length) {
+            let sum = held.entry(&node.host).or_default();
+            *sum = sum.saturating_add(bytes);
+        }
+    }
+    let mut held: Vec<(&str, u64)> = held.into_iter().collect();
+    held.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(other.0)));
+    let best = held.into_iter().take(HOSTS);
+    best.map(|(host, _)| host.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use gerbil_task::Piece;
+    use proto_hadoop::{Block, DataNode, FileBlocks};
+
+    use super::{Blocks, hosts};
+
+    #[test]
+    fn the_hosts_with_most_bytes_are_best() {
+        let node = |host: &str| DataNode {
+            host: host.into(),
+            address: String::new(),
+        };
+        let block = |offset, length, nodes: &[&str]| Block {
+            offset,
+            length,
+            nodes: nodes.iter().map(|host| node(host)).collect(),
+        };
+        let file = FileBlocks {
+            path: "/f".into(),
+            size: 250,
+            blocks: vec![
+                block(0, 100, &["a", "b"]),
+                block(100, 100, &["c", "b"]),
+                block(200, 50, &["d", "e"]),
+            ],
+        };
+        let known = Blocks::from([("f".to_owned(), file)]);
+        let piece = |offset, length| Piece {
+            name: "f".into(),
+            offset,
+            length,
+            size: 250,
+        };
+        assert_eq!(hosts(&[piece(0, 100)], &known), ["a", "b"]);
+        assert_eq!(hosts(&[piece(50, 150)], &known), ["b", "c", "a"]);
+        assert_eq!(
+            hosts(&[piece(0, 10), piece(200, 50)], &known),
+            ["d", "e", "a"]
+        );
+        assert!(hosts(&[], &known).is_empty());
+    }
+}

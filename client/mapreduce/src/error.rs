@@ -1,0 +1,100 @@
+//! Why a MapReduce program cannot be run.
+
+use std::io;
+use std::path::PathBuf;
+
+use gerbil_task::inputs::PatternError;
+use job::exit::Exit;
+use session::SessionError;
+use staging::StageError;
+use storage::StorageError;
+
+/// One sentence, with the value and what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MapReduceError {
+    /// The program does not behave as a job.
+    #[error("{} {why}", program.display())]
+    NoJob {
+        /// The program.
+        program: PathBuf,
+        /// What it did instead.
+        why: String,
+    },
+    /// A process cannot be started.
+    #[error("cannot start {}: {source}", program.display())]
+    Start {
+        /// The program.
+        program: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A thread, a pipe.
+    #[error("cannot {doing}: {source}")]
+    System {
+        /// "make a pipe", …
+        doing: &'static str,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A setting that nobody would read, or whose value makes no sense.
+    #[error("{0}")]
+    Setting(String),
+    /// What was asked for makes no sense.
+    #[error("{0}")]
+    Asked(String),
+    /// A pattern that makes no sense.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+    /// A name leads to no file system that is spoken here.
+    #[error("{name}: {why}")]
+    Place {
+        /// As given.
+        name: String,
+        /// Why, and what to give instead.
+        why: String,
+    },
+    /// No such input.
+    #[error("{url}: there is no such file{more}")]
+    Absent {
+        /// In full.
+        url: String,
+        /// ` for this pattern`, and what else may help.
+        more: String,
+    },
+    /// The output folder is there.
+    #[error("{url} exists already; choose another, or remove it")]
+    OutputExists {
+        /// In full.
+        url: String,
+    },
+    /// The file system refuses or does not answer.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// The program could not be brought to the nodes.
+    #[error(transparent)]
+    Stage(#[from] StageError),
+    /// The session refuses the job, or cannot be reached.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+}
+
+impl MapReduceError {
+    /// What the command returns.
+    #[must_use]
+    pub const fn exit(&self) -> Exit {
+        match self {
+            Self::NoJob { .. } | Self::Start { .. } => Exit::NotExecutable,
+            Self::System { .. } => Exit::Lost,
+            Self::Setting(_)
+            | Self::Asked(_)
+            | Self::Pattern(_)
+            | Self::Place { .. }
+            | Self::Absent { .. }
+            | Self::OutputExists { .. } => Exit::Usage,
+            Self::Storage(error) => staging::error::exit_of(error),
+            Self::Stage(error) => error.exit(),
+            Self::Session(error) => error.exit(),
+        }
+    }
+}

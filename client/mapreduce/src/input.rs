@@ -1,0 +1,295 @@
+//! Which files inputs name: several, lists with commas, patterns, folders, as Hadoop's `FileInputFormat`.
+
+use std::collections::BTreeSet;
+
+use gerbil_task::inputs::{braces, commas, is_hidden, is_pattern, matches};
+use gerbil_task::settings::RECURSIVE;
+use storage::{Address, Status, Storage};
+
+use crate::error::MapReduceError;
+use crate::places::{Place, Places};
+
+/// Files and folders that one input may have: each is remembered, and told to the driver.
+const MOST: usize = 1_000_000;
+
+/// A file of the input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Where.
+    pub place: Place,
+    /// Bytes.
+    pub length: u64,
+}
+
+/// The files that `inputs` name, in the order of the inputs and, within each, of their names.
+///
+/// # Errors
+/// There are none of a name; a folder is inside of a folder, and that is not `recursive`; the file system refuses.
+pub async fn files(
+    places: &Places,
+    inputs: &[String],
+    recursive: bool,
+) -> Result<Vec<Found>, MapReduceError> {
+    let mut found = Vec::new();
+    for input in inputs.iter().flat_map(|input| commas(input)) {
+        let place = places.find(input)?;
+        let storage = places.storage(&place.address)?;
+        let looked = Looked {
+            storage: &storage,
+            address: &place.address,
+            recursive,
+        };
+        let named = looked.expand(&place.path).await?;
+        if named.is_empty() {
+            return Err(absent(input, &place));
+        }
+        for status in named {
+            looked.take(status, &mut found).await?;
+        }
+    }
+    Ok(found)
+}
+
+/// The files of a folder, by name, without those in folders below it; or the file of that name.
+///
+/// # Errors
+/// There is none.
+pub async fn list(places: &Places, name: &str) -> Result<Vec<Found>, MapReduceError> {
+    let place = places.find(name)?;
+    let storage = places.storage(&place.address)?;
+    let Some(status) = storage.stat(&place.path).await? else {
+        return Err(absent(name, &place));
+    };
+    let of = |status: Status| found(&place.address, status);
+    if !status.is_folder {
+        return Ok(vec![of(status)]);
+    }
+    let entries = storage.list(&place.path, MOST).await?.into_iter();
+    let files = entries.filter(|entry| !entry.is_folder && !is_hidden(entry.name()));
+    Ok(files.map(of).collect())
+}
+
+/// There is nothing of this name; perhaps there is on this machine.
+fn absent(input: &str, place: &Place) -> MapReduceError {
+    let mut more = String::new();
+    if is_pattern(&place.path) {
+        more.push_str(" for this pattern");
+    }
+    let is_here = matches!(place.address, Address::Hdfs { .. })
+        && !input.contains(':')
+        && std::path::Path::new(input).exists();
+    if is_here {
+        more.push_str(&format!(
+            "; {input} is a file of this machine: bring it there with hdfs dfs -put {input}, or, if all nodes have \
+             mounted it, write file: and its whole path"
+        ));
+    }
+    MapReduceError::Absent {
+        url: place.url(),
+        more,
+    }
+}
+
+fn found(address: &Address, status: Status) -> Found {
+    Found {
+        length: status.size,
+        place: Place {
+            address: address.clone(),
+            path: status.path,
+        },
+    }
+}
+
+/// One file system that is looked at.
+struct Looked<'a> {
+    storage: &'a Storage,
+    address: &'a Address,
+    recursive: bool,
+}
+
+impl Looked<'_> {
+    /// What a name, or a pattern, stands for, by path. Each folder of a pattern is listed once.
+    async fn expand(&self, pattern: &str) -> Result<Vec<Status>, MapReduceError> {
+        let plain = self.storage.stat(pattern).await?;
+        if let Some(status) = plain {
+            return Ok(vec![status]);
+        }
+        if !is_pattern(pattern) {
+            return Ok(Vec::new());
+        }
+        let (mut all, mut seen) = (Vec::new(), BTreeSet::new());
+        for pattern in braces(pattern)? {
+            for status in self.matching(&pattern).await? {
+                if seen.insert(status.path.clone()) {
+                    all.push(status);
+                }
+            }
+        }
+        all.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(all)
+    }
+
+    async fn matching(&self, pattern: &str) -> Result<Vec<Status>, MapReduceError> {
+        let parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty()).collect();
+        let mut here = vec![String::new()];
+        let mut last = Vec::new();
+        for (number, part) in parts.iter().enumerate() {
+            let is_last = number + 1 == parts.len();
+            let mut next = Vec::new();
+            for folder in here {
+                if !is_pattern(part) {
+                    let path = format!("{folder}/{part}");
+                    match is_last {
+                        true => last.extend(self.storage.stat(&path).await?),
+                        false => next.push(path),
+                    }
+                    continue;
+                }
+                let folder = match folder.as_str() {
+                    "" => "/",
+                    folder => folder,
+                };
+                // A name that was put together may be none, or a file's.
+                if !self
+                    .storage
+                    .stat(folder)
+                    .await?
+                    .is_some_and(|it| it.is_folder)
+                {
+                    continue;
+                }
+                for entry in self.storage.list(folder, MOST).await? {
+                    let name = entry.name();
+                    if is_hidden(name) || !matches(part.as_bytes(), name.as_bytes()) {
+                        continue;
+                    }
+                    match is_last {
+                        true => last.push(entry),
+                        false if entry.is_folder => next.push(entry.path),
+                        false => {}
+                    }
+                }
+            }
+            here = next;
+        }
+        Ok(last)
+    }
+
+    /// Adds a file, or the files of a folder, which was named.
+    async fn take(&self, named: Status, into: &mut Vec<Found>) -> Result<(), MapReduceError> {
+        if !named.is_folder {
+            into.push(found(self.address, named));
+            return Ok(());
+        }
+        // Those that come next are last; a folder's files stand where its name does.
+        let mut open = self.entries(&named.path).await?;
+        while let Some(entry) = open.pop() {
+            if !entry.is_folder {
+                into.push(found(self.address, entry));
+                if into.len() > MOST {
+                    return Err(MapReduceError::Asked(format!(
+                        "{} has more than {MOST} files; pack them",
+                        self.storage.url(&named.path)
+                    )));
+                }
+                continue;
+            }
+            if !self.recursive {
+                return Err(MapReduceError::Asked(format!(
+                    "{} is a folder inside of an input folder: -D {RECURSIVE}=true reads those, too",
+                    self.storage.url(&entry.path)
+                )));
+            }
+            open.extend(self.entries(&entry.path).await?);
+        }
+        Ok(())
+    }
+
+    /// What a folder has that counts, the last name first.
+    async fn entries(&self, folder: &str) -> Result<Vec<Status>, MapReduceError> {
+        let mut entries = self.storage.list(folder, MOST).await?;
+        entries.retain(|entry| !is_hidden(entry.name()));
+        entries.reverse();
+        Ok(entries)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proto_hadoop::conf::Configuration;
+
+    use super::{files, list};
+    use crate::{Cluster, places::Places};
+
+    fn places() -> Places {
+        let cluster = Cluster {
+            configuration: Configuration::from_xml("<configuration/>", &|_| None).unwrap(),
+            user: "alice".into(),
+        };
+        Places::new(Arc::new(cluster))
+    }
+
+    #[tokio::test]
+    async fn inputs_are_what_hadoop_takes() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        std::fs::create_dir_all(root.join("in/deep")).unwrap();
+        let names = [
+            "in/b",
+            "in/a",
+            "in/_log",
+            "in/.hidden",
+            "in/deep/c",
+            "x1",
+            "x2",
+            "y1",
+        ];
+        for name in names {
+            std::fs::write(root.join(name), name).unwrap();
+        }
+        let places = places();
+        let at = |text: &str| format!("file:{}/{text}", root.display());
+        let named = async |inputs: &[String], recursive| {
+            let found = files(&places, inputs, recursive).await;
+            found.map(|found| {
+                let names = found.iter().map(|file| {
+                    let path = std::path::Path::new(&file.place.path);
+                    path.strip_prefix(root).unwrap().display().to_string()
+                });
+                names.collect::<Vec<_>>().join(" ")
+            })
+        };
+        assert_eq!(
+            named(&[at("in")], true).await.unwrap(),
+            "in/a in/b in/deep/c"
+        );
+        let refused = named(&[at("in")], false).await.unwrap_err().to_string();
+        assert!(refused.contains("input.dir.recursive=true"), "{refused}");
+        let several = [at("x1") + "," + &at("y1")];
+        assert_eq!(named(&several, false).await.unwrap(), "x1 y1");
+        let several = [at("{x,y}1"), at("x*")];
+        assert_eq!(named(&several, false).await.unwrap(), "x1 y1 x1 x2");
+        assert_eq!(named(&[at("[x-y]1")], false).await.unwrap(), "x1 y1");
+        assert_eq!(named(&[at("*/a")], false).await.unwrap(), "in/a");
+        assert_eq!(named(&[at("*/deep/*")], false).await.unwrap(), "in/deep/c");
+        assert_eq!(named(&[at("{x1,nothing/*}")], false).await.unwrap(), "x1");
+        let none = named(&[at("nothing*")], false)
+            .await
+            .unwrap_err()
+            .to_string();
+        assert!(
+            none.ends_with("nothing*: there is no such file for this pattern"),
+            "{none}"
+        );
+        let none = named(&[at("nothing")], false)
+            .await
+            .unwrap_err()
+            .to_string();
+        assert!(none.ends_with("nothing: there is no such file"), "{none}");
+        let listed = list(&places, &at("in")).await.unwrap();
+        let listed: Vec<u64> = listed.iter().map(|file| file.length).collect();
+        assert_eq!(listed, [4, 4]);
+    }
+}

@@ -1,0 +1,187 @@
+//! Gives jobs to a session: brings their program to the nodes once, submits them, follows them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use follow::ended::Ended;
+use follow::follower::tasks::{TasksInSession, Told, Wish};
+use job::role::BINARY_LINK;
+use job::{Program, Staged};
+use proto_hadoop::ApplicationClient;
+use session::status::short;
+use session::submit::{Job, Runs};
+use session::{Kept, Reached};
+use staging::{Moved, Named, Outcome, Request, stage};
+use tokio::sync::{Mutex, OnceCell, mpsc, watch};
+
+use crate::cluster::Cluster;
+use crate::error::MapReduceError;
+use crate::order::Order;
+
+/// How the program is brought to the nodes.
+#[derive(Clone, Debug)]
+pub struct Brought {
+    /// The file.
+    pub program: PathBuf,
+    /// With the libraries that it needs.
+    pub ship_libraries: bool,
+    /// The staging folder; `None`: the usual one.
+    pub staging: Option<String>,
+}
+
+/// A session that runs jobs.
+#[derive(Debug)]
+pub struct Jobs {
+    cluster: Arc<Cluster>,
+    brought: Brought,
+    rm: Arc<ApplicationClient>,
+    kept: Kept,
+    /// Where its ApplicationMaster listens.
+    address: String,
+    reached: Mutex<Reached>,
+    staged: OnceCell<Outcome>,
+    /// How far the program is on its way.
+    pub moved: Arc<Moved>,
+}
+
+/// A job that the session has taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    /// Its number there.
+    pub number: u32,
+    /// What people call it.
+    pub id: String,
+    /// What lists call it.
+    pub name: String,
+    /// How many maps it has.
+    pub maps: usize,
+    /// How many reduces.
+    pub reduces: u32,
+    /// Bytes of its input.
+    pub bytes: u64,
+}
+
+impl Jobs {
+    /// Of a session that was reached.
+    #[must_use]
+    pub fn new(
+        cluster: Arc<Cluster>,
+        brought: Brought,
+        rm: Arc<ApplicationClient>,
+        kept: Kept,
+        reached: Reached,
+    ) -> Self {
+        Self {
+            cluster,
+            brought,
+            rm,
+            kept,
+            address: reached.address.clone(),
+            reached: Mutex::new(reached),
+            staged: OnceCell::new(),
+            moved: Arc::default(),
+        }
+    }
+
+    /// The program on the nodes, brought there where it is not yet.
+    async fn staged(&self) -> Result<&Outcome, MapReduceError> {
+        self.staged.get_or_try_init(|| Box::pin(self.bring())).await
+    }
+
+    async fn bring(&self) -> Result<Outcome, MapReduceError> {
+        let own_binary = std::env::current_exe();
+        let own_binary = own_binary.map_err(|source| MapReduceError::System {
+            doing: "find my own file",
+            source,
+        })?;
+        let request = Request {
+            own_binary,
+            programs: vec![Named {
+                name: self.brought.program.clone(),
+                first_in: None,
+            }],
+            shipped: [Vec::new(), Vec::new()],
+            venv: None,
+            processes: 1,
+            ship_libraries: self.brought.ship_libraries,
+            root: self.brought.staging.clone(),
+            hadoop: &|key| self.cluster.hadoop(key),
+            environment: &|name| std::env::var_os(name),
+            user: self.cluster.user.clone(),
+            conf_dir: self.cluster.conf_dir().map(Into::into),
+            moved: Arc::clone(&self.moved),
+        };
+        Ok(stage(request).await?)
+    }
+
+    /// Brings the program and submits the job.
+    ///
+    /// # Errors
+    /// It cannot be brought, or the session refuses it.
+    pub async fn submit(&self, mut order: Order) -> Result<Accepted, MapReduceError> {
+        let staged = self.staged().await?;
+        order.job.program = program(staged);
+        // The launchers are there, and their file is this one.
+        let files = staged.staged.iter().filter(|file| file.link != BINARY_LINK);
+        let files: Vec<Staged> = files.cloned().collect();
+        let job = Job {
+            name: order.name.clone(),
+            priority: order.priority.unwrap_or_default(),
+            runs: Runs::MapReduce(&order.job),
+            address: &staged.address,
+            staged: &files,
+        };
+        let mut reached = self.reached.lock().await;
+        let number = reached.submit(&self.kept, &job).await?;
+        let pieces = order.job.splits.iter().flat_map(|split| &split.pieces);
+        Ok(Accepted {
+            number,
+            id: short(self.kept.owned.application, number),
+            name: order.name,
+            maps: order.job.splits.len(),
+            reduces: order.job.reduces,
+            bytes: pieces
+                .map(|piece| piece.length)
+                .fold(0, u64::saturating_add),
+        })
+    }
+
+    /// Follows a job to its end.
+    pub async fn follow(
+        self: Arc<Self>,
+        job: u32,
+        told: mpsc::Sender<(u32, Told)>,
+        wishes: watch::Receiver<Wish>,
+    ) -> Ended {
+        let tasks = TasksInSession {
+            rm: Arc::clone(&self.rm),
+            id: self.kept.owned.application,
+            keys: self.kept.keys.clone(),
+            name: self.kept.name.to_string(),
+            job,
+            told,
+            wishes,
+        };
+        tasks.follow(&self.address).await
+    }
+}
+
+/// What each task runs.
+fn program(staged: &Outcome) -> Program {
+    let Some(placed) = staged.programs.first() else {
+        return Program::default();
+    };
+    Program {
+        processes: 1,
+        file: placed.link.clone(),
+        own_path: placed.own_path.clone(),
+        mpi_library: placed.mpi_library.clone(),
+        args: Vec::new(),
+        environment: Vec::new(),
+        folder: None,
+        library_folder: placed.library_folder.clone(),
+        library_variables: placed.library_variables.clone(),
+        glibc_needed: placed.glibc_needed.clone(),
+        digest: placed.digest.clone(),
+    }
+}

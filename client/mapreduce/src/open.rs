@@ -1,0 +1,102 @@
+//! A file of a file system, as an open descriptor: itself where it is mounted here, else a pipe.
+
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+use storage::{Address, Reader, StorageError};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::unix::pipe;
+
+use crate::error::MapReduceError;
+use crate::places::{Place, Places};
+
+/// A file that is open for reading.
+#[derive(Debug)]
+pub struct Opened {
+    /// The file itself, or a pipe.
+    pub file: OwnedFd,
+    /// What the pipe is to be filled with.
+    pub filling: Option<Filling>,
+}
+
+/// A file on its way into a pipe.
+#[derive(Debug)]
+pub struct Filling {
+    place: Place,
+    from: Reader,
+    into: pipe::Sender,
+}
+
+/// Opens what `name` names; a pipe begins at byte `from`.
+///
+/// # Errors
+/// It is not there, is no file, or cannot be read.
+pub async fn open(places: &Places, name: &str, from: u64) -> Result<Opened, MapReduceError> {
+    let place = places.find(name)?;
+    let storage = places.storage(&place.address)?;
+    let absent = |more: &str| MapReduceError::Absent {
+        url: place.url(),
+        more: more.to_owned(),
+    };
+    match storage.stat(&place.path).await? {
+        None => return Err(absent("")),
+        Some(status) if status.is_folder => return Err(absent("; it is a folder")),
+        Some(_) => {}
+    }
+    if place.address == Address::Shared {
+        return mounted(&place).await;
+    }
+    let system = |source| MapReduceError::System {
+        doing: "make a pipe",
+        source,
+    };
+    let reader = storage.read_from(&place.path, from).await?;
+    let (into, out) = pipe::pipe().map_err(system)?;
+    Ok(Opened {
+        file: out.into_blocking_fd().map_err(system)?,
+        filling: Some(Filling {
+            place,
+            from: reader,
+            into,
+        }),
+    })
+}
+
+async fn mounted(place: &Place) -> Result<Opened, MapReduceError> {
+    let path = PathBuf::from(&place.path);
+    let file = tokio::fs::File::open(&path).await.map_err(|source| {
+        MapReduceError::Storage(StorageError::Local {
+            doing: "reading",
+            path,
+            source,
+        })
+    })?;
+    Ok(Opened {
+        file: file.into_std().await.into(),
+        filling: None,
+    })
+}
+
+impl Filling {
+    /// Until the end of the file, or until whoever reads has seen enough: he may take his time.
+    ///
+    /// # Errors
+    /// The file cannot be read to its end, which he takes for it.
+    pub async fn fill(mut self) -> Result<(), MapReduceError> {
+        loop {
+            let piece = self.from.next().await?;
+            if piece.is_empty() {
+                return Ok(());
+            }
+            if let Err(error) = self.into.write_all(&piece).await {
+                return match error.kind() {
+                    std::io::ErrorKind::BrokenPipe => Ok(()),
+                    _ => Err(MapReduceError::Place {
+                        name: self.place.url(),
+                        why: error.to_string(),
+                    }),
+                };
+            }
+        }
+    }
+}

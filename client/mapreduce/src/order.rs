@@ -1,0 +1,250 @@
+//! A submission of a driver as a job for a session: checked, its input listed, its splits placed.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+use gerbil_task::settings::{
+    JOB_NAME, MAP_ATTEMPTS, MAP_MEMORY, RECURSIVE, REDUCE_ATTEMPTS, REDUCES,
+};
+use gerbil_task::splits::{self, REDUCES_MAX};
+use gerbil_task::{Listed, PlannedJob, Submission};
+use job::{FileAt, MapReduceJob, Program, Split};
+use policy::Resources;
+use storage::{Address, parent};
+
+use crate::blocks::blocks;
+use crate::error::MapReduceError;
+use crate::input::{self, Found};
+use crate::places::{Place, Places, of_a_disk};
+use crate::plan::Planned;
+use crate::settings::{Settings, check, number, priority};
+use crate::splits::placed;
+
+/// Attempts of a task that may fail, where nobody says another number: Hadoop's.
+const ATTEMPTS: u32 = 4;
+/// The only thing that an output folder may have.
+const TEMPORARY: &str = "_temporary";
+
+/// A job for a session; what it runs is still to be said.
+#[derive(Clone, Debug)]
+pub struct Order {
+    /// What lists call it.
+    pub name: String,
+    /// Where it stands among others.
+    pub priority: Option<i32>,
+    /// All but its program.
+    pub job: MapReduceJob,
+    /// Where its output goes.
+    pub output: Place,
+    /// What should be known of it, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Makes orders of the submissions of one program.
+#[derive(Debug)]
+pub struct Orders {
+    /// What the program has to offer.
+    pub planned: Planned,
+    /// Where names lead.
+    pub places: Places,
+    /// Files that the driver knows of, by whole name.
+    listed: Mutex<BTreeMap<String, Found>>,
+}
+
+impl Orders {
+    /// Of the jobs of a plan.
+    #[must_use]
+    pub fn new(planned: Planned, places: Places) -> Self {
+        Self {
+            planned,
+            places,
+            listed: Mutex::default(),
+        }
+    }
+
+    /// The files that inputs name, by their whole names; splits may be made of them from now on.
+    ///
+    /// # Errors
+    /// As [`input::files`].
+    pub async fn files(
+        &self,
+        inputs: &[String],
+        recursive: bool,
+    ) -> Result<Vec<Listed>, MapReduceError> {
+        let found = input::files(&self.places, inputs, recursive).await?;
+        let mut files = Vec::with_capacity(found.len());
+        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        for file in found {
+            let path = file.place.url();
+            files.push(Listed {
+                path: path.clone(),
+                length: file.length,
+            });
+            listed.insert(path, file);
+        }
+        Ok(files)
+    }
+
+    /// The plan's job of this name.
+    fn planned(&self, name: &str) -> Result<&PlannedJob, MapReduceError> {
+        let jobs = &self.planned.plan.jobs;
+        jobs.iter().find(|job| job.name == name).ok_or_else(|| {
+            let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
+            MapReduceError::Asked(format!(
+                "{} registers no job {name:?} but {}",
+                self.planned.plan.name,
+                names.join(", ")
+            ))
+        })
+    }
+
+    /// Completes a submission, whose output must not be there yet.
+    ///
+    /// # Errors
+    /// It makes no sense, its output is there, its input is not.
+    pub async fn order(&self, submission: Submission) -> Result<Order, MapReduceError> {
+        let planned = self.planned(&submission.job)?;
+        let settings = submission.settings;
+        let mut notes = check(&settings)?;
+        let priority = priority(&settings)?;
+        let output = self.places.find(&submission.output)?;
+        self.is_free(&output).await?;
+        let mut addresses = vec![output.address.clone()];
+        let splits = self
+            .splits(
+                planned,
+                &submission.inputs,
+                submission.splits,
+                &settings,
+                &mut addresses,
+            )
+            .await?;
+        let reduces = reduces(planned, &splits, &settings)?;
+        notes.extend(of_a_disk(&output));
+        let attempts = [MAP_ATTEMPTS, REDUCE_ATTEMPTS].map(|name| number::<u32>(&settings, name));
+        let [maps, others] = attempts;
+        let attempts = maps?.max(others?).unwrap_or(ATTEMPTS).max(1);
+        let memory = number::<u64>(&settings, MAP_MEMORY)?.unwrap_or_default();
+        let name = settings.get(JOB_NAME).filter(|name| !name.is_empty());
+        let name = name.unwrap_or(&planned.name).clone();
+        let job = MapReduceJob {
+            program: Program::default(),
+            plan: self.planned.digest.clone(),
+            job: planned.name.clone(),
+            settings,
+            params: submission.params,
+            addresses,
+            splits,
+            reduces,
+            output: FileAt {
+                address: 0,
+                path: output.path.clone(),
+            },
+            unit: Resources::new(memory, 1),
+            attempts,
+        };
+        Ok(Order {
+            name,
+            priority,
+            job,
+            output,
+            notes,
+        })
+    }
+
+    /// Nothing has the name of the output, or a folder that only a job that was broken off has left there.
+    async fn is_free(&self, output: &Place) -> Result<(), MapReduceError> {
+        let storage = self.places.storage(&output.address)?;
+        let exists = || MapReduceError::OutputExists { url: output.url() };
+        match storage.stat(&output.path).await? {
+            None => Ok(()),
+            Some(status) if !status.is_folder || output.path == "/" => Err(exists()),
+            Some(_) => {
+                let entries = storage.list_some(&output.path, 2).await?;
+                match entries.iter().all(|entry| entry.name() == TEMPORARY) && !entries.is_empty() {
+                    true => Ok(()),
+                    false => Err(exists()),
+                }
+            }
+        }
+    }
+
+    /// Makes the folder in which the output's lies.
+    ///
+    /// # Errors
+    /// The file system refuses.
+    pub async fn make_parent(&self, output: &Place) -> Result<(), MapReduceError> {
+        let storage = self.places.storage(&output.address)?;
+        Ok(storage.make_folder(parent(&output.path)).await?)
+    }
+
+    async fn splits(
+        &self,
+        planned: &PlannedJob,
+        inputs: &[String],
+        made: Vec<Vec<gerbil_task::Piece>>,
+        settings: &Settings,
+        addresses: &mut Vec<Address>,
+    ) -> Result<Vec<Split>, MapReduceError> {
+        if planned.reads_no_files {
+            if made.is_empty() {
+                return Err(MapReduceError::Asked(format!(
+                    "the job {} reads no files, and its driver has not said what its maps read",
+                    planned.name
+                )));
+            }
+            let of = |pieces| Split {
+                pieces,
+                ..Split::default()
+            };
+            return Ok(made.into_iter().map(of).collect());
+        }
+        let made = match made.is_empty() {
+            false => made,
+            true => {
+                let recursive = number(settings, RECURSIVE)?.unwrap_or_default();
+                let files = self.files(inputs, recursive).await?;
+                splits::text(&files, settings).map_err(MapReduceError::Setting)?
+            }
+        };
+        let listed = {
+            let all = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+            let names = made.iter().flatten().map(|piece| &piece.name);
+            let of = |name: &String| Some((name.clone(), all.get(name)?.clone()));
+            names.filter_map(of).collect::<BTreeMap<String, Found>>()
+        };
+        let files: Vec<Found> = listed.values().cloned().collect();
+        let blocks = blocks(&files).await;
+        placed(made, &listed, &blocks, |file| {
+            let address = &file.place.address;
+            let place = addresses.iter().position(|known| known == address);
+            let place = place.unwrap_or_else(|| {
+                addresses.push(address.clone());
+                addresses.len() - 1
+            });
+            u32::try_from(place).unwrap_or(u32::MAX)
+        })
+    }
+}
+
+/// How many reduces there are: as many as wanted, else one a GiB of input.
+fn reduces(
+    planned: &PlannedJob,
+    splits: &[Split],
+    settings: &Settings,
+) -> Result<u32, MapReduceError> {
+    if planned.reducer.is_none() {
+        return Ok(0);
+    }
+    let pieces = splits.iter().flat_map(|split| &split.pieces);
+    let bytes = pieces
+        .map(|piece| piece.length)
+        .fold(0, u64::saturating_add);
+    match number::<u32>(settings, REDUCES)? {
+        Some(wanted) if wanted > REDUCES_MAX => Err(MapReduceError::Setting(format!(
+            "{REDUCES}={wanted}: {REDUCES_MAX} are the most"
+        ))),
+        wanted => Ok(wanted.unwrap_or_else(|| splits::reduces(bytes))),
+    }
+}

@@ -1,0 +1,60 @@
+//! What the program has to offer: its role `plan`.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use gerbil_task::{FromTask, Plan, VERSION};
+
+use crate::error::MapReduceError;
+use crate::process::{HELLO, Process, no_hello};
+
+/// A plan, and what tells it from others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planned {
+    /// The jobs.
+    pub plan: Plan,
+    /// As its tasks and its driver are to say it.
+    pub digest: String,
+}
+
+/// Asks `program`.
+///
+/// # Errors
+/// It is no program of jobs, or speaks another version.
+pub async fn plan(program: PathBuf) -> Result<Planned, MapReduceError> {
+    let asking = tokio::task::spawn_blocking(move || ask(&program));
+    match asking.await {
+        Ok(planned) => planned,
+        Err(broken) => Err(MapReduceError::System {
+            doing: "ask the program for its plan",
+            source: broken.into(),
+        }),
+    }
+}
+
+fn ask(program: &Path) -> Result<Planned, MapReduceError> {
+    // What some other program may print is of no interest; what it complains of is.
+    let mut process = Process::start(program, "plan", &[], Stdio::null())?;
+    let refused = |why: String| MapReduceError::NoJob {
+        program: program.to_owned(),
+        why,
+    };
+    let deadline = process.connection.set_deadline(Some(HELLO));
+    deadline.map_err(|error| refused(format!("has no socket: {error}")))?;
+    let hello = process.connection.receive();
+    let digest = match hello.map_err(|error| no_hello(program, &error))? {
+        FromTask::Hello { version, plan } if version == VERSION => plan,
+        FromTask::Hello { version, .. } => {
+            return Err(refused(format!(
+                "speaks version {version} of the task protocol, and this gerbil {VERSION}: build it with the \
+                 gerbil-mapreduce of this gerbil"
+            )));
+        }
+        other => return Err(refused(format!("said {other:?} before hello"))),
+    };
+    let plan = process.connection.receive();
+    match plan.map_err(|error| refused(format!("said no plan: {error}")))? {
+        FromTask::Plan { plan } => Ok(Planned { plan, digest }),
+        other => Err(refused(format!("said {other:?} instead of its plan"))),
+    }
+}

@@ -1,0 +1,242 @@
+//! Settings of a run: those of the cluster's files, and those that the user gives.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use gerbil_task::settings::{
+    ARENA, CODEC, CODEC_MAP, KNOWN, MAP_MEMORY, PRIORITY, REDUCE_MEMORY, Standing, standing,
+};
+
+use crate::cluster::Cluster;
+use crate::error::MapReduceError;
+
+/// What administrators size for JVMs, not for slots: it counts where somebody gives it for a job, not in a file.
+const OF_JVMS: [&str; 3] = [ARENA, MAP_MEMORY, REDUCE_MEMORY];
+
+/// Settings by name.
+pub type Settings = BTreeMap<String, String>;
+
+/// The settings of a run, below and above those of its jobs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Given {
+    /// Those of Hadoop's files.
+    pub defaults: Settings,
+    /// The user's.
+    pub given: Settings,
+    /// Which of them do nothing, a sentence each.
+    pub notes: Vec<String>,
+}
+
+impl Given {
+    /// Of a cluster, and of `NAME=VALUE` words, of which the last of a name holds.
+    ///
+    /// # Errors
+    /// A word is no setting, or is one that nobody would read.
+    pub fn new(cluster: &Cluster, words: &[String]) -> Result<Self, MapReduceError> {
+        let mut settings = Self::default();
+        for word in words {
+            let (name, value) = pair(word)?;
+            settings.given.insert(name, value);
+        }
+        settings.notes = check(&settings.given)?;
+        for known in KNOWN {
+            let name = known.name;
+            if !cluster.configuration.is_set(name) || OF_JVMS.contains(&name) {
+                continue;
+            }
+            let value = cluster.hadoop(name).unwrap_or_default();
+            let value = match [CODEC, CODEC_MAP].contains(&name) {
+                true => codec(&value),
+                false => Some(value.trim().to_owned()),
+            };
+            if let Some(value) = value.filter(|value| !value.is_empty()) {
+                settings.defaults.insert(name.to_owned(), value);
+            }
+        }
+        for name in [CODEC, CODEC_MAP] {
+            if let Some(value) = settings.given.get_mut(name)
+                && let Some(known) = codec(value)
+            {
+                *value = known;
+            }
+        }
+        Ok(settings)
+    }
+
+    /// All that hold for a job with these settings of its own.
+    #[must_use]
+    pub fn over(&self, own: &Settings) -> Settings {
+        let mut all = self.defaults.clone();
+        all.extend(own.clone());
+        all.extend(self.given.clone());
+        all
+    }
+}
+
+/// `NAME=VALUE`.
+fn pair(word: &str) -> Result<(String, String), MapReduceError> {
+    match word.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_owned(), value.to_owned()))
+        }
+        Some(_) | None => Err(MapReduceError::Setting(format!(
+            "-D {word}: a setting is NAME=VALUE"
+        ))),
+    }
+}
+
+/// What should be known of settings, a sentence each.
+///
+/// # Errors
+/// One of them is none.
+pub fn check(settings: &Settings) -> Result<Vec<String>, MapReduceError> {
+    let mut notes = Vec::new();
+    for name in settings.keys() {
+        match standing(name) {
+            Standing::Known | Standing::Own => {}
+            Standing::Idle(why) => notes.push(format!("{name} does nothing here: {why}")),
+            Standing::Unknown(hint) => {
+                return Err(MapReduceError::Setting(format!(
+                    "the setting {name} means nothing here{hint}; the --help of the program lists those that do"
+                )));
+            }
+        }
+    }
+    Ok(notes)
+}
+
+/// The number that a setting is, if it is given.
+///
+/// # Errors
+/// It is none of that kind.
+pub fn number<T: FromStr>(settings: &Settings, name: &str) -> Result<Option<T>, MapReduceError> {
+    let Some(value) = settings.get(name).filter(|value| !value.is_empty()) else {
+        return Ok(None);
+    };
+    match value.trim().parse() {
+        Ok(number) => Ok(Some(number)),
+        Err(_unreadable) => Err(MapReduceError::Setting(format!(
+            "{name}={value} makes no sense"
+        ))),
+    }
+}
+
+/// Where the job stands among others.
+///
+/// # Errors
+/// It is neither a number nor one of Hadoop's words.
+pub fn priority(settings: &Settings) -> Result<Option<i32>, MapReduceError> {
+    let value = settings
+        .get(PRIORITY)
+        .map(|value| value.trim().to_ascii_uppercase());
+    // As Hadoop's JobPriority says them.
+    Ok(match value.as_deref() {
+        None | Some("" | "DEFAULT") => None,
+        Some("VERY_HIGH") => Some(5),
+        Some("HIGH") => Some(4),
+        Some("NORMAL") => Some(3),
+        Some("LOW") => Some(2),
+        Some("VERY_LOW") => Some(1),
+        Some(_) => number(settings, PRIORITY)?,
+    })
+}
+
+/// Our name of one of Hadoop's classes; of another name that itself, of another class nothing.
+fn codec(value: &str) -> Option<String> {
+    let value = value.trim();
+    let Some(class) = value.strip_prefix("org.apache.hadoop.io.compress.") else {
+        return Some(value.to_owned());
+    };
+    let name = match class {
+        "GzipCodec" => "gzip",
+        "BZip2Codec" => "bzip2",
+        "ZStandardCodec" => "zstd",
+        "DefaultCodec" | "DeflateCodec" => "deflate",
+        "Lz4Codec" => "lz4",
+        _ => return None,
+    };
+    Some(name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use gerbil_task::settings::PRIORITY;
+    use proto_hadoop::conf::Configuration;
+
+    use super::{Given, Settings, number, priority};
+    use crate::Cluster;
+
+    fn given(words: &[&str]) -> Result<Given, String> {
+        let property = |name: &str, value: &str| {
+            format!("<property><name>{name}</name><value>{value}</value></property>")
+        };
+        let text = [
+            property("mapreduce.framework.name", "yarn"),
+            property("mapreduce.job.reduces", "7"),
+            property("mapreduce.map.memory.mb", "1536"),
+            property("mapreduce.task.timeout", "1000"),
+            property(
+                "mapreduce.output.fileoutputformat.compress.codec",
+                "org.apache.hadoop.io.compress.BZip2Codec",
+            ),
+            property(
+                "mapreduce.map.output.compress.codec",
+                "org.apache.hadoop.io.compress.SnappyCodec",
+            ),
+        ];
+        let text = format!("<configuration>{}</configuration>", text.concat());
+        let cluster = Cluster {
+            configuration: Configuration::from_xml(&text, &|_| None).unwrap(),
+            user: "alice".into(),
+        };
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        Given::new(&cluster, &words).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_the_user_gives_wins_over_the_program_and_that_over_files() {
+        let settings = given(&["mapreduce.task.timeout=5", "my.own=a=b"]).unwrap();
+        assert_eq!(settings.notes, [""; 0]);
+        let own = Settings::from([("mapreduce.job.reduces".into(), "3".into())]);
+        let all = settings.over(&own);
+        let all: Vec<String> = all
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        let wanted = [
+            "mapreduce.job.reduces=3",
+            "mapreduce.output.fileoutputformat.compress.codec=bzip2",
+            "mapreduce.task.timeout=5",
+            "my.own=a=b",
+        ];
+        assert_eq!(all, wanted);
+    }
+
+    #[test]
+    fn what_nobody_would_read_is_refused_or_said() {
+        let refused = given(&["mapreduce.job.reducers=3"]).unwrap_err();
+        assert!(
+            refused.contains("is mapreduce.job.reduces meant?"),
+            "{refused}"
+        );
+        let refused = given(&["reduces"]).unwrap_err();
+        assert_eq!(refused, "-D reduces: a setting is NAME=VALUE");
+        let settings = given(&["mapreduce.map.java.opts=-Xmx1g"]).unwrap();
+        assert_eq!(
+            settings.notes,
+            ["mapreduce.map.java.opts does nothing here: tasks are no JVMs"]
+        );
+        let odd = Settings::from([("a".into(), "many".into())]);
+        let refused = number::<u32>(&odd, "a").unwrap_err().to_string();
+        assert_eq!(refused, "a=many makes no sense");
+    }
+
+    #[test]
+    fn priorities_are_hadoops() {
+        let of = |value: &str| priority(&Settings::from([(PRIORITY.into(), value.into())])).ok();
+        assert_eq!(of("high"), Some(Some(4)));
+        assert_eq!(of("12"), Some(Some(12)));
+        assert_eq!(of("DEFAULT"), Some(None));
+        assert_eq!(of("soon"), None);
+    }
+}

@@ -1,0 +1,56 @@
+//! Splits as the session wants them: where each piece's file is, and which hosts have it.
+
+use std::collections::BTreeMap;
+
+use gerbil_task::Piece;
+use job::{FileAt, Split};
+
+use crate::blocks::{Blocks, hosts};
+use crate::error::MapReduceError;
+use crate::input::Found;
+
+/// Splits with where their files are, by whole name, and who has them. `number` tells the place of a
+/// file's file system among the job's.
+///
+/// # Errors
+/// A piece is of no file that was listed, or not within it.
+pub fn placed(
+    splits: Vec<Vec<Piece>>,
+    listed: &BTreeMap<String, Found>,
+    blocks: &Blocks,
+    mut number: impl FnMut(&Found) -> u32,
+) -> Result<Vec<Split>, MapReduceError> {
+    let mut placed = Vec::with_capacity(splits.len());
+    for pieces in splits {
+        let mut files = Vec::with_capacity(pieces.len());
+        for piece in &pieces {
+            let refused = |why: String| MapReduceError::Asked(format!("{}: {why}", piece.name));
+            let Some(file) = listed.get(&piece.name) else {
+                return Err(refused(
+                    "a split has it, and it was never listed".to_owned(),
+                ));
+            };
+            let end = piece.offset.checked_add(piece.length);
+            if piece.size != file.length || end.is_none_or(|end| end > file.length) {
+                return Err(refused(format!(
+                    "a split has bytes {} to {} of {}, and the file has {} bytes",
+                    piece.offset,
+                    piece.offset.saturating_add(piece.length),
+                    piece.size,
+                    file.length
+                )));
+            }
+            files.push(FileAt {
+                address: number(file),
+                path: file.place.path.clone(),
+            });
+        }
+        let hosts = hosts(&pieces, blocks);
+        placed.push(Split {
+            pieces,
+            files,
+            hosts,
+        });
+    }
+    Ok(placed)
+}

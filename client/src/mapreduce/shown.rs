@@ -1,0 +1,236 @@
+//! What the user sees of a run: a line that changes on a terminal, what stays of each job.
+
+use std::collections::BTreeMap;
+
+use follow::ended::Ended;
+use follow::follower::tasks::Told;
+use follow::progress::Progress;
+use follow::say;
+use gerbil_task::Counters;
+use job::TasksReport;
+use job::wire::{TasksPhase, phase::Kind};
+use mapreduce_client::Show;
+use mapreduce_client::jobs::Accepted;
+
+/// A run that is shown.
+pub(super) struct Shown {
+    progress: Progress,
+    quiet: bool,
+    /// How far each job is that is under way, by its number.
+    jobs: BTreeMap<u32, String>,
+    /// Why jobs failed, as it was said.
+    said: Vec<String>,
+}
+
+impl Shown {
+    pub(super) fn new(mut progress: Progress, quiet: bool) -> Self {
+        progress.show("starting the program");
+        Self {
+            progress,
+            quiet,
+            jobs: BTreeMap::new(),
+            said: Vec::new(),
+        }
+    }
+
+    /// Takes the line away.
+    pub(super) fn clear(&mut self) {
+        self.progress.clear();
+    }
+
+    /// Whether the user has read it already.
+    pub(super) fn has_said(&self, sentence: &str) -> bool {
+        self.said.iter().any(|said| said == sentence)
+    }
+
+    fn line(&mut self) {
+        let jobs: Vec<&str> = self.jobs.values().map(String::as_str).collect();
+        self.progress.show(jobs.join("; "));
+    }
+}
+
+impl Show for Shown {
+    fn note(&mut self, sentence: &str) {
+        self.progress.remark(sentence);
+    }
+
+    fn uploaded(&mut self, done: u64, all: u64) {
+        self.progress.uploading(done, all);
+    }
+
+    fn accepted(&mut self, job: &Accepted) {
+        self.progress.taken(job.id.clone());
+        self.progress.remark(format_args!(
+            "{} {}: {} over {} MB, {}",
+            job.id,
+            job.name,
+            count(job.maps, "map"),
+            job.bytes / 1_000_000,
+            count(usize::try_from(job.reduces).unwrap_or(usize::MAX), "reduce"),
+        ));
+        self.jobs
+            .insert(job.number, format!("{}: submitted", job.id));
+        self.line();
+    }
+
+    fn told(&mut self, job: &Accepted, told: &Told) {
+        match told {
+            Told::Notice(sentence) => self.progress.remark(sentence),
+            Told::Tasks(tasks) => {
+                self.jobs.insert(job.number, far(&job.id, tasks));
+                match tasks.waits.is_empty() {
+                    true => self.line(),
+                    false => self.progress.wait(&tasks.waits),
+                }
+            }
+            Told::Phase(phase) => match phase.kind() {
+                Kind::Running | Kind::Ending => {}
+                Kind::WaitingForRoom | Kind::WaitingForContainers | Kind::StartingContainers => {
+                    self.progress.phase(phase);
+                }
+            },
+            _ => {}
+        }
+    }
+
+    fn ended(&mut self, job: &Accepted, ended: &Ended, report: Option<&TasksReport>) {
+        self.jobs.remove(&job.number);
+        self.line();
+        if ended.code != 0 && !ended.sentence.is_empty() {
+            self.said.push(ended.sentence.clone());
+            let sentence = format!("{} {}: {}", job.id, job.name, ended.sentence);
+            self.progress.aside(|| say(sentence));
+        }
+        if let Some(report) = report.filter(|_| !self.quiet) {
+            let text = summary(job, ended, report);
+            self.progress.aside(|| say(text));
+        }
+    }
+
+    fn ending(&mut self, jobs: usize) {
+        let what = match jobs {
+            0 => "the driver".to_owned(),
+            1 => self.progress.job().to_owned(),
+            jobs => format!("{jobs} jobs"),
+        };
+        self.progress.aside(|| {
+            say(format!(
+                "ending {what}; once more to leave it to the session"
+            ));
+        });
+    }
+
+    fn paused(&mut self) {
+        self.progress.clear();
+    }
+}
+
+/// How far a job is, in a line.
+fn far(id: &str, tasks: &TasksPhase) -> String {
+    let mut text = format!("{id}: maps {} of {}", tasks.maps_done, tasks.maps);
+    if tasks.reduces > 0 {
+        text.push_str(&format!(
+            ", reduces {} of {}",
+            tasks.reduces_done, tasks.reduces
+        ));
+    }
+    if tasks.bytes > 0 {
+        text.push_str(&format!(
+            ", {} of {} MB read",
+            tasks.bytes_done / 1_000_000,
+            tasks.bytes / 1_000_000
+        ));
+    }
+    text
+}
+
+fn count(number: usize, what: &str) -> String {
+    match number {
+        1 => format!("1 {what}"),
+        number => format!("{number} {what}s"),
+    }
+}
+
+/// What a job came to, and its counters as Hadoop prints them.
+fn summary(job: &Accepted, ended: &Ended, report: &TasksReport) -> String {
+    let how = match ended.code {
+        0 => "completed",
+        _ => "failed",
+    };
+    let mut text = format!(
+        "{} {} {how}: tasks {}, commit {}",
+        job.id,
+        job.name,
+        seconds(report.tasks_ms),
+        seconds(report.commit_ms)
+    );
+    if report.failed_attempts > 0 {
+        let failed = usize::try_from(report.failed_attempts).unwrap_or(usize::MAX);
+        text.push_str(&format!(", {} failed", count(failed, "attempt")));
+    }
+    text.push_str(&counters(&report.counters));
+    text
+}
+
+fn seconds(ms: u64) -> String {
+    format!("{}.{:02} s", ms / 1000, ms % 1000 / 10)
+}
+
+/// Group by group, as Hadoop's Counters say themselves.
+fn counters(all: &Counters) -> String {
+    let number: usize = all.values().map(BTreeMap::len).sum();
+    if number == 0 {
+        return String::new();
+    }
+    let mut text = format!("\nCounters: {number}");
+    for (group, counters) in all {
+        text.push_str(&format!("\n\t{group}"));
+        for (counter, value) in counters {
+            text.push_str(&format!("\n\t\t{counter}={value}"));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_printed_as_hadoop_prints_them() {
+        let group = |counters: &[(&str, u64)]| {
+            let counters = counters
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), *value));
+            counters.collect::<BTreeMap<_, _>>()
+        };
+        let all = Counters::from([
+            (
+                "Map-Reduce Framework".into(),
+                group(&[("Map input records", 3)]),
+            ),
+            ("Mine".into(), group(&[("a", 1), ("b", 2)])),
+        ]);
+        assert_eq!(
+            counters(&all),
+            "\nCounters: 3\n\tMap-Reduce Framework\n\t\tMap input records=3\n\tMine\n\t\ta=1\n\t\tb=2"
+        );
+        assert_eq!(counters(&Counters::new()), "");
+        assert_eq!(seconds(61_239), "61.23 s");
+    }
+
+    #[test]
+    fn a_line_tells_how_far_a_job_is() {
+        let tasks = TasksPhase {
+            maps: 10,
+            maps_done: 3,
+            bytes: 800_000_000,
+            bytes_done: 120_000_000,
+            ..TasksPhase::default()
+        };
+        assert_eq!(
+            far("s4.1", &tasks),
+            "s4.1: maps 3 of 10, 120 of 800 MB read"
+        );
+    }
+}

@@ -1,0 +1,349 @@
+//! `gerbil mr`: a real program, driven, and what a session is given of its jobs.
+
+#![cfg(test)]
+
+#[path = "../session/fake.rs"]
+mod fake;
+#[path = "../session/night.rs"]
+mod night;
+
+use std::path::{Path, PathBuf};
+
+use job::MapReduceJob;
+use job::wire::submission::Kind;
+use nix::sys::signal::Signal;
+use tokio::process::Command;
+
+use crate::fake::Heard;
+use crate::night::{Night, ended, output, signal, told};
+
+type Told = (Option<i32>, String, String);
+
+/// Where Cargo has put the program.
+fn program() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let target = test.parent().and_then(Path::parent).unwrap();
+    target.join("examples/mr-words")
+}
+
+/// A session, and input: `in/a` of two lines, `in/b` of one.
+async fn night() -> Night {
+    let night = Night::start().await;
+    let input = night.folder.path().join("in");
+    std::fs::create_dir(&input).unwrap();
+    std::fs::write(input.join("a"), "x y\nx\n").unwrap();
+    std::fs::write(input.join("b"), "y\n").unwrap();
+    std::fs::write(input.join("_log"), "no input").unwrap();
+    night
+}
+
+fn at(night: &Night, name: &str) -> String {
+    format!("file:{}", night.folder.path().join(name).display())
+}
+
+/// `gerbil mr OPTIONS PROGRAM WORDS` in the session.
+fn mr(night: &Night, options: &[&str], program: &Path, words: &[&str]) -> Command {
+    let mut command = night.command("gerbil");
+    command
+        .args([
+            "mr",
+            "--session",
+            "night",
+            "--staging",
+            &at(night, "staging"),
+        ])
+        .args(options)
+        .arg(program)
+        .args(words);
+    command
+}
+
+async fn run(night: &Night, options: &[&str], words: &[&str]) -> Told {
+    let (input, out) = (at(night, "in"), at(night, "out"));
+    let mut all = words.to_vec();
+    all.extend([input.as_str(), out.as_str()]);
+    told(output(mr(night, options, &program(), &all)).await)
+}
+
+fn submitted(night: &Night) -> Vec<(job::wire::Submission, MapReduceJob)> {
+    let submissions = night.appmaster.submissions.lock().unwrap().clone();
+    let jobs = submissions.into_iter().map(|submission| {
+        let Some(Kind::Mapreduce(json)) = &submission.kind else {
+            panic!("{submission:?}");
+        };
+        let job = serde_json::from_slice(json).unwrap();
+        (submission, job)
+    });
+    jobs.collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_comes_with_program_splits_and_settings_and_its_counters_are_shown() {
+    let night = night().await;
+    let site = "<configuration>\
+        <property><name>mapreduce.job.reduces</name><value>5</value></property>\
+        <property><name>mapreduce.framework.name</name><value>yarn</value></property>\
+        <property><name>mapreduce.task.timeout</name><value>7000</value></property>\
+        </configuration>";
+    std::fs::write(night.folder.path().join("conf/mapred-site.xml"), site).unwrap();
+    let options = [
+        "-D",
+        "mapreduce.job.reduces=3",
+        "-Dmy.own=1",
+        "-D",
+        "mapreduce.map.java.opts=-Xmx1g",
+        "-D",
+        "gerbil.split.pack=1",
+        "-D",
+        "mapreduce.job.priority=HIGH",
+    ];
+    let (code, printed, said) = run(&night, &options, &["--reduces", "2"]).await;
+    assert_eq!((code, printed.as_str()), (Some(0), ""), "{said}");
+    for words in [
+        "mapreduce.map.java.opts does nothing here: tasks are no JVMs",
+        "words: 2 maps over 0 MB, 2 reduces",
+        "words completed: tasks 1.23 s, commit 0.00 s\nCounters: 1\n\tMap-Reduce Framework\n\t\tMap input records=3",
+        "lies on a disk of this machine",
+    ] {
+        assert_eq!(said.matches(words).count(), 1, "{words}: {said}");
+    }
+    let [(submission, job)] = &submitted(&night)[..] else {
+        panic!();
+    };
+    assert_eq!(
+        (submission.name.as_str(), submission.priority),
+        ("words", 4)
+    );
+    assert_eq!(job.job, "words");
+    assert_eq!((job.reduces, job.attempts), (2, 4));
+    let setting = |name: &str| job.settings.get(name).map(String::as_str);
+    assert_eq!(setting("mapreduce.job.reduces"), Some("2"));
+    assert_eq!(setting("my.own"), Some("1"));
+    assert_eq!(setting("mapreduce.task.timeout"), Some("7000"));
+    assert_eq!(setting("mapreduce.framework.name"), None);
+    let path = |name: &str| night.folder.path().join(name).display().to_string();
+    assert_eq!(job.output.path, path("out"));
+    let splits = job.splits.iter().map(|split| {
+        let (piece, file) = (&split.pieces[0], &split.files[0]);
+        assert_eq!((split.pieces.len(), split.files.len()), (1, 1));
+        (piece.name.clone(), piece.length, file.path.clone())
+    });
+    let wanted = [
+        (at(&night, "in/a"), 6, path("in/a")),
+        (at(&night, "in/b"), 2, path("in/b")),
+    ];
+    assert_eq!(splits.collect::<Vec<_>>(), wanted);
+    assert_eq!(job.addresses, [storage::Address::Shared]);
+
+    // The program is there as it was built, and nothing of gerbil's own.
+    assert_eq!(job.program.file, "mr-words");
+    let links: Vec<&str> = submission
+        .files
+        .iter()
+        .map(|file| file.link.as_str())
+        .collect();
+    assert!(!links.contains(&job::role::BINARY_LINK), "{links:?}");
+    let staged = submission
+        .files
+        .iter()
+        .find(|file| file.link == "mr-words")
+        .unwrap();
+    assert_eq!(
+        std::fs::metadata(&staged.path).unwrap().len(),
+        std::fs::metadata(program()).unwrap().len()
+    );
+    assert!(
+        staged.path.ends_with(&job.program.digest),
+        "{}",
+        staged.path
+    );
+    night.lives().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_driver_runs_jobs_side_by_side_and_reads_and_removes_their_output() {
+    let night = night().await;
+    let (code, printed, said) = run(&night, &["-q"], &["--driver", "two"]).await;
+    assert_eq!((code, printed.as_str(), said.as_str()), (Some(0), "", ""));
+    let outputs: Vec<String> = submitted(&night)
+        .into_iter()
+        .map(|(_, job)| job.output.path)
+        .collect();
+    let out = night.folder.path().join("out");
+    let wanted = ["one", "other"].map(|name| out.join(name).display().to_string());
+    assert_eq!(outputs, wanted);
+    std::fs::remove_dir_all(&out).unwrap();
+
+    let (code, printed, said) = run(&night, &[], &["--driver", "read"]).await;
+    assert_eq!(
+        (code, printed.as_str()),
+        (Some(0), "a\t2\n3 records\n"),
+        "{said}"
+    );
+    assert!(!out.exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_makes_no_sense_is_refused_before_anything_is_staged() {
+    let night = night().await;
+    let refused = async |options: &[&str], words: &[&str], code: i32, sentence: &str| {
+        let (found, _, said) = run(&night, options, words).await;
+        assert_eq!(found, Some(code), "{said}");
+        assert!(said.contains(sentence), "{sentence}: {said}");
+    };
+    let unknown = "mapreduce.job.reducers means nothing here (is mapreduce.job.reduces meant?)";
+    refused(&["-D", "mapreduce.job.reducers=3"], &[], 64, unknown).await;
+    refused(&["-D", "nothing"], &[], 64, "a setting is NAME=VALUE").await;
+    refused(
+        &["-D", "mapreduce.job.priority=soon"],
+        &[],
+        1,
+        "makes no sense",
+    )
+    .await;
+    // The program's own command line is its own matter.
+    refused(&[], &["--drive", "x"], 64, "is --driver meant?").await;
+    refused(
+        &[],
+        &[&at(&night, "nothing")],
+        1,
+        "nothing: there is no such file",
+    )
+    .await;
+    refused(
+        &[],
+        &[&at(&night, "in*/z*")],
+        1,
+        "no such file for this pattern",
+    )
+    .await;
+    refused(&[], &["s3a://bucket/x"], 1, "s3a:").await;
+    std::fs::create_dir(night.folder.path().join("out")).unwrap();
+    refused(
+        &[],
+        &[],
+        1,
+        "out exists already; choose another, or remove it",
+    )
+    .await;
+    // A job that was broken off has left no more than this.
+    std::fs::create_dir(night.folder.path().join("out/_temporary")).unwrap();
+    refused(
+        &["-D", "fake.does=fail"],
+        &[],
+        1,
+        "map 1 failed: line 3 is no number",
+    )
+    .await;
+    std::fs::remove_dir_all(night.folder.path().join("out")).unwrap();
+    let submissions = night.appmaster.submissions.lock().unwrap().len();
+    assert_eq!(submissions, 1);
+
+    let (input, out) = (at(&night, "in"), at(&night, "out"));
+    let other = mr(&night, &[], Path::new("true"), &[&input, &out]);
+    let (code, _, said) = told(output(other).await);
+    assert_eq!(code, Some(126), "{said}");
+    assert!(
+        said.contains(
+            "true ended before it said hello: is `main()` of the job the first statement of main?"
+        ),
+        "{said}"
+    );
+    let other = mr(&night, &[], Path::new("./nothing"), &[&input, &out]);
+    let (code, _, said) = told(output(other).await);
+    assert_eq!(code, Some(127), "{said}");
+    let mut alone = night.command("gerbil");
+    alone.arg("mr").arg(program()).args([&input, &out]);
+    let (code, _, said) = told(output(alone).await);
+    assert_eq!(code, Some(64), "{said}");
+    assert!(said.contains("gerbil session start"), "{said}");
+    let help = mr(&night, &[], &program(), &["--help"]);
+    let (code, printed, _) = told(output(help).await);
+    assert_eq!(code, Some(0));
+    assert!(printed.starts_with("Usage: mr-words"), "{printed}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_fails_says_so_once_and_its_code_is_the_command_s() {
+    let night = night().await;
+    let (code, _, said) = run(&night, &["-D", "fake.does=exit"], &[]).await;
+    assert_eq!(code, Some(3), "{said}");
+    assert_eq!(said.matches("exited with code 3").count(), 1, "{said}");
+    // The driver may make something else of it.
+    let (code, _, said) = run(&night, &["-D", "fake.does=exit"], &["--driver", "again"]).await;
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("Some(\"rank 0"), "{said}");
+    let (code, _, said) = run(&night, &["-D", "fake.does=large"], &[]).await;
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.contains("session night: a task does not fit"),
+        "{said}"
+    );
+    let (code, _, said) = run(&night, &["-D", "fake.does=lost"], &[]).await;
+    assert_eq!(code, Some(70), "{said}");
+    assert!(
+        said.contains("lost the ApplicationMaster of session night"),
+        "{said}"
+    );
+}
+
+/// Jobs were told to end, `jobs` of them.
+fn kills(heard: &Heard) -> usize {
+    let heard = heard.lock().unwrap();
+    heard
+        .iter()
+        .filter(|words| words.starts_with("kill "))
+        .count()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_end_with_their_driver_however_that_ends() {
+    let night = night().await;
+    for (how, sentence) in [
+        ("panic", "the driver panicked at"),
+        (
+            "exit",
+            "the driver exited with code 0 in the middle, after 1 submitted jobs",
+        ),
+    ] {
+        let before = kills(&night.appmaster.heard);
+        let (code, _, said) = run(&night, &["-D", "fake.does=hold"], &["--driver", how]).await;
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains(sentence), "{said}");
+        assert_eq!(kills(&night.appmaster.heard), before + 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ctrl_c_ends_job_and_driver_and_twice_does_not_wait() {
+    let night = night().await;
+    let (input, out) = (at(&night, "in"), at(&night, "out"));
+    let words = ["--driver", "loop", &input, &out];
+    let child = mr(&night, &["-D", "fake.does=hold"], &program(), &words)
+        .spawn()
+        .unwrap();
+    night.until_heard("attach 7").await;
+    signal(&child, Signal::SIGINT);
+    let (code, _, said) = ended(child).await;
+    assert_eq!(code, Some(130), "{said}");
+    assert!(
+        said.contains("once more to leave it to the session"),
+        "{said}"
+    );
+    assert!(night.heard().contains(&"kill 7 Interrupted".to_owned()));
+
+    let child = mr(&night, &["-D", "fake.does=deaf"], &program(), &words)
+        .spawn()
+        .unwrap();
+    night.until_heard("attach 8").await;
+    signal(&child, Signal::SIGINT);
+    night.until_heard("kill 8 Interrupted").await;
+    signal(&child, Signal::SIGINT);
+    let (code, _, said) = ended(child).await;
+    assert_eq!(code, Some(130), "{said}");
+    assert!(
+        said.contains("was told to end, and not waited for"),
+        "{said}"
+    );
+    night.lives().await;
+}
