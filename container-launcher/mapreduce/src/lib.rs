@@ -22,6 +22,7 @@
 mod app;
 mod arguments;
 mod closure;
+mod codecs;
 mod context;
 mod datum;
 mod drive;

@@ -13,6 +13,7 @@ use crate::input::splits::splits;
 use crate::job::Spec;
 use crate::partition::{CUTS, choose_cuts};
 use crate::settings::{RECURSIVE, REDUCES, Settings};
+use crate::task::map::sizes;
 
 /// A job on its way to be run.
 #[derive(Debug)]
@@ -93,6 +94,14 @@ impl<'a> Submit<'a> {
             settings.set(name, value);
         }
         settings.check()?;
+        // What no task could do is said before there is one.
+        sizes(&settings)?;
+        let written = if spec.reduce.is_some() {
+            &spec.output
+        } else {
+            &spec.direct
+        };
+        (written.suffix)(&settings)?;
         self.order.splits = match &spec.splits {
             Some(make) => make(&self.order.inputs, &settings)?,
             None => self.cut(spec, &settings)?,

@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering;
 use super::Consumed;
 use super::framed::{Framed, Inner};
 use super::source::Raw;
-use crate::error::Result;
+use crate::codecs::{bzip2, zstd};
+use crate::error::{Context as _, Result};
 
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +40,15 @@ impl Compression {
             .map(|(_, compression)| *compression)
     }
 
+    /// Whether this program can read such a file.
+    pub(crate) fn there(self) -> Result<()> {
+        match self {
+            Self::Bzip2 => bzip2::there(),
+            Self::Zstd => zstd::there(),
+            Self::Gzip | Self::Deflate | Self::Lz4 | Self::Snappy => Ok(()),
+        }
+    }
+
     /// What is inside of `raw`.
     pub(crate) fn reader(self, raw: Raw, name: &str, consumed: &Consumed) -> Result<Box<dyn Read>> {
         let empty = raw.size == 0;
@@ -48,8 +58,8 @@ impl Compression {
             _ if empty => Box::new(io::empty()),
             Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(raw)),
             Self::Deflate => Box::new(flate2::bufread::ZlibDecoder::new(raw)),
-            Self::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(raw)),
-            Self::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(raw)?),
+            Self::Bzip2 => bzip2::reader(raw).context(|| name.to_owned())?,
+            Self::Zstd => zstd::reader(raw).context(|| name.to_owned())?,
             Self::Lz4 => Box::new(Framed::new(raw, Inner::Lz4)),
             Self::Snappy => Box::new(Framed::new(raw, Inner::Snappy)),
         };

@@ -12,6 +12,7 @@ use std::io::Read as _;
 use std::marker::PhantomData;
 
 use super::{Granule, InputFormat, Source};
+use crate::codecs::{bzip2, zstd};
 use crate::datum::{Key, Value, writable::read_long};
 use crate::error::{Context as _, Error, Result};
 use crate::settings::Settings;
@@ -257,12 +258,8 @@ fn inflate(codec: &str, bytes: &[u8], longest: usize, out: &mut Vec<u8>) -> Resu
         Some("GzipCodec") => flate2::read::MultiGzDecoder::new(bytes)
             .take(most)
             .read_to_end(out)?,
-        Some("BZip2Codec") => bzip2::read::MultiBzDecoder::new(bytes)
-            .take(most)
-            .read_to_end(out)?,
-        Some("ZStandardCodec") => zstd::stream::read::Decoder::new(bytes)?
-            .take(most)
-            .read_to_end(out)?,
+        Some("BZip2Codec") => bzip2::reader(bytes)?.take(most).read_to_end(out)?,
+        Some("ZStandardCodec") => zstd::reader(bytes)?.take(most).read_to_end(out)?,
         _ => {
             return Err(Error::new(format!(
                 "values are compressed with {codec}, which is not known here"

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use gerbil_task::{Listed, Piece, splits::cut};
 
 use super::{Compression, Consumed, Granule, Open, Opened, Source};
-use crate::error::Result;
+use crate::error::{Context as _, Result};
 use crate::settings::{SPLIT_MAX, SPLIT_PACK, Settings};
 
 /// Opens the file of that name, from some byte on.
@@ -24,6 +24,11 @@ pub(crate) fn splits(
     settings: &Settings,
     open: &OpenNamed,
 ) -> Result<Vec<Vec<Piece>>> {
+    for file in files {
+        if let Some(compression) = Compression::of_name(&file.path) {
+            compression.there().context(|| file.path.clone())?;
+        }
+    }
     let most: u64 = settings.parse::<u64>(SPLIT_MAX)?.max(1);
     let step = match granule {
         Granule::Lines(lines) => return by_lines(files, lines.max(1), settings, open),

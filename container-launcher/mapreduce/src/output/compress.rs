@@ -3,6 +3,9 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
+use flate2::write::{GzEncoder, ZlibEncoder};
+
+use crate::codecs::{Encode, bzip2, zstd};
 use crate::error::{Context as _, Error, Result};
 use crate::settings::{CODEC, COMPRESS, Settings};
 
@@ -12,10 +15,19 @@ const PIECE: usize = 256 << 10;
 /// A file, and what compresses on the way to it.
 pub(crate) enum Encoder {
     Plain(BufWriter<File>),
-    Gzip(flate2::write::GzEncoder<BufWriter<File>>),
-    Deflate(flate2::write::ZlibEncoder<BufWriter<File>>),
-    Bzip2(bzip2::write::BzEncoder<BufWriter<File>>),
-    Zstd(zstd::stream::write::Encoder<'static, BufWriter<File>>),
+    Coded(Box<dyn Encode>),
+}
+
+impl Encode for GzEncoder<BufWriter<File>> {
+    fn finish(self: Box<Self>) -> io::Result<BufWriter<File>> {
+        (*self).finish()
+    }
+}
+
+impl Encode for ZlibEncoder<BufWriter<File>> {
+    fn finish(self: Box<Self>) -> io::Result<BufWriter<File>> {
+        (*self).finish()
+    }
 }
 
 /// The codec that settings ask for, by its short name.
@@ -28,8 +40,8 @@ fn codec(settings: &Settings) -> Result<&str> {
         "deflate"
         | "org.apache.hadoop.io.compress.DefaultCodec"
         | "org.apache.hadoop.io.compress.DeflateCodec" => Ok("deflate"),
-        "bzip2" | "org.apache.hadoop.io.compress.BZip2Codec" => Ok("bzip2"),
-        "zstd" | "org.apache.hadoop.io.compress.ZStandardCodec" => Ok("zstd"),
+        "bzip2" | "org.apache.hadoop.io.compress.BZip2Codec" => bzip2::there().map(|()| "bzip2"),
+        "zstd" | "org.apache.hadoop.io.compress.ZStandardCodec" => zstd::there().map(|()| "zstd"),
         other => Err(Error::new(format!(
             "{CODEC}={other}: output is written as gzip, deflate, bzip2 or zstd"
         ))),
@@ -39,20 +51,12 @@ fn codec(settings: &Settings) -> Result<&str> {
 impl Encoder {
     pub(crate) fn new(file: File, settings: &Settings) -> Result<Self> {
         let file = BufWriter::with_capacity(PIECE, file);
+        let level = flate2::Compression::default();
         Ok(match codec(settings)? {
-            "gzip" => Self::Gzip(flate2::write::GzEncoder::new(
-                file,
-                flate2::Compression::default(),
-            )),
-            "deflate" => Self::Deflate(flate2::write::ZlibEncoder::new(
-                file,
-                flate2::Compression::default(),
-            )),
-            "bzip2" => Self::Bzip2(bzip2::write::BzEncoder::new(
-                file,
-                bzip2::Compression::best(),
-            )),
-            "zstd" => Self::Zstd(zstd::stream::write::Encoder::new(file, 3)?),
+            "gzip" => Self::Coded(Box::new(GzEncoder::new(file, level))),
+            "deflate" => Self::Coded(Box::new(ZlibEncoder::new(file, level))),
+            "bzip2" => Self::Coded(bzip2::writer(file)?),
+            "zstd" => Self::Coded(zstd::writer(file)?),
             _ => Self::Plain(file),
         })
     }
@@ -71,10 +75,7 @@ impl Encoder {
     pub(crate) fn finish(self) -> Result<()> {
         let file = match self {
             Self::Plain(file) => Ok(file),
-            Self::Gzip(encoder) => encoder.finish(),
-            Self::Deflate(encoder) => encoder.finish(),
-            Self::Bzip2(encoder) => encoder.finish(),
-            Self::Zstd(encoder) => encoder.finish(),
+            Self::Coded(encoder) => encoder.finish(),
         };
         file.and_then(|mut file| file.flush())
             .context(|| "writing output")
@@ -86,20 +87,14 @@ impl Write for Encoder {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Plain(file) => file.write(bytes),
-            Self::Gzip(encoder) => encoder.write(bytes),
-            Self::Deflate(encoder) => encoder.write(bytes),
-            Self::Bzip2(encoder) => encoder.write(bytes),
-            Self::Zstd(encoder) => encoder.write(bytes),
+            Self::Coded(encoder) => encoder.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Plain(file) => file.flush(),
-            Self::Gzip(encoder) => encoder.flush(),
-            Self::Deflate(encoder) => encoder.flush(),
-            Self::Bzip2(encoder) => encoder.flush(),
-            Self::Zstd(encoder) => encoder.flush(),
+            Self::Coded(encoder) => encoder.flush(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! How the bytes of a block are stored.
 
+use crate::codecs::zstd;
 use crate::error::{Error, Result};
 
 /// What blocks of map output are tried with.
@@ -23,7 +24,9 @@ impl Codec {
         match name {
             "none" => Ok(Self::None),
             "lz4" | "org.apache.hadoop.io.compress.Lz4Codec" => Ok(Self::Lz4),
-            "zstd" | "org.apache.hadoop.io.compress.ZStandardCodec" => Ok(Self::Zstd),
+            "zstd" | "org.apache.hadoop.io.compress.ZStandardCodec" => {
+                zstd::there().map(|()| Self::Zstd)
+            }
             _ => Err(Error::new(format!(
                 "map output is compressed with none, lz4 or zstd, not with {name}"
             ))),
@@ -42,16 +45,14 @@ impl Codec {
 /// Compresses the blocks of one file, and gives up for a while where nothing is gained.
 pub(crate) struct Compressor {
     codec: Codec,
-    zstd: Option<zstd::bulk::Compressor<'static>>,
+    zstd: Option<zstd::Blocks>,
     resting: u32,
     out: Vec<u8>,
 }
 
 impl Compressor {
     pub(crate) fn new(codec: Codec) -> Result<Self> {
-        let zstd = (codec == Codec::Zstd)
-            .then(|| zstd::bulk::Compressor::new(1))
-            .transpose()?;
+        let zstd = (codec == Codec::Zstd).then(zstd::Blocks::new).transpose()?;
         Ok(Self {
             codec,
             zstd,
@@ -68,11 +69,7 @@ impl Compressor {
         }
         let length = match (self.codec, &mut self.zstd) {
             (Codec::None, _) => return Ok(None),
-            (Codec::Zstd, Some(zstd)) => {
-                self.out
-                    .resize(zstd::zstd_safe::compress_bound(raw.len()), 0);
-                zstd.compress_to_buffer(raw, self.out.as_mut_slice())?
-            }
+            (Codec::Zstd, Some(zstd)) => zstd.compress(raw, &mut self.out)?,
             _ => {
                 self.out
                     .resize(lz4_flex::block::get_maximum_output_size(raw.len()), 0);
@@ -91,7 +88,7 @@ impl Compressor {
 pub(crate) fn decompress(byte: u8, stored: &[u8], raw: &mut [u8]) -> Result<()> {
     let length = match byte {
         1 => lz4_flex::block::decompress_into(stored, raw)?,
-        2 => zstd::bulk::decompress_to_buffer(stored, raw)?,
+        2 => zstd::decompress(stored, raw)?,
         other => {
             return Err(Error::new(format!(
                 "a block is stored with codec {other}, which is none"

@@ -1,0 +1,34 @@
+//! bzip2, by a library written in Rust.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufWriter, Read};
+
+use ::bzip2::bufread::MultiBzDecoder;
+use ::bzip2::write::BzEncoder;
+
+use super::Encode;
+use crate::error::Result;
+
+/// Whether this program has it.
+#[expect(clippy::unnecessary_wraps, reason = "without the feature it fails")]
+pub(crate) const fn there() -> Result<()> {
+    Ok(())
+}
+
+/// What is inside of `raw`.
+#[expect(clippy::unnecessary_wraps, reason = "without the feature it fails")]
+pub(crate) fn reader<'a>(raw: impl BufRead + 'a) -> Result<Box<dyn Read + 'a>> {
+    Ok(Box::new(MultiBzDecoder::new(raw)))
+}
+
+/// Compresses on the way to `file`.
+#[expect(clippy::unnecessary_wraps, reason = "without the feature it fails")]
+pub(crate) fn writer(file: BufWriter<File>) -> Result<Box<dyn Encode>> {
+    Ok(Box::new(BzEncoder::new(file, ::bzip2::Compression::best())))
+}
+
+impl Encode for BzEncoder<BufWriter<File>> {
+    fn finish(self: Box<Self>) -> io::Result<BufWriter<File>> {
+        (*self).finish()
+    }
+}
