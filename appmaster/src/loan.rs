@@ -81,6 +81,14 @@ impl Loan {
             .is_some_and(|of| *of != Use::Gone)
     }
 
+    /// The containers that have something of it, or will.
+    pub(crate) fn in_use(&self) -> impl Iterator<Item = &ContainerId> {
+        let there = self.containers.iter().filter(|(_, of)| **of != Use::Gone);
+        let lent = self.lent.iter().flat_map(|lent| &lent.shares);
+        let lent = lent.map(|(container, _)| container);
+        there.map(|(container, _)| container).chain(lent)
+    }
+
     /// No container has anything of it.
     pub(crate) fn has_left(&self) -> bool {
         self.containers.values().all(|of| *of == Use::Gone)

@@ -5,7 +5,10 @@
 //! ```
 //!
 //! Each container has a [`Gang`] of its own, so that none waits for another, and its own request, whose
-//! number is that of its place. No two places are on one node. Nothing here knows what runs in them.
+//! number is that of its place. No two places are on one node. Nothing here knows what runs in them; how many
+//! there are follows from what jobs lack and use ([`size`]).
+
+mod size;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,6 +54,8 @@ struct Place {
     state: State,
     /// Why it is not there.
     phase: Option<Phase>,
+    /// It has joined, and no job has used it since.
+    idle_since: Option<Millis>,
 }
 
 #[derive(Debug)]
@@ -74,6 +79,10 @@ impl Place {
             State::Starting { container, .. } | State::Joined(container) => Some(container),
             State::Asked | State::Nowhere { .. } => None,
         }
+    }
+
+    const fn is_joined(&self) -> bool {
+        matches!(self.state, State::Joined(_))
     }
 }
 
@@ -207,7 +216,10 @@ impl Pool {
                 self.avoided.insert(node, until);
             }
         }
-        wants.extend(self.open(now));
+        // Of an elastic one more are asked for when they are wanted.
+        if self.places.len() < usize::try_from(self.plan.containers.get()).unwrap_or(usize::MAX) {
+            wants.extend(self.open(now));
+        }
         wants
     }
 
@@ -303,6 +315,7 @@ impl Pool {
             share: None,
             state: State::Asked,
             phase: None,
+            idle_since: None,
         };
         self.places.insert(number, place);
         self.step(now, number, Event::Begin)

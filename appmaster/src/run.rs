@@ -138,7 +138,7 @@ pub async fn serve(
 fn peers(jobs: &Jobs) -> u32 {
     match jobs {
         Jobs::One(job) => job.processes(),
-        Jobs::Session(plan) => plan.containers.get().saturating_add(CLIENTS),
+        Jobs::Session(plan) => plan.most.get().saturating_add(CLIENTS),
     }
 }
 

@@ -22,6 +22,8 @@ use crate::work::Heard;
 
 /// A launcher that is lost has this long until YARN says what became of its container.
 const SETTLE: Millis = Millis(3_000);
+/// Between a change of what jobs lack and use, and of what is asked of YARN.
+const RESIZE: Millis = Millis(200);
 /// Between two words to the clients of jobs that wait.
 const SHOW: Millis = Millis(1_000);
 
@@ -47,6 +49,8 @@ pub(crate) struct Sharing {
     settling: BTreeMap<ContainerId, Millis>,
     /// Jobs that wait have something new to say since then.
     show_at: Option<Millis>,
+    /// What jobs lack and use has changed: the pool is looked at then.
+    resize_at: Option<Millis>,
     /// Without jobs since then.
     idle_since: Option<Millis>,
     /// What the ResourceManager says to what is asked of it.
@@ -83,6 +87,7 @@ impl Sharing {
             touched: BTreeSet::new(),
             settling: BTreeMap::new(),
             show_at: None,
+            resize_at: None,
             idle_since: Some(Millis(0)),
             refused: None,
             stage: Stage::Open,
@@ -113,6 +118,13 @@ impl Sharing {
         self.show_at.get_or_insert(now.plus(SHOW));
     }
 
+    /// What jobs lack or use has changed.
+    pub(crate) fn resize_soon(&mut self, now: Millis) {
+        if self.pool.is_elastic() {
+            self.resize_at.get_or_insert(now.plus(RESIZE));
+        }
+    }
+
     pub(crate) fn is_over(&self) -> bool {
         self.stage == Stage::Over
     }
@@ -125,6 +137,8 @@ impl Sharing {
             self.pool.wakes_at(),
             self.lending.wakes_at(),
             self.show_at,
+            self.resize_at,
+            self.pool.idle_until(),
             settling,
             idle,
         ]
@@ -222,6 +236,22 @@ impl Session {
         }
     }
 
+    /// Holds more containers, or fewer.
+    fn resize(&mut self) {
+        let now = self.now();
+        let loans = self.jobs.values().filter_map(|entry| entry.loan.as_ref());
+        let used: BTreeSet<ContainerId> = loans.flat_map(Loan::in_use).cloned().collect();
+        let Some(sharing) = &mut self.sharing else {
+            return;
+        };
+        sharing.resize_at = None;
+        if sharing.stage == Stage::Open {
+            let lacking = sharing.lending.lacking();
+            let wants = sharing.pool.resize(now, lacking, &used);
+            self.want(wants);
+        }
+    }
+
     fn jobs_in(&self, container: &ContainerId) -> Vec<JobId> {
         let there = self.jobs.iter().filter(|(_, entry)| {
             let loan = entry.loan.as_ref();
@@ -248,6 +278,8 @@ impl Session {
             Some(at) if now >= at => sharing.pool.tick(now),
             _ => Vec::new(),
         };
+        let resizes = [sharing.resize_at, sharing.pool.idle_until()];
+        let resizes = resizes.into_iter().flatten().any(|at| now >= at);
         let lends = sharing.lending.wakes_at().is_some_and(|at| now >= at);
         let open = sharing.stage == Stage::Open;
         self.want(wants);
@@ -257,6 +289,9 @@ impl Session {
         settled
             .iter()
             .for_each(|container| self.replace(container, true));
+        if resizes {
+            self.resize();
+        }
         if shows {
             self.show_waiting();
         }
@@ -299,6 +334,7 @@ impl Session {
         let now = self.now();
         let is_idle = self.jobs.is_empty();
         if let Some(sharing) = &mut self.sharing {
+            sharing.resize_soon(now);
             sharing.ended = sharing.ended.saturating_add(1);
             sharing.idle_since = is_idle.then_some(now);
         }

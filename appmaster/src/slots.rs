@@ -17,6 +17,7 @@ impl Session {
             let words = with(&mut sharing.lending);
             sharing.unheard.extend(words);
             sharing.show_soon(now);
+            sharing.resize_soon(now);
         }
     }
 
@@ -46,6 +47,7 @@ impl Session {
             let words = sharing.lending.wanted(now, number, loan.wish.clone());
             sharing.unheard.extend(words);
             sharing.show_soon(now);
+            sharing.resize_soon(now);
             if loan.wish.wants == Wants::Tasks {
                 come.push(job);
             }

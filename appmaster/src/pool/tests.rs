@@ -4,10 +4,12 @@ use policy::{ClusterView, MiB, NodeId, NodeView, ResourceTypes, Resources};
 
 use super::*;
 
-fn plan(containers: u32) -> SessionPlan {
+pub(super) fn plan(containers: u32) -> SessionPlan {
     SessionPlan {
         name: "s".into(),
         containers: NonZeroU32::new(containers).unwrap(),
+        most: NonZeroU32::new(containers).unwrap(),
+        idle_container: Millis(60_000),
         slots: NonZeroU32::new(2).unwrap(),
         slot: Resources::new(512, 1),
         types: ResourceTypes::default(),
@@ -18,7 +20,7 @@ fn plan(containers: u32) -> SessionPlan {
     }
 }
 
-fn view(nodes: u32) -> ClusterView {
+pub(super) fn view(nodes: u32) -> ClusterView {
     let node = |number| NodeView {
         id: NodeId(format!("n{number}:1")),
         host: format!("n{number}"),
@@ -34,12 +36,12 @@ fn view(nodes: u32) -> ClusterView {
     }
 }
 
-fn id(number: u32) -> ContainerId {
+pub(super) fn id(number: u32) -> ContainerId {
     ContainerId(format!("c{number}"))
 }
 
 /// Grants all that is asked for, container by container from `first`.
-fn granted(pool: &mut Pool, now: Millis, wants: Vec<Want>, first: u32) -> Vec<Want> {
+pub(super) fn granted(pool: &mut Pool, now: Millis, wants: Vec<Want>, first: u32) -> Vec<Want> {
     let mut all = Vec::new();
     let mut number = first;
     for want in wants {

@@ -33,17 +33,17 @@ impl Session {
         let processes = mpi.processes();
         let container = plan.slot.times(plan.slots.get());
         fits(unit, container)?;
-        let slots = plan.slots.get().saturating_mul(plan.containers.get());
+        let slots = plan.slots.get().saturating_mul(plan.most.get());
         let by_memory = container.memory.0 / unit.memory.0.max(1);
         let by_memory = u32::try_from(by_memory).unwrap_or(u32::MAX);
         let most = by_memory
             .min(plan.slots.get())
-            .saturating_mul(plan.containers.get());
+            .saturating_mul(plan.most.get());
         if processes > most {
             return Err(refused(format!(
                 "{processes} processes of {} want as many slots at once, and of its {slots} slots \
-                 {most} can be such; start a larger one (--containers, --slots-per-container, \
-                 --memory)",
+                 {most} can be such; start a larger one (--containers, --max-containers, \
+                 --slots-per-container, --memory)",
                 unit.memory
             )));
         }

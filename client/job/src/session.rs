@@ -10,8 +10,12 @@ use serde::{Deserialize, Serialize};
 pub struct SessionPlan {
     /// By which its user calls it.
     pub name: String,
-    /// How many containers it holds, at most one on a node.
+    /// How many containers it holds at the least, at most one on a node.
     pub containers: NonZeroU32,
+    /// How many it holds at the most, while its jobs lack slots.
+    pub most: NonZeroU32,
+    /// What no job has used for so long is given back, above the least.
+    pub idle_container: Millis,
     /// Slots of each container: processes that run there at the same time.
     pub slots: NonZeroU32,
     /// What each slot is, counts by `types`; a container is so many times as much.

@@ -45,6 +45,13 @@ pub(super) async fn start(
             given.policy
         )));
     }
+    let most = given.max_containers.unwrap_or(given.containers);
+    if most < given.containers {
+        return Err(Failure::Usage(format!(
+            "--max-containers {most} is fewer than --containers {}",
+            given.containers
+        )));
+    }
     let cluster = Cluster::find()?;
     if let Some(name) = &given.name
         && let Some(application) = taken(folder, name).await?
@@ -87,6 +94,10 @@ pub(super) async fn start(
         jobs: Jobs::Session(SessionPlan {
             name: kept.name.to_string(),
             containers: given.containers,
+            most,
+            idle_container: Millis(
+                u64::try_from(given.idle_timeout.as_millis()).unwrap_or(u64::MAX),
+            ),
             slots: given.slots_per_container,
             slot,
             types: ResourceTypes::default(),

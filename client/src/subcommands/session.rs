@@ -67,6 +67,15 @@ pub(crate) struct SessionStart {
         value_parser = Whole::new("number of containers", NonZeroU32::MIN, MOST))]
     pub containers: NonZeroU32,
 
+    /// Containers that it holds at the most, while its jobs lack slots [default: as many as --containers]
+    #[arg(long, value_name = "M",
+        value_parser = Whole::new("number of containers", NonZeroU32::MIN, MOST))]
+    pub max_containers: Option<NonZeroU32>,
+
+    /// Containers beyond --containers that no job has used for so long are given back
+    #[arg(long, value_name = "SPAN", default_value = "1m", value_parser = span)]
+    pub idle_timeout: Duration,
+
     /// Processes that a container runs at the same time; cores are not counted
     #[arg(long, value_name = "S", default_value = "1",
         value_parser = Whole::new("number of slots", NonZeroU32::MIN, SLOTS))]

@@ -3,7 +3,7 @@
 use super::words::{Input, Word};
 use super::{Lending, nanos};
 use crate::Millis;
-use crate::schedule::{AttemptIx, End, Event, Stage, Task, TaskIx};
+use crate::schedule::{AttemptIx, End, Event, Stage, Task, TaskIx, wanted};
 
 impl Lending {
     /// These tasks of `job` may start, numbered on from those before.
@@ -26,6 +26,13 @@ impl Lending {
             tasks: tasks.collect(),
         };
         self.happened(now, &runnable)
+    }
+
+    /// Slots that jobs could use at once if they were there.
+    #[must_use]
+    pub fn lacking(&self) -> u32 {
+        let wanted = wanted(self.driver.session()).into_iter();
+        wanted.fold(0, |sum, (_, count)| sum.saturating_add(count))
     }
 
     /// Whether an attempt is there: one that was lost with its container is not.
