@@ -27,6 +27,7 @@ const CASES: &[(&str, Case)] = &[
     ("stop --now ends what runs", stopped_now),
     ("stop runs jobs to their ends", drained),
     ("two sessions side by side", two),
+    ("containers come with jobs and go without", elastic),
     ("killed through YARN", killed_through_yarn),
     ("the ApplicationMaster is killed", master_killed),
     (
@@ -528,6 +529,31 @@ fn node_lost(given: &Given) -> Result<()> {
     stop(given, "s")?;
     given.cluster.start(Daemon::NodeManager(lost))?;
     given.cluster.wait_for_nodes(3)
+}
+
+fn elastic(given: &Given) -> Result<()> {
+    let line = [
+        "start",
+        "s",
+        "--containers",
+        "1",
+        "--max-containers",
+        "3",
+        "--slots-per-container",
+        "2",
+        "--memory",
+        "256",
+        "--idle-timeout",
+        "2s",
+    ];
+    told(given, &line, 0)?;
+    shows(given, "1 container with 2 slots")?;
+    succeeds(given, &["-n", "6", "hostname"])?;
+    shows(given, "3 containers with 6 slots")?;
+    shows(given, "1 container with 2 slots")?;
+    let words = ["7 processes", "of its 6 slots 6 can be such"];
+    fails(given, &["-n", "7", "hostname"], 65, &words)?;
+    stop(given, "s")
 }
 
 fn killed_through_yarn(given: &Given) -> Result<()> {
