@@ -3,35 +3,19 @@
 #[cfg(test)]
 mod support;
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
-use std::path::Path;
-use std::process::{Command, Stdio};
 
-use gerbil_task::{
-    Connection, FromTask, MapOrder, Piece, ROLE_VARIABLE, ReduceOrder, Source, ToTask, Welcome,
-};
+use gerbil_task::FromTask;
 use job::wire::launcher_event::Event as Told;
-use job::wire::launcher_order;
 use job::wire::mpi_event::Event;
 use job::wire::rank_ended;
 use job::wire::task_ended::How;
-use job::wire::task_event::Event as TaskTold;
 use job::wire::task_order::Order;
-use job::wire::{
-    EndTask, InputFile, OutputFolder, Program, StartTask, TaskEnded, TaskEvent, TaskOrder, TaskSeen,
-};
-use output_committer::Output;
-use policy::commit::{JobCommit, JobVerdict, Setup, SetupVerdict};
-use storage::{Address, Storage};
-use support::{Appmaster, Launcher, Link, example, is_alive, share, within};
-use tempfile::TempDir;
+use job::wire::{EndTask, Program, StartTask};
+use policy::commit::JobVerdict;
+use support::tasks::{Bed, JOB, NAME, done, ended, order, reduce, seen};
+use support::{Appmaster, Launcher, is_alive, share};
 
-const JOB: u32 = 1;
-/// What the job is called in its output folder.
-const NAME: &str = "7";
 const FILES: [(&str, &str); 2] = [
     ("sleeper", "#!/bin/sh\nexec sleep 60\n"),
     (
@@ -39,231 +23,6 @@ const FILES: [(&str, &str); 2] = [
         "#!/bin/sh\necho something\necho something else >&2\necho $$ > pid.mute\nexec sleep 60\n",
     ),
 ];
-
-/// The digest of the plan of the program `words`.
-#[cfg(test)]
-fn plan() -> String {
-    let (socket, own) = UnixStream::pair().unwrap();
-    let mut child = Command::new(example("words"))
-        .env(ROLE_VARIABLE, "plan")
-        .stdin(Stdio::from(OwnedFd::from(own)))
-        .spawn()
-        .unwrap();
-    let hello: FromTask = Connection::new(socket).receive().unwrap();
-    child.wait().unwrap();
-    match hello {
-        FromTask::Hello { plan, .. } => plan,
-        other => panic!("{other:?}"),
-    }
-}
-
-/// A folder with the files that a job reads, each one map's, and its output.
-#[cfg(test)]
-struct Bed {
-    folder: TempDir,
-    texts: Vec<String>,
-    plan: String,
-    settings: BTreeMap<String, String>,
-}
-
-#[cfg(test)]
-impl Bed {
-    fn new(texts: &[&str]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        for (number, text) in texts.iter().enumerate() {
-            fs::write(folder.path().join(format!("in-{number}")), text).unwrap();
-        }
-        Self {
-            folder,
-            texts: texts.iter().map(|&text| text.to_owned()).collect(),
-            plan: plan(),
-            settings: BTreeMap::new(),
-        }
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.folder.path().join(name).to_str().unwrap().to_owned()
-    }
-
-    fn output(&self) -> Output {
-        let storage = Storage::open(&Address::Shared).unwrap();
-        Output::new(storage, &self.path("out"))
-    }
-
-    /// The job owns its output folder.
-    async fn set_up(&self) {
-        let owner = self.output().set_up(Setup::new(NAME), async |_| true).await;
-        assert_eq!(owner.unwrap(), SetupVerdict::Owner);
-    }
-
-    /// Commits the results of these tasks.
-    async fn commit(&self, tasks: &[&str]) -> JobVerdict {
-        let tasks: Vec<String> = tasks.iter().map(|&task| task.to_owned()).collect();
-        let job = JobCommit::commit(NAME, 1, &tasks);
-        self.output().finish_job(job).await.unwrap()
-    }
-
-    /// What attempts have below the job's folder.
-    fn attempts(&self) -> Vec<String> {
-        names(
-            &self
-                .folder
-                .path()
-                .join(format!("out/_temporary/{NAME}/_temporary")),
-        )
-    }
-
-    fn start(&self, process: u32, slot: u32, task: &ToTask) -> StartTask {
-        let welcome = Welcome {
-            job: "words".to_owned(),
-            settings: self.settings.clone(),
-            ..Welcome::default()
-        };
-        let words = Program {
-            processes: 1,
-            file: "words".to_owned(),
-            own_path: example("words").display().to_string(),
-            ..Program::default()
-        };
-        let (inputs, stage, number, attempt) = match task {
-            ToTask::Map(map) => {
-                let path = |piece: &Piece| InputFile {
-                    address: 0,
-                    path: piece.name.trim_start_matches("file:").to_owned(),
-                };
-                let inputs = map.pieces.iter().map(path).collect();
-                (inputs, 'm', map.task, map.attempt)
-            }
-            ToTask::Reduce(reduce) => (Vec::new(), 'r', reduce.task, reduce.attempt),
-            other => panic!("{other:?}"),
-        };
-        StartTask {
-            process,
-            slot,
-            program: Some(words),
-            plan: self.plan.clone(),
-            welcome: serde_json::to_string(&welcome).unwrap(),
-            task: serde_json::to_string(task).unwrap(),
-            addresses: vec![serde_json::to_string(&Address::Shared).unwrap()],
-            inputs,
-            output: Some(OutputFolder {
-                address: 0,
-                path: self.path("out"),
-                job: NAME.to_owned(),
-                task: format!("task_{stage}_{number:06}"),
-                attempt: format!("attempt_{stage}_{number:06}_{attempt}"),
-            }),
-            ..StartTask::default()
-        }
-    }
-
-    fn map(&self, task: u32, attempt: u32, partitions: u32) -> ToTask {
-        let text = &self.texts[usize::try_from(task).unwrap()];
-        let size = u64::try_from(text.len()).unwrap();
-        ToTask::Map(MapOrder {
-            task,
-            attempt,
-            partitions,
-            pieces: vec![Piece {
-                name: format!("file:{}", self.path(&format!("in-{task}"))),
-                offset: 0,
-                length: size,
-                size,
-            }],
-            skip: Vec::new(),
-        })
-    }
-
-    /// Runs one task to its end.
-    async fn run(&self, link: &mut Link, process: u32, task: &ToTask) -> TaskEnded {
-        order(link, Order::Start(self.start(process, 0, task))).await;
-        ended(link).await
-    }
-}
-
-/// The reduce of partition 0, which reads what these maps have left.
-#[cfg(test)]
-fn reduce(maps: &[u32]) -> ToTask {
-    let sources = maps.iter().map(|&map| Source {
-        map,
-        // Known to the launcher that has it.
-        offset: 0,
-        length: 0,
-        records: 0,
-    });
-    ToTask::Reduce(ReduceOrder {
-        task: 0,
-        attempt: 0,
-        sources: sources.collect(),
-    })
-}
-
-/// Names in a folder, ordered; of one that is not there none.
-#[cfg(test)]
-fn names(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).into_iter().flatten();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
-}
-
-#[cfg(test)]
-async fn order(link: &Link, order: Order) {
-    let order = TaskOrder {
-        job: JOB,
-        order: Some(order),
-    };
-    link.say(launcher_order::Order::Task(order)).await;
-}
-
-#[cfg(test)]
-async fn of_tasks(link: &mut Link) -> TaskTold {
-    match link.told().await {
-        Told::Task(TaskEvent {
-            job: JOB,
-            event: Some(event),
-        }) => event,
-        other => panic!("{other:?}"),
-    }
-}
-
-#[cfg(test)]
-async fn ended(link: &mut Link) -> TaskEnded {
-    loop {
-        if let TaskTold::Ended(ended) = of_tasks(link).await {
-            return ended;
-        }
-    }
-}
-
-/// The next that is told of a task, which runs.
-#[cfg(test)]
-async fn seen(link: &mut Link) -> TaskSeen {
-    match of_tasks(link).await {
-        TaskTold::Seen(seen) => seen.tasks[0].clone(),
-        other => panic!("{other:?}"),
-    }
-}
-
-#[cfg(test)]
-fn done(ended: &TaskEnded) -> FromTask {
-    assert_eq!(ended.trouble, "");
-    assert_eq!(ended.how, Some(How::ExitCode(0)));
-    assert!(ended.max_rss_kib > 0);
-    serde_json::from_str(&ended.said).unwrap()
-}
-
-#[cfg(test)]
-async fn gone(path: &Path) {
-    within(async {
-        while path.exists() {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
-    })
-    .await;
-}
 
 /// Where a process of the job has its folder, and the job.
 #[cfg(test)]
@@ -277,7 +36,7 @@ async fn maps_and_a_reduce_run_beside_ranks() {
     let mut am = Appmaster::start().await;
     let mut launcher = am.launcher(&FILES);
     let mut link = am.link().await;
-    let bed = Bed::new(&["b a\na\n", "a c\n!side\n"]);
+    let bed = Bed::new(&["b a\na\n", "a c\n!side\n"]).await;
     bed.set_up().await;
     link.run(share(1, &[0], "sleeper")).await;
     for number in [0, 1] {
@@ -298,12 +57,12 @@ async fn maps_and_a_reduce_run_beside_ranks() {
     let verdict = bed.commit(&["task_m_000001", "task_r_000000"]).await;
     assert_eq!(verdict, JobVerdict::Committed);
     assert_eq!(
-        names(Path::new(&bed.path("out"))),
+        bed.names().await,
         ["_SUCCESS", "part-r-00000", "side-m-00001"]
     );
-    let counted = fs::read_to_string(bed.path("out/part-r-00000")).unwrap();
+    let counted = bed.text("part-r-00000").await;
     assert_eq!(counted, "!side\t1\na\t3\nb\t1\nc\t1\n");
-    assert_eq!(fs::read(bed.path("out/side-m-00001")).unwrap(), b"beside\n");
+    assert_eq!(bed.text("side-m-00001").await, "beside\n");
     link.leave().await;
     assert_eq!(launcher.exit().await.code(), Some(0));
     launcher.nothing_left().await;
@@ -314,7 +73,7 @@ async fn a_job_without_reduces_is_committed_task_by_task_and_a_twin_is_told_who_
     let mut am = Appmaster::start().await;
     let launcher = am.launcher(&[]);
     let mut link = am.link().await;
-    let bed = Bed::new(&["b a\na\n", "c\n"]);
+    let bed = Bed::new(&["b a\na\n", "c\n"]).await;
     bed.set_up().await;
     for task in [0, 1] {
         let ended = bed.run(&mut link, task, &bed.map(task, 0, 0)).await;
@@ -327,18 +86,12 @@ async fn a_job_without_reduces_is_committed_task_by_task_and_a_twin_is_told_who_
     done(&twin);
     assert!(!twin.committed);
     assert_eq!(twin.beaten_by, "attempt_m_000000_0");
-    let left = bed.path(&format!(
-        "out/_temporary/{NAME}/_temporary/attempt_m_000000_1"
-    ));
-    gone(Path::new(&left)).await;
+    bed.no_attempts().await;
     let verdict = bed.commit(&["task_m_000000", "task_m_000001"]).await;
     assert_eq!(verdict, JobVerdict::Committed);
+    assert_eq!(bed.text("part-m-00000").await, "b\t1\na\t1\na\t1\n");
     assert_eq!(
-        fs::read_to_string(bed.path("out/part-m-00000")).unwrap(),
-        "b\t1\na\t1\na\t1\n"
-    );
-    assert_eq!(
-        names(Path::new(&bed.path("out"))),
+        bed.names().await,
         ["_SUCCESS", "part-m-00000", "part-m-00001"]
     );
 }
@@ -348,7 +101,7 @@ async fn a_crash_is_told_with_its_place_and_last_words_and_leaves_nothing() {
     let mut am = Appmaster::start().await;
     let launcher = am.launcher(&[]);
     let mut link = am.link().await;
-    let bed = Bed::new(&["b\n!abort\n", "b\nb\n!error\n", "!fill\n"]);
+    let bed = Bed::new(&["b\n!abort\n", "b\nb\n!error\n", "!fill\n"]).await;
     bed.set_up().await;
     let crashed = bed.run(&mut link, 0, &bed.map(0, 0, 0)).await;
     let place = format!(
@@ -380,7 +133,7 @@ async fn a_crash_is_told_with_its_place_and_last_words_and_leaves_nothing() {
         .await
         .parse()
         .unwrap();
-    assert_eq!(bed.attempts().last().unwrap(), "attempt_m_000002_0");
+    assert_eq!(bed.attempts().await.last().unwrap(), "attempt_m_000002_0");
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::SIGKILL).unwrap();
     let killed = ended(&mut link).await;
     assert!(
@@ -389,10 +142,7 @@ async fn a_crash_is_told_with_its_place_and_last_words_and_leaves_nothing() {
             .contains("map 2 was killed by signal 9 on record 0 of the split"),
         "{killed:?}"
     );
-    for attempt in bed.attempts() {
-        let left = format!("out/_temporary/{NAME}/_temporary/{attempt}");
-        gone(Path::new(&bed.path(&left))).await;
-    }
+    bed.no_attempts().await;
 }
 
 #[tokio::test]
@@ -400,7 +150,7 @@ async fn output_that_cannot_be_written_and_input_that_has_changed_are_told_truly
     let mut am = Appmaster::start().await;
     let launcher = am.launcher(&[]);
     let mut link = am.link().await;
-    let bed = Bed::new(&["b\n", "!wait\n", "b c\n"]);
+    let bed = Bed::new(&["b\n", "!wait\n", "b c\n"]).await;
     // Nobody has made the job's folder.
     let gone = bed.run(&mut link, 0, &bed.map(0, 0, 0)).await;
     assert!(
@@ -421,7 +171,7 @@ async fn output_that_cannot_be_written_and_input_that_has_changed_are_told_truly
         ended.trouble.contains("map 1: ") && ended.trouble.contains("is gone"),
         "{ended:?}"
     );
-    assert_eq!(names(Path::new(&bed.path("out"))), [""; 0]);
+    assert_eq!(bed.names().await, [""; 0]);
     // A file that is shorter than it was.
     let task = bed.map(2, 0, 1);
     fs::write(bed.path("in-2"), "b\n").unwrap();
@@ -439,7 +189,7 @@ async fn a_task_is_seen_and_one_that_does_not_get_on_is_ended_with_its_place() {
     let mut am = Appmaster::start().await;
     let launcher = am.launcher(&[]);
     let mut link = am.link().await;
-    let mut bed = Bed::new(&["b\n!status\n!stand\n"]);
+    let mut bed = Bed::new(&["b\n!status\n!stand\n"]).await;
     bed.set_up().await;
     order(&link, Order::Start(bed.start(0, 0, &bed.map(0, 0, 1)))).await;
     launcher.file(&format!("jobs/{JOB}/standing")).await;
@@ -478,7 +228,7 @@ async fn the_end_of_a_job_ends_all_of_it_at_once() {
     let mut am = Appmaster::start().await;
     let mut launcher = am.launcher(&[]);
     let mut link = am.link().await;
-    let bed = Bed::new(&["!fill\n", "!stand\n", "!wait\n"]);
+    let bed = Bed::new(&["!fill\n", "!stand\n", "!wait\n"]).await;
     bed.set_up().await;
     order(&link, Order::Start(bed.start(0, 0, &bed.map(0, 0, 0)))).await;
     let job = launcher.folder.path().join(format!("jobs/{JOB}"));
@@ -503,7 +253,7 @@ async fn what_a_task_may_not_do_is_told_and_another_job_s_end_leaves_it_alone() 
     let mut am = Appmaster::start().await;
     let launcher = am.launcher(&FILES);
     let mut link = am.link().await;
-    let bed = Bed::new(&["b a\na\n"]);
+    let bed = Bed::new(&["b a\na\n"]).await;
     link.run(share(1, &[0], "sleeper")).await;
     let other_plan = StartTask {
         plan: "another".to_owned(),
@@ -568,7 +318,7 @@ async fn a_reduce_fetches_what_maps_have_left_with_another_launcher() {
     let mut link = am.link().await;
     let mut there = am.launcher(&FILES);
     let mut other = am.link().await;
-    let bed = Bed::new(&["b a\na\n", "a c\n", "c c\n"]);
+    let bed = Bed::new(&["b a\na\n", "a c\n", "c c\n"]).await;
     bed.set_up().await;
     let left = bed.run(&mut other, 0, &bed.map(0, 0, 1)).await;
     done(&left);
@@ -600,8 +350,7 @@ async fn a_reduce_fetches_what_maps_have_left_with_another_launcher() {
     assert!(matches!(done(&reduced), FromTask::ReduceDone { .. }));
     assert!(reduced.committed);
     assert_eq!(bed.commit(&["task_r_000000"]).await, JobVerdict::Committed);
-    let counted = fs::read_to_string(bed.path("out/part-r-00000")).unwrap();
-    assert_eq!(counted, "a\t3\nb\t1\nc\t3\n");
+    assert_eq!(bed.text("part-r-00000").await, "a\t3\nb\t1\nc\t3\n");
     for (launcher, link) in [(&mut here, link), (&mut there, other)] {
         link.leave().await;
         assert_eq!(launcher.exit().await.code(), Some(0));

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its part of this")]
 
 pub mod door;
+pub mod tasks;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::Permissions;

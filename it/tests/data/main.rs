@@ -6,6 +6,7 @@ mod name_node;
 mod near;
 mod outgoing;
 mod slow;
+mod tasks;
 
 use std::process::ExitCode;
 
@@ -107,5 +108,6 @@ fn main() -> ExitCode {
             ],
         ),
         Group::new(slow::cluster(), &[slow::CASES]),
+        Group::new(tasks::cluster(), &[tasks::CASES]),
     ])
 }

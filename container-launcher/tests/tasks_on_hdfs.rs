@@ -1,0 +1,212 @@
+//! Tasks of a real MapReduce program, in a real launcher, on a real HDFS. Needs one with two DataNodes, on which each
+//! block has two copies, and both of which are dead in the end:
+//! `GERBIL_HDFS=hdfs://HOST:PORT cargo test -p container-launcher -- --ignored`.
+
+#[cfg(test)]
+mod support;
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use gerbil_task::FromTask;
+use job::wire::task_order::Order;
+use policy::commit::JobVerdict;
+use storage::Address;
+use support::tasks::{Bed, JOB, done, ended, order, reduce};
+use support::{Appmaster, Launcher};
+
+/// The HDFS of the test.
+#[cfg(test)]
+fn address() -> Address {
+    let connect = std::env::var("GERBIL_HDFS").expect("GERBIL_HDFS=hdfs://HOST:PORT");
+    Address::Hdfs {
+        origin: connect.clone(),
+        connect,
+        user: std::env::var("GERBIL_HDFS_USER").unwrap_or_else(|_| "hadoop".to_owned()),
+        settings: Vec::new(),
+    }
+}
+
+/// Lines enough for several blocks of 1 MiB.
+#[cfg(test)]
+fn lines(count: u32) -> String {
+    (0..count)
+        .map(|number| format!("word line{number:08}\n"))
+        .collect()
+}
+
+#[tokio::test]
+#[ignore = "needs HDFS: GERBIL_HDFS=hdfs://HOST:PORT"]
+async fn maps_of_parts_of_a_file_and_a_reduce_are_committed() {
+    const LINES: u32 = 200_000;
+    let mut am = Appmaster::start().await;
+    let launcher = am.launcher(&[]);
+    let mut link = am.link().await;
+    let text = lines(LINES);
+    let bed = Bed::on(address(), "/tasks/parts", &[&text, ""]).await;
+    bed.set_up().await;
+    let half = u64::try_from(text.len()).unwrap() / 2 + 7;
+    let maps = [
+        bed.map_of(0, 0, 1, &[(0, 0, half)]),
+        bed.map_of(1, 0, 1, &[(0, half, u64::MAX), (1, 0, 0)]),
+    ];
+    for (number, map) in (0..).zip(&maps) {
+        order(&link, Order::Start(bed.start(number, number, map))).await;
+    }
+    for _ in &maps {
+        let ended = ended(&mut link).await;
+        assert!(matches!(done(&ended), FromTask::MapDone { .. }));
+        assert!(!ended.committed);
+    }
+    // Maps with nothing to commit make no folder.
+    assert_eq!(bed.attempts().await, [""; 0]);
+    let reduced = bed.run(&mut link, 2, &reduce(&[0, 1])).await;
+    done(&reduced);
+    assert!(reduced.committed);
+    let verdict = bed.commit(&["task_r_000000"]).await;
+    assert_eq!(verdict, JobVerdict::Committed);
+    assert_eq!(bed.names().await, ["_SUCCESS", "part-r-00000"]);
+    let counted = bed.text("part-r-00000").await;
+    assert_eq!(counted.lines().count(), usize::try_from(LINES).unwrap() + 1);
+    assert_eq!(counted.lines().last(), Some("word\t200000"));
+    // A twin of a map without reduces is told who was faster; a crash leaves nothing.
+    let mut bed = Bed::on(address(), "/tasks/twins", &["a b\n", "a\n!abort\n"]).await;
+    bed.set_up().await;
+    let first = bed.run(&mut link, 3, &bed.map(0, 0, 0)).await;
+    done(&first);
+    assert!(first.committed);
+    let second = bed.run(&mut link, 4, &bed.map(0, 1, 0)).await;
+    done(&second);
+    assert_eq!(second.beaten_by, "attempt_m_000000_0");
+    let crashed = bed.run(&mut link, 5, &bed.map(1, 0, 0)).await;
+    assert!(
+        crashed
+            .trouble
+            .contains("map 1 was killed by signal 6 on record 1"),
+        "{crashed:?}"
+    );
+    bed.no_attempts().await;
+    // A file that is another one now.
+    let old = bed.map(1, 1, 0);
+    bed.storage.remove(&bed.path("in-1")).await.unwrap();
+    bed.storage
+        .write(&bed.path("in-1"), b"a\n".to_vec())
+        .await
+        .unwrap();
+    let changed = bed.run(&mut link, 6, &old).await;
+    assert!(
+        changed.trouble.contains("in-1 had 9 bytes and has 2 now"),
+        "{changed:?}"
+    );
+    bed.storage.remove(&bed.path("in-1")).await.unwrap();
+    let absent = bed.run(&mut link, 7, &old).await;
+    assert!(absent.trouble.contains("there is no hdfs://"), "{absent:?}");
+    // The job's folder goes while a task writes.
+    bed.add("!wait\n").await;
+    order(&link, Order::Start(bed.start(8, 0, &bed.map(2, 0, 0)))).await;
+    let waiting = format!("jobs/{JOB}/waiting");
+    launcher.file(&waiting).await;
+    bed.storage.remove(&bed.path("out")).await.unwrap();
+    fs::remove_file(launcher.folder.path().join(waiting)).unwrap();
+    let removed = ended(&mut link).await;
+    assert!(removed.trouble.contains("map 2: "), "{removed:?}");
+    assert_eq!(bed.storage.stat(&bed.path("out")).await.unwrap(), None);
+    bed.storage.remove("/tasks").await.unwrap();
+}
+
+#[tokio::test]
+#[ignore = "needs HDFS: GERBIL_HDFS=hdfs://HOST:PORT"]
+async fn when_the_data_node_dies_a_task_reads_on_and_when_all_are_dead_it_says_so() {
+    const LINES: u32 = 3_000_000;
+    let mut am = Appmaster::start().await;
+    let launcher = am.launcher(&[]);
+    let mut link = am.link().await;
+    // More than all pipes and buffers on the way hold.
+    let text = format!("!wait\n{}", lines(LINES));
+    let bed = Bed::on(address(), "/tasks/dying", &[&text]).await;
+    bed.set_up().await;
+    let waiting = format!("jobs/{JOB}/waiting");
+    for (process, is_last) in [(0, false), (1, true)] {
+        order(
+            &link,
+            Order::Start(bed.start(process, 0, &bed.map(0, process, 1))),
+        )
+        .await;
+        launcher.file(&waiting).await;
+        let serving = serving(&launcher);
+        assert_eq!(serving.len(), 1, "{serving:?}");
+        for pid in serving {
+            nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::SIGKILL)
+                .unwrap();
+        }
+        fs::remove_file(launcher.folder.path().join(&waiting)).unwrap();
+        let ended = ended(&mut link).await;
+        match is_last {
+            false => {
+                let FromTask::MapDone { counters, .. } = done(&ended) else {
+                    panic!("{ended:?}");
+                };
+                let counters = &counters["org.apache.hadoop.mapreduce.TaskCounter"];
+                assert_eq!(counters["MAP_INPUT_RECORDS"], u64::from(LINES) + 1);
+            }
+            true => {
+                let words = "map 0: reading hdfs://";
+                assert!(
+                    ended.trouble.contains(words)
+                        && ended.trouble.contains("no DataNode moves the data"),
+                    "{ended:?}"
+                );
+            }
+        }
+    }
+}
+
+/// Processes of this machine to which the launcher has a connection with data in it, by which a DataNode sends.
+#[cfg(test)]
+fn serving(launcher: &Launcher) -> BTreeSet<i32> {
+    let inodes = |pid: i32| -> BTreeSet<String> {
+        let all = fs::read_dir(format!("/proc/{pid}/fd"))
+            .into_iter()
+            .flatten();
+        let links = all.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+        let names = links.filter_map(|link| link.to_str().map(str::to_owned));
+        names
+            .filter_map(|name| {
+                Some(
+                    name.strip_prefix("socket:[")?
+                        .trim_end_matches(']')
+                        .to_owned(),
+                )
+            })
+            .collect()
+    };
+    // local address, remote address, state, queues, …, inode
+    let table = |name: &str| -> Vec<Vec<String>> {
+        let text = fs::read_to_string(name).unwrap();
+        let rows = text.lines().skip(1);
+        rows.map(|row| row.split_whitespace().map(str::to_owned).collect())
+            .collect()
+    };
+    let own = inodes(launcher.pid());
+    let (four, six) = (table("/proc/net/tcp"), table("/proc/net/tcp6"));
+    let full = (four.iter()).filter(|row| {
+        let waits = row[4].split(':').nth(1).unwrap() != "00000000";
+        own.contains(&row[9]) && waits
+    });
+    let remotes: BTreeSet<String> = full.map(|row| row[2].clone()).collect();
+    // Java listens for both kinds of addresses.
+    let ports: BTreeSet<&str> = remotes
+        .iter()
+        .map(|remote| remote.split(':').nth(1).unwrap())
+        .collect();
+    let listens = four.iter().chain(&six).filter(|row| row[3] == "0A");
+    let at = listens.filter(|row| {
+        remotes.contains(&row[1])
+            || (row[1].len() > 13 && ports.contains(row[1].split(':').nth(1).unwrap()))
+    });
+    let listeners: BTreeSet<String> = at.map(|row| row[9].clone()).collect();
+    let pids = fs::read_dir("/proc").unwrap();
+    let pids = pids.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+    pids.filter(|&pid| !inodes(pid).is_disjoint(&listeners))
+        .collect()
+}
