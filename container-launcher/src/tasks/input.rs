@@ -7,7 +7,6 @@ use std::os::fd::OwnedFd;
 
 use gerbil_task::{Piece, changed};
 use storage::Reader;
-use tokio::io::AsyncWriteExt as _;
 use tokio::net::unix::pipe;
 use tokio_util::sync::CancellationToken;
 
@@ -95,19 +94,10 @@ fn pipe(reader: Reader, carrier: &mut Carrier, trouble: &Trouble) -> std::io::Re
     Ok(from.into())
 }
 
-/// Brings a file until its end, or until nobody reads any more.
-async fn feed(mut reader: Reader, mut to: pipe::Sender, trouble: Trouble) {
-    loop {
-        match reader.next().await {
-            Ok(piece) if piece.is_empty() => return,
-            // The process has read enough, or is gone.
-            Ok(piece) => {
-                if to.write_all(&piece).await.is_err() {
-                    return;
-                }
-            }
-            Err(error) => return trouble.keep(error.to_string()),
-        }
+/// Brings a file until its end, or until nobody reads any more: the process has read enough, or is gone.
+async fn feed(reader: Reader, to: pipe::Sender, trouble: Trouble) {
+    if let Err(error) = reader.pour(to).await {
+        trouble.keep(error.to_string());
     }
 }
 

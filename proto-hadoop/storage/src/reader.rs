@@ -1,6 +1,7 @@
 //! A file that is being read.
 
 use bytes::Bytes;
+use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 
 use crate::{StorageError, hdfs, shared};
 
@@ -65,6 +66,19 @@ impl Reader {
             Kind::Shared(file) => file.next().await,
             #[cfg(feature = "scripted")]
             Kind::Scripted(file) => Ok(std::mem::take(&mut file.rest)),
+        }
+    }
+
+    /// Brings all that is left to somebody who reads it from a pipe, or until nobody does any more, which is no error.
+    ///
+    /// # Errors
+    /// As [`Self::next`]. How long the other side takes is its affair.
+    pub async fn pour(mut self, mut to: impl AsyncWrite + Unpin) -> Result<(), StorageError> {
+        loop {
+            let piece = self.next().await?;
+            if piece.is_empty() || to.write_all(&piece).await.is_err() {
+                return Ok(());
+            }
         }
     }
 }

@@ -1,0 +1,278 @@
+//! What a pipe between two processes costs: a file that one process reads from HDFS, against a file that one
+//! process reads and hands to another by a pipe; and the same of writing.
+//!
+//! `cargo run --release -p storage --example through_a_pipe -- hdfs://HOST:PORT [MIB] [ROUNDS]`
+//!
+//! Each run is of processes of its own, whose processor time is counted when they have ended, the kernel's for
+//! them included. Runs take turns; the first of each is not counted. Whoever has the bytes last looks at each of
+//! them. `gerbil`'s tasks read and write in this way: the launcher speaks to HDFS, and a task has pipes.
+
+use std::io::{Read as _, Write as _};
+use std::os::fd::AsFd as _;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::Instant;
+
+use bytes::BytesMut;
+use nix::fcntl::{FcntlArg, fcntl};
+use nix::sys::resource::{UsageWho, getrusage};
+use storage::{Address, CreateOptions, Storage};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::unix::pipe;
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+/// What a task reads and writes at once, bytes.
+const BUFFER: usize = 256 << 10;
+const MIB: u64 = 1 << 20;
+const FOLDER: &str = "/through-a-pipe";
+
+#[expect(clippy::print_stderr, reason = "a command says on stderr why it ends")]
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match arguments[..] {
+        ["read-alone", connect] => on_runtime(read_alone(connect)),
+        ["feed", connect] => on_runtime(feed(connect)),
+        ["look"] => look(),
+        ["write-alone", connect, mib] => on_runtime(write_alone(connect, mib)),
+        ["make", mib] => make(mib),
+        ["drain", connect] => on_runtime(drain(connect)),
+        [connect] => compare(connect, 1024, 5),
+        [connect, mib] => mib
+            .parse()
+            .map_or_else(|_| usage(), |mib| compare(connect, mib, 5)),
+        [connect, mib, rounds] => match (mib.parse(), rounds.parse()) {
+            (Ok(mib), Ok(rounds)) => compare(connect, mib, rounds),
+            _ => usage(),
+        },
+        _ => usage(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("through_a_pipe: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn usage() -> Result<()> {
+    Err("through_a_pipe hdfs://HOST:PORT [MIB] [ROUNDS]".into())
+}
+
+fn on_runtime(work: impl Future<Output = Result<()>>) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    runtime.block_on(work)
+}
+
+fn open(connect: &str) -> Result<Storage> {
+    let user = std::env::var("HADOOP_USER_NAME").or_else(|_| std::env::var("USER"));
+    Ok(Storage::open(&Address::Hdfs {
+        connect: connect.to_owned(),
+        origin: connect.to_owned(),
+        user: user.unwrap_or_else(|_| "hadoop".to_owned()),
+        settings: Vec::new(),
+    })?)
+}
+
+fn file() -> String {
+    format!("{FOLDER}/file")
+}
+
+/// Looks at each byte.
+fn lines(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte == b'\n').count()
+}
+
+fn say(seen: usize) -> Result<()> {
+    // So that nobody leaves the looking out.
+    Ok(writeln!(std::io::stderr(), "{seen} lines")?)
+}
+
+async fn read_alone(connect: &str) -> Result<()> {
+    let mut reader = open(connect)?.read_from(&file(), 0).await?;
+    let mut seen = 0;
+    loop {
+        let piece = reader.next().await?;
+        if piece.is_empty() {
+            return say(seen);
+        }
+        seen += lines(&piece);
+    }
+}
+
+async fn feed(connect: &str) -> Result<()> {
+    let out = std::io::stdout().as_fd().try_clone_to_owned()?;
+    fcntl(&out, FcntlArg::F_SETPIPE_SZ(1 << 20)).ok();
+    let to = pipe::Sender::from_owned_fd(out)?;
+    let reader = open(connect)?.read_from(&file(), 0).await?;
+    Ok(reader.pour(to).await?)
+}
+
+fn look() -> Result<()> {
+    let (mut buffer, mut seen) = (vec![0; BUFFER], 0);
+    loop {
+        match std::io::stdin().read(&mut buffer)? {
+            0 => return say(seen),
+            read => seen += lines(buffer.get(..read).unwrap_or_default()),
+        }
+    }
+}
+
+/// A buffer of lines.
+fn text() -> Vec<u8> {
+    let line = b"it is a line of text that somebody has written\n";
+    line.iter().copied().cycle().take(BUFFER).collect()
+}
+
+async fn write_alone(connect: &str, mib: &str) -> Result<()> {
+    let storage = open(connect)?;
+    let mut writer = storage.create(&written(), CreateOptions::default()).await?;
+    let mut text = BytesMut::from(&text()[..]);
+    let mut left = mib.parse::<u64>()? * MIB;
+    while left > 0 {
+        // Each piece is memory of its own, as a task's would be.
+        text = BytesMut::from(&text[..]);
+        writer.write(text.clone().freeze()).await?;
+        left = left.saturating_sub(BUFFER as u64);
+    }
+    writer.close().await?;
+    Ok(())
+}
+
+fn make(mib: &str) -> Result<()> {
+    let text = text();
+    let mut out = std::io::stdout().lock();
+    for _ in 0..mib.parse::<u64>()? * MIB / BUFFER as u64 {
+        out.write_all(&text)?;
+    }
+    Ok(())
+}
+
+async fn drain(connect: &str) -> Result<()> {
+    let storage = open(connect)?;
+    let mut writer = storage.create(&written(), CreateOptions::default()).await?;
+    let mut from = pipe::Receiver::from_owned_fd(std::io::stdin().as_fd().try_clone_to_owned()?)?;
+    let mut room = BytesMut::new();
+    loop {
+        room.reserve(1 << 20);
+        if from.read_buf(&mut room).await? == 0 {
+            writer.close().await?;
+            return Ok(());
+        }
+        writer.write(room.split().freeze()).await?;
+    }
+}
+
+/// A name that nothing has.
+fn written() -> String {
+    format!("{FOLDER}/{}", std::process::id())
+}
+
+#[derive(Clone, Copy, Default)]
+struct Cost {
+    cpu: f64,
+    wall: f64,
+}
+
+/// Runs processes beside each other, the first one's output being the second one's input.
+fn run(roles: &[&[&str]]) -> Result<Cost> {
+    let (began, before) = (Instant::now(), used()?);
+    let mut children: Vec<Child> = Vec::new();
+    let mut input = Stdio::null();
+    for (number, role) in (1..).zip(roles) {
+        let is_last = number == roles.len();
+        let mut child = Command::new(std::env::current_exe()?)
+            .args(*role)
+            .stdin(input)
+            .stdout(if is_last {
+                Stdio::null()
+            } else {
+                Stdio::piped()
+            })
+            .stderr(Stdio::null())
+            .spawn()?;
+        input = child.stdout.take().map_or_else(Stdio::null, Stdio::from);
+        children.push(child);
+    }
+    drop(input);
+    for mut child in children {
+        let status = child.wait()?;
+        if !status.success() {
+            return Err(format!("{roles:?}: {status}").into());
+        }
+    }
+    Ok(Cost {
+        cpu: used()? - before,
+        wall: began.elapsed().as_secs_f64(),
+    })
+}
+
+/// Processor time of all children that have ended, seconds.
+#[expect(clippy::cast_precision_loss, reason = "far below 2^52 microseconds")]
+fn used() -> Result<f64> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let times = [usage.user_time(), usage.system_time()];
+    let times = times.map(|time| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6);
+    Ok(times.iter().sum())
+}
+
+fn compare(connect: &str, mib: u64, rounds: usize) -> Result<()> {
+    on_runtime(async {
+        let storage = open(connect)?;
+        storage.remove(FOLDER).await?;
+        let mut writer = storage.create(&file(), CreateOptions::default()).await?;
+        for _ in 0..mib * MIB / BUFFER as u64 {
+            writer.write(text().into()).await?;
+        }
+        writer.close().await?;
+        Ok(())
+    })?;
+    let size = mib.to_string();
+    let reading: [(&str, &[&[&str]]); 2] = [
+        ("reads by itself", &[&["read-alone", connect]]),
+        ("reads by a pipe", &[&["feed", connect], &["look"]]),
+    ];
+    let writing: [(&str, &[&[&str]]); 2] = [
+        ("writes by itself", &[&["write-alone", connect, &size]]),
+        ("writes by a pipe", &[&["make", &size], &["drain", connect]]),
+    ];
+    for peers in [reading, writing] {
+        let mut costs: [Vec<Cost>; 2] = [Vec::new(), Vec::new()];
+        for round in 0..=rounds {
+            for turn in 0..2 {
+                let peer = (round + turn) % 2;
+                let cost = run(peers[peer].1)?;
+                if round > 0 {
+                    costs[peer].push(cost);
+                }
+            }
+        }
+        report(peers.map(|(name, _)| name), costs, mib)?;
+    }
+    on_runtime(async { Ok(open(connect)?.remove(FOLDER).await?) })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a file of less than 2^52 MiB")]
+fn report(names: [&str; 2], mut costs: [Vec<Cost>; 2], mib: u64) -> Result<()> {
+    let gib = mib as f64 / 1024.0;
+    let mut medians = [0.0; 2];
+    let mut out = std::io::stdout();
+    for ((name, costs), median) in names.iter().zip(&mut costs).zip(&mut medians) {
+        costs.sort_by(|a, b| a.cpu.total_cmp(&b.cpu));
+        let [low, middle, high] =
+            [0, costs.len() / 2, costs.len() - 1].map(|at| costs[at].cpu / gib);
+        *median = middle;
+        let wall = costs[costs.len() / 2].wall;
+        let speed = mib as f64 / wall;
+        writeln!(
+            out,
+            "{name}: {middle:.3} CPU s a GiB ({low:.3} to {high:.3}), {speed:.0} MiB/s"
+        )?;
+    }
+    let ratio = medians[1] / medians[0];
+    Ok(writeln!(out, "ratio {ratio:.3}")?)
+}
