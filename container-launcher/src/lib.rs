@@ -87,8 +87,10 @@ pub use warden::warden_main;
 const CARRIERS: usize = 2;
 /// Stack of a thread, bytes. YARN counts address space.
 const STACK: usize = 512 * 1024;
-/// Threads for what blocks: name look-ups, and files that are read and written for the AM.
+/// Threads of the front for what blocks: name look-ups, and files of the job.
 const BLOCKING_THREADS: usize = 1;
+/// Those of the carriers: what tasks write to a mounted folder, and what they print; begun when it is needed.
+const CARRIERS_BLOCKING: usize = 8;
 /// How long the runtime may take to drop what is left when the launcher leaves.
 const RUNTIME_LEAVE: Duration = Duration::from_millis(100);
 
@@ -160,7 +162,7 @@ fn run(around: &Surroundings) -> Result<u8, LauncherError> {
     open_files::raise();
     let carriers = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(CARRIERS)
-        .max_blocking_threads(BLOCKING_THREADS)
+        .max_blocking_threads(CARRIERS_BLOCKING)
         .thread_stack_size(STACK)
         .enable_all()
         .build()

@@ -66,9 +66,9 @@ pub(crate) struct Tasks {
     storages: Storages,
     said_by: mpsc::Sender<(u32, Said)>,
     said: mpsc::Receiver<(u32, Said)>,
-    /// Memory in which tasks note what they work on: the first slot's view, and what tasks are handed; none so
-    /// far.
-    blame: Option<(Page, Arc<OwnedFd>)>,
+    /// Memory in which tasks note what they work on, for so many slots each: the first one's view, and what
+    /// tasks are handed.
+    blame: BTreeMap<u32, (Page, Arc<OwnedFd>)>,
     /// The folder for spills.
     scratch: Option<Arc<File>>,
     /// When tasks are looked at next; none: there are none.
@@ -104,7 +104,7 @@ impl Tasks {
             storages: Storages::default(),
             said_by,
             said,
-            blame: None,
+            blame: BTreeMap::new(),
             scratch: None,
             look_at: None,
             told: Vec::new(),
@@ -201,9 +201,9 @@ impl Tasks {
     fn look(&mut self, container: &Container<'_>) {
         for attempt in self.attempts.values_mut() {
             let blame = attempt.blame();
-            let stalled = attempt.watch.as_mut().and_then(|watch| watch.look(blame));
-            if let Some(timeout) = stalled {
-                attempt.kill(watch::stalled(attempt, timeout));
+            let wrong = attempt.watch.as_mut().and_then(|watch| watch.look(blame));
+            if let Some(wrong) = wrong {
+                attempt.kill(watch::sentence(attempt, wrong));
             }
         }
         let now = Instant::now();

@@ -221,6 +221,31 @@ async fn a_task_is_seen_and_one_that_does_not_get_on_is_ended_with_its_place() {
         ),
         "{stalled:?}"
     );
+    bed.settings.remove(timeout);
+    let memory = "gerbil.task.memory.mb";
+    bed.settings.insert(memory.to_owned(), "1".to_owned());
+    // A slot beyond those of one page of notes.
+    let greedy = bed.start(3, 130, &bed.map(0, 0, 1));
+    order(&link, Order::Start(greedy)).await;
+    let ended = ended(&mut link).await;
+    assert!(
+        ended
+            .trouble
+            .contains("MiB in memory where 1 are the limit (gerbil.task.memory.mb)"),
+        "{ended:?}"
+    );
+    bed.settings.remove(memory);
+    // Each slot of it has a place of its own there.
+    fs::write(bed.path("in-0"), "b\n!status\n!abort\n").unwrap();
+    let crashing = bed.start(4, 131, &bed.map(0, 0, 1));
+    order(&link, Order::Start(crashing)).await;
+    let crashed = self::ended(&mut link).await;
+    assert!(
+        crashed
+            .trouble
+            .contains("map 0 was killed by signal 6 on record 2 of the split"),
+        "{crashed:?}"
+    );
 }
 
 #[tokio::test]

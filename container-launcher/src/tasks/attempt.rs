@@ -5,13 +5,14 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use gerbil_task::{Blame, Blamed, Page, ToTask};
+use nix::unistd::Pid;
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::conversation::{Done, Failure};
 use super::log::Printed;
 use super::places::AttemptFolder;
-use super::watch::Watch;
+use super::watch::{Bounds, Watch};
 use crate::process::Report;
 
 /// How long a process may take to leave.
@@ -69,13 +70,14 @@ pub(super) struct Parts {
     pub(super) status: Arc<Mutex<String>>,
     pub(super) printed: Printed,
     pub(super) output: Option<Arc<AttemptFolder>>,
-    pub(super) timeout: Option<Duration>,
+    pub(super) bounds: Bounds,
+    pub(super) pid: Pid,
     pub(super) ends: CancellationToken,
 }
 
 impl Attempt {
     pub(super) fn new(parts: Parts) -> Self {
-        let watch = Watch::new(parts.timeout, parts.page.read());
+        let watch = Watch::new(parts.bounds, parts.pid, parts.page.read());
         Self {
             slot: parts.slot,
             task: parts.task,

@@ -19,8 +19,11 @@ use super::pipes;
 use super::places::AttemptFolder;
 use super::trouble::Trouble;
 
-/// Read of a pipe at once, bytes: what it holds.
-const PIECE: usize = 1 << 20;
+/// Memory that a pipe is read into, bytes: used again as soon as a piece of it is written, and less than what the
+/// allocator maps anew each time.
+const ROOM: usize = 512 << 10;
+/// A read with less room than this is not worth it, bytes.
+const ROOM_MIN: usize = 64 << 10;
 /// After the end of its process a pipe that somebody else keeps open is read for so long.
 const LEFT_OPEN: Duration = Duration::from_secs(5);
 
@@ -187,7 +190,9 @@ async fn drain_by(
 ) -> Result<(), String> {
     let mut room = BytesMut::new();
     loop {
-        room.reserve(PIECE);
+        if room.capacity() < ROOM_MIN {
+            room.reserve(ROOM);
+        }
         let read = tokio::select! {
             read = from.read_buf(&mut room) => read.map_err(|error| error.to_string())?,
             () = overdue(gone) => {

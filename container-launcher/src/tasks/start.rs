@@ -14,6 +14,7 @@ use nix::unistd::Pid;
 use tokio::net::unix::pipe;
 use tokio_util::sync::CancellationToken;
 
+use super::Tasks;
 use super::attempt::{Attempt, Parts, Said};
 use super::carrier::Carrier;
 use super::conversation::{Conversation, Failure};
@@ -22,7 +23,7 @@ use super::output::Files;
 use super::places::Places;
 use super::sources::Sources;
 use super::trouble::Trouble;
-use super::{Tasks, watch};
+use super::watch::Bounds;
 use crate::container::Container;
 use crate::process::start::Start;
 use crate::process::streams::{self, Outer, Streams};
@@ -40,7 +41,7 @@ struct Ready {
     welcome: Welcome,
     task: ToTask,
     places: Places,
-    timeout: Option<std::time::Duration>,
+    bounds: Bounds,
 }
 
 impl Tasks {
@@ -73,8 +74,9 @@ impl Tasks {
         let kept = container.exchange.kept().clone();
         let sources = Sources::new(self.job, kept, fetcher, &mut order, folder.clone());
         let system = |error: std::io::Error| format!("task process {number}: {error}");
-        let (page, blame) = self.blame().map_err(system)?;
-        let page = page.slot(slot);
+        let (page, blame) = self.blame(slot / Page::SLOTS).map_err(system)?;
+        let place = slot % Page::SLOTS;
+        let page = page.slot(place);
         page.begin(0, 0);
         let scratch = self.scratch(&folder).map_err(system)?;
 
@@ -102,7 +104,8 @@ impl Tasks {
             status: Arc::default(),
             printed: printed.clone(),
             output: ready.places.output,
-            timeout: ready.timeout,
+            bounds: ready.bounds,
+            pid,
             ends,
         });
         let conversation = Conversation {
@@ -111,7 +114,7 @@ impl Tasks {
             plan: order.plan,
             welcome: Welcome {
                 version: VERSION,
-                blame: slot,
+                blame: place,
                 ..ready.welcome
             },
             task: Arc::clone(&attempt.task),
@@ -167,7 +170,7 @@ impl Tasks {
         program::check_one(&program, &self.folder).map_err(|refusal| without_host(&refusal))?;
         Ok(Ready {
             places: Places::of(order, &mut self.storages)?,
-            timeout: watch::timeout(&welcome)?,
+            bounds: Bounds::of(&welcome)?,
             program,
             welcome,
             task,
@@ -201,15 +204,15 @@ impl Tasks {
         started.map_err(|error| without_host(&program::not_started(&program.file, &error)))
     }
 
-    /// The memory in which all tasks of the job note what they work on.
-    fn blame(&mut self) -> std::io::Result<(Page, Arc<OwnedFd>)> {
-        if self.blame.is_none() {
-            let (page, descriptor) = Page::create()?;
-            self.blame = Some((page, Arc::new(descriptor)));
+    /// The memory in which tasks of the job note what they work on, by its number.
+    fn blame(&mut self, number: u32) -> std::io::Result<(Page, Arc<OwnedFd>)> {
+        if let Some(blame) = self.blame.get(&number) {
+            return Ok(blame.clone());
         }
-        self.blame
-            .clone()
-            .ok_or_else(|| std::io::ErrorKind::NotFound.into())
+        let (page, descriptor) = Page::create()?;
+        let blame = (page, Arc::new(descriptor));
+        self.blame.insert(number, blame.clone());
+        Ok(blame)
     }
 
     /// The folder for spills of all tasks of the job.

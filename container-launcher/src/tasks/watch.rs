@@ -3,9 +3,10 @@
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use gerbil_task::settings::{KNOWN, TIMEOUT};
+use gerbil_task::settings::{KNOWN, MEMORY, TIMEOUT};
 use gerbil_task::{Blame, Blamed, Welcome};
 use job::wire::TaskSeen;
+use nix::unistd::{Pid, SysconfVar, sysconf};
 use tokio::time::Instant;
 
 use super::attempt::Attempt;
@@ -15,19 +16,63 @@ pub(super) const LOOK: Duration = Duration::from_secs(1);
 /// A look costs something too.
 const LOOK_MIN: Duration = Duration::from_millis(50);
 
+/// What a task may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bounds {
+    /// Without a sign of life; none: it may take its time.
+    timeout: Option<Duration>,
+    /// In memory, bytes; none: as much as there is.
+    memory: Option<u64>,
+}
+
+impl Bounds {
+    /// As the job's settings tell.
+    ///
+    /// # Errors
+    ///
+    /// One is no number: a sentence.
+    pub(super) fn of(welcome: &Welcome) -> Result<Self, String> {
+        let number = |name: &str| {
+            let default = KNOWN.iter().find(|known| known.name == name);
+            let given = welcome.settings.get(name).map(String::as_str);
+            let text = given.or(default.map(|known| known.default));
+            let text = text.unwrap_or_default();
+            let number: Result<u64, _> = text.trim().parse();
+            let number = number.map_err(|_no_number| {
+                format!("{name} is {text:?}: give a number, 0 for no limit")
+            })?;
+            Ok::<_, String>(Some(number).filter(|number| *number > 0))
+        };
+        Ok(Self {
+            timeout: number(TIMEOUT)?.map(Duration::from_millis),
+            memory: number(MEMORY)?.map(|mib| mib.saturating_mul(1 << 20)),
+        })
+    }
+}
+
 /// Whether one task gets on.
 #[derive(Debug)]
 pub(super) struct Watch {
-    /// None: it may take its time.
-    timeout: Option<Duration>,
+    bounds: Bounds,
+    pid: Pid,
     seen: Blame,
     since: Instant,
 }
 
+/// What is wrong with a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wrong {
+    /// It showed no sign of life for longer than this.
+    Stalled(Duration),
+    /// It has more in memory than it may, bytes.
+    Overfed { used: u64, limit: u64 },
+}
+
 impl Watch {
-    pub(super) fn new(timeout: Option<Duration>, seen: Blame) -> Self {
+    pub(super) fn new(bounds: Bounds, pid: Pid, seen: Blame) -> Self {
         Self {
-            timeout,
+            bounds,
+            pid,
             seen,
             since: Instant::now(),
         }
@@ -35,34 +80,33 @@ impl Watch {
 
     /// When the next look is due.
     pub(super) fn pause(&self) -> Duration {
-        let quarter = self.timeout.map_or(LOOK, |timeout| timeout / 4);
-        quarter.clamp(LOOK_MIN, LOOK)
+        let quarter = self.bounds.timeout.map_or(LOOK, |timeout| timeout / 4);
+        match self.bounds.memory {
+            Some(_) => LOOK_MIN,
+            None => quarter.clamp(LOOK_MIN, LOOK),
+        }
     }
 
-    /// Looks: the timeout, if there was no sign of life for longer.
-    pub(super) fn look(&mut self, blame: Blame) -> Option<Duration> {
+    /// Looks what is wrong, if anything.
+    pub(super) fn look(&mut self, blame: Blame) -> Option<Wrong> {
         if blame != self.seen {
             (self.seen, self.since) = (blame, Instant::now());
         }
-        self.timeout
-            .filter(|timeout| self.since.elapsed() > *timeout)
+        let Bounds { timeout, memory } = self.bounds;
+        if let Some(timeout) = timeout.filter(|timeout| self.since.elapsed() > *timeout) {
+            return Some(Wrong::Stalled(timeout));
+        }
+        let (limit, used) = memory.zip(resident(self.pid))?;
+        (used > limit).then_some(Wrong::Overfed { used, limit })
     }
 }
 
-/// For how long a task may show no sign of life; none: for ever.
-///
-/// # Errors
-///
-/// The setting is no number.
-pub(super) fn timeout(welcome: &Welcome) -> Result<Option<Duration>, String> {
-    let default = KNOWN.iter().find(|known| known.name == TIMEOUT);
-    let given = welcome.settings.get(TIMEOUT).map(String::as_str);
-    let text = given.or(default.map(|known| known.default));
-    let text = text.unwrap_or_default();
-    let ms: u64 = (text.trim().parse()).map_err(|_no_number| {
-        format!("{TIMEOUT} is {text:?}: give a number of milliseconds, 0 for ever")
-    })?;
-    Ok((ms > 0).then_some(Duration::from_millis(ms)))
+/// Bytes of a process that are in memory.
+fn resident(pid: Pid) -> Option<u64> {
+    let statm = std::fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
+    let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
+    let page = sysconf(SysconfVar::PAGE_SIZE).ok()??;
+    pages.checked_mul(u64::try_from(page).ok()?)
 }
 
 /// How far a task is.
@@ -80,11 +124,13 @@ pub(super) fn seen(process: u32, attempt: &Attempt) -> TaskSeen {
     }
 }
 
-/// A task that shows no sign of life, in a sentence.
-pub(super) fn stalled(attempt: &Attempt, timeout: Duration) -> String {
-    match Blamed::of(&attempt.task) {
-        Some(task) => task.stalled(&attempt.blame(), timeout),
-        None => String::new(),
+/// What is wrong with a task, in a sentence.
+pub(super) fn sentence(attempt: &Attempt, wrong: Wrong) -> String {
+    let blame = attempt.blame();
+    match (Blamed::of(&attempt.task), wrong) {
+        (Some(task), Wrong::Stalled(timeout)) => task.stalled(&blame, timeout),
+        (Some(task), Wrong::Overfed { used, limit }) => task.overfed(&blame, used, limit),
+        (None, _) => String::new(),
     }
 }
 
@@ -95,20 +141,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_timeout_is_hadoop_s_unless_it_is_given() {
-        let with = |value: Option<&str>| {
+    fn bounds_are_hadoop_s_unless_they_are_given() {
+        let with = |settings: &[(&str, &str)]| {
             let mut welcome = Welcome::default();
-            if let Some(value) = value {
+            for (name, value) in settings {
                 welcome
                     .settings
-                    .insert(TIMEOUT.to_owned(), value.to_owned());
+                    .insert((*name).to_owned(), (*value).to_owned());
             }
-            timeout(&welcome)
+            Bounds::of(&welcome)
         };
-        assert_eq!(with(None), Ok(Some(Duration::from_secs(600))));
-        assert_eq!(with(Some("0")), Ok(None));
-        assert_eq!(with(Some("400")), Ok(Some(Duration::from_millis(400))));
-        let wrong = with(Some("soon")).unwrap_err();
+        let bounds = |timeout, memory| Ok(Bounds { timeout, memory });
+        assert_eq!(with(&[]), bounds(Some(Duration::from_secs(600)), None));
+        assert_eq!(
+            with(&[(TIMEOUT, "0"), (MEMORY, "2")]),
+            bounds(None, Some(2 << 20))
+        );
+        assert_eq!(
+            with(&[(TIMEOUT, "400")]),
+            bounds(Some(Duration::from_millis(400)), None)
+        );
+        let wrong = with(&[(TIMEOUT, "soon")]).unwrap_err();
         assert!(
             wrong.contains("mapreduce.task.timeout is \"soon\""),
             "{wrong}"
@@ -116,11 +169,13 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_shows_no_sign_of_life_is_found() {
+    async fn whoever_shows_no_sign_of_life_or_takes_too_much_is_found() {
         let (page, _descriptor) = Page::create().unwrap();
         page.begin(0, 10);
         let timeout = Duration::from_secs(10);
-        let mut watch = Watch::new(Some(timeout), page.read());
+        let bounds = |timeout, memory| Bounds { timeout, memory };
+        let watching = |bounds| Watch::new(bounds, Pid::this(), page.read());
+        let mut watch = watching(bounds(Some(timeout), None));
         assert_eq!(watch.pause(), LOOK);
         tokio::time::advance(Duration::from_secs(9)).await;
         page.done(5);
@@ -128,11 +183,18 @@ mod tests {
         tokio::time::advance(Duration::from_secs(9)).await;
         assert_eq!(watch.look(page.read()), None);
         tokio::time::advance(Duration::from_secs(2)).await;
-        assert_eq!(watch.look(page.read()), Some(timeout));
-        let mut patient = Watch::new(None, page.read());
+        assert_eq!(watch.look(page.read()), Some(Wrong::Stalled(timeout)));
+        let mut patient = watching(bounds(None, Some(1 << 40)));
         tokio::time::advance(Duration::from_secs(9999)).await;
         assert_eq!(patient.look(page.read()), None);
-        let short = Watch::new(Some(Duration::from_millis(100)), page.read());
+        let mut poor = watching(bounds(None, Some(1)));
+        assert_eq!(poor.pause(), LOOK_MIN);
+        let wrong = poor.look(page.read());
+        assert!(
+            matches!(wrong, Some(Wrong::Overfed { limit: 1, .. })),
+            "{wrong:?}"
+        );
+        let short = watching(bounds(Some(Duration::from_millis(100)), None));
         assert_eq!(short.pause(), LOOK_MIN);
     }
 }

@@ -155,10 +155,14 @@ fn make(mib: &str) -> Result<()> {
 async fn drain(connect: &str) -> Result<()> {
     let storage = open(connect)?;
     let mut writer = storage.create(&written(), CreateOptions::default()).await?;
-    let mut from = pipe::Receiver::from_owned_fd(std::io::stdin().as_fd().try_clone_to_owned()?)?;
+    let input = std::io::stdin().as_fd().try_clone_to_owned()?;
+    fcntl(&input, FcntlArg::F_SETPIPE_SZ(1 << 20)).ok();
+    let mut from = pipe::Receiver::from_owned_fd(input)?;
     let mut room = BytesMut::new();
     loop {
-        room.reserve(1 << 20);
+        if room.capacity() < 64 << 10 {
+            room.reserve(512 << 10);
+        }
         if from.read_buf(&mut room).await? == 0 {
             writer.close().await?;
             return Ok(());

@@ -117,6 +117,9 @@ pub struct Page {
 }
 
 impl Page {
+    /// Slots of a page: a launcher that has more has several pages.
+    pub const SLOTS: u32 = SLOTS;
+
     /// Makes the page of a launcher: its first slot's view, and the descriptor that tasks are handed.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::settings::MEMORY;
 use crate::{Blame, MapOrder, Phase, ReduceOrder, ToTask};
 
 /// A task that sentences are about.
@@ -79,6 +80,16 @@ impl<'a> Blamed<'a> {
         sentence.trim_end().to_owned()
     }
 
+    /// It has more in memory than it may, bytes.
+    #[must_use]
+    pub fn overfed(self, blame: &Blame, used: u64, limit: u64) -> String {
+        let (title, place) = (self.title(), self.place(blame));
+        let [used, limit] = [used, limit].map(|bytes| bytes >> 20);
+        format!("{title} has {used} MiB in memory where {limit} are the limit ({MEMORY}) {place}")
+            .trim_end()
+            .to_owned()
+    }
+
     /// It showed no sign of life for so long.
     #[must_use]
     pub fn stalled(self, blame: &Blame, timeout: Duration) -> String {
@@ -147,6 +158,10 @@ mod tests {
         assert_eq!(
             map.stalled(&page.read(), Duration::from_millis(400)),
             format!("map 3 made no progress for 0.4 s {place}")
+        );
+        assert_eq!(
+            map.overfed(&page.read(), 200 << 20, 100 << 20),
+            format!("map 3 has 200 MiB in memory where 100 are the limit ({MEMORY}) {place}")
         );
         assert_eq!(map.record(&page.read()), Some(2));
         let reduce = ReduceOrder {

@@ -9,7 +9,6 @@ use super::process::Process;
 use super::queue::Work;
 use super::slot::Slot;
 use crate::error::Error;
-use crate::settings::MEMORY;
 
 impl Slot<'_> {
     /// Looks at a process that says nothing: is it alive, does it get on, how much memory has it?
@@ -39,15 +38,8 @@ impl Slot<'_> {
             .zip(resident(process.child.id()))
             .filter(|(limit, used)| used > limit)
         {
-            let place = work.blamed().place(&blame);
-            let sentence = format!(
-                "{} has {} MiB in memory where {} are the limit ({MEMORY}) {place}",
-                work.title(),
-                used >> 20,
-                limit >> 20
-            );
             return Err(Failure {
-                sentence,
+                sentence: work.blamed().overfed(&blame, used, limit),
                 fault: self.fault(work, &blame),
             });
         }
