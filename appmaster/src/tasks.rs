@@ -28,6 +28,7 @@ impl Session {
             Wanted::MapsLost(maps) => self.wish_of(job, |lending, number| {
                 lending.output_lost(now, number, maps)
             }),
+            Wanted::NoMore => self.wish_of(job, |lending, number| lending.close(now, number)),
             Wanted::Began(attempt) => self.lending(|lending| {
                 lending.began(now, attempt);
                 Vec::new()

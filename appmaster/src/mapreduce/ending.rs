@@ -121,6 +121,7 @@ impl MapReduce {
                 sentence => sentence,
             }
         );
+        self.want(Wanted::NoMore);
         for (container, place) in &mut self.places {
             if *place != Place::Leaving {
                 *place = Place::Leaving;

@@ -221,6 +221,7 @@ fn words(wanted: &Wanted) -> String {
         Wanted::Folder(FolderWork::SetUp) => "set up".into(),
         Wanted::Folder(FolderWork::Commit(tasks)) => format!("commit {}", tasks.join(" ")),
         Wanted::Folder(FolderWork::GiveUp) => "give up".into(),
+        Wanted::NoMore => "no more".into(),
         other => format!("{other:?}"),
     }
 }
@@ -252,6 +253,7 @@ fn maps_alone_make_the_output() {
             "over 0 Done",
             "over 1 Done",
             "commit task_m_000000 task_m_000001",
+            "no more",
             "leave c1",
             "leave c2"
         ]
@@ -276,7 +278,7 @@ fn a_task_that_fails_too_often_ends_the_job_and_nothing_is_left() {
     let (start, _) = bed.started(1, second);
     assert_eq!(start.output.unwrap().attempt, "attempt_m_000000_1");
     bed.failed(1, second, "no again");
-    assert_eq!(bed.wanted(), ["leave c1", "over 1 Failed"]);
+    assert_eq!(bed.wanted(), ["no more", "leave c1", "over 1 Failed"]);
     // What was decided before is given back.
     let late = bed.place(Stage::Map, 0, 1);
     assert_eq!(bed.wanted(), [format!("over {} Killed", late.0)]);
@@ -319,7 +321,7 @@ fn a_reduce_starts_when_every_map_has_left_its_part() {
     bed.done(1, reduce, None);
     assert_eq!(
         bed.wanted(),
-        ["over 2 Done", "commit task_r_000000", "leave c1"]
+        ["over 2 Done", "commit task_r_000000", "no more", "leave c1"]
     );
 }
 
@@ -400,7 +402,7 @@ fn files_that_cannot_be_brought_are_a_failure_of_who_waits_for_them() {
 fn a_job_is_killed_at_any_time() {
     let mut bed = Bed::begun(1, 0);
     bed.tell(Heard::ClientKill(KillReason::Interrupted));
-    assert_eq!(bed.wanted(), ["set up", "admit"]);
+    assert_eq!(bed.wanted(), ["set up", "admit", "no more"]);
     bed.folder(FolderDone::SetUp(Ok(())));
     assert_eq!(bed.wanted(), ["give up"]);
     bed.folder(FolderDone::GivenUp(Ok(())));
@@ -411,7 +413,7 @@ fn a_job_is_killed_at_any_time() {
     bed.started(1, map);
     bed.wanted();
     bed.tell(Heard::ClientKill(KillReason::Interrupted));
-    assert_eq!(bed.wanted(), ["leave c1"]);
+    assert_eq!(bed.wanted(), ["no more", "leave c1"]);
     // A launcher that says nothing is not waited for for ever.
     while bed.wanted.is_empty() {
         bed.now = bed.job.wakes_at().unwrap();
@@ -428,7 +430,7 @@ fn an_output_that_cannot_be_had_ends_it_before_anything_runs() {
     bed.folder(FolderDone::SetUp(Err("it exists".into())));
     let (code, sentence, _) = bed.over(&[]);
     assert_eq!((code, sentence.as_str()), (74, "it exists"));
-    assert_eq!(bed.wanted(), ["set up", "admit", "Failed"]);
+    assert_eq!(bed.wanted(), ["set up", "admit", "no more", "Failed"]);
 }
 
 #[test]

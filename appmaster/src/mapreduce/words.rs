@@ -45,6 +45,8 @@ pub(crate) enum Wanted {
         /// What each reads.
         inputs: Vec<Input>,
     },
+    /// No task of it is to be started any more.
+    NoMore,
     /// An attempt runs, as far as is known.
     Began(AttemptIx),
     /// An attempt is over: its slot is free.

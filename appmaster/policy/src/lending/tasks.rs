@@ -28,6 +28,14 @@ impl Lending {
         self.happened(now, &runnable)
     }
 
+    /// No task of `job` is to be started any more; what runs keeps its slots until it ends.
+    pub fn close(&mut self, now: Millis, job: u32) -> Vec<Word> {
+        if let Some(ix) = self.jobs.get(&job).map(|borrower| borrower.ix) {
+            self.leave(now, ix);
+        }
+        self.decided(now)
+    }
+
     /// Slots that jobs could use at once if they were there.
     #[must_use]
     pub fn lacking(&self) -> u32 {

@@ -291,3 +291,17 @@ fn tasks_of_a_lost_container_and_lost_results_run_again() {
     let lent = gangs(lending.returned(NOW, 1));
     assert_eq!(lent[0].job, 2);
 }
+
+#[test]
+fn a_job_that_is_closed_starts_nothing_whatever_fails_of_it() {
+    let mut lending = lending("fifo+gang");
+    lending.joined(NOW, offer(1, 1));
+    lending.wanted(NOW, 1, tasks());
+    let maps = starts(lending.runnable(NOW, 1, Stage::Map, &["n1", "n1"].map(input)));
+    assert_eq!(lending.close(NOW, 1), []);
+    assert_eq!(lending.ended(NOW, maps[0].0, End::Failed), []);
+    assert_eq!((lending.held(1), lending.lacking()), (0, 0));
+    lending.wanted(NOW, 2, wish(1));
+    assert_eq!(lending.returned(NOW, 1), []);
+    lending.returned(NOW, 2);
+}
