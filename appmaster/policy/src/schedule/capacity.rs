@@ -6,12 +6,14 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::dominant::Share;
 use super::fifo::{ONE_BY_ONE, first, start};
-use super::{Decision, Nanos, NodeIx, Owner, Scheduler, Session, SlotIx};
+use super::{Decision, Nanos, NodeIx, Owner, Saved, Scheduler, Session, SlotIx};
 
 /// The policy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Capacity {
     /// Percent of the slots that a queue is guaranteed.
     pub shares: BTreeMap<String, u64>,
@@ -53,6 +55,10 @@ impl Scheduler for Capacity {
         session
             .free_slots(node)
             .find_map(|slot| self.at(session, slot, node, slots))
+    }
+
+    fn saved(&self) -> Option<Saved> {
+        Some(Saved::Capacity(self.clone()))
     }
 }
 

@@ -1,7 +1,9 @@
 //! Asks a policy for decisions until it has none, and keeps it honest.
 
 use super::can_run::{could_run, fits};
-use super::{Decision, Event, JobIx, Nanos, Session, SlotIx, Stage, Taken, TaskIx};
+use super::{
+    Decision, Event, JobIx, Nanos, Saved, Session, SlotIx, Snapshot, Stage, Taken, TaskIx,
+};
 
 /// One policy's way of choosing between jobs.
 pub trait Scheduler: std::fmt::Debug + Send + Sync {
@@ -49,6 +51,11 @@ pub trait Scheduler: std::fmt::Debug + Send + Sync {
     fn wakes_at(&self) -> Option<Nanos> {
         self.inner()?.wakes_at()
     }
+
+    /// The policy as it can be kept on file; nothing of one that cannot.
+    fn saved(&self) -> Option<Saved> {
+        None
+    }
 }
 
 /// A session, and the policy that decides for it. The ApplicationMaster and the simulator each own one.
@@ -75,6 +82,26 @@ impl Driver {
         Self {
             session: Session::new(),
             scheduler,
+            refused: Vec::new(),
+        }
+    }
+
+    /// What [`load`](Self::load) makes this driver of again; nothing where the policy cannot be saved. Decisions
+    /// that could not be carried out are not in it.
+    #[must_use]
+    pub fn snapshot(&self) -> Option<Snapshot> {
+        Some(Snapshot {
+            session: self.session.clone(),
+            scheduler: self.scheduler.saved()?,
+        })
+    }
+
+    /// The driver that a snapshot was taken of: the same events lead it to the same decisions.
+    #[must_use]
+    pub fn load(snapshot: Snapshot) -> Self {
+        Self {
+            session: snapshot.session,
+            scheduler: snapshot.scheduler.scheduler(),
             refused: Vec::new(),
         }
     }

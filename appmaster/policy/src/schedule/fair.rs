@@ -5,13 +5,15 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::can_run::fits;
 use super::dominant::Share;
 use super::fifo::{ONE_BY_ONE, first, start};
-use super::{Decision, JobIx, Nanos, NodeIx, Owner, Scheduler, Session, SlotIx, Stage};
+use super::{Decision, JobIx, Nanos, NodeIx, Owner, Saved, Scheduler, Session, SlotIx, Stage};
 
 /// Among whom slots are shared equally.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum By {
     /// Users.
     #[default]
@@ -23,7 +25,7 @@ pub enum By {
 }
 
 /// The policy.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Fair {
     /// Among whom.
     pub by: By,
@@ -41,6 +43,10 @@ impl Scheduler for Fair {
             }?;
             start(session, job, stage, slot, node)
         })
+    }
+
+    fn saved(&self) -> Option<Saved> {
+        Some(Saved::Fair(self.clone()))
     }
 }
 

@@ -6,13 +6,16 @@
 //!
 //! Cost: O(classes of need · log jobs) a decision.
 
+use serde::{Deserialize, Serialize};
+
 use super::can_run::fits;
 use super::{
-    Class, Decision, JobIx, Nanos, NodeIx, Owner, Scheduler, Session, SlotIx, Stage, assign_task,
+    Class, Decision, JobIx, Nanos, NodeIx, Owner, Saved, Scheduler, Session, SlotIx, Stage,
+    assign_task,
 };
 
 /// The policy, with or without the barrier.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fifo {
     /// Jobs wait for the stages of earlier ones.
     pub barrier: bool,
@@ -27,6 +30,10 @@ impl Scheduler for Fifo {
             })?;
             start(session, job, stage, slot, node)
         })
+    }
+
+    fn saved(&self) -> Option<Saved> {
+        Some(Saved::Fifo(*self))
     }
 }
 

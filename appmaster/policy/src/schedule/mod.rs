@@ -50,6 +50,7 @@ mod job;
 mod named;
 mod place;
 mod remaining;
+mod saved;
 mod session;
 #[cfg(test)]
 mod tests;
@@ -71,5 +72,6 @@ pub use job::{Job, Need, Stage, StageState, Task};
 pub use named::{POLICIES, UnknownPolicy, WRAPPERS, named};
 pub use place::{Container, Node, Slot, Speed, Taken};
 pub use remaining::remaining;
+pub use saved::{Saved, Snapshot};
 pub use session::{Attempt, Class, Owner, Session};
 pub use wanted::wanted;

@@ -10,6 +10,9 @@ mod places;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::saved::pairs;
 use super::{
     AttemptIx, Bundle, Container, ContainerIx, Job, JobIx, Nanos, Need, Node, NodeIx, Phase, Slot,
     SlotIx, Stage, Task, TaskIx,
@@ -33,11 +36,11 @@ struct Shown {
 }
 
 /// Number of a [`Need`] among those that were told: stages that take the same are one class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Class(pub(super) u32);
 
 /// One try at a task.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Attempt {
     /// Whose.
     pub job: JobIx,
@@ -61,12 +64,13 @@ pub struct Attempt {
     pub stopping: bool,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct JobRecord {
     pub(super) job: Job,
     pub(super) class: BTreeMap<Stage, Class>,
     pub(super) tasks: BTreeMap<Stage, Tasks>,
     /// Bytes of a partition at a node.
+    #[serde(with = "pairs")]
     pub(super) gathered: BTreeMap<(u32, NodeIx), u64>,
     /// Where partitions are gathered.
     pub(super) homes: BTreeMap<u32, NodeIx>,
@@ -77,7 +81,7 @@ pub(super) struct JobRecord {
     pub(super) left: bool,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Tasks {
     pub(super) all: Vec<TaskRecord>,
     pub(super) pending: BTreeSet<TaskIx>,
@@ -87,21 +91,21 @@ pub(super) struct Tasks {
     pub(super) placeless: u32,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct TaskRecord {
     pub(super) task: Task,
     pub(super) attempts: Vec<AttemptIx>,
     pub(super) done: bool,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct NodeRecord {
     pub(super) node: Node,
     pub(super) containers: BTreeSet<ContainerIx>,
     pub(super) free: BTreeSet<SlotIx>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct ContainerRecord {
     pub(super) container: Container,
     pub(super) slots: Vec<SlotIx>,
@@ -113,7 +117,7 @@ pub(super) struct ContainerRecord {
 type ByRunning = BTreeSet<(u32, u64, JobIx)>;
 
 /// Everything, in collections that have an order.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct State {
     pub(super) now: Nanos,
     pub(super) jobs: BTreeMap<JobIx, JobRecord>,
@@ -127,23 +131,31 @@ pub(super) struct State {
     pub(super) next_slot: u32,
     pub(super) next_attempt: u32,
     pub(super) needs: Vec<Need>,
+    #[serde(with = "pairs")]
     pub(super) classes: BTreeMap<Need, Class>,
     /// Jobs with pending tasks, in order of submission.
+    #[serde(with = "pairs")]
     pub(super) runnable: BTreeMap<(Stage, Class), BTreeSet<(u64, JobIx)>>,
     /// The same of each priority, highest last.
+    #[serde(with = "pairs")]
     pub(super) by_priority: BTreeMap<(Stage, i32, Class), BTreeSet<(u64, JobIx)>>,
     /// The same of each queue and user.
+    #[serde(with = "pairs")]
     pub(super) by_owner: BTreeMap<(Stage, Owner, Class), BTreeSet<(u64, JobIx)>>,
     /// The same of jobs with a pending task whose input is at a node; and of those with one that needs no place.
+    #[serde(with = "pairs")]
     pub(super) near: BTreeMap<(Stage, Class, NodeIx), BTreeSet<(u64, JobIx)>>,
+    #[serde(with = "pairs")]
     pub(super) placeless: BTreeMap<(Stage, Class), BTreeSet<(u64, JobIx)>>,
     /// The same by how many attempts of the job are under way, in each priority.
+    #[serde(with = "pairs")]
     pub(super) by_running: BTreeMap<(Stage, Class, i32), ByRunning>,
     /// Jobs whose stage is not done.
     pub(super) unfinished: BTreeMap<Stage, BTreeSet<(u64, JobIx)>>,
     /// Since when a stage waits with nothing of it running.
     pub(super) waiting: BTreeSet<(Nanos, JobIx, Stage)>,
     /// Attempts under way of each queue and user.
+    #[serde(with = "pairs")]
     pub(super) used: BTreeMap<Owner, u32>,
     pub(super) free_nodes: BTreeSet<NodeIx>,
     /// Slots kept for a gang: until when.
@@ -153,17 +165,34 @@ pub(super) struct State {
     pub(super) hold_ends: BTreeSet<(Nanos, SlotIx)>,
     /// Bytes of all partitions at a node.
     pub(super) gathered_at: BTreeMap<NodeIx, u64>,
+    #[serde(with = "pairs")]
     pub(super) asked: BTreeMap<Bundle, u32>,
     pub(super) refused: BTreeSet<Bundle>,
 }
 
 /// Whom slots are shared out to.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Owner {
     /// A queue, by name.
     Queue(String),
     /// A user, by name.
     Tenant(String),
+}
+
+/// A session on file has all jobs in sight, as the driver's has.
+impl Serialize for Session {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.state.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Session {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self {
+            state: Arc::new(State::deserialize(deserializer)?),
+            shown: Shown::default(),
+        })
+    }
 }
 
 impl Session {

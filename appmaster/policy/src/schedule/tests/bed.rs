@@ -161,3 +161,15 @@ pub(super) fn jobs(decisions: &[Decision]) -> Vec<u32> {
         .map(|(job, ..)| job)
         .collect()
 }
+
+/// The driver again, out of what was written of it.
+pub(super) fn reloaded(driver: &Driver) -> Driver {
+    let written = serde_json::to_vec(&driver.snapshot().unwrap()).unwrap();
+    let loaded = Driver::load(serde_json::from_slice(&written).unwrap());
+    assert_eq!(
+        format!("{:?}", loaded.session()),
+        format!("{:?}", driver.session())
+    );
+    assert_eq!(loaded.wakes_at(), driver.wakes_at());
+    loaded
+}

@@ -1,4 +1,4 @@
-use super::bed::{Bed, jobs};
+use super::bed::{Bed, jobs, reloaded};
 use crate::schedule::{Bundle, Decision, End, JobIx, Nanos, SlotIx, Stage};
 
 fn gang(job: u32, slots: &[u32]) -> Decision {
@@ -47,6 +47,30 @@ fn a_hold_that_does_not_come_whole_is_given_up_for_a_while() {
     bed.end(0, End::Done);
     assert_eq!(bed.driver.wakes_at(), Some(Nanos::from_secs(60)));
     assert_eq!(jobs(&bed.wait(Nanos::from_secs(60))), [2]);
+}
+
+/// How long is held, and how long nothing is after that, is on file, too.
+#[test]
+fn a_hold_and_its_rest_are_kept_by_who_is_loaded() {
+    let mut bed = Bed::new("fifo+gang:hold=60s", 1, 3);
+    bed.submit("ann", Stage::Map, 3);
+    bed.begin_all();
+    bed.submit("mpi", Stage::Gang, 3);
+    bed.submit("bob", Stage::Map, 9);
+    bed.end(0, End::Done);
+    bed.now = Nanos::from_secs(50);
+    bed.driver = reloaded(&bed.driver);
+    let until = Nanos::from_secs(60);
+    assert!(matches!(
+        bed.end(1, End::Done)[..],
+        [Decision::Hold { until: same, .. }] if same == until
+    ));
+    assert_eq!(jobs(&bed.wait(Nanos::from_secs(10))), [2, 2]);
+    bed.now = Nanos::from_secs(119);
+    bed.driver = reloaded(&bed.driver);
+    assert_eq!(jobs(&bed.end(0, End::Done)), [2]);
+    bed.now = Nanos::from_secs(120);
+    assert!(matches!(bed.end(1, End::Done)[..], [Decision::Hold { .. }]));
 }
 
 /// Two gangs of which each needs more than half: the first holds alone, the second never does.

@@ -3,12 +3,14 @@
 
 use proptest::prelude::*;
 
-use super::bed::Bed;
+use super::bed::{Bed, reloaded};
 use crate::schedule::{
-    AttemptIx, Bundle, ContainerIx, Decision, End, Event, Nanos, Need, NodeIx, Stage, Task,
+    AttemptIx, Bundle, ContainerIx, Decision, End, Event, Nanos, Need, NodeIx, POLICIES as NAMES,
+    Phase, Stage, Task, WRAPPERS,
 };
 
-const POLICIES: [&str; 8] = [
+const POLICIES: [&str; 9] = [
+    "fifo+speculate:factor=101,share=50+delay+age:limit=5s+priority+gang",
     "fifo+gang",
     "fifo-barrier+gang",
     "capacity:queue.u0=50,queue.u1=20+gang",
@@ -31,6 +33,7 @@ enum Step {
     },
     Begin(usize),
     End(usize, bool),
+    Progress(usize, u64),
     Lose(u32),
     Join,
     Pass(u64),
@@ -42,6 +45,7 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(user, priority, gang, tasks, near, device)| Step::Submit { user, priority, gang, tasks, near, device }),
         6 => any::<prop::sample::Index>().prop_map(|at| Step::Begin(at.index(97))),
         6 => (any::<prop::sample::Index>(), prop::bool::weighted(0.9)).prop_map(|(at, ok)| Step::End(at.index(89), ok)),
+        3 => (any::<prop::sample::Index>(), 0..100_u64).prop_map(|(at, done)| Step::Progress(at.index(83), done)),
         1 => (0..4_u32).prop_map(Step::Lose),
         1 => Just(Step::Join),
         3 => (1..8_u64).prop_map(Step::Pass),
@@ -63,12 +67,17 @@ fn carry_out(bed: &mut Bed, decisions: Vec<Decision>, log: &mut Vec<Decision>) {
     }
 }
 
-fn play(policy: &str, steps: &[Step]) -> Vec<Decision> {
+/// What is decided in the course of `steps`, where the driver is written and loaded again after every
+/// `reload`-th; 0: never.
+fn play(policy: &str, steps: &[Step], reload: usize) -> Vec<Decision> {
     let mut log = Vec::new();
     let mut bed = Bed::new(policy, 3, 3);
     bed.join(3, 2, devices());
     let mut containers = 4;
-    for step in steps {
+    for (number, step) in (1..).zip(steps) {
+        if reload > 0 && number % reload == 0 {
+            bed.driver = reloaded(&bed.driver);
+        }
         let attempts: Vec<AttemptIx> = bed.driver.session().attempts().map(|(ix, _)| ix).collect();
         let decisions = match step {
             Step::Submit {
@@ -112,6 +121,12 @@ fn play(policy: &str, steps: &[Step]) -> Vec<Decision> {
                     phases: Vec::new(),
                 })
             }
+            Step::Progress(at, done) if !attempts.is_empty() => bed.tell(&Event::Progress {
+                attempt: attempts[at % attempts.len()],
+                phase: Phase::Map,
+                done: *done,
+                of: 100,
+            }),
             Step::Lose(container) => bed.tell(&Event::Lost(ContainerIx(*container))),
             Step::Join => {
                 containers += 1;
@@ -125,7 +140,10 @@ fn play(policy: &str, steps: &[Step]) -> Vec<Decision> {
     // Room for everything that was submitted; then every task ends in a bounded number of rounds.
     let decisions = bed.join(99, 64, devices());
     carry_out(&mut bed, decisions, &mut log);
-    for _ in 0..400 {
+    for round in 1..=400 {
+        if reload > 0 && round % (reload * 20) == 0 {
+            bed.driver = reloaded(&bed.driver);
+        }
         bed.now = bed.now.plus(Nanos::from_secs(1));
         let next = bed.driver.session().attempts().next().map(|(ix, _)| ix);
         let decisions = match next {
@@ -170,7 +188,24 @@ proptest! {
 
     #[test]
     fn every_task_ends_and_everything_is_given_back(steps in prop::collection::vec(step(), 0..60), policy in 0..POLICIES.len()) {
-        let first = play(POLICIES[policy], &steps);
-        prop_assert_eq!(first, play(POLICIES[policy], &steps));
+        let first = play(POLICIES[policy], &steps, 0);
+        prop_assert_eq!(first, play(POLICIES[policy], &steps, 0));
+    }
+
+    #[test]
+    fn whoever_is_loaded_goes_on_as_whoever_was_saved(
+        steps in prop::collection::vec(step(), 0..60), policy in 0..POLICIES.len(), reload in 1..9_usize,
+    ) {
+        let whole = play(POLICIES[policy], &steps, 0);
+        prop_assert_eq!(whole, play(POLICIES[policy], &steps, reload));
+    }
+}
+
+#[test]
+fn every_policy_and_wrapper_is_among_those_that_are_tried() {
+    for (name, _) in NAMES.iter().chain(WRAPPERS) {
+        let mut parts = POLICIES.iter().flat_map(|policy| policy.split('+'));
+        let tried = parts.any(|part| part.split(':').next() == Some(*name));
+        assert!(tried, "{name}");
     }
 }

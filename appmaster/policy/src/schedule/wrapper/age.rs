@@ -1,7 +1,7 @@
 //! A job that has waited for too long goes first.
 
 use crate::schedule::fifo::{first, start};
-use crate::schedule::{Decision, Nanos, NodeIx, Scheduler, Session};
+use crate::schedule::{Decision, Nanos, NodeIx, Saved, Scheduler, Session};
 
 /// Before the policy inside is asked, the job whose stage has waited longest is looked at.
 #[derive(Debug)]
@@ -19,6 +19,13 @@ impl Scheduler for Age {
 
     fn inner_mut(&mut self) -> Option<&mut dyn Scheduler> {
         Some(&mut *self.inner)
+    }
+
+    fn saved(&self) -> Option<Saved> {
+        Some(Saved::Age {
+            limit: self.limit,
+            inner: Box::new(self.inner.saved()?),
+        })
     }
 
     fn next(&mut self, now: Nanos, session: &Session, node: Option<NodeIx>) -> Option<Decision> {

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use crate::schedule::{
-    Decision, Event, JobIx, Level, Nanos, NodeIx, Scheduler, Session, Stage, assign_task,
+    Decision, Event, JobIx, Level, Nanos, NodeIx, Saved, Scheduler, Session, Stage, assign_task,
 };
 
 /// How many jobs are passed over, in the order of the policy inside, before the next one that has its
@@ -68,6 +68,16 @@ impl Scheduler for Delay {
             self.passed.retain(|(other, _), _| other != job);
         }
         self.inner.hear(now, session, event);
+    }
+
+    fn saved(&self) -> Option<Saved> {
+        Some(Saved::Delay {
+            node: self.node,
+            rack: self.rack,
+            passed: self.passed.clone(),
+            asked: self.asked,
+            inner: Box::new(self.inner.saved()?),
+        })
     }
 
     fn next(&mut self, now: Nanos, session: &Session, node: Option<NodeIx>) -> Option<Decision> {

@@ -7,7 +7,7 @@
 
 use crate::schedule::can_run::could_run;
 use crate::schedule::{
-    Decision, Event, JobIx, Nanos, Need, NodeIx, Scheduler, Session, SlotIx, Stage,
+    Decision, Event, JobIx, Nanos, Need, NodeIx, Saved, Scheduler, Session, SlotIx, Stage,
 };
 
 /// Starts gangs, and holds slots for the next one.
@@ -159,6 +159,15 @@ impl Scheduler for GangScheduling {
             self.until = None;
         }
         self.inner.hear(now, session, event);
+    }
+
+    fn saved(&self) -> Option<Saved> {
+        Some(Saved::Gang {
+            hold: self.hold,
+            until: self.until,
+            rests: self.rests,
+            inner: Box::new(self.inner.saved()?),
+        })
     }
 
     fn next(&mut self, now: Nanos, session: &Session, node: Option<NodeIx>) -> Option<Decision> {

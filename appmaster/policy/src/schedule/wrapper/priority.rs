@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::schedule::can_run::would_run;
 use crate::schedule::fifo::ONE_BY_ONE;
 use crate::schedule::{
-    Decision, Event, JobIx, Nanos, NodeIx, Scheduler, Session, Stage, TaskIx, Why,
+    Decision, Event, JobIx, Nanos, NodeIx, Saved, Scheduler, Session, Stage, TaskIx, Why,
 };
 
 /// The policy inside chooses among the jobs of the highest priority that have something for the node,
@@ -35,6 +35,14 @@ impl Scheduler for Priority {
             self.ended.retain(|(other, ..)| other != job);
         }
         self.inner.hear(now, session, event);
+    }
+
+    fn saved(&self) -> Option<Saved> {
+        Some(Saved::Priority {
+            preempt: self.preempt,
+            ended: self.ended.clone(),
+            inner: Box::new(self.inner.saved()?),
+        })
     }
 
     fn next(&mut self, now: Nanos, session: &Session, node: Option<NodeIx>) -> Option<Decision> {

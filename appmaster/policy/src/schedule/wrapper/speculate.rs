@@ -5,8 +5,8 @@
 
 use crate::schedule::can_run::fits;
 use crate::schedule::{
-    Attempt, AttemptIx, Decision, Nanos, NodeIx, Scheduler, Session, SlotIx, Stage, Taken, Why,
-    remaining,
+    Attempt, AttemptIx, Decision, Nanos, NodeIx, Saved, Scheduler, Session, SlotIx, Stage, Taken,
+    Why, remaining,
 };
 
 /// How often running attempts are looked through.
@@ -85,6 +85,15 @@ impl Scheduler for Speculate {
 
     fn inner_mut(&mut self) -> Option<&mut dyn Scheduler> {
         Some(&mut *self.inner)
+    }
+
+    fn saved(&self) -> Option<Saved> {
+        Some(Saved::Speculate {
+            factor: self.factor,
+            share: self.share,
+            look: self.look,
+            inner: Box::new(self.inner.saved()?),
+        })
     }
 
     fn next(&mut self, now: Nanos, session: &Session, node: Option<NodeIx>) -> Option<Decision> {

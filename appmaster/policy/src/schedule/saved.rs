@@ -1,0 +1,165 @@
+//! A driver on file: what is known, and what the policy and the rules around it keep, so that whoever loads it
+//! goes on to the same decisions.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::wrapper::{Age, Delay, GangScheduling, Priority, Speculate};
+use super::{Capacity, Fair, Fifo, JobIx, Nanos, Scheduler, Session, Stage, TaskIx};
+
+/// A [`Driver`](super::Driver) between two events.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Snapshot {
+    pub(super) session: Session,
+    pub(super) scheduler: Saved,
+}
+
+/// A policy, or a rule around one, with what it keeps between decisions.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Saved {
+    /// [`Fifo`].
+    Fifo(Fifo),
+    /// [`Capacity`].
+    Capacity(Capacity),
+    /// [`Fair`].
+    Fair(Fair),
+    /// [`Delay`], with its members.
+    Delay {
+        /// Patience for the node.
+        node: Nanos,
+        /// Patience for the rack.
+        rack: Nanos,
+        /// Stages that are passed over.
+        #[serde(with = "pairs")]
+        passed: BTreeMap<(JobIx, Stage), Nanos>,
+        /// When it was last asked.
+        asked: Nanos,
+        /// The policy.
+        inner: Box<Self>,
+    },
+    /// [`Speculate`], with its members.
+    Speculate {
+        /// When an attempt is slow.
+        factor: u64,
+        /// Most copies.
+        share: u64,
+        /// When attempts are looked through again.
+        look: Nanos,
+        /// The policy.
+        inner: Box<Self>,
+    },
+    /// [`Priority`], with its members.
+    Priority {
+        /// Whether attempts are ended.
+        preempt: bool,
+        /// Tasks that lost an attempt.
+        ended: BTreeSet<(JobIx, Stage, TaskIx)>,
+        /// The policy.
+        inner: Box<Self>,
+    },
+    /// [`Age`], with its members.
+    Age {
+        /// How long a stage may wait.
+        limit: Nanos,
+        /// The policy.
+        inner: Box<Self>,
+    },
+    /// [`GangScheduling`], with its members.
+    Gang {
+        /// For how long slots are held.
+        hold: Nanos,
+        /// Until when they are.
+        until: Option<Nanos>,
+        /// Nothing is held before.
+        rests: Nanos,
+        /// The policy.
+        inner: Box<Self>,
+    },
+}
+
+impl Saved {
+    /// The policy as it was.
+    #[must_use]
+    pub fn scheduler(self) -> Box<dyn Scheduler> {
+        match self {
+            Self::Fifo(fifo) => Box::new(fifo),
+            Self::Capacity(capacity) => Box::new(capacity),
+            Self::Fair(fair) => Box::new(fair),
+            Self::Delay {
+                node,
+                rack,
+                passed,
+                asked,
+                inner,
+            } => Box::new(Delay {
+                node,
+                rack,
+                inner: inner.scheduler(),
+                passed,
+                asked,
+            }),
+            Self::Speculate {
+                factor,
+                share,
+                look,
+                inner,
+            } => Box::new(Speculate {
+                factor,
+                share,
+                inner: inner.scheduler(),
+                look,
+            }),
+            Self::Priority {
+                preempt,
+                ended,
+                inner,
+            } => Box::new(Priority {
+                preempt,
+                inner: inner.scheduler(),
+                ended,
+            }),
+            Self::Age { limit, inner } => Box::new(Age {
+                limit,
+                inner: inner.scheduler(),
+            }),
+            Self::Gang {
+                hold,
+                until,
+                rests,
+                inner,
+            } => Box::new(GangScheduling {
+                hold,
+                inner: inner.scheduler(),
+                until,
+                rests,
+            }),
+        }
+    }
+}
+
+/// Maps as rows of pairs: in JSON and the like only texts and numbers are keys.
+pub(super) mod pairs {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(in crate::schedule) fn serialize<K: Serialize, V: Serialize, S: Serializer>(
+        map: &BTreeMap<K, V>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(map)
+    }
+
+    pub(in crate::schedule) fn deserialize<'de, K, V, D>(
+        deserializer: D,
+    ) -> Result<BTreeMap<K, V>, D::Error>
+    where
+        K: Deserialize<'de> + Ord,
+        V: Deserialize<'de>,
+        D: Deserializer<'de>,
+    {
+        Ok(Vec::deserialize(deserializer)?.into_iter().collect())
+    }
+}
