@@ -2,138 +2,138 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
+use crate::json::{record, tagged};
 use crate::message::Piece;
 
-/// What a driver says. Each message but `failed` has one answer, in order.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum FromDriver {
-    /// The first message; answered by `welcome`.
-    Hello {
-        /// The version of the protocol that the process speaks.
-        version: u32,
-        /// Digest of its plan, in hexadecimal digits.
-        plan: String,
-    },
-    /// A job is to be run; answered by `accepted` at once.
-    Submit(Submission),
-    /// A job's end is waited for; answered by `ended`, however long that takes.
-    Wait {
-        /// Number of the submission.
-        submission: u32,
-    },
-    /// The files of a folder are asked for, or the file of that name; answered by `listed`.
-    List {
-        /// A path, as the command line may have it.
-        path: String,
-    },
-    /// The files of a job's input are asked for, to be cut into splits; answered by `listed`.
-    Files {
-        /// Files, folders, lists and patterns, as the submission will have them.
-        inputs: Vec<String>,
-        /// Folders inside of folders are read, too.
-        recursive: bool,
-    },
-    /// A file is to be read; answered by `opened`. Several may be open at once: a pipe is filled beside what is said.
-    Open {
-        /// A path, as `listed` has it.
-        path: String,
-        /// From which byte on; a file that is no pipe is handed over as it is, standing at its beginning.
-        #[serde(default)]
-        from: u64,
-    },
-    /// The output of a job that this driver submitted is not needed any more; answered by `removed`.
-    Remove {
-        /// The job's output.
-        path: String,
-    },
-    /// All is done; answered by `leave` when every job that was submitted has ended.
-    Done,
-    /// The driver has failed; jobs under way are ended.
-    Failed {
-        /// Why, in one sentence.
-        sentence: String,
-    },
+tagged! {
+    /// What a driver says. Each message but `failed` has one answer, in order.
+    #[derive(Clone, Debug, PartialEq)]
+    #[non_exhaustive]
+    pub enum FromDriver {
+        /// The first message; answered by `welcome`.
+        "hello" Hello {
+            /// The version of the protocol that the process speaks.
+            version: u32,
+            /// Digest of its plan, in hexadecimal digits.
+            plan: String,
+        },
+        /// A job is to be run; answered by `accepted` at once.
+        "submit" Submit(Submission),
+        /// A job's end is waited for; answered by `ended`, however long that takes.
+        "wait" Wait {
+            /// Number of the submission.
+            submission: u32,
+        },
+        /// The files of a folder are asked for, or the file of that name; answered by `listed`.
+        "list" List {
+            /// A path, as the command line may have it.
+            path: String,
+        },
+        /// The files of a job's input are asked for, to be cut into splits; answered by `listed`.
+        "files" Files {
+            /// Files, folders, lists and patterns, as the submission will have them.
+            inputs: Vec<String>,
+            /// Folders inside of folders are read, too.
+            recursive: bool,
+        },
+        /// A file is to be read; answered by `opened`. Several may be open at once: a pipe is filled beside what is said.
+        "open" Open {
+            /// A path, as `listed` has it.
+            path: String,
+            /// From which byte on; a file that is no pipe is handed over as it is, standing at its beginning.
+            from: u64 = default,
+        },
+        /// The output of a job that this driver submitted is not needed any more; answered by `removed`.
+        "remove" Remove {
+            /// The job's output.
+            path: String,
+        },
+        /// All is done; answered by `leave` when every job that was submitted has ended.
+        "done" Done,
+        /// The driver has failed; jobs under way are ended.
+        "failed" Failed {
+            /// Why, in one sentence.
+            sentence: String,
+        },
+    }
 }
 
-/// What a client says to its driver.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ToDriver {
-    /// The answer to `hello`.
-    Welcome {
-        /// The version of the protocol that the client speaks.
-        version: u32,
-        /// Settings of the cluster, over which those of the plan stand.
-        #[serde(default)]
-        defaults: BTreeMap<String, String>,
-        /// Settings that the client was given: they stand over those of the plan, and below those of the driver's
-        /// own command line.
-        #[serde(default)]
-        given: BTreeMap<String, String>,
-    },
-    /// The job is on its way.
-    Accepted {
-        /// What people call the job, such as `s42.7`.
-        id: String,
-    },
-    /// The job has ended.
-    Ended {
-        /// Counters, group by group; what there is of them if the job failed.
-        counters: BTreeMap<String, BTreeMap<String, u64>>,
-        /// Why it failed, in one sentence; nothing if it ended well.
-        #[serde(default)]
-        failure: Option<String>,
-    },
-    /// What there is.
-    Listed {
-        /// Files, in the order of their names; none that begins with `_` or `.`.
-        files: Vec<Listed>,
-    },
-    /// The file comes along: itself, which is read by position, or a pipe out of which it comes from the byte
-    /// that was asked for.
-    Opened,
-    /// It is gone.
-    Removed,
-    /// What was asked for cannot be had.
-    Refused {
-        /// Why, in one sentence.
-        sentence: String,
-    },
-    /// The driver may end.
-    Leave,
+tagged! {
+    /// What a client says to its driver.
+    #[derive(Clone, Debug, PartialEq)]
+    #[non_exhaustive]
+    pub enum ToDriver {
+        /// The answer to `hello`.
+        "welcome" Welcome {
+            /// The version of the protocol that the client speaks.
+            version: u32,
+            /// Settings of the cluster, over which those of the plan stand.
+            defaults: BTreeMap<String, String> = default,
+            /// Settings that the client was given: they stand over those of the plan, and below those of the driver's
+            /// own command line.
+            given: BTreeMap<String, String> = default,
+        },
+        /// The job is on its way.
+        "accepted" Accepted {
+            /// What people call the job, such as `s42.7`.
+            id: String,
+        },
+        /// The job has ended.
+        "ended" Ended {
+            /// Counters, group by group; what there is of them if the job failed.
+            counters: BTreeMap<String, BTreeMap<String, u64>>,
+            /// Why it failed, in one sentence; nothing if it ended well.
+            failure: Option<String> = default,
+        },
+        /// What there is.
+        "listed" Listed {
+            /// Files, in the order of their names; none that begins with `_` or `.`.
+            files: Vec<Listed>,
+        },
+        /// The file comes along: itself, which is read by position, or a pipe out of which it comes from the byte
+        /// that was asked for.
+        "opened" Opened,
+        /// It is gone.
+        "removed" Removed,
+        /// What was asked for cannot be had.
+        "refused" Refused {
+            /// Why, in one sentence.
+            sentence: String,
+        },
+        /// The driver may end.
+        "leave" Leave,
+    }
 }
 
-/// A job to be run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Submission {
-    /// A number that this driver has not used before.
-    pub submission: u32,
-    /// The job's name among those that the executable registers.
-    pub job: String,
-    /// Files, folders, lists and patterns.
-    pub inputs: Vec<String>,
-    /// A folder that is not there yet.
-    pub output: String,
-    /// All settings: those of the client, of the plan, of the command line and of this submission.
-    pub settings: BTreeMap<String, String>,
-    /// What tasks are given along, as it is.
-    pub params: serde_json::Value,
-    /// What each map reads: pieces of the files that `files` named, or what is no file where the job's plan says
-    /// so. Empty: the client cuts the files as it likes.
-    #[serde(default)]
-    pub splits: Vec<Vec<Piece>>,
+record! {
+    /// A job to be run.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct Submission {
+        /// A number that this driver has not used before.
+        pub submission: u32,
+        /// The job's name among those that the executable registers.
+        pub job: String,
+        /// Files, folders, lists and patterns.
+        pub inputs: Vec<String>,
+        /// A folder that is not there yet.
+        pub output: String,
+        /// All settings: those of the client, of the plan, of the command line and of this submission.
+        pub settings: BTreeMap<String, String>,
+        /// What tasks are given along, as it is.
+        pub params: serde_json::Value,
+        /// What each map reads: pieces of the files that `files` named, or what is no file where the job's plan says
+        /// so. Empty: the client cuts the files as it likes.
+        pub splits: Vec<Vec<Piece>> = default,
+    }
 }
 
-/// A file that there is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Listed {
-    /// Its path.
-    pub path: String,
-    /// Its length, bytes.
-    pub length: u64,
+record! {
+    /// A file that there is.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Listed {
+        /// Its path.
+        pub path: String,
+        /// Its length, bytes.
+        pub length: u64,
+    }
 }

@@ -8,6 +8,7 @@
 //! ```
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::io::{self, IoSlice, IoSliceMut, Write as _};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -31,17 +32,14 @@ const READ_WITHIN: Duration = Duration::from_secs(30);
 const DESCRIPTORS: usize = 4;
 
 /// What goes wrong on the socket between launcher and task.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum FrameError {
     /// The other side has closed the socket.
-    #[error("the other side has closed the task socket")]
     Closed,
     /// Nothing came within the deadline; what has come of a frame is kept.
-    #[error("nothing was said on the task socket in time")]
     Silent,
     /// A frame is longer than any may be.
-    #[error("a frame of {length} bytes on the task socket; the longest may have {most}")]
     TooLong {
         /// Its length.
         length: usize,
@@ -49,14 +47,50 @@ pub enum FrameError {
         most: usize,
     },
     /// A frame is not a message of this version.
-    #[error("a message on the task socket that makes no sense: {0}")]
-    Malformed(#[source] serde_json::Error),
+    Malformed(serde_json::Error),
     /// A message lacks the descriptor that belongs to it.
-    #[error("a message on the task socket without its descriptor")]
     NoDescriptor,
     /// What the kernel says.
-    #[error("task socket: {0}")]
-    Socket(#[from] io::Error),
+    Socket(io::Error),
+}
+
+impl fmt::Display for FrameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed => f.write_str("the other side has closed the task socket"),
+            Self::Silent => f.write_str("nothing was said on the task socket in time"),
+            Self::TooLong { length, most } => write!(
+                f,
+                "a frame of {length} bytes on the task socket; the longest may have {most}"
+            ),
+            Self::Malformed(error) => {
+                write!(
+                    f,
+                    "a message on the task socket that makes no sense: {error}"
+                )
+            }
+            Self::NoDescriptor => {
+                f.write_str("a message on the task socket without its descriptor")
+            }
+            Self::Socket(error) => write!(f, "task socket: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for FrameError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Malformed(error) => Some(error),
+            Self::Socket(error) => Some(error),
+            Self::Closed | Self::Silent | Self::TooLong { .. } | Self::NoDescriptor => None,
+        }
+    }
+}
+
+impl From<io::Error> for FrameError {
+    fn from(error: io::Error) -> Self {
+        Self::Socket(error)
+    }
 }
 
 /// One end of the socket between launcher and task.

@@ -1,17 +1,31 @@
 //! Which files inputs name, as Hadoop's `FileInputFormat` reads them: lists with commas, and patterns of `*`, `?`,
 //! `[a-c]` and `{a,b}`. Pure: whoever has a file system asks it.
 
+use std::fmt;
+
 /// A pattern that makes no sense.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PatternError {
     /// A brace is opened and not closed.
-    #[error("{0}: a brace is not closed")]
     Open(String),
     /// Braces in braces stand for too much.
-    #[error("{0}: its braces stand for more than {PATTERNS_MAX} names")]
     TooMany(String),
 }
+
+impl fmt::Display for PatternError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open(pattern) => write!(f, "{pattern}: a brace is not closed"),
+            Self::TooMany(pattern) => write!(
+                f,
+                "{pattern}: its braces stand for more than {PATTERNS_MAX} names"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for PatternError {}
 
 /// Whether a file of this name is none that a folder or a pattern stands for: it begins with `_` or `.`.
 #[must_use]

@@ -7,6 +7,7 @@ mod digest;
 mod driver;
 mod frame;
 pub mod inputs;
+mod json;
 mod message;
 pub mod nearest;
 pub mod settings;
