@@ -1,5 +1,6 @@
 //! The service that the client calls: it follows the job, takes its output, gives it input.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,13 +11,14 @@ use job::{link, wire};
 use policy::lifecycle::{Event, KillReason};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
-use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
+use tokio_stream::{Stream, StreamExt};
 use tokio_util::task::TaskTracker;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::console::Console;
 use crate::consoles::Consoles;
+use crate::detached::{Detached, Kept, Wanted};
 use crate::handing::Output;
 use crate::news::{News, NewsSender, tell};
 use crate::session::JobId;
@@ -33,13 +35,14 @@ pub(crate) struct ClientService {
     pub admitted: Admitted,
     pub news: NewsSender,
     pub consoles: Arc<Consoles>,
+    pub detached: Arc<Detached>,
     pub tasks: TaskTracker,
 }
 
 #[tonic::async_trait]
 impl Clients for ClientService {
     type AttachStream = ReceiverStream<Result<wire::JobEvent, Status>>;
-    type OutputStream = Output;
+    type OutputStream = Pin<Box<dyn Stream<Item = Result<wire::OutputChunk, Status>> + Send>>;
 
     async fn attach(
         &self,
@@ -59,6 +62,13 @@ impl Clients for ClientService {
             ));
         };
         same_build(&hello.build)?;
+        if hello.watches {
+            let kept = self.kept(hello.job)?;
+            if hello.input {
+                kept.claim_input().map_err(Status::failed_precondition)?;
+            }
+            return Ok(Response::new(kept.events(orders, &self.tasks)?));
+        }
         let (events, outgoing) = mpsc::channel(EVENT_QUEUE);
         let (admitted, admission) = oneshot::channel();
         let (answer, answered) = oneshot::channel();
@@ -89,14 +99,23 @@ impl Clients for ClientService {
         request: Request<wire::OutputRequest>,
     ) -> Result<Response<Self::OutputStream>, Status> {
         self.admitted.check(&request)?;
-        let console = self.console(request.get_ref().job)?;
+        let wanted = request.get_ref();
+        if let Some(kept) = self.detached.get(JobId(wanted.job)) {
+            let (rank, so_far) = (wanted.rank, wanted.so_far);
+            let output = kept.output(Wanted { rank, so_far }, &self.tasks)?;
+            return Ok(Response::new(Box::pin(output)));
+        }
+        if wanted.so_far {
+            return Err(self.not_kept(wanted.job));
+        }
+        let console = self.console(wanted.job)?;
         let Some(chunks) = console.take_output() else {
             return Err(Status::failed_precondition(
                 "another client takes the output",
             ));
         };
         let output = Output::new(chunks, &console);
-        Ok(Response::new(output))
+        Ok(Response::new(Box::pin(output)))
     }
 
     async fn input(
@@ -180,6 +199,27 @@ impl ClientService {
         tell(&self.news, ask(answer)).await?;
         let leaving = |_gone| Status::unavailable("the ApplicationMaster is leaving");
         answered.await.map_err(leaving)?
+    }
+
+    /// A job that is detached.
+    fn kept(&self, job: u32) -> Result<Arc<Kept>, Status> {
+        self.detached
+            .get(JobId(job))
+            .ok_or_else(|| self.not_kept(job))
+    }
+
+    /// Why nothing is kept of a job.
+    fn not_kept(&self, job: u32) -> Status {
+        match self.consoles.get(JobId(job)) {
+            Some(_) => Status::failed_precondition(format!(
+                "job {job} is followed by the command that has started it, which has its output; only what \
+                 was submitted with --detach is kept for others"
+            )),
+            None => Status::not_found(format!(
+                "there is no job {job} here: it is over, or never was; only what was submitted with \
+                 --detach is kept beyond its end, the last 100 jobs of that kind"
+            )),
+        }
     }
 
     /// Those of a job.

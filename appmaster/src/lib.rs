@@ -18,7 +18,8 @@
 //! is to be done. An application of one job, an MPI job ([`mpi`] tells its life), ends with it. A session
 //! takes many ([`submit`]), MPI jobs and MapReduce jobs ([`mapreduce`], whose [`tasks`] have slots one by one): they share the containers of a [`pool`], whose slots are lent to them
 //! ([`sharing`], [`slots`], [`loan`]), until it is told to [`stop`]; YARN's part is played for them
-//! ([`lent`]), and whoever asks is told of all ([`status`]). Output and input pass it by ([`console`], by job: [`consoles`]); what it wants done on file
+//! ([`lent`]), and whoever asks is told of all ([`status`]). Output and input pass it by ([`console`], by job: [`consoles`]), and of
+//! jobs that nobody follows it stays here ([`detached`]); what it wants done on file
 //! systems ([`files`]) is a task whose end is news.
 //!
 //! Invariants: the loop has the only `recv()`, and waits neither for launchers nor for clients, file
@@ -38,6 +39,7 @@ mod clients;
 mod console;
 mod consoles;
 mod contained;
+mod detached;
 mod effects;
 mod ends;
 mod files;

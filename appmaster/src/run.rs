@@ -13,6 +13,7 @@ use policy::lifecycle::Job;
 use policy::{Demand, MiB, ResourceTypes, Resources};
 use proto_hadoop::yarn::FinalApplicationStatus;
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -21,6 +22,7 @@ use tonic::service::Routes;
 use crate::clients::ClientService;
 use crate::console::Console;
 use crate::consoles::Consoles;
+use crate::detached::Detached;
 use crate::handing::Output;
 use crate::mpi::checkpoints::Checkpoints;
 use crate::mpi::explain::Story;
@@ -70,10 +72,12 @@ pub async fn serve(
         }
         consoles.insert(MPI, console);
     }
+    let detached = Arc::new(Detached::here());
     let clients = ClientsServer::new(ClientService {
         admitted: Admitted::new(&seat.keys.client_certificate, "client")?,
         news: news.clone(),
         consoles: Arc::clone(&consoles),
+        detached: Arc::clone(&detached),
         tasks: tasks.clone(),
     })
     .max_decoding_message_size(link::MESSAGE_MAX);
@@ -116,6 +120,7 @@ pub async fn serve(
         jobs: BTreeMap::new(),
         sharing: None,
         consoles,
+        detached: Arc::clone(&detached),
         attempt: seat.attempt,
         holding,
         began: Instant::now(),
@@ -131,6 +136,9 @@ pub async fn serve(
     tasks.close();
     // What is still under way has nobody to serve any more.
     let _ended = timeout(Duration::from_secs(1), tasks.wait()).await.is_ok();
+    let clearing = spawn_blocking(move || detached.clear());
+    // What a disk that hangs does not let go goes with this container.
+    let _gone = timeout(Duration::from_secs(1), clearing).await.is_ok();
     Ok(())
 }
 

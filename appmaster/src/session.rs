@@ -23,6 +23,7 @@ use tonic::Status;
 
 use crate::console::Console;
 use crate::consoles::Consoles;
+use crate::detached::Detached;
 use crate::loan::Loan;
 use crate::news::{JobEvents, News, NewsSender};
 use crate::sharing::Sharing;
@@ -91,6 +92,8 @@ pub(crate) struct Session {
     /// What jobs share; `None`: there is one, and nothing is shared.
     pub(crate) sharing: Option<Sharing>,
     pub(crate) consoles: Arc<Consoles>,
+    /// Jobs that no client follows.
+    pub(crate) detached: Arc<Detached>,
     /// What YARN counts this AM as.
     pub(crate) attempt: AppAttemptId,
     pub(crate) holding: Holding,

@@ -39,6 +39,7 @@ impl Session {
             asked: sharing.pool.missing(),
             asking: self.why_not_more().unwrap_or_default(),
             is_stopping: sharing.stage != Stage::Open,
+            kept: self.detached.ended(),
         })
     }
 
@@ -60,6 +61,7 @@ impl Session {
             slots: self.slots(loan),
             age_ms: self.now().0.saturating_sub(loan.submitted.0),
             waits: waits.unwrap_or_default(),
+            detached: self.detached.get(job).is_some(),
         })
     }
 

@@ -85,6 +85,9 @@ impl Session {
         self.consoles.insert(job, Arc::clone(&entry.console));
         self.jobs.insert(job, entry);
         self.begin(job);
+        if submission.detached {
+            self.detach(job);
+        }
         Ok(job.0)
     }
 }

@@ -89,17 +89,13 @@ fn lines(reports: &[ApplicationReport], jobs: &[Job], now_ms: i64) -> Vec<String
         ]
     };
     let of_session = |job: &Job| {
-        let program = match job.waits.as_str() {
-            "" => job.name.clone(),
-            waits => format!("{}: {waits}", job.name),
-        };
         vec![
             format!("  {}", job.id),
             String::new(),
             span(Duration::from_millis(job.age_ms)),
             String::new(),
             String::new(),
-            program,
+            job.words(),
         ]
     };
     let rows = reports.iter().flat_map(|report| {

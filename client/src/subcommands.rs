@@ -11,10 +11,12 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
+use ::session::JobName;
+
 use crate::arguments::{Arguments, ParseError};
 
 pub(crate) use mapreduce::{MapReduceArguments, command as mapreduce};
-pub(crate) use session::{SessionStart, SessionTask};
+pub(crate) use session::{AttachOptions, LogsOptions, SessionStart, SessionTask};
 
 /// The second name of the file.
 pub(crate) const NAME: &str = "gerbil";
@@ -54,6 +56,20 @@ enum Task {
     Kill {
         /// As ps lists it; or as the status of its session does
         application: String,
+    },
+    /// Show a job that was left to its session: gerbil attach s42.7
+    Attach {
+        /// As the status of its session lists it
+        job: JobName,
+        #[command(flatten)]
+        given: AttachOptions,
+    },
+    /// Print what such a job has printed so far: gerbil logs s42.7
+    Logs {
+        /// As the status of its session lists it
+        job: JobName,
+        #[command(flatten)]
+        given: LogsOptions,
     },
     /// Hold containers and run many jobs in them: gerbil session start
     Session {
@@ -134,6 +150,12 @@ pub(crate) fn translated(words: Vec<OsString>) -> Result<Command, ParseError> {
     let task = match gerbil.task {
         Task::Mr(given) => return Ok(Command::MapReduce(given)),
         Task::Session { task } => return Ok(Command::Session(task)),
+        Task::Attach { job, given } => {
+            return Ok(Command::Session(SessionTask::Attach { job, given }));
+        }
+        Task::Logs { job, given } => {
+            return Ok(Command::Session(SessionTask::Logs { job, given }));
+        }
         other => other,
     };
     if let Task::Kill { application } = &task
@@ -146,7 +168,7 @@ pub(crate) fn translated(words: Vec<OsString>) -> Result<Command, ParseError> {
         Task::Fpga { words } => return Ok(accelerators(false, words.clone())),
         Task::Fpgad { words } => return Ok(accelerators(true, words.clone())),
         // Above.
-        Task::Session { .. } | Task::Mr(_) => Vec::new(),
+        Task::Session { .. } | Task::Mr(_) | Task::Attach { .. } | Task::Logs { .. } => Vec::new(),
         Task::Ps => vec!["--ps"],
         Task::Kill { application } => vec!["--kill", application],
         Task::Completions { shell } => vec!["--generate", shell],
@@ -224,6 +246,8 @@ mod tests {
             ("kill application_1_0001.7", "session"),
             ("kill s1.7", "session"),
             ("session list", "session"),
+            ("attach s1.7 --input", "session"),
+            ("logs s1.7 3 -l", "session"),
             ("session stop night --now", "session"),
             ("completions zsh", "--generate zsh"),
             ("man", "--generate man-gerbil"),
@@ -260,7 +284,9 @@ mod tests {
 
     #[test]
     fn its_help_fits_a_screen() {
-        let help = Gerbil::command().render_long_help().to_string();
+        // As it is shown: options that have one line each take no more.
+        let help = Gerbil::try_parse_from([NAME, "--help"]).unwrap_err();
+        let help = help.to_string();
         assert!(help.lines().count() <= 24, "{help}");
         for word in ["completions", "gerbil run --help", "gerbil man run"] {
             assert!(help.contains(word), "{help}");

@@ -271,7 +271,7 @@ mod tests {
         // The client's service is not a launcher's.
         let mut client = wire::clients_client::ClientsClient::new(held.dial().await);
         let refused = client
-            .output(wire::OutputRequest { job: 0 })
+            .output(wire::OutputRequest::default())
             .await
             .unwrap_err();
         assert_eq!(refused.code(), Code::PermissionDenied);

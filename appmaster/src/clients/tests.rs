@@ -41,6 +41,7 @@ impl Stage {
             admitted: Admitted::new(&keys.appmaster.client_certificate, "client").unwrap(),
             news: news.clone(),
             consoles: Arc::clone(&consoles),
+            detached: Arc::new(Detached::here()),
             tasks: tasks.clone(),
         });
         let doors = Doors {
@@ -124,7 +125,7 @@ fn attach(
     let (said, saying) = mpsc::channel(4);
     let hello = wire::client_order::Order::Hello(wire::ClientHello {
         build: job::BUILD.into(),
-        job: 0,
+        ..wire::ClientHello::default()
     });
     said.try_send(wire::ClientOrder { order: Some(hello) })
         .unwrap();

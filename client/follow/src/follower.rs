@@ -1,7 +1,8 @@
 //! From submit to the last word: attaches to an ApplicationMaster ([`mod@attach`]) and mirrors a job of it
 //! ([`mirror`]). A job with an application of its [`own`] is waited for, and YARN is asked where it does not
 //! come to a last word ([`lost`], [`crate::ended`]); one [`in_session`] leaves the application alone, and
-//! so do its MapReduce jobs ([`tasks`]).
+//! so do its MapReduce jobs ([`tasks`]). One that is detached is [`watching`]'s to look at, and goes on
+//! without us.
 
 mod attach;
 mod in_session;
@@ -11,6 +12,7 @@ mod mirror;
 mod order;
 mod own;
 pub mod tasks;
+mod watching;
 
 use std::time::Duration;
 
@@ -28,6 +30,7 @@ use crate::streams::Source;
 
 pub use in_session::InSession;
 pub use own::Own;
+pub use watching::Watching;
 
 /// Between two looks, when it lasts.
 const LATER: Duration = Duration::from_millis(250);

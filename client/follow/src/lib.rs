@@ -21,6 +21,7 @@ pub mod kill;
 mod label;
 mod lanes;
 mod local_address;
+mod logs;
 mod output;
 pub mod pattern;
 pub mod progress;
@@ -39,6 +40,7 @@ pub mod write_whole;
 
 pub use error::FollowError;
 pub use hdfs_copy::Folder;
+pub use logs::logs;
 pub use output::Layout;
 pub use say::say;
 pub use terminal::described as terminal;

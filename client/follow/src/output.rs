@@ -62,6 +62,8 @@ pub(crate) struct OutputWriter<O, E> {
     files: Files,
     /// Which run of the program is shown.
     run: u32,
+    /// Our standard output is in the middle of a line.
+    in_line: bool,
     hdfs_copy: Option<HdfsCopy>,
 }
 
@@ -75,6 +77,7 @@ impl<O: Write, E: Write> OutputWriter<O, E> {
             labels: Labels::default(),
             files: Files::default(),
             run: 0,
+            in_line: false,
             hdfs_copy: None,
         }
     }
@@ -126,6 +129,16 @@ impl<O: Write, E: Write> OutputWriter<O, E> {
         Ok(())
     }
 
+    /// So many bytes are not there, which is said in their place, on a line of its own.
+    pub fn leave_out(&mut self, bytes: u64) -> io::Result<()> {
+        self.flush()?;
+        let begin = if self.in_line { "\n" } else { "" };
+        self.in_line = false;
+        let words = format!("{begin}[gerbil: {bytes} bytes of output are left out here]\n");
+        write_whole(&mut self.stdout, words.as_bytes())?;
+        self.stdout.flush()
+    }
+
     /// What is still held of unfinished lines.
     pub fn finish(mut self) -> io::Result<()> {
         self.flush()?;
@@ -166,6 +179,7 @@ impl<O: Write, E: Write> OutputWriter<O, E> {
                 self.files.write(&path, data)
             }
             (None, Stream::Stdout) => {
+                self.in_line = !data.ends_with(b"\n");
                 write_whole(&mut self.stdout, data)?;
                 // At once, so that the two streams keep their order on a terminal.
                 self.stdout.flush()
@@ -286,6 +300,34 @@ mod tests {
         assert_eq!(copy("rank-1.out").unwrap(), "yes");
         assert_eq!(copy("rank-1.err").unwrap(), "well");
         assert!(copy("rank-0.out").is_err());
+    }
+
+    #[test]
+    fn what_is_left_out_is_a_line_of_its_own_in_its_place() {
+        for (label, wanted) in [
+            (
+                None,
+                "one\ntw\n[gerbil: 7 bytes of output are left out here]\nend\n",
+            ),
+            (
+                Some(Pattern::label()),
+                "[0] one\n[0] tw\n[gerbil: 7 bytes of output are left out here]\n[0] end\n",
+            ),
+        ] {
+            let layout = Layout {
+                label,
+                ..Layout::default()
+            };
+            let mut stdout = Vec::new();
+            let mut outlet = OutputWriter::new(layout, &mut stdout, Vec::new());
+            outlet
+                .take(chunk(0, Stream::Stdout, "one\ntw", "n"))
+                .unwrap();
+            outlet.leave_out(7).unwrap();
+            outlet.take(chunk(0, Stream::Stdout, "end\n", "n")).unwrap();
+            outlet.finish().unwrap();
+            assert_eq!(String::from_utf8(stdout).unwrap(), wanted);
+        }
     }
 
     #[test]

@@ -127,6 +127,7 @@ impl Jobs {
         let job = Job {
             name: order.name.clone(),
             priority: order.priority.unwrap_or_default(),
+            detached: false,
             runs: Runs::MapReduce(&order.job),
             address: &staged.address,
             staged: &files,

@@ -3,7 +3,8 @@
 //!
 //! A session has a [`name`] here; what is needed to use it is [`kept`] in a file of the user's. With that
 //! YARN is asked once where its ApplicationMaster is ([`mod@reach`]), which is then given a job
-//! ([`mod@submit`]), asked for its [`mod@status`], or told to end a job ([`mod@kill`]) or to [`mod@stop`]. A session that has just been
+//! ([`mod@submit`]), asked for its [`mod@status`], or told to end a job ([`mod@kill`]) or to [`mod@stop`];
+//! and for what a detached job has printed (`Reached::logs`). A session that has just been
 //! submitted is waited for until it is [`ready`].
 //!
 //! Invariants: a key that others could have read is not used; what is kept of a session that YARN calls over
@@ -12,6 +13,7 @@
 mod error;
 pub mod kept;
 pub mod kill;
+mod logs;
 pub mod name;
 pub mod reach;
 pub mod ready;

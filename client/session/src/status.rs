@@ -33,6 +33,23 @@ pub struct Status {
     pub asking: String,
     /// It takes no further job.
     pub is_stopping: bool,
+    /// Detached jobs that have ended, the last ones, whose output is kept.
+    pub kept: Vec<Ended>,
+}
+
+/// A detached job that has ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Ended {
+    /// Its number.
+    pub job: u32,
+    /// By which lists call it.
+    pub id: String,
+    /// Its program.
+    pub name: String,
+    /// What the command would have returned that followed it.
+    pub exit_code: i32,
+    /// Why it has failed; empty for a success.
+    pub sentence: String,
 }
 
 /// What the session holds on a node.
@@ -69,6 +86,24 @@ pub struct Job {
     pub age_ms: u64,
     /// Why it waits; empty: it does not.
     pub waits: String,
+    /// No client follows it.
+    pub detached: bool,
+}
+
+impl Job {
+    /// Its program, what it waits for, and whether somebody follows it, in words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let name = match self.detached {
+            true => format!("{} (detached)", self.name),
+            false => self.name.clone(),
+        };
+        match (self.state, self.waits.as_str()) {
+            ("running", _) => name,
+            (state, "") => format!("{name}: {state}"),
+            (_, waits) => format!("{name}: {waits}"),
+        }
+    }
 }
 
 /// A job's short name: job 7 of application 42 is `s42.7`.
@@ -112,6 +147,14 @@ impl Status {
             slots: job.slots,
             age_ms: job.age_ms,
             waits: job.waits,
+            detached: job.detached,
+        });
+        let kept = said.kept.into_iter().map(|ended| Ended {
+            id: short(application, ended.job),
+            job: ended.job,
+            name: ended.name,
+            exit_code: ended.exit_code,
+            sentence: ended.sentence,
         });
         Self {
             application: application.to_string(),
@@ -123,6 +166,7 @@ impl Status {
             asked: said.asked,
             asking: said.asking,
             is_stopping: said.is_stopping,
+            kept: kept.collect(),
         }
     }
 
@@ -212,14 +256,26 @@ impl Status {
                     job.user.clone(),
                     job.slots.to_string(),
                     span(Duration::from_millis(job.age_ms)),
-                    match job.state {
-                        "running" => job.name.clone(),
-                        state if job.waits.is_empty() => format!("{}: {state}", job.name),
-                        _ => format!("{}: {}", job.name, job.waits),
-                    },
+                    job.words(),
                 ]
             };
             lines.extend(table(2, &columns, self.jobs.iter().map(row)));
+        }
+        if !self.kept.is_empty() {
+            lines.push("detached jobs that have ended (gerbil logs JOB)".to_owned());
+            let columns = [
+                Column::Left("job"),
+                Column::Right("code"),
+                Column::Left("program"),
+            ];
+            let row = |ended: &Ended| {
+                let program = match ended.sentence.as_str() {
+                    "" => ended.name.clone(),
+                    why => format!("{}: {why}", ended.name),
+                };
+                vec![ended.id.clone(), ended.exit_code.to_string(), program]
+            };
+            lines.extend(table(2, &columns, self.kept.iter().map(row)));
         }
         lines
     }
@@ -251,6 +307,7 @@ mod tests {
             slots,
             age_ms: 65_000,
             waits: waits.into(),
+            detached: number == 7,
         }
     }
 
@@ -279,6 +336,12 @@ mod tests {
             asked: 1,
             asking: "the queue default has no more room".into(),
             is_stopping: false,
+            kept: vec![wire::EndedJob {
+                job: 3,
+                name: "lmp".into(),
+                exit_code: 9,
+                sentence: "rank 0 on n2 exited with code 9".into(),
+            }],
         }
     }
 
@@ -295,7 +358,10 @@ session default is application_1700000000000_0042, policy fifo
 1 job runs, 1 waiting, 4 ended
   job    user  slots   age  program
   s42.5  ada       5  65 s  cpi
-  s42.7  ada       4  65 s  heat: waits for 4 slots: 3 free, job 5 holds 5";
+  s42.7  ada       4  65 s  heat (detached): waits for 4 slots: 3 free, job 5 holds 5
+detached jobs that have ended (gerbil logs JOB)
+  job    code  program
+  s42.3     9  lmp: rank 0 on n2 exited with code 9";
         assert_eq!(lines, wanted);
     }
 
@@ -324,6 +390,8 @@ session default is application_1700000000000_0042, policy fifo
         assert_eq!(json["containers"][0]["lent"], 4);
         assert_eq!(json["jobs"][1]["id"], "s42.7");
         assert_eq!(json["jobs"][1]["state"], "waiting");
+        assert_eq!(json["jobs"][1]["detached"], true);
+        assert_eq!(json["kept"][0]["exit_code"], 9);
         assert_eq!(json["is_stopping"], false);
     }
 }

@@ -19,6 +19,8 @@ pub struct Job<'a> {
     pub runs: Runs<'a>,
     /// Where its files are staged.
     pub address: &'a Address,
+    /// No client follows it.
+    pub detached: bool,
     /// The files: those of its programs, and what they need. `url`s begin as `address` says.
     pub staged: &'a [Staged],
 }
@@ -73,6 +75,7 @@ impl Reached {
             kind: Some(job.runs.kind().map_err(unwritable)?),
             addresses: vec![serde_json::to_string(job.address).map_err(unwritable)?],
             files: files.collect(),
+            detached: job.detached,
         };
         let submitted = answer(&kept.name, self.client.submit(submission)).await?;
         Ok(submitted.job)

@@ -6,6 +6,7 @@
 mod binding;
 mod data;
 mod deployment;
+mod detached;
 mod ends;
 mod form;
 mod launchers;

@@ -51,6 +51,7 @@ impl Arguments {
         let options = typed().filter_map(clap::Arg::get_long);
         let checked = given.session.check(variable.as_deref(), options);
         checked.map_err(ParseError::Refused)?;
+        given.detached(typed().filter_map(clap::Arg::get_long))?;
         given.mapped()?;
         let is_placed =
             given.placement.rank_by.is_some() || given.placement.processes_per_node.is_some();

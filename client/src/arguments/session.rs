@@ -14,6 +14,12 @@ pub(crate) struct SessionArguments {
     /// other jobs too; Ctrl-C ends the job alone [default: what GERBIL_SESSION names]
     #[arg(long, value_name = "NAME")]
     pub session: Option<Name>,
+
+    /// Leave the job to its session: print its name, as s42.7, and return when it is taken. gerbil attach
+    /// shows it from the beginning, and gerbil logs what there is; gerbil kill ends it. Its standard input is
+    /// empty, or with --input 0 that of who attaches with --input
+    #[arg(long)]
+    pub detach: bool,
 }
 
 /// Where the session's containers and its ApplicationMaster lie was said when it was started.
@@ -29,6 +35,10 @@ const MOVED: &str = "a job of a session cannot have data moved yet; have the pro
 const SAVED: &str = "a job of a session is not saved yet; run it without a session";
 const COUNTED: &str =
     "the slots of a session are memory and one core each; run the job without a session";
+
+/// Who is to run a job that nobody follows.
+const ALONE: &str = "--detach leaves a job to a session: gerbil session start starts one, and --session or \
+                     GERBIL_SESSION names it";
 
 /// Options that a job of a session cannot have, by their long names, and why or what to do.
 const REFUSED: &[(&str, &str)] = &[
@@ -104,7 +114,10 @@ impl SessionArguments {
             self.session = Some(parsed(name)?);
         }
         let Some(name) = &self.session else {
-            return Ok(());
+            return match self.detach {
+                true => Err(ALONE.to_owned()),
+                false => Ok(()),
+            };
         };
         let refused = typed.find_map(|long| REFUSED.iter().find(|(other, _)| *other == long));
         match refused {
@@ -148,6 +161,7 @@ mod tests {
     /// Options that do the same in a session as elsewhere, or stand alone.
     const SAME: &[&str] = &[
         "session",
+        "detach",
         "priority",
         "name",
         "mem-per-proc",

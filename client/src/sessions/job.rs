@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ::job::StagedKind;
+use ::job::exit::Exit;
 use ::job::role::BINARY_LINK;
 use follow::ended::Ended;
 use follow::follower::{Follower, InSession};
@@ -19,7 +20,7 @@ use session::status::short;
 use session::submit::{Job, Runs};
 use session::{Name, Reached, reach};
 
-use super::{folder, is_here};
+use super::{folder, is_here, print};
 use crate::arguments::Arguments;
 use crate::cluster::Cluster;
 use crate::describe;
@@ -38,7 +39,7 @@ pub(crate) async fn job(
     let folder = folder()?;
     let kept = folder.find_session(name)?;
     is_here(&kept, cluster)?;
-    let quiet = given.reporting.quiet;
+    let (quiet, detached) = (given.reporting.quiet, given.session.detach);
     let priority = given.priority.unwrap_or_default();
     let plan = Plan::new(given, cluster)?;
     if !quiet {
@@ -83,6 +84,7 @@ pub(crate) async fn job(
         name: plan.deployment.name.clone(),
         priority,
         runs: Runs::Mpi(&mpi),
+        detached,
         address: &staged.address,
         staged: &files,
     };
@@ -91,6 +93,15 @@ pub(crate) async fn job(
     own.application = format!("{id}.{number}");
     own.stamps.submitted_us = timing::now_us();
     own.stamps.uploaded_bytes = staged.uploaded_bytes;
+    if detached {
+        progress.clear();
+        print(&short(id, number));
+        return Ok(Ended {
+            code: Exit::Success.code(),
+            sentence: String::new(),
+            verdict: None,
+        });
+    }
     progress.taken(short(id, number));
     let follower = Follower {
         rm: &rm,

@@ -1,8 +1,10 @@
-//! `gerbil session`: starts sessions, shows them, ends them; and a job that is run in one.
+//! `gerbil session`: starts sessions, shows them, ends them; a job that is run in one; and those that are
+//! left to it.
 
 mod job;
 mod list;
 mod start;
+mod watch;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -45,6 +47,13 @@ async fn run(task: SessionTask) -> Result<u8, Failure> {
         }
         SessionTask::Kill { job } => tokio::select! {
             killed = killed(&folder, job) => killed,
+            signal = signals.ending() => Ok(128u8.saturating_add(signal)),
+        },
+        SessionTask::Attach { job, given } => {
+            Box::pin(watch::attach(&folder, job, given, &mut signals)).await
+        }
+        SessionTask::Logs { job, given } => tokio::select! {
+            printed = watch::logs(&folder, job, given) => printed,
             signal = signals.ending() => Ok(128u8.saturating_add(signal)),
         },
         SessionTask::Stop { name, now, .. } => {

@@ -43,6 +43,20 @@ pub(crate) enum SessionTask {
         /// As its session's status lists it
         job: JobName,
     },
+    /// Show a job that was left to its session (--detach), from the beginning to its end: gerbil attach s42.7
+    Attach {
+        /// As its session's status lists it
+        job: JobName,
+        #[command(flatten)]
+        given: AttachOptions,
+    },
+    /// Print what a job has printed so far that was left to its session: gerbil logs s42.7
+    Logs {
+        /// As its session's status lists it
+        job: JobName,
+        #[command(flatten)]
+        given: LogsOptions,
+    },
     /// End a session, and wait until it is gone: it takes no further job, and ends with its last one
     Stop {
         /// The session
@@ -122,6 +136,29 @@ pub(crate) struct SessionStart {
     /// Give it up when it is not ready after so long [default: wait for ever]
     #[arg(long, value_name = "SPAN", value_parser = span)]
     pub wait_timeout: Option<Duration>,
+}
+
+/// How a job is watched.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct AttachOptions {
+    /// Give the job's standard input, of one that was left with --detach --input 0
+    #[arg(long)]
+    pub input: bool,
+
+    /// Begin every line of output with the rank that wrote it
+    #[arg(long, short)]
+    pub label: bool,
+}
+
+/// Which output is printed.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct LogsOptions {
+    /// Of this rank alone
+    pub rank: Option<u32>,
+
+    /// Begin every line of output with the rank that wrote it
+    #[arg(long, short)]
+    pub label: bool,
 }
 
 /// How long a session stays without jobs; `None`: for ever.

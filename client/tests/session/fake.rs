@@ -1,6 +1,6 @@
 //! A session's ApplicationMaster that does what its jobs' first argument says: `echo`, `exit`, `hold`, `deaf`,
 //! `wait` or `lost`. A MapReduce job says it in the setting `fake.does`; without it, it ends well, with an output of
-//! one line.
+//! one line. Who watches a detached job sees one that is over, or, where it is to `hold`, runs for ever.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -28,6 +28,7 @@ type Chunk = Result<wire::OutputChunk, Status>;
 
 struct Job {
     does: String,
+    detached: bool,
     output: Option<mpsc::Sender<Chunk>>,
     taker: Option<mpsc::Receiver<Chunk>>,
     input: Option<oneshot::Sender<Vec<u8>>>,
@@ -238,6 +239,57 @@ async fn run(
     killed(&mut orders, &heard, number).await;
 }
 
+/// What a detached job has printed: something of each of two ranks, with a gap between.
+fn kept(request: &wire::OutputRequest, does: &str) -> Pin<Box<dyn Stream<Item = Chunk> + Send>> {
+    let mut end = printed(b"end\n", wire::Stream::Stdout).unwrap();
+    end.rank = 1;
+    let gap = wire::OutputChunk {
+        left_out: 7,
+        ..wire::OutputChunk::default()
+    };
+    let begin = printed(b"up\n", wire::Stream::Stdout);
+    if let Some(rank) = request.rank {
+        let of_rank = [begin, Ok(end)].into_iter();
+        let of_rank = of_rank.filter(move |chunk| chunk.as_ref().unwrap().rank == rank);
+        return Box::pin(tokio_stream::iter(of_rank));
+    }
+    match does == "hold" && !request.so_far {
+        true => Box::pin(tokio_stream::once(begin).chain(tokio_stream::pending())),
+        false => Box::pin(tokio_stream::iter([begin, Ok(gap), Ok(end)])),
+    }
+}
+
+impl Fake {
+    async fn watch(
+        &self,
+        hello: &wire::ClientHello,
+        mut orders: Streaming<wire::ClientOrder>,
+    ) -> Result<Response<ReceiverStream<Result<wire::JobEvent, Status>>>, Status> {
+        let job = hello.job;
+        let does = {
+            let jobs = self.jobs.lock().unwrap();
+            let job = jobs.get(&job).filter(|job| job.detached);
+            let none = || Status::not_found("there is no such job");
+            job.ok_or_else(none)?.does.clone()
+        };
+        if hello.input && does != "echo" {
+            return Err(Status::failed_precondition("its standard input is empty"));
+        }
+        let (events, outgoing) = mpsc::channel(8);
+        let _told = events.send(phase(Kind::Running, "")).await;
+        let heard = Arc::clone(&self.heard);
+        self.running.lock().unwrap().spawn(async move {
+            if does != "hold" {
+                let failed = "rank 0 on n1 exited with code 3";
+                let end = verdict(3, wire::FinalState::Failed, failed);
+                let _told = events.send(end).await;
+            }
+            killed(&mut orders, &heard, job).await;
+        });
+        Ok(Response::new(ReceiverStream::new(outgoing)))
+    }
+}
+
 #[tonic::async_trait]
 impl Clients for Fake {
     type AttachStream = ReceiverStream<Result<wire::JobEvent, Status>>;
@@ -259,6 +311,9 @@ impl Clients for Fake {
             .lock()
             .unwrap()
             .push(format!("attach {}", hello.job));
+        if hello.watches {
+            return self.watch(&hello, orders).await;
+        }
         let (events, outgoing) = mpsc::channel(8);
         let mut jobs = self.jobs.lock().unwrap();
         let Some(job) = jobs.get_mut(&hello.job) else {
@@ -275,8 +330,15 @@ impl Clients for Fake {
         &self,
         request: Request<wire::OutputRequest>,
     ) -> Result<Response<Self::OutputStream>, Status> {
-        let number = request.into_inner().job;
+        let request = request.into_inner();
+        let number = request.job;
         let mut jobs = self.jobs.lock().unwrap();
+        if let Some(job) = jobs.get(&number).filter(|job| job.detached) {
+            return Ok(Response::new(kept(&request, &job.does)));
+        }
+        if request.so_far {
+            return Err(Status::failed_precondition("nothing is kept of this job"));
+        }
         let taken = jobs.get_mut(&number).and_then(|job| job.taker.take());
         let taken = taken.ok_or_else(|| Status::not_found("there is no such job"))?;
         Ok(Response::new(Box::pin(ReceiverStream::new(taken))))
@@ -335,6 +397,7 @@ impl Clients for Fake {
         let (output, taker) = mpsc::channel(8);
         let (input, read) = oneshot::channel();
         let mut jobs = self.jobs.lock().unwrap();
+        let detached = submission.detached;
         // Numbers that no other thing has by chance.
         let job = 7 + u32::try_from(jobs.len()).unwrap();
         self.submissions.lock().unwrap().push(submission);
@@ -342,6 +405,7 @@ impl Clients for Fake {
             job,
             Job {
                 does,
+                detached,
                 output: Some(output),
                 taker: Some(taker),
                 input: Some(input),

@@ -150,6 +150,78 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
+    async fn a_detached_job_is_a_name_alone_and_who_watches_it_leaves_it_as_it_is() {
+        let night = Night::start().await;
+        let command = night.job(&["--detach", "-n", "2"], "exit");
+        let (code, printed, said) = told(output(command).await);
+        let number = night.id.id;
+        let name = format!("s{number}.7");
+        assert_eq!((code, printed), (Some(0), format!("{name}\n")), "{said}");
+        assert_eq!(said, "");
+        {
+            let submissions = night.appmaster.submissions.lock().unwrap();
+            let [submission] = &submissions[..] else {
+                panic!("{submissions:?}");
+            };
+            assert!(submission.detached);
+            let Some(job::wire::submission::Kind::Mpi(mpi)) = &submission.kind else {
+                panic!("{submission:?}");
+            };
+            let mpi: job::MpiJob = serde_json::from_slice(mpi).unwrap();
+            assert!(!mpi.input);
+        }
+        let gap = "[gerbil: 7 bytes of output are left out here]\n";
+        for _ in 0..2 {
+            let (code, printed, said) = night.gerbil(&["attach", &name]).await;
+            assert_eq!((code, printed), (Some(3), format!("up\n{gap}end\n")));
+            assert!(said.contains("rank 0 on n1 exited with code 3"), "{said}");
+        }
+        let (code, printed, _) = night.gerbil(&["logs", &name, "-l"]).await;
+        let wanted = format!("[0] up\n{gap}[1] end\n");
+        assert_eq!((code, printed), (Some(0), wanted));
+        let (code, printed, _) = night.gerbil(&["logs", &name, "1"]).await;
+        assert_eq!((code, printed.as_str()), (Some(0), "end\n"));
+        let (code, _, said) = night.gerbil(&["attach", &name, "--input"]).await;
+        assert_eq!(code, Some(65), "{said}");
+        assert!(
+            said.contains(&format!(
+                "cannot attach to {name}: its standard input is empty"
+            )),
+            "{said}"
+        );
+
+        // Ctrl-C leaves it, and tells nobody to end it.
+        let hold = night.job(&["--detach"], "hold");
+        let (_, printed, _) = told(output(hold).await);
+        let name = printed.trim_end();
+        let mut command = night.command("gerbil");
+        command.args(["attach", name]);
+        let child = up(command).await;
+        signal(&child, Signal::SIGINT);
+        let (code, _, said) = ended(child).await;
+        assert_eq!(code, Some(130), "{said}");
+        assert!(
+            said.contains(&format!("{name} goes on; gerbil attach {name}"))
+                && said.contains(&format!("gerbil kill {name} ends it")),
+            "{said}"
+        );
+        night.until_heard("left 8").await;
+        assert!(!night.heard().iter().any(|heard| heard.starts_with("kill")));
+
+        // What is followed is nobody else's.
+        let followed = up(night.job(&[], "hold")).await;
+        let other = format!("s{number}.9");
+        let (code, _, said) = night.gerbil(&["attach", &other]).await;
+        assert_eq!(code, Some(70), "{said}");
+        let (code, _, said) = night.gerbil(&["logs", &other]).await;
+        assert_eq!(code, Some(65), "{said}");
+        assert!(said.contains("session night: nothing is kept"), "{said}");
+        signal(&followed, Signal::SIGINT);
+        ended(followed).await;
+        night.lives().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
     async fn a_job_that_does_not_run_in_time_is_given_up_and_a_lost_link_is_told() {
         let night = Night::start().await;
         let (code, _, said) = told(output(night.job(&["--wait-timeout", "300ms"], "wait")).await);

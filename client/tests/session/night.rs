@@ -132,6 +132,13 @@ impl Night {
         command
     }
 
+    /// `gerbil WORDS`.
+    pub async fn gerbil(&self, words: &[&str]) -> (Option<i32>, String, String) {
+        let mut command = self.command("gerbil");
+        command.args(words);
+        told(output(command).await)
+    }
+
     pub async fn session(&self, words: &[&str]) -> (Option<i32>, String, String) {
         let mut command = self.command("gerbil");
         command.arg("session").args(words);

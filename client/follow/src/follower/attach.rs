@@ -8,8 +8,8 @@ use job::wire::clients_client::ClientsClient;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::Streaming;
 use tonic::transport::Channel;
+use tonic::{Code, Status, Streaming};
 
 use super::order::order;
 use crate::dial::dial;
@@ -19,6 +19,47 @@ use crate::streams;
 
 /// For an ApplicationMaster that is reached to take us as its client.
 const ATTACH_DEADLINE: Duration = Duration::from_secs(15);
+
+/// As what we come to an ApplicationMaster.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Coming {
+    /// The job's number there; 0: there is no other.
+    pub job: u32,
+    /// The job does not end with us.
+    pub watches: bool,
+    /// Who watches gives its standard input.
+    pub input: bool,
+}
+
+impl Coming {
+    /// The job ends with us.
+    pub(super) const fn to_follow(job: u32) -> Self {
+        Self {
+            job,
+            watches: false,
+            input: false,
+        }
+    }
+}
+
+/// The ApplicationMaster does not take us.
+#[derive(Debug, thiserror::Error)]
+#[error("{why}")]
+pub(crate) struct Refused {
+    /// Which kind of refusal.
+    pub code: Code,
+    /// In its words.
+    why: String,
+}
+
+impl From<Status> for Refused {
+    fn from(status: Status) -> Self {
+        Self {
+            code: status.code(),
+            why: status.message().to_owned(),
+        }
+    }
+}
 
 /// Brings the output of an ApplicationMaster in this process.
 pub(super) type Beside = oneshot::Receiver<appmaster::Output>;
@@ -37,18 +78,21 @@ pub(super) struct Attached {
     pub job: u32,
 }
 
-/// To the job of this number, of the ApplicationMaster that listens at `address`.
+/// To a job of the ApplicationMaster that listens at `address`.
 pub(super) async fn attach(
     address: &str,
     keys: &ClientKeys,
-    job: u32,
+    coming: Coming,
     beside: Option<Beside>,
 ) -> anyhow::Result<Attached> {
     let (mut client, local) = dial(address, keys).await?;
     let (orders, outgoing) = mpsc::channel(16);
+    let job = coming.job;
     let hello = wire::ClientHello {
         build: job::BUILD.into(),
         job,
+        watches: coming.watches,
+        input: coming.input,
     };
     order(&orders, Order::Hello(hello)).await;
     let streams = async {
@@ -56,13 +100,16 @@ pub(super) async fn attach(
         let output: streams::Output = match beside {
             None => Box::pin(
                 client
-                    .output(wire::OutputRequest { job })
+                    .output(wire::OutputRequest {
+                        job,
+                        ..wire::OutputRequest::default()
+                    })
                     .await?
                     .into_inner(),
             ),
             Some(output) => match output.await {
                 Ok(output) => Box::pin(output),
-                Err(_left) => return Err(tonic::Status::unavailable("it has left")),
+                Err(_left) => return Err(Status::unavailable("it has left")),
             },
         };
         Ok((events.into_inner(), output))
@@ -70,13 +117,17 @@ pub(super) async fn attach(
     let (events, output) = timeout(ATTACH_DEADLINE, streams)
         .await
         .map_err(|_late| anyhow::anyhow!("no answer within {} s", ATTACH_DEADLINE.as_secs()))?
-        .map_err(|status| anyhow::anyhow!("{}", status.message()))?;
+        .map_err(Refused::from)?;
     Ok(Attached {
         client,
         orders,
         events,
         output,
-        door: local.map(|local| Door::new(local, keys)).transpose()?,
+        // What a detached job prints goes by its ApplicationMaster, which keeps it.
+        door: local
+            .filter(|_| !coming.watches)
+            .map(|local| Door::new(local, keys))
+            .transpose()?,
         // YARN forgets the host of one that is lost.
         place: format!("at {address}"),
         job,

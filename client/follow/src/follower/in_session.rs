@@ -6,7 +6,7 @@ use job::wire;
 use proto_hadoop::{ApplicationClient, ApplicationId};
 use tokio::time::timeout;
 
-use super::attach::attach;
+use super::attach::{Coming, attach};
 use super::lost::ROOT_PATIENCE;
 use super::mirror::{Mirrored, Mirroring, Over};
 use super::{Follower, LATER};
@@ -29,7 +29,12 @@ pub struct InSession<'a> {
 impl InSession<'_> {
     /// Until the job is over. The session's ApplicationMaster listens at `address`.
     pub async fn follow(mut self, address: &str) -> Ended {
-        let attaching = attach(address, self.follower.keys, self.job, None);
+        let attaching = attach(
+            address,
+            self.follower.keys,
+            Coming::to_follow(self.job),
+            None,
+        );
         tokio::pin!(attaching);
         let mut asked = None;
         let attached = loop {
@@ -50,6 +55,7 @@ impl InSession<'_> {
             }
         };
         let how = Mirroring {
+            ends_with_us: true,
             once_more: "to leave it to the session",
             asked,
             patience: Some(self.wait_timeout),
@@ -64,6 +70,7 @@ impl InSession<'_> {
             Mirrored::Broken {
                 signalled: None,
                 why,
+                ..
             } => self.lost(&why).await,
         }
     }

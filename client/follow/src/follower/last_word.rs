@@ -19,6 +19,7 @@ impl Own<'_> {
     /// Until the last word is said and the last byte is written.
     pub(super) async fn attached(&mut self, attached: Attached) -> Result<Followed, FollowError> {
         let how = Mirroring {
+            ends_with_us: true,
             once_more: "to end it at once",
             asked: None,
             // The ApplicationMaster keeps it.
@@ -35,6 +36,7 @@ impl Own<'_> {
             Mirrored::Broken {
                 signalled: None,
                 why,
+                ..
             } => Ok(Followed::Lost(why)),
         }
     }

@@ -33,6 +33,8 @@ const OUTPUT_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How a job is mirrored.
 pub(super) struct Mirroring {
+    /// Who leaves ends the job; otherwise it goes on, and is asked for nothing.
+    pub ends_with_us: bool,
     /// What another Ctrl-C does, behind "once more".
     pub once_more: &'static str,
     /// The user has asked for the end before there was somebody to tell.
@@ -45,7 +47,7 @@ pub(super) struct Mirroring {
 pub(super) enum Mirrored {
     /// The ApplicationMaster has said how it ended.
     Over(Box<Over>),
-    /// The user has asked for the end once more, by this signal.
+    /// The user has asked for the end once more, by this signal; or to leave a job that goes on.
     Urged(u8),
     /// The link broke without a verdict.
     Broken {
@@ -53,6 +55,8 @@ pub(super) enum Mirrored {
         signalled: Option<u8>,
         /// In words.
         why: String,
+        /// The output is not whole: what the command returns for that.
+        spoilt: Option<Exit>,
     },
 }
 
@@ -148,7 +152,9 @@ impl Follower<'_> {
                         if self.input.is_spent() {
                             // It was read in the moment in which the run ended.
                             say(attempts::SPENT);
-                            kill_order(&orders, wire::kill::Reason::Interrupted).await;
+                            if how.ends_with_us {
+                                kill_order(&orders, wire::kill::Reason::Interrupted).await;
+                            }
                         } else {
                             input_task.spawn(streams::input(client.clone(), self.input.clone(), job));
                         }
@@ -160,7 +166,10 @@ impl Follower<'_> {
                 },
                 Some(Ok(end)) = output_task.join_next() => {
                     let is_refused = matches!(end, OutputEnd::NoReader | OutputEnd::Unwritable(_));
-                    if is_refused && signalled.is_none() {
+                    if matches!(end, OutputEnd::NoReader) && !how.ends_with_us {
+                        return Mirrored::Urged(SIGPIPE);
+                    }
+                    if is_refused && signalled.is_none() && how.ends_with_us {
                         // The job ends as a local program would whose output is refused.
                         signalled = Some(SIGPIPE);
                         kill_order(&orders, wire::kill::Reason::NoReader).await;
@@ -168,6 +177,9 @@ impl Follower<'_> {
                     output_end = Some(end);
                     if verdict.is_some() {
                         break None;
+                    }
+                    if is_refused && !how.ends_with_us {
+                        break Some("its output cannot be written".to_owned());
                     }
                 }
                 () = sleep(REMIND) => self.progress.remind(),
@@ -181,13 +193,16 @@ impl Follower<'_> {
                     }
                 }
                 asked = self.signals.next() => match asked {
+                    Asked::Forward(_) if !how.ends_with_us => {}
                     Asked::Forward(number) => {
                         let signal = wire::Signal { signal: i32::from(number) };
                         order(&orders, Order::Signal(signal)).await;
                     }
                     Asked::Pause => {
                         let signal = wire::Signal { signal: i32::from(SIGTSTP) };
-                        order(&orders, Order::Signal(signal)).await;
+                        if how.ends_with_us {
+                            order(&orders, Order::Signal(signal)).await;
+                        }
                         order(&orders, Order::Pause(wire::Pause {})).await;
                         self.progress.clear();
                         sleep(LAST_ORDER).await;
@@ -196,7 +211,9 @@ impl Follower<'_> {
                         raw = was_raw.then(Raw::enter).flatten();
                         order(&orders, Order::Resume(wire::Resume {})).await;
                     }
-                    Asked::End(number) if signalled.is_some() || verdict.is_some() => {
+                    Asked::End(number)
+                        if signalled.is_some() || verdict.is_some() || !how.ends_with_us =>
+                    {
                         return Mirrored::Urged(number);
                     }
                     Asked::End(number) => {
@@ -248,6 +265,7 @@ impl Follower<'_> {
             None => Mirrored::Broken {
                 signalled,
                 why: broken.unwrap_or_else(|| "it left without a verdict".into()),
+                spoilt,
             },
         }
     }

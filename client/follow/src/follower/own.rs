@@ -8,7 +8,7 @@ use proto_hadoop::yarn::{ApplicationReport, FinalApplicationStatus, YarnApplicat
 use proto_hadoop::{AppAttemptId, ApplicationClient, ApplicationId};
 use tokio::time::{Instant, sleep};
 
-use super::attach::{Beside, attach};
+use super::attach::{Beside, Coming, attach};
 use super::{Follower, LATER, address, patiently, reason};
 use crate::attempts::{self, Attempts};
 use crate::ended::{Ended, chain, judge};
@@ -124,7 +124,7 @@ impl Own<'_> {
         beside: Option<Beside>,
     ) -> Result<Followed, FollowError> {
         let attached = tokio::select! {
-            attached = attach(address, self.follower.keys, 0, beside) => attached,
+            attached = attach(address, self.follower.keys, Coming::default(), beside) => attached,
             signal = self.follower.signals.ending() => {
                 return self.interrupted(signal).await.map(Followed::Ended);
             }

@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_stream::StreamExt as _;
 
-use super::attach::{Attached, attach};
+use super::attach::{Attached, Coming, attach};
 use super::in_session::lost;
 use super::mirror::{kill_order, stay_alive};
 use super::order::order;
@@ -78,7 +78,7 @@ impl TasksInSession {
 
     /// The verdict, and the signal for which the end was wished.
     async fn until_verdict(&self, address: &str) -> Result<(wire::Verdict, Option<u8>), String> {
-        let attached = attach(address, &self.keys, self.job, None).await;
+        let attached = attach(address, &self.keys, Coming::to_follow(self.job), None).await;
         let Attached {
             orders,
             mut events,

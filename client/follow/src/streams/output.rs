@@ -155,6 +155,7 @@ fn write(
             (run, is_whole) = (chunk.run, true);
         }
         match item {
+            Item::Chunk(chunk) if chunk.left_out > 0 => lock(&outlet).leave_out(chunk.left_out)?,
             Item::Chunk(chunk) if chunk.lane != 0 => {
                 widen();
                 if let Some(queue) = queue.upgrade() {

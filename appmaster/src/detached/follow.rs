@@ -1,0 +1,98 @@
+//! The AM follows a job itself.
+
+use std::sync::Arc;
+
+use job::wire;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::spawn_blocking;
+use tonic::Status;
+
+use crate::console::Console;
+use crate::detached::{Detached, Input, Kept};
+use crate::news::{News, NewsSender};
+use crate::session::{JobId, Session};
+use crate::work::{Heard, Work};
+
+/// Events on the way from the loop.
+const EVENT_QUEUE: usize = 64;
+/// Chunks that are written at a time.
+const CHUNKS: usize = 16;
+
+impl Session {
+    /// Nobody follows this job, which has just begun, so its output is kept here.
+    pub(crate) fn detach(&mut self, job: JobId) {
+        let Some(entry) = self.jobs.get_mut(&job) else {
+            return;
+        };
+        let (Some(loan), Some(output)) = (&mut entry.loan, entry.console.take_output()) else {
+            return;
+        };
+        loan.attach_by = None;
+        let input = match &entry.work {
+            Work::Mpi(mpi) if mpi.description.input => Input::Free,
+            Work::Mpi(_) | Work::MapReduce(_) => Input::Empty,
+        };
+        let kept = self.detached.insert(job, &loan.name, input);
+        let (events, heard) = mpsc::channel(EVENT_QUEUE);
+        let (admitted, _nobody) = oneshot::channel();
+        entry.visitor = Some((events, admitted));
+        let following = Following {
+            job,
+            kept,
+            all: Arc::clone(&self.detached),
+            console: Arc::clone(&entry.console),
+            news: self.news.clone(),
+        };
+        self.tasks.spawn(following.follow(heard, output));
+        self.tell(job, Heard::ClientAttached);
+    }
+}
+
+/// One job's client.
+struct Following {
+    job: JobId,
+    kept: Arc<Kept>,
+    all: Arc<Detached>,
+    console: Arc<Console>,
+    news: NewsSender,
+}
+
+impl Following {
+    /// Until its verdict is out and its last byte is kept.
+    async fn follow(
+        self,
+        heard: mpsc::Receiver<Result<wire::JobEvent, Status>>,
+        output: mpsc::Receiver<wire::OutputChunk>,
+    ) {
+        tokio::join!(self.hear(heard), self.print(output));
+        self.kept.nobody_watches().await;
+        let all = Arc::clone(&self.all);
+        let _done = spawn_blocking(move || all.forget_some()).await.is_ok();
+        let left = News::Of(self.job, Heard::ClientLeft);
+        let _heard = self.news.send(left).await.is_ok();
+    }
+
+    async fn hear(&self, mut heard: mpsc::Receiver<Result<wire::JobEvent, Status>>) {
+        use wire::job_event::Event;
+        while let Some(Ok(event)) = heard.recv().await {
+            let Some(event) = event.event else { continue };
+            let is_last = matches!(event, Event::Verdict(_));
+            self.kept.hear(event);
+            if is_last {
+                return;
+            }
+        }
+    }
+
+    async fn print(&self, mut output: mpsc::Receiver<wire::OutputChunk>) {
+        let mut chunks = Vec::new();
+        while output.recv_many(&mut chunks, CHUNKS).await > 0 {
+            let chunks = std::mem::take(&mut chunks);
+            let (kept, all) = (Arc::clone(&self.kept), Arc::clone(&self.all));
+            let printing = move || kept.print(&chunks, || all.make_room());
+            let _kept = spawn_blocking(printing).await.is_ok();
+        }
+        self.kept.close();
+        self.console.handed_over();
+    }
+}

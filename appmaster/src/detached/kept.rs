@@ -1,0 +1,151 @@
+//! What is kept of one job: what it has printed, and what was told of it.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use job::wire;
+use job::wire::job_event::Event;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use crate::detached::budget::Budget;
+use crate::detached::parts::{Bounds, Place};
+use crate::detached::said::{Heard, Said};
+use crate::detached::spool::{Behind, Spool};
+
+/// A record beside what was printed, bytes at most.
+const FRAME: u64 = 512;
+/// For whoever watches a job to take its last.
+const LAST: Duration = Duration::from_secs(5);
+/// Streams to who watches one job: two each.
+const STREAMS_MAX: usize = 128;
+
+/// Whose the standard input of rank 0 is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// It is empty.
+    Empty,
+    /// Of the first who gives one.
+    Free,
+    /// Of somebody who has come.
+    Given,
+}
+
+/// One job, until it is forgotten.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    /// As lists call it.
+    pub(crate) name: String,
+    spool: Mutex<Spool>,
+    said: Mutex<Said>,
+    input: Mutex<Input>,
+    /// Something was added.
+    changed: watch::Sender<()>,
+    budget: Arc<Budget>,
+}
+
+impl Kept {
+    pub(super) fn new(name: &str, input: Input, folder: PathBuf, budget: Arc<Budget>) -> Self {
+        let spool = Spool::new(folder, Arc::clone(&budget), Bounds::USUAL);
+        Self {
+            name: name.to_owned(),
+            spool: Mutex::new(spool),
+            said: Mutex::default(),
+            input: Mutex::new(input),
+            changed: watch::Sender::new(()),
+            budget,
+        }
+    }
+
+    /// Code and sentence of its verdict; `None`: there is none yet.
+    pub(crate) fn ended(&self) -> Option<(i32, String)> {
+        let said = lock(&self.said);
+        let verdict = said.verdict()?;
+        Some((verdict.exit_code, verdict.sentence.clone()))
+    }
+
+    /// Somebody wants to give the job's input.
+    ///
+    /// # Errors
+    /// Why that is too late, or never was possible.
+    pub(crate) fn claim_input(&self) -> Result<(), &'static str> {
+        if lock(&self.said).verdict().is_some() {
+            return Err("it has ended, and reads no input any more");
+        }
+        let mut input = lock(&self.input);
+        match *input {
+            Input::Free => *input = Input::Given,
+            Input::Empty => {
+                return Err(
+                    "its standard input was empty from the beginning; --detach --input 0 \
+                            keeps it open for who attaches with --input",
+                );
+            }
+            Input::Given => return Err("somebody else has given its standard input"),
+        }
+        Ok(())
+    }
+
+    /// What it prints; of what there is no room for only the length. Blocks.
+    pub(super) fn print(&self, chunks: &[wire::OutputChunk], make_room: impl Fn() -> bool) {
+        for chunk in chunks {
+            let length = u64::try_from(chunk.data.len()).unwrap_or(u64::MAX);
+            while !self.budget.has(length.saturating_add(FRAME)) && make_room() {}
+            lock(&self.spool).add(chunk);
+        }
+        self.change();
+    }
+
+    /// It has printed its last.
+    pub(super) fn close(&self) {
+        lock(&self.spool).close();
+        self.change();
+    }
+
+    /// What is told of it.
+    pub(super) fn hear(&self, event: Event) {
+        lock(&self.said).add(event);
+        self.change();
+    }
+
+    /// Of what it has printed only the length is kept. Blocks.
+    pub(super) fn clear(&self) {
+        lock(&self.spool).clear();
+    }
+
+    /// Whether it has files.
+    pub(super) fn takes_room(&self) -> bool {
+        lock(&self.spool).takes_room()
+    }
+
+    /// What it has printed behind `place`. Blocks.
+    pub(super) fn behind(&self, place: Place, rank: Option<u32>) -> std::io::Result<Behind> {
+        lock(&self.spool).read(place, rank)
+    }
+
+    /// What was told of it since.
+    pub(super) fn after(&self, heard: &mut Heard) -> Vec<Event> {
+        lock(&self.said).after(heard)
+    }
+
+    /// Somebody watches for as long as this is held; `None`: there are as many as there may be.
+    pub(super) fn watch(&self) -> Option<watch::Receiver<()>> {
+        let may = self.changed.receiver_count() < STREAMS_MAX;
+        may.then(|| self.changed.subscribe())
+    }
+
+    /// Until whoever watches has heard all, or does not for a while.
+    pub(super) async fn nobody_watches(&self) {
+        let _left = timeout(LAST, self.changed.closed()).await.is_ok();
+    }
+
+    fn change(&self) {
+        self.changed.send_replace(());
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing in here panics while it holds the lock.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,70 @@
+//! `gerbil attach` and `gerbil logs`: jobs that were left to their session.
+
+use follow::follower::{Follower, Watching};
+use follow::pattern::Pattern;
+use follow::progress::Progress;
+use follow::signals::Signals;
+use follow::streams::{Input, Source};
+use follow::{Layout, say};
+use session::{Folder, JobName, Reached, reach};
+
+use crate::failure::Failure;
+use crate::subcommands::{AttachOptions, LogsOptions};
+
+/// Shows a job from its beginning to its end; its exit code.
+pub(super) async fn attach(
+    folder: &Folder,
+    job: JobName,
+    given: AttachOptions,
+    signals: &mut Signals,
+) -> Result<u8, Failure> {
+    let kept = folder.session_of(job)?;
+    let rm = reach::resource_managers(&kept.owned);
+    let reached = tokio::select! {
+        reached = Reached::new(&rm, folder, &kept) => reached?,
+        signal = signals.ending() => return Ok(128u8.saturating_add(signal)),
+    };
+    let mut progress = Progress::new(false);
+    progress.taken(job.to_string());
+    let follower = Follower {
+        rm: &rm,
+        id: kept.owned.application,
+        keys: &kept.keys,
+        progress,
+        signals,
+        explain: None,
+        layout: layout(given.label),
+        input: match given.input {
+            true => Source::new(Input::Own),
+            false => Source::Nothing,
+        },
+        terminal: false,
+    };
+    let watching = Watching {
+        follower,
+        name: job.to_string(),
+        job: job.job,
+        input: given.input,
+    };
+    let ended = Box::pin(watching.watch(&reached.address)).await;
+    if !ended.sentence.is_empty() {
+        say(&ended.sentence);
+    }
+    Ok(ended.code)
+}
+
+/// Prints what a job has printed so far; the exit code.
+pub(super) async fn logs(folder: &Folder, job: JobName, given: LogsOptions) -> Result<u8, Failure> {
+    let kept = folder.session_of(job)?;
+    let rm = reach::resource_managers(&kept.owned);
+    let reached = Reached::new(&rm, folder, &kept).await?;
+    let layout = layout(given.label);
+    Ok(reached.logs(&kept, job.job, given.rank, layout).await?)
+}
+
+fn layout(label: bool) -> Layout {
+    Layout {
+        label: label.then(Pattern::label),
+        ..Layout::default()
+    }
+}
