@@ -66,6 +66,14 @@ pub enum SessionError {
         /// What is wrong with it.
         why: String,
     },
+    /// What is to be a session's key is none.
+    #[error("{} is no key of a session, as gerbil session key writes it: {why}", path.display())]
+    NoKey {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// Client and session are of different builds.
     #[error(
         "session {name} was started by gerbil {theirs}, and this is gerbil {ours}: they do not understand each \
@@ -194,6 +202,7 @@ impl SessionError {
             | Self::Open { .. }
             | Self::Foreign { .. }
             | Self::Broken { .. }
+            | Self::NoKey { .. }
             | Self::OtherBuild { .. }
             | Self::Elsewhere { .. } => Exit::Config,
             Self::Unknown { .. } | Self::NoSuchJob { .. } | Self::Taken { .. } => Exit::Usage,

@@ -3,6 +3,8 @@
 //!
 //! Whoever has the file can run programs in the session, as the user who started it.
 
+mod key;
+
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
@@ -54,6 +56,18 @@ struct Written {
     certificate: String,
     key: String,
     launcher_certificate: String,
+}
+
+impl From<&Kept> for Written {
+    fn from(kept: &Kept) -> Self {
+        Self {
+            owned: kept.owned.clone(),
+            authority: kept.keys.authority.clone(),
+            certificate: kept.keys.client.certificate.clone(),
+            key: kept.keys.client.key.clone(),
+            launcher_certificate: kept.keys.launcher_certificate.clone(),
+        }
+    }
 }
 
 mod id {
@@ -135,32 +149,7 @@ impl Folder {
         let Some(text) = self.text(name)? else {
             return Ok(None);
         };
-        let path = self.path_of(name);
-        let broken = |error: serde_json::Error| SessionError::Broken {
-            path: path.clone(),
-            why: error.to_string(),
-        };
-        let owned: Owned = serde_json::from_str(&text).map_err(broken)?;
-        if owned.build != job::BUILD {
-            return Err(SessionError::OtherBuild {
-                name: name.clone(),
-                theirs: owned.build,
-                ours: job::BUILD,
-            });
-        }
-        let written: Written = serde_json::from_str(&text).map_err(broken)?;
-        Ok(Some(Kept {
-            name: name.clone(),
-            owned: written.owned,
-            keys: ClientKeys {
-                authority: written.authority,
-                client: Identity {
-                    certificate: written.certificate,
-                    key: written.key,
-                },
-                launcher_certificate: written.launcher_certificate,
-            },
-        }))
+        understood(&text, name, &self.path_of(name)).map(Some)
     }
 
     /// What a session of any build is to YARN.
@@ -194,13 +183,7 @@ impl Folder {
             .create(&self.path);
         made.map_err(writing)?;
         fs::set_permissions(&self.path, Permissions::from_mode(0o700)).map_err(writing)?;
-        let written = Written {
-            owned: kept.owned.clone(),
-            authority: kept.keys.authority.clone(),
-            certificate: kept.keys.client.certificate.clone(),
-            key: kept.keys.client.key.clone(),
-            launcher_certificate: kept.keys.launcher_certificate.clone(),
-        };
+        let written = Written::from(kept);
         // Others cannot read a temporary file of this kind.
         let mut temporary = tempfile::Builder::new()
             .prefix(".starting-")
@@ -265,6 +248,35 @@ impl Folder {
             Err(error) => Err(reading(error)),
         }
     }
+}
+
+/// The session of a file's text.
+fn understood(text: &str, name: &Name, path: &Path) -> Result<Kept, SessionError> {
+    let broken = |error: serde_json::Error| SessionError::Broken {
+        path: path.to_path_buf(),
+        why: error.to_string(),
+    };
+    let owned: Owned = serde_json::from_str(text).map_err(broken)?;
+    if owned.build != job::BUILD {
+        return Err(SessionError::OtherBuild {
+            name: name.clone(),
+            theirs: owned.build,
+            ours: job::BUILD,
+        });
+    }
+    let written: Written = serde_json::from_str(text).map_err(broken)?;
+    Ok(Kept {
+        name: name.clone(),
+        owned: written.owned,
+        keys: ClientKeys {
+            authority: written.authority,
+            client: Identity {
+                certificate: written.certificate,
+                key: written.key,
+            },
+            launcher_certificate: written.launcher_certificate,
+        },
+    })
 }
 
 /// Whether a file is its user's own and nobody else's.

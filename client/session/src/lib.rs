@@ -8,7 +8,8 @@
 //! submitted is waited for until it is [`ready`].
 //!
 //! Invariants: a key that others could have read is not used; what is kept of a session that YARN calls over
-//! is removed; every question ends within a stated time.
+//! is removed; what another host is given of it ([`Kept::key`]) is a secret as the file is; every question ends
+//! within a stated time.
 
 mod error;
 pub mod kept;

@@ -2,6 +2,7 @@
 //! left to it.
 
 mod job;
+mod key;
 mod list;
 mod start;
 mod watch;
@@ -56,6 +57,8 @@ async fn run(task: SessionTask) -> Result<u8, Failure> {
             printed = watch::logs(&folder, job, given) => printed,
             signal = signals.ending() => Ok(128u8.saturating_add(signal)),
         },
+        SessionTask::Key { name, output } => key::show(&folder, name, output.as_deref()),
+        SessionTask::Import { file, name } => key::import(&folder, &file, name),
         SessionTask::Stop { name, now, .. } => {
             let how = match now {
                 true => How::Now,

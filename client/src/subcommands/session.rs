@@ -1,6 +1,7 @@
 //! The words of `gerbil session`.
 
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -56,6 +57,24 @@ pub(crate) enum SessionTask {
         job: JobName,
         #[command(flatten)]
         given: LogsOptions,
+    },
+    /// Print what another host needs to use a session, which is a secret: gerbil session key | ssh HOST
+    /// gerbil session import -
+    Key {
+        /// The session
+        #[arg(default_value_t)]
+        name: Name,
+        /// Write it into this file, which is made and which nobody else can read
+        #[arg(long, short, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Use a session that was started on another host: gerbil session import FILE
+    Import {
+        /// What gerbil session key has written there; - is standard input
+        file: PathBuf,
+        /// Call it so here [default: as it is called there]
+        #[arg(long, value_name = "NAME")]
+        name: Option<Name>,
     },
     /// End a session, and wait until it is gone: it takes no further job, and ends with its last one
     Stop {

@@ -222,6 +222,39 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
+    async fn a_key_lets_another_host_use_the_session() {
+        let night = Night::start().await;
+        let key = night.folder.path().join("key");
+        let path = key.to_str().unwrap();
+        let (code, printed, said) = night.session(&["key", "night", "-o", path]).await;
+        assert_eq!((code, printed.as_str()), (Some(0), ""), "{said}");
+        assert!(said.contains("run programs as tester"), "{said}");
+        let (code, printed, _) = night.session(&["key", "night"]).await;
+        let written = std::fs::read_to_string(&key).unwrap();
+        assert_eq!((code, &printed), (Some(0), &written));
+        // Another host has another state folder.
+        let there = night.folder.path().join("there");
+        let gerbil = |words: &[&str]| {
+            let mut command = night.command("gerbil");
+            command.env("XDG_STATE_HOME", &there).args(words);
+            command
+        };
+        let (code, _, said) = told(output(gerbil(&["session", "import", path])).await);
+        assert_eq!(code, Some(0), "{said}");
+        let mut piped = gerbil(&["session", "import", "-", "--name", "mine"]);
+        piped.stdin(std::fs::File::open(&key).unwrap());
+        let (code, _, said) = told(output(piped).await);
+        assert_eq!(code, Some(0), "{said}");
+        let (code, shown, said) = told(output(gerbil(&["session", "status", "mine"])).await);
+        assert_eq!(code, Some(0), "{said}");
+        assert!(shown.contains("1 container with 2 slots"), "{shown}");
+        let mut job = night.job(&[], "exit");
+        job.env("XDG_STATE_HOME", &there);
+        let (code, printed, said) = told(output(job).await);
+        assert_eq!((code, printed.as_str()), (Some(3), "up\n"), "{said}");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
     async fn a_job_that_does_not_run_in_time_is_given_up_and_a_lost_link_is_told() {
         let night = Night::start().await;
         let (code, _, said) = told(output(night.job(&["--wait-timeout", "300ms"], "wait")).await);

@@ -129,3 +129,57 @@ fn without_a_home_there_is_no_folder() {
     assert!(refused.to_string().contains("XDG_STATE_HOME"));
     assert_eq!(refused.exit(), Exit::Config);
 }
+
+#[test]
+fn a_key_brings_a_session_to_another_host() {
+    let (_here, here) = folder();
+    let (there_folder, there) = folder();
+    let mine = kept("night");
+    assert!(here.keep(&mine).unwrap());
+    let key = there_folder.path().join("key");
+    mine.write_key(&key).unwrap();
+    assert_eq!(mode(&key), 0o600);
+    // Nothing is written over.
+    let again = mine.write_key(&key).unwrap_err();
+    assert!(again.to_string().contains("File exists"), "{again}");
+    let read = there.import(&key, None).unwrap();
+    assert_eq!((&read.name, &read.owned), (&mine.name, &mine.owned));
+    let found = there.find_session(&mine.name).unwrap();
+    assert_eq!(found.keys.client.key, mine.keys.client.key);
+    assert_eq!(mode(&there.path_of(&mine.name)), 0o600);
+    // Once more is no harm, and under another name it is the same session.
+    there.import(&key, None).unwrap();
+    let other = "other".parse().unwrap();
+    there.import(&key, Some(other)).unwrap();
+    assert_eq!(there.names().unwrap().len(), 2);
+}
+
+#[test]
+fn a_key_that_is_none_or_no_secret_is_refused() {
+    let (state, folder) = folder();
+    let key = state.path().join("key");
+    let refused = |folder: &Folder| folder.import(&key, None).unwrap_err();
+    let mut mine = kept("night");
+    mine.write_key(&key).unwrap();
+    fs::set_permissions(&key, Permissions::from_mode(0o640)).unwrap();
+    let open = refused(&folder);
+    assert_eq!(open.exit(), Exit::Config);
+    assert!(open.to_string().contains("its mode is 0640"), "{open}");
+    fs::set_permissions(&key, Permissions::from_mode(0o600)).unwrap();
+    // Another session has the name.
+    mine.owned.application = "application_1700000000000_0043".parse().unwrap();
+    assert!(folder.keep(&mine).unwrap());
+    let taken = refused(&folder).to_string();
+    assert!(taken.contains("is there already, as application_1700000000000_0043"));
+    for (text, wanted) in [
+        ("hello", "is no key of a session"),
+        ("{\"name\": \"a/b\"}", "is no name of a session"),
+        ("{\"name\": \"a\"}", "cannot understand"),
+    ] {
+        fs::write(&key, text).unwrap();
+        let none = refused(&folder).to_string();
+        assert!(none.contains(wanted), "{none}");
+    }
+    let nothing = folder.import(&state.path().join("none"), None).unwrap_err();
+    assert!(nothing.to_string().contains("No such file"), "{nothing}");
+}

@@ -1,0 +1,35 @@
+//! `gerbil session key` and `import`: a session is used from another host.
+
+use std::path::Path;
+
+use ::job::exit::Exit;
+use follow::say;
+use session::{Folder, Name};
+
+use super::print;
+use crate::failure::Failure;
+
+/// Prints a session's key, or writes it into a file; the exit code.
+pub(super) fn show(folder: &Folder, name: Name, output: Option<&Path>) -> Result<u8, Failure> {
+    let kept = folder.find_session(&name)?;
+    match output {
+        None => print(&kept.key()),
+        Some(path) => kept.write_key(path)?,
+    }
+    say(format!(
+        "whoever has this key can run programs as {} in session {name}, for as long as it lasts: send it as a \
+         password, and on the other host: gerbil session import FILE",
+        kept.owned.user
+    ));
+    Ok(Exit::Success.code())
+}
+
+/// Keeps a session by its key; the exit code.
+pub(super) fn import(folder: &Folder, from: &Path, name: Option<Name>) -> Result<u8, Failure> {
+    let kept = folder.import(from, name)?;
+    say(format!(
+        "session {0} ({1}) can be used from here: gerbil-run --session {0} PROGRAM",
+        kept.name, kept.owned.application
+    ));
+    Ok(Exit::Success.code())
+}
