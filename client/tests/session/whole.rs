@@ -483,7 +483,8 @@ async fn a_detached_job_is_watched_by_several_during_and_after_its_life() {
     assert_eq!(code, Some(0), "{said}");
     let go = bed.folder.path().join("go");
     let script = format!(
-        "echo up $PMI_RANK; echo bad >&2; while ! test -e {}; do sleep 0.05; done; echo end; cat; \
+        "go={}; echo up $PMI_RANK; echo bad >&2; while ! test -e $go; do sleep 0.05; done; echo end; cat; \
+         : > $go.$PMI_RANK; while ! test -e $go.0 || ! test -e $go.1; do sleep 0.05; done; \
          exit $((PMI_RANK * 4))",
         go.display()
     );
