@@ -63,6 +63,7 @@ pub mod process;
 pub mod reported;
 pub mod resource_manager;
 pub mod results;
+pub mod session;
 pub mod settings;
 pub mod shared;
 pub mod suite;

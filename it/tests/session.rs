@@ -1,17 +1,17 @@
 //! Sessions on a real cluster of three nodes: what runs in them, what waits, and what is left of them.
 
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, DEADLINE, Given, text_of};
 use it::command::Running;
-use it::resource_manager::ApplicationReport;
+use it::session::{command, session, shows, start, stop, told};
 use it::settings::File;
 use it::suite::{self, Group};
 use it::victims::nodes_without_master;
 use it::victims::{kill_launcher, kill_master};
-use it::{Cluster, Daemon, Finished, Run, expect, gerbil, wait};
+use it::{Cluster, Daemon, Finished, Run, expect, wait};
 use nix::sys::signal::Signal;
 
 const CASES: &[(&str, Case)] = &[
@@ -39,9 +39,6 @@ const CASES: &[(&str, Case)] = &[
     ),
 ];
 
-/// For a session to know what has become of a job or a container.
-const SHOWN: Duration = Duration::from_secs(60);
-
 const FAULTS: &[(&str, Case)] = &[
     ("the active ResourceManager is killed", failed_over),
     ("a node is lost", node_lost),
@@ -55,85 +52,6 @@ fn main() -> ExitCode {
         Group::new(builder, &[CASES]),
         Group::new(faults.set(File::Yarn, expiry, "6000"), &[FAULTS]),
     ])
-}
-
-/// `gerbil session WORDS`.
-fn session(given: &Given, words: &[&str]) -> Result<Run> {
-    command(given, &[&["session"], words].concat())
-}
-
-/// `gerbil WORDS`.
-fn command(given: &Given, words: &[&str]) -> Result<Run> {
-    let gerbil = given.folder.join("gerbil");
-    if !gerbil.exists() {
-        std::os::unix::fs::symlink(gerbil::binary()?, &gerbil)?;
-    }
-    let mut command = Command::new(gerbil);
-    command.args(words);
-    let command = gerbil::with_settings(command, &given.cluster.conf_dir());
-    Ok(Run::new(command).deadline(DEADLINE))
-}
-
-fn told(given: &Given, words: &[&str], code: i32) -> Result<Finished> {
-    let finished = session(given, words)?.finish()?;
-    ensure!(
-        finished.code() == code,
-        "{words:?}: {} instead of {code}\n{}{}",
-        finished.code(),
-        finished.stdout_text(),
-        finished.stderr_text()
-    );
-    Ok(finished)
-}
-
-/// One container of two slots on each node.
-fn start(given: &Given, name: &str) -> Result<()> {
-    let line = [
-        "--containers",
-        "3",
-        "--slots-per-container",
-        "2",
-        "--memory",
-        "256",
-    ];
-    let ready = told(given, &[&["start", name], &line[..]].concat(), 0)?;
-    let wanted = format!("session {name} is ready, with 6 slots");
-    ensure!(
-        ready.stdout_text().starts_with(&wanted),
-        "{}",
-        ready.stdout_text()
-    );
-    let report = given.newest()?;
-    ensure!(
-        report.name == format!("gerbil session {name}") && report.application_type == "GERBIL",
-        "{report:?}"
-    );
-    Ok(())
-}
-
-/// Ends it; YARN records a success, and nothing is left.
-fn stop(given: &Given, name: &str) -> Result<()> {
-    let id = given.newest()?.id;
-    let over = told(given, &["stop", name], 0)?;
-    ensure!(
-        over.stderr_text().contains("is over"),
-        "{}",
-        over.stderr_text()
-    );
-    let report = application(given, &id)?;
-    ensure!(
-        report.state == "FINISHED" && report.final_status == "SUCCEEDED",
-        "{report:?}"
-    );
-    given.is_clean()?;
-    told(given, &["status", name], 64)?;
-    Ok(())
-}
-
-fn application(given: &Given, id: &str) -> Result<ApplicationReport> {
-    let all = given.applications()?;
-    let found = all.into_iter().find(|report| report.id == id);
-    found.ok_or_else(|| anyhow::anyhow!("no {id}"))
 }
 
 fn job(given: &Given, arguments: &[&str]) -> Result<Run> {
@@ -154,17 +72,6 @@ fn succeeds(given: &Given, arguments: &[&str]) -> Result<Finished> {
 
 fn fails(given: &Given, arguments: &[&str], code: i32, words: &[&str]) -> Result<()> {
     expect::sentence(&job(given, arguments)?.finish()?, code, words)
-}
-
-/// Until the status shows `words`.
-fn shows(given: &Given, words: &str) -> Result<String> {
-    let mut shown = String::new();
-    let seen = wait::until(words, SHOWN, || {
-        shown = told(given, &["status", "s"], 0)?.stdout_text();
-        Ok(shown.contains(words).then_some(()))
-    });
-    seen.with_context(|| shown.clone())?;
-    Ok(shown)
 }
 
 /// A job of `ranks` that is up and lasts.

@@ -1,0 +1,518 @@
+//! `gerbil mr` on a real cluster of three nodes: its output beside that of Hadoop and of a local run, and what is
+//! left of jobs that do not end well.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use it::bed::{Case, DEADLINE, Given, text_of};
+use it::command::Running;
+use it::session::{shows, start_with, stop};
+use it::suite::{self, Group};
+use it::victims::kill_launcher;
+use it::{Cluster, Finished, Run, expect, mapreduce, wait};
+use nix::sys::signal::Signal;
+use storage::{Address, Storage};
+
+const CASES: &[(&str, Case)] = &[
+    ("maps and reduces write what Hadoop's write", beside_hadoop),
+    (
+        "a job of maps alone, and one that sorts what it left",
+        maps_alone,
+    ),
+    ("a driver that loops, and reads what its jobs left", loops),
+    ("jobs side by side in one session", side_by_side),
+    ("what is refused", refused),
+    ("a program that fails", fails),
+    ("Ctrl-C ends a job, and the session goes on", interrupted),
+    ("the client is killed -9", client_killed),
+    ("a launcher is killed in the middle", launcher_killed),
+];
+
+fn main() -> ExitCode {
+    let builder = mapreduce::with_hadoop(Cluster::builder().nodes(3));
+    suite::run(vec![Group::new(builder, &[CASES])])
+}
+
+/// Files by name.
+type Files = BTreeMap<String, Vec<u8>>;
+
+fn program(name: &str) -> Result<String> {
+    text_of(&mapreduce::example(name)?)
+}
+
+/// `gerbil mr --session s ARGUMENTS`.
+fn mr(given: &Given, arguments: &[&str]) -> Result<Run> {
+    let line = [&["--session", "s"], arguments].concat();
+    Ok(mapreduce::mr(&given.cluster, &given.folder, &line)?.deadline(DEADLINE))
+}
+
+fn succeeds(given: &Given, arguments: &[&str]) -> Result<Finished> {
+    mr(given, arguments)?.finish()?.success("gerbil mr")
+}
+
+/// Starts a session, with room for what sorts.
+fn start(given: &Given) -> Result<()> {
+    start_with(given, "s", "768")
+}
+
+/// Waits for what `act` does with the cluster's HDFS.
+fn with_hdfs<T>(given: &Given, act: impl AsyncFnOnce(Storage) -> Result<T>) -> Result<T> {
+    let origin = format!("hdfs://{}", given.cluster.name_node_address());
+    let address = Address::Hdfs {
+        connect: origin.clone(),
+        origin,
+        user: given.cluster.user().to_owned(),
+        settings: Vec::new(),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async { act(Storage::open(&address)?).await })
+}
+
+/// Puts files into a folder of HDFS, and into one of this machine, whose path is the answer.
+fn put(given: &Given, folder: &str, files: &[(&str, &str)]) -> Result<String> {
+    let here = given.folder.join("put");
+    drop(fs::remove_dir_all(&here));
+    fs::create_dir(&here)?;
+    for (name, text) in files {
+        fs::write(here.join(name), text)?;
+    }
+    with_hdfs(given, async |hdfs| {
+        hdfs.make_folder(folder).await?;
+        for (name, text) in files {
+            let path = format!("{folder}/{name}");
+            hdfs.write(&path, text.as_bytes().to_vec()).await?;
+        }
+        Ok(())
+    })?;
+    text_of(&here)
+}
+
+/// What lies in a folder of HDFS.
+fn files(given: &Given, folder: &str) -> Result<Files> {
+    with_hdfs(given, async |hdfs| {
+        let mut files = Files::new();
+        for entry in hdfs.list(folder, 1000).await? {
+            let bytes = hdfs.read(&entry.path, 64 << 20).await;
+            let bytes = bytes.with_context(|| format!("{} is left", entry.path))?;
+            files.insert(entry.name().to_owned(), bytes);
+        }
+        Ok(files)
+    })
+}
+
+fn read(folder: &Path) -> Result<Files> {
+    let mut files = Files::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        files.insert(name, fs::read(entry.path())?);
+    }
+    Ok(files)
+}
+
+/// The same by the program on this machine.
+fn local(given: &Given, program: &str, arguments: &[&str], out: &str) -> Result<Files> {
+    let out = given.folder.join(out);
+    drop(fs::remove_dir_all(&out));
+    let mut command = Command::new(program);
+    command
+        .args(["--local", "--quiet"])
+        .args(arguments)
+        .arg(&out);
+    Run::new(command)
+        .deadline(DEADLINE)
+        .finish()?
+        .success("a local run")?;
+    read(&out)
+}
+
+fn is_same(ours: &Files, theirs: &Files) -> Result<()> {
+    let names = |files: &Files| files.keys().cloned().collect::<Vec<_>>();
+    ensure!(
+        names(ours) == names(theirs),
+        "{:?} {:?}",
+        names(ours),
+        names(theirs)
+    );
+    for (name, bytes) in ours {
+        ensure!(theirs.get(name) == Some(bytes), "{name} differs");
+    }
+    ensure!(ours.contains_key("_SUCCESS"), "{:?}", names(ours));
+    Ok(())
+}
+
+/// Nothing of an output is there.
+fn is_gone(given: &Given, output: &str) -> Result<()> {
+    let left = wait::until("nothing of the output", Duration::from_secs(30), || {
+        let left = given.cluster.hdfs().list(output)?;
+        Ok(left.is_empty().then_some(()))
+    });
+    let names = given.cluster.hdfs().list(output)?;
+    left.with_context(|| format!("{output} has {names:?}"))
+}
+
+/// Words that repeat, lines without any, and one at the end of a file without an end.
+fn text(seed: u32) -> String {
+    let mut text = String::new();
+    let mut state = seed;
+    for line in 0..4000 {
+        for _ in 0..line % 9 {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            text.push_str(&format!("w{} ", (state >> 16) % 700));
+        }
+        text.push('\n');
+    }
+    text + "last"
+}
+
+fn beside_hadoop(given: &Given) -> Result<()> {
+    let texts = [text(1), text(2), text(3)];
+    let names = ["a", "b", "c"];
+    let inputs: Vec<_> = names
+        .into_iter()
+        .zip(texts.iter().map(String::as_str))
+        .collect();
+    let input = put(given, "/words/in", &inputs)?;
+    start(given)?;
+    let wordcount = program("wordcount")?;
+    // Maps of a few kB, whose ends fall into lines.
+    let cut = "mapreduce.input.fileinputformat.split.maxsize=20000";
+    let options = [
+        "-D",
+        cut,
+        "-D",
+        "gerbil.split.pack=1",
+        "-D",
+        "mapreduce.job.reduces=3",
+    ];
+    let line = [&options[..], &[&wordcount, "/words/in", "/words/out/ours"]].concat();
+    let finished = succeeds(given, &line)?;
+    let said = finished.stderr_text();
+    for words in [
+        "wordcount: ",
+        " maps over ",
+        ", 3 reduces",
+        "completed: tasks ",
+        "\nCounters: ",
+    ] {
+        ensure!(said.contains(words), "no {words:?} in {said}");
+    }
+    ensure!(!said.contains("wordcount: 3 maps"), "{said}");
+    let ours = files(given, "/words/out/ours")?;
+    ensure!(ours.len() == 4, "{:?}", ours.keys());
+    let arguments = [
+        "-Dmapreduce.job.reduces=3",
+        "/words/in",
+        "/words/out/theirs",
+    ];
+    mapreduce::hadoop(&given.cluster, "WordCount", &arguments, DEADLINE)?;
+    is_same(&ours, &files(given, "/words/out/theirs")?)?;
+    let here = local(given, &wordcount, &["--reduces", "3", &input], "local")?;
+    is_same(&ours, &here)?;
+
+    // Once more in the same session, by patterns, with as many reduces as the input is worth.
+    succeeds(
+        given,
+        &[
+            "-q",
+            &wordcount,
+            "/words/{in}/[a-b],/words/in/c",
+            "/words/out/again",
+        ],
+    )?;
+    let again = files(given, "/words/out/again")?;
+    ensure!(again.len() == 2, "{:?}", again.keys());
+    let lines = |files: &Files| {
+        let all = files.iter().filter(|(name, _)| name.starts_with("part-"));
+        let mut lines: Vec<Vec<u8>> = all
+            .flat_map(|(_, bytes)| bytes.split(|byte| *byte == b'\n').map(<[u8]>::to_vec))
+            .filter(|line| !line.is_empty())
+            .collect();
+        lines.sort();
+        lines
+    };
+    ensure!(lines(&again) == lines(&ours), "other counts");
+    stop(given, "s")
+}
+
+fn maps_alone(given: &Given) -> Result<()> {
+    start(given)?;
+    let tera = program("tera")?;
+    let generate = [
+        "-D",
+        "mapreduce.job.maps=5",
+        &tera,
+        "--job",
+        "teragen",
+        "20000",
+        "/tera/rows",
+    ];
+    succeeds(given, &generate)?;
+    let rows = files(given, "/tera/rows")?;
+    ensure!(
+        rows.len() == 6 && rows.contains_key("part-m-00004"),
+        "{:?}",
+        rows.keys()
+    );
+    let options = ["-D", "mapreduce.job.maps=5", "--job", "teragen", "20000"];
+    is_same(&rows, &local(given, &tera, &options, "rows")?)?;
+    succeeds(
+        given,
+        &[
+            "-D",
+            "mapreduce.job.reduces=3",
+            &tera,
+            "/tera/rows",
+            "/tera/sorted",
+        ],
+    )?;
+    let sorted = files(given, "/tera/sorted")?;
+    let rows = text_of(&given.folder.join("rows"))?;
+    let here = local(
+        given,
+        &tera,
+        &["-D", "mapreduce.job.reduces=3", &rows],
+        "sorted",
+    )?;
+    is_same(&sorted, &here)?;
+    succeeds(
+        given,
+        &[
+            &tera,
+            "--job",
+            "teravalidate",
+            "/tera/sorted",
+            "/tera/valid",
+        ],
+    )?;
+    stop(given, "s")
+}
+
+fn loops(given: &Given) -> Result<()> {
+    let points: String = (0..300)
+        .map(|at| format!("{},{}\n", (at * 37 % 101) + at % 3 * 500, at * 53 % 97))
+        .collect();
+    let input = put(given, "/points/in", &[("p", &points)])?;
+    start(given)?;
+    let kmeans = program("kmeans")?;
+    let options = ["--k", "3", "--rounds", "4"];
+    let line = [
+        &[kmeans.as_str()],
+        &options[..],
+        &["/points/in", "/points/out/k"],
+    ]
+    .concat();
+    let finished = succeeds(given, &line)?;
+    ensure!(
+        finished.stderr_text().contains("completed: tasks"),
+        "{}",
+        finished.stderr_text()
+    );
+    let out = given.folder.join("k");
+    let mut command = Command::new(&kmeans);
+    command
+        .args(["--local", "--quiet"])
+        .args(options)
+        .arg(&input)
+        .arg(&out);
+    Run::new(command)
+        .deadline(DEADLINE)
+        .finish()?
+        .success("a local run")?;
+    let last = fs::read_dir(&out)?.count() - 1;
+    let round = format!("round-{last}");
+    let ours = files(given, &format!("/points/out/k/{round}"))?;
+    is_same(&ours, &read(&out.join(&round))?)?;
+    stop(given, "s")
+}
+
+fn side_by_side(given: &Given) -> Result<()> {
+    put(given, "/side/in", &[("a", &text(4)), ("b", &text(5))])?;
+    start(given)?;
+    let wordcount = program("wordcount")?;
+    let names: Vec<String> = (0..4).map(|number| format!("/side/out/{number}")).collect();
+    let running: Result<Vec<Running>> = names
+        .iter()
+        .map(|out| mr(given, &["-q", &wordcount, "/side/in", out])?.start())
+        .collect();
+    for running in running? {
+        running.finish()?.success("one of several jobs")?;
+    }
+    let first = files(given, "/side/out/0")?;
+    for name in &names {
+        is_same(&first, &files(given, name)?)?;
+    }
+    shows(given, "no job runs, 0 waiting, 4 ended")?;
+    stop(given, "s")
+}
+
+fn refused(given: &Given) -> Result<()> {
+    put(given, "/refused/in", &[("a", "a b\n")])?;
+    put(given, "/refused/out", &[("there", "it is\n")])?;
+    start(given)?;
+    let wordcount = program("wordcount")?;
+    let refused = |arguments: &[&str], code: i32, words: &[&str]| -> Result<()> {
+        expect::sentence(&mr(given, arguments)?.finish()?, code, words)
+    };
+    let nothing = ["no such file", "/refused/nothing"];
+    refused(
+        &[&wordcount, "/refused/nothing", "/refused/new"],
+        1,
+        &nothing,
+    )?;
+    let exists = ["/refused/out exists already; choose another"];
+    refused(&[&wordcount, "/refused/in", "/refused/out"], 1, &exists)?;
+    let unknown = ["mapreduce.job.reducers", "is mapreduce.job.reduces meant?"];
+    refused(
+        &[
+            "-D",
+            "mapreduce.job.reducers=1",
+            &wordcount,
+            "/refused/in",
+            "x",
+        ],
+        64,
+        &unknown,
+    )?;
+    refused(
+        &["/bin/true", "/refused/in", "x"],
+        126,
+        &["before it said hello"],
+    )?;
+    let here = given.folder.join("only-here");
+    fs::write(&here, "a\n")?;
+    let here = text_of(&here)?;
+    refused(
+        &[&wordcount, &here, "/refused/new"],
+        1,
+        &["is a file of this machine"],
+    )?;
+    // As much memory as no container has.
+    let large = [
+        "-D",
+        "mapreduce.map.memory.mb=900000",
+        &wordcount,
+        "/refused/in",
+        "/refused/new",
+    ];
+    refused(&large, 1, &["session s"])?;
+    is_gone(given, "/refused/new")?;
+    let there = files(given, "/refused/out")?;
+    ensure!(there.len() == 1, "{:?}", there.keys());
+    stop(given, "s")
+}
+
+fn fails(given: &Given) -> Result<()> {
+    put(
+        given,
+        "/fails/in",
+        &[("a", "good\nerror\n"), ("b", "good\npanic\n")],
+    )?;
+    start(given)?;
+    let faulty = program("faulty")?;
+    let once = ["-D", "mapreduce.map.maxattempts=1"];
+    for (name, words) in [
+        ("a", "this line is refused"),
+        ("b", "this line is not empty"),
+    ] {
+        let (input, out) = (format!("/fails/in/{name}"), format!("/fails/out/{name}"));
+        let line = [&once[..], &[&faulty, &input, &out]].concat();
+        let finished = mr(given, &line)?.finish()?;
+        let said = finished.stderr_text();
+        ensure!(
+            finished.code() == 1 && said.contains(words),
+            "{}: {said}",
+            finished.code()
+        );
+        is_gone(given, &out)?;
+    }
+    // The fourth attempt is as good as the first.
+    let finished = mr(given, &[&faulty, "/fails/in/a", "/fails/out/four"])?.finish()?;
+    expect::sentence(&finished, 1, &["failed 4 times", "this line is refused"])?;
+    put(given, "/fails/again", &[("a", "good\nattempt\n")])?;
+    let finished = succeeds(given, &[&faulty, "/fails/again", "/fails/out/again"])?;
+    ensure!(
+        finished.stderr_text().contains("1 attempt failed"),
+        "{}",
+        finished.stderr_text()
+    );
+    ensure!(
+        files(given, "/fails/out/again")?.contains_key("_SUCCESS"),
+        "no _SUCCESS"
+    );
+    stop(given, "s")
+}
+
+/// A job whose map never ends, which runs.
+fn endless(given: &Given, folder: &str) -> Result<Running> {
+    put(given, &format!("{folder}/in"), &[("a", "good\nloop\n")])?;
+    let (input, out) = (format!("{folder}/in"), format!("{folder}/out/x"));
+    let running = mr(given, &[&program("faulty")?, &input, &out])?.start()?;
+    shows(given, "1 job runs")?;
+    Ok(running)
+}
+
+fn interrupted(given: &Given) -> Result<()> {
+    start(given)?;
+    let running = endless(given, "/interrupted")?;
+    running.signal(Signal::SIGINT)?;
+    expect::sentence(
+        &running.finish()?,
+        130,
+        &["once more to leave it to the session"],
+    )?;
+    is_gone(given, "/interrupted/out/x")?;
+    shows(given, "no job runs, 0 waiting, 1 ended")?;
+    put(given, "/interrupted/more", &[("a", "a b a\n")])?;
+    let wordcount = program("wordcount")?;
+    succeeds(
+        given,
+        &[&wordcount, "/interrupted/more", "/interrupted/out/more"],
+    )?;
+    stop(given, "s")
+}
+
+fn client_killed(given: &Given) -> Result<()> {
+    start(given)?;
+    let running = endless(given, "/orphan")?;
+    running.signal(Signal::SIGKILL)?;
+    drop(running.finish()?);
+    shows(given, "no job runs, 0 waiting, 1 ended")?;
+    is_gone(given, "/orphan/out/x")?;
+    stop(given, "s")
+}
+
+fn launcher_killed(given: &Given) -> Result<()> {
+    let text = format!("{}good\n", "sleep\n".repeat(6));
+    let names: Vec<String> = (0..12).map(|number| format!("f{number:02}")).collect();
+    let inputs: Vec<_> = names
+        .iter()
+        .map(|name| (name.as_str(), text.as_str()))
+        .collect();
+    let input = put(given, "/killed/in", &inputs)?;
+    start(given)?;
+    let faulty = program("faulty")?;
+    let options = ["-D", "gerbil.split.pack=1"];
+    let line = [
+        &options[..],
+        &[&faulty, "--reduces", "2", "/killed/in", "/killed/out/x"],
+    ]
+    .concat();
+    let running = mr(given, &line)?.start()?;
+    shows(given, "1 job runs")?;
+    // Some maps have ended by then, and what they left is lost with one of three launchers.
+    wait::pause(Duration::from_secs(3));
+    kill_launcher(given)?;
+    let finished = running.finish()?.success("a job that lost a launcher")?;
+    let ours = files(given, "/killed/out/x")?;
+    let here = local(given, &faulty, &["--reduces", "2", &input], "killed")?;
+    is_same(&ours, &here).with_context(|| finished.stderr_text())?;
+    shows(given, "3 containers with 6 slots, 0 of them lent")?;
+    stop(given, "s")
+}
