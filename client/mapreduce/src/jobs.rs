@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use follow::ended::Ended;
 use follow::follower::tasks::{TasksInSession, Told, Wish};
+use gerbil_task::settings::QUIET;
 use job::role::BINARY_LINK;
 use job::{Program, Staged};
 use proto_hadoop::ApplicationClient;
@@ -59,6 +60,8 @@ pub struct Accepted {
     pub reduces: u32,
     /// Bytes of its input.
     pub bytes: u64,
+    /// Nothing is to be said of it but what fails.
+    pub is_quiet: bool,
 }
 
 impl Jobs {
@@ -135,8 +138,10 @@ impl Jobs {
         let mut reached = self.reached.lock().await;
         let number = reached.submit(&self.kept, &job).await?;
         let pieces = order.job.splits.iter().flat_map(|split| &split.pieces);
+        let is_quiet = order.job.settings.get(QUIET);
         Ok(Accepted {
             number,
+            is_quiet: is_quiet.is_some_and(|value| value == "true"),
             id: short(self.kept.owned.application, number),
             name: order.name,
             maps: order.job.splits.len(),

@@ -60,14 +60,17 @@ impl Show for Shown {
 
     fn accepted(&mut self, job: &Accepted) {
         self.progress.taken(job.id.clone());
-        self.progress.remark(format_args!(
+        let sentence = format!(
             "{} {}: {} over {} MB, {}",
             job.id,
             job.name,
             count(job.maps, "map"),
             job.bytes / 1_000_000,
             count(usize::try_from(job.reduces).unwrap_or(usize::MAX), "reduce"),
-        ));
+        );
+        if !job.is_quiet {
+            self.progress.remark(sentence);
+        }
         self.jobs
             .insert(job.number, format!("{}: submitted", job.id));
         self.line();
@@ -101,7 +104,7 @@ impl Show for Shown {
             let sentence = format!("{} {}: {}", job.id, job.name, ended.sentence);
             self.progress.aside(|| say(sentence));
         }
-        if let Some(report) = report.filter(|_| !self.quiet) {
+        if let Some(report) = report.filter(|_| !self.quiet && !job.is_quiet) {
             let text = summary(job, ended, report);
             self.progress.aside(|| say(text));
         }

@@ -181,6 +181,10 @@ async fn a_driver_runs_jobs_side_by_side_and_reads_and_removes_their_output() {
         "{said}"
     );
     assert!(!out.exists());
+    // The program has an option of its own for what is said of its jobs.
+    let (code, _, said) = run(&night, &[], &["--quiet"]).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert!(!said.contains("words"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
