@@ -113,6 +113,9 @@ impl State {
             .and_then(|record| record.tasks.get_mut(&stage));
         if let Some(record) = record.and_then(|tasks| tasks.all.get_mut(task.0 as usize)) {
             record.attempts.push(ix);
+            if record.done {
+                self.late.insert(ix);
+            }
         }
         self.index(job, stage);
     }

@@ -294,6 +294,7 @@ impl State {
         attempt: AttemptIx,
         done: bool,
     ) {
+        self.late.remove(&attempt);
         let Some(record) = self.jobs.get_mut(&job) else {
             return;
         };
@@ -308,6 +309,7 @@ impl State {
         known.attempts.retain(|other| *other != attempt);
         if done && !known.done {
             known.done = true;
+            self.late.extend(&known.attempts);
             if let Some(state) = record_stage(&mut self.jobs, job, stage) {
                 state.done = state.done.saturating_add(1);
             }
@@ -329,6 +331,9 @@ impl State {
                 continue;
             };
             known.done = false;
+            for attempt in &known.attempts {
+                self.late.remove(attempt);
+            }
             if let Some(state) = record_stage(&mut self.jobs, job, Stage::Map) {
                 state.done = state.done.saturating_sub(1);
             }

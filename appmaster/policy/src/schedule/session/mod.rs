@@ -126,6 +126,8 @@ pub(super) struct State {
     pub(super) containers: BTreeMap<ContainerIx, ContainerRecord>,
     pub(super) slots: BTreeMap<SlotIx, Slot>,
     pub(super) attempts: BTreeMap<AttemptIx, Attempt>,
+    /// Attempts at tasks whose result is there: those that another was faster than.
+    pub(super) late: BTreeSet<AttemptIx>,
     pub(super) next_job: u32,
     pub(super) next_container: u32,
     pub(super) next_slot: u32,
@@ -244,6 +246,12 @@ impl Session {
             .attempts
             .iter()
             .map(|(ix, attempt)| (*ix, attempt))
+    }
+
+    /// Attempts that are not over although the results of their tasks are there, by number.
+    pub fn late(&self) -> impl Iterator<Item = (AttemptIx, &Attempt)> {
+        let late = self.state.late.iter();
+        late.filter_map(|ix| Some((*ix, self.attempt(*ix)?)))
     }
 
     /// Attempts at the task of `attempt`, itself included.

@@ -136,6 +136,11 @@ fn play(policy: &str, steps: &[Step], reload: usize) -> Vec<Decision> {
             _ => Vec::new(),
         };
         carry_out(&mut bed, decisions, &mut log);
+        let session = bed.driver.session();
+        let late = session
+            .attempts()
+            .filter(|(_, attempt)| session.is_done(attempt.job, attempt.stage, attempt.task));
+        assert!(late.map(|(ix, _)| ix).eq(session.late().map(|(ix, _)| ix)));
     }
     // Room for everything that was submitted; then every task ends in a bounded number of rounds.
     let decisions = bed.join(99, 64, devices());

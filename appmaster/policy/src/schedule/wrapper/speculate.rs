@@ -126,14 +126,10 @@ impl Scheduler for Speculate {
 
 /// An attempt that still runs although the result of its task is there.
 fn twin_of_a_winner(session: &Session) -> Option<AttemptIx> {
-    let late = |attempt: &Attempt| {
-        let runs = session
-            .slot(attempt.slot)
-            .is_some_and(|slot| slot.taken != Taken::Free);
-        runs && !attempt.stopping && session.is_done(attempt.job, attempt.stage, attempt.task)
+    let runs = |attempt: &Attempt| {
+        let slot = session.slot(attempt.slot);
+        slot.is_some_and(|slot| slot.taken != Taken::Free) && !attempt.stopping
     };
-    session
-        .attempts()
-        .find(|(_, attempt)| late(attempt))
-        .map(|(ix, _)| ix)
+    let mut late = session.late();
+    late.find(|(_, attempt)| runs(attempt)).map(|(ix, _)| ix)
 }
