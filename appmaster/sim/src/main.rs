@@ -112,7 +112,7 @@ fn run(options: &Options) -> Result<()> {
     };
     let workload = Workload::read(path)?;
     let begin = Instant::now();
-    let mut play = Run::new(&workload, named(&options.policy)?);
+    let mut play = Run::new(&workload, named(&options.policy)?).timed();
     if options.record.is_some() {
         play = play.recording();
     }

@@ -71,7 +71,8 @@ pub struct Outcome {
     pub end: Nanos,
     /// How many events were played.
     pub events: u64,
-    /// What of the processor's time went into the session and its policy, the rest being the simulator's own.
+    /// What of the processor's time went into the session and its policy, the rest being the simulator's own; 0
+    /// where it was not [timed](Run::timed).
     pub deciding: Duration,
     /// SHA-256 of the decisions: equal runs have equal ones.
     pub digest: String,
@@ -140,6 +141,7 @@ pub struct Run<'a> {
     ordered: u32,
     wakes: Option<Nanos>,
     records: bool,
+    timed: bool,
     outcome: Outcome,
     digest: Sha256,
 }
@@ -173,9 +175,17 @@ impl<'a> Run<'a> {
             ordered: 0,
             wakes: None,
             records: false,
+            timed: false,
             outcome,
             digest: Sha256::new(),
         }
+    }
+
+    /// Takes the time of decisions, which costs two calls of the kernel an event.
+    #[must_use]
+    pub const fn timed(mut self) -> Self {
+        self.timed = true;
+        self
     }
 
     /// Keeps what is told and decided.
@@ -325,11 +335,13 @@ impl<'a> Run<'a> {
     /// What happened, and what is decided upon it.
     fn tell(&mut self, event: &Event) -> Result<()> {
         self.record(|| What::Event(event.clone()));
-        let began = processor_time();
+        let began = self.timed.then(processor_time);
         let decisions = self.driver.happened(self.now, event);
         let wakes_at = self.driver.wakes_at();
-        let took = processor_time().saturating_sub(began);
-        self.outcome.deciding = self.outcome.deciding.saturating_add(took);
+        if let Some(began) = began {
+            let took = processor_time().saturating_sub(began);
+            self.outcome.deciding = self.outcome.deciding.saturating_add(took);
+        }
         if let Some(illegal) = self.driver.refused().into_iter().next() {
             bail!("the policy decided {:?}: {}", illegal.decision, illegal.why);
         }
