@@ -4,7 +4,7 @@
 //! # The life of one run
 //!
 //! The program is asked what it has to offer ([`mod@plan`]), then started in its role `drive` ([`driver`], a thread
-//! that owns the [`process`](mod@process)), with the user's own words. [`serve`] answers it: which files inputs name
+//! that owns the [`process`](mod@process)), with the user's own words. [`serve`](mod@serve) answers it: which files inputs name
 //! ([`input`], on the [`places`] that Hadoop's settings lead to), where an output is open for reading ([`open`]),
 //! what became of a job. A submission is checked and completed ([`order`]: [`settings`], [`splits`] with the hosts
 //! that have their [`blocks`]), its program staged once, given to the session, and followed until its verdict
