@@ -11,6 +11,9 @@ use super::attempts::Attempt;
 use super::orders::Orders;
 use super::{MapOutput, MapReduce, Wanted, sentences};
 
+/// Attempts of one reduce that could not read everything; the last of them ends the job.
+const UNREAD: u32 = 8;
+
 /// How an attempt has ended.
 enum Ended {
     /// Its result is there.
@@ -138,6 +141,16 @@ impl MapReduce {
     fn not_read(&mut self, ix: AttemptIx, attempt: &Attempt, sentence: &str, maps: &[u32]) {
         let title = sentences::title(attempt.stage, attempt.task, &self.machine);
         tracing::warn!("{title}, attempt {}: {sentence}", attempt.number);
+        let times = self.unread.entry(attempt.task).or_default();
+        *times = times.saturating_add(1);
+        if *times >= UNREAD {
+            // Maps that run again help nobody where launchers do not reach each other.
+            self.fail(format!(
+                "{title} could not read what maps have left, {UNREAD} times, the last time: {sentence}; \
+                 nodes have to reach each other's ports"
+            ));
+            return self.over(ix, End::Lost);
+        }
         self.over(ix, End::Lost);
         for map in maps {
             self.doubt(TaskIx(*map), attempt.place);

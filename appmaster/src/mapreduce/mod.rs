@@ -107,6 +107,8 @@ pub(crate) struct MapReduce {
     known: BTreeMap<ContainerId, ContainerIx>,
     /// How often the output of a map's attempt could not be fetched.
     unfetched: BTreeMap<AttemptIx, u32>,
+    /// How often a reduce could not read everything.
+    unread: BTreeMap<TaskIx, u32>,
     outputs: BTreeMap<TaskIx, MapOutput>,
     /// Tasks of which files of the output have committed, by their numbers in the plan.
     results: BTreeSet<(Stage, u32)>,
@@ -145,6 +147,7 @@ impl MapReduce {
             places: BTreeMap::new(),
             known: BTreeMap::new(),
             unfetched: BTreeMap::new(),
+            unread: BTreeMap::new(),
             outputs: BTreeMap::new(),
             results: BTreeSet::new(),
             ever_done: BTreeSet::new(),

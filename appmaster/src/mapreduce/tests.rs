@@ -434,6 +434,36 @@ fn an_output_that_cannot_be_had_ends_it_before_anything_runs() {
 }
 
 #[test]
+fn where_launchers_do_not_reach_each_other_a_job_ends() {
+    let mut bed = Bed::new(1, 1);
+    for container in [1, 2] {
+        bed.place(Stage::Map, 0, container);
+        bed.joined(container);
+    }
+    let mut times = 0;
+    while !bed.job.is_ending() && times < 100 {
+        if bed.job.outputs.is_empty() {
+            let map = bed.place(Stage::Map, 0, 1);
+            bed.done(1, map, Some(3));
+        }
+        let reduce = bed.place(Stage::Reduce, 0, 2);
+        let ended = wire::TaskEnded {
+            process: reduce.0,
+            trouble: "n2: no way to n1:40".into(),
+            unfetched: vec![0],
+            ..wire::TaskEnded::default()
+        };
+        bed.ended(2, ended);
+        times += 1;
+    }
+    let (code, sentence, report) = bed.over(&[1, 2]);
+    assert_eq!((times, code, report.failed_attempts), (8, 1, 0));
+    let words =
+        "reduce 0 could not read what maps have left, 8 times, the last time: n2: no way to n1:40";
+    assert!(sentence.starts_with(words), "{sentence}");
+}
+
+#[test]
 fn an_output_that_nobody_can_fetch_is_made_again() {
     let mut bed = Bed::new(1, 2);
     let map = bed.place(Stage::Map, 0, 1);
