@@ -3,7 +3,6 @@
 use anyhow::{Context as _, Result};
 use it::cluster::Size;
 use it::results::{Axis, Chart, Figure, Series, Setting, Spread, Table};
-use it::settings::File;
 use it::{Cluster, Version};
 
 use crate::programs::{Programs, READY, hadoop};
@@ -25,28 +24,10 @@ const NODE: Size = Size {
 
 /// Four nodes that MapReduce can shuffle on.
 fn cluster() -> Result<Cluster> {
-    Cluster::builder()
+    let builder = Cluster::builder()
         .version(Version::V3_4_2)
-        .sizes(&[NODE; 4])
-        .set(
-            File::Yarn,
-            "yarn.nodemanager.aux-services",
-            "mapreduce_shuffle",
-        )
-        // All nodes share this machine's ports.
-        .set(File::Mapred, "mapreduce.shuffle.port", "0")
-        .set(File::Yarn, "mapreduce.shuffle.port", "0")
-        .set(File::Mapred, "yarn.app.mapreduce.am.resource.mb", "1024")
-        .set(
-            File::Mapred,
-            "yarn.app.mapreduce.am.command-opts",
-            "-Xmx512m",
-        )
-        .set(File::Mapred, "mapreduce.map.memory.mb", "1024")
-        .set(File::Mapred, "mapreduce.reduce.memory.mb", "1024")
-        .set(File::Mapred, "mapred.child.java.opts", "-Xmx512m")
-        .deadline(READY)
-        .start()
+        .sizes(&[NODE; 4]);
+    it::mapreduce::with_hadoop(builder).deadline(READY).start()
 }
 
 /// Mappers and samples of each are its arguments.
