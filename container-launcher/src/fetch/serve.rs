@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use job::lane;
 use job::tls::{self, TlsError};
@@ -128,20 +128,13 @@ fn let_in(listener: &TcpListener, serving: &Arc<Serving>) {
 }
 
 impl Serving {
-    fn serve(&self, stream: TcpStream) -> io::Result<()> {
+    fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
         lane::set_up(&stream)?;
-        stream.set_read_timeout(Some(OPEN))?;
         stream.set_write_timeout(Some(SILENCE))?;
-        let connection = ServerConnection::new(Arc::clone(&self.tls)).map_err(io::Error::other)?;
+        let connection = self.known(&mut stream)?;
+        stream.set_read_timeout(Some(SILENCE))?;
         let mut peer = StreamOwned::new(connection, stream);
         let request: FetchRequest = frames::receive(&mut peer)?;
-        let shown = peer
-            .conn
-            .peer_certificates()
-            .and_then(|chain| chain.first());
-        if shown.is_none_or(|shown| shown.as_ref() != self.launcher) {
-            return Err(ErrorKind::PermissionDenied.into());
-        }
         if request.build != job::BUILD {
             return Err(ErrorKind::InvalidData.into());
         }
@@ -173,6 +166,40 @@ impl Serving {
         }
         peer.conn.send_close_notify();
         peer.flush()
+    }
+}
+
+impl Serving {
+    /// Lets a launcher in. All of that has one deadline: a stranger who says a byte now and then keeps no place.
+    fn known(&self, stream: &mut TcpStream) -> io::Result<ServerConnection> {
+        let until = Instant::now() + OPEN;
+        let mut peer = ServerConnection::new(Arc::clone(&self.tls)).map_err(io::Error::other)?;
+        while peer.is_handshaking() {
+            while peer.wants_write() {
+                peer.write_tls(stream)?;
+            }
+            if !peer.is_handshaking() {
+                break;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(ErrorKind::TimedOut.into());
+            }
+            stream.set_read_timeout(Some(left))?;
+            if peer.read_tls(stream)? == 0 {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+            if let Err(error) = peer.process_new_packets() {
+                // Why not is said to it.
+                drop(peer.write_tls(stream));
+                return Err(io::Error::new(ErrorKind::InvalidData, error));
+            }
+        }
+        let shown = peer.peer_certificates().and_then(|chain| chain.first());
+        match shown.is_some_and(|shown| shown.as_ref() == self.launcher) {
+            true => Ok(peer),
+            false => Err(ErrorKind::PermissionDenied.into()),
+        }
     }
 }
 
