@@ -139,7 +139,8 @@ fn of_interface(interface: &str, node_host: &str) -> Result<IpAddr> {
 }
 
 /// `host:port`; an IPv6 address stands in brackets.
-fn joined(host: &str, port: u16) -> String {
+#[must_use]
+pub fn joined(host: &str, port: u16) -> String {
     match host.contains(':') {
         true => format!("[{host}]:{port}"),
         false => format!("{host}:{port}"),

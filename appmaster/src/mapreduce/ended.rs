@@ -1,6 +1,7 @@
 //! An attempt has ended: what it left, or why there is nothing.
 
 use gerbil_task::{Counters, FromTask};
+use holding::joined;
 use job::wire;
 use job::wire::task_event;
 use policy::ContainerId;
@@ -91,11 +92,13 @@ impl MapReduce {
                 let digest = ended.digest.as_slice().try_into();
                 let digest = Digest(digest.map_or(0, u128::from_le_bytes));
                 if self.description.reduces > 0 {
+                    // A launcher says one that it has.
+                    let port = u16::try_from(ended.fetch_port).unwrap_or_default();
                     let output = MapOutput {
                         attempt: ix,
                         container: attempt.container.clone(),
                         place: attempt.place,
-                        address: format!("{}:{}", attempt.host, ended.fetch_port),
+                        address: joined(&attempt.host, port),
                     };
                     self.outputs.entry(task).or_insert(output);
                 }
