@@ -223,8 +223,12 @@ impl Bench {
 
     /// Sessions are kept in a folder of this benchmark.
     fn at_home(&self, mut command: Command) -> Command {
-        command.env("XDG_STATE_HOME", self.folder.path());
+        command.env("XDG_STATE_HOME", self.state());
         command
+    }
+
+    fn state(&self) -> PathBuf {
+        self.folder.path().join("state")
     }
 
     /// Text and rows, in files of 64 MB.
@@ -249,7 +253,7 @@ impl Bench {
             let tera = mapreduce::example("tera")?.display().to_string();
             let local = self.folder.path().join("rows").display().to_string();
             let made = Command::new(tera)
-                .args(["--local", "--job", "teragen", "-q", &rows, &local])
+                .args(["--local", "--job", "teragen", "--quiet", &rows, &local])
                 .status()?;
             ensure!(made.success(), "teragen: {made}");
             self.cluster.dfs(&[&block, "-put", &local, "/in/rows"])?;
@@ -278,7 +282,7 @@ impl Bench {
                 let mut line = vec!["--session", "mr", "-q", program.as_str()];
                 line.extend(words.iter().map(String::as_str));
                 let run = mapreduce::mr(&self.cluster, self.folder.path(), &line)?;
-                let state = self.folder.path().display().to_string();
+                let state = self.state().display().to_string();
                 let run = run.env("XDG_STATE_HOME", &state).deadline(DEADLINE);
                 run.finish()?.success(work.name)?
             }
