@@ -4,14 +4,15 @@
 
 mod reading;
 mod refusal;
+mod writing;
 
 pub(crate) use reading::Reading;
+pub(crate) use writing::Writing;
 
-use std::fmt::{self, Display};
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use hdfs_native::client::FileStatus;
 use hdfs_native::file::FileWriter;
 use hdfs_native::{Client, ClientBuilder, HdfsError, WriteOptions};
@@ -201,15 +202,11 @@ impl Hdfs {
     pub(crate) async fn append(&self, path: &str) -> Result<Writing, StorageError> {
         let call = self.client.append(path);
         let writer = self.asks.within(ANSWER, "writing", path, call).await?;
-        Ok(self.writing(path, writer))
+        Ok(self.writing(path, writer).appending())
     }
 
     fn writing(&self, path: &str, writer: FileWriter) -> Writing {
-        Writing {
-            asks: Arc::clone(&self.asks),
-            path: path.to_owned(),
-            writer,
-        }
+        Writing::new(Arc::clone(&self.asks), self.client.clone(), path, writer)
     }
 
     pub(crate) async fn open(&self, path: &str, from: u64) -> Result<Reading, StorageError> {
@@ -246,34 +243,6 @@ impl Hdfs {
         let at_ms = u64::try_from(at_ms).unwrap_or(0);
         // Refused where dfs.namenode.accesstime.precision is 0, and to others than the owner.
         let _unmarked = timeout(MARK, self.client.set_times(path, KEEP, at_ms)).await;
-    }
-}
-
-/// A file that is being written.
-pub(crate) struct Writing {
-    asks: Arc<Asks>,
-    path: String,
-    writer: FileWriter,
-}
-
-impl Writing {
-    pub(crate) async fn write(&mut self, piece: Bytes) -> Result<(), StorageError> {
-        let call = Box::pin(self.writer.write_bytes(piece));
-        let written = self.asks.moving("writing", &self.path, call).await;
-        written.map(drop)
-    }
-
-    pub(crate) async fn close(mut self) -> Result<(), StorageError> {
-        let call = Box::pin(self.writer.close());
-        self.asks.moving("writing", &self.path, call).await
-    }
-}
-
-impl fmt::Debug for Writing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Writing")
-            .field("url", &self.asks.url(&self.path))
-            .finish_non_exhaustive()
     }
 }
 
