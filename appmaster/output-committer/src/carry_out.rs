@@ -104,21 +104,24 @@ impl Output {
         }
     }
 
-    /// Makes a file with its content in one step: written under another name, renamed.
+    /// Makes a file with its content in one step: written under another name, renamed. Where there is no content,
+    /// making it is one step.
     async fn create(&self, path: &str, content: &str) -> Result<(), StorageError> {
+        let options = CreateOptions {
+            needs_folder: true,
+            size: Some(content.len() as u64),
+            ..CreateOptions::default()
+        };
+        if content.is_empty() {
+            let file = self.storage.create(path, options).await?;
+            return file.close().await.map(drop);
+        }
         let number = self.drafts.fetch_add(1, Ordering::Relaxed);
         let folder = parent(path);
         let draft = format!("{folder}/.draft-{:016x}-{number}", self.nonce);
         let made = async {
-            let options = CreateOptions {
-                needs_folder: true,
-                size: Some(content.len() as u64),
-                ..CreateOptions::default()
-            };
             let mut file = self.storage.create(&draft, options).await?;
-            if !content.is_empty() {
-                file.write(content.as_bytes().to_vec().into()).await?;
-            }
+            file.write(content.as_bytes().to_vec().into()).await?;
             file.close().await?;
             self.storage.rename(&draft, path).await
         };

@@ -2,9 +2,11 @@
 
 use super::{Answer, Op, folder};
 
-/// Writes `.attempt` into the attempt's folder and renames the folder to the task's.
+/// Signs the attempt's folder, with an empty file called `.` and the attempt's name, and renames the folder to the
+/// task's.
 ///
-/// All files of the attempt are written and closed before.
+/// All files of the attempt are written and closed before. A name costs a NameNode less than half of what words in a file
+/// do, and nobody has to be asked for a block to read it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AttemptCommit {
     job: String,
@@ -12,6 +14,9 @@ pub struct AttemptCommit {
     attempt: String,
     step: Step,
 }
+
+/// Whoever has made a result that no attempt has signed.
+const UNSIGNED: &str = "nobody known";
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Step {
@@ -65,12 +70,12 @@ impl AttemptCommit {
     #[must_use]
     pub fn next(&self) -> Option<Op> {
         Some(match &self.step {
-            Step::Sign => Op::Create(
-                format!("{}/.attempt", self.writes_to()),
-                self.attempt.clone(),
-            ),
+            Step::Sign => {
+                let signature = format!("{}/.{}", self.writes_to(), self.attempt);
+                Op::Create(signature, String::new())
+            }
             Step::Rename => Op::Rename(self.writes_to(), self.result()),
-            Step::ReadWinner { .. } => Op::Read(format!("{}/.attempt", self.result())),
+            Step::ReadWinner { .. } => Op::List(self.result()),
             Step::Over(_) => return None,
         })
     }
@@ -86,7 +91,7 @@ impl AttemptCommit {
 
     /// What the call came to.
     pub fn answered(&mut self, answer: Answer) {
-        use Answer::{Content, Done, Exists, Lost, NotThere};
+        use Answer::{Done, Exists, Lost, Names, NotThere};
         let over = |verdict| Step::Over(verdict);
         self.step = match (&self.step, answer) {
             (Step::Sign, Done | Exists) => Step::Rename,
@@ -95,14 +100,21 @@ impl AttemptCommit {
             (Step::Rename, Done) => over(AttemptVerdict::Committed),
             (Step::Rename, Lost) => Step::ReadWinner { refused: false },
             (Step::Rename, _) => Step::ReadWinner { refused: true },
-            (Step::ReadWinner { .. }, Content(winner)) if winner == self.attempt => {
-                over(AttemptVerdict::Committed)
-            }
-            (Step::ReadWinner { .. }, Content(by)) => over(AttemptVerdict::Beaten { by }),
+            (Step::ReadWinner { .. }, Names(names)) => over(match signature(&names) {
+                Some(winner) if winner == self.attempt => AttemptVerdict::Committed,
+                by => AttemptVerdict::Beaten {
+                    by: by.unwrap_or(UNSIGNED).to_owned(),
+                },
+            }),
             // Neither a result nor a folder of its own.
             (Step::ReadWinner { refused: true }, NotThere) => over(AttemptVerdict::Gone),
             (Step::ReadWinner { refused: false }, NotThere) => Step::Rename,
             (step, _) => step.clone(),
         };
     }
+}
+
+/// The attempt that has signed a folder, of the names in it. No file of the output begins with a dot.
+fn signature(names: &[String]) -> Option<&str> {
+    names.iter().find_map(|name| name.strip_prefix('.'))
 }

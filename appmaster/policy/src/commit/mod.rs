@@ -1,11 +1,11 @@
 //! How the results of tasks become the output of a job: whole, once, and never half.
 //!
 //! The layout is version 1 of Hadoop's FileOutputCommitter, with a job's folder of its own below
-//! `_temporary` and three small files that Hadoop does not have:
+//! `_temporary` and three files that Hadoop does not have:
 //!
 //! ```text
 //!  OUT/_temporary/.owner                   the job that writes here
-//!  OUT/_temporary/N/_temporary/ATTEMPT/    what an attempt writes; .attempt in it says whose it is
+//!  OUT/_temporary/N/_temporary/ATTEMPT/    what an attempt writes; .ATTEMPT in it says whose it is
 //!                │        │
 //!                │        └─ rename, the attempt's commit ─▶  OUT/_temporary/N/TASK/
 //!                └─ .manifest                                     │

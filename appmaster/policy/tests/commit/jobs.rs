@@ -8,10 +8,10 @@ fn results() -> NameNode {
         ("_temporary/.owner", Some("n")),
         ("_temporary/n", None),
         ("_temporary/n/t0", None),
-        ("_temporary/n/t0/.attempt", Some("a0")),
+        ("_temporary/n/t0/.a0", Some("")),
         ("_temporary/n/t0/part-r-00000", Some("a0")),
         ("_temporary/n/t1", None),
-        ("_temporary/n/t1/.attempt", Some("a1")),
+        ("_temporary/n/t1/.a1", Some("")),
         ("_temporary/n/t1/part-r-00001", Some("a1")),
         ("_temporary/n/t1/side-r-00001", Some("a1")),
     ])
