@@ -18,14 +18,15 @@ pub enum Manifest {
 }
 
 impl Manifest {
-    /// A line a file; empty where the job is given up. Names of files hold no line ends.
+    /// A line a file, behind a first one that says what it is. Nothing where the job is given up: a file without a
+    /// block is made where there is no room for one, too. Names of files hold no line ends.
     #[must_use]
     pub fn to_text(&self) -> String {
         match self {
             Self::Commit(files) => files
                 .iter()
                 .fold("commit\n".to_owned(), |text, file| text + file + "\n"),
-            Self::GiveUp => "give up\n".to_owned(),
+            Self::GiveUp => String::new(),
         }
     }
 
@@ -33,10 +34,10 @@ impl Manifest {
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
         let mut lines = text.lines();
-        match lines.next()? {
-            "commit" => Some(Self::Commit(lines.map(str::to_owned).collect())),
-            "give up" => Some(Self::GiveUp),
-            _ => None,
+        match lines.next() {
+            Some("commit") => Some(Self::Commit(lines.map(str::to_owned).collect())),
+            Some(_) => None,
+            None => Some(Self::GiveUp),
         }
     }
 }
