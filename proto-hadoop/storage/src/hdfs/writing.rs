@@ -6,7 +6,6 @@
 //! is what was written as soon as the NameNode has taken the last block in, and then it is asked at once.
 
 use std::fmt;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -82,11 +81,11 @@ impl Writing {
         } = self;
         let call = Box::pin(async {
             let Some(length) = length.filter(|length| *length > 0) else {
-                return writer.close().await;
+                return Box::pin(writer.close()).await;
             };
-            match ask_once(&mut writer, &client, &path, length).await {
+            match Box::pin(ask_once(&mut writer, &client, &path, length)).await {
                 Some(done) => done,
-                None => match writer.close().await {
+                None => match Box::pin(writer.close()).await {
                     // With all of its bytes: the first answer, which was not waited for, was that it is complete.
                     Err(HdfsError::RPCError(_, said)) if said.contains(NOT_OPEN) => Ok(()),
                     done => done,
@@ -104,7 +103,7 @@ async fn ask_once(
     path: &str,
     length: u64,
 ) -> Option<hdfs_native::Result<()>> {
-    let mut closing = pin!(writer.close());
+    let mut closing = Box::pin(writer.close());
     let mut unfinished = Instant::now();
     for pause in LOOKS {
         tokio::select! {
