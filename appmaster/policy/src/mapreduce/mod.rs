@@ -23,6 +23,7 @@
 
 mod fetches;
 mod job;
+mod map_set;
 mod outputs;
 mod reduces;
 #[cfg(test)]

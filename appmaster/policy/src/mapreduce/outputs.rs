@@ -1,7 +1,8 @@
 //! Where the outputs of maps lie, and which partitions have gathered them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use super::map_set::MapSet;
 use super::words::Digest;
 use crate::schedule::{AttemptIx, ContainerIx, TaskIx};
 
@@ -20,7 +21,7 @@ pub(super) struct Outputs {
     /// The digest of the output that was last there, whether it still is.
     known: Vec<Option<Digest>>,
     /// Maps whose output a partition has gathered, by partition.
-    gathered: Vec<BTreeSet<TaskIx>>,
+    gathered: Vec<MapSet>,
     by_attempt: BTreeMap<AttemptIx, TaskIx>,
 }
 
@@ -30,7 +31,7 @@ impl Outputs {
         Self {
             by_map: vec![None; maps],
             known: vec![None; maps],
-            gathered: vec![BTreeSet::new(); partitions],
+            gathered: vec![MapSet::default(); partitions],
             by_attempt: BTreeMap::new(),
         }
     }
@@ -87,7 +88,7 @@ impl Outputs {
 
     pub(super) fn has(&self, partition: u32, map: TaskIx) -> bool {
         let gathered = self.gathered.get(partition as usize);
-        gathered.is_some_and(|gathered| gathered.contains(&map))
+        gathered.is_some_and(|gathered| gathered.contains(map))
     }
 
     pub(super) fn is_complete(&self, partition: u32) -> bool {
@@ -98,7 +99,7 @@ impl Outputs {
     /// Partitions that have gathered a map's output.
     pub(super) fn readers(&self, map: TaskIx) -> Vec<u32> {
         let all = (0_u32..).zip(&self.gathered);
-        let readers = all.filter(|(_, gathered)| gathered.contains(&map));
+        let readers = all.filter(|(_, gathered)| gathered.contains(map));
         readers.map(|(partition, _)| partition).collect()
     }
 
@@ -107,14 +108,15 @@ impl Outputs {
         let Some(gathered) = self.gathered.get_mut(partition as usize) else {
             return Vec::new();
         };
-        let had = std::mem::take(gathered).into_iter();
-        had.filter(|map| self.of(*map).is_none()).collect()
+        let had = std::mem::take(gathered);
+        let gone = had.iter().filter(|map| self.of(*map).is_none());
+        gone.collect()
     }
 
     /// A partition forgets one map's output.
     pub(super) fn forget(&mut self, partition: u32, map: TaskIx) {
         if let Some(gathered) = self.gathered.get_mut(partition as usize) {
-            gathered.remove(&map);
+            gathered.remove(map);
         }
     }
 }
