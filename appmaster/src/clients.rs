@@ -72,21 +72,29 @@ impl Clients for ClientService {
         let (events, outgoing) = mpsc::channel(EVENT_QUEUE);
         let (admitted, admission) = oneshot::channel();
         let (answer, answered) = oneshot::channel();
-        let (job, news) = (JobId(hello.job), self.news.clone());
+        let (job, owns, news) = (JobId(hello.job), hello.owns, self.news.clone());
         // In a task of its own: also of a client that goes away meanwhile it must be heard that it did.
         self.tasks.spawn(async move {
             let leaving = Status::unavailable("the ApplicationMaster is leaving");
             let admission = admission.await.unwrap_or(Err(leaving));
             let follows = admission.is_ok();
             let _heard = answer.send(admission).is_ok();
-            if follows {
-                listen(job, orders, news).await;
+            match (follows, owns) {
+                (true, false) => listen(job, orders, news).await,
+                (true, true) => {
+                    while heard(&mut orders, &mut false).await.is_some() {}
+                    let _heard = news.send(News::OwnerLeft).await.is_ok();
+                }
+                (false, _) => {}
             }
         });
-        let attached = News::ClientAttached {
-            of: job,
-            events,
-            admitted,
+        let attached = match owns {
+            true => News::OwnerAttached { events, admitted },
+            false => News::ClientAttached {
+                of: job,
+                events,
+                admitted,
+            },
         };
         tell(&self.news, attached).await?;
         let leaving = |_gone| Status::unavailable("the ApplicationMaster is leaving");
@@ -183,8 +191,13 @@ impl Clients for ClientService {
         request: Request<wire::SessionStop>,
     ) -> Result<Response<wire::SessionStopping>, Status> {
         self.admitted.check(&request)?;
-        let now = request.get_ref().now;
-        let jobs = self.asked(|answer| News::StopAsked { now, answer }).await?;
+        let wire::SessionStop { now, verdict } = request.into_inner();
+        let stop = |answer| News::StopAsked {
+            now,
+            verdict,
+            answer,
+        };
+        let jobs = self.asked(stop).await?;
         Ok(Response::new(wire::SessionStopping { jobs }))
     }
 }
@@ -230,11 +243,13 @@ impl ClientService {
     }
 }
 
-/// Reads the client's control link until it ends, or the client is missed for too long. A client that has
-/// paused is not missed: its connection ends with its process, and by the kernel's keepalive with its
-/// machine.
-async fn listen(job: JobId, mut orders: Streaming<wire::ClientOrder>, news: NewsSender) {
-    let mut is_paused = false;
+/// What a client says next on its control link; `None`: the link has ended, or the client is missed for too long.
+/// One that has paused is not missed: its connection ends with its process, and by the kernel's keepalive with
+/// its machine.
+async fn heard(
+    orders: &mut Streaming<wire::ClientOrder>,
+    is_paused: &mut bool,
+) -> Option<wire::ClientOrder> {
     loop {
         let order = match is_paused {
             true => orders.next().await,
@@ -249,17 +264,21 @@ async fn listen(job: JobId, mut orders: Streaming<wire::ClientOrder>, news: News
                 }
             },
         };
-        let Some(Ok(order)) = order else { break };
+        let Some(Ok(order)) = order else { return None };
+        match order.order {
+            Some(wire::client_order::Order::Pause(_)) => *is_paused = true,
+            Some(wire::client_order::Order::Resume(_)) => *is_paused = false,
+            Some(wire::client_order::Order::Alive(_)) => {}
+            _ => return Some(order),
+        }
+    }
+}
+
+/// Reads the control link of a client that follows a job, until it ends.
+async fn listen(job: JobId, mut orders: Streaming<wire::ClientOrder>, news: NewsSender) {
+    let mut is_paused = false;
+    while let Some(order) = heard(&mut orders, &mut is_paused).await {
         let said = match order.order {
-            Some(wire::client_order::Order::Pause(_)) => {
-                is_paused = true;
-                continue;
-            }
-            Some(wire::client_order::Order::Resume(_)) => {
-                is_paused = false;
-                continue;
-            }
-            Some(wire::client_order::Order::Alive(_)) => continue,
             Some(wire::client_order::Order::Signal(signal)) => Heard::ClientSignal(signal.signal),
             Some(wire::client_order::Order::Kill(kill)) => Heard::ClientKill(match kill.reason() {
                 wire::kill::Reason::Interrupted => KillReason::Interrupted,
@@ -267,7 +286,13 @@ async fn listen(job: JobId, mut orders: Streaming<wire::ClientOrder>, news: News
             }),
             Some(wire::client_order::Order::WindowSize(size)) => Heard::ClientResized(size),
             Some(wire::client_order::Order::Door(door)) => Heard::ClientDoor(door),
-            Some(wire::client_order::Order::Hello(_)) | None => continue,
+            Some(
+                wire::client_order::Order::Hello(_)
+                | wire::client_order::Order::Alive(_)
+                | wire::client_order::Order::Pause(_)
+                | wire::client_order::Order::Resume(_),
+            )
+            | None => continue,
         };
         if news.send(News::Of(job, said)).await.is_err() {
             return;

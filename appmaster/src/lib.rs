@@ -50,6 +50,7 @@ mod mapreduce;
 mod mpi;
 mod news;
 mod outbox;
+mod owner;
 mod pool;
 mod run;
 mod seat;

@@ -25,6 +25,15 @@ pub(crate) enum News {
         /// Whether it may: one that may not is not heard any further.
         admitted: oneshot::Sender<Result<(), Status>>,
     },
+    /// A client comes with which the session is to end.
+    OwnerAttached {
+        /// Open as long as the session lasts.
+        events: JobEvents,
+        /// Whether it is taken.
+        admitted: oneshot::Sender<Result<(), Status>>,
+    },
+    /// That client has left, or is missed for too long.
+    OwnerLeft,
     /// A client gives the session a job.
     Submitted {
         /// What.
@@ -45,6 +54,8 @@ pub(crate) enum News {
     StopAsked {
         /// Its jobs are ended.
         now: bool,
+        /// How YARN is to record it.
+        verdict: Option<wire::SessionVerdict>,
         /// How many jobs are there.
         answer: oneshot::Sender<Result<u32, Status>>,
     },

@@ -120,7 +120,7 @@ impl Pool {
 
     /// The application is registered.
     pub(crate) fn begin(&mut self, now: Millis) -> Vec<Want> {
-        let places = 0..self.plan.containers.get();
+        let places = 0..self.plan.first.get();
         places.flat_map(|_| self.open(now)).collect()
     }
 

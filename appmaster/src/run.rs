@@ -129,7 +129,7 @@ pub async fn serve(
     };
     match jobs {
         Jobs::One(job) => session.take(*job, checkpoints, born),
-        Jobs::Session(plan) => session.share(plan)?,
+        Jobs::Session(plan) => session.share(*plan)?,
     }
     session.run(inbox).await;
     leaving.cancel();

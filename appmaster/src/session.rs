@@ -244,7 +244,15 @@ impl Session {
             }
             News::KillAsked { job, answer } => drop(answer.send(self.kill_asked(job))),
             News::StatusAsked(answer) => drop(answer.send(self.status())),
-            News::StopAsked { now, answer } => drop(answer.send(self.stop_asked(now))),
+            News::StopAsked {
+                now,
+                verdict,
+                answer,
+            } => drop(answer.send(self.stop_asked(now, verdict))),
+            News::OwnerAttached { events, admitted } => {
+                drop(admitted.send(self.owner_comes(events)));
+            }
+            News::OwnerLeft => self.owner_left("its client has left it"),
         }
     }
 

@@ -14,8 +14,11 @@ use policy::lending::{Lending, Word};
 use policy::lifecycle::Event;
 use policy::{ClusterView, ContainerId, Millis, gang};
 use proto_hadoop::yarn::FinalApplicationStatus;
+use tonic::Status;
 
 use crate::loan::{Loan, Use};
+use crate::news::JobEvents;
+use crate::owner::{NOT_OWNED, Owner};
 use crate::pool::{Pool, Want};
 use crate::session::{JobId, Session};
 use crate::work::Heard;
@@ -53,6 +56,7 @@ pub(crate) struct Sharing {
     resize_at: Option<Millis>,
     /// Without jobs since then.
     idle_since: Option<Millis>,
+    pub(crate) owner: Owner,
     /// What the ResourceManager says to what is asked of it.
     pub(crate) refused: Option<String>,
     pub(crate) stage: Stage,
@@ -73,7 +77,11 @@ pub(crate) enum Stage {
 
 impl Sharing {
     /// Before anything was asked for.
-    pub(crate) const fn new(plan: SessionPlan, pool: Pool, lending: Lending) -> Self {
+    pub(crate) fn new(plan: SessionPlan, pool: Pool, lending: Lending) -> Self {
+        let owner = match plan.is_owned {
+            true => Owner::awaited(Millis(0)),
+            false => Owner::Nobody,
+        };
         Self {
             plan,
             pool,
@@ -89,6 +97,7 @@ impl Sharing {
             show_at: None,
             resize_at: None,
             idle_since: Some(Millis(0)),
+            owner,
             refused: None,
             stage: Stage::Open,
         }
@@ -141,6 +150,7 @@ impl Sharing {
             self.pool.idle_until(),
             settling,
             idle,
+            self.owner.wakes_at().filter(|_| self.stage == Stage::Open),
         ]
         .into_iter()
         .flatten()
@@ -245,7 +255,8 @@ impl Session {
             return;
         };
         sharing.resize_at = None;
-        if sharing.stage == Stage::Open {
+        // What is asked for at the beginning is for a job that has not come.
+        if sharing.stage == Stage::Open && sharing.next_job > 1 {
             let lacking = sharing.lending.lacking();
             let wants = sharing.pool.resize(now, lacking, &used);
             self.want(wants);
@@ -282,6 +293,7 @@ impl Session {
         let resizes = resizes.into_iter().flatten().any(|at| now >= at);
         let lends = sharing.lending.wakes_at().is_some_and(|at| now >= at);
         let open = sharing.stage == Stage::Open;
+        let unowned = sharing.owner.is_missed(now);
         self.want(wants);
         if lends {
             self.lending(|lending| lending.tick(now));
@@ -299,6 +311,16 @@ impl Session {
             let words = "no job has come for as long as --session-timeout says".to_owned();
             self.stop(false, FinalApplicationStatus::Succeeded, words);
         }
+        if unowned && open {
+            self.owner_left("its client has not come");
+        }
+    }
+
+    /// A client comes with which the session is to end.
+    pub(crate) fn owner_comes(&mut self, events: JobEvents) -> Result<(), Status> {
+        let owner = self.sharing.as_mut().map(|sharing| &mut sharing.owner);
+        let taken = owner.map_or(Err(NOT_OWNED), |owner| owner.comes(events));
+        taken.map_err(Status::failed_precondition)
     }
 
     /// Whatever has become possible for the jobs with which something has happened.

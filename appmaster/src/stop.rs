@@ -1,5 +1,6 @@
 //! A session ends: it takes no further job, and unregisters when the last is over. Or one job of it ends.
 
+use job::wire;
 use policy::lifecycle::{Event, KillReason};
 use proto_hadoop::yarn::FinalApplicationStatus;
 use tonic::Status;
@@ -42,15 +43,30 @@ impl Session {
     }
 
     /// A client wants it stopped; how many jobs are there.
-    pub(crate) fn stop_asked(&mut self, at_once: bool) -> Result<u32, Status> {
+    pub(crate) fn stop_asked(
+        &mut self,
+        at_once: bool,
+        verdict: Option<wire::SessionVerdict>,
+    ) -> Result<u32, Status> {
         let Some(sharing) = &self.sharing else {
             return Err(Status::failed_precondition(
                 "this application was started for one job and is no session",
             ));
         };
-        let words = format!("{} jobs were run", sharing.ended);
-        self.stop(at_once, FinalApplicationStatus::Succeeded, words);
+        let (status, words) = match verdict {
+            Some(verdict) => (status(verdict.state()), verdict.sentence),
+            None => {
+                let words = format!("{} jobs were run", sharing.ended);
+                (FinalApplicationStatus::Succeeded, words)
+            }
+        };
+        self.stop(at_once, status, words);
         Ok(u32::try_from(self.jobs.len()).unwrap_or(u32::MAX))
+    }
+
+    /// Without its owner the session has no reason to be.
+    pub(crate) fn owner_left(&mut self, why: &str) {
+        self.stop(true, FinalApplicationStatus::Killed, why.to_owned());
     }
 
     /// YARN, or whoever may, ends this process.
@@ -81,5 +97,14 @@ impl Session {
         if let Some(sharing) = &mut self.sharing {
             sharing.stage = Stage::Over;
         }
+    }
+}
+
+/// As YARN says it.
+const fn status(state: wire::FinalState) -> FinalApplicationStatus {
+    match state {
+        wire::FinalState::Succeeded => FinalApplicationStatus::Succeeded,
+        wire::FinalState::Failed => FinalApplicationStatus::Failed,
+        wire::FinalState::Killed => FinalApplicationStatus::Killed,
     }
 }

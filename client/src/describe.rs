@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use follow::streams::Input;
 use follow::submit::AM_MEMORY_MIB;
-use job::{Application, Description, Jobs, MpiJob};
+use job::{Application, Description, Jobs, MpiJob, Staged};
 use policy::lifecycle::Limits;
 use policy::{Demand, MiB, Millis, ResourceTypes, Resources, gang, run};
 use proto_hadoop::yarn::NodeNames;
@@ -14,7 +14,6 @@ use crate::arguments::DeployMode;
 use crate::cluster::{Cluster, ClusterError};
 use crate::plan::{Plan, am_expiry_ms, node_names, step_mib};
 use crate::preflight::Checked;
-use crate::subcommands::SessionStart;
 
 /// The description of a job that was `checked`, and of which everything is `staged`.
 pub(crate) fn describe(
@@ -32,9 +31,10 @@ pub(crate) fn describe(
 
 /// How a session's application stands to the cluster, this binary being `staged`.
 pub(crate) fn session_application(
-    given: &SessionStart,
+    am_ports: Option<(u16, u16)>,
+    interface: Option<&str>,
     cluster: &Cluster,
-    staged: &Outcome,
+    staged: Vec<Staged>,
 ) -> Result<Application, ClusterError> {
     Ok(Application {
         user: cluster.user.clone(),
@@ -43,12 +43,12 @@ pub(crate) fn session_application(
         am_expiry_ms: am_expiry_ms(cluster)?,
         attempts: 1,
         am_memory: MiB(AM_MEMORY_MIB),
-        am_ports: given.am_ports,
-        interface: given.iface.clone(),
+        am_ports,
+        interface: interface.map(str::to_owned),
         allocation_step: MiB(step_mib(cluster)?),
         node_names_have_ports: node_names(cluster)? == NodeNames::HostAndPort,
         node_label: None,
-        staged: staged.staged.clone(),
+        staged,
     })
 }
 

@@ -8,6 +8,7 @@ pub(super) fn plan(containers: u32) -> SessionPlan {
     SessionPlan {
         name: "s".into(),
         containers: NonZeroU32::new(containers).unwrap(),
+        first: NonZeroU32::new(containers).unwrap(),
         most: NonZeroU32::new(containers).unwrap(),
         idle_container: Millis(60_000),
         slots: NonZeroU32::new(2).unwrap(),
@@ -16,6 +17,7 @@ pub(super) fn plan(containers: u32) -> SessionPlan {
         policy: "fifo".into(),
         running: None,
         idle: None,
+        is_owned: false,
         exclude: Vec::new(),
     }
 }

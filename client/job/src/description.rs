@@ -22,7 +22,7 @@ pub enum Jobs {
     /// One MPI job, with which it ends.
     One(Box<MpiJob>),
     /// Whatever is submitted to it, until it is stopped.
-    Session(SessionPlan),
+    Session(Box<SessionPlan>),
 }
 
 /// How an application stands to the cluster, whatever its jobs are.

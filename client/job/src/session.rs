@@ -12,6 +12,9 @@ pub struct SessionPlan {
     pub name: String,
     /// How many containers it holds at the least, at most one on a node.
     pub containers: NonZeroU32,
+    /// How many it asks for at its beginning, between the least and the most: what its first job is expected
+    /// to use.
+    pub first: NonZeroU32,
     /// How many it holds at the most, while its jobs lack slots.
     pub most: NonZeroU32,
     /// What no job has used for so long is given back, above the least.
@@ -28,6 +31,8 @@ pub struct SessionPlan {
     pub running: Option<NonZeroU32>,
     /// Without jobs for so long it ends; `None`: never.
     pub idle: Option<Millis>,
+    /// One client owns it, and it ends with that client.
+    pub is_owned: bool,
     /// Hosts that it takes no container on, as their nodes registered them.
     pub exclude: Vec<String>,
 }

@@ -132,9 +132,30 @@ pub async fn end(
     Ok(Stopped::Over)
 }
 
+impl Reached {
+    /// Ends the session now; YARN is to record it so.
+    ///
+    /// # Errors
+    ///
+    /// It does not answer.
+    pub async fn end(
+        &mut self,
+        kept: &Kept,
+        verdict: wire::SessionVerdict,
+    ) -> Result<(), SessionError> {
+        let order = wire::SessionStop {
+            now: true,
+            verdict: Some(verdict),
+        };
+        answer(&kept.name, self.client.stop_session(order)).await?;
+        Ok(())
+    }
+}
+
 async fn tell(mut reached: Reached, kept: &Kept, how: How) -> Result<Reached, SessionError> {
     let order = wire::SessionStop {
         now: how == How::Now,
+        verdict: None,
     };
     answer(&kept.name, reached.client.stop_session(order)).await?;
     Ok(reached)

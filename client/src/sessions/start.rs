@@ -90,10 +90,16 @@ pub(super) async fn start(
     let kept = kept(&given, folder, &cluster, id, &keys).await?;
     let description = Description {
         build: ::job::BUILD.into(),
-        application: describe::session_application(&given, &cluster, &staged)?,
-        jobs: Jobs::Session(SessionPlan {
+        application: describe::session_application(
+            given.am_ports,
+            given.iface.as_deref(),
+            &cluster,
+            staged.staged.clone(),
+        )?,
+        jobs: Jobs::Session(Box::new(SessionPlan {
             name: kept.name.to_string(),
             containers: given.containers,
+            first: given.containers,
             most,
             idle_container: Millis(
                 u64::try_from(given.idle_timeout.as_millis()).unwrap_or(u64::MAX),
@@ -107,8 +113,9 @@ pub(super) async fn start(
                 .session_timeout
                 .0
                 .map(|span| Millis(u64::try_from(span.as_millis()).unwrap_or(u64::MAX))),
+            is_owned: false,
             exclude: checked.excluded,
-        }),
+        })),
     };
     let application = Application {
         id,

@@ -93,6 +93,7 @@ pub(super) async fn attach(
         job,
         watches: coming.watches,
         input: coming.input,
+        owns: false,
     };
     order(&orders, Order::Hello(hello)).await;
     let streams = async {
