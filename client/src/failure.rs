@@ -1,7 +1,10 @@
 //! What ends a run early.
 
+use std::time::Duration;
+
 use follow::FollowError;
 use job::exit::Exit;
+use proto_hadoop::ApplicationId;
 use proto_hadoop::conf::ConfError;
 use staging::StageError;
 
@@ -46,6 +49,33 @@ pub(crate) enum Failure {
     /// The operating system does not give this process what it needs.
     #[error(transparent)]
     System(#[from] SystemError),
+    /// The application of MapReduce jobs has ended before it took one.
+    #[error("the jobs were not run: {why}")]
+    NotBegun {
+        /// In YARN's words.
+        why: String,
+    },
+    /// Its ApplicationMaster runs, and cannot be reached.
+    #[error(
+        "cannot reach the ApplicationMaster of {id} at {address}: {why}; is a firewall between here and that port? \
+         --am-ports holds it in a range"
+    )]
+    Unreachable {
+        /// The application.
+        id: ApplicationId,
+        /// Where it should be.
+        address: String,
+        /// In words.
+        why: String,
+    },
+    /// Its ApplicationMaster did not run in time.
+    #[error("nothing ran within {span:?} (--wait-timeout), so it was given up: {waits}")]
+    NotInTime {
+        /// How long that was.
+        span: Duration,
+        /// What was last waited for.
+        waits: String,
+    },
     /// The command line makes no sense.
     #[error("{0}")]
     Usage(String),
@@ -79,6 +109,9 @@ impl Failure {
             Self::Cluster(error) => error.exit(),
             Self::System(error) => error.exit,
             Self::Settings(_) => Exit::Config,
+            Self::NotBegun { .. } => Exit::Lost,
+            Self::Unreachable { .. } => Exit::Unavailable,
+            Self::NotInTime { .. } => Exit::NotInTime,
             Self::Usage(_) | Self::NoApplicationId { .. } => Exit::Usage,
         }
     }

@@ -15,7 +15,7 @@ use ::session::JobName;
 
 use crate::arguments::{Arguments, ParseError};
 
-pub(crate) use mapreduce::{MapReduceArguments, command as mapreduce};
+pub(crate) use mapreduce::{MapReduceArguments, OwnApplication, command as mapreduce};
 pub(crate) use session::{AttachOptions, LogsOptions, SessionStart, SessionTask};
 
 /// The second name of the file.
@@ -48,7 +48,7 @@ enum Task {
         )]
         words: Vec<OsString>,
     },
-    /// Run a program of maps and reduces in a session: gerbil mr ./wordcount IN OUT
+    /// Run a program of maps and reduces: gerbil mr ./wordcount IN OUT
     Mr(Box<MapReduceArguments>),
     /// List your jobs on the cluster, with what they wait for
     Ps,

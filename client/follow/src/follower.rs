@@ -1,7 +1,7 @@
 //! From submit to the last word: attaches to an ApplicationMaster ([`mod@attach`]) and mirrors a job of it
 //! ([`mirror`]). A job with an application of its [`own`] is waited for, and YARN is asked where it does not
 //! come to a last word ([`lost`], [`crate::ended`]); one [`in_session`] leaves the application alone, and
-//! so do its MapReduce jobs ([`tasks`]). One that is detached is [`watching`]'s to look at, and goes on
+//! so do its MapReduce jobs ([`tasks`]); a session that was started for them alone is kept by [`owning`] it. One that is detached is [`watching`]'s to look at, and goes on
 //! without us.
 
 mod attach;
@@ -11,6 +11,7 @@ mod lost;
 mod mirror;
 mod order;
 mod own;
+mod owning;
 pub mod tasks;
 mod watching;
 
@@ -30,6 +31,7 @@ use crate::streams::Source;
 
 pub use in_session::InSession;
 pub use own::Own;
+pub use owning::Owning;
 pub use watching::Watching;
 
 /// Between two looks, when it lasts.

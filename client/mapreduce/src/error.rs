@@ -74,6 +74,14 @@ pub enum MapReduceError {
     /// The program could not be brought to the nodes.
     #[error(transparent)]
     Stage(#[from] StageError),
+    /// There is no application for the jobs.
+    #[error("{sentence}")]
+    Application {
+        /// Why.
+        sentence: String,
+        /// What the command returns.
+        exit: Exit,
+    },
     /// The session refuses the job, or cannot be reached.
     #[error(transparent)]
     Session(#[from] SessionError),
@@ -94,6 +102,7 @@ impl MapReduceError {
             | Self::OutputExists { .. } => Exit::Usage,
             Self::Storage(error) => staging::error::exit_of(error),
             Self::Stage(error) => error.exit(),
+            Self::Application { exit, .. } => *exit,
             Self::Session(error) => error.exit(),
         }
     }

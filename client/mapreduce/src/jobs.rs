@@ -1,4 +1,5 @@
-//! Gives jobs to a session: brings their program to the nodes once, submits them, follows them.
+//! Gives jobs to a session, or to an application of their own: brings their program to the nodes once, submits them,
+//! follows them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,6 +7,7 @@ use std::sync::Arc;
 use follow::ended::Ended;
 use follow::follower::tasks::{TasksInSession, Told, Wish};
 use gerbil_task::settings::QUIET;
+use job::exit::Exit;
 use job::role::BINARY_LINK;
 use job::{Program, Staged};
 use proto_hadoop::ApplicationClient;
@@ -15,6 +17,7 @@ use session::{Kept, Reached};
 use staging::{Moved, Named, Outcome, Request, stage};
 use tokio::sync::{Mutex, OnceCell, mpsc, watch};
 
+use crate::application::Application;
 use crate::cluster::Cluster;
 use crate::error::MapReduceError;
 use crate::order::Order;
@@ -30,19 +33,39 @@ pub struct Brought {
     pub staging: Option<String>,
 }
 
-/// A session that runs jobs.
+/// Whoever runs jobs.
 #[derive(Debug)]
 pub struct Jobs {
     cluster: Arc<Cluster>,
     brought: Brought,
     rm: Arc<ApplicationClient>,
+    /// What is submitted for the jobs where they have no session.
+    own: Option<Arc<dyn Application>>,
+    holder: OnceCell<Holder>,
+    staged: OnceCell<Outcome>,
+    /// How far the program is on its way.
+    pub moved: Arc<Moved>,
+    /// What is wished of all jobs.
+    pub wishes: watch::Sender<Wish>,
+}
+
+/// The application that holds their containers.
+#[derive(Debug)]
+struct Holder {
     kept: Kept,
     /// Where its ApplicationMaster listens.
     address: String,
     reached: Mutex<Reached>,
-    staged: OnceCell<Outcome>,
-    /// How far the program is on its way.
-    pub moved: Arc<Moved>,
+}
+
+impl From<(Kept, Reached)> for Holder {
+    fn from((kept, reached): (Kept, Reached)) -> Self {
+        Self {
+            kept,
+            address: reached.address.clone(),
+            reached: Mutex::new(reached),
+        }
+    }
 }
 
 /// A job that the session has taken.
@@ -67,7 +90,7 @@ pub struct Accepted {
 impl Jobs {
     /// Of a session that was reached.
     #[must_use]
-    pub fn new(
+    pub fn of_session(
         cluster: Arc<Cluster>,
         brought: Brought,
         rm: Arc<ApplicationClient>,
@@ -75,15 +98,61 @@ impl Jobs {
         reached: Reached,
     ) -> Self {
         Self {
+            holder: OnceCell::new_with(Some((kept, reached).into())),
+            ..Self::new(cluster, brought, rm)
+        }
+    }
+
+    /// Of an application that is submitted for them.
+    #[must_use]
+    pub fn of_application(
+        cluster: Arc<Cluster>,
+        brought: Brought,
+        rm: Arc<ApplicationClient>,
+        own: Arc<dyn Application>,
+    ) -> Self {
+        Self {
+            own: Some(own),
+            ..Self::new(cluster, brought, rm)
+        }
+    }
+
+    fn new(cluster: Arc<Cluster>, brought: Brought, rm: Arc<ApplicationClient>) -> Self {
+        Self {
             cluster,
             brought,
             rm,
-            kept,
-            address: reached.address.clone(),
-            reached: Mutex::new(reached),
+            own: None,
+            holder: OnceCell::new(),
             staged: OnceCell::new(),
             moved: Arc::default(),
+            wishes: watch::channel(Wish::Run).0,
         }
+    }
+
+    /// They have an application of their own, which ends with this process.
+    #[must_use]
+    pub fn are_alone(&self) -> bool {
+        self.own.is_some()
+    }
+
+    /// What all of them wait for now; empty: for nothing.
+    #[must_use]
+    pub fn waits(&self) -> String {
+        let own = self.own.as_ref().filter(|_| self.holder.get().is_none());
+        own.map_or_else(String::new, |own| own.waits())
+    }
+
+    /// Who runs them, submitted for `first` where it is not there yet.
+    async fn holder(&self, first: &Order) -> Result<&Holder, MapReduceError> {
+        let begin = async || {
+            let Some(own) = &self.own else {
+                return Err(MapReduceError::Asked("there is no session".to_owned()));
+            };
+            let begun = own.begin(first, Box::pin(self.staged()), self.wishes.subscribe());
+            Ok(begun.await?.into())
+        };
+        self.holder.get_or_try_init(begin).await
     }
 
     /// The program on the nodes, brought there where it is not yet.
@@ -122,6 +191,7 @@ impl Jobs {
     /// # Errors
     /// It cannot be brought, or the session refuses it.
     pub async fn submit(&self, mut order: Order) -> Result<Accepted, MapReduceError> {
+        let holder = self.holder(&order).await?;
         let staged = self.staged().await?;
         order.job.program = program(staged);
         // The launchers are there, and their file is this one.
@@ -135,14 +205,20 @@ impl Jobs {
             address: &staged.address,
             staged: &files,
         };
-        let mut reached = self.reached.lock().await;
-        let number = reached.submit(&self.kept, &job).await?;
+        let number = {
+            let mut reached = holder.reached.lock().await;
+            reached.submit(&holder.kept, &job).await?
+        };
+        let application = holder.kept.owned.application;
         let pieces = order.job.splits.iter().flat_map(|split| &split.pieces);
         let is_quiet = order.job.settings.get(QUIET);
         Ok(Accepted {
             number,
             is_quiet: is_quiet.is_some_and(|value| value == "true"),
-            id: short(self.kept.owned.application, number),
+            id: match self.are_alone() {
+                true => format!("{application}.{number}"),
+                false => short(application, number),
+            },
             name: order.name,
             maps: order.job.splits.len(),
             reduces: order.job.reduces,
@@ -159,16 +235,23 @@ impl Jobs {
         told: mpsc::Sender<(u32, Told)>,
         wishes: watch::Receiver<Wish>,
     ) -> Ended {
+        let Some(Holder { kept, address, .. }) = self.holder.get() else {
+            return Ended {
+                code: Exit::Lost.code(),
+                sentence: format!("nobody has taken job {job}"),
+                verdict: None,
+            };
+        };
         let tasks = TasksInSession {
             rm: Arc::clone(&self.rm),
-            id: self.kept.owned.application,
-            keys: self.kept.keys.clone(),
-            name: self.kept.name.to_string(),
+            id: kept.owned.application,
+            keys: kept.keys.clone(),
+            name: (!self.are_alone()).then(|| kept.name.to_string()),
             job,
             told,
             wishes,
         };
-        tasks.follow(&self.address).await
+        tasks.follow(address).await
     }
 }
 

@@ -8,7 +8,8 @@
 //! ([`input`], on the [`places`] that Hadoop's settings lead to), where an output is open for reading ([`open`]),
 //! what became of a job. A submission is checked and completed ([`order`]: [`settings`], [`splits`] with the hosts
 //! that have their [`blocks`]), its program staged once, given to the session, and followed until its verdict
-//! ([`jobs`]). A program without a driver is driven from here.
+//! ([`jobs`]). Where the user has no session, the first job is what an [`application`] of the run's own is submitted
+//! for. A program without a driver is driven from here.
 //!
 //! # Invariants
 //!
@@ -24,6 +25,7 @@
 //! A program is started here as it is on the nodes: it must be built for this machine, too. What a driver reads of
 //! HDFS comes through a pipe of this process.
 
+pub mod application;
 pub mod blocks;
 pub mod cluster;
 pub mod driver;

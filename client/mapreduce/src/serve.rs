@@ -17,7 +17,7 @@ use follow::signals::{self, Asked, Signals};
 use gerbil_task::{FromDriver, Submission, ToDriver, VERSION};
 use job::TasksReport;
 use job::exit::Exit;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
@@ -61,6 +61,8 @@ pub trait Show {
     fn note(&mut self, sentence: &str);
     /// So many bytes of so many have been uploaded.
     fn uploaded(&mut self, done: u64, all: u64);
+    /// What all jobs wait for.
+    fn waits(&mut self, why: &str);
     /// The session has taken a job.
     fn accepted(&mut self, job: &Accepted);
     /// News of a job.
@@ -82,7 +84,7 @@ pub struct Outcome {
     pub sentence: String,
 }
 
-type Work = Pin<Box<dyn Future<Output = Done> + Send>>;
+type Work = Pin<Box<dyn Future<Output = Done>>>;
 
 /// What was done for a driver.
 enum Done {
@@ -113,7 +115,6 @@ struct Serving<'a> {
     waited_for: Option<u32>,
     /// The driver is done.
     is_done: bool,
-    wishes: watch::Sender<Wish>,
     following: JoinSet<(u32, Ended)>,
     /// Files on their way to the driver.
     filling: JoinSet<Result<(), MapReduceError>>,
@@ -143,7 +144,6 @@ pub async fn serve(
         false => None,
     };
     let (tell, mut news) = mpsc::channel(NEWS);
-    let (wishes, _) = watch::channel(Wish::Run);
     let mut serving = Serving {
         run,
         show,
@@ -151,7 +151,6 @@ pub async fn serve(
         work: None,
         waited_for: None,
         is_done: false,
-        wishes,
         following: JoinSet::new(),
         filling: JoinSet::new(),
         under_way: BTreeMap::new(),
@@ -214,17 +213,20 @@ impl Serving<'_> {
                     use std::sync::atomic::Ordering::Relaxed;
                     let moved = &self.run.jobs.moved;
                     let (done, all) = (moved.done.load(Relaxed), moved.all.load(Relaxed));
-                    self.show.uploaded(done, all);
+                    match self.run.jobs.waits() {
+                        waits if waits.is_empty() => self.show.uploaded(done, all),
+                        waits => self.show.waits(&waits),
+                    }
                 }
                 asked = signals.next() => match asked {
                     Asked::Forward(_) => {}
                     Asked::Pause => {
-                        let before = *self.wishes.borrow();
-                        self.wishes.send_replace(Wish::Pause);
+                        let before = *self.run.jobs.wishes.borrow();
+                        self.run.jobs.wishes.send_replace(Wish::Pause);
                         self.show.paused();
                         sleep(LAST_WORD).await;
                         signals::pause();
-                        self.wishes.send_replace(before);
+                        self.run.jobs.wishes.send_replace(before);
                     }
                     Asked::End(signal) => {
                         if let Some(outcome) = self.interrupted(signal).await {
@@ -294,7 +296,7 @@ impl Serving<'_> {
         self.stopping.get_or_insert(outcome);
         self.waited_for = None;
         self.is_done = false;
-        self.wishes.send_replace(Wish::End(signal));
+        self.run.jobs.wishes.send_replace(Wish::End(signal));
     }
 
     /// The user asks for the end; an outcome if he does not wait for it.
@@ -309,11 +311,15 @@ impl Serving<'_> {
             return Some(Outcome {
                 code,
                 sentence: format!(
-                    "{} told to end, and not waited for; gerbil session status shows whether it is gone",
+                    "{} told to end, and not waited for; gerbil {} shows whether it is gone",
                     match ids.as_slice() {
                         [] => "the driver was".to_owned(),
                         [one] => format!("{one} was"),
                         several => format!("{} were", several.join(", ")),
+                    },
+                    match self.run.jobs.are_alone() {
+                        true => "ps",
+                        false => "session status",
                     }
                 ),
             });
@@ -447,10 +453,7 @@ impl Serving<'_> {
     }
 
     /// Does something for the driver, beside the loop.
-    fn begin(
-        &mut self,
-        work: impl Future<Output = Result<Answer, MapReduceError>> + Send + 'static,
-    ) {
+    fn begin(&mut self, work: impl Future<Output = Result<Answer, MapReduceError>> + 'static) {
         self.work = Some(Box::pin(async move { Done::Answer(work.await) }));
     }
 
@@ -530,7 +533,7 @@ impl Serving<'_> {
                     self.show.accepted(&accepted);
                     let id = accepted.id.clone();
                     let (jobs, tell) = (Arc::clone(&self.run.jobs), tell.clone());
-                    let (job, wishes) = (accepted.number, self.wishes.subscribe());
+                    let (job, wishes) = (accepted.number, self.run.jobs.wishes.subscribe());
                     self.under_way.insert(number, (accepted, output));
                     self.following
                         .spawn(async move { (number, jobs.follow(job, tell, wishes).await) });

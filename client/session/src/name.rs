@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use proto_hadoop::ApplicationId;
+
 /// The first that is tried where the user gives none.
 const DEFAULT: &str = "default";
 /// Characters of a name.
@@ -17,6 +19,12 @@ impl Name {
     pub fn of_nobody() -> impl Iterator<Item = Self> {
         let numbered = (2_u32..).map(|number| Self(format!("{DEFAULT}-{number}")));
         std::iter::once(Self::default()).chain(numbered)
+    }
+
+    /// That of a session which no user calls by a name: its application's.
+    #[must_use]
+    pub fn of_application(id: ApplicationId) -> Self {
+        Self(id.to_string())
     }
 
     /// As it was written.

@@ -1,7 +1,9 @@
-//! `gerbil mr`: runs a program of maps and reduces in a session.
+//! `gerbil mr`: runs a program of maps and reduces in a session, or in an application of its [`own`].
 
+mod own;
 mod shown;
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -9,6 +11,7 @@ use ::job::exit::Exit;
 use follow::progress::Progress;
 use follow::say;
 use follow::signals::Signals;
+use follow::timeout::call_timing;
 use mapreduce_client::jobs::{Brought, Jobs};
 use mapreduce_client::order::Orders;
 use mapreduce_client::places::Places;
@@ -16,6 +19,7 @@ use mapreduce_client::plan::plan;
 use mapreduce_client::serve::Run;
 use mapreduce_client::settings::Given;
 use mapreduce_client::{Cluster as Hadoops, serve};
+use proto_hadoop::ApplicationClient;
 use session::{Reached, reach};
 use staging::program::locate;
 
@@ -27,11 +31,8 @@ use crate::sessions::{folder, is_here};
 use crate::subcommands::MapReduceArguments;
 use crate::system::system;
 
+use own::Own;
 use shown::Shown;
-
-/// What is said to who names no session.
-const NO_SESSION: &str = "gerbil mr needs a session for now: gerbil session start s starts one, gerbil mr --session s \
-                          runs this in it";
 
 /// The whole command.
 pub(crate) fn main(given: MapReduceArguments) -> ExitCode {
@@ -45,11 +46,22 @@ async fn run(given: MapReduceArguments) -> Result<u8, Failure> {
         Some(name) => Some(name),
         None => session_of_environment().map_err(Failure::Usage)?,
     };
-    let name = name.ok_or_else(|| Failure::Usage(NO_SESSION.to_owned()))?;
-    let folder = folder()?;
-    let kept = folder.find_session(&name)?;
+    if let (Some(name), Some(option)) = (&name, given.own.typed()) {
+        return Err(Failure::Usage(format!(
+            "{option}: GERBIL_SESSION names session {name}, which has its containers already; unset it to run this \
+             in an application of its own"
+        )));
+    }
     let cluster = Cluster::find()?;
-    is_here(&kept, &cluster)?;
+    let kept = match name {
+        None => None,
+        Some(name) => {
+            let folder = folder()?;
+            let kept = folder.find_session(&name)?;
+            is_here(&kept, &cluster)?;
+            Some((folder, kept))
+        }
+    };
     let Some((program, words)) = given.words.split_first() else {
         return Err(Failure::Usage("gerbil mr wants a program".to_owned()));
     };
@@ -57,37 +69,72 @@ async fn run(given: MapReduceArguments) -> Result<u8, Failure> {
     let program = locate(program.as_ref(), path.as_deref())?;
     let program = std::path::absolute(program);
     let program = program.map_err(system("find the working folder", Exit::Staging))?;
-    let cluster = Arc::new(Hadoops {
-        configuration: cluster.configuration,
-        user: cluster.user,
+    let hadoops = Arc::new(Hadoops {
+        configuration: cluster.configuration.clone(),
+        user: cluster.user.clone(),
     });
-    let settings = Given::new(&cluster, &given.settings)?;
-    let rm = Arc::new(reach::resource_managers(&kept.owned));
-    let reaching = async { Ok::<_, Failure>(Reached::new(&rm, &folder, &kept).await?) };
+    let settings = Given::new(&hadoops, &given.settings)?;
+    let rm = Arc::new(match &kept {
+        Some((_, kept)) => reach::resource_managers(&kept.owned),
+        None => resource_managers(&cluster),
+    });
+    let reaching = async {
+        Ok::<_, Failure>(match &kept {
+            Some((folder, kept)) => Some(Reached::new(&rm, folder, kept).await?),
+            None => None,
+        })
+    };
     let planning = async { Ok(plan(program.clone()).await?) };
     let ready = async { tokio::try_join!(reaching, planning) };
     let (reached, planned) = tokio::select! {
         ready = ready => ready?,
         signal = signals.ending() => return Ok(128u8.saturating_add(signal)),
     };
-    let places = Places::new(Arc::clone(&cluster));
+    let places = Places::new(Arc::clone(&hadoops));
     let brought = Brought {
         program: program.clone(),
         ship_libraries: !given.no_ship_libs,
         staging: given.staging,
     };
+    let own = Arc::new(Own::new(
+        Arc::clone(&rm),
+        Arc::new(cluster),
+        given.own,
+        name_of(&program),
+    ));
+    let jobs = match (kept, reached) {
+        (Some((_, kept)), Some(reached)) => Jobs::of_session(hadoops, brought, rm, kept, reached),
+        _ => Jobs::of_application(hadoops, brought, rm, Arc::clone(&own) as _),
+    };
+    let mut shown = Shown::new(Progress::new(given.quiet), given.quiet, jobs.are_alone());
     let run = Run {
         program,
         words: words.to_vec(),
         settings,
         orders: Arc::new(Orders::new(planned, places)),
-        jobs: Arc::new(Jobs::new(cluster, brought, rm, kept, reached)),
+        jobs: Arc::new(jobs),
     };
-    let mut shown = Shown::new(Progress::new(given.quiet), given.quiet);
     let outcome = serve(run, &mut signals, &mut shown).await?;
+    let ended = own.end(&outcome, &mut signals).await;
     shown.clear();
+    if let Err(failure) = ended {
+        say(failure);
+    }
     if !outcome.sentence.is_empty() && !shown.has_said(&outcome.sentence) {
         say(&outcome.sentence);
     }
     Ok(outcome.code)
+}
+
+/// The ResourceManagers of the settings.
+fn resource_managers(cluster: &Cluster) -> ApplicationClient {
+    let addresses = cluster.resource_managers.client.clone();
+    let timing = call_timing(addresses.len());
+    ApplicationClient::new(addresses, &cluster.user).with_timing(timing)
+}
+
+/// The last part of a program's name.
+fn name_of(program: &Path) -> String {
+    let name = program.file_name().unwrap_or(program.as_os_str());
+    name.to_string_lossy().into_owned()
 }

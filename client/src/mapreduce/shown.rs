@@ -16,6 +16,8 @@ use mapreduce_client::jobs::Accepted;
 pub(super) struct Shown {
     progress: Progress,
     quiet: bool,
+    /// The jobs have an application of their own.
+    are_alone: bool,
     /// How far each job is that is under way, by its number.
     jobs: BTreeMap<u32, String>,
     /// Why jobs failed, as it was said.
@@ -23,11 +25,12 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    pub(super) fn new(mut progress: Progress, quiet: bool) -> Self {
+    pub(super) fn new(mut progress: Progress, quiet: bool, are_alone: bool) -> Self {
         progress.show("starting the program");
         Self {
             progress,
             quiet,
+            are_alone,
             jobs: BTreeMap::new(),
             said: Vec::new(),
         }
@@ -56,6 +59,10 @@ impl Show for Shown {
 
     fn uploaded(&mut self, done: u64, all: u64) {
         self.progress.uploading(done, all);
+    }
+
+    fn waits(&mut self, why: &str) {
+        self.progress.wait(why);
     }
 
     fn accepted(&mut self, job: &Accepted) {
@@ -116,11 +123,12 @@ impl Show for Shown {
             1 => self.progress.job().to_owned(),
             jobs => format!("{jobs} jobs"),
         };
-        self.progress.aside(|| {
-            say(format!(
-                "ending {what}; once more to leave it to the session"
-            ));
-        });
+        let more = match self.are_alone {
+            true => "once more not to wait for it",
+            false => "once more to leave it to the session",
+        };
+        self.progress
+            .aside(|| say(format!("ending {what}; {more}")));
     }
 
     fn paused(&mut self) {

@@ -1,4 +1,4 @@
-//! Whether the cluster can ever give a session its containers.
+//! Whether the cluster can ever give a session its containers, and what it has for one.
 
 use std::num::NonZeroU32;
 
@@ -10,7 +10,7 @@ use proto_hadoop::{ApplicationClient, ApplicationId};
 use super::{PreflightError, amount, candidates};
 use crate::hostfile::Names;
 
-/// What a session is to hold.
+/// What a session, or an application of MapReduce jobs, is to hold.
 #[derive(Debug)]
 pub(crate) struct Held<'a> {
     /// So many, each on a node of its own.
@@ -21,38 +21,74 @@ pub(crate) struct Held<'a> {
     pub exclude: &'a [Names],
 }
 
-/// A session that the cluster could hold when it is empty.
+/// What the cluster has, for a new application.
 #[derive(Debug)]
-pub(crate) struct Holdable {
-    /// A new one.
+pub(crate) struct Ground {
+    /// The new one.
     pub application: ApplicationId,
     /// Hosts where it takes no container, as they registered.
     pub excluded: Vec<String>,
+    /// The largest container that there is.
+    pub maximum: Resources,
+    /// The nodes that run and are not excluded.
+    pub nodes: Vec<Node>,
+}
+
+/// A node, all of it and what containers hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Node {
+    /// All that it offers.
+    pub capability: Resources,
+    /// What containers hold of it.
+    pub used: Resources,
 }
 
 /// Asks the ResourceManager and checks.
 pub(crate) async fn held(
     rm: &ApplicationClient,
     wanted: &Held<'_>,
-) -> Result<Holdable, PreflightError> {
+) -> Result<Ground, PreflightError> {
+    let ground = ground(rm, wanted.exclude).await?;
+    ground.holds(wanted)?;
+    Ok(ground)
+}
+
+/// Asks the ResourceManager for a new application, and what there is for it.
+pub(crate) async fn ground(
+    rm: &ApplicationClient,
+    exclude: &[Names],
+) -> Result<Ground, PreflightError> {
     let asked = tokio::try_join!(rm.nodes(&[]), rm.new_application());
     let (reports, application) = asked.map_err(FollowError::from)?;
     let newest = newest(&reports);
-    let excluded = candidates::excluded(wanted.exclude, &newest).await?;
+    let excluded = candidates::excluded(exclude, &newest).await?;
     let types = ResourceTypes::default();
     let nodes = newest
         .values()
         .filter(|report| report.state == NodeState::Running && !excluded.contains(&report.id.host));
-    let nodes: Vec<Resources> = nodes
-        .map(|report| amount(&report.capability, &types))
-        .collect();
-    let why = refusal(wanted, amount(&application.maximum, &types), &nodes);
-    match why {
-        Some(why) => Err(PreflightError::Rejected { why }),
-        None => Ok(Holdable {
-            application: application.id,
-            excluded,
-        }),
+    let nodes = nodes.map(|report| Node {
+        capability: amount(&report.capability, &types),
+        used: amount(&report.used, &types),
+    });
+    Ok(Ground {
+        application: application.id,
+        maximum: amount(&application.maximum, &types),
+        nodes: nodes.collect(),
+        excluded,
+    })
+}
+
+impl Ground {
+    /// Checks that the cluster could hold this when it is empty.
+    ///
+    /// # Errors
+    /// It could not, with the numbers.
+    pub(crate) fn holds(&self, wanted: &Held<'_>) -> Result<(), PreflightError> {
+        let nodes: Vec<Resources> = self.nodes.iter().map(|node| node.capability).collect();
+        match refusal(wanted, self.maximum, &nodes) {
+            Some(why) => Err(PreflightError::Rejected { why }),
+            None => Ok(()),
+        }
     }
 }
 
@@ -62,7 +98,7 @@ fn refusal(wanted: &Held<'_>, maximum: Resources, nodes: &[Resources]) -> Option
     let types = ResourceTypes::default();
     if size.memory > maximum.memory || size.vcores > maximum.vcores {
         return Some(format!(
-            "a container of the session would be {}, and this cluster gives at most {}; ask for less with \
+            "a container would be {}, and this cluster gives at most {}; ask for less with \
              --slots-per-container or --memory",
             size.words(&types),
             maximum.words(&types)

@@ -2,14 +2,22 @@
 
 use std::ffi::OsString;
 
+use std::num::NonZeroU32;
+use std::time::Duration;
+
 use clap::{Args, CommandFactory as _, Parser};
 use session::Name;
+
+use super::session::{MOST, SLOTS};
+use crate::arguments::values::{Whole, memory, ports, span};
+use crate::hostfile::{self, Names};
 
 /// What is to be run, and how.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = AFTER)]
 pub(crate) struct MapReduceArguments {
-    /// The session that runs it (gerbil session start) [default: what GERBIL_SESSION names]
+    /// The session that runs it (gerbil session start) [default: what GERBIL_SESSION names, else an application
+    /// of its own, which ends with it]
     #[arg(long, value_name = "NAME")]
     pub session: Option<Name>,
 
@@ -30,9 +38,79 @@ pub(crate) struct MapReduceArguments {
     #[arg(long)]
     pub no_ship_libs: bool,
 
+    #[command(flatten)]
+    pub own: OwnApplication,
+
     /// The program, and its own options, inputs and output; PROGRAM --help lists them
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM ARGS")]
     pub words: Vec<OsString>,
+}
+
+/// What the application is to be that is submitted where there is no session.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Without a session")]
+pub(crate) struct OwnApplication {
+    /// Containers that it holds from its beginning, each on a node of its own [default: one, and as many more
+    /// as the first job has tasks for]
+    #[arg(long, value_name = "K", conflicts_with = "session",
+        value_parser = Whole::new("number of containers", NonZeroU32::MIN, MOST))]
+    pub containers: Option<NonZeroU32>,
+
+    /// Containers that it holds at the most, while its jobs lack slots [default: as many as --containers, else
+    /// one on every node]
+    #[arg(long, value_name = "M", conflicts_with = "session",
+        value_parser = Whole::new("number of containers", NonZeroU32::MIN, MOST))]
+    pub max_containers: Option<NonZeroU32>,
+
+    /// Tasks that a container runs at the same time [default: so many that the first job's fit, at most the
+    /// cores that YARN counts and as many as there is room for]
+    #[arg(long, value_name = "S", conflicts_with = "session",
+        value_parser = Whole::new("number of slots", NonZeroU32::MIN, SLOTS))]
+    pub slots_per_container: Option<NonZeroU32>,
+
+    /// Memory of a slot: MiB, or with a unit as in 512m or 4g [default: mapreduce.map.memory.mb where it is given
+    /// with -D, else the cluster's smallest container]
+    #[arg(long, value_name = "SIZE", value_parser = memory, conflicts_with = "session")]
+    pub memory: Option<u64>,
+
+    /// Queue to submit it to [default: default]
+    #[arg(long, value_name = "QUEUE", conflicts_with = "session")]
+    pub queue: Option<String>,
+
+    /// Ports its ApplicationMaster may listen on, for firewalls
+    #[arg(long, value_name = "FIRST-LAST", value_parser = ports, conflicts_with = "session")]
+    pub am_ports: Option<(u16, u16)>,
+
+    /// Network interface of the nodes over which its tasks talk
+    #[arg(long, value_name = "INTERFACE", conflicts_with = "session")]
+    pub iface: Option<String>,
+
+    /// Hosts where it takes no container
+    #[arg(long, value_name = "HOST,...", value_parser = hostfile::names, conflicts_with = "session")]
+    pub exclude: Vec<Names>,
+
+    /// Give it up when its ApplicationMaster does not run after so long [default: wait for ever]
+    #[arg(long, value_name = "SPAN", value_parser = span, conflicts_with = "session")]
+    pub wait_timeout: Option<Duration>,
+}
+
+impl OwnApplication {
+    /// One of these that was given, by its name.
+    pub(crate) fn typed(&self) -> Option<&'static str> {
+        let all = [
+            ("--containers", self.containers.is_some()),
+            ("--max-containers", self.max_containers.is_some()),
+            ("--slots-per-container", self.slots_per_container.is_some()),
+            ("--memory", self.memory.is_some()),
+            ("--queue", self.queue.is_some()),
+            ("--am-ports", self.am_ports.is_some()),
+            ("--iface", self.iface.is_some()),
+            ("--exclude", !self.exclude.is_empty()),
+            ("--wait-timeout", self.wait_timeout.is_some()),
+        ];
+        let typed = all.into_iter().find(|(_, is_given)| *is_given);
+        typed.map(|(name, _)| name)
+    }
 }
 
 const AFTER: &str = "\
@@ -41,10 +119,15 @@ names that begin with _ or . are left out. What names no file system lies on
 that of fs.defaultFS, and unless it begins with / in the user's folder there.
 file: is a folder that all nodes have mounted. OUT must not be there yet.
 
-Ctrl-C ends the jobs and their driver; once more leaves that to the session.
+Without a session the jobs of the program are one application of YARN's, which
+has its name, is submitted when the first job is known, and ends with the
+command, however that ends.
+
+Ctrl-C ends the jobs and their driver; once more does not wait for it.
 The exit code is 0, or that of a job that failed, or 1, or what the program
 returned that disliked its command line.
 
+  gerbil mr ./wordcount /books /counts
   gerbil session start s --containers 4 --slots-per-container 2
   gerbil mr --session s ./wordcount /books /counts
   gerbil mr --session s -D mapreduce.job.reduces=8 ./wordcount '/b*' /counts2";
@@ -57,7 +140,8 @@ struct Alone {
     given: MapReduceArguments,
 }
 
-const ABOUT: &str = "Run a program of maps and reduces in a session";
+const ABOUT: &str =
+    "Run a program of maps and reduces, in an application of its own or in a session";
 
 /// Its definition.
 pub(crate) fn command() -> clap::Command {

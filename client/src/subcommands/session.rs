@@ -12,9 +12,9 @@ use crate::arguments::values::{Whole, memory, ports, span};
 use crate::hostfile::{self, Names};
 
 /// Most containers.
-const MOST: NonZeroU32 = most(100_000);
+pub(super) const MOST: NonZeroU32 = most(100_000);
 /// Most slots of one: each may be a job of its own.
-const SLOTS: NonZeroU32 = most(job::link::JOBS_MAX);
+pub(super) const SLOTS: NonZeroU32 = most(job::link::JOBS_MAX);
 
 const fn most(number: u32) -> NonZeroU32 {
     match NonZeroU32::new(number) {

@@ -256,11 +256,21 @@ async fn what_makes_no_sense_is_refused_before_anything_is_staged() {
     let other = mr(&night, &[], Path::new("./nothing"), &[&input, &out]);
     let (code, _, said) = told(output(other).await);
     assert_eq!(code, Some(127), "{said}");
-    let mut alone = night.command("gerbil");
-    alone.arg("mr").arg(program()).args([&input, &out]);
-    let (code, _, said) = told(output(alone).await);
+    // An application of its own is not beside a session.
+    let mut other = night.command("gerbil");
+    other.env("GERBIL_SESSION", "night");
+    other.args(["mr", "--queue", "q"]);
+    other.arg(program()).args([&input, &out]);
+    let (code, _, said) = told(output(other).await);
     assert_eq!(code, Some(64), "{said}");
-    assert!(said.contains("gerbil session start"), "{said}");
+    assert!(
+        said.contains("--queue: GERBIL_SESSION names session night"),
+        "{said}"
+    );
+    let other = mr(&night, &["--queue", "q"], &program(), &[&input, &out]);
+    let (code, _, said) = told(output(other).await);
+    assert_eq!(code, Some(64), "{said}");
+    assert!(said.contains("--session"), "{said}");
     let help = mr(&night, &[], &program(), &["--help"]);
     let (code, printed, _) = told(output(help).await);
     assert_eq!(code, Some(0));

@@ -54,8 +54,8 @@ pub struct TasksInSession {
     pub id: ApplicationId,
     /// By which its ApplicationMaster knows us, and we know it.
     pub keys: ClientKeys,
-    /// By which the user calls the session.
-    pub name: String,
+    /// By which the user calls the session; `None`: it is no more than the application of these jobs.
+    pub name: Option<String>,
     /// The job's number in it.
     pub job: u32,
     /// Learns what is heard.
@@ -70,8 +70,12 @@ impl TasksInSession {
         match self.until_verdict(address).await {
             Ok((verdict, signalled)) => conclude(verdict, signalled),
             Err(why) => {
-                let words = format!("job {} of session {}", self.job, self.name);
-                lost(&self.rm, self.id, &self.name, &words, &why).await
+                let name = self.name.as_deref();
+                let words = match name {
+                    Some(name) => format!("job {} of session {name}", self.job),
+                    None => format!("job {}", self.job),
+                };
+                lost(&self.rm, self.id, name, &words, &why).await
             }
         }
     }

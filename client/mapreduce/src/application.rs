@@ -1,0 +1,32 @@
+//! An application that is submitted for the jobs of one run, when the first of them is known.
+
+use std::fmt::Debug;
+use std::pin::Pin;
+
+use follow::follower::tasks::Wish;
+use session::{Kept, Reached};
+use staging::Outcome;
+use tokio::sync::watch;
+
+use crate::error::MapReduceError;
+use crate::order::Order;
+
+/// The program on its way to the nodes.
+pub type Staging<'a> = Answer<'a, &'a Outcome>;
+
+/// What is answered later.
+pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, MapReduceError>> + 'a>>;
+
+/// Submits it.
+pub trait Application: Debug + Send + Sync {
+    /// Submits it, as large as the `first` job wants it, and waits until it takes jobs. It ends with this process.
+    fn begin<'a>(
+        &'a self,
+        first: &'a Order,
+        staged: Staging<'a>,
+        wishes: watch::Receiver<Wish>,
+    ) -> Answer<'a, (Kept, Reached)>;
+
+    /// What it waits for now; empty: for nothing.
+    fn waits(&self) -> String;
+}

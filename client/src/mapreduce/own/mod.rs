@@ -1,0 +1,343 @@
+//! The application of one `gerbil mr` that has no session: a session all the same, which this process owns. Nobody
+//! else has its key, which is in no file.
+//!
+//! ```text
+//! the first job is known ─▶ sized ─▶ submitted ─▶ its ApplicationMaster runs ─▶ owned ─▶ … ─▶ ended, with a verdict
+//! ```
+//!
+//! From the submission on it ends with this process: an ApplicationMaster that no client owns within half a minute
+//! leaves, and so does one whose owner has gone.
+
+mod size;
+
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ::job::exit::Exit;
+use ::job::{Description, Jobs, SessionPlan, wire};
+use follow::follower::Owning;
+use follow::follower::tasks::Wish;
+use follow::keys::JobKeys;
+use follow::kill::kill;
+use follow::signals::Signals;
+use follow::submit::{Application as Submission, submit};
+use follow::timeout::WaitTimeout;
+use mapreduce_client::application::{Answer, Application, Staging};
+use mapreduce_client::order::Order;
+use mapreduce_client::{MapReduceError, Outcome};
+use policy::{MiB, Millis, ResourceTypes, Resources};
+use proto_hadoop::{ApplicationClient, ApplicationId};
+use session::kept::Owned;
+use session::reach::{Place, place};
+use session::{Kept, Name, Reached, SessionError};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
+
+use crate::cluster::Cluster;
+use crate::describe;
+use crate::failure::Failure;
+use crate::plan::step_mib;
+use crate::preflight;
+use crate::subcommands::OwnApplication;
+
+use size::{Size, Wanted};
+
+/// Between two looks whether the ApplicationMaster runs, soon after the submission and later.
+const SOON: Duration = Duration::from_millis(25);
+const LATER: Duration = Duration::from_millis(250);
+/// When "soon" is over.
+const SOON_ENDS: Duration = Duration::from_secs(3);
+/// For an application that was told to end to leave YARN.
+const LEAVES: Duration = Duration::from_secs(30);
+/// Containers that no job has used for so long are given back, but for one.
+const IDLE: Millis = Millis(60_000);
+
+/// The application, from before it is submitted to its end.
+pub(super) struct Own {
+    rm: Arc<ApplicationClient>,
+    cluster: Arc<Cluster>,
+    given: OwnApplication,
+    /// As YARN lists it.
+    name: String,
+    state: Mutex<State>,
+}
+
+/// How far it is.
+#[derive(Default)]
+struct State {
+    /// What it waits for.
+    waits: String,
+    submitted: Option<ApplicationId>,
+    owned: Option<(Kept, Reached, Owning)>,
+}
+
+impl std::fmt::Debug for Own {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Own").field("name", &self.name).finish()
+    }
+}
+
+impl Application for Own {
+    fn begin<'a>(
+        &'a self,
+        first: &'a Order,
+        staged: Staging<'a>,
+        wishes: watch::Receiver<Wish>,
+    ) -> Answer<'a, (Kept, Reached)> {
+        Box::pin(async move {
+            let begun = self.submitted(first, staged, wishes).await;
+            begun.map_err(|failure| MapReduceError::Application {
+                sentence: failure.to_string(),
+                exit: failure.exit(),
+            })
+        })
+    }
+
+    fn waits(&self) -> String {
+        self.state().waits.clone()
+    }
+}
+
+impl Own {
+    /// One that is not submitted yet.
+    pub(super) fn new(
+        rm: Arc<ApplicationClient>,
+        cluster: Arc<Cluster>,
+        given: OwnApplication,
+        name: String,
+    ) -> Self {
+        Self {
+            rm,
+            cluster,
+            given,
+            name,
+            state: Mutex::default(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Whoever panicked while he held it has left it whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn submitted(
+        &self,
+        first: &Order,
+        staged: Staging<'_>,
+        wishes: watch::Receiver<Wish>,
+    ) -> Result<(Kept, Reached), Failure> {
+        let looking = async { Ok(preflight::ground(&self.rm, &self.given.exclude).await?) };
+        let staging = async { Ok::<_, Failure>(staged.await?) };
+        let (ground, staged) = tokio::try_join!(looking, staging)?;
+        let size = Size::new(&self.given, self.wanted(first)?, &ground)?;
+        let id = ground.application;
+        let keys = JobKeys::generate()?;
+        let description = Description {
+            build: ::job::BUILD.into(),
+            application: describe::session_application(
+                self.given.am_ports,
+                self.given.iface.as_deref(),
+                &self.cluster,
+                // The program goes the way of those of a session.
+                binary(&staged.staged),
+            )?,
+            jobs: Jobs::Session(Box::new(self.plan(size, ground.excluded))),
+        };
+        let queue = self.given.queue.clone();
+        let application = Submission {
+            id,
+            name: self.name.clone(),
+            queue: queue.unwrap_or_else(|| "default".to_owned()),
+            priority: first.priority,
+            tags: Vec::new(),
+            attempts: 1,
+            unmanaged: false,
+            places: Vec::new(),
+        };
+        // From here on there may be something to end, whatever the ResourceManager answers.
+        self.state().submitted = Some(id);
+        submit(&self.rm, application, &description, &staged.staged, &keys).await?;
+        let kept = Kept {
+            name: Name::of_application(id),
+            owned: Owned {
+                build: ::job::BUILD.into(),
+                application: id,
+                resource_managers: self.cluster.resource_managers.client.clone(),
+                user: self.cluster.user.clone(),
+            },
+            keys: keys.client_keys(),
+        };
+        let mut reached = self.reached(&kept).await?;
+        let owning = Owning::begin(&mut reached.client, wishes).await;
+        let owning = owning.map_err(|status| SessionError::Refused {
+            name: kept.name.clone(),
+            code: status.code(),
+            why: status.message().to_owned(),
+        })?;
+        let own = Reached {
+            client: reached.client.clone(),
+            address: reached.address.clone(),
+        };
+        let mut state = self.state();
+        state.waits.clear();
+        state.owned = Some((kept.clone(), own, owning));
+        Ok((kept, reached))
+    }
+
+    /// What the first job is to the cluster.
+    fn wanted(&self, first: &Order) -> Result<Wanted, Failure> {
+        let step = step_mib(&self.cluster)?;
+        let unit = first.job.unit.memory.0;
+        let memory = self.given.memory.unwrap_or(match unit {
+            0 => step,
+            unit => unit,
+        });
+        let maps = u32::try_from(first.job.splits.len()).unwrap_or(u32::MAX);
+        Ok(Wanted {
+            tasks: maps.max(first.job.reduces),
+            slot: Resources::new(memory, 1),
+            appmaster: MiB(step.max(follow::submit::AM_MEMORY_MIB)),
+        })
+    }
+
+    fn plan(&self, size: Size, exclude: Vec<String>) -> SessionPlan {
+        SessionPlan {
+            name: self.name.clone(),
+            containers: size.containers,
+            first: size.first,
+            most: size.most,
+            idle_container: IDLE,
+            slots: size.slots,
+            slot: size.slot,
+            types: ResourceTypes::default(),
+            policy: "fifo".to_owned(),
+            running: None::<NonZeroU32>,
+            // Its driver may think as long as it lives.
+            idle: None,
+            is_owned: true,
+            exclude,
+        }
+    }
+
+    /// Its ApplicationMaster, once that runs.
+    async fn reached(&self, kept: &Kept) -> Result<Reached, Failure> {
+        let id = kept.owned.application;
+        let (began, limit) = (Instant::now(), WaitTimeout::new(self.given.wait_timeout));
+        loop {
+            let placed = tokio::select! {
+                placed = place(&self.rm, id) => placed?,
+                () = limit.over() => return Err(self.late(limit)),
+            };
+            match placed {
+                Place::Over(why) => return Err(Failure::NotBegun { why }),
+                Place::Starting(why) => self.state().waits = why,
+                Place::At(address) => match Reached::at(address, kept).await {
+                    Ok(reached) => return Ok(reached),
+                    Err(SessionError::Unreachable { address, why, .. }) => {
+                        return Err(Failure::Unreachable { id, address, why });
+                    }
+                    Err(other) => return Err(other.into()),
+                },
+            }
+            sleep(match began.elapsed() < SOON_ENDS {
+                true => SOON,
+                false => LATER,
+            })
+            .await;
+        }
+    }
+
+    fn late(&self, limit: WaitTimeout) -> Failure {
+        Failure::NotInTime {
+            span: limit.limit().unwrap_or_default(),
+            waits: self.state().waits.clone(),
+        }
+    }
+
+    /// Ends it, if it was submitted, and waits until YARN says that it is over or until a signal. YARN records
+    /// what became of the run.
+    pub(super) async fn end(
+        &self,
+        outcome: &Outcome,
+        signals: &mut Signals,
+    ) -> Result<(), Failure> {
+        let (submitted, owned) = {
+            let mut state = self.state();
+            (state.submitted.take(), state.owned.take())
+        };
+        let Some(id) = submitted else {
+            return Ok(());
+        };
+        let ending = async {
+            match owned {
+                None => self.killed(id).await,
+                Some((kept, reached, owning)) => {
+                    let ended = self.told(&kept, reached, outcome).await;
+                    owning.end().await;
+                    ended
+                }
+            }
+        };
+        tokio::select! {
+            ended = ending => ended,
+            // Without its owner it ends by itself.
+            _ = signals.ending() => Ok(()),
+        }
+    }
+
+    async fn told(
+        &self,
+        kept: &Kept,
+        mut reached: Reached,
+        outcome: &Outcome,
+    ) -> Result<(), Failure> {
+        let id = kept.owned.application;
+        if reached.end(kept, verdict(outcome)).await.is_err() {
+            return self.killed(id).await;
+        }
+        let since = Instant::now();
+        while !matches!(place(&self.rm, id).await?, Place::Over(_)) {
+            if since.elapsed() > LEAVES {
+                return self.killed(id).await;
+            }
+            sleep(SOON).await;
+        }
+        Ok(())
+    }
+
+    async fn killed(&self, id: ApplicationId) -> Result<(), Failure> {
+        match kill(&self.rm, &id, "gerbil mr has ended").await {
+            // It was refused, or was never heard of.
+            Err(follow::FollowError::Unknown { .. }) => Ok(()),
+            other => Ok(other.map(drop)?),
+        }
+    }
+}
+
+/// This binary alone.
+fn binary(staged: &[::job::Staged]) -> Vec<::job::Staged> {
+    let binary = staged
+        .iter()
+        .filter(|file| file.link == ::job::role::BINARY_LINK);
+    binary.cloned().collect()
+}
+
+/// What YARN is to record.
+fn verdict(outcome: &Outcome) -> wire::SessionVerdict {
+    let state = match outcome.code {
+        code if code == Exit::Success.code() => wire::FinalState::Succeeded,
+        // A signal's.
+        129.. => wire::FinalState::Killed,
+        _ => wire::FinalState::Failed,
+    };
+    let sentence = match (state, outcome.sentence.as_str()) {
+        (wire::FinalState::Succeeded, _) => String::new(),
+        (_, "") => format!("gerbil mr has ended with code {}", outcome.code),
+        (_, sentence) => sentence.to_owned(),
+    };
+    wire::SessionVerdict {
+        state: state.into(),
+        sentence,
+    }
+}
