@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read};
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use job::lane;
 use job::secrets::LAUNCHER_NAME;
@@ -14,18 +14,38 @@ use job::wire::{FetchRequest, FetchedPart};
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, StreamOwned};
 
+use super::patient::Patient;
 use super::{OPEN, PIECE, SILENCE, frames};
 use crate::process::JobId;
 use crate::seat::LauncherKeys;
 
-/// Times that a launcher is tried which has no place, or is not reached.
+/// Times in a row that a launcher is tried which is not reached, or breaks off before it has given a part.
 const TRIES: u32 = 4;
 /// Before the second try; longer before each further one.
 const PAUSE: Duration = Duration::from_millis(250);
+/// One that has given nothing for so long is not tried again.
+const QUIET: Duration = SILENCE.saturating_add(OPEN);
 
 /// With whose keys other launchers are dialled.
 #[derive(Clone, Debug)]
 pub(crate) struct Fetcher(Arc<ClientConfig>);
+
+/// What is to be brought: what these maps have left for a partition.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) job: JobId,
+    pub(crate) partition: u32,
+    pub(crate) maps: &'a [u32],
+}
+
+/// For whom it is brought.
+#[derive(Clone, Copy)]
+pub(crate) struct Waiting<'a> {
+    /// Nobody waits any more.
+    pub(crate) is_over: &'a (dyn Fn() -> bool + Sync),
+    /// Hears whenever something was brought.
+    pub(crate) gets_on: &'a (dyn Fn() + Sync),
+}
 
 /// A part that was brought: where it lies in the file that it was brought to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +56,22 @@ pub(crate) struct Fetched {
     pub(crate) records: u64,
 }
 
-/// Why not everything was brought.
+impl Fetched {
+    const fn end(&self) -> u64 {
+        self.offset.saturating_add(self.length)
+    }
+}
+
+/// Not everything was brought.
+#[derive(Debug, thiserror::Error)]
+#[error("{why}")]
+pub(crate) struct Unfetched {
+    pub(crate) why: FetchError,
+    /// Whose outputs the other launcher did not give, or the way from there; none: it is no fault of theirs.
+    pub(crate) maps: Vec<u32>,
+}
+
+/// Why not.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FetchError {
     #[error("cannot fetch what maps have left at {address}: {source}")]
@@ -49,13 +84,19 @@ pub(crate) enum FetchError {
     Over,
 }
 
-impl FetchError {
-    /// Whether the other launcher may be at fault, or the way there.
-    pub(crate) const fn accuses(&self) -> bool {
-        match self {
-            Self::Io { .. } | Self::Told { .. } => true,
-            Self::Full { .. } | Self::Over => false,
-        }
+/// What came of one launcher so far.
+#[derive(Default)]
+struct Brought {
+    parts: Vec<Fetched>,
+    /// Maps whose output it does not have, and what it said of the first.
+    lacking: Vec<u32>,
+    trouble: String,
+}
+
+impl Brought {
+    /// Of how many maps it is known.
+    const fn known(&self) -> usize {
+        self.parts.len().saturating_add(self.lacking.len())
     }
 }
 
@@ -74,8 +115,9 @@ impl Fetcher {
         Ok(Self(Arc::new(keys.client()?)))
     }
 
-    /// Brings what `maps` of `job` have left for `partition` at the launcher at `address`, in this order, into
-    /// `into`, from byte `at` on. Waits for the network and the disk, and ends soon after it `is_over`.
+    /// Brings what is `wanted` of the launcher at `address`, in this order, into `into`, from byte `at` on. Waits
+    /// for the network and the disk, and ends soon after it is over. What came before a connection broke is
+    /// not fetched again.
     ///
     /// # Errors
     ///
@@ -83,28 +125,57 @@ impl Fetcher {
     pub(crate) fn bring(
         &self,
         address: &str,
-        (job, partition, maps): (JobId, u32, &[u32]),
-        into: (&File, u64),
-        is_over: &dyn Fn() -> bool,
-    ) -> Result<Vec<Fetched>, FetchError> {
-        let request = FetchRequest {
-            build: job::BUILD.to_owned(),
-            job: job.0,
-            partition,
-            maps: maps.to_vec(),
-        };
-        let mut tries = 1;
+        wanted: Wanted<'_>,
+        (into, at): (&File, u64),
+        waiting: Waiting<'_>,
+    ) -> Result<Vec<Fetched>, Unfetched> {
+        let mut brought = Brought::default();
+        let (mut tries, mut since) = (1, Instant::now());
         loop {
-            match self.once(address, &request, into, is_over) {
-                Err(FetchError::Io { source, .. }) if tries < TRIES && !is_over() => {
+            let known = brought.known();
+            let left = wanted.maps.get(known..).unwrap_or_default();
+            let request = FetchRequest {
+                build: job::BUILD.to_owned(),
+                job: wanted.job.0,
+                partition: wanted.partition,
+                maps: left.to_vec(),
+            };
+            let at = brought.parts.last().map_or(at, Fetched::end);
+            let outcome = self.once(address, &request, (into, at), waiting, &mut brought);
+            if brought.known() > known {
+                (tries, since) = (1, Instant::now());
+            }
+            let why = match outcome {
+                Ok(()) => break,
+                Err(_broken) if (waiting.is_over)() => FetchError::Over,
+                Err(FetchError::Io { source, .. }) if tries < TRIES && since.elapsed() < QUIET => {
                     crate::say(&format!("{address}, try {tries}: {source}"));
                     // A thread of one task's own: nobody else waits with it.
                     std::thread::park_timeout(PAUSE * tries);
                     tries = tries.saturating_add(1);
+                    continue;
                 }
-                other => return other,
-            }
+                Err(why) => why,
+            };
+            let maps = match why {
+                FetchError::Io { .. } | FetchError::Told { .. } => {
+                    let unknown = wanted.maps.get(brought.known()..).unwrap_or_default();
+                    [brought.lacking.as_slice(), unknown].concat()
+                }
+                FetchError::Full { .. } | FetchError::Over => Vec::new(),
+            };
+            return Err(Unfetched { why, maps });
         }
+        if brought.lacking.is_empty() {
+            return Ok(brought.parts);
+        }
+        Err(Unfetched {
+            why: FetchError::Told {
+                address: address.to_owned(),
+                trouble: brought.trouble,
+            },
+            maps: brought.lacking,
+        })
     }
 
     fn once(
@@ -112,31 +183,33 @@ impl Fetcher {
         address: &str,
         request: &FetchRequest,
         (into, mut at): (&File, u64),
-        is_over: &dyn Fn() -> bool,
-    ) -> Result<Vec<Fetched>, FetchError> {
+        waiting: Waiting<'_>,
+        brought: &mut Brought,
+    ) -> Result<(), FetchError> {
         let broken = |source| FetchError::Io {
             address: address.to_owned(),
             source,
         };
-        let mut peer = self.dial(address).map_err(broken)?;
+        let mut peer = self.dial(address, waiting).map_err(broken)?;
         frames::send(&mut peer, request).map_err(broken)?;
         let mut piece = vec![0; PIECE];
-        let mut all = Vec::with_capacity(request.maps.len());
         for map in &request.maps {
             let part: FetchedPart = frames::receive(&mut peer).map_err(broken)?;
-            if !part.trouble.is_empty() || part.map != *map {
-                return Err(FetchError::Told {
-                    address: address.to_owned(),
-                    trouble: match part.trouble.is_empty() {
-                        true => format!("it gave map {} instead of {map}", part.map),
-                        false => part.trouble,
-                    },
-                });
+            if part.map != *map {
+                let trouble = format!("it gave map {} instead of {map}", part.map);
+                return Err(broken(io::Error::new(ErrorKind::InvalidData, trouble)));
+            }
+            if !part.trouble.is_empty() {
+                if brought.lacking.is_empty() {
+                    brought.trouble = part.trouble;
+                }
+                brought.lacking.push(*map);
+                continue;
             }
             let offset = at;
             let end = at.saturating_add(part.length);
             while at < end {
-                if is_over() {
+                if (waiting.is_over)() {
                     return Err(FetchError::Over);
                 }
                 let left = usize::try_from(end.saturating_sub(at)).unwrap_or(usize::MAX);
@@ -153,28 +226,36 @@ impl Fetcher {
                         source,
                     })?;
                 at = at.saturating_add(u64::try_from(read.len()).unwrap_or(0));
+                (waiting.gets_on)();
             }
-            all.push(Fetched {
+            brought.parts.push(Fetched {
                 map: *map,
                 offset,
                 length: part.length,
                 records: part.records,
             });
         }
-        Ok(all)
+        Ok(())
     }
 
-    fn dial(&self, address: &str) -> io::Result<StreamOwned<ClientConnection, TcpStream>> {
+    fn dial<'a>(
+        &self,
+        address: &str,
+        waiting: Waiting<'a>,
+    ) -> io::Result<StreamOwned<ClientConnection, Patient<'a>>> {
         let mut last = io::Error::new(ErrorKind::NotFound, "it has no address");
         for address in address.to_socket_addrs()? {
             match TcpStream::connect_timeout(&address, OPEN) {
                 Ok(stream) => {
                     lane::set_up(&stream)?;
-                    stream.set_read_timeout(Some(SILENCE))?;
-                    stream.set_write_timeout(Some(OPEN))?;
                     let name = ServerName::try_from(LAUNCHER_NAME).map_err(io::Error::other)?;
                     let connection = ClientConnection::new(Arc::clone(&self.0), name);
-                    let connection = connection.map_err(io::Error::other)?;
+                    let mut connection = connection.map_err(io::Error::other)?;
+                    let mut stream = Patient::new(stream, waiting.is_over)?;
+                    while connection.is_handshaking() {
+                        connection.complete_io(&mut stream)?;
+                    }
+                    stream.begun();
                     return Ok(StreamOwned::new(connection, stream));
                 }
                 Err(error) => last = error,

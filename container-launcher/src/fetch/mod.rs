@@ -1,8 +1,8 @@
 //! What maps have left in this container, and what reduces here fetch from others.
 //!
 //! A map's output stays with its launcher ([`kept`]) until the job is over. A reduce reads it where it lies, or
-//! has its launcher bring it ([`bring`]) from the one that has it ([`serve`]): over a connection of its own,
-//! which carries data one way. Who fetches has a file for it before it asks, and reads as fast as it writes
+//! has its launcher bring it ([`bring`]) from those that have it ([`serve`]), several at once ([`gather`]): over
+//! a connection each, which carries data one way. Who fetches has a file for it before it asks, and reads as fast as it writes
 //! that; who serves reads what it keeps, and needs nothing of what it fetches itself: no two launchers wait
 //! for each other, however full their disks are.
 //!
@@ -12,15 +12,18 @@
 mod bring;
 mod exchange;
 mod frames;
+mod gather;
 mod kept;
+mod patient;
 mod serve;
 #[cfg(test)]
 mod tests;
 
 use std::time::Duration;
 
-pub(crate) use bring::{Fetched, Fetcher};
+pub(crate) use bring::{Fetcher, Waiting};
 pub(crate) use exchange::Exchange;
+pub(crate) use gather::{Brought, From, Gather, Missing};
 pub(crate) use kept::{Kept, MapOutput};
 pub(crate) use serve::Server;
 
@@ -28,7 +31,10 @@ pub(crate) use serve::Server;
 const OPEN: Duration = Duration::from_secs(10);
 /// Longest silence in the middle.
 const SILENCE: Duration = Duration::from_secs(30);
-/// Launchers that are served at the same time: each has a thread.
+/// Launchers that are served at the same time: each has a thread. Others wait until one is done.
 const SERVED_MAX: usize = 32;
+/// Whoever fetches has something after so long, or knows that it gets nothing: a task in which neither has
+/// happened hangs at something else.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 /// What is read and sent in one turn, bytes.
 const PIECE: usize = 256 * 1024;

@@ -3,8 +3,8 @@
 use std::io::{self, ErrorKind, Write};
 use std::net::{Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::FileExt as _;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -36,7 +36,7 @@ struct Serving {
     /// The certificate that every launcher of the application shows, DER.
     launcher: Vec<u8>,
     kept: Kept,
-    served: AtomicUsize,
+    served: Places,
     closed: Arc<AtomicBool>,
 }
 
@@ -66,7 +66,7 @@ impl Server {
             tls: Arc::new(keys.server()?),
             launcher: tls::certificate(&place.certificate)?.as_ref().to_vec(),
             kept,
-            served: AtomicUsize::new(0),
+            served: Places::default(),
             closed: Arc::clone(&closed),
         });
         let listener = listen()?;
@@ -99,9 +99,13 @@ fn listen() -> io::Result<TcpListener> {
 
 fn let_in(listener: &TcpListener, serving: &Arc<Serving>) {
     loop {
+        // Whoever finds no place waits in the kernel's queue: it is not turned away, which it would take for a
+        // fault.
+        serving.served.take();
         let stream = match listener.accept() {
             Ok((stream, _from)) => stream,
             Err(_exhausted) => {
+                serving.served.leave();
                 thread::park_timeout(SHORT_PAUSE);
                 continue;
             }
@@ -109,21 +113,44 @@ fn let_in(listener: &TcpListener, serving: &Arc<Serving>) {
         if serving.closed.load(Ordering::Relaxed) {
             return;
         }
-        // Whoever finds no place comes again.
-        if serving.served.fetch_add(1, Ordering::Relaxed) >= SERVED_MAX {
-            serving.served.fetch_sub(1, Ordering::Relaxed);
-            continue;
-        }
         let own = Arc::clone(serving);
         let thread = thread::Builder::new().name("fetch".into());
         let started = thread.stack_size(STACK).spawn(move || {
             // A launcher that is cut off tells what is missing; a stranger is no news.
             drop(own.serve(stream));
-            own.served.fetch_sub(1, Ordering::Relaxed);
+            own.served.leave();
         });
         if started.is_err() {
-            serving.served.fetch_sub(1, Ordering::Relaxed);
+            serving.served.leave();
         }
+    }
+}
+
+/// How many are served.
+#[derive(Debug, Default)]
+struct Places {
+    taken: Mutex<usize>,
+    one_left: Condvar,
+}
+
+impl Places {
+    /// Takes one; waits until there is one.
+    fn take(&self) {
+        let is_full = |taken: &mut usize| *taken >= SERVED_MAX;
+        let taken = self.one_left.wait_while(self.lock(), is_full);
+        let mut taken = taken.unwrap_or_else(PoisonError::into_inner);
+        *taken = taken.saturating_add(1);
+    }
+
+    fn leave(&self) {
+        let mut taken = self.lock();
+        *taken = taken.saturating_sub(1);
+        self.one_left.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, usize> {
+        // Nothing in here panics while it holds the lock.
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

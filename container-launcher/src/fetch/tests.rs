@@ -1,12 +1,15 @@
 use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
 use std::net::TcpListener;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use gerbil_task::Partition;
 use job::Seat;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
-use super::bring::FetchError;
+use super::bring::{FetchError, Fetched, Unfetched, Wanted};
 use super::*;
 use crate::process::JobId;
 use crate::seat::LauncherKeys;
@@ -61,14 +64,28 @@ fn output(parts: &[&[u8]]) -> MapOutput {
     MapOutput { file, partitions }
 }
 
+const PATIENT: Waiting<'_> = Waiting {
+    is_over: &|| false,
+    gets_on: &|| {},
+};
+
+/// What maps have left for partition 1.
+fn of(maps: &[u32]) -> Wanted<'_> {
+    Wanted {
+        job: JOB,
+        partition: 1,
+        maps,
+    }
+}
+
 fn bring(
     fetcher: &Fetcher,
     server: &Server,
     maps: &[u32],
-) -> Result<(Vec<Fetched>, Vec<u8>), FetchError> {
+) -> Result<(Vec<Fetched>, Vec<u8>), Unfetched> {
     let into = tempfile::tempfile().unwrap();
     let address = format!("localhost:{}", server.port());
-    let all = fetcher.bring(&address, (JOB, 1, maps), (&into, 3), &|| false)?;
+    let all = fetcher.bring(&address, of(maps), (&into, 3), PATIENT)?;
     let mut bytes = Vec::new();
     let mut read: &File = &into;
     read.rewind().unwrap();
@@ -98,9 +115,9 @@ fn parts_of_a_partition_come_in_the_order_of_the_request() {
     );
     assert_eq!(&bytes[..7], b"\0\0\0five");
     assert!(bytes[7..] == long);
-    // An application's launchers may all fetch at a time.
+    // Whoever finds no place waits for one.
     std::thread::scope(|scope| {
-        for _ in 0..SERVED_MAX / 2 {
+        for _ in 0..SERVED_MAX * 2 {
             scope.spawn(|| bring(&fetcher, &server, &[0]).unwrap());
         }
     });
@@ -113,12 +130,12 @@ fn what_is_not_there_is_said() {
     let server = Server::open(&launcher, kept.clone()).unwrap();
     kept.keep(JOB, 0, output(&[b"one"]));
     let fetcher = Fetcher::new(&launcher).unwrap();
-    for map in [0, 1] {
-        let refused = bring(&fetcher, &server, &[map]).unwrap_err();
-        let said = format!("it has no output of map {map}");
-        assert!(refused.to_string().ends_with(&said), "{refused}");
-        assert!(refused.accuses());
-    }
+    kept.keep(JOB, 2, output(&[b"", b"two"]));
+    // Of map 0 there is no such part; what else there is came nevertheless.
+    let refused = bring(&fetcher, &server, &[0, 2, 1]).unwrap_err();
+    let said = "it has no output of map 0";
+    assert!(refused.to_string().ends_with(said), "{refused}");
+    assert_eq!(refused.maps, [0, 1]);
     kept.forget(JOB);
     assert!(kept.get(JOB, 0).is_none());
 }
@@ -133,7 +150,7 @@ fn nobody_but_a_launcher_of_the_application_is_served() {
     for stranger in [client, other] {
         let fetcher = Fetcher::new(&stranger).unwrap();
         let refused = bring(&fetcher, &server, &[0]).unwrap_err();
-        assert!(matches!(refused, FetchError::Io { .. }), "{refused}");
+        assert!(matches!(refused.why, FetchError::Io { .. }), "{refused}");
     }
 }
 
@@ -146,12 +163,139 @@ fn a_task_that_is_gone_is_not_fetched_for_and_a_port_that_is_closed_is_named() {
     let fetcher = Fetcher::new(&launcher).unwrap();
     let into = tempfile::tempfile().unwrap();
     let address = format!("localhost:{}", server.port());
-    let ended = fetcher.bring(&address, (JOB, 1, &[0]), (&into, 0), &|| true);
-    assert!(matches!(ended, Err(FetchError::Over)), "{ended:?}");
-    let free = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = free.local_addr().unwrap().to_string();
-    drop(free);
-    let refused = fetcher.bring(&address, (JOB, 1, &[0]), (&into, 0), &|| true);
+    let over = Waiting {
+        is_over: &|| true,
+        ..PATIENT
+    };
+    let ended = fetcher.bring(&address, of(&[0]), (&into, 0), over);
+    assert!(
+        matches!(&ended, Err(Unfetched { why: FetchError::Over, maps }) if maps.is_empty()),
+        "{ended:?}"
+    );
+    let address = closed();
+    let refused = fetcher.bring(&address, of(&[0]), (&into, 0), PATIENT);
     let refused = refused.unwrap_err();
     assert!(refused.to_string().contains(&address), "{refused}");
+    assert_eq!(refused.maps, [0]);
+    // It listens and says nothing, as one that was stopped: whoever does not wait any more leaves soon.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap().to_string();
+    let begun = Instant::now();
+    let is_over = || begun.elapsed() > Duration::from_millis(50);
+    let waiting = Waiting {
+        is_over: &is_over,
+        ..PATIENT
+    };
+    let ended = fetcher.bring(&address, of(&[0]), (&into, 0), waiting);
+    assert!(ended.is_err() && begun.elapsed() < SILENCE / 2);
+}
+
+/// An address at which nobody listens.
+fn closed() -> String {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    free.local_addr().unwrap().to_string()
+}
+
+#[test]
+fn several_are_fetched_from_at_once_and_one_that_is_broken_is_named_alone() {
+    let (launcher, _) = keys();
+    let fetcher = Fetcher::new(&launcher).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let servers: Vec<(Server, Kept)> = (0..3)
+        .map(|map| {
+            let kept = Kept::default();
+            kept.keep(JOB, map, output(&[b"", b"some"]));
+            (Server::open(&launcher, kept.clone()).unwrap(), kept)
+        })
+        .collect();
+    let addresses: Vec<String> = (servers.iter())
+        .map(|(server, _)| format!("localhost:{}", server.port()))
+        .chain([closed()])
+        .collect();
+    let from = |maps: &[u32]| -> Vec<From<'_>> {
+        (addresses.iter().zip(0..))
+            .filter(|(_, map)| maps.contains(map))
+            .map(|(address, map)| From {
+                address,
+                maps: vec![map],
+            })
+            .collect()
+    };
+    let gather = Gather {
+        fetcher: &fetcher,
+        job: JOB,
+        partition: 1,
+        folder: folder.path(),
+        copies: 3,
+    };
+    // Each waits with its first bytes until all have some: one after the other they never would.
+    let together = Barrier::new(3);
+    let gets_on = || {
+        together.wait();
+    };
+    let waiting = Waiting {
+        gets_on: &gets_on,
+        ..PATIENT
+    };
+    let brought = gather.bring(&from(&[0, 1, 2]), waiting).unwrap();
+    let mut maps: Vec<u32> = (brought.iter())
+        .flat_map(|(_, parts)| parts.iter().map(|part| part.map))
+        .collect();
+    maps.sort_unstable();
+    assert_eq!(maps, [0, 1, 2]);
+    // One has nothing any more, and one is gone.
+    servers[1].1.forget(JOB);
+    let (count, copies) = (AtomicUsize::new(0), 1);
+    let gets_on = || {
+        count.fetch_add(1, Ordering::Relaxed);
+    };
+    let waiting = Waiting {
+        gets_on: &gets_on,
+        ..PATIENT
+    };
+    let gather = Gather { copies, ..gather };
+    let missing = gather.bring(&from(&[0, 1, 2, 3]), waiting).unwrap_err();
+    assert_eq!(missing.maps, [1, 3]);
+    assert!(
+        missing.sentence.ends_with("map 1; and one launcher more"),
+        "{missing:?}"
+    );
+    assert_eq!(count.into_inner(), 2);
+    // Where nothing can be kept nobody else is to blame.
+    let gather = Gather {
+        folder: &folder.path().join("none"),
+        ..gather
+    };
+    let missing = gather.bring(&from(&[0, 3]), PATIENT).unwrap_err();
+    assert!(missing.maps.is_empty(), "{missing:?}");
+    assert!(missing.sentence.contains("no file"), "{missing:?}");
+}
+
+#[test]
+fn what_a_launcher_cannot_read_any_more_is_not_given_and_what_came_before_is_not_fetched_again() {
+    let (launcher, _) = keys();
+    let kept = Kept::default();
+    let server = Server::open(&launcher, kept.clone()).unwrap();
+    let cut = output(&[b"", b"whole"]);
+    cut.file.set_len(2).unwrap();
+    for map in [0, 1] {
+        kept.keep(JOB, map, output(&[b"", b"some"]));
+    }
+    kept.keep(JOB, 2, cut);
+    let fetcher = Fetcher::new(&launcher).unwrap();
+    let into = tempfile::tempfile().unwrap();
+    let address = format!("localhost:{}", server.port());
+    let pieces = AtomicUsize::new(0);
+    let gets_on = || {
+        pieces.fetch_add(1, Ordering::Relaxed);
+    };
+    let waiting = Waiting {
+        gets_on: &gets_on,
+        ..PATIENT
+    };
+    let broken = fetcher.bring(&address, of(&[0, 1, 2]), (&into, 0), waiting);
+    let broken = broken.unwrap_err();
+    assert!(matches!(broken.why, FetchError::Io { .. }), "{broken}");
+    assert_eq!(broken.maps, [2]);
+    assert_eq!(pieces.into_inner(), 2);
 }

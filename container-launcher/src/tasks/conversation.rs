@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use gerbil_task::{
-    Connection, FrameError, FromTask, ReduceOrder, ToTask, VERSION, Welcome, records_digest,
+    Connection, FrameError, FromTask, Page, Phase, ReduceOrder, ToTask, VERSION, Welcome,
+    records_digest,
 };
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -22,9 +23,9 @@ use super::input::{self, Input};
 use super::log::Printed;
 use super::output::{self, Files};
 use super::places::Place;
-use super::sources::{Missing, Origin, Sources};
+use super::sources::{Origin, Sources};
 use super::trouble::Trouble;
-use crate::fetch::{Kept, MapOutput};
+use crate::fetch::{Kept, MapOutput, Missing, Waiting};
 use crate::process::JobId;
 
 /// Between two looks whether the process is gone.
@@ -46,8 +47,9 @@ pub(super) struct Conversation {
     pub(super) welcome: Welcome,
     /// A map or a reduce.
     pub(super) task: Arc<ToTask>,
-    /// The page on which the process notes what it works on.
+    /// The page on which the process notes what it works on, and its place there.
     pub(super) blame: Arc<OwnedFd>,
+    pub(super) page: Page,
     /// The folder for spills.
     pub(super) scratch: Arc<File>,
     /// Of the pieces of a map.
@@ -197,7 +199,14 @@ impl Conversation {
     /// Hands over a reduce as soon as everything that it reads is here.
     fn gather(&mut self, order: &ReduceOrder) -> Result<(), Failure> {
         let is_over = || self.gone.is_cancelled() || self.carrier.is_ended();
-        let gathered = self.sources.gather(order, &is_over);
+        let waiting = Waiting {
+            is_over: &is_over,
+            // The process waits, and what comes is its sign of life.
+            gets_on: &|| self.page.alive(),
+        };
+        self.page.phase(Phase::Fetch);
+        let gathered = self.sources.gather(order, waiting);
+        self.page.phase(Phase::Setup);
         if is_over() {
             return Err(Failure::Died { greeted: true });
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use gerbil_task::{ReduceOrder, Source};
 use job::wire::StartTask;
 
-use crate::fetch::{Fetched, Fetcher, Kept, MapOutput};
+use crate::fetch::{Brought, Fetcher, From, Gather, Kept, MapOutput, Missing, Waiting};
 use crate::process::JobId;
 
 /// Where the sources of a task are, as its order tells.
@@ -15,18 +15,12 @@ pub(super) struct Sources {
     job: JobId,
     kept: Kept,
     fetcher: Option<Fetcher>,
+    /// Launchers that are fetched from at the same time.
+    copies: usize,
     launchers: Vec<String>,
     kept_by: Vec<u32>,
     /// What is brought lies there.
     folder: PathBuf,
-}
-
-/// Not everything is there.
-#[derive(Debug)]
-pub(super) struct Missing {
-    pub(super) sentence: String,
-    /// Whose outputs could not be had; none: it is no fault of theirs.
-    pub(super) maps: Vec<u32>,
 }
 
 /// What a source is read from.
@@ -46,9 +40,6 @@ impl Origin {
     }
 }
 
-/// What one launcher has given: a file, and the parts that are in it, by the maps' numbers.
-type Brought = (Arc<File>, Vec<Fetched>);
-
 /// A reduce's sources, each with what it is read from.
 pub(super) struct Gathered {
     pub(super) order: ReduceOrder,
@@ -56,11 +47,11 @@ pub(super) struct Gathered {
 }
 
 impl Sources {
-    /// Of a task of `job`; `fetcher` is there where it has to fetch.
+    /// Of a task of `job`; `fetcher` is there where it has to fetch, from so many at a time.
     pub(super) fn new(
         job: JobId,
         kept: Kept,
-        fetcher: Option<Fetcher>,
+        (fetcher, copies): (Option<Fetcher>, usize),
         order: &mut StartTask,
         folder: PathBuf,
     ) -> Self {
@@ -68,6 +59,7 @@ impl Sources {
             job,
             kept,
             fetcher,
+            copies,
             launchers: std::mem::take(&mut order.launchers),
             kept_by: std::mem::take(&mut order.kept_by),
             folder,
@@ -75,13 +67,13 @@ impl Sources {
     }
 
     /// Brings what is elsewhere, and finds what is here. Waits for the network and the disk, and ends soon after
-    /// it `is_over`.
+    /// it is over.
     pub(super) fn gather(
         &self,
         order: &ReduceOrder,
-        is_over: &dyn Fn() -> bool,
+        waiting: Waiting<'_>,
     ) -> Result<Gathered, Missing> {
-        let brought = self.bring_all(order, is_over)?;
+        let brought = self.bring(order, waiting)?;
         let mut gathered = Gathered {
             order: ReduceOrder {
                 sources: Vec::with_capacity(order.sources.len()),
@@ -122,40 +114,34 @@ impl Sources {
         Ok(gathered)
     }
 
-    /// One launcher after the other.
-    fn bring_all(
-        &self,
-        order: &ReduceOrder,
-        is_over: &dyn Fn() -> bool,
-    ) -> Result<Vec<Brought>, Missing> {
-        let mut all = Vec::new();
-        for (place, address) in (1_u32..).zip(&self.launchers) {
-            let theirs = order.sources.iter().zip(&self.kept_by);
-            let theirs = theirs.filter(|(_, by)| **by == place);
-            let maps: Vec<u32> = theirs.map(|(source, _)| source.map).collect();
-            let fault = |sentence: String, accuses: bool| Missing {
-                sentence,
-                maps: match accuses {
-                    true => maps.clone(),
-                    false => Vec::new(),
-                },
-            };
-            let fetcher = self.fetcher.as_ref();
-            let fetcher = fetcher.ok_or_else(|| fault("it has no keys to fetch".into(), false))?;
-            let file = tempfile::tempfile_in(&self.folder).map_err(|error| {
-                let folder = self.folder.display();
-                fault(
-                    format!("no file for what is fetched in {folder}: {error}"),
-                    false,
-                )
-            })?;
-            let what = (self.job, order.task, maps.as_slice());
-            let brought = fetcher.bring(address, what, (&file, 0), is_over);
-            let mut parts = brought.map_err(|error| fault(error.to_string(), error.accuses()))?;
-            parts.sort_unstable_by_key(|part| part.map);
-            all.push((Arc::new(file), parts));
+    fn bring(&self, order: &ReduceOrder, waiting: Waiting<'_>) -> Result<Vec<Brought>, Missing> {
+        let mut from: Vec<From<'_>> = (self.launchers.iter())
+            .map(|address| From {
+                address,
+                maps: Vec::new(),
+            })
+            .collect();
+        for (source, by) in order.sources.iter().zip(&self.kept_by) {
+            let index = usize::try_from(*by).ok().and_then(|by| by.checked_sub(1));
+            if let Some(one) = index.and_then(|index| from.get_mut(index)) {
+                one.maps.push(source.map);
+            }
         }
-        Ok(all)
+        if from.is_empty() {
+            return Ok(Vec::new());
+        }
+        let fetcher = self.fetcher.as_ref().ok_or_else(|| Missing {
+            sentence: "it has no keys to fetch".to_owned(),
+            maps: Vec::new(),
+        })?;
+        let gather = Gather {
+            fetcher,
+            job: self.job,
+            partition: order.task,
+            folder: &self.folder,
+            copies: self.copies,
+        };
+        gather.bring(&from, waiting)
     }
 }
 

@@ -23,7 +23,7 @@ use super::output::Files;
 use super::places::Places;
 use super::sources::Sources;
 use super::trouble::Trouble;
-use super::watch::Bounds;
+use super::watch::{self, Bounds};
 use crate::container::Container;
 use crate::process::start::Start;
 use crate::process::streams::{self, Outer, Streams};
@@ -42,6 +42,8 @@ struct Ready {
     task: ToTask,
     places: Places,
     bounds: Bounds,
+    /// Launchers that a reduce fetches from at the same time.
+    copies: usize,
 }
 
 impl Tasks {
@@ -72,6 +74,7 @@ impl Tasks {
             ),
         };
         let kept = container.exchange.kept().clone();
+        let fetcher = (fetcher, ready.copies);
         let sources = Sources::new(self.job, kept, fetcher, &mut order, folder.clone());
         let system = |error: std::io::Error| format!("task process {number}: {error}");
         let (page, blame) = self.blame(slot / Page::SLOTS).map_err(system)?;
@@ -119,6 +122,7 @@ impl Tasks {
             },
             task: Arc::clone(&attempt.task),
             blame,
+            page: attempt.page.clone(),
             scratch,
             inputs: ready.places.inputs,
             files: Files::new(attempt.output.clone()),
@@ -171,6 +175,7 @@ impl Tasks {
         Ok(Ready {
             places: Places::of(order, &mut self.storages)?,
             bounds: Bounds::of(&welcome)?,
+            copies: watch::copies(&welcome)?,
             program,
             welcome,
             task,

@@ -3,18 +3,22 @@
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use gerbil_task::settings::{KNOWN, MEMORY, TIMEOUT};
-use gerbil_task::{Blame, Blamed, Welcome};
+use gerbil_task::settings::{COPIES, KNOWN, MEMORY, TIMEOUT};
+use gerbil_task::{Blame, Blamed, Phase, Welcome};
 use job::wire::TaskSeen;
 use nix::unistd::{Pid, SysconfVar, sysconf};
 use tokio::time::Instant;
 
 use super::attempt::Attempt;
+use crate::fetch::PATIENCE;
 
 /// Between two looks, unless a timeout is shorter.
 pub(super) const LOOK: Duration = Duration::from_secs(1);
 /// A look costs something too.
 const LOOK_MIN: Duration = Duration::from_millis(50);
+
+/// Each of them has a thread.
+const COPIES_MAX: usize = 32;
 
 /// What a task may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,22 +36,39 @@ impl Bounds {
     ///
     /// One is no number: a sentence.
     pub(super) fn of(welcome: &Welcome) -> Result<Self, String> {
-        let number = |name: &str| {
-            let default = KNOWN.iter().find(|known| known.name == name);
-            let given = welcome.settings.get(name).map(String::as_str);
-            let text = given.or(default.map(|known| known.default));
-            let text = text.unwrap_or_default();
-            let number: Result<u64, _> = text.trim().parse();
-            let number = number.map_err(|_no_number| {
-                format!("{name} is {text:?}: give a number, 0 for no limit")
-            })?;
-            Ok::<_, String>(Some(number).filter(|number| *number > 0))
-        };
+        let number =
+            |name| Ok::<_, String>(Some(number(welcome, name)?).filter(|number| *number > 0));
         Ok(Self {
             timeout: number(TIMEOUT)?.map(Duration::from_millis),
             memory: number(MEMORY)?.map(|mib| mib.saturating_mul(1 << 20)),
         })
     }
+}
+
+/// Launchers that a reduce fetches from at the same time, as the job's settings tell.
+///
+/// # Errors
+///
+/// That is no number: a sentence.
+pub(super) fn copies(welcome: &Welcome) -> Result<usize, String> {
+    let copies = usize::try_from(number(welcome, COPIES)?).unwrap_or(usize::MAX);
+    Ok(copies.clamp(1, COPIES_MAX))
+}
+
+/// A setting that is a number.
+fn number(welcome: &Welcome, name: &str) -> Result<u64, String> {
+    let default = KNOWN.iter().find(|known| known.name == name);
+    let given = welcome.settings.get(name).map(String::as_str);
+    let text = given.or(default.map(|known| known.default));
+    let text = text.unwrap_or_default();
+    let number = text.trim().parse();
+    number.map_err(|_no_number| {
+        let which = match name {
+            COPIES => "from 1 on",
+            _ => "0 for no limit",
+        };
+        format!("{name} is {text:?}: give a number, {which}")
+    })
 }
 
 /// Whether one task gets on.
@@ -93,6 +114,11 @@ impl Watch {
             (self.seen, self.since) = (blame, Instant::now());
         }
         let Bounds { timeout, memory } = self.bounds;
+        // Who fetches has deadlines of its own, and says then whose fault it is.
+        let timeout = match blame.phase {
+            Phase::Fetch => timeout.map(|timeout| timeout.max(PATIENCE)),
+            _ => timeout,
+        };
         if let Some(timeout) = timeout.filter(|timeout| self.since.elapsed() > *timeout) {
             return Some(Wrong::Stalled(timeout));
         }
@@ -168,6 +194,22 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_reduce_fetches_from_five_launchers_at_once_unless_told() {
+        let with = |value: Option<&str>| {
+            let mut welcome = Welcome::default();
+            if let Some(value) = value {
+                welcome.settings.insert(COPIES.to_owned(), value.to_owned());
+            }
+            copies(&welcome)
+        };
+        assert_eq!(with(None), Ok(5));
+        assert_eq!(with(Some("0")), Ok(1));
+        assert_eq!(with(Some("10000")), Ok(COPIES_MAX));
+        let wrong = with(Some("all")).unwrap_err();
+        assert!(wrong.ends_with("give a number, from 1 on"), "{wrong}");
+    }
+
     #[tokio::test(start_paused = true)]
     async fn whoever_shows_no_sign_of_life_or_takes_too_much_is_found() {
         let (page, _descriptor) = Page::create().unwrap();
@@ -184,6 +226,16 @@ mod tests {
         assert_eq!(watch.look(page.read()), None);
         tokio::time::advance(Duration::from_secs(2)).await;
         assert_eq!(watch.look(page.read()), Some(Wrong::Stalled(timeout)));
+        // It may wait for what is brought longer than its own code may take.
+        page.phase(Phase::Fetch);
+        let mut fetching = watching(bounds(Some(timeout), None));
+        tokio::time::advance(PATIENCE).await;
+        assert_eq!(fetching.look(page.read()), None);
+        page.alive();
+        tokio::time::advance(PATIENCE).await;
+        assert_eq!(fetching.look(page.read()), None);
+        tokio::time::advance(PATIENCE + timeout).await;
+        assert_eq!(fetching.look(page.read()), Some(Wrong::Stalled(PATIENCE)));
         let mut patient = watching(bounds(None, Some(1 << 40)));
         tokio::time::advance(Duration::from_secs(9999)).await;
         assert_eq!(patient.look(page.read()), None);

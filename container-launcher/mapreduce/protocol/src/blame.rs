@@ -38,6 +38,8 @@ pub enum Phase {
     Setup,
     /// `cleanup` runs.
     Cleanup,
+    /// Whoever started a reduce brings its input; its process waits.
+    Fetch,
 }
 
 impl Phase {
@@ -50,6 +52,7 @@ impl Phase {
             Self::Output => 5,
             Self::Setup => 6,
             Self::Cleanup => 7,
+            Self::Fetch => 8,
         }
     }
 
@@ -61,6 +64,7 @@ impl Phase {
             5 => Self::Output,
             6 => Self::Setup,
             7 => Self::Cleanup,
+            8 => Self::Fetch,
             _ => Self::Idle,
         }
     }

@@ -53,6 +53,7 @@ impl<'a> Blamed<'a> {
             (_, Phase::Sort) => "while sorting".to_owned(),
             (_, Phase::Output) => "while closing its output".to_owned(),
             (_, Phase::Map | Phase::Reduce) => String::new(),
+            (_, Phase::Fetch) => "while its input was brought".to_owned(),
             (_, Phase::Idle) => "before it began".to_owned(),
         }
     }

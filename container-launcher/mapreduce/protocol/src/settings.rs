@@ -147,6 +147,11 @@ pub const KNOWN: &[Known] = &[
         meaning: "on a cluster: the same of a reduce",
     },
     Known {
+        name: COPIES,
+        default: "5",
+        meaning: "on a cluster: launchers that a reduce fetches from at the same time",
+    },
+    Known {
         name: JOB_NAME,
         default: "",
         meaning: "on a cluster: what lists call the job",
@@ -210,6 +215,8 @@ pub const QUIET: &str = "gerbil.quiet";
 pub const MAP_MEMORY: &str = "mapreduce.map.memory.mb";
 /// See [`KNOWN`].
 pub const REDUCE_MEMORY: &str = "mapreduce.reduce.memory.mb";
+/// See [`KNOWN`].
+pub const COPIES: &str = "mapreduce.reduce.shuffle.parallelcopies";
 /// See [`KNOWN`].
 pub const JOB_NAME: &str = "mapreduce.job.name";
 /// See [`KNOWN`].
@@ -285,7 +292,13 @@ const IDLE: &[(&str, &str)] = &[
     ("mapreduce.reduce.markreset.", SHUFFLE),
     ("mapreduce.reduce.merge.", SHUFFLE),
     ("mapreduce.reduce.node-label-expression", PLACED),
-    ("mapreduce.reduce.shuffle.", SHUFFLE),
+    ("mapreduce.reduce.shuffle.connect.", SHUFFLE),
+    ("mapreduce.reduce.shuffle.fetch.", SHUFFLE),
+    ("mapreduce.reduce.shuffle.input.", SHUFFLE),
+    ("mapreduce.reduce.shuffle.memory.", SHUFFLE),
+    ("mapreduce.reduce.shuffle.merge.", SHUFFLE),
+    ("mapreduce.reduce.shuffle.read.", SHUFFLE),
+    ("mapreduce.reduce.shuffle.retry-", SHUFFLE),
     ("mapreduce.reduce.speculative", SPECULATION),
     ("mapreduce.shuffle.", SHUFFLE),
     ("mapreduce.task.io.sort.factor", SHUFFLE),
