@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use job::interface;
 use tokio::net::{TcpListener, lookup_host};
 use tokio::time::timeout;
 
@@ -33,7 +34,7 @@ impl Place {
     ) -> Result<Self> {
         let (at, host) = match interface {
             Some(interface) => {
-                let own = of_interface(interface, host)?;
+                let own = interface::address(interface, host)?;
                 (own, own.to_string())
             }
             None => (every(host).await, host.to_owned()),
@@ -109,35 +110,6 @@ async fn every(host: &str) -> IpAddr {
     }
 }
 
-/// The address of `interface`: its first of IPv4, else its first of IPv6 that is not of the link alone.
-/// `node_host` is named in errors.
-fn of_interface(interface: &str, node_host: &str) -> Result<IpAddr> {
-    let mut known = Vec::new();
-    let mut sixth = None;
-    for entry in nix::ifaddrs::getifaddrs().context("cannot list the network interfaces")? {
-        if entry.interface_name == interface
-            && let Some(address) = &entry.address
-        {
-            if let Some(address) = address.as_sockaddr_in() {
-                return Ok(address.ip().into());
-            }
-            let address = address.as_sockaddr_in6().map(|address| address.ip());
-            sixth = sixth.or(address.filter(|address| !address.is_unicast_link_local()));
-        }
-        known.push(entry.interface_name);
-    }
-    if let Some(address) = sixth {
-        return Ok(address.into());
-    }
-    known.sort();
-    known.dedup();
-    bail!(
-        "{node_host} has no interface {interface} with an address (it has {}); give another one with \
-         --iface",
-        known.join(", ")
-    )
-}
-
 /// `host:port`; an IPv6 address stands in brackets.
 #[must_use]
 pub fn joined(host: &str, port: u16) -> String {
@@ -184,12 +156,5 @@ mod tests {
         );
         assert_eq!(joined("::1", 7), "[::1]:7");
         assert_eq!(joined("n1", 7), "n1:7");
-    }
-
-    #[test]
-    fn an_unknown_interface_is_answered_with_the_known_ones() {
-        assert_eq!(of_interface("lo", "n1").unwrap().to_string(), "127.0.0.1");
-        let error = of_interface("nope0", "n1").unwrap_err().to_string();
-        assert!(error.contains("nope0") && error.contains("lo"), "{error}");
     }
 }
