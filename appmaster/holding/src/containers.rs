@@ -42,16 +42,18 @@ pub(crate) struct LaunchTemplate {
     secrets: BTreeMap<String, Vec<u8>>,
     tokens: BTreeMap<String, Token>,
     appmaster: String,
+    interface: Option<String>,
 }
 
 impl LaunchTemplate {
     /// With `staged` files in their working directories and Hadoop's `tokens`. `appmaster` is the
-    /// `host:port` at which launchers find us.
+    /// `host:port` at which launchers find us, `interface` that at which they find each other, if it
+    /// matters.
     pub(crate) fn new(
         staged: &[Staged],
         keys: &Keys,
         tokens: BTreeMap<String, Token>,
-        appmaster: String,
+        (appmaster, interface): (String, Option<String>),
     ) -> anyhow::Result<Self> {
         let mut resources = BTreeMap::new();
         let (staged, links) = once_each(staged);
@@ -86,6 +88,7 @@ impl LaunchTemplate {
                 .collect(),
             tokens,
             appmaster,
+            interface,
         })
     }
 
@@ -96,6 +99,7 @@ impl LaunchTemplate {
             container: container.id.to_string(),
             ticket: ticket.to_vec(),
             links: self.links.clone(),
+            interface: self.interface.clone(),
         };
         let mut secrets = self.secrets.clone();
         secrets.insert(secrets::SEAT.into(), serde_json::to_vec(&seat)?);

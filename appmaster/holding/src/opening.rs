@@ -80,8 +80,9 @@ impl Holding {
         let heard = port.heard;
         let stream = ResourceManager::new(rm, host, number, expiry, draft.clone(), heard.clone());
         let staged = &application.staged;
+        let reached = (port.address, application.interface.clone());
         let holding = Self {
-            launch: LaunchTemplate::new(staged, opening.keys, opening.tokens, port.address)?,
+            launch: LaunchTemplate::new(staged, opening.keys, opening.tokens, reached)?,
             draft,
             tickets: port.tickets,
             heard,

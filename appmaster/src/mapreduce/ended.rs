@@ -94,11 +94,15 @@ impl MapReduce {
                 if self.description.reduces > 0 {
                     // A launcher says one that it has.
                     let port = u16::try_from(ended.fetch_port).unwrap_or_default();
+                    let host = match ended.fetch_host.as_str() {
+                        "" => &attempt.host,
+                        named => named,
+                    };
                     let output = MapOutput {
                         attempt: ix,
                         container: attempt.container.clone(),
                         place: attempt.place,
-                        address: joined(&attempt.host, port),
+                        address: joined(host, port),
                     };
                     self.outputs.entry(task).or_insert(output);
                 }

@@ -158,6 +158,17 @@ impl Bed {
 
     /// A map or a reduce has ended well; `digest`: of what a map has left for reduces, where it has.
     fn done(&mut self, container: u32, attempt: AttemptIx, digest: Option<u128>) {
+        self.done_at(container, attempt, digest, "");
+    }
+
+    /// The same at a launcher that listens at the address `fetch_host`.
+    fn done_at(
+        &mut self,
+        container: u32,
+        attempt: AttemptIx,
+        digest: Option<u128>,
+        fetch_host: &str,
+    ) {
         let counters: Counters = [("g".to_owned(), [("n".to_owned(), 1)].into())].into();
         let said = FromTask::MapDone {
             counters,
@@ -170,6 +181,7 @@ impl Bed {
                 said: serde_json::to_string(&said).unwrap(),
                 committed: digest.is_none(),
                 fetch_port: 40,
+                fetch_host: fetch_host.to_owned(),
                 digest: digest.map_or(Vec::new(), |digest| digest.to_le_bytes().to_vec()),
                 ..wire::TaskEnded::default()
             },
@@ -431,6 +443,21 @@ fn an_output_that_cannot_be_had_ends_it_before_anything_runs() {
     let (code, sentence, _) = bed.over(&[]);
     assert_eq!((code, sentence.as_str()), (74, "it exists"));
     assert_eq!(bed.wanted(), ["set up", "admit", "no more", "Failed"]);
+}
+
+#[test]
+fn reduces_fetch_where_a_launcher_says_that_it_listens() {
+    let mut bed = Bed::new(2, 1);
+    let maps: Vec<AttemptIx> = (0..2).map(|map| bed.place(Stage::Map, map, 1)).collect();
+    bed.joined(1);
+    bed.orders.clear();
+    bed.done(1, maps[0], Some(1));
+    bed.done_at(1, maps[1], Some(2), "fd00::7");
+    let reduce = bed.place(Stage::Reduce, 0, 2);
+    bed.joined(2);
+    let from = sources(bed.started(2, reduce));
+    let named = ["n1:40", "[fd00::7]:40"].map(|place| Some(place.to_owned()));
+    assert_eq!(from, (0..).zip(named).collect::<Vec<_>>());
 }
 
 #[test]

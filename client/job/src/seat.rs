@@ -18,6 +18,8 @@ pub struct Seat {
     /// Further names of files in the container's working directory: the name, and the one that YARN
     /// gave the file.
     pub links: Vec<(String, String)>,
+    /// Network interface at which other launchers fetch from it; `None`: at any.
+    pub interface: Option<String>,
 }
 
 impl fmt::Debug for Seat {

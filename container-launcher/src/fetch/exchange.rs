@@ -33,17 +33,19 @@ impl Exchange {
         &self.kept
     }
 
-    /// The port at which others fetch that.
+    /// The port at which others fetch that, and its address where an interface was named.
     ///
     /// # Errors
     ///
     /// None can be had.
-    pub(crate) fn port(&mut self) -> Result<u16, ServeError> {
+    pub(crate) fn port(&mut self) -> Result<(Option<String>, u16), ServeError> {
         let server = match self.server.take() {
             Some(server) => server,
             None => Server::open(&self.keys, self.kept.clone())?,
         };
-        Ok(self.server.insert(server).port())
+        let address = self.server.insert(server).address();
+        let host = (!address.ip().is_unspecified()).then(|| address.ip().to_string());
+        Ok((host, address.port()))
     }
 
     /// What fetches from others.

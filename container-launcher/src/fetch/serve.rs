@@ -8,6 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use job::interface::{self, InterfaceError};
 use job::lane;
 use job::tls::{self, TlsError};
 use job::wire::{FetchRequest, FetchedPart};
@@ -15,6 +16,7 @@ use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use super::kept::{Kept, MapOutput};
 use super::{OPEN, PIECE, SERVED_MAX, SILENCE, frames};
+use crate::node_facts;
 use crate::process::JobId;
 use crate::seat::LauncherKeys;
 
@@ -27,7 +29,7 @@ const SHORT_PAUSE: Duration = Duration::from_millis(100);
 /// process, which does not wait for it.
 #[derive(Debug)]
 pub(crate) struct Server {
-    port: u16,
+    address: SocketAddr,
     closed: Arc<AtomicBool>,
 }
 
@@ -45,16 +47,18 @@ struct Serving {
 pub(crate) enum ServeError {
     #[error(transparent)]
     Keys(#[from] TlsError),
+    #[error(transparent)]
+    Interface(#[from] InterfaceError),
     #[error("cannot listen for other launchers: {0}")]
     Listen(#[from] io::Error),
 }
 
 impl Server {
-    /// Listens, with the keys of `place`, and serves what `kept` has.
+    /// Listens, with the keys of `place` and at its interface, and serves what `kept` has.
     ///
     /// # Errors
     ///
-    /// Keys that make no sense; no port can be had.
+    /// Keys that make no sense; no port can be had; there is no such interface.
     pub(crate) fn open(place: &LauncherKeys, kept: Kept) -> Result<Self, ServeError> {
         let keys = tls::PeerKeys {
             authority: &place.authority,
@@ -69,17 +73,24 @@ impl Server {
             served: Places::default(),
             closed: Arc::clone(&closed),
         });
-        let listener = listen()?;
-        let port = listener.local_addr()?.port();
+        let listener = match &place.seat.interface {
+            Some(name) => {
+                let own = interface::address(name, &node_facts::hostname())?;
+                TcpListener::bind((own, 0))?
+            }
+            None => listen()?,
+        };
+        let address = listener.local_addr()?;
         let thread = thread::Builder::new().name("fetch port".into());
         thread
             .stack_size(STACK)
             .spawn(move || let_in(&listener, &serving))?;
-        Ok(Self { port, closed })
+        Ok(Self { address, closed })
     }
 
-    pub(crate) const fn port(&self) -> u16 {
-        self.port
+    /// Its address is unspecified where it listens at any.
+    pub(crate) const fn address(&self) -> SocketAddr {
+        self.address
     }
 }
 
@@ -87,7 +98,10 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.closed.store(true, Ordering::Relaxed);
         // Its thread looks when somebody comes.
-        drop(TcpStream::connect(("localhost", self.port)));
+        drop(match self.address.ip().is_unspecified() {
+            true => TcpStream::connect(("localhost", self.address.port())),
+            false => TcpStream::connect(self.address),
+        });
     }
 }
 

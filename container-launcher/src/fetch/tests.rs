@@ -1,8 +1,8 @@
 use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
-use std::net::TcpListener;
-use std::sync::Barrier;
+use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
 use std::time::Instant;
 
 use gerbil_task::Partition;
@@ -33,6 +33,7 @@ fn keys() -> (LauncherKeys, LauncherKeys) {
                 container: String::new(),
                 ticket: Vec::new(),
                 links: Vec::new(),
+                interface: None,
             },
             authority: authority.pem().into_bytes(),
             certificate: certificate.pem().into_bytes(),
@@ -84,7 +85,7 @@ fn bring(
     maps: &[u32],
 ) -> Result<(Vec<Fetched>, Vec<u8>), Unfetched> {
     let into = tempfile::tempfile().unwrap();
-    let address = format!("localhost:{}", server.port());
+    let address = format!("localhost:{}", server.address().port());
     let all = fetcher.bring(&address, of(maps), (&into, 3), PATIENT)?;
     let mut bytes = Vec::new();
     let mut read: &File = &into;
@@ -162,7 +163,7 @@ fn a_task_that_is_gone_is_not_fetched_for_and_a_port_that_is_closed_is_named() {
     kept.keep(JOB, 0, output(&[b"", b"some"]));
     let fetcher = Fetcher::new(&launcher).unwrap();
     let into = tempfile::tempfile().unwrap();
-    let address = format!("localhost:{}", server.port());
+    let address = format!("localhost:{}", server.address().port());
     let over = Waiting {
         is_over: &|| true,
         ..PATIENT
@@ -209,7 +210,7 @@ fn several_are_fetched_from_at_once_and_one_that_is_broken_is_named_alone() {
         })
         .collect();
     let addresses: Vec<String> = (servers.iter())
-        .map(|(server, _)| format!("localhost:{}", server.port()))
+        .map(|(server, _)| format!("localhost:{}", server.address().port()))
         .chain([closed()])
         .collect();
     let from = |maps: &[u32]| -> Vec<From<'_>> {
@@ -284,7 +285,7 @@ fn what_a_launcher_cannot_read_any_more_is_not_given_and_what_came_before_is_not
     kept.keep(JOB, 2, cut);
     let fetcher = Fetcher::new(&launcher).unwrap();
     let into = tempfile::tempfile().unwrap();
-    let address = format!("localhost:{}", server.port());
+    let address = format!("localhost:{}", server.address().port());
     let pieces = AtomicUsize::new(0);
     let gets_on = || {
         pieces.fetch_add(1, Ordering::Relaxed);
@@ -298,4 +299,22 @@ fn what_a_launcher_cannot_read_any_more_is_not_given_and_what_came_before_is_not
     assert!(matches!(broken.why, FetchError::Io { .. }), "{broken}");
     assert_eq!(broken.maps, [2]);
     assert_eq!(pieces.into_inner(), 2);
+}
+
+#[test]
+fn where_an_interface_is_named_nobody_fetches_by_another() {
+    let (mut launcher, _) = keys();
+    launcher.seat.interface = Some("lo".to_owned());
+    let mut exchange = Exchange::new(Arc::new(launcher));
+    let (host, port) = exchange.port().unwrap();
+    assert_eq!(host.as_deref(), Some("127.0.0.1"));
+    assert!(TcpStream::connect(("127.0.0.1", port)).is_ok());
+    assert!(TcpStream::connect(("127.0.0.2", port)).is_err());
+    let (mut launcher, _) = keys();
+    launcher.seat.interface = Some("nope0".to_owned());
+    let refused = Exchange::new(Arc::new(launcher)).port().unwrap_err();
+    assert!(refused.to_string().contains("nope0"), "{refused}");
+    let (launcher, _) = keys();
+    let (host, _) = Exchange::new(Arc::new(launcher)).port().unwrap();
+    assert_eq!(host, None);
 }

@@ -61,8 +61,8 @@ fn told(done: Done, exchange: &mut Exchange) -> Result<TaskEnded, String> {
         ..TaskEnded::default()
     };
     if let Some(left) = done.left {
-        let port = exchange.port().map_err(|error| error.to_string())?;
-        event.fetch_port = port.into();
+        let (host, port) = exchange.port().map_err(|error| error.to_string())?;
+        (event.fetch_host, event.fetch_port) = (host.unwrap_or_default(), port.into());
         event.digest = left.digest.to_le_bytes().to_vec();
         event.output_bytes = left.bytes;
     }

@@ -488,6 +488,7 @@ impl Appmaster {
             container: id.clone(),
             ticket: ticket.to_vec(),
             links: Vec::new(),
+            interface: None,
         };
         let mut credentials = Credentials::default();
         for (alias, value) in [

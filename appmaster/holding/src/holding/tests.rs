@@ -38,7 +38,7 @@ fn holding() -> (Holding, mpsc::Receiver<Heard>) {
     let keys = JobKeys::new().appmaster;
     let holding = Holding {
         draft: Draft::new(RequestTable::default()),
-        launch: LaunchTemplate::new(&[], &keys, BTreeMap::new(), "here:1".into()).unwrap(),
+        launch: LaunchTemplate::new(&[], &keys, BTreeMap::new(), ("here:1".into(), None)).unwrap(),
         tickets: Tickets::default(),
         heard: HeardSender::new(heard),
         tasks: TaskTracker::new(),
