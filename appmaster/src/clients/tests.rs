@@ -195,6 +195,34 @@ async fn a_second_client_is_refused_and_not_heard() {
 }
 
 #[tokio::test]
+async fn it_is_heard_when_the_owner_of_a_session_has_gone() {
+    let mut stage = Stage::open().await;
+    let mut client = stage.client().await;
+    let (said, saying) = mpsc::channel(4);
+    let hello = wire::client_order::Order::Hello(wire::ClientHello {
+        build: job::BUILD.into(),
+        owns: true,
+        ..wire::ClientHello::default()
+    });
+    let say = |order| said.try_send(wire::ClientOrder { order: Some(order) });
+    say(hello).unwrap();
+    let attaching = timeout(SOON, client.attach(ReceiverStream::new(saying)));
+    let attached = async {
+        let News::OwnerAttached { events, admitted } = stage.heard().await else {
+            panic!("something else was heard");
+        };
+        admitted.send(Ok(())).unwrap();
+        events
+    };
+    let (_events, attached) = tokio::join!(attached, attaching);
+    let _stream = attached.unwrap().unwrap();
+    // Whatever else it says is of no job.
+    say(wire::client_order::Order::Alive(wire::Alive {})).unwrap();
+    drop(said);
+    assert!(matches!(stage.heard().await, News::OwnerLeft));
+}
+
+#[tokio::test]
 async fn a_client_that_goes_away_before_it_is_let_in_has_left() {
     let mut stage = Stage::open().await;
     let (said, answer) = attach(stage.client().await);

@@ -2,6 +2,7 @@
 
 mod own;
 mod shown;
+mod timing;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -33,6 +34,7 @@ use crate::system::system;
 
 use own::Own;
 use shown::Shown;
+use timing::Timing;
 
 /// The whole command.
 pub(crate) fn main(given: MapReduceArguments) -> ExitCode {
@@ -40,6 +42,7 @@ pub(crate) fn main(given: MapReduceArguments) -> ExitCode {
 }
 
 async fn run(given: MapReduceArguments) -> Result<u8, Failure> {
+    let timing = Timing::new();
     let signals = Signals::listen();
     let mut signals = signals.map_err(system("listen to signals", Exit::Lost))?;
     let name = match given.session {
@@ -90,6 +93,7 @@ async fn run(given: MapReduceArguments) -> Result<u8, Failure> {
         ready = ready => ready?,
         signal = signals.ending() => return Ok(128u8.saturating_add(signal)),
     };
+    timing.mark("the program has said what it has to offer");
     let places = Places::new(Arc::clone(&hadoops));
     let brought = Brought {
         program: program.clone(),
@@ -101,12 +105,14 @@ async fn run(given: MapReduceArguments) -> Result<u8, Failure> {
         Arc::new(cluster),
         given.own,
         name_of(&program),
+        timing.clone(),
     ));
     let jobs = match (kept, reached) {
         (Some((_, kept)), Some(reached)) => Jobs::of_session(hadoops, brought, rm, kept, reached),
         _ => Jobs::of_application(hadoops, brought, rm, Arc::clone(&own) as _),
     };
-    let mut shown = Shown::new(Progress::new(given.quiet), given.quiet, jobs.are_alone());
+    let progress = Progress::new(given.quiet);
+    let mut shown = Shown::new(progress, given.quiet, jobs.are_alone(), timing.clone());
     let run = Run {
         program,
         words: words.to_vec(),
@@ -119,6 +125,9 @@ async fn run(given: MapReduceArguments) -> Result<u8, Failure> {
     shown.clear();
     if let Err(failure) = ended {
         say(failure);
+    }
+    if given.timing {
+        timing.lines().iter().for_each(say);
     }
     if !outcome.sentence.is_empty() && !shown.has_said(&outcome.sentence) {
         say(&outcome.sentence);

@@ -12,12 +12,15 @@ use job::wire::{TasksPhase, phase::Kind};
 use mapreduce_client::Show;
 use mapreduce_client::jobs::Accepted;
 
+use super::timing::Timing;
+
 /// A run that is shown.
 pub(super) struct Shown {
     progress: Progress,
     quiet: bool,
     /// The jobs have an application of their own.
     are_alone: bool,
+    timing: Timing,
     /// How far each job is that is under way, by its number.
     jobs: BTreeMap<u32, String>,
     /// Why jobs failed, as it was said.
@@ -25,12 +28,18 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    pub(super) fn new(mut progress: Progress, quiet: bool, are_alone: bool) -> Self {
+    pub(super) fn new(
+        mut progress: Progress,
+        quiet: bool,
+        are_alone: bool,
+        timing: Timing,
+    ) -> Self {
         progress.show("starting the program");
         Self {
             progress,
             quiet,
             are_alone,
+            timing,
             jobs: BTreeMap::new(),
             said: Vec::new(),
         }
@@ -66,6 +75,7 @@ impl Show for Shown {
     }
 
     fn accepted(&mut self, job: &Accepted) {
+        self.timing.mark(format!("{} was taken", job.id));
         self.progress.taken(job.id.clone());
         let sentence = format!(
             "{} {}: {} over {} MB, {}",
@@ -104,6 +114,12 @@ impl Show for Shown {
     }
 
     fn ended(&mut self, job: &Accepted, ended: &Ended, report: Option<&TasksReport>) {
+        let report_of = |report: &TasksReport| {
+            let (tasks, commit) = (seconds(report.tasks_ms), seconds(report.commit_ms));
+            format!(": tasks {tasks}, commit {commit}")
+        };
+        let took = report.map_or_else(String::new, report_of);
+        self.timing.mark(format!("{} ended{took}", job.id));
         self.jobs.remove(&job.number);
         self.line();
         if ended.code != 0 && !ended.sentence.is_empty() {

@@ -29,6 +29,10 @@ pub(crate) struct MapReduceArguments {
     #[arg(short, long)]
     pub quiet: bool,
 
+    /// At the end print when what was done
+    #[arg(long)]
+    pub timing: bool,
+
     /// Folder to stage the program in: hdfs://… or file:/… on every node [default: .gerbil in the user's
     /// home folder on the cluster's file system]
     #[arg(long, value_name = "URL")]

@@ -41,6 +41,7 @@ use crate::plan::step_mib;
 use crate::preflight;
 use crate::subcommands::OwnApplication;
 
+use super::timing::Timing;
 use size::{Size, Wanted};
 
 /// Between two looks whether the ApplicationMaster runs, soon after the submission and later.
@@ -60,6 +61,7 @@ pub(super) struct Own {
     given: OwnApplication,
     /// As YARN lists it.
     name: String,
+    timing: Timing,
     state: Mutex<State>,
 }
 
@@ -106,12 +108,14 @@ impl Own {
         cluster: Arc<Cluster>,
         given: OwnApplication,
         name: String,
+        timing: Timing,
     ) -> Self {
         Self {
             rm,
             cluster,
             given,
             name,
+            timing,
             state: Mutex::default(),
         }
     }
@@ -127,9 +131,12 @@ impl Own {
         staged: Staging<'_>,
         wishes: watch::Receiver<Wish>,
     ) -> Result<(Kept, Reached), Failure> {
+        self.timing.mark("the first job was made");
         let looking = async { Ok(preflight::ground(&self.rm, &self.given.exclude).await?) };
         let staging = async { Ok::<_, Failure>(staged.await?) };
         let (ground, staged) = tokio::try_join!(looking, staging)?;
+        self.timing
+            .mark("the program was staged, and the cluster looked at");
         let size = Size::new(&self.given, self.wanted(first)?, &ground)?;
         let id = ground.application;
         let keys = JobKeys::generate()?;
@@ -158,6 +165,7 @@ impl Own {
         // From here on there may be something to end, whatever the ResourceManager answers.
         self.state().submitted = Some(id);
         submit(&self.rm, application, &description, &staged.staged, &keys).await?;
+        self.timing.mark(format!("YARN took {id}"));
         let kept = Kept {
             name: Name::of_application(id),
             owned: Owned {
@@ -169,6 +177,7 @@ impl Own {
             keys: keys.client_keys(),
         };
         let mut reached = self.reached(&kept).await?;
+        self.timing.mark("its ApplicationMaster was reached");
         let owning = Owning::begin(&mut reached.client, wishes).await;
         let owning = owning.map_err(|status| SessionError::Refused {
             name: kept.name.clone(),
@@ -303,6 +312,7 @@ impl Own {
             }
             sleep(SOON).await;
         }
+        self.timing.mark("YARN called it over");
         Ok(())
     }
 
