@@ -30,6 +30,7 @@ const CASES: &[(&str, Case)] = &[
     ("Ctrl-C ends a job, and the session goes on", interrupted),
     ("the client is killed -9", client_killed),
     ("a launcher is killed in the middle", launcher_killed),
+    ("an output that is overwritten", overwritten),
     ("an application of its own", own_application),
     (
         "an application of its own that fails",
@@ -552,6 +553,41 @@ fn launcher_killed(given: &Given) -> Result<()> {
     let here = local(given, &faulty, &["--reduces", "2", &input], "killed")?;
     is_same(&ours, &here).with_context(|| finished.stderr_text())?;
     shows(given, "3 containers with 6 slots, 0 of them lent")?;
+    stop(given, "s")
+}
+
+fn overwritten(given: &Given) -> Result<()> {
+    put(given, "/over/one", &[("a", "a b a\n")])?;
+    put(given, "/over/two", &[("a", "c\n")])?;
+    put(given, "/over/bad", &[("a", "good\nerror\n")])?;
+    start(given)?;
+    let (wordcount, faulty) = (program("wordcount")?, program("faulty")?);
+    succeeds(given, &[&wordcount, "/over/one", "/over/out"])?;
+    let first = files(given, "/over/out")?;
+    let once = ["--overwrite", "-D", "mapreduce.map.maxattempts=1"];
+    let failing = [&once[..], &[&faulty, "/over/bad", "/over/out"]].concat();
+    let finished = mr(given, &failing)?.finish()?;
+    expect::sentence(&finished, 1, &["this line is refused"])?;
+    ensure!(
+        files(given, "/over/out")? == first,
+        "the old output has changed"
+    );
+    is_gone(given, "/over/_out.new")?;
+
+    let line = ["--overwrite", &wordcount, "/over/two", "/over/out"];
+    let finished = succeeds(given, &line)?;
+    let trash = format!("/user/{}/.Trash/Current/over/out", given.cluster.user());
+    let said = finished.stderr_text();
+    ensure!(said.contains(&format!("{trash} now")), "{said}");
+    ensure!(
+        files(given, &trash)? == first,
+        "the trash has another output"
+    );
+    let second = files(given, "/over/out")?;
+    ensure!(
+        second.get("part-r-00000").map(Vec::as_slice) == Some(b"c\t1\n"),
+        "{second:?}"
+    );
     stop(given, "s")
 }
 

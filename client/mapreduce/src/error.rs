@@ -63,7 +63,7 @@ pub enum MapReduceError {
         more: String,
     },
     /// The output folder is there.
-    #[error("{url} exists already; choose another, or remove it")]
+    #[error("{url} exists already; choose another, or remove it, or give --overwrite")]
     OutputExists {
         /// In full.
         url: String,

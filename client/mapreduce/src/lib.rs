@@ -11,6 +11,8 @@
 //! ([`jobs`]). Where the user has no session, the first job is what an [`application`] of the run's own is submitted
 //! for. A program without a driver is driven from here.
 //!
+//! Where an output is to take the place of an old one, that happens when it is complete ([`overwrite`]).
+//!
 //! # Invariants
 //!
 //! - Each message of a driver has one answer, in order; one is under way at a time.
@@ -34,6 +36,7 @@ pub mod input;
 pub mod jobs;
 pub mod open;
 pub mod order;
+pub mod overwrite;
 pub mod places;
 pub mod plan;
 pub mod process;

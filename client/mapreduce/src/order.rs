@@ -16,6 +16,7 @@ use storage::{Address, parent};
 use crate::blocks::blocks;
 use crate::error::MapReduceError;
 use crate::input::{self, Found};
+use crate::overwrite::Overwrite;
 use crate::places::{Place, Places, of_a_disk};
 use crate::plan::Planned;
 use crate::settings::{Settings, check, number, priority};
@@ -24,7 +25,7 @@ use crate::splits::placed;
 /// Attempts of a task that may fail, where nobody says another number: Hadoop's.
 const ATTEMPTS: u32 = 4;
 /// The only thing that an output folder may have.
-const TEMPORARY: &str = "_temporary";
+pub(crate) const TEMPORARY: &str = "_temporary";
 
 /// A job for a session; what it runs is still to be said.
 #[derive(Clone, Debug)]
@@ -37,6 +38,8 @@ pub struct Order {
     pub job: MapReduceJob,
     /// Where its output goes.
     pub output: Place,
+    /// That takes the place of an old one there.
+    pub overwrite: Option<Overwrite>,
     /// What should be known of it, a sentence each.
     pub notes: Vec<String>,
 }
@@ -48,6 +51,8 @@ pub struct Orders {
     pub planned: Planned,
     /// Where names lead.
     pub places: Places,
+    /// Old outputs make place for new ones.
+    overwrites: bool,
     /// Files that the driver knows of, by whole name.
     listed: Mutex<BTreeMap<String, Found>>,
 }
@@ -55,10 +60,11 @@ pub struct Orders {
 impl Orders {
     /// Of the jobs of a plan.
     #[must_use]
-    pub fn new(planned: Planned, places: Places) -> Self {
+    pub fn new(planned: Planned, places: Places, overwrites: bool) -> Self {
         Self {
             planned,
             places,
+            overwrites,
             listed: Mutex::default(),
         }
     }
@@ -99,7 +105,7 @@ impl Orders {
         })
     }
 
-    /// Completes a submission, whose output must not be there yet.
+    /// Completes a submission, whose output must not be there yet, unless it is to be overwritten.
     ///
     /// # Errors
     /// It makes no sense, its output is there, its input is not.
@@ -109,7 +115,7 @@ impl Orders {
         let mut notes = check(&settings)?;
         let priority = priority(&settings)?;
         let output = self.places.find(&submission.output)?;
-        self.is_free(&output).await?;
+        let overwrite = self.place(&output).await?;
         let mut addresses = vec![output.address.clone()];
         let splits = self
             .splits(
@@ -120,6 +126,11 @@ impl Orders {
                 &mut addresses,
             )
             .await?;
+        if let Some(overwrite) = &overwrite {
+            let files = splits.iter().flat_map(|split| &split.files);
+            let mut beside = files.filter(|file| file.address == 0);
+            beside.try_for_each(|file| overwrite.spares(&file.path))?;
+        }
         let reduces = reduces(planned, &splits, &settings)?;
         notes.extend(of_a_disk(&output));
         let attempts = [MAP_ATTEMPTS, REDUCE_ATTEMPTS].map(|name| number::<u32>(&settings, name));
@@ -139,7 +150,10 @@ impl Orders {
             reduces,
             output: FileAt {
                 address: 0,
-                path: output.path.clone(),
+                path: match &overwrite {
+                    Some(overwrite) => overwrite.path().to_owned(),
+                    None => output.path.clone(),
+                },
             },
             unit: Resources::new(memory, 1),
             attempts,
@@ -149,22 +163,26 @@ impl Orders {
             priority,
             job,
             output,
+            overwrite,
             notes,
         })
     }
 
-    /// Nothing has the name of the output, or a folder that only a job that was broken off has left there.
-    async fn is_free(&self, output: &Place) -> Result<(), MapReduceError> {
+    /// Nothing has the name of the output, or a folder without anything but what a job that was broken off has left
+    /// there; or a folder is there that is to be overwritten.
+    async fn place(&self, output: &Place) -> Result<Option<Overwrite>, MapReduceError> {
         let storage = self.places.storage(&output.address)?;
         let exists = || MapReduceError::OutputExists { url: output.url() };
         match storage.stat(&output.path).await? {
-            None => Ok(()),
+            None => Ok(None),
             Some(status) if !status.is_folder || output.path == "/" => Err(exists()),
             Some(_) => {
                 let entries = storage.list_some(&output.path, 2).await?;
-                match entries.iter().all(|entry| entry.name() == TEMPORARY) && !entries.is_empty() {
-                    true => Ok(()),
-                    false => Err(exists()),
+                let is_free = entries.iter().all(|entry| entry.name() == TEMPORARY);
+                match (is_free, self.overwrites) {
+                    (true, _) => Ok(None),
+                    (false, true) => Overwrite::new(&self.places, output).await.map(Some),
+                    (false, false) => Err(exists()),
                 }
             }
         }

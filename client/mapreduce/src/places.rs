@@ -106,6 +106,18 @@ impl Places {
         })
     }
 
+    /// The user's home folder on a file system, if he has one there.
+    #[must_use]
+    pub fn home(&self, address: &Address) -> Option<String> {
+        if *address == Address::Shared {
+            let home = std::env::var("HOME").ok()?;
+            return home.starts_with('/').then_some(home);
+        }
+        let hadoop = |key: &str| self.cluster.hadoop(key);
+        let top = named(&address.url("/"), &self.cluster.user, &hadoop, None);
+        top.ok()?.home
+    }
+
     /// A client of this file system.
     ///
     /// # Errors

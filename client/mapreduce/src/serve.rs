@@ -27,6 +27,7 @@ use crate::input;
 use crate::jobs::{Accepted, Jobs};
 use crate::open::{Opened, open};
 use crate::order::Orders;
+use crate::overwrite::Overwrite;
 use crate::places::Place;
 use crate::process::{code, how};
 use crate::settings::Given;
@@ -100,6 +101,7 @@ enum Done {
 struct Submitted {
     job: Accepted,
     output: Place,
+    overwrite: Option<Overwrite>,
     /// What should be known of it, a sentence each.
     notes: Vec<String>,
 }
@@ -475,8 +477,14 @@ impl Serving<'_> {
             let order = orders.order(submission).await?;
             orders.make_parent(&order.output).await?;
             let (output, notes) = (order.output.clone(), order.notes.clone());
+            let overwrite = order.overwrite.clone();
             let job = jobs.submit(order).await?;
-            Ok(Submitted { job, output, notes })
+            Ok(Submitted {
+                job,
+                output,
+                overwrite,
+                notes,
+            })
         };
         self.work = Some(Box::pin(async move {
             Done::Submitted(number, Box::new(accept.await))
@@ -527,6 +535,7 @@ impl Serving<'_> {
                 Ok(Submitted {
                     job: accepted,
                     output,
+                    overwrite,
                     notes,
                 }) => {
                     notes.into_iter().for_each(|note| self.note(note));
@@ -535,8 +544,13 @@ impl Serving<'_> {
                     let (jobs, tell) = (Arc::clone(&self.run.jobs), tell.clone());
                     let (job, wishes) = (accepted.number, self.run.jobs.wishes.subscribe());
                     self.under_way.insert(number, (accepted, output));
-                    self.following
-                        .spawn(async move { (number, jobs.follow(job, tell, wishes).await) });
+                    self.following.spawn(async move {
+                        let ended = jobs.follow(job, tell.clone(), wishes).await;
+                        match overwrite {
+                            Some(overwrite) => (number, overwrite.conclude(ended, job, tell).await),
+                            None => (number, ended),
+                        }
+                    });
                     self.answer(ToDriver::Accepted { id });
                 }
                 Err(error) if self.driver.is_none() => {

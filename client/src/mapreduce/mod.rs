@@ -117,7 +117,7 @@ async fn run(given: MapReduceArguments) -> Result<u8, Failure> {
         program,
         words: words.to_vec(),
         settings,
-        orders: Arc::new(Orders::new(planned, places)),
+        orders: Arc::new(Orders::new(planned, places, given.overwrite)),
         jobs: Arc::new(jobs),
     };
     let outcome = serve(run, &mut signals, &mut shown).await?;

@@ -223,6 +223,8 @@ async fn what_makes_no_sense_is_refused_before_anything_is_staged() {
     .await;
     refused(&[], &["s3a://bucket/x"], 1, "s3a:").await;
     std::fs::create_dir(night.folder.path().join("out")).unwrap();
+    let there = night.folder.path().join("out/there");
+    std::fs::write(&there, "").unwrap();
     refused(
         &[],
         &[],
@@ -230,6 +232,7 @@ async fn what_makes_no_sense_is_refused_before_anything_is_staged() {
         "out exists already; choose another, or remove it",
     )
     .await;
+    std::fs::remove_file(&there).unwrap();
     // A job that was broken off has left no more than this.
     std::fs::create_dir(night.folder.path().join("out/_temporary")).unwrap();
     refused(
@@ -275,6 +278,60 @@ async fn what_makes_no_sense_is_refused_before_anything_is_staged() {
     let (code, printed, _) = told(output(help).await);
     assert_eq!(code, Some(0));
     assert!(printed.starts_with("Usage: mr-words"), "{printed}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_old_output_goes_to_the_trash_when_the_new_one_is_complete() {
+    let night = night().await;
+    let at_home = |name: &str| night.folder.path().join(name);
+    let out = at_home("out");
+    let overwrites = async |options: &[&str], words: &[&str]| {
+        let (input, out) = (at(&night, "in"), at(&night, "out"));
+        let words = [words, &[&input, &out]].concat();
+        let mut command = mr(
+            &night,
+            &[&["--overwrite"], options].concat(),
+            &program(),
+            &words,
+        );
+        command.env("HOME", at_home("home"));
+        told(output(command).await)
+    };
+    std::fs::create_dir(&out).unwrap();
+    std::fs::write(out.join("old"), "1").unwrap();
+    let (code, _, said) = overwrites(&["-D", "fake.does=fail"], &[]).await;
+    assert_eq!(code, Some(1), "{said}");
+    assert_eq!(std::fs::read(out.join("old")).unwrap(), b"1");
+    let (_, job) = submitted(&night).pop().unwrap();
+    assert_eq!(job.output.path, at_home("_out.new").display().to_string());
+
+    let trash = at_home(&format!("home/.Trash/Current{}", out.display()));
+    let (code, _, said) = overwrites(&[], &[]).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert!(out.join("_SUCCESS").exists() && !out.join("old").exists());
+    assert_eq!(std::fs::read(trash.join("old")).unwrap(), b"1");
+    assert!(
+        said.contains(&format!("file:{} now", trash.display())),
+        "{said}"
+    );
+    // Once more: a name in the trash has the time behind it.
+    let (code, _, said) = overwrites(&[], &[]).await;
+    assert_eq!(code, Some(0), "{said}");
+    let trashed = std::fs::read_dir(trash.parent().unwrap()).unwrap();
+    assert_eq!(trashed.count(), 2);
+    assert!(!at_home("_out.new").exists());
+
+    // What is left of a run that was cut off stays, and so does what the job reads.
+    std::fs::create_dir(at_home("_out.new")).unwrap();
+    std::fs::write(at_home("_out.new/_SUCCESS"), "").unwrap();
+    let (code, _, said) = overwrites(&[], &[]).await;
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("a run that was cut off"), "{said}");
+    std::fs::remove_dir_all(at_home("_out.new")).unwrap();
+    let (code, _, said) = overwrites(&[], &[&at(&night, "out/part-r-00000")]).await;
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("is in its own output"), "{said}");
+    assert!(out.join("_SUCCESS").exists());
 }
 
 #[tokio::test(flavor = "multi_thread")]

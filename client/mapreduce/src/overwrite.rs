@@ -1,0 +1,189 @@
+//! A new output in the place of an old one.
+//!
+//! The job writes beside the old output, into `_NAME.new`; when it is committed there, with its `_SUCCESS`, the old
+//! one goes to the user's trash, as Hadoop's shell puts it there, and the new one gets its name. So whoever reads the
+//! output sees all of the old one, nothing, or all of the new one; and a job that fails leaves the old one as it was.
+//! A command that is cut off between the two renames leaves the new one where it is, which the next one says.
+
+use std::sync::Arc;
+
+use follow::ended::Ended;
+use follow::follower::tasks::Told;
+use storage::{Readers, Storage, StorageError, parent};
+use tokio::sync::mpsc;
+
+use crate::error::MapReduceError;
+use crate::order::TEMPORARY;
+use crate::places::{Place, Places};
+
+/// How often a name in the trash is tried that somebody else may take.
+const TRIES: u32 = 5;
+
+/// An output that is to take the place of another.
+#[derive(Clone, Debug)]
+pub struct Overwrite {
+    storage: Arc<Storage>,
+    old: Place,
+    /// Where the job writes.
+    new: Place,
+    /// The user's, on that file system.
+    trash: String,
+}
+
+impl Overwrite {
+    /// For what is at `old`.
+    ///
+    /// # Errors
+    /// It is no folder that could be put away; a new one is beside it already.
+    pub async fn new(places: &Places, old: &Place) -> Result<Self, MapReduceError> {
+        let storage = places.storage(&old.address)?;
+        let Some(home) = places.home(&old.address) else {
+            return Err(MapReduceError::Asked(format!(
+                "--overwrite: there is no home folder on the file system of {}, and so no trash; remove it yourself",
+                old.url()
+            )));
+        };
+        let trash = format!("{home}/.Trash");
+        if is_in(&trash, &old.path) {
+            return Err(MapReduceError::Asked(format!(
+                "--overwrite: {} cannot go to your trash, which lies in it",
+                old.url()
+            )));
+        }
+        let name = old.path.rsplit('/').next().unwrap_or_default();
+        let folder = parent(&old.path).trim_end_matches('/');
+        let new = Place {
+            address: old.address.clone(),
+            path: format!("{folder}/_{name}.new"),
+        };
+        let there = match storage.stat(&new.path).await? {
+            None => false,
+            Some(status) if !status.is_folder => true,
+            Some(_) => {
+                let entries = storage.list_some(&new.path, 2).await?;
+                entries.iter().any(|entry| entry.name() != TEMPORARY)
+            }
+        };
+        if there {
+            return Err(MapReduceError::Asked(format!(
+                "--overwrite: {} is there, the output of a run that was cut off before it took the place of {}: \
+                 rename it, or remove it",
+                new.url(),
+                old.url()
+            )));
+        }
+        Ok(Self {
+            storage,
+            old: old.clone(),
+            new,
+            trash,
+        })
+    }
+
+    /// Where the job writes.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.new.path
+    }
+
+    /// Refuses a job that reads what is to be put away; `path`: of a file of its input, on the same file system.
+    ///
+    /// # Errors
+    /// It does.
+    pub fn spares(&self, path: &str) -> Result<(), MapReduceError> {
+        match is_in(path, &self.old.path) {
+            false => Ok(()),
+            true => Err(MapReduceError::Asked(format!(
+                "--overwrite: the job reads {}, which is in its own output",
+                self.old.address.url(path)
+            ))),
+        }
+    }
+
+    /// What the end of the job comes to: where it has succeeded, its output has its place.
+    pub async fn conclude(
+        &self,
+        mut ended: Ended,
+        job: u32,
+        told: mpsc::Sender<(u32, Told)>,
+    ) -> Ended {
+        if ended.code != 0 {
+            // What is in it may be worth a look.
+            let _gone = self.storage.remove_empty(&self.new.path).await.is_ok();
+            return ended;
+        }
+        match self.replace().await {
+            Ok(Some(put)) => {
+                let sentence = format!("the output that was there before is {put} now");
+                // Whoever shows it may have gone.
+                let _shown = told.send((job, Told::Notice(sentence))).await.is_ok();
+            }
+            Ok(None) => {}
+            Err(error) => {
+                ended.code = error.exit().code();
+                ended.sentence = format!(
+                    "the output is complete, and in {}: it could not take the place of {}: {error}",
+                    self.new.url(),
+                    self.old.url()
+                );
+            }
+        }
+        ended
+    }
+
+    /// Where the old one is now, if it was still there.
+    async fn replace(&self) -> Result<Option<String>, MapReduceError> {
+        let put = self.put_away().await?;
+        self.storage.rename(&self.new.path, &self.old.path).await?;
+        Ok(put.map(|path| self.old.address.url(&path)))
+    }
+
+    /// To the trash; under its own name, or with the time behind it, in milliseconds since 1970, as Hadoop's shell
+    /// does it.
+    async fn put_away(&self) -> Result<Option<String>, MapReduceError> {
+        if self.storage.stat(&self.old.path).await?.is_none() {
+            return Ok(None);
+        }
+        let path = format!("{}/Current{}", self.trash, self.old.path);
+        let folder = parent(&path);
+        let made = self.storage.make_folder_for(folder, Readers::Nodes).await;
+        made.map_err(MapReduceError::Storage)?;
+        let mut to = path.clone();
+        for _ in 0..TRIES {
+            // A folder that is renamed to another would lie in that one.
+            if self.storage.stat(&to).await?.is_none() {
+                match self.storage.rename(&self.old.path, &to).await {
+                    Ok(()) => return Ok(Some(to)),
+                    Err(StorageError::Exists { .. }) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            to = format!("{path}{}", now_ms());
+        }
+        Err(MapReduceError::Asked(format!(
+            "{} is taken again and again",
+            self.old.address.url(&path)
+        )))
+    }
+}
+
+/// Whether a path is a folder, or in it.
+fn is_in(path: &str, folder: &str) -> bool {
+    let rest = path.strip_prefix(folder.trim_end_matches('/'));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn now_ms() -> i64 {
+    follow::timing::now_us() / 1000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_in;
+
+    #[test]
+    fn a_name_that_begins_alike_is_not_in_a_folder() {
+        assert!(is_in("/a/b", "/a") && is_in("/a", "/a") && is_in("/a", "/"));
+        assert!(!is_in("/ab", "/a") && !is_in("/", "/a"));
+    }
+}
