@@ -7,7 +7,7 @@ use job::wire;
 use job::wire::launcher_order::Order;
 use policy::lending::{Lending, Word};
 
-use crate::mapreduce::{FolderWork, Others, Told, Wanted};
+use crate::mapreduce::{FolderWork, Others, Told, Wanted, keep};
 use crate::session::{JobId, Session};
 use crate::work::{Heard, Work};
 
@@ -42,6 +42,9 @@ impl Session {
                 self.holding.tell(&to, Order::Task(order));
             }
             Wanted::Folder(work) => self.work_on_folder(job, work),
+            Wanted::Keep(folder, history) => self.answer(job, async move {
+                Heard::OfTasks(Told::Kept(keep(&folder, *history).await))
+            }),
             Wanted::Show(phase) => {
                 let client = self.jobs.get(&job).and_then(|entry| entry.client.as_ref());
                 let event = Some(wire::job_event::Event::Tasks(phase));

@@ -1,5 +1,6 @@
 //! What the machine wants, and what becomes of the results of maps.
 
+use job::history::AttemptEnd;
 use policy::ContainerId;
 use policy::lending::Input;
 use policy::mapreduce::{Action, Event};
@@ -72,6 +73,7 @@ impl MapReduce {
         for ix in self.attempts.within(container) {
             if let Some(attempt) = self.attempts.remove(ix, 0) {
                 place.get_or_insert(attempt.place);
+                self.remember(&attempt, AttemptEnd::Lost, 0);
             }
         }
         let Some(place) = place else { return };

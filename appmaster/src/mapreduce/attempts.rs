@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use policy::ContainerId;
 use policy::schedule::{AttemptIx, ContainerIx, Stage, TaskIx};
+use policy::{ContainerId, Millis};
 
 /// An attempt that has a slot.
 #[derive(Clone, Debug)]
@@ -23,6 +23,8 @@ pub(super) struct Attempt {
     pub(super) is_stopped: bool,
     /// Of a map: bytes that it has read.
     pub(super) bytes: u64,
+    /// When its launcher was ordered to start it.
+    pub(super) began: Option<Millis>,
 }
 
 /// All that have a slot, and what is known of those before.
@@ -99,6 +101,11 @@ impl Attempts {
         let of_stage = self.all.values().filter(|attempt| attempt.stage == stage);
         let tasks: BTreeSet<TaskIx> = of_stage.map(|attempt| attempt.task).collect();
         tasks.len()
+    }
+
+    /// All of them.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Attempt> {
+        self.all.values()
     }
 
     pub(super) fn running(&self) -> u32 {

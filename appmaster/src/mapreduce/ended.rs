@@ -2,6 +2,7 @@
 
 use gerbil_task::{Counters, FromTask};
 use holding::joined;
+use job::history::AttemptEnd;
 use job::wire;
 use job::wire::task_event;
 use policy::ContainerId;
@@ -87,6 +88,7 @@ impl MapReduce {
         if is_first {
             self.count(counters);
         }
+        self.remember(attempt, AttemptEnd::Succeeded, ended.output_bytes);
         match attempt.stage {
             Stage::Map => {
                 let digest = ended.digest.as_slice().try_into();
@@ -166,7 +168,15 @@ impl MapReduce {
 
     /// An attempt is over without a result.
     pub(super) fn over(&mut self, ix: AttemptIx, how: End) {
-        self.attempts.remove(ix, 0);
+        if let Some(attempt) = self.attempts.remove(ix, 0) {
+            let end = match how {
+                End::Done => AttemptEnd::Succeeded,
+                End::Failed => AttemptEnd::Failed,
+                End::Lost => AttemptEnd::Lost,
+                End::Killed | End::Preempted | End::NoDevice => AttemptEnd::Killed,
+            };
+            self.remember(&attempt, end, 0);
+        }
         self.step_machine(Event::Ended { attempt: ix, how });
         self.end_of_attempt(ix, how);
     }

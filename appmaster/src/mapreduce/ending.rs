@@ -3,6 +3,7 @@
 
 use holding::Finished;
 use job::exit::Exit;
+use job::history::JobState;
 use job::wire;
 use job::wire::job_event::Event as ToClient;
 use policy::Millis;
@@ -45,6 +46,14 @@ impl Verdict {
         }
     }
 
+    const fn history(&self) -> JobState {
+        match self {
+            Self::Success => JobState::Succeeded,
+            Self::Failure { .. } => JobState::Failed,
+            Self::Killed(_) => JobState::Killed,
+        }
+    }
+
     fn sentence(&self) -> String {
         match self {
             Self::Success => String::new(),
@@ -62,6 +71,8 @@ pub(super) struct Ending {
     works: bool,
     /// What is to be done there once no container has anything of the job.
     gives_up: bool,
+    /// What became of the job is kept, or on its way there.
+    keeps: bool,
     /// When containers that still have something of it are not waited for any more.
     leave_by: Millis,
     told: bool,
@@ -132,6 +143,7 @@ impl MapReduce {
             verdict,
             works,
             gives_up,
+            keeps: false,
             leave_by: self.now.plus(LEAVE),
             told: false,
             farewell: false,
@@ -156,6 +168,7 @@ impl MapReduce {
                 self.places.remove(&container);
             }
             Heard::OfTasks(Told::Folder(done)) => self.folder_done(done),
+            Heard::OfTasks(Told::Kept(kept)) => self.kept(kept),
             Heard::Finished(finished) => self.finished(finished),
             _ => {}
         }
@@ -184,6 +197,15 @@ impl MapReduce {
         }
     }
 
+    fn kept(&mut self, kept: Result<(), String>) {
+        if let Step::Ending(ending) = &mut self.step {
+            ending.works = false;
+        }
+        if let Err(sentence) = kept {
+            self.notice(format!("what became of the job is not kept: {sentence}"));
+        }
+    }
+
     /// Does what has become possible.
     fn go_on(&mut self) {
         let (now, places) = (self.now, self.places.len());
@@ -200,8 +222,15 @@ impl MapReduce {
             ending.works = true;
             return self.want(Wanted::Folder(FolderWork::GiveUp));
         }
-        ending.told = true;
         let verdict = ending.verdict.clone();
+        if !std::mem::replace(&mut ending.keeps, true)
+            && let Some(folder) = self.description.history.clone()
+        {
+            ending.works = true;
+            let history = self.history(verdict.history(), verdict.sentence());
+            return self.want(Wanted::Keep(folder, Box::new(history)));
+        }
+        ending.told = true;
         self.todo.push(Do::CloseOutput);
         self.tell(&verdict);
         self.todo.push(Do::Unregister {

@@ -21,6 +21,8 @@ mod attempts;
 mod ended;
 mod ending;
 mod folder;
+mod history;
+mod keep;
 mod orders;
 mod sentences;
 mod tasks;
@@ -40,11 +42,13 @@ use policy::{ContainerId, Millis};
 
 use crate::mapreduce::attempts::Attempts;
 use crate::mapreduce::ending::Ending;
+use crate::mapreduce::history::Past;
 use crate::mapreduce::orders::Orders;
 use crate::outbox::Outbox;
 use crate::work::{Do, Heard};
 
 pub(crate) use folder::{Folder, FolderDone, FolderWork, Others};
+pub(crate) use keep::keep;
 pub(crate) use words::{Told, Wanted};
 
 /// Between two words to the client of how far the tasks are.
@@ -131,6 +135,8 @@ pub(crate) struct MapReduce {
     /// When the first task was started, and the last one ended.
     tasks_began: Option<Millis>,
     tasks_ended: Option<Millis>,
+    /// Attempts that are over.
+    past: Past,
 }
 
 impl MapReduce {
@@ -163,6 +169,7 @@ impl MapReduce {
             shown: wire::TasksPhase::default(),
             tasks_began: None,
             tasks_ended: None,
+            past: Past::default(),
             description,
         }
     }

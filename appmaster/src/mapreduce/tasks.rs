@@ -71,6 +71,7 @@ impl MapReduce {
             is_ordered: false,
             is_stopped: false,
             bytes: 0,
+            began: None,
         };
         self.attempts.insert(ix, attempt);
         self.known.insert(container.clone(), place);
@@ -135,6 +136,7 @@ impl MapReduce {
         self.want(Wanted::Began(ix));
         if let Some(attempt) = self.attempts.get_mut(ix) {
             attempt.is_ordered = true;
+            attempt.began = Some(self.now);
         }
     }
 

@@ -1,4 +1,5 @@
 use gerbil_task::{FromTask, MapOrder, Piece, ReduceOrder, ToTask};
+use job::history::{HistoryFolder, TaskAttempt};
 use job::wire::task_event::Event as OfTask;
 use job::wire::task_order::Order;
 use job::{FileAt, Program, Split};
@@ -70,6 +71,7 @@ impl Bed {
             output: file("/out"),
             unit: Resources::default(),
             attempts: 2,
+            history: None,
         };
         let mut bed = Self {
             job: MapReduce::new(description, JOB),
@@ -234,6 +236,12 @@ fn words(wanted: &Wanted) -> String {
         Wanted::Folder(FolderWork::Commit(tasks)) => format!("commit {}", tasks.join(" ")),
         Wanted::Folder(FolderWork::GiveUp) => "give up".into(),
         Wanted::NoMore => "no more".into(),
+        Wanted::Keep(folder, history) => {
+            let of = |end: &TaskAttempt| format!("{:?} {} {:?}", end.stage, end.task, end.end);
+            let attempts: Vec<String> = history.attempts.iter().map(of).collect();
+            let (state, path) = (history.state, &folder.path);
+            format!("{path}: {} {state:?}: {}", history.job, attempts.join(", "))
+        }
         other => format!("{other:?}"),
     }
 }
@@ -276,6 +284,37 @@ fn maps_alone_make_the_output() {
     assert_eq!((code, sentence.as_str()), (0, ""));
     assert_eq!(bed.wanted(), ["Succeeded"]);
     assert_eq!((report.maps, report.counters["g"]["n"]), (2, 2));
+}
+
+#[test]
+fn what_became_of_a_job_is_kept_before_its_verdict_is_told() {
+    let mut bed = Bed::new(2, 0);
+    bed.job.description.history = Some(HistoryFolder {
+        address: Address::Shared,
+        path: "/home/me/history".into(),
+    });
+    let first = bed.place(Stage::Map, 0, 1);
+    bed.joined(1);
+    bed.started(1, first);
+    bed.now = Millis(500);
+    bed.failed(1, first, "it is broken");
+    let again = bed.place(Stage::Map, 0, 1);
+    bed.started(1, again);
+    // Never started, and so no attempt.
+    bed.place(Stage::Map, 1, 2);
+    bed.tell(Heard::ClientLeft);
+    bed.wanted();
+    bed.tell(Heard::Lost(id(1)));
+    bed.tell(Heard::Lost(id(2)));
+    bed.folder(FolderDone::GivenUp(Ok(())));
+    let kept = format!("/home/me/history: {JOB} Killed: Map 0 Failed, Map 0 Killed");
+    assert_eq!(bed.wanted(), ["give up".to_owned(), kept]);
+    bed.now = Millis(60_000);
+    bed.tell(Heard::Tick);
+    assert_eq!(bed.wanted(), Vec::<String>::new());
+    let trouble = Err("no room".to_owned());
+    bed.tell(Heard::OfTasks(Told::Kept(trouble)));
+    assert_eq!(bed.wanted(), ["Killed"]);
 }
 
 #[test]

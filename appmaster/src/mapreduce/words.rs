@@ -1,5 +1,6 @@
 //! What a MapReduce job hears, and wants done, beside what every job does.
 
+use job::history::{HistoryFolder, JobHistory};
 use job::wire;
 use job::wire::{task_event, task_order};
 use policy::ContainerId;
@@ -31,6 +32,8 @@ pub(crate) enum Told {
     },
     /// The answer to a [`Wanted::Folder`].
     Folder(FolderDone),
+    /// The answer to a [`Wanted::Keep`]; else why it is not kept, a sentence.
+    Kept(Result<(), String>),
 }
 
 /// Something that is to be done for it.
@@ -67,6 +70,8 @@ pub(crate) enum Wanted {
     },
     /// Work on the output folder.
     Folder(FolderWork),
+    /// What became of it is kept there.
+    Keep(HistoryFolder, Box<JobHistory>),
     /// Shows the client how far the tasks are; one that does not keep up misses some.
     Show(wire::TasksPhase),
 }

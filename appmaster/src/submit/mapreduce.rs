@@ -95,6 +95,7 @@ mod tests {
             output: file(0),
             unit: Resources::default(),
             attempts: 4,
+            history: None,
         };
         assert_eq!(holds_together(&good), Ok(()));
         let mut bad = good.clone();

@@ -17,6 +17,7 @@ mod description;
 pub mod exit;
 pub mod explain;
 mod fence;
+pub mod history;
 pub mod interface;
 pub mod lane;
 mod large_reads;

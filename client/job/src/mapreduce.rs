@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use storage::Address;
 
 use crate::Program;
+use crate::history::HistoryFolder;
 
 /// One MapReduce job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,6 +35,8 @@ pub struct MapReduceJob {
     pub unit: Resources,
     /// Attempts of one task that may fail; the last of them ends the job. At least 1.
     pub attempts: u32,
+    /// Where what became of it is kept; `None`: nowhere.
+    pub history: Option<HistoryFolder>,
 }
 
 /// What one map reads.

@@ -8,6 +8,7 @@ use follow::ended::Ended;
 use follow::follower::tasks::{TasksInSession, Told, Wish};
 use gerbil_task::settings::QUIET;
 use job::exit::Exit;
+use job::history::{self, HistoryFolder};
 use job::role::BINARY_LINK;
 use job::{Program, Staged};
 use proto_hadoop::ApplicationClient;
@@ -194,6 +195,10 @@ impl Jobs {
         let holder = self.holder(&order).await?;
         let staged = self.staged().await?;
         order.job.program = program(staged);
+        order.job.history = Some(HistoryFolder {
+            address: staged.address.clone(),
+            path: format!("{}/{}", staged.root_path, history::FOLDER),
+        });
         // The launchers are there, and their file is this one.
         let files = staged.staged.iter().filter(|file| file.link != BINARY_LINK);
         let files: Vec<Staged> = files.cloned().collect();

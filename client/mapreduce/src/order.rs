@@ -157,6 +157,7 @@ impl Orders {
             },
             unit: Resources::new(memory, 1),
             attempts,
+            history: None,
         };
         Ok(Order {
             name,

@@ -5,6 +5,7 @@
 //! with `dfs.namenode.accesstime.precision` 0). The limit is far longer than a job's life; a job that
 //! is older and starts on a node that never had the file would fail there.
 
+use job::history::SUFFIX;
 use storage::{Status, Storage};
 
 use super::plan::SUFFIXES;
@@ -16,6 +17,8 @@ const DAY_MS: i64 = 24 * 3_600_000;
 const UNUSED_MS: i64 = 30 * DAY_MS;
 /// An upload that did not end in this time never will.
 const UNFINISHED_MS: i64 = DAY_MS;
+/// What became of a job is kept for so long.
+const HISTORY_MS: i64 = 7 * DAY_MS;
 /// Removals of one run; the next run goes on.
 const AT_ONCE: usize = 50;
 /// Files that one run looks at.
@@ -33,6 +36,24 @@ pub async fn collect(storage: &Storage, cache: &str, now_ms: i64) {
             return;
         }
     }
+}
+
+/// Removes what became of jobs that ended long ago.
+pub async fn forget(storage: &Storage, history: &str, now_ms: i64) {
+    let Ok(entries) = storage.list_some(history, LOOKED_AT).await else {
+        return;
+    };
+    let old = entries.iter().filter(|entry| is_history(entry, now_ms));
+    for entry in old.take(AT_ONCE) {
+        if storage.remove(&entry.path).await.is_err() {
+            return;
+        }
+    }
+}
+
+fn is_history(entry: &Status, now_ms: i64) -> bool {
+    let ours = entry.name().starts_with("application_") && entry.name().ends_with(SUFFIX);
+    ours && !entry.is_folder && now_ms.saturating_sub(entry.modified_ms) > HISTORY_MS
 }
 
 /// Only names that this program makes are looked at.
@@ -57,10 +78,8 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn only_files_known_to_be_unused_go() {
-        let now = 100 * DAY_MS;
-        let entry = |name: &str, modified_ms: i64, used_ms: Option<i64>| Status {
+    fn entry(name: &str, modified_ms: i64, used_ms: Option<i64>) -> Status {
+        Status {
             path: format!("/cache/{name}"),
             size: 1,
             modified_ms,
@@ -69,7 +88,12 @@ mod tests {
             owner: Owner::Named("alice".into()),
             is_ours: true,
             mode: 0o600,
-        };
+        }
+    }
+
+    #[test]
+    fn only_files_known_to_be_unused_go() {
+        let now = 100 * DAY_MS;
         let ours = "0a".repeat(32);
         let gone = |entry: &Status| is_unused(entry, now);
         assert!(gone(&entry(&ours, DAY_MS, Some(69 * DAY_MS))));
@@ -88,5 +112,14 @@ mod tests {
             ..entry(&ours, DAY_MS, Some(2 * DAY_MS))
         };
         assert!(!gone(&folder));
+    }
+
+    #[test]
+    fn what_became_of_a_job_is_forgotten_after_a_week() {
+        let now = 100 * DAY_MS;
+        let name = "application_1700000000000_0042_7.json";
+        assert!(is_history(&entry(name, 92 * DAY_MS, None), now));
+        assert!(!is_history(&entry(name, 93 * DAY_MS, None), now));
+        assert!(!is_history(&entry("notes.json", DAY_MS, None), now));
     }
 }

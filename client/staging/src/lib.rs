@@ -59,7 +59,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use job::Staged;
+use job::{Staged, history};
 use storage::{Address, Readers, Status, Storage, StorageError};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -176,6 +176,8 @@ pub struct Outcome {
     pub uploaded_bytes: u64,
     /// The staging folder, as YARN would name it.
     pub root_url: String,
+    /// Its absolute path there.
+    pub root_path: String,
     /// How the file system that it is on is reached.
     pub address: Address,
 }
@@ -241,6 +243,7 @@ async fn stage_on(
         left: plan.left,
         uploaded_bytes,
         root_url: storage.url(&root.path),
+        root_path: root.path.clone(),
         address: root.address.clone(),
     })
 }
@@ -323,8 +326,10 @@ async fn place(
                     let (shared, folder) = (Arc::clone(storage), cache.to_owned());
                     // The file system's time, for it was just written.
                     let now_ms = brought.modified_ms;
+                    let history = format!("{}/{}", root.path, history::FOLDER);
                     collecting.spawn(async move {
                         collect::collect(&shared, &folder, now_ms).await;
+                        collect::forget(&shared, &history, now_ms).await;
                     });
                 }
                 cached.insert(name, brought);

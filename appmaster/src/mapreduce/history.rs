@@ -1,0 +1,88 @@
+//! What is remembered of a job's attempts, and what is kept of the job when it ends.
+
+use gerbil_task::settings::JOB_NAME;
+use job::history::{AttemptEnd, JobHistory, JobState, TaskAttempt, TaskStage};
+use policy::schedule::Stage;
+
+use super::MapReduce;
+use super::attempts::Attempt;
+
+/// Attempts of one job that are remembered, some ten megabytes; those beyond are counted.
+const REMEMBERED: usize = 50_000;
+
+/// Attempts that are over.
+#[derive(Debug, Default)]
+pub(super) struct Past {
+    attempts: Vec<TaskAttempt>,
+    /// That are not remembered.
+    left_out: u64,
+}
+
+impl Past {
+    fn push(&mut self, attempt: TaskAttempt) {
+        if self.attempts.len() < REMEMBERED {
+            self.attempts.push(attempt);
+        } else {
+            self.left_out = self.left_out.saturating_add(1);
+        }
+    }
+}
+
+impl MapReduce {
+    /// An attempt is over. One that was never started is no attempt.
+    pub(super) fn remember(&mut self, attempt: &Attempt, end: AttemptEnd, output_bytes: u64) {
+        let Some(began) = attempt.began else { return };
+        let (stage, task) = match attempt.stage {
+            Stage::Map => (TaskStage::Map, attempt.task.0),
+            Stage::Reduce | Stage::Gang => {
+                let partition = self.machine.partition(attempt.task);
+                (TaskStage::Reduce, partition.unwrap_or(attempt.task.0))
+            }
+        };
+        let failure = self.failures.get(&(attempt.stage, attempt.task));
+        let failure = failure.filter(|_| end == AttemptEnd::Failed);
+        self.past.push(TaskAttempt {
+            stage,
+            task,
+            attempt: attempt.number,
+            host: attempt.host.clone(),
+            container: attempt.container.0.clone(),
+            slot: attempt.slot,
+            began_ms: began.0,
+            ended_ms: self.now.0,
+            end,
+            output_bytes,
+            sentence: failure.cloned().unwrap_or_default(),
+        });
+    }
+
+    /// All that is kept of the job. Attempts that still run are ended with it.
+    pub(super) fn history(&mut self, state: JobState, sentence: String) -> JobHistory {
+        let running: Vec<Attempt> = self.attempts.all().cloned().collect();
+        for attempt in running {
+            self.remember(&attempt, AttemptEnd::Killed, 0);
+        }
+        let past = std::mem::take(&mut self.past);
+        let settings = self.description.settings.clone();
+        let name = settings.get(JOB_NAME).filter(|name| !name.is_empty());
+        let folder = self.folder();
+        JobHistory {
+            version: JobHistory::VERSION,
+            job: folder
+                .as_ref()
+                .map_or_else(String::new, |of| of.job.clone()),
+            name: name.unwrap_or(&self.description.job).clone(),
+            output: folder.map_or_else(String::new, |of| of.url()),
+            // Known to whoever keeps it.
+            began_ms: 0,
+            took_ms: self.now.0,
+            state,
+            sentence,
+            bytes: self.orders.bytes(),
+            report: self.report(),
+            settings,
+            attempts: past.attempts,
+            attempts_left_out: past.left_out,
+        }
+    }
+}
