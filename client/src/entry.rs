@@ -22,6 +22,7 @@ pub(crate) fn main() -> ExitCode {
     match subcommands::translated(words.collect()) {
         Ok(Command::Run(words)) => run::main(std::iter::once(RUN.into()).chain(words)),
         Ok(Command::MapReduce(given)) => mapreduce::main(*given),
+        Ok(Command::Past(given)) => mapreduce::past(given),
         Ok(Command::Session(task)) => sessions::main(task),
         Ok(Command::Accelerators(words)) => accelerators::main(words),
         Err(error) => error.show(),

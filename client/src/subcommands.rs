@@ -5,6 +5,7 @@
 //! accelerators of a node, have commands alone.
 
 mod mapreduce;
+mod past;
 mod session;
 
 use std::ffi::OsString;
@@ -16,6 +17,7 @@ use ::session::JobName;
 use crate::arguments::{Arguments, ParseError};
 
 pub(crate) use mapreduce::{MapReduceArguments, OwnApplication, command as mapreduce};
+pub(crate) use past::{PastArguments, PastTask};
 pub(crate) use session::{AttachOptions, LogsOptions, SessionStart, SessionTask};
 
 /// The second name of the file.
@@ -116,6 +118,8 @@ pub(crate) enum Command {
     Run(Vec<OsString>),
     /// Of a MapReduce program.
     MapReduce(Box<MapReduceArguments>),
+    /// Of MapReduce jobs that run or are over.
+    Past(PastArguments),
     /// Of the sessions.
     Session(SessionTask),
     /// Of the accelerators' driver.
@@ -140,6 +144,10 @@ pub(crate) fn translated(words: Vec<OsString>) -> Result<Command, ParseError> {
         Some(_) | None => {}
     }
     let words = match words.split_first() {
+        Some((first, rest)) if first == "mr" && past::is_of_past(rest) => {
+            let words = std::iter::once("gerbil mr".into()).chain(rest.iter().cloned());
+            return Ok(Command::Past(PastArguments::try_parse_from(words)?));
+        }
         Some((first, rest)) if first == "mr" => {
             let rest = mapreduce::marked(rest.to_vec());
             std::iter::once(first.clone()).chain(rest).collect()
@@ -230,6 +238,7 @@ mod tests {
             Command::Run(found) | Command::Accelerators(found) => found,
             Command::Session(_) => return Ok("session".into()),
             Command::MapReduce(_) => return Ok("mr".into()),
+            Command::Past(_) => return Ok("past".into()),
         };
         let found: Vec<_> = found.iter().map(|word| word.to_str().unwrap()).collect();
         Ok(found.join(" "))

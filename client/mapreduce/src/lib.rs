@@ -12,6 +12,7 @@
 //! for. A program without a driver is driven from here.
 //!
 //! Where an output is to take the place of an old one, that happens when it is complete ([`overwrite`]).
+//! What has become of jobs that are over is read by [`mod@history`], and told as words or as a page.
 //!
 //! # Invariants
 //!
@@ -32,6 +33,7 @@ pub mod blocks;
 pub mod cluster;
 pub mod driver;
 mod error;
+pub mod history;
 pub mod input;
 pub mod jobs;
 pub mod open;

@@ -62,6 +62,12 @@ impl fmt::Display for JobName {
 }
 
 impl JobName {
+    /// Whether it means job `number` of `application`.
+    #[must_use]
+    pub fn is(self, application: ApplicationId, number: u32) -> bool {
+        self.is_of(application) && self.job == number
+    }
+
     fn is_of(self, application: ApplicationId) -> bool {
         let timestamp = self.timestamp.unwrap_or(application.cluster_timestamp);
         (timestamp, self.application) == (application.cluster_timestamp, application.id)

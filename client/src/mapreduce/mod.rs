@@ -1,6 +1,7 @@
 //! `gerbil mr`: runs a program of maps and reduces in a session, or in an application of its [`own`].
 
 mod own;
+mod past;
 mod shown;
 mod timing;
 
@@ -33,6 +34,8 @@ use crate::subcommands::MapReduceArguments;
 use crate::system::system;
 
 use own::Own;
+pub(crate) use past::main as past;
+
 use shown::Shown;
 use timing::Timing;
 

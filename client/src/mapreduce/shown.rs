@@ -6,10 +6,10 @@ use follow::ended::Ended;
 use follow::follower::tasks::Told;
 use follow::progress::Progress;
 use follow::say;
-use gerbil_task::Counters;
 use job::TasksReport;
 use job::wire::{TasksPhase, phase::Kind};
 use mapreduce_client::Show;
+use mapreduce_client::history::text::{count, counters, seconds};
 use mapreduce_client::jobs::Accepted;
 
 use super::timing::Timing;
@@ -81,9 +81,9 @@ impl Show for Shown {
             "{} {}: {} over {} MB, {}",
             job.id,
             job.name,
-            count(job.maps, "map"),
+            count(job.maps as u64, "map"),
             job.bytes / 1_000_000,
-            count(usize::try_from(job.reduces).unwrap_or(usize::MAX), "reduce"),
+            count(job.reduces.into(), "reduce"),
         );
         if !job.is_quiet {
             self.progress.remark(sentence);
@@ -171,13 +171,6 @@ fn far(id: &str, tasks: &TasksPhase) -> String {
     text
 }
 
-fn count(number: usize, what: &str) -> String {
-    match number {
-        1 => format!("1 {what}"),
-        number => format!("{number} {what}s"),
-    }
-}
-
 /// What a job came to, and its counters as Hadoop prints them.
 fn summary(job: &Accepted, ended: &Ended, report: &TasksReport) -> String {
     let how = match ended.code {
@@ -192,29 +185,13 @@ fn summary(job: &Accepted, ended: &Ended, report: &TasksReport) -> String {
         seconds(report.commit_ms)
     );
     if report.failed_attempts > 0 {
-        let failed = usize::try_from(report.failed_attempts).unwrap_or(usize::MAX);
-        text.push_str(&format!(", {} failed", count(failed, "attempt")));
+        let failed = count(report.failed_attempts.into(), "attempt");
+        text.push_str(&format!(", {failed} failed"));
     }
-    text.push_str(&counters(&report.counters));
-    text
-}
-
-fn seconds(ms: u64) -> String {
-    format!("{}.{:02} s", ms / 1000, ms % 1000 / 10)
-}
-
-/// Group by group, as Hadoop's Counters say themselves.
-fn counters(all: &Counters) -> String {
-    let number: usize = all.values().map(BTreeMap::len).sum();
-    if number == 0 {
-        return String::new();
-    }
-    let mut text = format!("\nCounters: {number}");
-    for (group, counters) in all {
-        text.push_str(&format!("\n\t{group}"));
-        for (counter, value) in counters {
-            text.push_str(&format!("\n\t\t{counter}={value}"));
-        }
+    let counters = counters(&report.counters);
+    if !counters.is_empty() {
+        text.push('\n');
+        text.push_str(&counters);
     }
     text
 }
@@ -222,29 +199,6 @@ fn counters(all: &Counters) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn counters_are_printed_as_hadoop_prints_them() {
-        let group = |counters: &[(&str, u64)]| {
-            let counters = counters
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), *value));
-            counters.collect::<BTreeMap<_, _>>()
-        };
-        let all = Counters::from([
-            (
-                "Map-Reduce Framework".into(),
-                group(&[("Map input records", 3)]),
-            ),
-            ("Mine".into(), group(&[("a", 1), ("b", 2)])),
-        ]);
-        assert_eq!(
-            counters(&all),
-            "\nCounters: 3\n\tMap-Reduce Framework\n\t\tMap input records=3\n\tMine\n\t\ta=1\n\t\tb=2"
-        );
-        assert_eq!(counters(&Counters::new()), "");
-        assert_eq!(seconds(61_239), "61.23 s");
-    }
 
     #[test]
     fn a_line_tells_how_far_a_job_is() {

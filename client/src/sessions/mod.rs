@@ -69,6 +69,11 @@ async fn run(task: SessionTask) -> Result<u8, Failure> {
     }
 }
 
+/// Ends a job of one of the user's sessions.
+pub(crate) async fn kill(job: JobName) -> Result<u8, Failure> {
+    killed(&folder()?, job).await
+}
+
 /// The jobs of the user's sessions, as far as these answer.
 pub(crate) async fn jobs() -> Vec<Job> {
     match folder() {

@@ -133,6 +133,10 @@ Without a session the jobs of the program are one application of YARN's, which
 has its name, is submitted when the first job is known, and ends with the
 command, however that ends.
 
+What became of each job is kept for a week: gerbil mr list shows the jobs,
+gerbil mr status, counters and history JOB what they did, where and when (as a
+page: gerbil mr history --html JOB), gerbil mr kill JOB ends one.
+
 Ctrl-C ends the jobs and their driver; once more does not wait for it.
 The exit code is 0, or that of a job that failed, or 1, or what the program
 returned that disliked its command line.

@@ -1,0 +1,157 @@
+//! `gerbil mr list`, `status`, `counters`, `history`: jobs that are over, and those that are not.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use ::job::exit::Exit;
+use follow::say;
+use follow::signals::Signals;
+use follow::table::{Column, span, table};
+use mapreduce_client::Cluster as Hadoops;
+use mapreduce_client::history::{History, Past, page, text};
+use session::JobName;
+use session::status::short;
+
+use crate::cluster::Cluster;
+use crate::failure::Failure;
+use crate::subcommands::{PastArguments, PastTask};
+use crate::system::system;
+use crate::{frame, sessions};
+
+/// Jobs whose files are read for a list.
+const LISTED: usize = 50;
+
+/// The whole command.
+pub(crate) fn main(given: PastArguments) -> ExitCode {
+    frame::main(run(given))
+}
+
+async fn run(given: PastArguments) -> Result<u8, Failure> {
+    let signals = Signals::listen();
+    let mut signals = signals.map_err(system("listen to signals", Exit::Lost))?;
+    let cluster = Cluster::find()?;
+    let cluster = Hadoops {
+        configuration: cluster.configuration,
+        user: cluster.user,
+    };
+    let history = History::open(&cluster, given.staging.as_deref())?;
+    tokio::select! {
+        shown = Box::pin(show(&history, given.task)) => shown,
+        signal = signals.ending() => Ok(128u8.saturating_add(signal)),
+    }
+}
+
+async fn show(history: &History, task: PastTask) -> Result<u8, Failure> {
+    let text = match task {
+        PastTask::List { json } => return list(history, json).await,
+        PastTask::Status { job } => match under_way(job).await {
+            Some(words) => words,
+            None => text::status(&history.find(job).await?),
+        },
+        PastTask::Counters { job } => text::counters(&history.find(job).await?.report.counters),
+        PastTask::History { job, json, html } => {
+            let found = history.find(job).await?;
+            match (json, html) {
+                (true, _) => serde_json::to_string_pretty(&found).unwrap_or_default(),
+                (false, true) => page::page(&found),
+                (false, false) => text::history(&found),
+            }
+        }
+        PastTask::Kill { job } => return sessions::kill(job).await,
+    };
+    print(&text);
+    Ok(Exit::Success.code())
+}
+
+/// How a job is that one of the user's sessions has.
+async fn under_way(job: JobName) -> Option<String> {
+    let jobs = sessions::jobs().await;
+    let found = jobs.iter().find(|of| of.id == job.to_string())?;
+    Some(format!(
+        "{} {}\nstate {}",
+        found.id,
+        found.words(),
+        found.state.to_uppercase()
+    ))
+}
+
+async fn list(history: &History, json: bool) -> Result<u8, Failure> {
+    let (live, past) = tokio::join!(sessions::jobs(), history.list());
+    let past = past?;
+    let mut rows = Vec::new();
+    let mut all = Vec::new();
+    for job in live {
+        let took = span(Duration::from_millis(job.age_ms));
+        rows.push([
+            job.id.clone(),
+            job.state.to_uppercase(),
+            took,
+            String::new(),
+            job.words(),
+        ]);
+        all.push(serde_json::json!({ "id": job.id, "name": job.name, "state": job.state.to_uppercase() }));
+    }
+    let left = past.len().saturating_sub(LISTED);
+    for job in past.iter().take(LISTED) {
+        let (row, value) = one(history, job).await;
+        rows.push(row);
+        all.push(value);
+    }
+    if json {
+        print(&serde_json::to_string_pretty(&all).unwrap_or_default());
+        return Ok(Exit::Success.code());
+    }
+    if rows.is_empty() {
+        say("there is no MapReduce job, none of the last week either");
+        return Ok(Exit::Success.code());
+    }
+    let columns = [
+        Column::Left("job"),
+        Column::Left("state"),
+        Column::Right("took"),
+        Column::Right("attempts failed"),
+        Column::Left("name"),
+    ];
+    print(&table(0, &columns, rows.into_iter().map(Vec::from)).join("\n"));
+    if left > 0 {
+        say(format!("{left} older ones are in {}", history.url()));
+    }
+    Ok(Exit::Success.code())
+}
+
+/// A row of the list, and the same as JSON. A file that cannot be read costs no other row.
+async fn one(history: &History, past: &Past) -> ([String; 5], serde_json::Value) {
+    let id = short(past.application, past.number);
+    match history.read(past).await {
+        Ok(job) => {
+            let (state, failed) = (text::state(job.state), job.report.failed_attempts);
+            let value = serde_json::json!({
+                "id": id, "job": job.job, "name": job.name, "state": state, "output": job.output,
+                "took_ms": job.took_ms, "failed_attempts": failed, "ended_ms": past.ended_ms,
+            });
+            let took = text::seconds(job.took_ms);
+            (
+                [id, state.into(), took, failed.to_string(), job.name],
+                value,
+            )
+        }
+        Err(error) => {
+            let value = serde_json::json!({ "id": id, "error": error.to_string() });
+            (
+                [
+                    id,
+                    "?".into(),
+                    String::new(),
+                    String::new(),
+                    error.to_string(),
+                ],
+                value,
+            )
+        }
+    }
+}
+
+fn print(text: &str) {
+    let _read = writeln!(std::io::stdout().lock(), "{text}").is_ok();
+}
