@@ -1,10 +1,12 @@
 //! Programs of `gerbil-mapreduce`, and Hadoop's own MapReduce beside them.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
+use storage::{Address, Storage};
 
 use crate::cluster::{Builder, Cluster};
 use crate::command::{Finished, Run};
@@ -13,6 +15,12 @@ use crate::settings::File;
 
 /// A build of all examples by whoever has the crates.
 const BUILD: Duration = Duration::from_secs(900);
+
+/// Most bytes of a file that is looked at.
+const FILE_MAX: usize = 1 << 30;
+
+/// Files by name.
+pub type Files = BTreeMap<String, Vec<u8>>;
 
 /// The example `name` of `gerbil-mapreduce`: a release build, made where there is none or an old one; a debug
 /// build where `gerbil-run` is one.
@@ -100,4 +108,40 @@ pub fn hadoop(
         .deadline(deadline)
         .finish()?
         .success(&what)
+}
+
+/// Waits for what `act` does with the cluster's HDFS.
+///
+/// # Errors
+///
+/// As it says.
+pub fn with_hdfs<T>(cluster: &Cluster, act: impl AsyncFnOnce(Storage) -> Result<T>) -> Result<T> {
+    let origin = format!("hdfs://{}", cluster.name_node_address());
+    let address = Address::Hdfs {
+        connect: origin.clone(),
+        origin,
+        user: cluster.user().to_owned(),
+        settings: Vec::new(),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async { act(Storage::open(&address)?).await })
+}
+
+/// What lies in a folder of HDFS.
+///
+/// # Errors
+///
+/// There is no such folder, or something else than files in it.
+pub fn files(cluster: &Cluster, folder: &str) -> Result<Files> {
+    with_hdfs(cluster, async |hdfs| {
+        let mut files = Files::new();
+        for entry in hdfs.list(folder, 1000).await? {
+            let bytes = hdfs.read(&entry.path, FILE_MAX).await;
+            let bytes = bytes.with_context(|| format!("{} is left", entry.path))?;
+            files.insert(entry.name().to_owned(), bytes);
+        }
+        Ok(files)
+    })
 }

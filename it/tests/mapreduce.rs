@@ -1,7 +1,6 @@
 //! `gerbil mr` on a real cluster of three nodes: its output beside that of Hadoop and of a local run, and what is
 //! left of jobs that do not end well.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -10,13 +9,13 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, DEADLINE, Given, text_of};
 use it::command::Running;
+use it::mapreduce::Files;
 use it::session::{application, shows, start_with, stop, told};
 use it::suite::{self, Group};
 use it::victims::kill_launcher;
 use it::{Cluster, Finished, Run, expect, mapreduce, wait};
 use job::history::{JobHistory, JobState, TaskStage};
 use nix::sys::signal::Signal;
-use storage::{Address, Storage};
 
 const CASES: &[(&str, Case)] = &[
     ("maps and reduces write what Hadoop's write", beside_hadoop),
@@ -48,9 +47,6 @@ fn main() -> ExitCode {
     let builder = mapreduce::with_hadoop(Cluster::builder().nodes(3));
     suite::run(vec![Group::new(builder, &[CASES])])
 }
-
-/// Files by name.
-type Files = BTreeMap<String, Vec<u8>>;
 
 fn program(name: &str) -> Result<String> {
     text_of(&mapreduce::example(name)?)
@@ -100,21 +96,6 @@ fn start(given: &Given) -> Result<()> {
     start_with(given, "s", "768")
 }
 
-/// Waits for what `act` does with the cluster's HDFS.
-fn with_hdfs<T>(given: &Given, act: impl AsyncFnOnce(Storage) -> Result<T>) -> Result<T> {
-    let origin = format!("hdfs://{}", given.cluster.name_node_address());
-    let address = Address::Hdfs {
-        connect: origin.clone(),
-        origin,
-        user: given.cluster.user().to_owned(),
-        settings: Vec::new(),
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    runtime.block_on(async { act(Storage::open(&address)?).await })
-}
-
 /// Puts files into a folder of HDFS, and into one of this machine, whose path is the answer.
 fn put(given: &Given, folder: &str, files: &[(&str, &str)]) -> Result<String> {
     let here = given.folder.join("put");
@@ -123,7 +104,7 @@ fn put(given: &Given, folder: &str, files: &[(&str, &str)]) -> Result<String> {
     for (name, text) in files {
         fs::write(here.join(name), text)?;
     }
-    with_hdfs(given, async |hdfs| {
+    mapreduce::with_hdfs(&given.cluster, async |hdfs| {
         hdfs.make_folder(folder).await?;
         for (name, text) in files {
             let path = format!("{folder}/{name}");
@@ -136,15 +117,7 @@ fn put(given: &Given, folder: &str, files: &[(&str, &str)]) -> Result<String> {
 
 /// What lies in a folder of HDFS.
 fn files(given: &Given, folder: &str) -> Result<Files> {
-    with_hdfs(given, async |hdfs| {
-        let mut files = Files::new();
-        for entry in hdfs.list(folder, 1000).await? {
-            let bytes = hdfs.read(&entry.path, 64 << 20).await;
-            let bytes = bytes.with_context(|| format!("{} is left", entry.path))?;
-            files.insert(entry.name().to_owned(), bytes);
-        }
-        Ok(files)
-    })
+    mapreduce::files(&given.cluster, folder)
 }
 
 fn read(folder: &Path) -> Result<Files> {
