@@ -56,6 +56,7 @@ pub mod java;
 pub mod load;
 pub mod loopback;
 pub mod mapreduce;
+pub mod mapreduce_kills;
 pub mod memory;
 pub mod mpi;
 pub mod mpich_suite;

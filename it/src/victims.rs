@@ -5,11 +5,14 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail, ensure};
 use nix::sys::signal::Signal;
 
+use crate::Cluster;
 use crate::bed::Given;
 use crate::daemon::Daemon;
-use crate::process::signal_by_id;
+use crate::process::{signal_by_id, variable};
 use crate::sweep::{self, Found};
 
+/// What a process of a job is, where it is one of tasks.
+const ROLE: &str = "GERBIL_ROLE";
 /// For what was killed to be gone.
 const GONE: Duration = Duration::from_secs(20);
 
@@ -40,8 +43,21 @@ pub fn kill_master(given: &Given) -> Result<()> {
 ///
 /// There is none, or it cannot be found out.
 pub fn kill_launcher(given: &Given) -> Result<()> {
-    let all = given.cluster.container_processes()?;
-    let launcher = all.iter().find(|found| {
+    let all = launchers(&given.cluster)?;
+    let Some(launcher) = all.first() else {
+        bail!("no launcher");
+    };
+    signal_by_id(launcher.pid, Signal::SIGKILL)
+}
+
+/// The launchers that run now.
+///
+/// # Errors
+///
+/// `/proc` cannot be read.
+pub fn launchers(cluster: &Cluster) -> Result<Vec<Found>> {
+    let mut all = cluster.container_processes()?;
+    all.retain(|found| {
         let mut arguments = found.arguments.iter();
         !is_master(found)
             && found
@@ -50,10 +66,18 @@ pub fn kill_launcher(given: &Given) -> Result<()> {
                 .is_some_and(|first| first.ends_with("gerbil-run"))
             && arguments.any(|argument| argument == job::Role::ContainerLauncher.argument())
     });
-    let Some(launcher) = launcher else {
-        bail!("no launcher among {all:?}");
-    };
-    signal_by_id(launcher.pid, Signal::SIGKILL)
+    Ok(all)
+}
+
+/// The processes that work on MapReduce tasks now.
+///
+/// # Errors
+///
+/// `/proc` cannot be read.
+pub fn tasks(cluster: &Cluster) -> Result<Vec<Found>> {
+    let mut all = cluster.container_processes()?;
+    all.retain(|found| variable(found.pid, ROLE).is_some_and(|role| role == "task"));
+    Ok(all)
 }
 
 /// The nodes that run containers of ranks, and none of an ApplicationMaster.
