@@ -7,6 +7,8 @@
 //! included), so nothing else is to run. A round is one run of each, in turns of who goes first. What both have
 //! written is compared byte for byte, where Hadoop's partitions and order are ours.
 
+mod figure;
+
 use std::io::Write as _;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -16,8 +18,10 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use clap::Parser;
 use it::cluster::Size;
-use it::results::Spread;
+use it::results::{Setting, page};
 use it::{Cluster, Run, gerbil, mapreduce};
+
+use figure::{Measured, Took, figure};
 
 /// Times gerbil mr against Hadoop's MapReduce.
 #[derive(Debug, Parser)]
@@ -37,6 +41,9 @@ struct Options {
     /// Hadoop's MapReduce is left out.
     #[arg(long)]
     alone: bool,
+    /// Writes the figure and the page of all figures into this folder.
+    #[arg(long)]
+    out: Option<PathBuf>,
 }
 
 const NODES: usize = 4;
@@ -52,13 +59,6 @@ struct Work {
     theirs: (&'static str, Vec<String>),
     /// The outputs are the same, part file by part file.
     is_same: bool,
-}
-
-/// Seconds by the clock, and of all processors.
-#[derive(Clone, Copy)]
-struct Took {
-    wall: f64,
-    processors: f64,
 }
 
 struct Bench {
@@ -142,73 +142,62 @@ fn work(options: &Options) -> Vec<Work> {
 }
 
 fn measure(bench: &mut Bench, options: &Options) -> Result<()> {
-    let mut stdout = std::io::stdout();
-    let cores = std::thread::available_parallelism()?;
-    writeln!(
-        stdout,
-        "{} MB, {NODES} nodes on one machine of {cores} cores, {} rounds, median (min-max), s\n",
-        options.megabytes, options.rounds
-    )?;
-    writeln!(
-        stdout,
-        "| job | gerbil mr | CPU | Hadoop | CPU | times faster | outputs |\n|---|---|---|---|---|---|---|"
-    )?;
+    let setting = Setting::begin(&bench.cluster.version()?)?;
+    let mut measured = Vec::new();
     for work in work(options) {
-        let (mut ours, mut theirs, mut same) = (Vec::new(), Vec::new(), None);
-        for round in 0..=options.rounds {
-            let mut pair = [None, None];
-            for step in 0..2 {
-                let side = (round + step) % 2;
-                if side == 0 || !options.alone {
-                    pair[side] = Some(bench.once(&work, side == 0)?);
-                }
-            }
-            let [Some((one, out)), other] = pair else {
-                continue;
-            };
-            if let Some((other, their_out)) = other {
-                if work.is_same && same.is_none() {
-                    same = Some(bench.are_same(&out, &their_out)?);
-                }
-                bench.cluster.hdfs().remove(&their_out)?;
-                if round > 0 {
-                    theirs.push(other);
-                }
-            }
-            bench.cluster.hdfs().remove(&out)?;
-            if round > 0 {
-                ours.push(one);
-            }
-        }
-        let words = |all: &[Took], of: fn(&Took) -> f64| {
-            let values: Vec<f64> = all.iter().map(of).collect();
-            Spread::of(&values).map_or("-".to_owned(), |spread| spread.words())
-        };
-        let median = |all: &[Took]| {
-            let values: Vec<f64> = all.iter().map(|took| took.wall).collect();
-            Spread::of(&values).map(|spread| spread.median)
-        };
-        let faster = median(&ours).zip(median(&theirs));
-        writeln!(
-            stdout,
-            "| {} | {} | {} | {} | {} | {} | {} |",
-            work.name,
-            words(&ours, |took| took.wall),
-            words(&ours, |took| took.processors),
-            words(&theirs, |took| took.wall),
-            words(&theirs, |took| took.processors),
-            faster.map_or("-".to_owned(), |(ours, theirs)| format!(
-                "{:.1}",
-                theirs / ours
-            )),
-            match same {
-                Some(true) => "equal",
-                Some(false) => "DIFFER",
-                None => "-",
-            }
-        )?;
+        let one = compare(bench, options, &work)?;
+        let mut stderr = std::io::stderr();
+        writeln!(stderr, "{}", one.row().join("  "))?;
+        measured.push(one);
+    }
+    let figure = figure(options, setting.finish()?, &measured);
+    write!(std::io::stdout(), "{}", figure.text())?;
+    if let Some(out) = &options.out {
+        figure.save(out)?;
+        page::write(out)?;
     }
     Ok(())
+}
+
+/// Both, in turns; the first round is not counted.
+fn compare(bench: &mut Bench, options: &Options, work: &Work) -> Result<Measured> {
+    let mut measured = Measured {
+        name: work.name,
+        // Of what both read.
+        megabytes: match work.name {
+            "pi" => 0,
+            _ => options.megabytes,
+        },
+        ours: Vec::new(),
+        theirs: Vec::new(),
+        are_same: None,
+    };
+    for round in 0..=options.rounds {
+        let mut pair = [None, None];
+        for step in 0..2 {
+            let side = (round + step) % 2;
+            if side == 0 || !options.alone {
+                pair[side] = Some(bench.once(work, side == 0)?);
+            }
+        }
+        let [Some((one, out)), other] = pair else {
+            continue;
+        };
+        if let Some((other, their_out)) = other {
+            if work.is_same && measured.are_same.is_none() {
+                measured.are_same = Some(bench.are_same(&out, &their_out)?);
+            }
+            bench.cluster.hdfs().remove(&their_out)?;
+            if round > 0 {
+                measured.theirs.push(other);
+            }
+        }
+        bench.cluster.hdfs().remove(&out)?;
+        if round > 0 {
+            measured.ours.push(one);
+        }
+    }
+    Ok(measured)
 }
 
 impl Bench {
