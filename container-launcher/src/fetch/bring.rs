@@ -251,7 +251,7 @@ impl Fetcher {
                     let name = ServerName::try_from(LAUNCHER_NAME).map_err(io::Error::other)?;
                     let connection = ClientConnection::new(Arc::clone(&self.0), name);
                     let mut connection = connection.map_err(io::Error::other)?;
-                    let mut stream = Patient::new(stream, waiting.is_over)?;
+                    let mut stream = Patient::new(stream, SILENCE, waiting.is_over)?;
                     while connection.is_handshaking() {
                         connection.complete_io(&mut stream)?;
                     }

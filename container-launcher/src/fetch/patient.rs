@@ -4,8 +4,6 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use super::SILENCE;
-
 /// Between two looks whether somebody still waits.
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -13,14 +11,17 @@ const LOOK: Duration = Duration::from_millis(200);
 pub(super) struct Patient<'a> {
     stream: TcpStream,
     is_over: &'a (dyn Fn() -> bool + Sync),
-    /// Of all that is read and written until it is taken away; none: each time [`SILENCE`].
+    /// Of all that is read and written until it is taken away; none: each time `silence`.
     by: Option<Instant>,
+    silence: Duration,
 }
 
 impl<'a> Patient<'a> {
-    /// Of `stream`, for as long as it is not over; in the beginning all together may take [`SILENCE`].
+    /// Of `stream`, for as long as it is not over; in the beginning all together may take as long as later one
+    /// `silence`.
     pub(super) fn new(
         stream: TcpStream,
+        silence: Duration,
         is_over: &'a (dyn Fn() -> bool + Sync),
     ) -> io::Result<Self> {
         stream.set_read_timeout(Some(LOOK))?;
@@ -28,7 +29,8 @@ impl<'a> Patient<'a> {
         Ok(Self {
             stream,
             is_over,
-            by: Some(Instant::now() + SILENCE),
+            by: Some(Instant::now() + silence),
+            silence,
         })
     }
 
@@ -41,7 +43,7 @@ impl<'a> Patient<'a> {
         &mut self,
         mut act: impl FnMut(&mut TcpStream) -> io::Result<usize>,
     ) -> io::Result<usize> {
-        let by = self.by.unwrap_or_else(|| Instant::now() + SILENCE);
+        let by = self.by.unwrap_or_else(|| Instant::now() + self.silence);
         loop {
             match act(&mut self.stream) {
                 Err(error)
@@ -51,7 +53,7 @@ impl<'a> Patient<'a> {
                         return Err(io::Error::other("nobody waits for it any more"));
                     }
                     if Instant::now() >= by {
-                        let seconds = SILENCE.as_secs();
+                        let seconds = self.silence.as_secs_f32();
                         let silent = format!("it was silent for {seconds} s");
                         return Err(io::Error::new(ErrorKind::TimedOut, silent));
                     }
@@ -75,5 +77,38 @@ impl Write for Patient<'_> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.stream.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn one_that_says_nothing_is_given_up_and_one_that_says_something_now_and_then_is_not() {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap();
+        let silence = Duration::from_millis(500);
+        let stream = TcpStream::connect(port.local_addr().unwrap()).unwrap();
+        let mut patient = Patient::new(stream, silence, &|| false).unwrap();
+        // As a launcher that stands still: the kernel has opened the connection.
+        let silent = patient.read(&mut [0]).unwrap_err();
+        assert_eq!(silent.kind(), ErrorKind::TimedOut);
+        assert_eq!(silent.to_string(), "it was silent for 0.5 s");
+        let (mut peer, _) = port.accept().unwrap();
+        peer.write_all(b"a").unwrap();
+        patient.begun();
+        let slow = std::thread::spawn(move || {
+            for _ in 0..3 {
+                std::thread::park_timeout(silence / 2);
+                peer.write_all(b"b").unwrap();
+            }
+        });
+        let mut read = [0; 4];
+        patient.read_exact(&mut read).unwrap();
+        assert_eq!(&read, b"abbb");
+        slow.join().unwrap();
+        assert_eq!(patient.read(&mut read).unwrap(), 0);
     }
 }

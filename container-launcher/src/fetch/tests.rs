@@ -318,3 +318,23 @@ fn where_an_interface_is_named_nobody_fetches_by_another() {
     let (host, _) = Exchange::new(Arc::new(launcher)).port().unwrap();
     assert_eq!(host, None);
 }
+
+#[test]
+fn a_full_disk_is_no_fault_of_whoever_gives() {
+    let (launcher, _) = keys();
+    let kept = Kept::default();
+    let server = Server::open(&launcher, kept.clone()).unwrap();
+    kept.keep(JOB, 0, output(&[b"", b"some"]));
+    let fetcher = Fetcher::new(&launcher).unwrap();
+    let address = format!("localhost:{}", server.address().port());
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let unfetched = fetcher.bring(&address, of(&[0]), (&full, 0), PATIENT);
+    let unfetched = unfetched.unwrap_err();
+    assert!(unfetched.maps.is_empty(), "{unfetched:?}");
+    let sentence = unfetched.to_string();
+    assert!(
+        sentence.starts_with("cannot keep what was fetched from localhost:")
+            && sentence.contains("No space left on device"),
+        "{sentence}"
+    );
+}
