@@ -40,10 +40,32 @@ pub struct Work {
     lasts: Duration,
 }
 
-/// Whom a round has killed.
+/// What a round does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blow {
+    /// The process of a task is killed -9.
+    KillTask,
+    /// A launcher is.
+    KillLauncher,
+    /// A launcher stands still: connections to it are open, and nobody answers.
+    FreezeLauncher,
+}
+
+impl Blow {
+    /// The one of a round in which processes are killed.
+    #[must_use]
+    pub fn killing(seed: u64) -> Self {
+        match Dice::new(seed).throw(2) {
+            0 => Self::KillLauncher,
+            _ => Self::KillTask,
+        }
+    }
+}
+
+/// Whom a round has hit.
 #[derive(Clone, Debug)]
 struct Struck {
-    is_launcher: bool,
+    blow: Blow,
     victim: Found,
     /// Since the job's first task.
     after: Duration,
@@ -101,7 +123,7 @@ impl Outcome {
 
 /// Headings of [`Outcome::row`].
 pub const HEADINGS: &str = "\
-| seed | job | killed -9 | after, s | hit | attempts failed | exit code | wall, s | output |
+| seed | job | hit | after, s | heard of | attempts failed | exit code | wall, s | output |
 |---|---|---|---|---|---|---|---|---|";
 
 impl Work {
@@ -202,9 +224,8 @@ impl Work {
     /// # Errors
     ///
     /// It could not be tried; what becomes of the job is no error.
-    pub fn round(&self, given: &Given, seed: u64) -> Result<Outcome> {
-        let mut dice = Dice::new(seed);
-        let (finished, _, struck) = self.once(given, Some(&mut dice))?;
+    pub fn round(&self, given: &Given, blow: Blow, seed: u64) -> Result<Outcome> {
+        let (finished, _, struck) = self.once(given, Some((blow, Dice::new(seed))))?;
         let said = finished.stderr_text();
         let mut outcome = Outcome {
             seed,
@@ -225,7 +246,7 @@ impl Work {
         if let Some(struck) = struck {
             outcome.after = struck.after;
             Self::tell(given, &struck, &mut outcome);
-            if struck.is_launcher {
+            if struck.blow != Blow::KillTask {
                 renew(given)?;
             }
         }
@@ -244,7 +265,7 @@ impl Work {
 
     /// Who it was, and whether the job has heard of it.
     fn tell(given: &Given, struck: &Struck, outcome: &mut Outcome) {
-        if !struck.is_launcher {
+        if struck.blow == Blow::KillTask {
             let killed = outcome.said.lines().find_map(|line| {
                 let (before, _) = line.split_once(" was killed by signal 9")?;
                 let words: Vec<&str> = before.rsplit(' ').take(2).collect();
@@ -277,7 +298,7 @@ impl Work {
     fn once(
         &self,
         given: &Given,
-        dice: Option<&mut Dice>,
+        blow: Option<(Blow, Dice)>,
     ) -> Result<(Finished, Duration, Option<Struck>)> {
         let output = self.output();
         // There is none the first time.
@@ -295,38 +316,40 @@ impl Work {
         })
         .with_context(|| running.stderr_so_far())?;
         let began = Instant::now();
-        let struck = match dice {
-            Some(dice) => self.strike(given, dice, &mut running, began)?,
+        let struck = match blow {
+            Some((blow, dice)) => self.strike(given, blow, dice, (&mut running, began))?,
             None => None,
         };
         let finished = running.finish()?;
         Ok((finished, began.elapsed(), struck))
     }
 
-    /// Kills one, unless the job is over first.
+    /// Hits one, unless the job is over first.
     fn strike(
         &self,
         given: &Given,
-        dice: &mut Dice,
-        running: &mut Running,
-        began: Instant,
+        blow: Blow,
+        mut dice: Dice,
+        (running, began): (&mut Running, Instant),
     ) -> Result<Option<Struck>> {
-        let is_launcher = dice.throw(2) == 0;
+        // What it does may be thrown with the same seed.
+        let _blow = dice.throw(2);
         let moment = dice.time(self.lasts);
         wait::pause(moment.saturating_sub(began.elapsed()));
         while !running.is_over()? {
-            let all = match is_launcher {
-                true => victims::launchers(&given.cluster)?,
-                false => victims::tasks(&given.cluster)?,
+            let (all, signal) = match blow {
+                Blow::KillTask => (victims::tasks(&given.cluster)?, Signal::SIGKILL),
+                Blow::KillLauncher => (victims::launchers(&given.cluster)?, Signal::SIGKILL),
+                Blow::FreezeLauncher => (victims::launchers(&given.cluster)?, Signal::SIGSTOP),
             };
             // Between two waves of tasks there may be none.
             let Some(victim) = dice.pick(&all) else {
                 wait::pause(LOOK);
                 continue;
             };
-            signal_by_id(victim.pid, Signal::SIGKILL)?;
+            signal_by_id(victim.pid, signal)?;
             return Ok(Some(Struck {
-                is_launcher,
+                blow,
                 victim: victim.clone(),
                 after: began.elapsed(),
             }));
@@ -335,13 +358,14 @@ impl Work {
     }
 }
 
-/// Starts session `s`: four containers of two slots.
+/// Starts session `s`: a container of two slots on each node.
 ///
 /// # Errors
 ///
 /// It is not ready in time.
 pub fn start(given: &Given) -> Result<()> {
-    let line = "start s --containers 4 --slots-per-container 2 --memory 512";
+    let nodes = given.cluster.nodes().len();
+    let line = format!("start s --containers {nodes} --slots-per-container 2 --memory 512");
     session::told(given, &line.split(' ').collect::<Vec<_>>(), 0)?;
     Ok(())
 }
@@ -349,10 +373,15 @@ pub fn start(given: &Given) -> Result<()> {
 /// Waits until the session has all its containers again. One that avoids a node, because it has lost a second
 /// container there, is replaced.
 fn renew(given: &Given) -> Result<()> {
-    let avoids = wait::until("four containers again", FIRST, || {
+    let nodes = given.cluster.nodes().len();
+    let whole = format!(
+        "{nodes} containers with {} slots, 0 of them lent",
+        2 * nodes
+    );
+    let avoids = wait::until(&format!("{nodes} containers again"), FIRST, || {
         let shown = session::told(given, &["status", "s"], 0)?.stdout_text();
         let avoids = shown.contains("has lost one of late");
-        let is_whole = shown.contains("4 containers with 8 slots, 0 of them lent");
+        let is_whole = shown.contains(&whole);
         Ok((avoids || is_whole).then_some(avoids))
     });
     if avoids? {

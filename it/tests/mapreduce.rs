@@ -10,6 +10,7 @@ use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, DEADLINE, Given, text_of};
 use it::command::Running;
 use it::mapreduce::Files;
+use it::mapreduce_kills::{self, Blow, Work};
 use it::session::{application, shows, start_with, stop, told};
 use it::suite::{self, Group};
 use it::victims::kill_launcher;
@@ -30,6 +31,7 @@ const CASES: &[(&str, Case)] = &[
     ("Ctrl-C ends a job, and the session goes on", interrupted),
     ("the client is killed -9", client_killed),
     ("a launcher is killed in the middle", launcher_killed),
+    ("a task and a launcher are killed at seeded moments", killed),
     ("an output that is overwritten", overwritten),
     ("an application of its own", own_application),
     (
@@ -773,4 +775,19 @@ fn history(given: &Given) -> Result<()> {
         none.stderr_text()
     );
     Ok(())
+}
+
+fn killed(given: &Given) -> Result<()> {
+    mapreduce_kills::start(given)?;
+    let work = Work::word_count(given, 4)?;
+    for blow in [Blow::KillTask, Blow::KillLauncher] {
+        let outcome = work.round(given, blow, 7)?;
+        ensure!(
+            outcome.is_right() && outcome.has_hit,
+            "{}\n{}",
+            outcome.row(),
+            outcome.said
+        );
+    }
+    stop(given, "s")
 }

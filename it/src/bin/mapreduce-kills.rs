@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use clap::Parser;
 use it::bed::{self, Given};
 use it::cluster::Size;
-use it::mapreduce_kills::{HEADINGS, Work, start};
+use it::mapreduce_kills::{Blow, HEADINGS, Work, start};
 use it::{Cluster, session};
 
 /// Kills a task's process or a launcher in each round, and compares what the job has written with what an
@@ -29,6 +29,9 @@ struct Options {
     /// One of wordcount, terasort; in turns without it.
     #[arg(long)]
     only: Option<String>,
+    /// Launchers stand still (SIGSTOP), and nobody is killed.
+    #[arg(long)]
+    freeze: bool,
     /// No round begins after so many seconds.
     #[arg(long)]
     seconds: Option<u64>,
@@ -82,7 +85,11 @@ fn run(options: &Options) -> Result<bool> {
         if hits >= options.rounds || limit.is_some_and(|limit| began.elapsed() > limit) {
             break;
         }
-        let outcome = work.round(&given, seed)?;
+        let blow = match options.freeze {
+            true => Blow::FreezeLauncher,
+            false => Blow::killing(seed),
+        };
+        let outcome = work.round(&given, blow, seed)?;
         writeln!(stdout, "{}", outcome.row())?;
         rounds += 1;
         hits += u64::from(outcome.has_hit);
