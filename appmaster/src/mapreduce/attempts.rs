@@ -19,6 +19,8 @@ pub(super) struct Attempt {
     pub(super) slot: u32,
     /// The launcher was ordered to start it.
     pub(super) is_ordered: bool,
+    /// Of a reduce: the last output that there was when it was ordered.
+    pub(super) reads_until: u64,
     /// The launcher was ordered to end it.
     pub(super) is_stopped: bool,
     /// Of a map: bytes that it has read.

@@ -100,11 +100,13 @@ impl MapReduce {
                         "" => &attempt.host,
                         named => named,
                     };
+                    self.outputs_made = self.outputs_made.saturating_add(1);
                     let output = MapOutput {
                         attempt: ix,
                         container: attempt.container.clone(),
                         place: attempt.place,
                         address: joined(host, port),
+                        number: self.outputs_made,
                     };
                     self.outputs.entry(task).or_insert(output);
                 }
@@ -162,7 +164,11 @@ impl MapReduce {
         }
         self.over(ix, End::Lost);
         for map in maps {
-            self.doubt(TaskIx(*map), attempt.place);
+            // One that was made again meanwhile is not what it has tried to read.
+            let output = self.outputs.get(&TaskIx(*map));
+            if output.is_some_and(|output| output.number <= attempt.reads_until) {
+                self.doubt(TaskIx(*map), attempt.place);
+            }
         }
     }
 

@@ -92,6 +92,8 @@ struct MapOutput {
     place: ContainerIx,
     /// Where other launchers fetch it.
     address: String,
+    /// How many there were in the job's life, this one included.
+    number: u64,
 }
 
 /// The job.
@@ -114,6 +116,8 @@ pub(crate) struct MapReduce {
     /// How often a reduce could not read everything.
     unread: BTreeMap<TaskIx, u32>,
     outputs: BTreeMap<TaskIx, MapOutput>,
+    /// How many there were so far.
+    outputs_made: u64,
     /// Tasks of which files of the output have committed, by their numbers in the plan.
     results: BTreeSet<(Stage, u32)>,
     /// Tasks that have ended well once, whatever became of their results.
@@ -155,6 +159,7 @@ impl MapReduce {
             unfetched: BTreeMap::new(),
             unread: BTreeMap::new(),
             outputs: BTreeMap::new(),
+            outputs_made: 0,
             results: BTreeSet::new(),
             ever_done: BTreeSet::new(),
             counters: Counters::new(),

@@ -69,6 +69,7 @@ impl MapReduce {
             place,
             slot,
             is_ordered: false,
+            reads_until: 0,
             is_stopped: false,
             bytes: 0,
             began: None,
@@ -136,6 +137,7 @@ impl MapReduce {
         self.want(Wanted::Began(ix));
         if let Some(attempt) = self.attempts.get_mut(ix) {
             attempt.is_ordered = true;
+            attempt.reads_until = self.outputs_made;
             attempt.began = Some(self.now);
         }
     }

@@ -500,6 +500,32 @@ fn reduces_fetch_where_a_launcher_says_that_it_listens() {
 }
 
 #[test]
+fn what_a_map_has_left_anew_is_not_doubted_by_who_has_tried_to_read_what_was_lost() {
+    let mut bed = Bed::new(1, 1);
+    let first = bed.place(Stage::Map, 0, 1);
+    bed.joined(1);
+    bed.done(1, first, Some(3));
+    let reduces: Vec<AttemptIx> = (0..2).map(|_| bed.place(Stage::Reduce, 0, 2)).collect();
+    bed.joined(2);
+    // The launcher stands still: the session gives it up, before those that fetch from there do.
+    bed.tell(Heard::Lost(id(1)));
+    let again = bed.place(Stage::Map, 0, 3);
+    bed.joined(3);
+    bed.done(3, again, Some(3));
+    for reduce in reduces {
+        let ended = wire::TaskEnded {
+            process: reduce.0,
+            trouble: "it was silent for 30 s".into(),
+            unfetched: vec![0],
+            ..wire::TaskEnded::default()
+        };
+        bed.ended(2, ended);
+    }
+    assert!(bed.job.unfetched.is_empty());
+    assert!(bed.job.outputs.contains_key(&TaskIx(0)));
+}
+
+#[test]
 fn where_launchers_do_not_reach_each_other_a_job_ends() {
     let mut bed = Bed::new(1, 1);
     for container in [1, 2] {
