@@ -642,8 +642,20 @@ fn own_application(given: &Given) -> Result<()> {
         "{}",
         help.stdout_text()
     );
+    let words = ["--dry-run", "--memory", "768", &wordcount];
+    let dry = alone(
+        given,
+        &[&words[..], &["/alone/in", "/alone/out/dry"]].concat(),
+    )?;
+    let dry = dry.finish()?.success("--dry-run")?.stdout_text();
+    for words in [
+        "wordcount: 1 map over ",
+        "of YARN: an application wordcount in queue default; an ApplicationMaster of 1024 MiB; containers of 768 MiB",
+    ] {
+        ensure!(dry.contains(words), "no {words:?} in {dry}");
+    }
     ensure!(given.newest()?.id == third, "{:?}", given.newest()?);
-    Ok(())
+    is_gone(given, "/alone/out/dry")
 }
 
 fn own_application_fails(given: &Given) -> Result<()> {

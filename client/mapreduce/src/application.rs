@@ -27,6 +27,9 @@ pub trait Application: Debug + Send + Sync {
         wishes: watch::Receiver<Wish>,
     ) -> Answer<'a, (Kept, Reached)>;
 
+    /// What would be asked of YARN for that job, a line each.
+    fn ask<'a>(&'a self, first: &'a Order) -> Answer<'a, Vec<String>>;
+
     /// What it waits for now; empty: for nothing.
     fn waits(&self) -> String;
 }

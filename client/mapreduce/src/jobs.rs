@@ -20,6 +20,7 @@ use tokio::sync::{Mutex, OnceCell, mpsc, watch};
 
 use crate::application::Application;
 use crate::cluster::Cluster;
+use crate::dry_run;
 use crate::error::MapReduceError;
 use crate::order::Order;
 
@@ -185,6 +186,26 @@ impl Jobs {
             moved: Arc::clone(&self.moved),
         };
         Ok(stage(request).await?)
+    }
+
+    /// What the job would be, and what would be asked for it, a line each; nothing is.
+    ///
+    /// # Errors
+    /// It could never run, or nobody can be asked.
+    pub async fn ask(&self, order: &Order) -> Result<Vec<String>, MapReduceError> {
+        let mut lines = dry_run::words(order);
+        if let Some(own) = &self.own {
+            lines.extend(own.ask(order).await?);
+        } else if let Some(holder) = self.holder.get() {
+            let status = holder.reached.lock().await.status(&holder.kept).await?;
+            let (lent, slots) = status.slots();
+            lines.push(format!(
+                "nothing would be asked of YARN: session {} has {slots} slots in {} containers, {lent} of them lent",
+                status.name,
+                status.containers.len()
+            ));
+        }
+        Ok(lines)
     }
 
     /// Brings the program and submits the job.

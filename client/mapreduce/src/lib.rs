@@ -32,6 +32,7 @@ pub mod application;
 pub mod blocks;
 pub mod cluster;
 pub mod driver;
+mod dry_run;
 mod error;
 pub mod history;
 pub mod input;

@@ -54,12 +54,16 @@ pub struct Run {
     pub orders: Arc<Orders>,
     /// Runs it.
     pub jobs: Arc<Jobs>,
+    /// The first job is told, and nothing is run.
+    pub is_dry: bool,
 }
 
 /// Whoever shows people what happens.
 pub trait Show {
     /// Something that is good to know.
     fn note(&mut self, sentence: &str);
+    /// What the first job would be, a line each.
+    fn planned(&mut self, lines: &[String]);
     /// So many bytes of so many have been uploaded.
     fn uploaded(&mut self, done: u64, all: u64);
     /// What all jobs wait for.
@@ -93,6 +97,8 @@ enum Done {
     Answer(Result<Answer, MapReduceError>),
     /// A file that it is handed.
     Opened(Box<Result<Opened, MapReduceError>>),
+    /// What its submission would be.
+    Planned(Result<Vec<String>, MapReduceError>),
     /// Its submission of this number is the session's.
     Submitted(u32, Box<Result<Submitted, MapReduceError>>),
 }
@@ -473,6 +479,15 @@ impl Serving<'_> {
             return self.refuse(&MapReduceError::OutputExists { url: output.url() });
         }
         let (orders, jobs) = (Arc::clone(&self.run.orders), Arc::clone(&self.run.jobs));
+        if self.run.is_dry {
+            self.work = Some(Box::pin(async move {
+                Done::Planned(match orders.order(submission).await {
+                    Ok(order) => jobs.ask(&order).await,
+                    Err(error) => Err(error),
+                })
+            }));
+            return;
+        }
         let accept = async move {
             let order = orders.order(submission).await?;
             orders.make_parent(&order.output).await?;
@@ -531,6 +546,12 @@ impl Serving<'_> {
                 }
                 Err(error) => self.refuse(&error),
             },
+            Done::Planned(Ok(lines)) => {
+                self.show.planned(&lines);
+                let (code, sentence) = (0, String::new());
+                self.stop(Outcome { code, sentence }, 0);
+            }
+            Done::Planned(Err(error)) => self.not_taken(&error),
             Done::Submitted(number, accepted) => match *accepted {
                 Ok(Submitted {
                     job: accepted,
@@ -553,12 +574,19 @@ impl Serving<'_> {
                     });
                     self.answer(ToDriver::Accepted { id });
                 }
-                Err(error) if self.driver.is_none() => {
-                    let (code, sentence) = (error.exit().code(), error.to_string());
-                    self.stop(Outcome { code, sentence }, 0);
-                }
-                Err(error) => self.refuse(&error),
+                Err(error) => self.not_taken(&error),
             },
+        }
+    }
+
+    /// There is no such job, which a program without a driver does not get over.
+    fn not_taken(&mut self, error: &MapReduceError) {
+        match self.driver {
+            Some(_) => self.refuse(error),
+            None => {
+                let (code, sentence) = (error.exit().code(), error.to_string());
+                self.stop(Outcome { code, sentence }, 0);
+            }
         }
     }
 

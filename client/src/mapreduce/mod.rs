@@ -122,6 +122,7 @@ async fn run(given: MapReduceArguments) -> Result<u8, Failure> {
         settings,
         orders: Arc::new(Orders::new(planned, places, given.overwrite)),
         jobs: Arc::new(jobs),
+        is_dry: given.dry_run,
     };
     let outcome = serve(run, &mut signals, &mut shown).await?;
     let ended = own.end(&outcome, &mut signals).await;

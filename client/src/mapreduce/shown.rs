@@ -1,6 +1,7 @@
 //! What the user sees of a run: a line that changes on a terminal, what stays of each job.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 
 use follow::ended::Ended;
 use follow::follower::tasks::Told;
@@ -64,6 +65,13 @@ impl Shown {
 impl Show for Shown {
     fn note(&mut self, sentence: &str) {
         self.progress.remark(sentence);
+    }
+
+    fn planned(&mut self, lines: &[String]) {
+        self.progress.clear();
+        // A reader that has left has seen enough.
+        let text = lines.join("\n");
+        let _read = writeln!(std::io::stdout().lock(), "{text}").is_ok();
     }
 
     fn uploaded(&mut self, done: u64, all: u64) {

@@ -33,6 +33,11 @@ pub(crate) struct MapReduceArguments {
     #[arg(long)]
     pub overwrite: bool,
 
+    /// Print what the first job would be: splits, tasks, memory, disk, and what would be asked of YARN; nothing is
+    /// uploaded or submitted
+    #[arg(long, conflicts_with = "timing")]
+    pub dry_run: bool,
+
     /// At the end print when what was done
     #[arg(long)]
     pub timing: bool,

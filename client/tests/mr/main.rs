@@ -281,6 +281,25 @@ async fn what_makes_no_sense_is_refused_before_anything_is_staged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_tells_the_first_job_and_submits_nothing() {
+    let night = night().await;
+    let (code, printed, said) = run(&night, &["--dry-run"], &["--driver", "two"]).await;
+    assert_eq!(code, Some(0), "{said}");
+    for words in [
+        "words: 1 map over 0.0 MB, 1 reduce\n",
+        "of 2 files; 0 of them near blocks, on 0 hosts\n",
+        "nothing would be asked of YARN: session night has ",
+    ] {
+        assert_eq!(printed.matches(words).count(), 1, "{words}: {printed}");
+    }
+    assert!(submitted(&night).is_empty());
+    let nothing = at(&night, "nothing");
+    let (code, printed, said) = run(&night, &["--dry-run"], &[&nothing]).await;
+    assert_eq!((code, printed.as_str()), (Some(1), ""), "{said}");
+    assert!(said.contains("there is no such file"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_old_output_goes_to_the_trash_when_the_new_one_is_complete() {
     let night = night().await;
     let at_home = |name: &str| night.folder.path().join(name);

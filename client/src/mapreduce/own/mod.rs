@@ -89,11 +89,12 @@ impl Application for Own {
     ) -> Answer<'a, (Kept, Reached)> {
         Box::pin(async move {
             let begun = self.submitted(first, staged, wishes).await;
-            begun.map_err(|failure| MapReduceError::Application {
-                sentence: failure.to_string(),
-                exit: failure.exit(),
-            })
+            begun.map_err(told)
         })
+    }
+
+    fn ask<'a>(&'a self, first: &'a Order) -> Answer<'a, Vec<String>> {
+        Box::pin(async move { self.asked(first).await.map_err(told) })
     }
 
     fn waits(&self) -> String {
@@ -151,11 +152,10 @@ impl Own {
             )?,
             jobs: Jobs::Session(Box::new(self.plan(size, ground.excluded))),
         };
-        let queue = self.given.queue.clone();
         let application = Submission {
             id,
             name: self.name.clone(),
-            queue: queue.unwrap_or_else(|| "default".to_owned()),
+            queue: self.queue(),
             priority: first.priority,
             tags: Vec::new(),
             attempts: 1,
@@ -192,6 +192,45 @@ impl Own {
         state.waits.clear();
         state.owned = Some((kept.clone(), own, owning));
         Ok((kept, reached))
+    }
+
+    /// What would be asked of YARN.
+    async fn asked(&self, first: &Order) -> Result<Vec<String>, Failure> {
+        let ground = preflight::ground(&self.rm, &self.given.exclude).await?;
+        let wanted = self.wanted(first)?;
+        let size = Size::new(&self.given, wanted, &ground)?;
+        let types = ResourceTypes::default();
+        let container = size.slot.times(size.slots.get());
+        let Size {
+            slots,
+            first,
+            containers,
+            most,
+            ..
+        } = size;
+        let all = u64::from(first.get()).saturating_mul(container.memory.0);
+        Ok(vec![
+            format!(
+                "slots: {}, each of {}; tasks that may run at once: {}",
+                u64::from(slots.get()).saturating_mul(first.get().into()),
+                size.slot.words(&types),
+                wanted.tasks,
+            ),
+            format!(
+                "of YARN: an application {} in queue {}; an ApplicationMaster of {}; containers of {}: {first} at the \
+                 beginning, {all} MiB in all, up to {most} while slots are lacking, down to {containers} when they are \
+                 idle",
+                self.name,
+                self.queue(),
+                wanted.appmaster,
+                container.words(&types),
+            ),
+        ])
+    }
+
+    fn queue(&self) -> String {
+        let queue = self.given.queue.clone();
+        queue.unwrap_or_else(|| "default".to_owned())
     }
 
     /// What the first job is to the cluster.
@@ -322,6 +361,14 @@ impl Own {
             Err(follow::FollowError::Unknown { .. }) => Ok(()),
             other => Ok(other.map(drop)?),
         }
+    }
+}
+
+/// For whoever has asked for it.
+fn told(failure: Failure) -> MapReduceError {
+    MapReduceError::Application {
+        sentence: failure.to_string(),
+        exit: failure.exit(),
     }
 }
 

@@ -1,0 +1,154 @@
+//! What a job would be, in words, without running it.
+
+use std::collections::BTreeSet;
+
+use job::Split;
+
+use crate::order::Order;
+
+/// Its splits, tasks and sums.
+#[must_use]
+pub fn words(order: &Order) -> Vec<String> {
+    let job = &order.job;
+    let lengths: Vec<u64> = job.splits.iter().map(length).collect();
+    let bytes = lengths.iter().copied().fold(0, u64::saturating_add);
+    let mut lines = vec![format!(
+        "{}: {} over {}, {}",
+        order.name,
+        count(job.splits.len(), "map"),
+        megabytes(bytes),
+        count(usize::try_from(job.reduces).unwrap_or(usize::MAX), "reduce")
+    )];
+    let files = job.splits.iter().flat_map(|split| &split.files);
+    let files: BTreeSet<_> = files.map(|file| (file.address, &file.path)).collect();
+    if !files.is_empty() {
+        let (least, most) = (lengths.iter().min(), lengths.iter().max());
+        let hosts: BTreeSet<&String> = job.splits.iter().flat_map(|split| &split.hosts).collect();
+        let near = job.splits.iter().filter(|split| !split.hosts.is_empty());
+        lines.push(format!(
+            "splits: {} to {}, of {}; {} of them near blocks, on {}",
+            megabytes(least.copied().unwrap_or_default()),
+            megabytes(most.copied().unwrap_or_default()),
+            count(files.len(), "file"),
+            near.count(),
+            count(hosts.len(), "host"),
+        ));
+    }
+    lines.push(match &order.overwrite {
+        None => format!("output: {}", order.output.url()),
+        Some(_) => format!(
+            "output: {}, which is there, and goes to the trash when the new one is complete",
+            order.output.url()
+        ),
+    });
+    if job.reduces > 0 && !files.is_empty() {
+        // Once where maps left it and once where reduces gather it.
+        lines.push(format!(
+            "local disk: {} in all, and up to {} where one reduce gathers, if the maps write as much as they read, \
+             without compression",
+            megabytes(bytes.saturating_mul(2)),
+            megabytes(bytes.div_ceil(job.reduces.into())),
+        ));
+    }
+    lines.push(format!(
+        "{} of a task at the most",
+        count(
+            usize::try_from(job.attempts).unwrap_or(usize::MAX),
+            "attempt"
+        )
+    ));
+    lines.extend(order.notes.iter().cloned());
+    lines
+}
+
+fn length(split: &Split) -> u64 {
+    let pieces = split.pieces.iter().map(|piece| piece.length);
+    pieces.fold(0, u64::saturating_add)
+}
+
+/// With a tenth, as long as that says something.
+fn megabytes(bytes: u64) -> String {
+    match bytes {
+        0 => "0 MB".to_owned(),
+        bytes if bytes < 10_000_000 => format!("{}.{} MB", bytes / 1_000_000, bytes / 100_000 % 10),
+        bytes => format!("{} MB", bytes / 1_000_000),
+    }
+}
+
+fn count(number: usize, what: &str) -> String {
+    match number {
+        1 => format!("1 {what}"),
+        number => format!("{number} {what}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use gerbil_task::Piece;
+    use job::{FileAt, MapReduceJob, Program};
+    use policy::Resources;
+    use storage::Address;
+
+    use super::*;
+    use crate::places::Place;
+
+    fn split(file: &str, length: u64, hosts: &[&str]) -> Split {
+        Split {
+            pieces: vec![Piece {
+                name: file.to_owned(),
+                offset: 0,
+                length,
+                size: length,
+            }],
+            files: vec![FileAt {
+                address: 0,
+                path: file.to_owned(),
+            }],
+            hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn a_job_is_told_with_its_sums() {
+        let order = Order {
+            name: "sort".into(),
+            priority: None,
+            job: MapReduceJob {
+                program: Program::default(),
+                plan: String::new(),
+                job: "sort".into(),
+                settings: BTreeMap::new(),
+                params: serde_json::Value::Null,
+                addresses: vec![Address::Shared],
+                output: FileAt::default(),
+                unit: Resources::new(0, 1),
+                splits: vec![
+                    split("/a", 64_000_000, &["n1", "n2"]),
+                    split("/a", 2_500_000, &["n1"]),
+                    split("/b", 0, &[]),
+                ],
+                reduces: 2,
+                attempts: 4,
+                history: None,
+            },
+            output: Place {
+                address: Address::Shared,
+                path: "/out".into(),
+            },
+            overwrite: None,
+            notes: vec!["a note".into()],
+        };
+        let wanted = [
+            "sort: 3 maps over 66 MB, 2 reduces",
+            "splits: 0 MB to 64 MB, of 2 files; 2 of them near blocks, on 2 hosts",
+            "output: file:/out",
+            "local disk: 133 MB in all, and up to 33 MB where one reduce gathers, if the maps write as much as they \
+             read, without compression",
+            "4 attempts of a task at the most",
+            "a note",
+        ];
+        assert_eq!(words(&order), wanted);
+    }
+}
