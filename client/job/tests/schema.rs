@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use job::MapReduceReport;
 use job::explain::Explained;
 use job::report::Report;
 use serde::Serialize;
@@ -29,10 +30,12 @@ fn same<T: Serialize + DeserializeOwned>(block: &str) -> T {
 
 #[test]
 fn every_block_is_what_is_written() {
-    let (report, events) = {
+    let (mapreduce, report, events) = {
         let mut blocks = blocks();
-        (blocks.pop().unwrap(), blocks)
+        (blocks.pop().unwrap(), blocks.pop().unwrap(), blocks)
     };
+    let mapreduce: MapReduceReport = same(mapreduce);
+    assert!(mapreduce.jobs.iter().any(|job| job.tasks.is_some()));
     let mut kinds = BTreeSet::new();
     for block in &events {
         kinds.insert(match same::<Explained>(block) {

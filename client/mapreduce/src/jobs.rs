@@ -79,6 +79,8 @@ pub struct Accepted {
     pub id: String,
     /// What lists call it.
     pub name: String,
+    /// Where its output goes, in full.
+    pub output: String,
     /// How many maps it has.
     pub maps: usize,
     /// How many reduces.
@@ -246,6 +248,7 @@ impl Jobs {
                 false => short(application, number),
             },
             name: order.name,
+            output: order.output.url(),
             maps: order.job.splits.len(),
             reduces: order.job.reduces,
             bytes: pieces

@@ -5,15 +5,20 @@ mod past;
 mod shown;
 mod timing;
 
+use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use ::job::MapReduceReport;
 use ::job::exit::Exit;
 use follow::progress::Progress;
+use follow::report::Destination;
 use follow::say;
 use follow::signals::Signals;
 use follow::timeout::call_timing;
+use follow::timing::now_us;
 use mapreduce_client::jobs::{Brought, Jobs};
 use mapreduce_client::order::Orders;
 use mapreduce_client::places::Places;
@@ -45,9 +50,52 @@ pub(crate) fn main(given: MapReduceArguments) -> ExitCode {
 }
 
 async fn run(given: MapReduceArguments) -> Result<u8, Failure> {
-    let timing = Timing::new();
     let signals = Signals::listen();
     let mut signals = signals.map_err(system("listen to signals", Exit::Lost))?;
+    let mut report = MapReduceReport {
+        started_us: now_us(),
+        program: given.words.first().map_or_else(String::new, |program| {
+            program.to_string_lossy().into_owned()
+        }),
+        ..MapReduceReport::default()
+    };
+    let destination = match &given.report {
+        None => None,
+        Some(path) if path == Path::new("-") => {
+            return Err(Failure::Usage(
+                "--report -: standard output is the program's; name a file, or /dev/stderr".into(),
+            ));
+        }
+        Some(path) => match Destination::open(path, &mut signals).await? {
+            ControlFlow::Continue(destination) => Some(destination),
+            ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
+        },
+    };
+    let outcome = Box::pin(jobs(given, &mut signals, &mut report)).await;
+    let Some(destination) = destination else {
+        return outcome;
+    };
+    let code = match &outcome {
+        Ok(code) => *code,
+        Err(failure) => {
+            report.sentence = failure.to_string();
+            failure.exit().code()
+        }
+    };
+    report.exit_code = code.into();
+    report.finished_us = now_us();
+    let fill = move |out: &mut dyn Write| Ok(serde_json::to_writer(out, &report)?);
+    let code = destination.write(fill, code, &mut signals).await;
+    outcome.map(|_code| code)
+}
+
+/// The jobs of the program, to their ends; the exit code. `report` learns what became of them.
+async fn jobs(
+    given: MapReduceArguments,
+    signals: &mut Signals,
+    report: &mut MapReduceReport,
+) -> Result<u8, Failure> {
+    let timing = Timing::new();
     let name = match given.session {
         Some(name) => Some(name),
         None => session_of_environment().map_err(Failure::Usage)?,
@@ -65,6 +113,7 @@ async fn run(given: MapReduceArguments) -> Result<u8, Failure> {
             let folder = folder()?;
             let kept = folder.find_session(&name)?;
             is_here(&kept, &cluster)?;
+            report.session = name.to_string();
             Some((folder, kept))
         }
     };
@@ -124,8 +173,8 @@ async fn run(given: MapReduceArguments) -> Result<u8, Failure> {
         jobs: Arc::new(jobs),
         is_dry: given.dry_run,
     };
-    let outcome = serve(run, &mut signals, &mut shown).await?;
-    let ended = own.end(&outcome, &mut signals).await;
+    let outcome = serve(run, signals, &mut shown).await?;
+    let ended = own.end(&outcome, signals).await;
     shown.clear();
     if let Err(failure) = ended {
         say(failure);
@@ -136,6 +185,8 @@ async fn run(given: MapReduceArguments) -> Result<u8, Failure> {
     if !outcome.sentence.is_empty() && !shown.has_said(&outcome.sentence) {
         say(&outcome.sentence);
     }
+    report.sentence = outcome.sentence;
+    report.jobs = shown.into_jobs();
     Ok(outcome.code)
 }
 

@@ -7,8 +7,9 @@ use follow::ended::Ended;
 use follow::follower::tasks::Told;
 use follow::progress::Progress;
 use follow::say;
-use job::TasksReport;
+use follow::timing::now_us;
 use job::wire::{TasksPhase, phase::Kind};
+use job::{MapReduceJobReport, TasksReport};
 use mapreduce_client::Show;
 use mapreduce_client::history::text::{count, counters, seconds};
 use mapreduce_client::jobs::Accepted;
@@ -26,6 +27,10 @@ pub(super) struct Shown {
     jobs: BTreeMap<u32, String>,
     /// Why jobs failed, as it was said.
     said: Vec<String>,
+    /// When jobs were taken that are under way, by their numbers, us since 1970.
+    submitted: BTreeMap<u32, i64>,
+    /// Jobs that have ended.
+    ended: Vec<MapReduceJobReport>,
 }
 
 impl Shown {
@@ -43,7 +48,14 @@ impl Shown {
             timing,
             jobs: BTreeMap::new(),
             said: Vec::new(),
+            submitted: BTreeMap::new(),
+            ended: Vec::new(),
         }
+    }
+
+    /// The jobs, for a report.
+    pub(super) fn into_jobs(self) -> Vec<MapReduceJobReport> {
+        self.ended
     }
 
     /// Takes the line away.
@@ -84,6 +96,7 @@ impl Show for Shown {
 
     fn accepted(&mut self, job: &Accepted) {
         self.timing.mark(format!("{} was taken", job.id));
+        self.submitted.insert(job.number, now_us());
         self.progress.taken(job.id.clone());
         let sentence = format!(
             "{} {}: {} over {} MB, {}",
@@ -128,6 +141,17 @@ impl Show for Shown {
         };
         let took = report.map_or_else(String::new, report_of);
         self.timing.mark(format!("{} ended{took}", job.id));
+        self.ended.push(MapReduceJobReport {
+            id: job.id.clone(),
+            name: job.name.clone(),
+            output: job.output.clone(),
+            input_bytes: job.bytes,
+            exit_code: ended.code.into(),
+            sentence: ended.sentence.clone(),
+            submitted_us: self.submitted.remove(&job.number).unwrap_or_default(),
+            ended_us: now_us(),
+            tasks: report.cloned(),
+        });
         self.jobs.remove(&job.number);
         self.line();
         if ended.code != 0 && !ended.sentence.is_empty() {

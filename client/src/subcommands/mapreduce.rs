@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, CommandFactory as _, Parser};
@@ -35,8 +36,12 @@ pub(crate) struct MapReduceArguments {
 
     /// Print what the first job would be: splits, tasks, memory, disk, and what would be asked of YARN; nothing is
     /// uploaded or submitted
-    #[arg(long, conflicts_with = "timing")]
+    #[arg(long, conflicts_with_all = ["timing", "report"])]
     pub dry_run: bool,
+
+    /// At the end write a report of the jobs, one JSON object, to FILE
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
 
     /// At the end print when what was done
     #[arg(long)]

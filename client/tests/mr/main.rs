@@ -281,6 +281,49 @@ async fn what_makes_no_sense_is_refused_before_anything_is_staged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_report_has_what_became_of_each_job_and_of_the_command() {
+    let night = night().await;
+    let path = night.folder.path().join("report.json");
+    let options = ["-q", "--report", path.to_str().unwrap()];
+    let report = || -> job::MapReduceReport {
+        serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap()
+    };
+    let (code, _, said) = run(&night, &options, &[]).await;
+    assert_eq!(code, Some(0), "{said}");
+    let written = report();
+    assert_eq!((written.session.as_str(), written.exit_code), ("night", 0));
+    let [job] = &written.jobs[..] else {
+        panic!("{written:?}");
+    };
+    assert_eq!(
+        (job.name.as_str(), job.output.as_str()),
+        ("words", at(&night, "out").as_str())
+    );
+    assert!(
+        written.started_us < job.submitted_us
+            && job.submitted_us <= job.ended_us
+            && job.ended_us <= written.finished_us
+    );
+    let tasks = job.tasks.as_ref().unwrap();
+    assert_eq!((tasks.maps, tasks.tasks_ms), (2, 1230));
+    std::fs::remove_dir_all(night.folder.path().join("out")).unwrap();
+
+    let failing = [&options[..], &["-D", "fake.does=exit"]].concat();
+    let (code, _, said) = run(&night, &failing, &[]).await;
+    assert_eq!(code, Some(3), "{said}");
+    let written = report();
+    assert_eq!((written.exit_code, written.jobs[0].exit_code), (3, 3));
+    assert!(written.jobs[0].sentence.contains("exited with code 3"));
+    // What never came to a job has a report, too.
+    let wrong = [&options[..], &["-D", "nothing"]].concat();
+    let (code, _, _) = run(&night, &wrong, &[]).await;
+    assert_eq!((code, report().exit_code), (Some(64), 64));
+    assert!(report().sentence.contains("a setting is NAME=VALUE"));
+    let (code, _, said) = run(&night, &["--report", "-"], &[]).await;
+    assert_eq!(code, Some(64), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_dry_run_tells_the_first_job_and_submits_nothing() {
     let night = night().await;
     let (code, printed, said) = run(&night, &["--dry-run"], &["--driver", "two"]).await;
