@@ -18,14 +18,18 @@ use crate::failure::Failure;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Prints the user's sessions; the exit code. Those that are over are forgotten.
-pub(super) async fn list(folder: &Folder, signals: &mut Signals) -> Result<u8, Failure> {
+pub(super) async fn list(
+    folder: &Folder,
+    json: bool,
+    signals: &mut Signals,
+) -> Result<u8, Failure> {
     let mut looking = JoinSet::new();
     for name in folder.names()? {
         let folder = folder.clone();
         looking.spawn(async move {
-            let looked = timeout(PATIENCE, row(&folder, &name)).await;
-            let row = looked.unwrap_or_else(|_late| Some(told(&name, "it does not answer")));
-            (name, row)
+            let looked = timeout(PATIENCE, looked(&folder, &name)).await;
+            let late = |_late| Some(Err("it does not answer".to_owned()));
+            (name, looked.unwrap_or_else(late))
         });
     }
     let mut rows = Vec::new();
@@ -35,16 +39,24 @@ pub(super) async fn list(folder: &Folder, signals: &mut Signals) -> Result<u8, F
             signal = signals.ending() => return Ok(128u8.saturating_add(signal)),
         };
         match looked {
-            Some(Ok((name, Some(row)))) => rows.push((name, row)),
+            Some(Ok((name, Some(looked)))) => rows.push((name, looked)),
             Some(Ok((_, None)) | Err(_)) => {}
             None => break,
         }
+    }
+    rows.sort_by(|(one, _), (other, _)| one.cmp(other));
+    if json {
+        let all = rows.iter().map(|(name, looked)| match looked {
+            Ok(status) => serde_json::to_value(status).unwrap_or_default(),
+            Err(sentence) => serde_json::json!({ "name": name.as_str(), "error": sentence }),
+        });
+        print(&serde_json::Value::from_iter(all).to_string());
+        return Ok(Exit::Success.code());
     }
     if rows.is_empty() {
         say("there is no session; gerbil session start starts one");
         return Ok(Exit::Success.code());
     }
-    rows.sort();
     let columns = [
         Column::Left("session"),
         Column::Left("application"),
@@ -54,7 +66,10 @@ pub(super) async fn list(folder: &Folder, signals: &mut Signals) -> Result<u8, F
         Column::Right("wait"),
         Column::Left("policy"),
     ];
-    let rows = rows.into_iter().map(|(_, row)| row);
+    let rows = rows.into_iter().map(|(name, looked)| match looked {
+        Ok(status) => row(&name, status),
+        Err(sentence) => told(&name, &sentence),
+    });
     print(&table(0, &columns, rows).join("\n"));
     Ok(Exit::Success.code())
 }
@@ -78,22 +93,19 @@ pub(super) async fn jobs(folder: &Folder) -> Vec<Job> {
     jobs
 }
 
-/// What is told of a session; `None`: it is over.
-async fn row(folder: &Folder, name: &Name) -> Option<Vec<String>> {
-    match looked(folder, name).await {
-        Ok(row) => row,
+/// What is known of a session, or why nothing is; `None`: it is over.
+async fn looked(folder: &Folder, name: &Name) -> Option<Result<Status, String>> {
+    match status(folder, name).await {
+        Ok(status) => status.map(Ok),
         Err(SessionError::Over { .. }) => None,
-        Err(error) => Some(told(name, &error.to_string())),
+        Err(error) => Some(Err(error.to_string())),
     }
 }
 
-async fn looked(folder: &Folder, name: &Name) -> Result<Option<Vec<String>>, SessionError> {
-    let Some(status) = status(folder, name).await? else {
-        return Ok(None);
-    };
+fn row(name: &Name, status: Status) -> Vec<String> {
     let (lent, slots) = status.slots();
     let waiting = status.count("waiting");
-    Ok(Some(vec![
+    vec![
         name.to_string(),
         status.application,
         lent.to_string(),
@@ -101,7 +113,7 @@ async fn looked(folder: &Folder, name: &Name) -> Result<Option<Vec<String>>, Ses
         status.jobs.len().saturating_sub(waiting).to_string(),
         waiting.to_string(),
         status.policy,
-    ]))
+    ]
 }
 
 async fn status(folder: &Folder, name: &Name) -> Result<Option<Status>, SessionError> {

@@ -38,7 +38,7 @@ async fn run(task: SessionTask) -> Result<u8, Failure> {
     let folder = folder()?;
     match task {
         SessionTask::Start(given) => Box::pin(start::start(*given, &folder, &mut signals)).await,
-        SessionTask::List => list::list(&folder, &mut signals).await,
+        SessionTask::List { json } => list::list(&folder, json, &mut signals).await,
         SessionTask::Status { name, json } => {
             let kept = folder.find_session(&name)?;
             tokio::select! {

@@ -30,7 +30,11 @@ pub(crate) enum SessionTask {
     /// --session default -n 4 ./cpi
     Start(Box<SessionStart>),
     /// List your sessions: slots that are lent of how many, jobs that run and wait
-    List,
+    List {
+        /// One JSON array instead of words: what gerbil session status --json says of each
+        #[arg(long)]
+        json: bool,
+    },
     /// What a session holds and runs, what its jobs wait for, and what is asked of YARN
     Status {
         /// The session

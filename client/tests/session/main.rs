@@ -341,6 +341,10 @@ mod tests {
             listed.contains("night") && listed.contains("fifo"),
             "{listed}"
         );
+        let (_, listed, _) = night.session(&["list", "--json"]).await;
+        let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+        assert_eq!(listed[0]["name"], "night", "{listed}");
+        assert_eq!(listed[0]["containers"][0]["slots"], 2, "{listed}");
         let (code, shown, said) = night.session(&["status", "night"]).await;
         assert_eq!(code, Some(0), "{said}");
         assert!(
