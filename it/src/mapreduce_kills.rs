@@ -290,7 +290,14 @@ impl Work {
         outcome.has_hit = !id.is_empty()
             && master
                 .filter_map(|path| fs::read_to_string(path).ok())
-                .any(|log| log.contains(&format!("link to {id}: ")));
+                .any(|log| {
+                    // Its link has broken, or nothing was heard over it.
+                    let ends = [
+                        format!("link to {id}: "),
+                        format!("{id} has not been heard"),
+                    ];
+                    ends.iter().any(|words| log.contains(words))
+                });
     }
 
     /// Runs the job, and strikes if it is told to: how it ended, how long it lasted from its first task on, and
