@@ -179,7 +179,7 @@ impl Session {
 
     /// What the jobs of a session share. An AM that comes after another knows nothing of its jobs.
     fn share(&mut self, plan: SessionPlan) -> Result<()> {
-        let policy = policy::schedule::named(&format!("{}+gang", plan.policy))?;
+        let policy = policy::schedule::of_session(&plan.policy)?;
         let lending = Lending::new(policy, self.holding.cluster().limits().types.clone());
         let pool = Pool::new(plan.clone(), rand::random());
         self.sharing = Some(Sharing::new(plan, pool, lending));

@@ -48,7 +48,7 @@ impl Session {
             sharing.unheard.extend(words);
             sharing.show_soon(now);
             sharing.resize_soon(now);
-            if loan.wish.wants == Wants::Tasks {
+            if matches!(loan.wish.wants, Wants::Tasks { .. }) {
                 come.push(job);
             }
         }

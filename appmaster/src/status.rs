@@ -69,8 +69,8 @@ impl Session {
     fn slots(&self, loan: &Loan) -> u32 {
         match (loan.wish.wants, loan.number, &self.sharing) {
             (Wants::Gang(processes), ..) => processes,
-            (Wants::Tasks, Some(number), Some(sharing)) => sharing.lending.held(number),
-            (Wants::Tasks, ..) => 0,
+            (Wants::Tasks { .. }, Some(number), Some(sharing)) => sharing.lending.held(number),
+            (Wants::Tasks { .. }, ..) => 0,
         }
     }
 

@@ -33,6 +33,10 @@ impl Session {
                 lending.began(now, attempt);
                 Vec::new()
             }),
+            Wanted::Progress { attempt, done, of } => self.lending(|lending| {
+                lending.progress(now, attempt, done, of);
+                Vec::new()
+            }),
             Wanted::Over { attempt, how } => {
                 self.lending(|lending| lending.ended(now, attempt, how));
             }

@@ -43,6 +43,10 @@ const CASES: &[(&str, Case)] = &[
         own_client_killed,
     ),
     ("what became of jobs is told when they are over", history),
+    (
+        "of two attempts at a straggler the faster one counts",
+        straggler,
+    ),
 ];
 
 fn main() -> ExitCode {
@@ -801,5 +805,50 @@ fn killed(given: &Given) -> Result<()> {
             outcome.said
         );
     }
+    stop(given, "s")
+}
+
+/// One map whose first attempt takes minutes.
+fn straggler(given: &Given) -> Result<()> {
+    let text = format!("{}good\n", "sleep\n".repeat(4));
+    let slow = format!("good\nstraggle\n{text}");
+    let mut inputs = vec![("f0", slow.as_str())];
+    inputs.extend(["f1", "f2", "f3", "f4", "f5", "f6", "f7"].map(|name| (name, text.as_str())));
+    put(given, "/straggler/in", &inputs)?;
+    start(given)?;
+    let faulty = program("faulty")?;
+    let line = |options: &[&str], out: &str| -> Result<Run> {
+        let fixed = ["-D", "gerbil.split.pack=1", &faulty, "--reduces", "1"];
+        mr(given, &[options, &fixed, &["/straggler/in", out]].concat())
+    };
+    let finished = line(&[], "/straggler/out/x")?.finish()?;
+    let finished = finished.success("a job with a straggler")?;
+    let said = finished.stderr_text();
+    let times = |words: &str| said.matches(words).count();
+    ensure!(
+        times("map 0 takes much longer than others on ") == 1
+            && times(" takes much longer than others") == 1
+            && times("MAP_INPUT_RECORDS=42") == 1
+            && times("failed") == 0,
+        "{said}"
+    );
+    let ours = files(given, "/straggler/out/x")?;
+    let words = ours
+        .get("part-r-00000")
+        .map(|of| String::from_utf8_lossy(of));
+    ensure!(
+        words.as_deref() == Some("good\t9\nsleep\t32\nstraggle\t1\n"),
+        "{words:?}"
+    );
+    // Its loser is gone with it.
+    shows(given, "3 containers with 6 slots, 0 of them lent")?;
+    let alone = ["-D", "mapreduce.map.speculative=false"];
+    let running = line(&alone, "/straggler/out/alone")?.start()?;
+    shows(given, "1 job runs")?;
+    wait::pause(Duration::from_secs(12));
+    shows(given, "1 job runs")?;
+    running.signal(Signal::SIGINT)?;
+    let said = running.finish()?.stderr_text();
+    ensure!(!said.contains("much longer"), "{said}");
     stop(given, "s")
 }

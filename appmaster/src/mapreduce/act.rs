@@ -45,6 +45,11 @@ impl MapReduce {
             Action::Repeated(map) => {
                 tracing::info!("map {} gave the same records when it ran again", map.0);
             }
+            Action::Differed(map) => self.notice(format!(
+                "two attempts at map {} gave different records, and the first one's count: what the mapper emits \
+                 must depend on its input alone",
+                map.0
+            )),
             Action::Done => self.done(),
             Action::Fail(failure) => {
                 let sentence = sentences::failure(&failure, &self.failures, &self.machine);

@@ -23,10 +23,18 @@ pub(super) struct Attempt {
     pub(super) reads_until: u64,
     /// The launcher was ordered to end it.
     pub(super) is_stopped: bool,
-    /// Of a map: bytes that it has read.
-    pub(super) bytes: u64,
+    pub(super) far: Far,
     /// When its launcher was ordered to start it.
     pub(super) began: Option<Millis>,
+}
+
+/// How far an attempt is, as its launcher has said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Far {
+    /// Of a map bytes that it has read, of a reduce records.
+    pub(super) done: u64,
+    /// Of so many; 0: not known.
+    pub(super) of: u64,
 }
 
 /// All that have a slot, and what is known of those before.
@@ -115,8 +123,15 @@ impl Attempts {
         super::count(ordered.count())
     }
 
+    /// Bytes of input that are read; of two attempts at one map those of the farther one.
     pub(super) fn bytes_done(&self) -> u64 {
-        let maps = self.all.values().map(|attempt| attempt.bytes);
-        self.bytes.saturating_add(maps.sum())
+        let mut maps: BTreeMap<TaskIx, u64> = BTreeMap::new();
+        for attempt in self.all.values() {
+            if attempt.stage == Stage::Map {
+                let read = maps.entry(attempt.task).or_default();
+                *read = attempt.far.done.max(*read);
+            }
+        }
+        self.bytes.saturating_add(maps.into_values().sum())
     }
 }

@@ -9,7 +9,7 @@ use policy::ContainerId;
 use policy::mapreduce::{Digest, Event};
 use policy::schedule::{AttemptIx, End, Stage, TaskIx, Why};
 
-use super::attempts::Attempt;
+use super::attempts::{Attempt, Far};
 use super::orders::Orders;
 use super::{MapOutput, MapReduce, Wanted, sentences};
 
@@ -29,12 +29,7 @@ impl MapReduce {
         match event {
             task_event::Event::Seen(seen) => {
                 for task in seen.tasks {
-                    if let Some(attempt) = self.attempts.get_mut(AttemptIx(task.process))
-                        && attempt.container == *container
-                        && attempt.stage == Stage::Map
-                    {
-                        attempt.bytes = task.done;
-                    }
+                    self.seen(container, &task);
                 }
             }
             task_event::Event::Ended(ended) => {
@@ -47,11 +42,45 @@ impl MapReduce {
         }
     }
 
+    /// How far an attempt is.
+    fn seen(&mut self, container: &ContainerId, task: &wire::TaskSeen) {
+        let ix = AttemptIx(task.process);
+        let Some(attempt) = self.attempts.get_mut(ix) else {
+            return;
+        };
+        if attempt.container != *container {
+            return;
+        }
+        let far = Far {
+            done: task.done,
+            of: task.wanted,
+        };
+        if attempt.far != far {
+            attempt.far = far;
+            // Of a reduce that still fetches nothing is known.
+            if far.of > 0 {
+                self.want(Wanted::Progress {
+                    attempt: ix,
+                    done: far.done,
+                    of: far.of,
+                });
+            }
+        }
+    }
+
     fn attempt_ended(&mut self, ix: AttemptIx, attempt: &Attempt, ended: wire::TaskEnded) {
         let has_result = ended.committed || !ended.beaten_by.is_empty();
         match said(&ended) {
             // Another attempt's result is there, or nobody wants one.
-            Ended::Well(_) | Ended::Badly(_) if attempt.is_stopped => self.over(ix, End::Killed),
+            how @ (Ended::Well(_) | Ended::Badly(_)) if attempt.is_stopped => {
+                if matches!(how, Ended::Well(_)) && attempt.stage == Stage::Map {
+                    self.step_machine(Event::Mapped {
+                        attempt: ix,
+                        digest: digest(&ended),
+                    });
+                }
+                self.over(ix, End::Killed);
+            }
             Ended::Well(counters) => {
                 if has_result {
                     self.commits(attempt);
@@ -91,8 +120,6 @@ impl MapReduce {
         self.remember(attempt, AttemptEnd::Succeeded, ended.output_bytes);
         match attempt.stage {
             Stage::Map => {
-                let digest = ended.digest.as_slice().try_into();
-                let digest = Digest(digest.map_or(0, u128::from_le_bytes));
                 if self.description.reduces > 0 {
                     // A launcher says one that it has.
                     let port = u16::try_from(ended.fetch_port).unwrap_or_default();
@@ -116,7 +143,7 @@ impl MapReduce {
                 self.end_of_attempt(ix, End::Done);
                 self.step_machine(Event::Mapped {
                     attempt: ix,
-                    digest,
+                    digest: digest(ended),
                 });
             }
             Stage::Reduce | Stage::Gang => {
@@ -191,6 +218,12 @@ impl MapReduce {
         self.tasks_ended = Some(self.now);
         self.want(Wanted::Over { attempt: ix, how });
     }
+}
+
+/// Of the records that a map has left for reduces; of one that left none nothing.
+fn digest(ended: &wire::TaskEnded) -> Digest {
+    let digest = ended.digest.as_slice().try_into();
+    Digest(digest.map_or(0, u128::from_le_bytes))
 }
 
 /// What a process said last.

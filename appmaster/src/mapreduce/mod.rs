@@ -36,7 +36,7 @@ use gerbil_task::{Counters, add};
 use job::wire::job_event::Event as ToClient;
 use job::{MapReduceJob, TasksReport, wire};
 use policy::lifecycle::KillReason;
-use policy::mapreduce::Job;
+use policy::mapreduce::{Job, MaxAttempts};
 use policy::schedule::{AttemptIx, ContainerIx, Stage, TaskIx};
 use policy::{ContainerId, Millis};
 
@@ -152,7 +152,14 @@ impl MapReduce {
             todo: Vec::new(),
             now: Millis(0),
             step: Step::SettingUp,
-            machine: Job::new(maps, description.reduces, description.attempts.max(1)),
+            machine: Job::new(
+                maps,
+                description.reduces,
+                MaxAttempts {
+                    map: description.map.attempts.max(1),
+                    reduce: description.reduce.attempts.max(1),
+                },
+            ),
             attempts: Attempts::default(),
             places: BTreeMap::new(),
             known: BTreeMap::new(),

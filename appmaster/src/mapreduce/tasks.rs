@@ -3,12 +3,12 @@
 use policy::lending::{Input, Start};
 use policy::lifecycle::Event as OfContainer;
 use policy::mapreduce::Event;
-use policy::schedule::{AttemptIx, End, Stage, Why};
+use policy::schedule::{AttemptIx, End, Stage, TaskIx, Why};
 use policy::{ContainerId, Millis};
 
-use super::attempts::Attempt;
+use super::attempts::{Attempt, Far};
 use super::orders::Orders;
-use super::{MapReduce, Place, Told, Wanted};
+use super::{MapReduce, Place, Told, Wanted, sentences};
 use crate::work::{Do, Heard};
 
 /// For how long reduces keep slots that maps want, whose results they wait for.
@@ -71,9 +71,19 @@ impl MapReduce {
             is_ordered: false,
             reads_until: 0,
             is_stopped: false,
-            bytes: 0,
+            far: Far::default(),
             began: None,
         };
+        if self.has_result(stage, task) {
+            // A second attempt, decided on before the first one's end was known.
+            return self.want(Wanted::Over {
+                attempt: ix,
+                how: End::Killed,
+            });
+        }
+        if let Some(first) = self.attempts.at(stage, task).first() {
+            self.is_copied(*first, &attempt.host);
+        }
         self.attempts.insert(ix, attempt);
         self.known.insert(container.clone(), place);
         self.tasks_began.get_or_insert(self.now);
@@ -92,6 +102,29 @@ impl MapReduce {
             Some(Place::Fetching | Place::Leaving) => {}
         }
         self.unpark();
+    }
+
+    /// An attempt has another beside it from now on.
+    fn is_copied(&mut self, first: AttemptIx, host: &str) {
+        let Some(first) = self.attempts.get(first) else {
+            return;
+        };
+        let title = sentences::title(first.stage, first.task, &self.machine);
+        let words = format!(
+            "{title} takes much longer than others on {}: it is tried on {host} as well",
+            first.host
+        );
+        tracing::info!("{words}");
+        self.notice(words);
+    }
+
+    /// Whether a task's result is there, and wanted.
+    fn has_result(&self, stage: Stage, task: TaskIx) -> bool {
+        match stage {
+            Stage::Map if self.description.reduces > 0 => self.outputs.contains_key(&task),
+            Stage::Map => self.results.contains(&(stage, task.0)),
+            Stage::Reduce | Stage::Gang => self.machine.has_committed(task),
+        }
     }
 
     /// The job's files are in a container: what waits there is started.

@@ -2,7 +2,7 @@ use gerbil_task::{FromTask, MapOrder, Piece, ReduceOrder, ToTask};
 use job::history::{HistoryFolder, TaskAttempt};
 use job::wire::task_event::Event as OfTask;
 use job::wire::task_order::Order;
-use job::{FileAt, Program, Split};
+use job::{FileAt, Program, Split, StageTerms};
 use policy::Resources;
 use policy::lending::Start;
 use policy::lifecycle::Event as OfContainer;
@@ -20,6 +20,14 @@ struct Bed {
     wanted: Vec<String>,
     orders: Vec<(ContainerId, Order)>,
     attempts: u32,
+}
+
+fn terms(attempts: u32) -> StageTerms {
+    StageTerms {
+        unit: Resources::default(),
+        attempts,
+        speculative: true,
+    }
 }
 
 fn id(number: u32) -> ContainerId {
@@ -69,8 +77,8 @@ impl Bed {
             splits: (0..maps).map(|_| split.clone()).collect(),
             reduces,
             output: file("/out"),
-            unit: Resources::default(),
-            attempts: 2,
+            map: terms(2),
+            reduce: terms(2),
             history: None,
         };
         let mut bed = Self {

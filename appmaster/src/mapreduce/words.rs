@@ -52,6 +52,15 @@ pub(crate) enum Wanted {
     NoMore,
     /// An attempt runs, as far as is known.
     Began(AttemptIx),
+    /// An attempt has done so much of so much.
+    Progress {
+        /// Which.
+        attempt: AttemptIx,
+        /// So much.
+        done: u64,
+        /// Of so much, which is not nothing.
+        of: u64,
+    },
     /// An attempt is over: its slot is free.
     Over {
         /// Which.

@@ -1,8 +1,8 @@
 //! A MapReduce job of a session: one task of it has to fit.
 
-use job::{MapReduceJob, SessionPlan};
+use job::{MapReduceJob, SessionPlan, StageTerms};
 use policy::Resources;
-use policy::lending::Wants;
+use policy::lending::{self, Wants};
 use tonic::Status;
 
 use super::{Taken, fits, senseless};
@@ -20,20 +20,35 @@ impl Session {
     ) -> Result<Taken, Status> {
         let description: MapReduceJob = serde_json::from_slice(json).map_err(senseless)?;
         holds_together(&description).map_err(senseless)?;
-        let unit = Resources {
-            memory: match description.unit.memory.0 {
-                0 => plan.slot.memory,
-                _ => description.unit.memory,
+        let [map, reduce] = [description.map, description.reduce].map(|terms| of_slot(terms, plan));
+        let unit = match description.reduces {
+            0 => map.unit,
+            _ => Resources {
+                memory: map.unit.memory.max(reduce.unit.memory),
+                ..map.unit
             },
-            ..plan.slot
         };
         fits(unit, plan.slot.times(plan.slots.get()))?;
         let text = Folder::job(self.attempt.application, job.0);
         Ok(Taken {
             work: Work::MapReduce(Box::new(MapReduce::new(description, &text))),
-            wants: Wants::Tasks,
+            wants: Wants::Tasks { map, reduce },
             unit,
         })
+    }
+}
+
+/// What holds for tasks of a session with such slots.
+fn of_slot(terms: StageTerms, plan: &SessionPlan) -> lending::StageTerms {
+    lending::StageTerms {
+        unit: Resources {
+            memory: match terms.unit.memory.0 {
+                0 => plan.slot.memory,
+                _ => terms.unit.memory,
+            },
+            ..plan.slot
+        },
+        speculative: terms.speculative,
     }
 }
 
@@ -79,6 +94,11 @@ mod tests {
             length: 1,
             size: 1,
         };
+        let terms = StageTerms {
+            unit: Resources::default(),
+            attempts: 4,
+            speculative: true,
+        };
         let good = MapReduceJob {
             program: Program::default(),
             plan: String::new(),
@@ -93,8 +113,8 @@ mod tests {
             }],
             reduces: 0,
             output: file(0),
-            unit: Resources::default(),
-            attempts: 4,
+            map: terms,
+            reduce: terms,
             history: None,
         };
         assert_eq!(holds_together(&good), Ok(()));

@@ -31,12 +31,23 @@ pub struct MapReduceJob {
     pub reduces: u32,
     /// The output folder.
     pub output: FileAt,
-    /// What each task takes of its container, beside a slot; memory 0: a slot's.
+    /// What holds for maps.
+    pub map: StageTerms,
+    /// What holds for reduces.
+    pub reduce: StageTerms,
+    /// Where what became of it is kept; `None`: nowhere.
+    pub history: Option<HistoryFolder>,
+}
+
+/// What holds for every task of a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageTerms {
+    /// What it takes of its container, beside a slot; memory 0: a slot's.
     pub unit: Resources,
     /// Attempts of one task that may fail; the last of them ends the job. At least 1.
     pub attempts: u32,
-    /// Where what became of it is kept; `None`: nowhere.
-    pub history: Option<HistoryFolder>,
+    /// Whether one that takes much longer than others may be tried a second time beside the first.
+    pub speculative: bool,
 }
 
 /// What one map reads.

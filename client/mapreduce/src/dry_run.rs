@@ -50,13 +50,14 @@ pub fn words(order: &Order) -> Vec<String> {
             megabytes(bytes.div_ceil(job.reduces.into())),
         ));
     }
-    lines.push(format!(
-        "{} of a task at the most",
-        count(
-            usize::try_from(job.attempts).unwrap_or(usize::MAX),
-            "attempt"
-        )
-    ));
+    let [map, reduce] = [job.map, job.reduce].map(|terms| {
+        let attempts = usize::try_from(terms.attempts).unwrap_or(usize::MAX);
+        count(attempts, "attempt")
+    });
+    lines.push(match job.reduces == 0 || map == reduce {
+        true => format!("{map} of a task at the most"),
+        false => format!("{map} of a map and {reduce} of a reduce at the most"),
+    });
     lines.extend(order.notes.iter().cloned());
     lines
 }
@@ -87,7 +88,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use gerbil_task::Piece;
-    use job::{FileAt, MapReduceJob, Program};
+    use job::{FileAt, MapReduceJob, Program, StageTerms};
     use policy::Resources;
     use storage::Address;
 
@@ -110,6 +111,14 @@ mod tests {
         }
     }
 
+    fn terms(attempts: u32) -> StageTerms {
+        StageTerms {
+            unit: Resources::new(0, 1),
+            attempts,
+            speculative: true,
+        }
+    }
+
     #[test]
     fn a_job_is_told_with_its_sums() {
         let order = Order {
@@ -123,14 +132,14 @@ mod tests {
                 params: serde_json::Value::Null,
                 addresses: vec![Address::Shared],
                 output: FileAt::default(),
-                unit: Resources::new(0, 1),
+                map: terms(4),
+                reduce: terms(2),
                 splits: vec![
                     split("/a", 64_000_000, &["n1", "n2"]),
                     split("/a", 2_500_000, &["n1"]),
                     split("/b", 0, &[]),
                 ],
                 reduces: 2,
-                attempts: 4,
                 history: None,
             },
             output: Place {
@@ -146,7 +155,7 @@ mod tests {
             "output: file:/out",
             "local disk: 133 MB in all, and up to 33 MB where one reduce gathers, if the maps write as much as they \
              read, without compression",
-            "4 attempts of a task at the most",
+            "4 attempts of a map and 2 attempts of a reduce at the most",
             "a note",
         ];
         assert_eq!(words(&order), wanted);

@@ -5,11 +5,12 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 
 use gerbil_task::settings::{
-    JOB_NAME, MAP_ATTEMPTS, MAP_MEMORY, RECURSIVE, REDUCE_ATTEMPTS, REDUCES,
+    JOB_NAME, MAP_ATTEMPTS, MAP_MEMORY, MAP_SPECULATIVE, RECURSIVE, REDUCE_ATTEMPTS, REDUCE_MEMORY,
+    REDUCE_SPECULATIVE, REDUCES,
 };
 use gerbil_task::splits::{self, REDUCES_MAX};
 use gerbil_task::{Listed, PlannedJob, Submission};
-use job::{FileAt, MapReduceJob, Program, Split};
+use job::{FileAt, MapReduceJob, Program, Split, StageTerms};
 use policy::Resources;
 use storage::{Address, parent};
 
@@ -133,10 +134,11 @@ impl Orders {
         }
         let reduces = reduces(planned, &splits, &settings)?;
         notes.extend(of_a_disk(&output));
-        let attempts = [MAP_ATTEMPTS, REDUCE_ATTEMPTS].map(|name| number::<u32>(&settings, name));
-        let [maps, others] = attempts;
-        let attempts = maps?.max(others?).unwrap_or(ATTEMPTS).max(1);
-        let memory = number::<u64>(&settings, MAP_MEMORY)?.unwrap_or_default();
+        let map = terms(&settings, [MAP_MEMORY, MAP_ATTEMPTS, MAP_SPECULATIVE])?;
+        let reduce = terms(
+            &settings,
+            [REDUCE_MEMORY, REDUCE_ATTEMPTS, REDUCE_SPECULATIVE],
+        )?;
         let name = settings.get(JOB_NAME).filter(|name| !name.is_empty());
         let name = name.unwrap_or(&planned.name).clone();
         let job = MapReduceJob {
@@ -155,8 +157,8 @@ impl Orders {
                     None => output.path.clone(),
                 },
             },
-            unit: Resources::new(memory, 1),
-            attempts,
+            map,
+            reduce,
             history: None,
         };
         Ok(Order {
@@ -247,6 +249,21 @@ impl Orders {
     }
 }
 
+/// What the settings of these names say of a stage: memory in MiB, attempts, whether there may be second ones.
+fn terms(
+    settings: &Settings,
+    [memory, attempts, speculative]: [&str; 3],
+) -> Result<StageTerms, MapReduceError> {
+    let memory = number::<u64>(settings, memory)?.unwrap_or_default();
+    Ok(StageTerms {
+        unit: Resources::new(memory, 1),
+        attempts: number::<u32>(settings, attempts)?
+            .unwrap_or(ATTEMPTS)
+            .max(1),
+        speculative: number::<bool>(settings, speculative)?.unwrap_or(true),
+    })
+}
+
 /// How many reduces there are: as many as wanted, else one a GiB of input.
 fn reduces(
     planned: &PlannedJob,
@@ -265,5 +282,39 @@ fn reduces(
             "{REDUCES}={wanted}: {REDUCES_MAX} are the most"
         ))),
         wanted => Ok(wanted.unwrap_or_else(|| splits::reduces(bytes))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stages_have_terms_of_their_own_and_hadoops_where_nobody_says_others() {
+        let terms = |settings: &[(&str, &str)]| {
+            let settings = settings
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            let settings: Settings = settings.collect();
+            let map = terms(&settings, [MAP_MEMORY, MAP_ATTEMPTS, MAP_SPECULATIVE]);
+            let names = [REDUCE_MEMORY, REDUCE_ATTEMPTS, REDUCE_SPECULATIVE];
+            let terms = map.and_then(|map| Ok([map, terms(&settings, names)?]));
+            terms.map_err(|error| error.to_string())
+        };
+        let of = |memory, attempts, speculative| StageTerms {
+            unit: Resources::new(memory, 1),
+            attempts,
+            speculative,
+        };
+        assert_eq!(terms(&[]), Ok([of(0, 4, true); 2]));
+        let given = [
+            (MAP_ATTEMPTS, "0"),
+            (MAP_MEMORY, "100"),
+            (REDUCE_ATTEMPTS, "7"),
+            (REDUCE_SPECULATIVE, "false"),
+        ];
+        assert_eq!(terms(&given), Ok([of(100, 1, true), of(0, 7, false)]));
+        let odd = terms(&[(MAP_SPECULATIVE, "often")]).unwrap_err();
+        assert_eq!(odd, "mapreduce.map.speculative=often makes no sense");
     }
 }

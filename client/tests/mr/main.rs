@@ -115,7 +115,7 @@ async fn a_job_comes_with_program_splits_and_settings_and_its_counters_are_shown
         ("words", 4)
     );
     assert_eq!(job.job, "words");
-    assert_eq!((job.reduces, job.attempts), (2, 4));
+    assert_eq!((job.reduces, job.map.attempts), (2, 4));
     let setting = |name: &str| job.settings.get(name).map(String::as_str);
     assert_eq!(setting("mapreduce.job.reduces"), Some("2"));
     assert_eq!(setting("my.own"), Some("1"));

@@ -30,7 +30,7 @@ use crate::schedule::{
 };
 use crate::{ClusterView, ContainerId, Counted, Millis, NodeView, ResourceTypes, Resources};
 
-pub use words::{Input, Lent, Offer, Start, Waits, Wants, Wish, Word};
+pub use words::{Input, Lent, Offer, StageTerms, Start, Waits, Wants, Wish, Word};
 
 #[derive(Debug)]
 struct Borrower {
@@ -125,15 +125,20 @@ impl Lending {
     pub fn wanted(&mut self, now: Millis, job: u32, wish: Wish) -> Vec<Word> {
         let ix = JobIx(self.next_job);
         self.next_job = self.next_job.saturating_add(1);
-        let need = Need {
-            bundle: sizes::bundle(wish.unit, &self.types),
-            locks: Vec::new(),
+        let state = |unit: Resources, speculative: bool| StageState {
+            speculative,
+            ..StageState::wanting(Need {
+                bundle: sizes::bundle(unit, &self.types),
+                locks: Vec::new(),
+            })
         };
-        let stages: &[Stage] = match wish.wants {
-            Wants::Gang(_) => &[Stage::Gang],
-            Wants::Tasks => &[Stage::Map, Stage::Reduce],
+        let of = |terms: StageTerms| state(terms.unit, terms.speculative);
+        let stages = match wish.wants {
+            Wants::Gang(_) => BTreeMap::from([(Stage::Gang, state(wish.unit, false))]),
+            Wants::Tasks { map, reduce } => {
+                BTreeMap::from([(Stage::Map, of(map)), (Stage::Reduce, of(reduce))])
+            }
         };
-        let stages = stages.iter();
         let arrived = Job {
             seq: u64::from(ix.0),
             submitted: nanos(now),
@@ -142,9 +147,7 @@ impl Lending {
             queue: wish.queue.clone(),
             tag: String::new(),
             deadline: None,
-            stages: stages
-                .map(|stage| (*stage, StageState::wanting(need.clone())))
-                .collect(),
+            stages,
         };
         let wants = wish.wants;
         let borrower = Borrower {
@@ -165,7 +168,7 @@ impl Lending {
                 };
                 self.happened(now, &runnable)
             }
-            Wants::Tasks => Vec::new(),
+            Wants::Tasks { .. } => Vec::new(),
         }
     }
 

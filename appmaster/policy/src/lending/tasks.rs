@@ -3,7 +3,7 @@
 use super::words::{Input, Word};
 use super::{Lending, nanos};
 use crate::Millis;
-use crate::schedule::{AttemptIx, End, Event, Stage, Task, TaskIx, wanted};
+use crate::schedule::{AttemptIx, End, Event, Phase, Stage, Task, TaskIx, wanted};
 
 impl Lending {
     /// These tasks of `job` may start, numbered on from those before.
@@ -61,6 +61,25 @@ impl Lending {
         if self.is_under_way(attempt) {
             self.driver.tell(nanos(now), &Event::Began(attempt));
         }
+    }
+
+    /// An attempt has done so much of so much: what is decided of that, is at the next [tick](Self::tick).
+    pub fn progress(&mut self, now: Millis, attempt: AttemptIx, done: u64, of: u64) {
+        let Some(stage) = self.driver.session().attempt(attempt).map(|of| of.stage) else {
+            return;
+        };
+        let phase = match stage {
+            Stage::Map => Phase::Map,
+            Stage::Reduce => Phase::Reduce,
+            Stage::Gang => Phase::Run,
+        };
+        let progress = Event::Progress {
+            attempt,
+            phase,
+            done,
+            of,
+        };
+        self.driver.tell(nanos(now), &progress);
     }
 
     /// An attempt is over.

@@ -226,9 +226,17 @@ proptest! {
 }
 
 fn tasks() -> Wish {
+    let wish = wish(0);
+    let terms = StageTerms {
+        unit: wish.unit,
+        speculative: true,
+    };
     Wish {
-        wants: Wants::Tasks,
-        ..wish(0)
+        wants: Wants::Tasks {
+            map: terms,
+            reduce: terms,
+        },
+        ..wish
     }
 }
 

@@ -14,17 +14,16 @@ impl Lending {
             return None;
         }
         let session = self.driver.session();
-        let (stage, wanted) = match borrower.wish.wants {
-            Wants::Gang(processes) => (Stage::Gang, processes),
-            Wants::Tasks => {
-                let pending = |stage| {
+        let (stage, wanted, unit) = match borrower.wish.wants {
+            Wants::Gang(processes) => (Stage::Gang, processes, borrower.wish.unit),
+            Wants::Tasks { map, reduce } => {
+                let pending = |stage, unit| {
                     let pending = session.stage(borrower.ix, stage)?.pending;
-                    (pending > 0).then_some((stage, pending))
+                    (pending > 0).then_some((stage, pending, unit))
                 };
-                pending(Stage::Map).or_else(|| pending(Stage::Reduce))?
+                pending(Stage::Map, map.unit).or_else(|| pending(Stage::Reduce, reduce.unit))?
             }
         };
-        let unit = borrower.wish.unit;
         let (mut free, mut all) = (0_u32, 0_u32);
         for (ix, slot) in session.slots() {
             let offer = self.offers.get(&slot.container);

@@ -25,7 +25,7 @@ pub struct Offer {
 pub struct Wish {
     /// How many slots.
     pub wants: Wants,
-    /// What a process takes of its container.
+    /// What a process takes of its container; of tasks, the most that one takes.
     pub unit: Resources,
     /// Whose it is.
     pub user: String,
@@ -41,7 +41,21 @@ pub enum Wants {
     /// So many, all at once.
     Gang(u32),
     /// One for each of its tasks that may start, as they come free.
-    Tasks,
+    Tasks {
+        /// What holds for maps.
+        map: StageTerms,
+        /// What holds for reduces.
+        reduce: StageTerms,
+    },
+}
+
+/// What holds for every task of a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StageTerms {
+    /// What it takes of its container.
+    pub unit: Resources,
+    /// Whether it may be tried a second time while it still runs.
+    pub speculative: bool,
 }
 
 /// What a task reads.

@@ -16,11 +16,19 @@ struct Attempt {
     at: ContainerIx,
 }
 
+/// How many attempts of one task may fail; the last of them ends the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MaxAttempts {
+    /// Of a map.
+    pub map: u32,
+    /// Of a reduce.
+    pub reduce: u32,
+}
+
 /// One job.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Failed attempts of one task that end the job.
-    most_failures: u32,
+    max_attempts: MaxAttempts,
     attempts: BTreeMap<AttemptIx, Attempt>,
     failures: BTreeMap<(Stage, TaskIx), u32>,
     outputs: Outputs,
@@ -31,12 +39,11 @@ pub struct Job {
 
 impl Job {
     /// One with so many maps, at least one, and partitions; without partitions a map's result is its
-    /// committed output, which no launcher keeps. `most_failures` attempts of a task may fail; the last of
-    /// them ends the job.
+    /// committed output, which no launcher keeps.
     #[must_use]
-    pub fn new(maps: u32, partitions: u32, most_failures: u32) -> Self {
+    pub fn new(maps: u32, partitions: u32, max_attempts: MaxAttempts) -> Self {
         Self {
-            most_failures,
+            max_attempts,
             attempts: BTreeMap::new(),
             failures: BTreeMap::new(),
             outputs: Outputs::new(maps, partitions),
@@ -50,6 +57,13 @@ impl Job {
     #[must_use]
     pub fn partition(&self, reduce: TaskIx) -> Option<u32> {
         self.reduces.partition(reduce)
+    }
+
+    /// Whether the result of a reduce task is there.
+    #[must_use]
+    pub fn has_committed(&self, reduce: TaskIx) -> bool {
+        let partition = self.partition(reduce);
+        partition.is_some_and(|partition| self.reduces.is_committed(partition))
     }
 
     /// Whether [`Action::Done`] or [`Action::Fail`] was said.
@@ -97,9 +111,13 @@ impl Job {
         let Some(Attempt { task: map, at, .. }) = self.attempts.remove(&attempt) else {
             return Vec::new();
         };
-        if self.outputs.of(map).is_some() {
-            // Its twin was first: that output counts.
-            return Vec::new();
+        if let Some(first) = self.outputs.of(map) {
+            // Its twin was first: that output counts. What is committed has no digest.
+            return match (self.is_map_only(), first.digest == digest) {
+                (true, _) => Vec::new(),
+                (false, true) => vec![Action::Repeated(map)],
+                (false, false) => vec![Action::Differed(map)],
+            };
         }
         let output = Output {
             attempt,
@@ -197,7 +215,11 @@ impl Job {
                 let failed = self.failures.entry((stage, task)).or_default();
                 *failed = failed.saturating_add(1);
                 let failed = *failed;
-                match failed >= self.most_failures {
+                let most = match stage {
+                    Stage::Map => self.max_attempts.map,
+                    Stage::Reduce | Stage::Gang => self.max_attempts.reduce,
+                };
+                match failed >= most {
                     true => self.fail(Failure::Attempts {
                         stage,
                         task,

@@ -30,5 +30,5 @@ mod reduces;
 mod tests;
 mod words;
 
-pub use job::Job;
+pub use job::{Job, MaxAttempts};
 pub use words::{Action, Digest, Event, Failure};

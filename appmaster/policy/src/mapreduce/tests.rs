@@ -10,7 +10,7 @@ struct Bed {
 impl Bed {
     fn new(maps: u32, partitions: u32) -> Self {
         Self {
-            job: Job::new(maps, partitions, 2),
+            job: Job::new(maps, partitions, MaxAttempts { map: 2, reduce: 3 }),
             attempts: 0,
         }
     }
@@ -201,13 +201,17 @@ fn a_map_that_runs_again_has_to_give_the_same_records() {
 fn of_two_maps_of_one_task_the_first_counts() {
     let mut bed = Bed::new(1, 1);
     let slow = bed.start(Stage::Map, 0, 1);
+    let slowest = bed.start(Stage::Map, 0, 2);
     let (first, said) = bed.map(0, 0, 7);
     assert_eq!(said, [Action::Gather(first)]);
-    let late = Event::Mapped {
-        attempt: slow,
-        digest: Digest(9),
+    let late = |attempt, digest| Event::Mapped {
+        attempt,
+        digest: Digest(digest),
     };
-    assert_eq!(bed.job.step(late), []);
+    let map = TaskIx(0);
+    assert_eq!(bed.job.step(late(slow, 7)), [Action::Repeated(map)]);
+    assert_eq!(bed.job.step(late(slowest, 9)), [Action::Differed(map)]);
+    assert_eq!(bed.job.step(late(slowest, 9)), [], "once");
     assert_eq!(bed.gather(slow, 0, 2), []);
     assert_eq!(bed.gather(first, 0, 2), [REDUCE]);
 }
@@ -220,16 +224,26 @@ fn only_an_attempts_own_faults_count_against_its_task() {
         let attempt = bed.start(Stage::Map, 0, 0);
         assert_eq!(bed.job.step(ended(attempt, how)), []);
     }
-    let attempt = bed.start(Stage::Map, 0, 0);
-    let failure = Failure::Attempts {
-        stage: Stage::Map,
+    let failure = |stage, failed| Failure::Attempts {
+        stage,
         task: TaskIx(0),
-        failed: 2,
+        failed,
     };
+    let attempt = bed.start(Stage::Map, 0, 0);
     assert_eq!(
         bed.job.step(ended(attempt, End::Failed)),
-        [Action::Fail(failure)]
+        [Action::Fail(failure(Stage::Map, 2))]
     );
+    // A reduce has attempts of its own.
+    let (mut bed, _) = Bed::ready();
+    for times in 1..=3 {
+        let attempt = bed.start(Stage::Reduce, 0, 4);
+        let said = bed.job.step(ended(attempt, End::Failed));
+        match times {
+            3 => assert_eq!(said, [Action::Fail(failure(Stage::Reduce, 3))]),
+            _ => assert_eq!(said, []),
+        }
+    }
 }
 
 #[test]

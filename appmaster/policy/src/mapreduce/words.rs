@@ -95,6 +95,9 @@ pub enum Action {
     Faulty(ContainerIx),
     /// A map that ran again gave the same records: nothing follows.
     Repeated(TaskIx),
+    /// An attempt that ended after its twin gave other records than that, which nobody reads: what the mapper
+    /// emits depends on more than its input.
+    Differed(TaskIx),
     /// Every result is there.
     Done,
     /// The job cannot end well.

@@ -66,6 +66,8 @@ pub struct StageState {
     pub mean: Option<Nanos>,
     /// How many attempts `mean` is of.
     pub measured: u32,
+    /// Its tasks may be tried a second time while the first attempt runs.
+    pub speculative: bool,
 }
 
 impl StageState {
@@ -74,6 +76,7 @@ impl StageState {
     pub fn wanting(need: Need) -> Self {
         Self {
             need,
+            speculative: true,
             ..Self::default()
         }
     }

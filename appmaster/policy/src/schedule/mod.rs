@@ -69,7 +69,7 @@ pub use fifo::Fifo;
 pub use home::home;
 pub use ids::{AttemptIx, ContainerIx, JobIx, Nanos, NodeIx, SlotIx, TaskIx};
 pub use job::{Job, Need, Stage, StageState, Task};
-pub use named::{POLICIES, UnknownPolicy, WRAPPERS, named};
+pub use named::{POLICIES, UnknownPolicy, WRAPPERS, named, of_session};
 pub use place::{Container, Node, Slot, Speed, Taken};
 pub use remaining::remaining;
 pub use saved::{Saved, Snapshot};

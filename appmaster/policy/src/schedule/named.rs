@@ -20,7 +20,7 @@ pub const POLICIES: &[(&str, &[&str])] = &[
 /// Wrappers and their keys.
 pub const WRAPPERS: &[(&str, &[&str])] = &[
     ("delay", &["node", "rack"]),
-    ("speculate", &["factor", "share"]),
+    ("speculate", &["factor", "share", "least"]),
     ("priority", &["preempt"]),
     ("age", &["limit"]),
     ("gang", &["hold"]),
@@ -221,6 +221,22 @@ pub fn named(text: &str) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
     Ok(policy)
 }
 
+/// The policy of a session that was started with `text`: attempts that are slow are tried a second time, as
+/// their jobs allow, and whole jobs start at once.
+///
+/// # Errors
+///
+/// As [`named`].
+pub fn of_session(text: &str) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
+    let speculates = text
+        .split('+')
+        .any(|part| Part::parse(part).name == "speculate");
+    match speculates {
+        true => named(&format!("{text}+gang")),
+        false => named(&format!("{text}+speculate+gang")),
+    }
+}
+
 fn bare(part: &Part<'_>) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
     let unknown = || UnknownPolicy::Policy {
         name: part.name.to_owned(),
@@ -267,6 +283,7 @@ fn wrapped(
         "speculate" => Ok(Box::new(Speculate::new(
             part.hundredths("factor", 150)?,
             part.hundredths("share", 10)?,
+            part.span("least", Nanos::from_secs(3))?,
             inner,
         ))),
         "priority" => Ok(Box::new(Priority::new(part.flag("preempt", false)?, inner))),

@@ -2,10 +2,13 @@
 
 use super::{AttemptIx, Nanos, Session};
 
+/// Progress is told once a second while there is some: an attempt that is silent for longer stands still.
+const SILENT: Nanos = Nanos::from_secs(3);
+
 /// The time left of an attempt, and whether anything vouches for it.
 ///
 /// From the mean of the stage's attempts that ended well, scaled by the attempt's own rate where it
-/// has told its progress; before any has ended, from its progress alone, which is not sure.
+/// has told its progress (of one that stands still the rate falls as time goes by); before any has ended, from its progress alone, which is not sure.
 #[must_use]
 pub fn remaining(session: &Session, attempt: AttemptIx) -> Option<(Nanos, bool)> {
     let attempt = session.attempt(attempt)?;
@@ -14,10 +17,13 @@ pub fn remaining(session: &Session, attempt: AttemptIx) -> Option<(Nanos, bool)>
     let spent = now.since(began);
     let mean = session.stage(attempt.job, attempt.stage)?.mean;
     let by_rate = attempt.progress.and_then(|(_, done, of, told)| {
-        let so_far = told.since(began);
+        let silent = now.since(told);
+        let stands = silent > SILENT;
+        let so_far = if stands { spent } else { told.since(began) };
         let left = u128::from(so_far.0).checked_mul(u128::from(of.saturating_sub(done)))?;
         let left = u64::try_from(left.checked_div(u128::from(done))?).ok()?;
-        Some(Nanos(left.saturating_sub(now.since(told).0)))
+        let since = if stands { 0 } else { silent.0 };
+        Some(Nanos(left.saturating_sub(since)))
     });
     match (by_rate, mean) {
         (Some(left), mean) => Some((left, mean.is_some())),

@@ -45,8 +45,12 @@ pub enum Saved {
         factor: u64,
         /// Most copies.
         share: u64,
+        /// What is not worth a copy.
+        least: Nanos,
         /// When attempts are looked through again.
         look: Nanos,
+        /// There are some.
+        busy: bool,
         /// The policy.
         inner: Box<Self>,
     },
@@ -103,13 +107,17 @@ impl Saved {
             Self::Speculate {
                 factor,
                 share,
+                least,
                 look,
+                busy,
                 inner,
             } => Box::new(Speculate {
                 factor,
                 share,
+                least,
                 inner: inner.scheduler(),
                 look,
+                busy,
             }),
             Self::Priority {
                 preempt,

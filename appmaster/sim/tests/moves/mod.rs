@@ -88,7 +88,8 @@ fn wrapped(inner: fn() -> Box<dyn Scheduler>) -> Vec<Box<dyn Scheduler>> {
     let gang = |inner| Box::new(GangScheduling::new(minute, inner)) as Box<dyn Scheduler>;
     let priority = |inner| Box::new(Priority::new(true, inner)) as Box<dyn Scheduler>;
     let delay = |inner| Box::new(Delay::new(minute, minute, inner)) as Box<dyn Scheduler>;
-    let speculate = |inner| Box::new(Speculate::new(150, 10, inner)) as Box<dyn Scheduler>;
+    let speculate =
+        |inner| Box::new(Speculate::new(150, 10, Nanos::from_secs(3), inner)) as Box<dyn Scheduler>;
     vec![
         inner(),
         gang(inner()),

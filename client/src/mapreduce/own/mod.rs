@@ -236,7 +236,11 @@ impl Own {
     /// What the first job is to the cluster.
     fn wanted(&self, first: &Order) -> Result<Wanted, Failure> {
         let step = step_mib(&self.cluster)?;
-        let unit = first.job.unit.memory.0;
+        let (map, reduce) = (first.job.map.unit.memory.0, first.job.reduce.unit.memory.0);
+        let unit = match first.job.reduces {
+            0 => map,
+            _ => map.max(reduce),
+        };
         let memory = self.given.memory.unwrap_or(match unit {
             0 => step,
             unit => unit,

@@ -42,6 +42,10 @@ impl Mapper for Faulty {
             b"chdir" => std::env::set_current_dir("/")?,
             b"fork" => drop(std::process::Command::new("sleep").arg("600").spawn()?),
             b"long key" => out.emit(&vec![b'k'; 100_000_000], &1)?,
+            // Its second attempt does not.
+            b"straggle" if out.attempt() == 0 => {
+                std::thread::park_timeout(std::time::Duration::from_secs(300));
+            }
             b"attempt" if out.attempt() == 0 => std::process::abort(),
             b"grow" => {
                 let input = std::fs::OpenOptions::new().append(true).open(out.input());

@@ -152,6 +152,16 @@ pub const KNOWN: &[Known] = &[
         meaning: "on a cluster: launchers that a reduce fetches from at the same time",
     },
     Known {
+        name: MAP_SPECULATIVE,
+        default: "true",
+        meaning: "on a cluster: whether a map that takes much longer than others is tried a second time beside it",
+    },
+    Known {
+        name: REDUCE_SPECULATIVE,
+        default: "true",
+        meaning: "on a cluster: the same of a reduce",
+    },
+    Known {
         name: JOB_NAME,
         default: "",
         meaning: "on a cluster: what lists call the job",
@@ -218,6 +228,10 @@ pub const REDUCE_MEMORY: &str = "mapreduce.reduce.memory.mb";
 /// See [`KNOWN`].
 pub const COPIES: &str = "mapreduce.reduce.shuffle.parallelcopies";
 /// See [`KNOWN`].
+pub const MAP_SPECULATIVE: &str = "mapreduce.map.speculative";
+/// See [`KNOWN`].
+pub const REDUCE_SPECULATIVE: &str = "mapreduce.reduce.speculative";
+/// See [`KNOWN`].
 pub const JOB_NAME: &str = "mapreduce.job.name";
 /// See [`KNOWN`].
 pub const PRIORITY: &str = "mapreduce.job.priority";
@@ -283,7 +297,6 @@ const IDLE: &[(&str, &str)] = &[
     ("mapreduce.map.log.", JVM),
     ("mapreduce.map.node-label-expression", PLACED),
     ("mapreduce.map.sort.spill.", SHUFFLE),
-    ("mapreduce.map.speculative", SPECULATION),
     ("mapreduce.outputcommitter.", COMMITTER),
     ("mapreduce.reduce.cpu.", ONE_CORE),
     ("mapreduce.reduce.input.", SHUFFLE),
@@ -299,7 +312,6 @@ const IDLE: &[(&str, &str)] = &[
     ("mapreduce.reduce.shuffle.merge.", SHUFFLE),
     ("mapreduce.reduce.shuffle.read.", SHUFFLE),
     ("mapreduce.reduce.shuffle.retry-", SHUFFLE),
-    ("mapreduce.reduce.speculative", SPECULATION),
     ("mapreduce.shuffle.", SHUFFLE),
     ("mapreduce.task.io.sort.factor", SHUFFLE),
     ("mapreduce.task.profile", JVM),

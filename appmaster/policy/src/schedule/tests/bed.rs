@@ -10,6 +10,8 @@ use crate::schedule::{
 pub(super) struct Bed {
     pub(super) driver: Driver,
     pub(super) now: Nanos,
+    /// Whether tasks of the jobs that come may be tried a second time.
+    pub(super) speculative: bool,
     jobs: u32,
     started: u32,
 }
@@ -24,6 +26,7 @@ impl Bed {
         let mut bed = Self {
             driver,
             now: Nanos(0),
+            speculative: true,
             jobs: 0,
             started: 0,
         };
@@ -97,7 +100,13 @@ impl Bed {
             queue: user.to_owned(),
             tag: String::new(),
             deadline: None,
-            stages: BTreeMap::from([(stage, StageState::wanting(need))]),
+            stages: BTreeMap::from([(
+                stage,
+                StageState {
+                    speculative: self.speculative,
+                    ..StageState::wanting(need)
+                },
+            )]),
         };
         let ix = JobIx(self.jobs);
         self.jobs += 1;

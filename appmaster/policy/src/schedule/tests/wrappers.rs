@@ -1,5 +1,7 @@
 use super::bed::{Bed, jobs, started};
-use crate::schedule::{Decision, End, Nanos, Need, NodeIx, Stage, Task, Why};
+use crate::schedule::{
+    AttemptIx, Decision, End, Event, Nanos, Need, NodeIx, Phase, Stage, Task, Why, of_session,
+};
 
 const NONE: [u32; 0] = [];
 
@@ -114,4 +116,64 @@ fn a_straggler_is_tried_again_and_the_loser_is_ended() {
         }]
     );
     assert_eq!(bed.end(0, End::Killed), []);
+    assert!(
+        bed.driver.wakes_at().is_none(),
+        "nothing is left to look at"
+    );
+}
+
+/// Three of four attempts take 10 s each; what is decided about the fourth.
+fn straggler(policy: &str, speculative: bool) -> (Bed, AttemptIx) {
+    let mut bed = Bed::new(policy, 2, 2);
+    bed.speculative = speculative;
+    bed.submit("ann", Stage::Map, 4);
+    bed.begin_all();
+    bed.now = Nanos::from_secs(10);
+    for slot in [1, 2, 3] {
+        assert_eq!(bed.end(slot, End::Done), []);
+    }
+    let slow = bed.on(0);
+    (bed, slow)
+}
+
+#[test]
+fn an_attempt_that_gets_on_is_left_alone_and_one_that_stands_still_is_not() {
+    let (mut bed, slow) = straggler("fifo+speculate", true);
+    let progress = |done| Event::Progress {
+        attempt: slow,
+        phase: Phase::Map,
+        done,
+        of: 100,
+    };
+    // At 20 s of 25.
+    bed.now = Nanos::from_secs(20);
+    assert_eq!(bed.tell(&progress(80)), []);
+    assert_eq!(bed.wait(Nanos::from_secs(3)), []);
+    // From then on it does nothing: at 60 s 15 are left, at 64 s 16.
+    assert_eq!(bed.wait(Nanos::from_secs(37)), []);
+    let copies = bed.wait(Nanos::from_secs(4));
+    assert!(
+        matches!(copies[..], [Decision::Copy { of, .. }] if of == slow),
+        "{copies:?}"
+    );
+}
+
+#[test]
+fn what_would_soon_end_or_must_not_run_twice_has_no_copy() {
+    let minutes = Nanos::from_secs(600);
+    let (mut bed, _) = straggler("fifo+speculate", false);
+    assert_eq!(bed.wait(minutes), []);
+    let (mut bed, _) = straggler("fifo+speculate:least=5m", true);
+    assert_eq!(bed.wait(Nanos::from_secs(280)), []);
+    assert_eq!(bed.wait(minutes).len(), 1);
+}
+
+#[test]
+fn a_session_speculates_unless_its_policy_says_how() {
+    let shown = |text| format!("{:?}", of_session(text).unwrap());
+    assert!(shown("fifo").contains("share: 10,"));
+    let own = shown("fair+speculate:share=0.5");
+    assert_eq!(own.matches("Speculate").count(), 1, "{own}");
+    assert!(own.contains("share: 50,") && own.contains("Gang"), "{own}");
+    assert!(of_session("fifo+nothing").is_err());
 }

@@ -181,6 +181,10 @@ impl Scheduler for GangScheduling {
             return Some(Decision::Gang { job, slots });
         }
         let decision = self.inner.next(now, session, node);
+        if let Some(Decision::Copy { .. }) = decision {
+            // What runs already takes nothing from who waits.
+            return None;
+        }
         let Some(Decision::Start {
             job: other, slot, ..
         }) = &decision

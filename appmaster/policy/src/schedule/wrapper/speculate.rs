@@ -19,21 +19,27 @@ pub struct Speculate {
     pub factor: u64,
     /// Copies are at most so many hundredths of the attempts under way, and at least one.
     pub share: u64,
+    /// An attempt that has less left is not worth a copy.
+    pub least: Nanos,
     /// The policy.
     pub inner: Box<dyn Scheduler>,
     /// When attempts are looked through again.
     pub look: Nanos,
+    /// There is an attempt to look at.
+    pub busy: bool,
 }
 
 impl Speculate {
     /// Around `inner`.
     #[must_use]
-    pub const fn new(factor: u64, share: u64, inner: Box<dyn Scheduler>) -> Self {
+    pub const fn new(factor: u64, share: u64, least: Nanos, inner: Box<dyn Scheduler>) -> Self {
         Self {
             factor,
             share,
+            least,
             inner,
             look: Nanos(0),
+            busy: false,
         }
     }
 
@@ -64,10 +70,11 @@ impl Speculate {
             {
                 return None;
             }
-            let (left, sure) = remaining(session, ix)?;
-            let mean = session.stage(attempt.job, attempt.stage)?.mean?;
-            let slow = u128::from(left.0).saturating_mul(100)
-                > u128::from(mean.0).saturating_mul(self.factor.into());
+            let stage = session.stage(attempt.job, attempt.stage)?;
+            let (left, sure) = remaining(session, ix).filter(|_| stage.speculative)?;
+            let slow = left >= self.least
+                && u128::from(left.0).saturating_mul(100)
+                    > u128::from(stage.mean?.0).saturating_mul(self.factor.into());
             (sure && slow).then_some((left, std::cmp::Reverse(ix)))
         });
         let (_, std::cmp::Reverse(of)) = slow.max()?;
@@ -91,7 +98,9 @@ impl Scheduler for Speculate {
         Some(Saved::Speculate {
             factor: self.factor,
             share: self.share,
+            least: self.least,
             look: self.look,
+            busy: self.busy,
             inner: Box::new(self.inner.saved()?),
         })
     }
@@ -107,6 +116,7 @@ impl Scheduler for Speculate {
                 if now >= self.look {
                     self.look = now.plus(EVERY);
                 }
+                self.busy = session.attempts().next().is_some();
                 twin_of_a_winner(session).map(|attempt| Decision::Stop {
                     attempt,
                     why: Why::TwinWon,
@@ -119,7 +129,7 @@ impl Scheduler for Speculate {
         self.inner
             .wakes_at()
             .into_iter()
-            .chain(Some(self.look))
+            .chain(self.busy.then_some(self.look))
             .min()
     }
 }
