@@ -37,6 +37,16 @@ pub(super) struct Far {
     pub(super) of: u64,
 }
 
+impl Far {
+    /// Of all; none where that is not known.
+    pub(super) fn percent(self) -> Option<u64> {
+        self.done
+            .min(self.of)
+            .saturating_mul(100)
+            .checked_div(self.of)
+    }
+}
+
 /// All that have a slot, and what is known of those before.
 #[derive(Debug, Default)]
 pub(super) struct Attempts {
@@ -116,6 +126,19 @@ impl Attempts {
     /// All of them.
     pub(super) fn all(&self) -> impl Iterator<Item = &Attempt> {
         self.all.values()
+    }
+
+    /// Of the tasks of a stage that have an attempt, the one that is farthest behind: its farther attempt.
+    pub(super) fn farthest_behind(&self, stage: Stage) -> Option<&Attempt> {
+        let far = |attempt: &Attempt| attempt.far.percent().unwrap_or_default();
+        let mut best: BTreeMap<TaskIx, &Attempt> = BTreeMap::new();
+        for attempt in self.all.values().filter(|of| of.stage == stage) {
+            let known = best.entry(attempt.task).or_insert(attempt);
+            if far(attempt) > far(known) {
+                *known = attempt;
+            }
+        }
+        best.into_values().min_by_key(|attempt| far(attempt))
     }
 
     pub(super) fn running(&self) -> u32 {

@@ -28,6 +28,7 @@ mod sentences;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod waits;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -305,7 +306,7 @@ impl MapReduce {
             running: self.attempts.running(),
             bytes: self.orders.bytes(),
             bytes_done: self.attempts.bytes_done(),
-            waits: String::new(),
+            waits: self.waits(),
         };
         if phase == self.shown {
             self.show_at = None;

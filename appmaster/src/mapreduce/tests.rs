@@ -600,3 +600,82 @@ fn an_output_that_nobody_can_fetch_is_made_again() {
     let started = bed.started(2, reduce);
     assert_eq!(sources(started), [(0, None)]);
 }
+
+/// How far an attempt is.
+fn seen(bed: &mut Bed, container: u32, attempt: AttemptIx, done: u64, wanted: u64) {
+    let task = wire::TaskSeen {
+        process: attempt.0,
+        done,
+        wanted,
+        status: String::new(),
+    };
+    bed.tell(Heard::OfTasks(Told::Said {
+        container: id(container),
+        event: OfTask::Seen(wire::TasksSeen { tasks: vec![task] }),
+    }));
+}
+
+#[test]
+fn of_two_attempts_at_a_map_the_first_to_end_counts_once() {
+    let mut bed = Bed::new(1, 1);
+    let slow = bed.place(Stage::Map, 0, 1);
+    bed.joined(1);
+    bed.started(1, slow);
+    let twin = bed.place(Stage::Map, 0, 2);
+    bed.joined(2);
+    bed.started(2, twin);
+    bed.wanted();
+    seen(&mut bed, 1, slow, 4, 10);
+    seen(&mut bed, 1, slow, 4, 10);
+    seen(&mut bed, 2, twin, 6, 10);
+    // Told once, and the bytes of one of them are those of the map.
+    assert_eq!(bed.wanted().len(), 2);
+    assert_eq!(bed.job.attempts.bytes_done(), 6);
+    bed.done(2, twin, Some(5));
+    assert!(
+        matches!(&bed.orders[..], [(to, Order::End(end))] if *to == id(1) && end.process == slow.0)
+    );
+    bed.orders.clear();
+    assert_eq!(
+        bed.wanted(),
+        [
+            format!("over {} Done", twin.0),
+            "runnable Reduce 1".to_owned()
+        ]
+    );
+    // It had ended before it heard; a third that was decided on meanwhile is not begun.
+    bed.done(1, slow, Some(5));
+    let third = bed.place(Stage::Map, 0, 2);
+    let killed = |attempt: AttemptIx| format!("over {} Killed", attempt.0);
+    assert_eq!(bed.wanted(), [killed(slow), killed(third)]);
+    assert!(bed.orders.is_empty());
+    let reduce = bed.place(Stage::Reduce, 0, 2);
+    bed.done(2, reduce, None);
+    bed.folder(FolderDone::Committed(Ok(())));
+    let (code, _, report) = bed.over(&[1, 2]);
+    assert_eq!(
+        (code, report.counters["g"]["n"], report.failed_attempts),
+        (0, 2, 0)
+    );
+}
+
+#[test]
+fn what_the_rest_waits_for_is_said() {
+    let mut bed = Bed::new(3, 1);
+    let maps: Vec<AttemptIx> = (0..3).map(|map| bed.place(Stage::Map, map, 1)).collect();
+    bed.joined(1);
+    bed.orders.clear();
+    assert_eq!(bed.job.waits(), "");
+    bed.done(1, maps[0], Some(1));
+    seen(&mut bed, 1, maps[1], 9, 10);
+    seen(&mut bed, 1, maps[2], 41, 100);
+    let words = "reduces wait for map 2, attempt 0, node n1, 41 %, and 1 more";
+    assert_eq!(bed.job.waits(), words);
+    bed.done(1, maps[2], Some(1));
+    assert_eq!(
+        bed.job.waits(),
+        "reduces wait for map 1, attempt 0, node n1, 90 %"
+    );
+    bed.done(1, maps[1], Some(1));
+    assert_eq!(bed.job.waits(), "");
+}

@@ -119,10 +119,7 @@ impl Show for Shown {
             Told::Notice(sentence) => self.progress.remark(sentence),
             Told::Tasks(tasks) => {
                 self.jobs.insert(job.number, far(&job.id, tasks));
-                match tasks.waits.is_empty() {
-                    true => self.line(),
-                    false => self.progress.wait(&tasks.waits),
-                }
+                self.line();
             }
             Told::Phase(phase) => match phase.kind() {
                 Kind::Running | Kind::Ending => {}
@@ -200,6 +197,9 @@ fn far(id: &str, tasks: &TasksPhase) -> String {
             tasks.bytes / 1_000_000
         ));
     }
+    if !tasks.waits.is_empty() {
+        text.push_str(&format!("; {}", tasks.waits));
+    }
     text
 }
 
@@ -244,6 +244,14 @@ mod tests {
         assert_eq!(
             far("s4.1", &tasks),
             "s4.1: maps 3 of 10, 120 of 800 MB read"
+        );
+        let waiting = TasksPhase {
+            waits: "the output waits for map 7, attempt 0, node n3, 41 %".into(),
+            ..tasks
+        };
+        assert!(
+            far("s4.1", &waiting)
+                .ends_with(" read; the output waits for map 7, attempt 0, node n3, 41 %")
         );
     }
 }
