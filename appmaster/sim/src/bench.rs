@@ -73,6 +73,7 @@ pub fn decisions(policy: &str, nodes: u32, jobs: u32, tasks: usize, ends: u32) -
             queue: format!("queue{}", number % 5),
             tag: String::new(),
             deadline: None,
+            node_failures: 0,
             stages: [(Stage::Map, StageState::wanting(need))].into(),
         };
         driver.tell(Nanos(0), &Event::Arrived(job));

@@ -301,6 +301,7 @@ impl<'a> Run<'a> {
             queue: job.queue.clone(),
             tag: String::new(),
             deadline: None,
+            node_failures: 0,
             stages: stages.collect(),
         };
         self.tell(&Event::Arrived(arrived))?;

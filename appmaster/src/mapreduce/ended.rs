@@ -172,6 +172,14 @@ impl MapReduce {
         self.failed_attempts = self.failed_attempts.saturating_add(1);
         self.failures
             .insert((attempt.stage, attempt.task), sentence);
+        let here = self.failed_on.entry(attempt.host.clone()).or_default();
+        *here = here.saturating_add(1);
+        if *here == self.description.node_failures {
+            self.notice(format!(
+                "{} is avoided while there is another node: {} attempts have failed there",
+                attempt.host, self.description.node_failures
+            ));
+        }
         self.over(ix, End::Failed);
     }
 

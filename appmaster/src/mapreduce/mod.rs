@@ -128,6 +128,8 @@ pub(crate) struct MapReduce {
     maps_done: u32,
     reduces_done: u32,
     failed_attempts: u32,
+    /// The same by the host of each.
+    failed_on: BTreeMap<String, u32>,
     /// The sentence of the last failure of each task.
     failures: BTreeMap<(Stage, TaskIx), String>,
     client: Client,
@@ -174,6 +176,7 @@ impl MapReduce {
             maps_done: 0,
             reduces_done: 0,
             failed_attempts: 0,
+            failed_on: BTreeMap::new(),
             failures: BTreeMap::new(),
             client: Client::Awaited,
             outbox: Outbox::default(),

@@ -80,6 +80,7 @@ impl Bed {
             map: terms(2),
             reduce: terms(2),
             history: None,
+            node_failures: 3,
         };
         let mut bed = Self {
             job: MapReduce::new(description, JOB),

@@ -31,8 +31,12 @@ impl Session {
         fits(unit, plan.slot.times(plan.slots.get()))?;
         let text = Folder::job(self.attempt.application, job.0);
         Ok(Taken {
+            wants: Wants::Tasks {
+                map,
+                reduce,
+                node_failures: description.node_failures,
+            },
             work: Work::MapReduce(Box::new(MapReduce::new(description, &text))),
-            wants: Wants::Tasks { map, reduce },
             unit,
         })
     }
@@ -116,6 +120,7 @@ mod tests {
             map: terms,
             reduce: terms,
             history: None,
+            node_failures: 3,
         };
         assert_eq!(holds_together(&good), Ok(()));
         let mut bad = good.clone();

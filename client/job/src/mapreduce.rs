@@ -37,6 +37,9 @@ pub struct MapReduceJob {
     pub reduce: StageTerms,
     /// Where what became of it is kept; `None`: nowhere.
     pub history: Option<HistoryFolder>,
+    /// After so many failed attempts on one node no further one is started there, while there is another node; 0:
+    /// nodes are not avoided.
+    pub node_failures: u32,
 }
 
 /// What holds for every task of a stage.

@@ -134,6 +134,7 @@ mod tests {
                 output: FileAt::default(),
                 map: terms(4),
                 reduce: terms(2),
+                node_failures: 3,
                 splits: vec![
                     split("/a", 64_000_000, &["n1", "n2"]),
                     split("/a", 2_500_000, &["n1"]),

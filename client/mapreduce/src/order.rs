@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 
 use gerbil_task::settings::{
-    JOB_NAME, MAP_ATTEMPTS, MAP_MEMORY, MAP_SPECULATIVE, RECURSIVE, REDUCE_ATTEMPTS, REDUCE_MEMORY,
-    REDUCE_SPECULATIVE, REDUCES,
+    JOB_NAME, MAP_ATTEMPTS, MAP_MEMORY, MAP_SPECULATIVE, NODE_FAILURES, RECURSIVE, REDUCE_ATTEMPTS,
+    REDUCE_MEMORY, REDUCE_SPECULATIVE, REDUCES,
 };
 use gerbil_task::splits::{self, REDUCES_MAX};
 use gerbil_task::{Listed, PlannedJob, Submission};
@@ -25,6 +25,8 @@ use crate::splits::placed;
 
 /// Attempts of a task that may fail, where nobody says another number: Hadoop's.
 const ATTEMPTS: u32 = 4;
+/// Failed attempts of a job that make it avoid a node, likewise.
+const FAILURES_OF_A_NODE: u32 = 3;
 /// The only thing that an output folder may have.
 pub(crate) const TEMPORARY: &str = "_temporary";
 
@@ -143,6 +145,7 @@ impl Orders {
         let name = name.unwrap_or(&planned.name).clone();
         let job = MapReduceJob {
             program: Program::default(),
+            node_failures: number(&settings, NODE_FAILURES)?.unwrap_or(FAILURES_OF_A_NODE),
             plan: self.planned.digest.clone(),
             job: planned.name.clone(),
             settings,

@@ -133,10 +133,15 @@ impl Lending {
             })
         };
         let of = |terms: StageTerms| state(terms.unit, terms.speculative);
-        let stages = match wish.wants {
-            Wants::Gang(_) => BTreeMap::from([(Stage::Gang, state(wish.unit, false))]),
-            Wants::Tasks { map, reduce } => {
-                BTreeMap::from([(Stage::Map, of(map)), (Stage::Reduce, of(reduce))])
+        let (stages, node_failures) = match wish.wants {
+            Wants::Gang(_) => ([(Stage::Gang, state(wish.unit, false))].into(), 0),
+            Wants::Tasks {
+                map,
+                reduce,
+                node_failures,
+            } => {
+                let stages = [(Stage::Map, of(map)), (Stage::Reduce, of(reduce))];
+                (stages.into(), node_failures)
             }
         };
         let arrived = Job {
@@ -147,6 +152,7 @@ impl Lending {
             queue: wish.queue.clone(),
             tag: String::new(),
             deadline: None,
+            node_failures,
             stages,
         };
         let wants = wish.wants;

@@ -235,6 +235,7 @@ fn tasks() -> Wish {
         wants: Wants::Tasks {
             map: terms,
             reduce: terms,
+            node_failures: 3,
         },
         ..wish
     }

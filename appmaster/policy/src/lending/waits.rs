@@ -16,7 +16,7 @@ impl Lending {
         let session = self.driver.session();
         let (stage, wanted, unit) = match borrower.wish.wants {
             Wants::Gang(processes) => (Stage::Gang, processes, borrower.wish.unit),
-            Wants::Tasks { map, reduce } => {
+            Wants::Tasks { map, reduce, .. } => {
                 let pending = |stage, unit| {
                     let pending = session.stage(borrower.ix, stage)?.pending;
                     (pending > 0).then_some((stage, pending, unit))

@@ -46,6 +46,9 @@ pub enum Wants {
         map: StageTerms,
         /// What holds for reduces.
         reduce: StageTerms,
+        /// After so many failed attempts at one node none is started there, while there is another; 0: nodes are
+        /// not avoided.
+        node_failures: u32,
     },
 }
 

@@ -43,6 +43,9 @@ pub struct Job {
     pub tag: String,
     /// When it wants to be done.
     pub deadline: Option<Nanos>,
+    /// After so many failed attempts at one node no further one is started there, while there is another node;
+    /// 0: nodes are not avoided.
+    pub node_failures: u32,
     /// What is known of each of its stages.
     pub stages: BTreeMap<Stage, StageState>,
 }

@@ -27,6 +27,7 @@
 //! |---|---|
 //! | [`delay`](wrapper::Delay) | a task waits a while for a node that has its input |
 //! | [`speculate`](wrapper::Speculate) | slow attempts are tried a second time |
+//! | [`avoid`](wrapper::Avoid) | nodes where attempts of a job fail get no more of that job |
 //! | [`priority`](wrapper::Priority) | higher priorities first |
 //! | [`age`](wrapper::Age) | who waited too long goes first |
 //! | [`gang`](wrapper::GangScheduling) | MPI jobs start whole, and slots are drained for them |

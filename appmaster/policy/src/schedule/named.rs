@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use super::wrapper::{Age, Delay, GangScheduling, Priority, Speculate};
+use super::wrapper::{Age, Avoid, Delay, GangScheduling, Priority, Speculate};
 use super::{By, Capacity, Fair, Fifo, Nanos, Scheduler};
 
 /// Policies and their keys.
@@ -21,6 +21,7 @@ pub const POLICIES: &[(&str, &[&str])] = &[
 pub const WRAPPERS: &[(&str, &[&str])] = &[
     ("delay", &["node", "rack"]),
     ("speculate", &["factor", "share", "least"]),
+    ("avoid", &[]),
     ("priority", &["preempt"]),
     ("age", &["limit"]),
     ("gang", &["hold"]),
@@ -222,19 +223,17 @@ pub fn named(text: &str) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
 }
 
 /// The policy of a session that was started with `text`: attempts that are slow are tried a second time, as
-/// their jobs allow, and whole jobs start at once.
+/// their jobs allow, nodes where attempts fail are avoided, and whole jobs start at once.
 ///
 /// # Errors
 ///
 /// As [`named`].
 pub fn of_session(text: &str) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
-    let speculates = text
-        .split('+')
-        .any(|part| Part::parse(part).name == "speculate");
-    match speculates {
-        true => named(&format!("{text}+gang")),
-        false => named(&format!("{text}+speculate+gang")),
-    }
+    let has = |name: &str| text.split('+').any(|part| Part::parse(part).name == name);
+    let added = ["speculate", "avoid", "gang"].into_iter();
+    let added = added.filter(|name| *name == "gang" || !has(name));
+    let all: Vec<&str> = std::iter::once(text).chain(added).collect();
+    named(&all.join("+"))
 }
 
 fn bare(part: &Part<'_>) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
@@ -286,6 +285,7 @@ fn wrapped(
             part.span("least", Nanos::from_secs(3))?,
             inner,
         ))),
+        "avoid" => Ok(Box::new(Avoid { inner })),
         "priority" => Ok(Box::new(Priority::new(part.flag("preempt", false)?, inner))),
         "age" => Ok(Box::new(Age {
             limit: part.span("limit", Nanos::from_secs(300))?,

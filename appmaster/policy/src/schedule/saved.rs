@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::wrapper::{Age, Delay, GangScheduling, Priority, Speculate};
+use super::wrapper::{Age, Avoid, Delay, GangScheduling, Priority, Speculate};
 use super::{Capacity, Fair, Fifo, JobIx, Nanos, Scheduler, Session, Stage, TaskIx};
 
 /// A [`Driver`](super::Driver) between two events.
@@ -51,6 +51,11 @@ pub enum Saved {
         look: Nanos,
         /// There are some.
         busy: bool,
+        /// The policy.
+        inner: Box<Self>,
+    },
+    /// [`Avoid`].
+    Avoid {
         /// The policy.
         inner: Box<Self>,
     },
@@ -118,6 +123,9 @@ impl Saved {
                 inner: inner.scheduler(),
                 look,
                 busy,
+            }),
+            Self::Avoid { inner } => Box::new(Avoid {
+                inner: inner.scheduler(),
             }),
             Self::Priority {
                 preempt,

@@ -162,6 +162,11 @@ pub const KNOWN: &[Known] = &[
         meaning: "on a cluster: the same of a reduce",
     },
     Known {
+        name: NODE_FAILURES,
+        default: "3",
+        meaning: "on a cluster: failed attempts of the job after which a node gets no further one while there is another; 0: no node is avoided",
+    },
+    Known {
         name: JOB_NAME,
         default: "",
         meaning: "on a cluster: what lists call the job",
@@ -231,6 +236,8 @@ pub const COPIES: &str = "mapreduce.reduce.shuffle.parallelcopies";
 pub const MAP_SPECULATIVE: &str = "mapreduce.map.speculative";
 /// See [`KNOWN`].
 pub const REDUCE_SPECULATIVE: &str = "mapreduce.reduce.speculative";
+/// See [`KNOWN`].
+pub const NODE_FAILURES: &str = "mapreduce.job.maxtaskfailures.per.tracker";
 /// See [`KNOWN`].
 pub const JOB_NAME: &str = "mapreduce.job.name";
 /// See [`KNOWN`].

@@ -232,6 +232,14 @@ impl State {
             began,
             ..
         } = attempt;
+        if how == End::Failed {
+            let container = self.slots.get(&slot).map(|slot| slot.container);
+            let container = container.and_then(|ix| self.containers.get(&ix));
+            if let Some(node) = container.map(|record| record.container.node) {
+                let failed = self.failed.entry((node, job)).or_default();
+                *failed = failed.saturating_add(1);
+            }
+        }
         self.spend(job, stage, slot, Bundle::give);
         self.count(job, stage, 0, 1);
         self.free(slot);

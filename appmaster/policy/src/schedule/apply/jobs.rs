@@ -102,6 +102,7 @@ impl State {
             .is_some_and(|record| record.left && record.under_way == 0)
         {
             self.jobs.remove(&ix);
+            self.failed.retain(|(_, job), _| *job != ix);
         }
     }
 

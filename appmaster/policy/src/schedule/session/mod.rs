@@ -165,6 +165,9 @@ pub(super) struct State {
     /// The same by job, and by the end.
     pub(super) held_of: BTreeSet<(JobIx, SlotIx)>,
     pub(super) hold_ends: BTreeSet<(Nanos, SlotIx)>,
+    /// Failed attempts of a job at a node.
+    #[serde(with = "pairs")]
+    pub(super) failed: BTreeMap<(NodeIx, JobIx), u32>,
     /// Bytes of all partitions at a node.
     pub(super) gathered_at: BTreeMap<NodeIx, u64>,
     #[serde(with = "pairs")]

@@ -97,6 +97,25 @@ impl Session {
             .flat_map(|record| record.containers.iter().copied())
     }
 
+    /// Whether no further attempt of a job is to start at a node: too many have failed there, and there is another
+    /// node with fewer. Cost: O(nodes) where too many have failed.
+    #[must_use]
+    pub fn avoids(&self, job: JobIx, node: NodeIx) -> bool {
+        let limit = self.job(job).map_or(0, |job| job.node_failures);
+        let failed = |node| self.state.failed.get(&(node, job)).copied().unwrap_or(0);
+        let bad = |node| limit > 0 && failed(node) >= limit;
+        let mut others = self.nodes().map(|(other, _)| other);
+        bad(node) && others.any(|other| !bad(other) && self.containers_of(other).next().is_some())
+    }
+
+    /// The jobs that [avoid](Self::avoids) a node.
+    #[must_use]
+    pub fn avoiding(&self, node: NodeIx) -> Vec<JobIx> {
+        let here = (node, JobIx(0))..=(node, JobIx(u32::MAX));
+        let jobs = self.state.failed.range(here).map(|((_, job), _)| *job);
+        jobs.filter(|job| self.avoids(*job, node)).collect()
+    }
+
     /// Slots kept for a gang.
     pub fn held(&self, job: JobIx) -> impl Iterator<Item = SlotIx> {
         let held = self.state.held_of.range((job, SlotIx(0))..);

@@ -100,6 +100,7 @@ impl Bed {
             queue: user.to_owned(),
             tag: String::new(),
             deadline: None,
+            node_failures: 3,
             stages: BTreeMap::from([(
                 stage,
                 StageState {

@@ -154,7 +154,7 @@ fn names_keys_and_values_that_are_not_known_are_refused_with_what_there_is() {
     assert_eq!(said("fifo:x=1"), "fifo has no key \"x\"; it has none");
     assert_eq!(
         said("fifo+dealy"),
-        "wrapper \"dealy\" is not known; there are delay, speculate, priority, age, gang"
+        "wrapper \"dealy\" is not known; there are delay, speculate, avoid, priority, age, gang"
     );
     assert_eq!(
         said("fifo+age:limit=3"),

@@ -18,7 +18,7 @@ const POLICIES: [&str; 9] = [
     "fair+delay+speculate+gang:hold=5s",
     "fair:by=job,weight.u1=3+priority+gang",
     "fair:by=queue+priority:preempt=true+speculate+gang",
-    "fifo+delay:node=1s,rack=1s+age:limit=20s+gang",
+    "fifo+delay:node=1s,rack=1s+avoid+age:limit=20s+gang",
 ];
 
 #[derive(Clone, Debug)]

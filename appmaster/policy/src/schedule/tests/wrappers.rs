@@ -171,9 +171,35 @@ fn what_would_soon_end_or_must_not_run_twice_has_no_copy() {
 #[test]
 fn a_session_speculates_unless_its_policy_says_how() {
     let shown = |text| format!("{:?}", of_session(text).unwrap());
-    assert!(shown("fifo").contains("share: 10,"));
+    let plain = shown("fifo");
+    assert!(
+        plain.contains("share: 10,") && plain.contains("Avoid"),
+        "{plain}"
+    );
     let own = shown("fair+speculate:share=0.5");
     assert_eq!(own.matches("Speculate").count(), 1, "{own}");
     assert!(own.contains("share: 50,") && own.contains("Gang"), "{own}");
     assert!(of_session("fifo+nothing").is_err());
+}
+
+#[test]
+fn a_node_where_attempts_of_a_job_fail_gets_no_more_of_that_job() {
+    let mut bed = Bed::new("fifo+avoid", 2, 1);
+    assert_eq!(jobs(&bed.submit("ann", Stage::Map, 9)), [0, 0]);
+    bed.begin_all();
+    for failed in 1..=3 {
+        let again = bed.end(0, End::Failed);
+        let wanted: &[u32] = if failed < 3 { &[0] } else { &[] };
+        assert_eq!(jobs(&again), wanted, "after {failed}");
+    }
+    // Others do not mind, and it goes on elsewhere.
+    assert_eq!(started(&bed.submit("bob", Stage::Map, 1))[0].3, 0);
+    assert_eq!(jobs(&bed.end(1, End::Done)), [0]);
+    assert_eq!(jobs(&bed.end(0, End::Done)), NONE);
+    // It is better than no node.
+    for failed in 1..=3 {
+        let again = bed.end(1, End::Failed);
+        let wanted = if failed < 3 { 1 } else { 2 };
+        assert_eq!(jobs(&again).len(), wanted, "after {failed}");
+    }
 }

@@ -66,8 +66,8 @@ impl Speculate {
         let slow = session.attempts().filter_map(|(ix, attempt)| {
             let elsewhere = session.node_of(attempt.slot) != Some(node);
             let alone = session.twins(attempt).len() == 1 && !attempt.stopping;
-            if attempt.stage == Stage::Gang || !elsewhere || !alone || session.has_left(attempt.job)
-            {
+            let bad = session.has_left(attempt.job) || session.avoids(attempt.job, node);
+            if attempt.stage == Stage::Gang || !elsewhere || !alone || bad {
                 return None;
             }
             let stage = session.stage(attempt.job, attempt.stage)?;
