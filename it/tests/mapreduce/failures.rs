@@ -1,0 +1,195 @@
+//! Programs that fail or stand still, and processes that are killed.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use it::bed::{Case, Given};
+use it::command::Running;
+use it::mapreduce_kills::{self, Blow, Work};
+use it::session::{shows, stop};
+use it::victims::kill_launcher;
+use it::{Run, expect, wait};
+use nix::sys::signal::Signal;
+
+use crate::{files, is_gone, is_same, local, mr, program, put, start, succeeds};
+
+pub const CASES: &[(&str, Case)] = &[
+    ("a program that fails", fails),
+    ("Ctrl-C ends a job, and the session goes on", interrupted),
+    ("the client is killed -9", client_killed),
+    ("a launcher is killed in the middle", launcher_killed),
+    ("a task and a launcher are killed at seeded moments", killed),
+    (
+        "of two attempts at a straggler the faster one counts",
+        straggler,
+    ),
+];
+
+fn fails(given: &Given) -> Result<()> {
+    put(
+        given,
+        "/fails/in",
+        &[("a", "good\nerror\n"), ("b", "good\npanic\n")],
+    )?;
+    start(given)?;
+    let faulty = program("faulty")?;
+    let once = ["-D", "mapreduce.map.maxattempts=1"];
+    for (name, words) in [
+        ("a", "this line is refused"),
+        ("b", "this line is not empty"),
+    ] {
+        let (input, out) = (format!("/fails/in/{name}"), format!("/fails/out/{name}"));
+        let line = [&once[..], &[&faulty, &input, &out]].concat();
+        let finished = mr(given, &line)?.finish()?;
+        let said = finished.stderr_text();
+        ensure!(
+            finished.code() == 1 && said.contains(words),
+            "{}: {said}",
+            finished.code()
+        );
+        is_gone(given, &out)?;
+    }
+    // The fourth attempt is as good as the first.
+    let finished = mr(given, &[&faulty, "/fails/in/a", "/fails/out/four"])?.finish()?;
+    expect::sentence(&finished, 1, &["failed 4 times", "this line is refused"])?;
+    put(given, "/fails/again", &[("a", "good\nattempt\n")])?;
+    let finished = succeeds(given, &[&faulty, "/fails/again", "/fails/out/again"])?;
+    ensure!(
+        finished.stderr_text().contains("1 attempt failed"),
+        "{}",
+        finished.stderr_text()
+    );
+    ensure!(
+        files(given, "/fails/out/again")?.contains_key("_SUCCESS"),
+        "no _SUCCESS"
+    );
+    stop(given, "s")
+}
+
+/// A job whose map never ends, which runs.
+fn endless(given: &Given, folder: &str) -> Result<Running> {
+    put(given, &format!("{folder}/in"), &[("a", "good\nloop\n")])?;
+    let (input, out) = (format!("{folder}/in"), format!("{folder}/out/x"));
+    let running = mr(given, &[&program("faulty")?, &input, &out])?.start()?;
+    shows(given, "1 job runs")?;
+    Ok(running)
+}
+
+fn interrupted(given: &Given) -> Result<()> {
+    start(given)?;
+    let running = endless(given, "/interrupted")?;
+    running.signal(Signal::SIGINT)?;
+    expect::sentence(
+        &running.finish()?,
+        130,
+        &["once more to leave it to the session"],
+    )?;
+    is_gone(given, "/interrupted/out/x")?;
+    shows(given, "no job runs, 0 waiting, 1 ended")?;
+    put(given, "/interrupted/more", &[("a", "a b a\n")])?;
+    let wordcount = program("wordcount")?;
+    succeeds(
+        given,
+        &[&wordcount, "/interrupted/more", "/interrupted/out/more"],
+    )?;
+    stop(given, "s")
+}
+
+fn client_killed(given: &Given) -> Result<()> {
+    start(given)?;
+    let running = endless(given, "/orphan")?;
+    running.signal(Signal::SIGKILL)?;
+    drop(running.finish()?);
+    shows(given, "no job runs, 0 waiting, 1 ended")?;
+    is_gone(given, "/orphan/out/x")?;
+    stop(given, "s")
+}
+
+fn launcher_killed(given: &Given) -> Result<()> {
+    let text = format!("{}good\n", "sleep\n".repeat(6));
+    let names: Vec<String> = (0..12).map(|number| format!("f{number:02}")).collect();
+    let inputs: Vec<_> = names
+        .iter()
+        .map(|name| (name.as_str(), text.as_str()))
+        .collect();
+    let input = put(given, "/killed/in", &inputs)?;
+    start(given)?;
+    let faulty = program("faulty")?;
+    let options = ["-D", "gerbil.split.pack=1"];
+    let line = [
+        &options[..],
+        &[&faulty, "--reduces", "2", "/killed/in", "/killed/out/x"],
+    ]
+    .concat();
+    let running = mr(given, &line)?.start()?;
+    shows(given, "1 job runs")?;
+    // Some maps have ended by then, and what they left is lost with one of three launchers.
+    wait::pause(Duration::from_secs(3));
+    kill_launcher(given)?;
+    let finished = running.finish()?.success("a job that lost a launcher")?;
+    let ours = files(given, "/killed/out/x")?;
+    let here = local(given, &faulty, &["--reduces", "2", &input], "killed")?;
+    is_same(&ours, &here).with_context(|| finished.stderr_text())?;
+    shows(given, "3 containers with 6 slots, 0 of them lent")?;
+    stop(given, "s")
+}
+
+fn killed(given: &Given) -> Result<()> {
+    mapreduce_kills::start(given)?;
+    let work = Work::word_count(given, 4)?;
+    for blow in [Blow::KillTask, Blow::KillLauncher] {
+        let outcome = work.round(given, blow, 7)?;
+        ensure!(
+            outcome.is_right() && outcome.has_hit,
+            "{}\n{}",
+            outcome.row(),
+            outcome.said
+        );
+    }
+    stop(given, "s")
+}
+
+/// One map whose first attempt takes minutes.
+fn straggler(given: &Given) -> Result<()> {
+    let text = format!("{}good\n", "sleep\n".repeat(4));
+    let slow = format!("good\nstraggle\n{text}");
+    let mut inputs = vec![("f0", slow.as_str())];
+    inputs.extend(["f1", "f2", "f3", "f4", "f5", "f6", "f7"].map(|name| (name, text.as_str())));
+    put(given, "/straggler/in", &inputs)?;
+    start(given)?;
+    let faulty = program("faulty")?;
+    let line = |options: &[&str], out: &str| -> Result<Run> {
+        let fixed = ["-D", "gerbil.split.pack=1", &faulty, "--reduces", "1"];
+        mr(given, &[options, &fixed, &["/straggler/in", out]].concat())
+    };
+    let finished = line(&[], "/straggler/out/x")?.finish()?;
+    let finished = finished.success("a job with a straggler")?;
+    let said = finished.stderr_text();
+    let times = |words: &str| said.matches(words).count();
+    ensure!(
+        times("map 0 takes much longer than others on ") == 1
+            && times(" takes much longer than others") == 1
+            && times("MAP_INPUT_RECORDS=42") == 1
+            && times("failed") == 0,
+        "{said}"
+    );
+    let ours = files(given, "/straggler/out/x")?;
+    let words = ours
+        .get("part-r-00000")
+        .map(|of| String::from_utf8_lossy(of));
+    ensure!(
+        words.as_deref() == Some("good\t9\nsleep\t32\nstraggle\t1\n"),
+        "{words:?}"
+    );
+    // Its loser is gone with it.
+    shows(given, "3 containers with 6 slots, 0 of them lent")?;
+    let alone = ["-D", "mapreduce.map.speculative=false"];
+    let running = line(&alone, "/straggler/out/alone")?.start()?;
+    shows(given, "1 job runs")?;
+    wait::pause(Duration::from_secs(12));
+    shows(given, "1 job runs")?;
+    running.signal(Signal::SIGINT)?;
+    let said = running.finish()?.stderr_text();
+    ensure!(!said.contains("much longer"), "{said}");
+    stop(given, "s")
+}

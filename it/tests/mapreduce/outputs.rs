@@ -1,0 +1,297 @@
+//! What jobs write is right, and what cannot be is refused.
+
+use std::fs;
+use std::process::Command;
+
+use anyhow::{Result, ensure};
+use it::bed::{Case, DEADLINE, Given, text_of};
+use it::command::Running;
+use it::mapreduce::Files;
+use it::session::{shows, stop};
+use it::{Run, expect, mapreduce};
+
+use crate::{files, is_gone, is_same, local, mr, program, put, read, start, succeeds, text};
+
+pub const CASES: &[(&str, Case)] = &[
+    ("maps and reduces write what Hadoop's write", beside_hadoop),
+    (
+        "a job of maps alone, and one that sorts what it left",
+        maps_alone,
+    ),
+    ("a driver that loops, and reads what its jobs left", loops),
+    ("jobs side by side in one session", side_by_side),
+    ("what is refused", refused),
+    ("an output that is overwritten", overwritten),
+];
+
+fn beside_hadoop(given: &Given) -> Result<()> {
+    let texts = [text(1), text(2), text(3)];
+    let names = ["a", "b", "c"];
+    let inputs: Vec<_> = names
+        .into_iter()
+        .zip(texts.iter().map(String::as_str))
+        .collect();
+    let input = put(given, "/words/in", &inputs)?;
+    start(given)?;
+    let wordcount = program("wordcount")?;
+    // Maps of a few kB, whose ends fall into lines.
+    let cut = "mapreduce.input.fileinputformat.split.maxsize=20000";
+    let options = [
+        "-D",
+        cut,
+        "-D",
+        "gerbil.split.pack=1",
+        "-D",
+        "mapreduce.job.reduces=3",
+    ];
+    let line = [&options[..], &[&wordcount, "/words/in", "/words/out/ours"]].concat();
+    let finished = succeeds(given, &line)?;
+    let said = finished.stderr_text();
+    for words in [
+        "wordcount: ",
+        " maps over ",
+        ", 3 reduces",
+        "completed: tasks ",
+        "\nCounters: ",
+    ] {
+        ensure!(said.contains(words), "no {words:?} in {said}");
+    }
+    ensure!(!said.contains("wordcount: 3 maps"), "{said}");
+    let ours = files(given, "/words/out/ours")?;
+    ensure!(ours.len() == 4, "{:?}", ours.keys());
+    let arguments = [
+        "-Dmapreduce.job.reduces=3",
+        "/words/in",
+        "/words/out/theirs",
+    ];
+    mapreduce::hadoop(&given.cluster, "WordCount", &arguments, DEADLINE)?;
+    is_same(&ours, &files(given, "/words/out/theirs")?)?;
+    let here = local(given, &wordcount, &["--reduces", "3", &input], "local")?;
+    is_same(&ours, &here)?;
+
+    // Once more in the same session, by patterns, with as many reduces as the input is worth.
+    succeeds(
+        given,
+        &[
+            "-q",
+            &wordcount,
+            "/words/{in}/[a-b],/words/in/c",
+            "/words/out/again",
+        ],
+    )?;
+    let again = files(given, "/words/out/again")?;
+    ensure!(again.len() == 2, "{:?}", again.keys());
+    let lines = |files: &Files| {
+        let all = files.iter().filter(|(name, _)| name.starts_with("part-"));
+        let mut lines: Vec<Vec<u8>> = all
+            .flat_map(|(_, bytes)| bytes.split(|byte| *byte == b'\n').map(<[u8]>::to_vec))
+            .filter(|line| !line.is_empty())
+            .collect();
+        lines.sort();
+        lines
+    };
+    ensure!(lines(&again) == lines(&ours), "other counts");
+    stop(given, "s")
+}
+
+fn maps_alone(given: &Given) -> Result<()> {
+    start(given)?;
+    let tera = program("tera")?;
+    let generate = [
+        "-D",
+        "mapreduce.job.maps=5",
+        &tera,
+        "--job",
+        "teragen",
+        "20000",
+        "/tera/rows",
+    ];
+    succeeds(given, &generate)?;
+    let rows = files(given, "/tera/rows")?;
+    ensure!(
+        rows.len() == 6 && rows.contains_key("part-m-00004"),
+        "{:?}",
+        rows.keys()
+    );
+    let options = ["-D", "mapreduce.job.maps=5", "--job", "teragen", "20000"];
+    is_same(&rows, &local(given, &tera, &options, "rows")?)?;
+    succeeds(
+        given,
+        &[
+            "-D",
+            "mapreduce.job.reduces=3",
+            &tera,
+            "/tera/rows",
+            "/tera/sorted",
+        ],
+    )?;
+    let sorted = files(given, "/tera/sorted")?;
+    let rows = text_of(&given.folder.join("rows"))?;
+    let here = local(
+        given,
+        &tera,
+        &["-D", "mapreduce.job.reduces=3", &rows],
+        "sorted",
+    )?;
+    is_same(&sorted, &here)?;
+    succeeds(
+        given,
+        &[
+            &tera,
+            "--job",
+            "teravalidate",
+            "/tera/sorted",
+            "/tera/valid",
+        ],
+    )?;
+    stop(given, "s")
+}
+
+fn loops(given: &Given) -> Result<()> {
+    let points: String = (0..300)
+        .map(|at| format!("{},{}\n", (at * 37 % 101) + at % 3 * 500, at * 53 % 97))
+        .collect();
+    let input = put(given, "/points/in", &[("p", &points)])?;
+    start(given)?;
+    let kmeans = program("kmeans")?;
+    let options = ["--k", "3", "--rounds", "4"];
+    let line = [
+        &[kmeans.as_str()],
+        &options[..],
+        &["/points/in", "/points/out/k"],
+    ]
+    .concat();
+    let finished = succeeds(given, &line)?;
+    ensure!(
+        finished.stderr_text().contains("completed: tasks"),
+        "{}",
+        finished.stderr_text()
+    );
+    let out = given.folder.join("k");
+    let mut command = Command::new(&kmeans);
+    command
+        .args(["--local", "--quiet"])
+        .args(options)
+        .arg(&input)
+        .arg(&out);
+    Run::new(command)
+        .deadline(DEADLINE)
+        .finish()?
+        .success("a local run")?;
+    let last = fs::read_dir(&out)?.count() - 1;
+    let round = format!("round-{last}");
+    let ours = files(given, &format!("/points/out/k/{round}"))?;
+    is_same(&ours, &read(&out.join(&round))?)?;
+    stop(given, "s")
+}
+
+fn side_by_side(given: &Given) -> Result<()> {
+    put(given, "/side/in", &[("a", &text(4)), ("b", &text(5))])?;
+    start(given)?;
+    let wordcount = program("wordcount")?;
+    let names: Vec<String> = (0..4).map(|number| format!("/side/out/{number}")).collect();
+    let running: Result<Vec<Running>> = names
+        .iter()
+        .map(|out| mr(given, &["-q", &wordcount, "/side/in", out])?.start())
+        .collect();
+    for running in running? {
+        running.finish()?.success("one of several jobs")?;
+    }
+    let first = files(given, "/side/out/0")?;
+    for name in &names {
+        is_same(&first, &files(given, name)?)?;
+    }
+    shows(given, "no job runs, 0 waiting, 4 ended")?;
+    stop(given, "s")
+}
+
+fn refused(given: &Given) -> Result<()> {
+    put(given, "/refused/in", &[("a", "a b\n")])?;
+    put(given, "/refused/out", &[("there", "it is\n")])?;
+    start(given)?;
+    let wordcount = program("wordcount")?;
+    let refused = |arguments: &[&str], code: i32, words: &[&str]| -> Result<()> {
+        expect::sentence(&mr(given, arguments)?.finish()?, code, words)
+    };
+    let nothing = ["no such file", "/refused/nothing"];
+    refused(
+        &[&wordcount, "/refused/nothing", "/refused/new"],
+        1,
+        &nothing,
+    )?;
+    let exists = ["/refused/out exists already; choose another"];
+    refused(&[&wordcount, "/refused/in", "/refused/out"], 1, &exists)?;
+    let unknown = ["mapreduce.job.reducers", "is mapreduce.job.reduces meant?"];
+    refused(
+        &[
+            "-D",
+            "mapreduce.job.reducers=1",
+            &wordcount,
+            "/refused/in",
+            "x",
+        ],
+        64,
+        &unknown,
+    )?;
+    refused(
+        &["/bin/true", "/refused/in", "x"],
+        126,
+        &["before it said hello"],
+    )?;
+    let here = given.folder.join("only-here");
+    fs::write(&here, "a\n")?;
+    let here = text_of(&here)?;
+    refused(
+        &[&wordcount, &here, "/refused/new"],
+        1,
+        &["is a file of this machine"],
+    )?;
+    // As much memory as no container has.
+    let large = [
+        "-D",
+        "mapreduce.map.memory.mb=900000",
+        &wordcount,
+        "/refused/in",
+        "/refused/new",
+    ];
+    refused(&large, 1, &["session s"])?;
+    is_gone(given, "/refused/new")?;
+    let there = files(given, "/refused/out")?;
+    ensure!(there.len() == 1, "{:?}", there.keys());
+    stop(given, "s")
+}
+
+fn overwritten(given: &Given) -> Result<()> {
+    put(given, "/over/one", &[("a", "a b a\n")])?;
+    put(given, "/over/two", &[("a", "c\n")])?;
+    put(given, "/over/bad", &[("a", "good\nerror\n")])?;
+    start(given)?;
+    let (wordcount, faulty) = (program("wordcount")?, program("faulty")?);
+    succeeds(given, &[&wordcount, "/over/one", "/over/out"])?;
+    let first = files(given, "/over/out")?;
+    let once = ["--overwrite", "-D", "mapreduce.map.maxattempts=1"];
+    let failing = [&once[..], &[&faulty, "/over/bad", "/over/out"]].concat();
+    let finished = mr(given, &failing)?.finish()?;
+    expect::sentence(&finished, 1, &["this line is refused"])?;
+    ensure!(
+        files(given, "/over/out")? == first,
+        "the old output has changed"
+    );
+    is_gone(given, "/over/_out.new")?;
+
+    let line = ["--overwrite", &wordcount, "/over/two", "/over/out"];
+    let finished = succeeds(given, &line)?;
+    let trash = format!("/user/{}/.Trash/Current/over/out", given.cluster.user());
+    let said = finished.stderr_text();
+    ensure!(said.contains(&format!("{trash} now")), "{said}");
+    ensure!(
+        files(given, &trash)? == first,
+        "the trash has another output"
+    );
+    let second = files(given, "/over/out")?;
+    ensure!(
+        second.get("part-r-00000").map(Vec::as_slice) == Some(b"c\t1\n"),
+        "{second:?}"
+    );
+    stop(given, "s")
+}

@@ -1,0 +1,177 @@
+//! Jobs without a session: an application of their own.
+
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use it::bed::{Case, DEADLINE, Given};
+use it::session::application;
+use it::{Run, expect, wait};
+use nix::sys::signal::Signal;
+
+use crate::{alone, files, is_gone, is_over, is_same, local, program, put, text};
+
+pub const CASES: &[(&str, Case)] = &[
+    ("an application of its own", own_application),
+    (
+        "an application of its own that fails",
+        own_application_fails,
+    ),
+    (
+        "an application of its own whose client is killed -9",
+        own_client_killed,
+    ),
+];
+
+/// What sorts has room in a slot.
+const ROOM: [&str; 2] = ["--memory", "768"];
+
+fn own_application(given: &Given) -> Result<()> {
+    let texts = [text(6), text(7), text(8)];
+    let names = ["a", "b", "c"];
+    let inputs: Vec<_> = names
+        .into_iter()
+        .zip(texts.iter().map(String::as_str))
+        .collect();
+    let input = put(given, "/alone/in", &inputs)?;
+    let wordcount = program("wordcount")?;
+    let cut = ["-D", "gerbil.split.pack=1", "-D", "mapreduce.job.reduces=2"];
+    let words = [wordcount.as_str(), "/alone/in", "/alone/out/one"];
+    let line = [&ROOM[..], &cut, &words].concat();
+    let finished = alone(given, &line)?.finish()?.success("gerbil mr")?;
+    is_over(given, "wordcount", "SUCCEEDED", "")?;
+    let id = given.newest()?.id;
+    let said = finished.stderr_text();
+    for words in [".1 wordcount: 3 maps", "completed: tasks "] {
+        ensure!(said.contains(&format!("{id}.1 ")), "{said}");
+        ensure!(said.contains(words), "no {words:?} in {said}");
+    }
+    let here = local(given, &wordcount, &["--reduces", "2", &input], "local")?;
+    is_same(&files(given, "/alone/out/one")?, &here)?;
+
+    // Several jobs of a driver are one application.
+    let points: String = (0..90)
+        .map(|at| format!("{at},{}\n", at * 7 % 50))
+        .collect();
+    put(given, "/alone/points", &[("p", &points)])?;
+    let kmeans = program("kmeans")?;
+    let words = [
+        kmeans.as_str(),
+        "--k",
+        "2",
+        "--rounds",
+        "2",
+        "/alone/points",
+        "/alone/out/k",
+    ];
+    let line = [&ROOM[..], &["-q"], &words].concat();
+    alone(given, &line)?.finish()?.success("several jobs")?;
+    is_over(given, "kmeans", "SUCCEEDED", "")?;
+    let second = given.newest()?.id;
+    ensure!(
+        given.applications()?.len() >= 2 && second != id,
+        "{second} {id}"
+    );
+
+    // The program finds gerbil itself.
+    let mut command = Command::new(&wordcount);
+    command
+        .args(["--quiet", "/alone/in", "/alone/out/found"])
+        .env("GERBIL", given.folder.join("gerbil"));
+    let command = it::gerbil::with_settings(command, &given.cluster.conf_dir());
+    let found = Run::new(command).deadline(DEADLINE).finish()?;
+    found.success("the program alone")?;
+    is_over(given, "wordcount", "SUCCEEDED", "")?;
+    ensure!(
+        files(given, "/alone/out/found")?.contains_key("_SUCCESS"),
+        "no _SUCCESS"
+    );
+
+    // Who only asks has no application.
+    let third = given.newest()?.id;
+    let help = alone(given, &[&wordcount, "--help"])?
+        .finish()?
+        .success("--help")?;
+    ensure!(
+        help.stdout_text().starts_with("Usage: wordcount"),
+        "{}",
+        help.stdout_text()
+    );
+    let words = ["--dry-run", "--memory", "768", &wordcount];
+    let dry = alone(
+        given,
+        &[&words[..], &["/alone/in", "/alone/out/dry"]].concat(),
+    )?;
+    let dry = dry.finish()?.success("--dry-run")?.stdout_text();
+    for words in [
+        "wordcount: 1 map over ",
+        "of YARN: an application wordcount in queue default; an ApplicationMaster of 1024 MiB; containers of 768 MiB",
+    ] {
+        ensure!(dry.contains(words), "no {words:?} in {dry}");
+    }
+    ensure!(given.newest()?.id == third, "{:?}", given.newest()?);
+    is_gone(given, "/alone/out/dry")
+}
+
+fn own_application_fails(given: &Given) -> Result<()> {
+    put(given, "/alone/fails", &[("a", "good\nerror\n")])?;
+    let faulty = program("faulty")?;
+    let once = ["-D", "mapreduce.map.maxattempts=1"];
+    let words = [faulty.as_str(), "/alone/fails", "/alone/failed"];
+    let line = [&ROOM[..], &once, &words].concat();
+    let finished = alone(given, &line)?.finish()?;
+    expect::sentence(&finished, 1, &["this line is refused"])?;
+    is_gone(given, "/alone/failed")?;
+    is_over(given, "faulty", "FAILED", "this line is refused")?;
+
+    // What the cluster can never give, and what its ResourceManager refuses.
+    let before = given.newest()?.id;
+    let words = [faulty.as_str(), "/alone/fails", "/alone/refused"];
+    let large = [&["--memory", "900g"], &words[..]].concat();
+    let finished = alone(given, &large)?.finish()?;
+    expect::sentence(&finished, 1, &["this cluster gives at most"])?;
+    ensure!(given.newest()?.id == before, "{:?}", given.newest()?);
+    let nowhere = [&["--queue", "nowhere"], &words[..]].concat();
+    let finished = alone(given, &nowhere)?.finish()?;
+    let said = finished.stderr_text();
+    ensure!(
+        finished.code() == 1 && said.contains("nowhere"),
+        "{}: {said}",
+        finished.code()
+    );
+    is_gone(given, "/alone/refused")?;
+
+    put(given, "/alone/endless", &[("a", "good\nloop\n")])?;
+    let words = [faulty.as_str(), "/alone/endless", "/alone/ended"];
+    let running = alone(given, &[&ROOM[..], &words].concat())?.start()?;
+    runs(given, "/alone/ended")?;
+    running.signal(Signal::SIGINT)?;
+    expect::sentence(&running.finish()?, 130, &["once more not to wait for it"])?;
+    is_over(given, "faulty", "KILLED", "interrupted")?;
+    is_gone(given, "/alone/ended")
+}
+
+/// The job that writes there runs; its application.
+fn runs(given: &Given, output: &str) -> Result<String> {
+    wait::until("a folder of attempts", DEADLINE, || {
+        let begun = given.cluster.hdfs().list(output)?;
+        Ok((!begun.is_empty()).then_some(()))
+    })?;
+    Ok(given.newest()?.id)
+}
+
+fn own_client_killed(given: &Given) -> Result<()> {
+    put(given, "/alone/orphan", &[("a", "good\nloop\n")])?;
+    let faulty = program("faulty")?;
+    let words = [faulty.as_str(), "/alone/orphan", "/alone/orphaned"];
+    let running = alone(given, &[&ROOM[..], &words].concat())?.start()?;
+    let id = runs(given, "/alone/orphaned")?;
+    running.signal(Signal::SIGKILL)?;
+    drop(running.finish()?);
+    wait::until("YARN calls it over", Duration::from_secs(15), || {
+        let report = application(given, &id)?;
+        Ok((report.state == "FINISHED").then_some(()))
+    })?;
+    is_over(given, "faulty", "KILLED", "its client has left it")?;
+    is_gone(given, "/alone/orphaned")
+}
