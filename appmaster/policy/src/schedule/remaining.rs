@@ -8,7 +8,8 @@ const SILENT: Nanos = Nanos::from_secs(3);
 /// The time left of an attempt, and whether anything vouches for it.
 ///
 /// From the mean of the stage's attempts that ended well, scaled by the attempt's own rate where it
-/// has told its progress (of one that stands still the rate falls as time goes by); before any has ended, from its progress alone, which is not sure.
+/// has told its progress (of one that stands still the rate falls as time goes by); before any has ended, from its
+/// progress alone, which is not sure.
 #[must_use]
 pub fn remaining(session: &Session, attempt: AttemptIx) -> Option<(Nanos, bool)> {
     let attempt = session.attempt(attempt)?;
