@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use job::history::{HistoryFolder, JobHistory, SUFFIX};
-use storage::{CreateOptions, Storage, StorageError};
+use storage::{CreateOptions, Readers, Storage, StorageError};
 use tokio::time::timeout;
 
 /// The verdict waits for no longer than this.
@@ -33,7 +33,11 @@ pub(crate) async fn keep(folder: &HistoryFolder, mut history: JobHistory) -> Res
 async fn write(folder: &HistoryFolder, name: &str, text: Vec<u8>) -> Result<(), StorageError> {
     let storage = Storage::open(&folder.address)?;
     let path = format!("{}/{name}", folder.path);
+    // Settings of jobs are nobody else's matter.
+    let readers = Readers::Nodes;
+    storage.make_folder_for(&folder.path, readers).await?;
     let options = CreateOptions {
+        readers,
         overwrite: true,
         size: Some(text.len() as u64),
         ..CreateOptions::default()
