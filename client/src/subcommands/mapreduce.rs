@@ -87,7 +87,7 @@ pub(crate) struct OwnApplication {
     pub slots_per_container: Option<NonZeroU32>,
 
     /// Memory of a slot: MiB, or with a unit as in 512m or 4g [default: mapreduce.map.memory.mb where it is given
-    /// with -D, else the cluster's smallest container]
+    /// with -D, else 512m, or the cluster's smallest container where that is more]
     #[arg(long, value_name = "SIZE", value_parser = memory, conflicts_with = "session")]
     pub memory: Option<u64>,
 

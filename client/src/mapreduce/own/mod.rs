@@ -51,6 +51,9 @@ const LATER: Duration = Duration::from_millis(250);
 const SOON_ENDS: Duration = Duration::from_secs(3);
 /// For an application that was told to end to leave YARN.
 const LEAVES: Duration = Duration::from_secs(30);
+/// Memory of a slot at the least where nobody says a number, MiB: a task sorts in 192 of them, and the program has
+/// something of its own.
+const SLOT_MIB: u64 = 512;
 /// Containers that no job has used for so long are given back, but for one.
 const IDLE: Millis = Millis(60_000);
 
@@ -242,7 +245,7 @@ impl Own {
             _ => map.max(reduce),
         };
         let memory = self.given.memory.unwrap_or(match unit {
-            0 => step,
+            0 => step.max(SLOT_MIB),
             unit => unit,
         });
         let maps = u32::try_from(first.job.splits.len()).unwrap_or(u32::MAX);
