@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use ::job::exit::Exit;
+use ::job::history::JobHistory;
 use follow::say;
 use follow::signals::Signals;
 use follow::table::{Column, span, table};
@@ -49,9 +50,9 @@ async fn show(history: &History, task: PastTask) -> Result<u8, Failure> {
             Some(words) => words,
             None => text::status(&history.find(job).await?),
         },
-        PastTask::Counters { job } => text::counters(&history.find(job).await?.report.counters),
+        PastTask::Counters { job } => text::counters(&over(history, job).await?.report.counters),
         PastTask::History { job, json, html } => {
-            let found = history.find(job).await?;
+            let found = over(history, job).await?;
             match (json, html) {
                 (true, _) => serde_json::to_string_pretty(&found).unwrap_or_default(),
                 (false, true) => page::page(&found),
@@ -62,6 +63,17 @@ async fn show(history: &History, task: PastTask) -> Result<u8, Failure> {
     };
     print(&text);
     Ok(Exit::Success.code())
+}
+
+/// What became of a job that is over.
+async fn over(history: &History, job: JobName) -> Result<JobHistory, Failure> {
+    match history.find(job).await {
+        Ok(found) => Ok(found),
+        Err(_) if under_way(job).await.is_some() => Err(Failure::Usage(format!(
+            "{job} is not over yet; gerbil mr status {job} tells how it is"
+        ))),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// How a job is that one of the user's sessions has.

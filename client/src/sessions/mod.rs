@@ -71,7 +71,15 @@ async fn run(task: SessionTask) -> Result<u8, Failure> {
 
 /// Ends a job of one of the user's sessions.
 pub(crate) async fn kill(job: JobName) -> Result<u8, Failure> {
-    killed(&folder()?, job).await
+    match killed(&folder()?, job).await {
+        Err(Failure::Session(error @ SessionError::NoSuchJob { .. })) => {
+            Err(Failure::Usage(format!(
+                "{error}; a job in an application of its own ends with that: gerbil ps lists it, gerbil kill APPLICATION \
+             ends it"
+            )))
+        }
+        other => other,
+    }
 }
 
 /// The jobs of the user's sessions, as far as these answer.
