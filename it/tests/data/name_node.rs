@@ -235,7 +235,7 @@ fn small_files(given: &Given) -> Result<()> {
     runtime.block_on(async {
         let storage = Storage::open(&address(given))?;
         storage.make_folder("/small").await?;
-        let content = |number: u32| vec![b'x'; if number % 2 == 0 { 7 } else { 300_000 }];
+        let content = |number: u32| vec![b'x'; if number.is_multiple_of(2) { 7 } else { 300_000 }];
         let began = Instant::now();
         for number in 0..FILES {
             let path = format!("/small/{number}");
