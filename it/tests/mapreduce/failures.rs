@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use it::bed::{Case, Given};
 use it::command::Running;
 use it::mapreduce_kills::{self, Blow, Work};
@@ -138,15 +138,21 @@ fn killed(given: &Given) -> Result<()> {
     mapreduce_kills::start(given)?;
     let work = Work::word_count(given, 4)?;
     for blow in [Blow::KillTask, Blow::KillLauncher] {
-        let outcome = work.round(given, blow, 7)?;
-        ensure!(
-            outcome.is_right() && outcome.has_hit,
-            "{}\n{}",
-            outcome.row(),
-            outcome.said
-        );
+        hit(given, &work, blow)?;
     }
     stop(given, "s")
+}
+
+/// Rounds until one has hit: a job so short may be over before its moment has come.
+fn hit(given: &Given, work: &Work, blow: Blow) -> Result<()> {
+    for seed in 7..17 {
+        let outcome = work.round(given, blow, seed)?;
+        ensure!(outcome.is_right(), "{}\n{}", outcome.row(), outcome.said);
+        if outcome.has_hit {
+            return Ok(());
+        }
+    }
+    bail!("{blow:?}: ten jobs were over before it")
 }
 
 /// One map whose first attempt takes minutes.
