@@ -19,9 +19,10 @@
 //! that whoever wakes after that folder is gone changes nothing. The manifest decides between committing and giving
 //! up: the first of both that is renamed into place holds, for every ApplicationMaster of the job.
 //!
-//! Three machines, each a list of single calls: [`Setup`] makes the job's folder and becomes its owner,
+//! Four machines, each a list of single calls: [`Setup`] makes the job's folder and becomes its owner,
 //! [`AttemptCommit`] commits an attempt, [`JobCommit`] commits the job or gives it up, from wherever an
-//! earlier one stopped. Each is asked for its [`next`](Setup::next) call, and told the [`Answer`]. A call
+//! earlier one stopped, and [`Inherited`] does so for an ApplicationMaster that knows no more of the job than
+//! where its output goes, which it has from a record ([`Records`]). Each is asked for its [`next`](Setup::next) call, and told the [`Answer`]. A call
 //! may be carried out twice. The job's files go to their places [`AT_ONCE`] at a time, begun in the order of the
 //! manifest; every other call waits for the one before.
 //!
@@ -29,11 +30,15 @@
 //! crash or a lost answer at each of them.
 
 mod attempt;
+mod inherited;
 mod job;
+mod records;
 mod setup;
 
 pub use attempt::{AttemptCommit, AttemptVerdict};
+pub use inherited::{Inheritance, Inherited};
 pub use job::{AT_ONCE, JobCommit, JobVerdict, Manifest};
+pub use records::{BATCH, Records};
 pub use setup::{Setup, SetupVerdict};
 
 /// One call of a file system. Paths are relative to the output folder, which is `""`.

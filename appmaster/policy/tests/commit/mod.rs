@@ -1,6 +1,8 @@
 //! Every order of steps, with a crash or a lost answer at each of them.
 
 mod attempts;
+mod inherited;
 mod jobs;
 mod owners;
+mod records;
 mod world;

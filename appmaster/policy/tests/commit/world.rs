@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use policy::commit::{Answer, AttemptCommit, JobCommit, Op, Setup};
+use policy::commit::{Answer, AttemptCommit, Inherited, JobCommit, Op, Setup};
 use sim::NameNode;
 
 /// One of the machines.
@@ -11,6 +11,7 @@ pub(super) enum Actor {
     Setup(Setup),
     Attempt(AttemptCommit),
     Job(JobCommit),
+    Next(Inherited),
     /// Killed.
     Dead,
 }
@@ -27,6 +28,11 @@ impl Actor {
                 open.map(|number| (number, job.call(number).unwrap()))
                     .collect()
             }
+            Self::Next(next) => {
+                let open = next.open().into_iter();
+                open.map(|number| (number, next.call(number).unwrap()))
+                    .collect()
+            }
             Self::Dead => Vec::new(),
         }
     }
@@ -36,6 +42,7 @@ impl Actor {
             Self::Setup(setup) => setup.answered(answer),
             Self::Attempt(attempt) => attempt.answered(answer),
             Self::Job(job) => job.answered_to(number, answer),
+            Self::Next(next) => next.answered_to(number, answer),
             Self::Dead => {}
         }
     }

@@ -1,0 +1,145 @@
+//! What is to be done with a job of an ApplicationMaster that is gone.
+
+use super::{Answer, JobCommit, JobVerdict, Op, folder};
+
+/// The next ApplicationMaster's part in a job of which it knows no more than the output folder: its commit is
+/// finished where its manifest stands, and the job is given up where none does.
+///
+/// Whether the job was ever the folder's owner is looked at first: who gives up disowns, and `.owner` may be
+/// another's.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Inherited {
+    job: String,
+    /// Numbers this ApplicationMaster.
+    attempt: u32,
+    step: Step,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Step {
+    ReadOwner,
+    /// Whether the job has owned the folder, and has left it already.
+    LookForOwn,
+    Finish(JobCommit),
+    /// Nobody's: of a setup that was not over, or of a removal.
+    Clear,
+    Tidy {
+        was_there: bool,
+    },
+    LookForSuccess {
+        was_there: bool,
+    },
+    Over(Inheritance),
+}
+
+/// How it ended.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Inheritance {
+    /// All of its output is there, and `_SUCCESS`: its commit was under way.
+    Finished,
+    /// It had left the folder before, and all output is there.
+    Before,
+    /// Nothing of it is in the folder any more.
+    GivenUp,
+    /// It had left the folder before, without output; or never came to it.
+    Absent,
+    /// A file of the output is gone by somebody else's hand.
+    Missing(String),
+    /// The manifest holds what no manifest of this job would.
+    Unreadable,
+}
+
+impl From<&JobVerdict> for Inheritance {
+    fn from(verdict: &JobVerdict) -> Self {
+        match verdict {
+            JobVerdict::Committed => Self::Finished,
+            JobVerdict::GivenUp => Self::GivenUp,
+            JobVerdict::Missing(file) => Self::Missing(file.clone()),
+            JobVerdict::Unreadable => Self::Unreadable,
+        }
+    }
+}
+
+impl Inherited {
+    /// Of `job`, which is the name of its folder. `attempt` numbers the ApplicationMaster.
+    #[must_use]
+    pub fn new(job: &str, attempt: u32) -> Self {
+        Self {
+            job: job.to_owned(),
+            attempt,
+            step: Step::ReadOwner,
+        }
+    }
+
+    /// Numbers of the calls that may be under way at once, as [`JobCommit::open`].
+    #[must_use]
+    pub fn open(&self) -> Vec<usize> {
+        match &self.step {
+            Step::Finish(job) => job.open(),
+            Step::Over(_) => Vec::new(),
+            _ => vec![0],
+        }
+    }
+
+    /// The call that `number` of [`open`](Self::open) stands for.
+    #[must_use]
+    pub fn call(&self, number: usize) -> Option<Op> {
+        Some(match &self.step {
+            Step::ReadOwner => Op::Read("_temporary/.owner".to_owned()),
+            Step::LookForOwn => Op::Look(format!("{}/.owner", folder(&self.job))),
+            Step::Finish(job) => return job.call(number),
+            Step::Clear => Op::DeleteAll(folder(&self.job)),
+            Step::Tidy { .. } => Op::DeleteEmpty("_temporary".to_owned()),
+            Step::LookForSuccess { .. } => Op::Look("_SUCCESS".to_owned()),
+            Step::Over(_) => return None,
+        })
+    }
+
+    /// How it ended, once it has.
+    #[must_use]
+    pub fn verdict(&self) -> Option<&Inheritance> {
+        match &self.step {
+            Step::Over(verdict) => Some(verdict),
+            _ => None,
+        }
+    }
+
+    /// What the call of `number` came to.
+    pub fn answered_to(&mut self, number: usize, answer: Answer) {
+        use Answer::{Content, Done, Lost};
+        if let Step::Finish(job) = &mut self.step {
+            job.answered_to(number, answer);
+            if let Some(verdict) = job.verdict() {
+                self.step = Step::Over(verdict.into());
+            }
+            return;
+        }
+        self.step = match (&self.step, answer) {
+            // Asked again: looking changes nothing, and what is gone is gone.
+            (_, Lost) => return,
+            (Step::ReadOwner, Content(owner)) if owner == self.job => self.finish(),
+            (Step::ReadOwner, _) => Step::LookForOwn,
+            (Step::LookForOwn, Done) => self.finish(),
+            (Step::LookForOwn, _) => Step::Clear,
+            (Step::Clear, answer) => Step::Tidy {
+                was_there: answer == Done,
+            },
+            (Step::Tidy { was_there }, _) => Step::LookForSuccess {
+                was_there: *was_there,
+            },
+            (Step::LookForSuccess { was_there }, answer) => {
+                Step::Over(match (was_there, answer == Done) {
+                    (true, true) => Inheritance::Finished,
+                    (false, true) => Inheritance::Before,
+                    (true, false) => Inheritance::GivenUp,
+                    (false, false) => Inheritance::Absent,
+                })
+            }
+            (step @ (Step::Finish(_) | Step::Over(_)), _) => step.clone(),
+        };
+    }
+
+    fn finish(&self) -> Step {
+        Step::Finish(JobCommit::give_up(&self.job, self.attempt))
+    }
+}
