@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use policy::commit::{
-    Answer, AttemptCommit, AttemptVerdict, JobCommit, JobVerdict, Op, Setup, SetupVerdict,
+    Answer, AttemptCommit, AttemptVerdict, Inheritance, Inherited, JobCommit, JobVerdict, Op,
+    Setup, SetupVerdict,
 };
 use storage::StorageError;
 use tokio::time::{Instant, sleep};
@@ -90,6 +91,20 @@ impl Machine for JobCommit {
     }
 }
 
+impl Machine for Inherited {
+    fn open(&self) -> Vec<usize> {
+        Self::open(self)
+    }
+
+    fn call(&self, number: usize) -> Option<Op> {
+        Self::call(self, number)
+    }
+
+    fn hear(&mut self, number: usize, answer: Answer) {
+        self.answered_to(number, answer);
+    }
+}
+
 impl Output {
     /// Makes the job its owner. `alive` is asked whether the job that has signed lives, by its folder's name.
     ///
@@ -134,6 +149,16 @@ impl Output {
         self.conduct(&mut job).await?;
         // As above.
         Ok(job.verdict().cloned().unwrap_or(JobVerdict::Unreadable))
+    }
+
+    /// Finishes the commit of a job of an earlier ApplicationMaster, or gives that job up.
+    ///
+    /// # Errors
+    /// As [`CommitError`] tells.
+    pub async fn inherit(&self, mut job: Inherited) -> Result<Inheritance, CommitError> {
+        self.conduct(&mut job).await?;
+        // As above.
+        Ok(job.verdict().cloned().unwrap_or(Inheritance::Unreadable))
     }
 
     /// Calls and answers until there is no next call. After a refusal none is begun, and those under way are waited for.

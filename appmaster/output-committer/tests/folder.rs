@@ -6,7 +6,8 @@ use std::path::Path;
 
 use output_committer::{CommitError, Output};
 use policy::commit::{
-    AttemptCommit, AttemptVerdict, JobCommit, JobVerdict, Op, Setup, SetupVerdict,
+    AttemptCommit, AttemptVerdict, Inheritance, Inherited, JobCommit, JobVerdict, Op, Setup,
+    SetupVerdict,
 };
 use storage::{Address, Storage};
 
@@ -102,6 +103,43 @@ async fn a_job_that_stops_anywhere_is_finished_by_the_next() {
         assert_eq!(tree(&top), wanted.into(), "after {stop} calls");
         assert!(!top.join("_temporary").exists(), "after {stop} calls");
     }
+}
+
+/// The next ApplicationMaster knows no more than the folder.
+#[tokio::test]
+async fn whoever_inherits_a_job_finishes_its_commit_or_leaves_nothing_of_it() {
+    let mut verdicts = Vec::new();
+    for stop in 0.. {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().join("out");
+        let first = results(&top).await;
+        let (mut job, mut calls) = (commit(1), 0);
+        while let Some(op) = job.next().filter(|_| calls < stop) {
+            job.answered(first.carry_out(&op).await.unwrap());
+            calls += 1;
+        }
+        if calls < stop {
+            break;
+        }
+        let next = output(&top).inherit(Inherited::new("n", 2)).await;
+        let left: Vec<String> = tree(&top).into_keys().collect();
+        let next = next.unwrap();
+        match &next {
+            Inheritance::GivenUp => assert!(left.is_empty(), "after {stop} calls: {left:?}"),
+            Inheritance::Finished | Inheritance::Before => {
+                assert_eq!(
+                    left,
+                    ["_SUCCESS", "part-t0", "part-t1"],
+                    "after {stop} calls"
+                );
+            }
+            odd => panic!("{odd:?} after {stop} calls"),
+        }
+        verdicts.push(next);
+        assert!(!top.join("_temporary").exists(), "after {stop} calls");
+    }
+    let given_up = verdicts.iter().filter(|it| **it == Inheritance::GivenUp);
+    assert_eq!((verdicts.len(), given_up.count()), (13, 4), "{verdicts:?}");
 }
 
 #[tokio::test]
