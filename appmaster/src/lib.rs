@@ -32,7 +32,8 @@
 //! had no answer from the ResourceManager for half the time after which YARN takes it for dead ends
 //! its ranks: no two attempts run side by side.
 //!
-//! Caveats: launchers do not outlive their AM, nor do the jobs of a session. On clusters that run every user's containers
+//! Caveats: launchers do not outlive their AM, nor do the jobs of a session, but for commits that have begun, which
+//! the next AM finishes. On clusters that run every user's containers
 //! as one OS user, co-tenants can read the credentials file.
 
 mod clients;
@@ -44,6 +45,7 @@ mod effects;
 mod ends;
 mod files;
 mod handing;
+mod inherit;
 mod lent;
 mod loan;
 mod mapreduce;

@@ -1,5 +1,6 @@
 //! What the tasks of the AM tell its one loop.
 
+use job::recovered::Recovered;
 use job::wire;
 use tokio::sync::{mpsc, oneshot};
 use tonic::Status;
@@ -59,6 +60,8 @@ pub(crate) enum News {
         /// How many jobs are there.
         answer: oneshot::Sender<Result<u32, Status>>,
     },
+    /// What has become of the jobs of the ApplicationMaster before this one.
+    Recovered(Recovered),
     /// For one job as it is: of its client, or that what it has wanted done is done.
     Of(JobId, Heard),
 }

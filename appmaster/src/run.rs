@@ -11,7 +11,6 @@ use job::{Description, Jobs, MpiJob, SessionPlan, link, wire};
 use policy::lending::Lending;
 use policy::lifecycle::Job;
 use policy::{Demand, MiB, ResourceTypes, Resources};
-use proto_hadoop::yarn::FinalApplicationStatus;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout};
@@ -24,6 +23,7 @@ use crate::console::Console;
 use crate::consoles::Consoles;
 use crate::detached::Detached;
 use crate::handing::Output;
+use crate::mapreduce::Book;
 use crate::mpi::checkpoints::Checkpoints;
 use crate::mpi::explain::Story;
 use crate::mpi::{Beginning, Mpi};
@@ -31,7 +31,7 @@ use crate::news::{NEWS_QUEUE, News, NewsSender};
 use crate::pool::Pool;
 use crate::seat::Seat;
 use crate::session::{Entry, MPI, Session};
-use crate::sharing::Sharing;
+use crate::sharing::{Sharing, Stage};
 use crate::work::Work;
 
 /// Clients that a session is made for.
@@ -177,17 +177,25 @@ impl Session {
         }
     }
 
-    /// What the jobs of a session share. An AM that comes after another knows nothing of its jobs.
+    /// What the jobs of a session share. An AM that comes after another takes none, and ends those of that one.
     fn share(&mut self, plan: SessionPlan) -> Result<()> {
         let policy = policy::schedule::of_session(&plan.policy)?;
         let lending = Lending::new(policy, self.holding.cluster().limits().types.clone());
         let pool = Pool::new(plan.clone(), rand::random());
-        self.sharing = Some(Sharing::new(plan, pool, lending));
+        let mut sharing = Sharing::new(plan, pool, lending);
         if self.attempt.attempt > 1 {
-            let words = "the ApplicationMaster before this one was lost, and the jobs of the session \
-                         with it";
-            self.stop(true, FinalApplicationStatus::Failed, words.to_owned());
+            sharing.stage = Stage::Recovering;
+            self.inherit(&sharing.plan);
+        } else {
+            sharing.book = match Book::open(&sharing.plan.staging, self.attempt.application) {
+                Ok(book) => Some(book),
+                Err(error) => {
+                    tracing::warn!("no other ApplicationMaster would find jobs: {error}");
+                    None
+                }
+            };
         }
+        self.sharing = Some(sharing);
         Ok(())
     }
 }

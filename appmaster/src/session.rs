@@ -252,6 +252,7 @@ impl Session {
             News::OwnerAttached { events, admitted } => {
                 drop(admitted.send(self.owner_comes(events)));
             }
+            News::Recovered(recovered) => self.recovered(&recovered),
             News::OwnerLeft => self.owner_left("its client has left it"),
         }
     }

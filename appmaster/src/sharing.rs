@@ -10,6 +10,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use job::SessionPlan;
+use policy::commit::Records;
 use policy::lending::{Lending, Word};
 use policy::lifecycle::Event;
 use policy::{ClusterView, ContainerId, Millis, gang};
@@ -17,6 +18,7 @@ use proto_hadoop::yarn::FinalApplicationStatus;
 use tonic::Status;
 
 use crate::loan::{Loan, Use};
+use crate::mapreduce::Book;
 use crate::news::JobEvents;
 use crate::owner::{NOT_OWNED, Owner};
 use crate::pool::{Pool, Want};
@@ -60,11 +62,16 @@ pub(crate) struct Sharing {
     /// What the ResourceManager says to what is asked of it.
     pub(crate) refused: Option<String>,
     pub(crate) stage: Stage,
+    /// By which the next ApplicationMaster would find jobs; `None`: it would find none.
+    pub(crate) book: Option<Book>,
+    pub(crate) records: Records,
 }
 
 /// How far a session's life is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
+    /// The jobs of an ApplicationMaster that was lost are brought to an end; it takes none.
+    Recovering,
     /// It takes jobs.
     Open,
     /// It takes none, and ends with the last.
@@ -100,6 +107,8 @@ impl Sharing {
             owner,
             refused: None,
             stage: Stage::Open,
+            book: None,
+            records: Records::default(),
         }
     }
 
@@ -162,7 +171,9 @@ impl Session {
     /// The application of a session is registered.
     pub(crate) fn begin_sharing(&mut self) {
         let now = self.now();
-        if let Some(sharing) = &mut self.sharing {
+        if let Some(sharing) = &mut self.sharing
+            && sharing.stage == Stage::Open
+        {
             let wants = sharing.pool.begin(now);
             self.want(wants);
         }
@@ -353,6 +364,7 @@ impl Session {
         }
         self.jobs.remove(&job);
         self.consoles.remove(job);
+        self.record_ended(job);
         let now = self.now();
         let is_idle = self.jobs.is_empty();
         if let Some(sharing) = &mut self.sharing {

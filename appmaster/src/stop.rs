@@ -21,7 +21,8 @@ impl Session {
                 sharing.stage = Stage::Stopping(status, words);
             }
             Stage::Stopping(..) => {}
-            Stage::Unregistering | Stage::Over => return,
+            // It ends by itself when that is done.
+            Stage::Recovering | Stage::Unregistering | Stage::Over => return,
         }
         if at_once {
             let all: Vec<JobId> = self.jobs.keys().copied().collect();
@@ -87,6 +88,13 @@ impl Session {
             return;
         }
         sharing.stage = Stage::Unregistering;
+        if let Some(book) = sharing.book.clone().filter(|_| sharing.next_job > 1) {
+            self.tasks.spawn(async move {
+                if let Err(sentence) = book.clear().await {
+                    tracing::warn!("records of jobs are left: {sentence}");
+                }
+            });
+        }
         let wants = sharing.pool.end();
         self.want(wants);
         self.holding.finish(status, words);

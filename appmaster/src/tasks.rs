@@ -7,7 +7,8 @@ use job::wire;
 use job::wire::launcher_order::Order;
 use policy::lending::{Lending, Word};
 
-use crate::mapreduce::{FolderWork, Others, Told, Wanted, keep};
+use crate::mapreduce::{Folder, FolderWork, Others, Record, Told, Wanted, keep};
+use crate::run::now_us;
 use crate::session::{JobId, Session};
 use crate::work::{Heard, Work};
 
@@ -67,7 +68,7 @@ impl Session {
     }
 
     /// Whoever may own an output folder is known here alone.
-    fn work_on_folder(&self, job: JobId, work: FolderWork) {
+    fn work_on_folder(&mut self, job: JobId, work: FolderWork) {
         let work_of = self.jobs.get(&job).map(|entry| &entry.work);
         let Some(Work::MapReduce(mapreduce)) = work_of else {
             return;
@@ -80,8 +81,61 @@ impl Session {
             own: self.attempt,
             jobs: self.jobs.keys().map(|job| job.0).collect(),
         };
+        let record = match &work {
+            FolderWork::SetUp => self.record(job, &folder),
+            FolderWork::Commit(_) | FolderWork::GiveUp => None,
+        };
         self.answer(job, async move {
-            Heard::OfTasks(Told::Folder(folder.carry_out(work, others).await))
+            let recording = async {
+                if let Some(record) = record {
+                    record.await;
+                }
+            };
+            let (done, ()) = tokio::join!(folder.carry_out(work, others), recording);
+            Heard::OfTasks(Told::Folder(done))
         });
+    }
+
+    /// Leaves a record of where the job's output goes, before anything of it is there that would have to be
+    /// finished or removed. A job is not refused for want of one.
+    fn record(
+        &mut self,
+        job: JobId,
+        folder: &Folder,
+    ) -> Option<impl Future<Output = ()> + Send + 'static> {
+        let name = self.loan(job).map(|loan| loan.name.clone())?;
+        let sharing = self.sharing.as_mut()?;
+        let book = sharing.book.clone()?;
+        let batch = sharing.records.begin(job.0);
+        let record = Record {
+            name,
+            began_ms: u64::try_from(now_us() / 1000).unwrap_or(0),
+            address: book.named(&folder.address),
+            path: folder.path.clone(),
+        };
+        Some(async move {
+            if let Err(sentence) = book.write(batch, job.0, &record).await {
+                tracing::warn!(
+                    "no other ApplicationMaster would find job {}: {sentence}",
+                    job.0
+                );
+            }
+        })
+    }
+
+    /// A job is over: its record goes, with others of the same time.
+    pub(crate) fn record_ended(&mut self, job: JobId) {
+        let Some(sharing) = &mut self.sharing else {
+            return;
+        };
+        if let Some(batch) = sharing.records.end(job.0)
+            && let Some(book) = sharing.book.clone()
+        {
+            self.tasks.spawn(async move {
+                if let Err(sentence) = book.remove(batch).await {
+                    tracing::warn!("records of jobs are left: {sentence}");
+                }
+            });
+        }
     }
 }

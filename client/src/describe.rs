@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use follow::streams::Input;
 use follow::submit::AM_MEMORY_MIB;
-use job::{Application, Description, Jobs, MpiJob, Staged};
+use job::{Application, Description, Jobs, MpiJob, Staged, StagingFolder};
 use policy::lifecycle::Limits;
 use policy::{Demand, MiB, Millis, ResourceTypes, Resources, gang, run};
 use proto_hadoop::yarn::NodeNames;
@@ -14,6 +14,10 @@ use crate::arguments::DeployMode;
 use crate::cluster::{Cluster, ClusterError};
 use crate::plan::{Plan, am_expiry_ms, node_names, step_mib};
 use crate::preflight::Checked;
+
+/// How often YARN may start the ApplicationMaster of a session. The second takes no job, and brings those of the
+/// first to an end.
+pub(crate) const SESSION_ATTEMPTS: u32 = 2;
 
 /// The description of a job that was `checked`, and of which everything is `staged`.
 pub(crate) fn describe(
@@ -41,7 +45,7 @@ pub(crate) fn session_application(
         rm_client: cluster.resource_managers.client.clone(),
         rm_scheduler: cluster.resource_managers.scheduler.clone(),
         am_expiry_ms: am_expiry_ms(cluster)?,
-        attempts: 1,
+        attempts: SESSION_ATTEMPTS,
         am_memory: MiB(AM_MEMORY_MIB),
         am_ports,
         interface: interface.map(str::to_owned),
@@ -50,6 +54,14 @@ pub(crate) fn session_application(
         node_label: None,
         staged,
     })
+}
+
+/// Where a session keeps what others are to find.
+pub(crate) fn staging_folder(staged: &Outcome) -> StagingFolder {
+    StagingFolder {
+        address: staged.address.clone(),
+        path: staged.root_path.clone(),
+    }
 }
 
 /// A job that a session is to run, of which everything is `staged`. Where, the session decides.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use output_committer::Output;
-use policy::commit::{JobCommit, JobVerdict, Setup, SetupVerdict};
+use policy::commit::{Inheritance, Inherited, JobCommit, JobVerdict, Setup, SetupVerdict};
 use proto_hadoop::{AppAttemptId, ApplicationClient, ApplicationId};
 use storage::{Address, Storage};
 
@@ -74,6 +74,18 @@ impl Folder {
                 FolderDone::GivenUp(self.finish(give_up).await)
             }
         }
+    }
+
+    /// Finishes what an ApplicationMaster before `own` has begun to commit, or gives it up.
+    ///
+    /// # Errors
+    ///
+    /// Why neither could be done, a sentence.
+    pub(crate) async fn inherit(self, own: AppAttemptId) -> Result<Inheritance, String> {
+        let attempt = u32::try_from(own.attempt).unwrap_or(0);
+        let inherited = Inherited::new(&self.job, attempt);
+        let became = self.output()?.inherit(inherited).await;
+        became.map_err(|error| error.to_string())
     }
 
     fn output(&self) -> Result<Output, String> {

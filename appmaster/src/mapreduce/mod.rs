@@ -18,6 +18,7 @@
 
 mod act;
 mod attempts;
+mod book;
 mod ended;
 mod ending;
 mod folder;
@@ -48,6 +49,7 @@ use crate::mapreduce::orders::Orders;
 use crate::outbox::Outbox;
 use crate::work::{Do, Heard};
 
+pub(crate) use book::{Book, Record};
 pub(crate) use folder::{Folder, FolderDone, FolderWork, Others};
 pub(crate) use keep::keep;
 pub(crate) use words::{Told, Wanted};

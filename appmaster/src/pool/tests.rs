@@ -1,5 +1,6 @@
 use std::num::NonZeroU32;
 
+use job::StagingFolder;
 use policy::{ClusterView, MiB, NodeId, NodeView, ResourceTypes, Resources};
 
 use super::*;
@@ -19,6 +20,10 @@ pub(super) fn plan(containers: u32) -> SessionPlan {
         idle: None,
         is_owned: false,
         exclude: Vec::new(),
+        staging: StagingFolder {
+            address: storage::Address::Shared,
+            path: "/staging".into(),
+        },
     }
 }
 

@@ -5,6 +5,7 @@
 //! without us.
 
 mod attach;
+mod bereft;
 mod in_session;
 mod last_word;
 mod lost;

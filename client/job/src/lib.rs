@@ -26,6 +26,7 @@ mod mapreduce;
 mod mapreduce_report;
 mod mpi;
 pub mod pass;
+pub mod recovered;
 pub mod report;
 pub mod resumable;
 pub mod role;
@@ -45,7 +46,7 @@ pub use mapreduce_report::{MapReduceJobReport, MapReduceReport};
 pub use mpi::{BindUnit, Binding, MpiJob, Program, Terminal, Universe, Yielding};
 pub use role::Role;
 pub use seat::Seat;
-pub use session::SessionPlan;
+pub use session::{SessionPlan, StagingFolder};
 pub use staged::{Staged, StagedKind};
 
 /// Names this build: the version and a digest of the wire schema.

@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 
 use policy::{Millis, ResourceTypes, Resources};
 use serde::{Deserialize, Serialize};
+use storage::Address;
 
 /// What a session is started with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,4 +36,15 @@ pub struct SessionPlan {
     pub is_owned: bool,
     /// Hosts that it takes no container on, as their nodes registered them.
     pub exclude: Vec<String>,
+    /// Of whoever has started it.
+    pub staging: StagingFolder,
+}
+
+/// The staging folder of a user, where an ApplicationMaster keeps what others are to find.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StagingFolder {
+    /// Its file system.
+    pub address: Address,
+    /// Absolute.
+    pub path: String,
 }

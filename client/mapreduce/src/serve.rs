@@ -38,6 +38,9 @@ const NEWS: usize = 64;
 const LAST_WORD: Duration = Duration::from_millis(100);
 /// Between two looks at how much is uploaded.
 const UPLOADING: Duration = Duration::from_millis(250);
+/// What a driver is told of a job whose ApplicationMaster was lost while it committed.
+const COUNTERS_LOST: &str =
+    "its output is whole, but its counters were lost with its ApplicationMaster";
 /// What a failure returns that is neither a signal's nor a job's.
 const FAILED: u8 = 1;
 
@@ -619,12 +622,19 @@ impl Serving<'_> {
             )));
         };
         self.waited.insert(number);
-        let failure = (ended.code != 0).then(|| match ended.sentence.as_str() {
-            "" => format!("the job ended with code {}", ended.code),
-            sentence => sentence.to_owned(),
-        });
+        let failure = match (ended.code, ended.sentence.as_str()) {
+            // A driver may decide by the counters what comes next.
+            (0, _) if ended.verdict.is_none() => Some(COUNTERS_LOST.to_owned()),
+            (0, _) => None,
+            (code, "") => Some(format!("the job ended with code {code}")),
+            (_, sentence) => Some(sentence.to_owned()),
+        };
         let counters = report.clone().unwrap_or_default().counters;
-        self.answer(ToDriver::Ended { counters, failure });
+        self.answer(ToDriver::Ended {
+            counters,
+            failure,
+            has_output: ended.code == 0,
+        });
     }
 
     /// The only job of a program without a driver, on the operands of the command line.

@@ -115,6 +115,7 @@ pub(super) async fn start(
                 .map(|span| Millis(u64::try_from(span.as_millis()).unwrap_or(u64::MAX))),
             is_owned: false,
             exclude: checked.excluded,
+            staging: describe::staging_folder(&staged),
         })),
     };
     let application = Application {
@@ -123,7 +124,7 @@ pub(super) async fn start(
         queue: given.queue.clone(),
         priority: None,
         tags: vec![TAG.to_owned(), kept.name.as_str().to_ascii_lowercase()],
-        attempts: 1,
+        attempts: describe::SESSION_ATTEMPTS,
         unmanaged: false,
         places: Vec::new(),
     };

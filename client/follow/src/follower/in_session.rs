@@ -120,7 +120,7 @@ impl InSession<'_> {
     async fn lost(&mut self, why: &str) -> Ended {
         self.follower.progress.clear();
         let (rm, id) = (self.follower.rm, self.follower.id);
-        lost(rm, id, Some(&self.name), &self.words(), why).await
+        lost(rm, id, &self.name, &self.words(), why).await
     }
 
     fn words(&self) -> String {
@@ -128,21 +128,17 @@ impl InSession<'_> {
     }
 }
 
-/// How a job ends, of these `words`, when the ApplicationMaster of session `name`, or of an application that is the
-/// job's own, cannot be heard any more.
+/// How a job ends, of these `words`, when the ApplicationMaster of session `name` cannot be heard any more.
 /// YARN may know why.
-pub(super) async fn lost(
+async fn lost(
     rm: &ApplicationClient,
     id: ApplicationId,
-    name: Option<&str>,
+    name: &str,
     words: &str,
     why: &str,
 ) -> Ended {
-    let of = match name {
-        Some(name) => format!("session {name} ({id})"),
-        None => id.to_string(),
-    };
-    let mut sentence = format!("lost the ApplicationMaster of {of}, and with it {words}: {why}");
+    let mut sentence =
+        format!("lost the ApplicationMaster of session {name} ({id}), and with it {words}: {why}");
     // A NodeManager that lives tells YARN within a heartbeat.
     let over = async {
         loop {

@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use tokio_stream::StreamExt as _;
 
 use super::attach::{Attached, Coming, attach};
-use super::in_session::lost;
+use super::bereft::Bereft;
 use super::mirror::{kill_order, stay_alive};
 use super::order::order;
 use crate::ended::{Ended, chain, conclude};
@@ -70,12 +70,16 @@ impl TasksInSession {
         match self.until_verdict(address).await {
             Ok((verdict, signalled)) => conclude(verdict, signalled),
             Err(why) => {
-                let name = self.name.as_deref();
-                let words = match name {
-                    Some(name) => format!("job {} of session {name}", self.job),
-                    None => format!("job {}", self.job),
+                let bereft = Bereft {
+                    rm: &self.rm,
+                    id: self.id,
+                    name: self.name.as_deref(),
+                    job: self.job,
+                    why: &why,
+                    told: &self.told,
+                    wishes: self.wishes.clone(),
                 };
-                lost(&self.rm, self.id, name, &words, &why).await
+                bereft.end().await
             }
         }
     }

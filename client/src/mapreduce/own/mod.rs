@@ -153,7 +153,7 @@ impl Own {
                 // The program goes the way of those of a session.
                 binary(&staged.staged),
             )?,
-            jobs: Jobs::Session(Box::new(self.plan(size, ground.excluded))),
+            jobs: Jobs::Session(Box::new(self.plan(size, ground.excluded, staged))),
         };
         let application = Submission {
             id,
@@ -161,7 +161,7 @@ impl Own {
             queue: self.queue(),
             priority: first.priority,
             tags: Vec::new(),
-            attempts: 1,
+            attempts: describe::SESSION_ATTEMPTS,
             unmanaged: false,
             places: Vec::new(),
         };
@@ -256,7 +256,7 @@ impl Own {
         })
     }
 
-    fn plan(&self, size: Size, exclude: Vec<String>) -> SessionPlan {
+    fn plan(&self, size: Size, exclude: Vec<String>, staged: &staging::Outcome) -> SessionPlan {
         SessionPlan {
             name: self.name.clone(),
             containers: size.containers,
@@ -272,6 +272,7 @@ impl Own {
             idle: None,
             is_owned: true,
             exclude,
+            staging: describe::staging_folder(staged),
         }
     }
 
@@ -349,7 +350,12 @@ impl Own {
     ) -> Result<(), Failure> {
         let id = kept.owned.application;
         if reached.end(kept, verdict(outcome)).await.is_err() {
-            return self.killed(id).await;
+            return match outcome.code == Exit::Lost.code() {
+                // It ends by itself: one that is cut off from its owner, and one that takes its place and may have
+                // a commit to finish.
+                true => Ok(()),
+                false => self.killed(id).await,
+            };
         }
         let since = Instant::now();
         while !matches!(place(&self.rm, id).await?, Place::Over(_)) {

@@ -115,6 +115,7 @@ impl Driver<'_> {
                 ToDriver::Ended {
                     counters: ended.clone().unwrap_or_default(),
                     failure: ended.as_ref().err().cloned(),
+                    has_output: ended.is_ok(),
                 }
             }
             FromDriver::List { path } => ToDriver::Listed {

@@ -84,6 +84,9 @@ tagged! {
             counters: BTreeMap<String, BTreeMap<String, u64>>,
             /// Why it failed, in one sentence; nothing if it ended well.
             failure: Option<String> = default,
+            /// Its output is there all the same, and nothing but its counters is lost: a failure to a driver that
+            /// wants them, and none to one that does not.
+            has_output: bool = default,
         },
         /// What there is.
         "listed" Listed {

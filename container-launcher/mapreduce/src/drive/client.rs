@@ -72,6 +72,19 @@ impl Client {
         }
     }
 
+    /// Waits for a job's output, whatever becomes of its counters.
+    pub(crate) fn wait_for_output(&self, submission: u32) -> Result<()> {
+        match self.ask(&FromDriver::Wait { submission })? {
+            ToDriver::Ended {
+                failure: Some(sentence),
+                has_output: false,
+                ..
+            } => Err(Error::new(sentence)),
+            ToDriver::Ended { .. } => Ok(()),
+            other => Err(confused("wait", &other)),
+        }
+    }
+
     /// The files of a folder, or the file of that name.
     pub(crate) fn list(&self, path: &str) -> Result<Vec<Listed>> {
         let path = path.to_owned();

@@ -78,6 +78,6 @@ impl<'a> Run<'a> {
             .fold(self.job(&spec.planned.name), |submit, input| {
                 submit.input(input)
             });
-        submit.output(self.output()).wait().map(drop)
+        submit.output(self.output()).submit()?.wait_for_output()
     }
 }

@@ -177,6 +177,11 @@ impl<'a> Submitted<'a> {
             output: self.output,
         })
     }
+
+    /// Waits for its output, and for nothing else.
+    pub(crate) fn wait_for_output(self) -> Result<()> {
+        self.client.wait_for_output(self.number)
+    }
 }
 
 /// A job that has ended well.

@@ -245,10 +245,12 @@ impl<'a> Client<'a> {
             Ok(counters) => ToDriver::Ended {
                 counters: counters.clone(),
                 failure: None,
+                has_output: true,
             },
             Err(sentence) => ToDriver::Ended {
                 counters: Counters::new(),
                 failure: Some(sentence.clone()),
+                has_output: false,
             },
         })
     }

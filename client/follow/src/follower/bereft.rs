@@ -1,0 +1,152 @@
+//! A job of tasks whose ApplicationMaster is lost: the next one finishes its commit, where that was under way, and
+//! says so in YARN's last word on the application.
+
+use std::time::Duration;
+
+use job::exit::Exit;
+use job::recovered::has_committed;
+use proto_hadoop::yarn::ApplicationReport;
+use proto_hadoop::{ApplicationClient, ApplicationId};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep};
+
+use super::LATER;
+use super::tasks::{Told, Wish};
+use crate::ended::{Ended, judge};
+
+/// For YARN to miss the ApplicationMaster: a NodeManager that lives tells within a heartbeat.
+const NEXT: Duration = Duration::from_secs(20);
+/// For the next one to have a container and to be done: it gives itself twenty minutes.
+const DONE: Duration = Duration::from_secs(1800);
+
+/// Whose ApplicationMaster cannot be heard any more.
+pub(super) struct Bereft<'a> {
+    pub(super) rm: &'a ApplicationClient,
+    pub(super) id: ApplicationId,
+    /// By which the user calls the session; `None`: the application is the job's own.
+    pub(super) name: Option<&'a str>,
+    pub(super) job: u32,
+    /// Why it cannot be heard.
+    pub(super) why: &'a str,
+    /// Learns what the user is to see at once.
+    pub(super) told: &'a mpsc::Sender<(u32, Told)>,
+    pub(super) wishes: watch::Receiver<Wish>,
+}
+
+/// What became of the application.
+enum Became {
+    Over(Box<ApplicationReport>),
+    /// It is not over within this time, and has its second ApplicationMaster or not.
+    Late(Duration, bool),
+    /// Nobody says.
+    Unknown(String),
+    /// The user does not wait for that.
+    Left,
+}
+
+impl Bereft<'_> {
+    /// How the job ended, as far as can be known.
+    pub(super) async fn end(mut self) -> Ended {
+        let became = self.wait().await;
+        let job = self.job;
+        let of = self.of();
+        let words = match self.name {
+            Some(name) => format!("job {job} of session {name}"),
+            None => format!("job {job}"),
+        };
+        let why = self.why;
+        let lost = format!("lost the ApplicationMaster of {of}, and with it {words}: {why}");
+        let behind = match became {
+            Became::Over(report) if has_committed(&report.diagnostics, job) => {
+                let sentence = format!(
+                    "the ApplicationMaster of {of} was lost ({why}) while {words} committed; the commit was finished: \
+                     its output is whole, and its counters are lost"
+                );
+                self.tell(sentence).await;
+                return Ended {
+                    code: Exit::Success.code(),
+                    sentence: String::new(),
+                    verdict: None,
+                };
+            }
+            Became::Over(report) => match judge(&report).sentence {
+                sentence if sentence.is_empty() => "its application is over".to_owned(),
+                sentence => sentence,
+            },
+            Became::Late(span, is_next) => format!(
+                "{} after {} s; the output is whole where it has _SUCCESS",
+                match is_next {
+                    true => "the next one was not done",
+                    false => "YARN had not missed it",
+                },
+                span.as_secs()
+            ),
+            Became::Unknown(silence) => format!("nor could YARN be asked: {silence}"),
+            Became::Left => "what became of its output was not waited for".to_owned(),
+        };
+        Ended {
+            code: Exit::Lost.code(),
+            sentence: format!("{lost}; {behind}"),
+            verdict: None,
+        }
+    }
+
+    async fn wait(&mut self) -> Became {
+        let (since, mut is_next) = (Instant::now(), false);
+        loop {
+            let report = tokio::select! {
+                report = self.rm.report(&self.id) => report,
+                () = left(&mut self.wishes) => return Became::Left,
+            };
+            let report = match report {
+                Ok(report) => report,
+                Err(silence) => return Became::Unknown(silence.to_string()),
+            };
+            if report.state.is_final() {
+                return Became::Over(Box::new(report));
+            }
+            let attempt = report.current_attempt.map_or(1, |of| of.attempt);
+            if attempt > 1 && !std::mem::replace(&mut is_next, true) {
+                let sentence = format!(
+                    "lost the ApplicationMaster of {} ({}); another one is started, which finishes what was being \
+                     committed",
+                    self.of(),
+                    self.why
+                );
+                self.tell(sentence).await;
+            }
+            let span = match is_next {
+                true => DONE,
+                false => NEXT,
+            };
+            if since.elapsed() > span {
+                return Became::Late(span, is_next);
+            }
+            tokio::select! {
+                () = sleep(LATER) => {}
+                () = left(&mut self.wishes) => return Became::Left,
+            }
+        }
+    }
+
+    fn of(&self) -> String {
+        match self.name {
+            Some(name) => format!("session {name} ({})", self.id),
+            None => self.id.to_string(),
+        }
+    }
+
+    async fn tell(&self, sentence: String) {
+        // Whoever shows it may have gone.
+        let told = self.told.send((self.job, Told::Notice(sentence)));
+        let _shown = told.await.is_ok();
+    }
+}
+
+/// When the user wants the job to end.
+async fn left(wishes: &mut watch::Receiver<Wish>) {
+    let ends = |wish: &Wish| matches!(wish, Wish::End(_));
+    if wishes.wait_for(ends).await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
