@@ -28,13 +28,23 @@ fn is_master(found: &Found) -> bool {
 ///
 /// There is none, or it cannot be found out.
 pub fn kill_master(given: &Given) -> Result<()> {
-    let all = given.cluster.container_processes()?;
-    let master: Vec<&Found> = all.iter().filter(|found| is_master(found)).collect();
-    ensure!(!master.is_empty(), "{all:?}");
-    for found in master {
+    let masters = masters(&given.cluster)?;
+    ensure!(!masters.is_empty(), "no ApplicationMaster");
+    for found in masters {
         signal_by_id(found.pid, Signal::SIGKILL)?;
     }
     Ok(())
+}
+
+/// The processes of ApplicationMasters that run now.
+///
+/// # Errors
+///
+/// `/proc` cannot be read.
+pub fn masters(cluster: &Cluster) -> Result<Vec<Found>> {
+    let mut all = cluster.container_processes()?;
+    all.retain(is_master);
+    Ok(all)
 }
 
 /// Kills one launcher, and nothing else of its container.

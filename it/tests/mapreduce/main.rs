@@ -1,6 +1,7 @@
 //! `gerbil mr` on a real cluster of three nodes: its output beside that of Hadoop and of a local run, and what is
 //! left of jobs that do not end well.
 
+mod commits;
 mod failures;
 mod history;
 mod outputs;
@@ -20,7 +21,13 @@ use it::{Cluster, Finished, Run, mapreduce, wait};
 
 fn main() -> ExitCode {
     let builder = mapreduce::with_hadoop(Cluster::builder().nodes(3));
-    let cases = [outputs::CASES, failures::CASES, own::CASES, history::CASES];
+    let cases = [
+        outputs::CASES,
+        failures::CASES,
+        own::CASES,
+        history::CASES,
+        commits::CASES,
+    ];
     suite::run(vec![Group::new(builder, &cases)])
 }
 

@@ -1,0 +1,202 @@
+//! ApplicationMasters that are killed -9 while a job's files get their names.
+
+use anyhow::{Context as _, Result, bail, ensure};
+use it::bed::{Case, DEADLINE, Given};
+use it::process::signal_by_id;
+use it::session::{self, application, start_with};
+use it::{Run, victims, wait};
+use nix::sys::signal::Signal;
+
+use crate::{alone, files, is_gone, is_same, local, mr, program, put, text};
+
+pub const CASES: &[(&str, Case)] = &[
+    (
+        "an ApplicationMaster is killed while its job commits",
+        own_application,
+    ),
+    (
+        "a session's ApplicationMaster is killed while jobs commit",
+        session,
+    ),
+];
+
+/// Files of the output: so many renames, 64 at a time, that a moment between two of them can be met.
+const REDUCES: &str = "mapreduce.job.reduces=300";
+const MAPS: &str = "mapreduce.job.maps=300";
+const ROWS: &str = "30000";
+/// What is said of a job that was between two renames.
+const FINISHED: &str = "the commit was finished: its output is whole";
+
+/// When it is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Moment {
+    /// So many files have their names.
+    Files(usize),
+    /// Tasks have their results, and the job has not.
+    Tasks,
+}
+
+/// What became of a job whose ApplicationMaster was killed.
+#[derive(Debug)]
+struct Round {
+    /// The job was over but for its verdict.
+    is_late: bool,
+    code: i32,
+    said: String,
+    id: String,
+}
+
+/// Runs a job until that moment, and to its end.
+fn round(given: &Given, run: Run, out: &str, moment: Moment) -> Result<Round> {
+    let mut running = run.start()?;
+    let hdfs = given.cluster.hdfs();
+    let parts = || -> Result<(usize, bool)> {
+        let all = hdfs.list(out)?;
+        let parts = all.iter().filter(|of| of.path_suffix.starts_with("part-"));
+        let success = all.iter().any(|of| of.path_suffix == "_SUCCESS");
+        Ok((parts.count(), success))
+    };
+    let tasks = || -> Result<usize> {
+        let temporary = format!("{out}/_temporary");
+        let jobs = hdfs.list(&temporary)?;
+        let Some(job) = jobs
+            .iter()
+            .find(|of| of.path_suffix.starts_with("application_"))
+        else {
+            return Ok(0);
+        };
+        let all = hdfs.list(&format!("{temporary}/{}", job.path_suffix))?;
+        let tasks = all.iter().filter(|of| of.path_suffix.starts_with("task_"));
+        Ok(tasks.count())
+    };
+    // It has to be known before, as looking for it takes longer than many renames.
+    let masters = wait::until("the job's folder", DEADLINE, || {
+        ensure!(!running.is_over()?, "the job is over before it began");
+        match tasks()? {
+            0 => Ok(None),
+            _ => Ok(Some(victims::masters(&given.cluster)?)),
+        }
+    })?;
+    ensure!(!masters.is_empty(), "no ApplicationMaster");
+    wait::until("the moment", DEADLINE, || {
+        let is_now = match moment {
+            Moment::Files(wanted) => parts()?.0 >= wanted,
+            Moment::Tasks => tasks()? > 20,
+        };
+        Ok((is_now || running.is_over()?).then_some(()))
+    })?;
+    for master in &masters {
+        // It may have left in between.
+        drop(signal_by_id(master.pid, Signal::SIGKILL));
+    }
+    let (_, is_late) = parts()?;
+    let finished = running.finish()?;
+    Ok(Round {
+        is_late,
+        code: finished.code(),
+        said: finished.stderr_text(),
+        id: given.newest()?.id,
+    })
+}
+
+fn own_application(given: &Given) -> Result<()> {
+    let input = put(given, "/commits/in", &[("a", &text(9))])?;
+    let wordcount = program("wordcount")?;
+    let whole = local(given, &wordcount, &["-D", REDUCES, &input], "whole")?;
+    let run = |out: &str| {
+        let words = ["--memory", "768", "-D", REDUCES];
+        alone(
+            given,
+            &[&words[..], &[&wordcount, "/commits/in", out]].concat(),
+        )
+    };
+    let moments = [Moment::Tasks, Moment::Files(1), Moment::Files(100)];
+    let mut hits = 0;
+    for (number, moment) in moments.into_iter().chain([Moment::Files(1); 9]).enumerate() {
+        let out = format!("/commits/own-{number}");
+        let round = round(given, run(&out)?, &out, moment)?;
+        let report = application(given, &round.id)?;
+        match round.code {
+            0 => {
+                is_same(&files(given, &out)?, &whole)?;
+                let words = "the ApplicationMaster was lost; the commit of job 1 to hdfs://";
+                ensure!(
+                    round.is_late
+                        || (report.diagnostics.contains(words)
+                            && report.diagnostics.contains(&out)
+                            && round.said.contains(FINISHED)),
+                    "{report:?} {round:?}"
+                );
+                hits += u32::from(!round.is_late);
+            }
+            code => {
+                let words = "the ApplicationMaster was lost; job 1 was given up";
+                ensure!(
+                    code == 70
+                        && moment == Moment::Tasks
+                        && report.diagnostics.contains(words)
+                        && round.said.contains(words),
+                    "{report:?} {round:?}"
+                );
+                // Nothing is in the way of the next.
+                is_gone(given, &out)?;
+                run(&out)?.finish()?.success("the same again")?;
+                is_same(&files(given, &out)?, &whole)?;
+            }
+        }
+        given.is_clean()?;
+        ensure!(
+            given.cluster.hdfs().staged("commits")?.is_empty(),
+            "records are left"
+        );
+        if hits > 1 {
+            return Ok(());
+        }
+    }
+    bail!("{hits} of twelve jobs were killed between two renames")
+}
+
+/// The program has a driver, which might decide by counters that nobody knows any more.
+fn session(given: &Given) -> Result<()> {
+    let tera = program("tera")?;
+    let words = ["-D", MAPS, "--job", "teragen", ROWS];
+    let whole = local(given, &tera, &words, "rows")?;
+    for number in 0..10 {
+        start_with(given, "s", "512")?;
+        let out = format!("/commits/session-{number}");
+        let line = ["-D", MAPS, &tera, "--job", "teragen", ROWS, &out];
+        let round = round(given, mr(given, &line)?, &out, Moment::Files(1))?;
+        is_over(given)?;
+        is_same(&files(given, &out)?, &whole).with_context(|| format!("{round:?}"))?;
+        given.is_clean()?;
+        if round.is_late {
+            continue;
+        }
+        ensure!(
+            round.code == 1
+                && round.said.contains("session s")
+                && round.said.contains(FINISHED)
+                && round.said.contains("its counters were lost"),
+            "{round:?}"
+        );
+        // What became of the job can be read when session and application are gone.
+        let line = ["mr", "history", &format!("{}.1", round.id)];
+        let told = session::command(given, &line)?.finish()?;
+        let told = told.success("gerbil mr history")?.stdout_text();
+        ensure!(told.contains("SUCCEEDED"), "{told}");
+        return Ok(());
+    }
+    bail!("ten jobs were over before their ApplicationMaster was killed")
+}
+
+/// The session has ended with its ApplicationMaster.
+fn is_over(given: &Given) -> Result<()> {
+    let finished = mr(given, &["/bin/true", "x", "y"])?.finish()?;
+    ensure!(
+        finished.code() == 69 && finished.stderr_text().contains("session s is over"),
+        "{}: {}",
+        finished.code(),
+        finished.stderr_text()
+    );
+    Ok(())
+}
