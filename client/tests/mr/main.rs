@@ -8,11 +8,14 @@ mod fake;
 mod night;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use job::MapReduceJob;
 use job::wire::submission::Kind;
 use nix::sys::signal::Signal;
+use proto_hadoop::yarn::FinalApplicationStatus;
 use tokio::process::Command;
+use tokio::time::sleep;
 
 use crate::fake::Heard;
 use crate::night::{Night, ended, output, signal, told};
@@ -418,6 +421,41 @@ async fn a_job_that_fails_says_so_once_and_its_code_is_the_command_s() {
         said.contains("lost the ApplicationMaster of session night"),
         "{said}"
     );
+}
+
+/// The next ApplicationMaster says what it has made of the job, with YARN's last word on the application.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_whose_lost_applicationmaster_was_committing_has_its_output() {
+    let lost = |words: &'static str| async move {
+        let night = night().await;
+        let ending = async {
+            while night.appmaster.submissions.lock().unwrap().is_empty() {
+                sleep(Duration::from_millis(20)).await;
+            }
+            // The client has lost the first one by then, or is about to.
+            sleep(Duration::from_millis(500)).await;
+            let status = FinalApplicationStatus::Failed;
+            night.master.finish(status, words, "").await.unwrap();
+        };
+        let options = ["-D", "fake.does=lost"];
+        let (told, ()) = tokio::join!(run(&night, &options, &[]), ending);
+        told
+    };
+    // Its driver wants the counters.
+    let words = "the ApplicationMaster was lost; the commit of job 7 to file:/o was finished";
+    let (code, _, said) = lost(words).await;
+    assert_eq!(code, Some(1), "{said}");
+    for words in [
+        "while job 7 of session night committed; the commit was finished: its output is whole",
+        "its output is whole, but its counters were lost",
+    ] {
+        assert_eq!(said.matches(words).count(), 1, "{said}");
+    }
+    let words = "the ApplicationMaster was lost; job 7 was given up";
+    let (code, _, said) = lost(words).await;
+    assert_eq!(code, Some(70), "{said}");
+    assert!(said.contains(words), "{said}");
+    assert!(!said.contains("its output is whole"), "{said}");
 }
 
 /// Jobs were told to end, `jobs` of them.
