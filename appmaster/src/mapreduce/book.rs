@@ -9,13 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use job::StagingFolder;
+use job::recovered::FOLDER;
 use proto_hadoop::ApplicationId;
 use serde::{Deserialize, Serialize};
 use storage::{Address, Readers, Storage, StorageError};
 use tokio::time::{Instant, sleep, timeout};
 
-/// The folder of all applications' records, in the staging folder.
-const COMMITS: &str = "commits";
 /// Letters of a piece: HDFS gives names 255 bytes.
 const PIECE: usize = 200;
 /// Pieces of a record: HDFS gives paths 8,000 letters.
@@ -85,7 +84,7 @@ impl Book {
         Ok(Self {
             storage: Arc::new(Storage::open(&staging.address)?),
             address: staging.address.clone(),
-            folder: format!("{}/{COMMITS}/{application}", staging.path),
+            folder: format!("{}/{FOLDER}/{application}", staging.path),
         })
     }
 

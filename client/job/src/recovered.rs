@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+/// The folder of the records by which it finds these jobs, in the staging folder.
+pub const FOLDER: &str = "commits";
 /// How it begins.
 const HEAD: &str = "the ApplicationMaster was lost";
 /// Output folders that are named; further jobs are told by their numbers.

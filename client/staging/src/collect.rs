@@ -51,6 +51,24 @@ pub async fn forget(storage: &Storage, history: &str, now_ms: i64) {
     }
 }
 
+/// Removes records of jobs whose application was ended by YARN, long ago, before it could do so.
+pub async fn forget_records(storage: &Storage, commits: &str, now_ms: i64) {
+    let Ok(entries) = storage.list_some(commits, LOOKED_AT).await else {
+        return;
+    };
+    let old = entries.iter().filter(|entry| is_record(entry, now_ms));
+    for entry in old.take(AT_ONCE) {
+        if storage.remove(&entry.path).await.is_err() {
+            return;
+        }
+    }
+}
+
+fn is_record(entry: &Status, now_ms: i64) -> bool {
+    let ours = entry.is_folder && entry.name().starts_with("application_");
+    ours && now_ms.saturating_sub(entry.modified_ms) > UNUSED_MS
+}
+
 fn is_history(entry: &Status, now_ms: i64) -> bool {
     let ours = entry.name().starts_with("application_") && entry.name().ends_with(SUFFIX);
     ours && !entry.is_folder && now_ms.saturating_sub(entry.modified_ms) > HISTORY_MS
@@ -112,6 +130,20 @@ mod tests {
             ..entry(&ours, DAY_MS, Some(2 * DAY_MS))
         };
         assert!(!gone(&folder));
+    }
+
+    #[test]
+    fn records_of_an_application_go_after_a_month() {
+        let now = 100 * DAY_MS;
+        let folder = |name: &str, modified_ms: i64| Status {
+            is_folder: true,
+            ..entry(name, modified_ms, None)
+        };
+        let name = "application_1700000000000_0042";
+        assert!(is_record(&folder(name, 69 * DAY_MS), now));
+        assert!(!is_record(&folder(name, 71 * DAY_MS), now));
+        assert!(!is_record(&folder("notes", DAY_MS), now));
+        assert!(!is_record(&entry(name, DAY_MS, None), now));
     }
 
     #[test]

@@ -59,7 +59,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use job::{Staged, history};
+use job::{Staged, history, recovered};
 use storage::{Address, Readers, Status, Storage, StorageError};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -327,9 +327,11 @@ async fn place(
                     // The file system's time, for it was just written.
                     let now_ms = brought.modified_ms;
                     let history = format!("{}/{}", root.path, history::FOLDER);
+                    let commits = format!("{}/{}", root.path, recovered::FOLDER);
                     collecting.spawn(async move {
                         collect::collect(&shared, &folder, now_ms).await;
                         collect::forget(&shared, &history, now_ms).await;
+                        collect::forget_records(&shared, &commits, now_ms).await;
                     });
                 }
                 cached.insert(name, brought);
