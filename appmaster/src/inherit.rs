@@ -183,3 +183,141 @@ fn note(recovered: &mut Recovered, job: u32, url: String, became: Result<Inherit
         Err(sentence) => recovered.failed.push((job, sentence)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use proto_hadoop::ApplicationId;
+    use storage::Address;
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    const OWN: AppAttemptId = AppAttemptId {
+        application: ApplicationId {
+            cluster_timestamp: 1_700_000_000_000,
+            id: 42,
+        },
+        attempt: 2,
+    };
+
+    /// The address of a NameNode that takes connections and never answers, as long as its task is owned.
+    async fn silent() -> (Address, JoinSet<()>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let connect = format!("hdfs://{}", listener.local_addr().unwrap());
+        let mut owner = JoinSet::new();
+        owner.spawn(async move {
+            let mut all = Vec::new();
+            while let Ok((stream, _)) = listener.accept().await {
+                all.push(stream);
+            }
+        });
+        let address = Address::Hdfs {
+            origin: connect.clone(),
+            connect,
+            user: "ann".into(),
+            settings: Vec::new(),
+        };
+        (address, owner)
+    }
+
+    fn staging(folder: &Path) -> StagingFolder {
+        StagingFolder {
+            address: Address::Shared,
+            path: folder.to_str().unwrap().to_owned(),
+        }
+    }
+
+    fn record(name: &str, address: Option<Address>, out: &Path) -> Record {
+        Record {
+            name: name.into(),
+            began_ms: 1,
+            address,
+            path: out.to_str().unwrap().to_owned(),
+        }
+    }
+
+    /// An output folder of `job`, with one task's result and, where it commits, a manifest.
+    fn left(out: &Path, job: u32, commits: bool) {
+        let text = Folder::job(OWN.application, job);
+        let task = out.join(format!("_temporary/{text}/task_m_000000"));
+        fs::create_dir_all(&task).unwrap();
+        fs::write(task.join("part-m-00000"), "x").unwrap();
+        fs::write(out.join("_temporary/.owner"), &text).unwrap();
+        if commits {
+            let manifest = out.join(format!("_temporary/{text}/.manifest"));
+            fs::write(manifest, "commit\ntask_m_000000/part-m-00000\n").unwrap();
+        }
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let all = fs::read_dir(folder).unwrap();
+        let mut all: Vec<String> = all
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        all.sort();
+        all
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_can_be_finished_is_though_another_file_system_is_silent() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let staging = staging(&at("staging"));
+        left(&at("a"), 1, true);
+        left(&at("b"), 2, false);
+        fs::create_dir(at("d")).unwrap();
+        let book = Book::open(&staging, OWN.application).unwrap();
+        let (silent, _serving) = silent().await;
+        for (job, record) in [
+            (1, record("one", None, &at("a"))),
+            (2, record("two", None, &at("b"))),
+            (3, record("three", Some(silent), &at("c"))),
+            (4, record("four", None, &at("d"))),
+        ] {
+            book.write(0, job, &record).await.unwrap();
+        }
+        let since = Instant::now();
+        let recovered = inherited(staging, OWN).await;
+        assert!(since.elapsed() <= WITHIN, "{:?}", since.elapsed());
+        let one = (1, format!("file:{}", at("a").display()));
+        assert_eq!(recovered.finished, [one]);
+        assert_eq!(names(&at("a")), ["_SUCCESS", "part-m-00000"]);
+        assert_eq!(recovered.given_up, [2].into());
+        assert!(names(&at("b")).is_empty());
+        let [(3, why)] = recovered.failed.as_slice() else {
+            panic!("{recovered:?}");
+        };
+        assert!(why.contains("/c was out of reach for"), "{why}");
+        assert!(recovered.before.is_empty() && recovered.unread.is_empty());
+        assert!(names(&at("staging/commits")).is_empty());
+        let kept = names(&at("staging/history"));
+        assert_eq!(kept.len(), 3, "{kept:?}");
+        let first: JobHistory =
+            serde_json::from_slice(&fs::read(at("staging/history").join(&kept[0])).unwrap())
+                .unwrap();
+        assert_eq!(
+            (first.name.as_str(), first.state),
+            ("one", JobState::Succeeded)
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn records_that_nobody_gives_are_not_waited_for_for_ever() {
+        let (address, _serving) = silent().await;
+        let staging = StagingFolder {
+            address,
+            path: "/staging".into(),
+        };
+        let since = Instant::now();
+        let recovered = inherited(staging, OWN).await;
+        assert!(since.elapsed() < WITHIN, "{:?}", since.elapsed());
+        let sentence = recovered.sentence();
+        assert!(
+            sentence.contains("could not be read: ") && sentence.contains("hdfs://127.0.0.1"),
+            "{sentence}"
+        );
+    }
+}
