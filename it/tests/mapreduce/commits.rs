@@ -39,6 +39,8 @@ enum Moment {
 /// What became of a job whose ApplicationMaster was killed.
 #[derive(Debug)]
 struct Round {
+    /// It had ended by itself before.
+    was_over: bool,
     /// The job was over but for its verdict.
     is_late: bool,
     code: i32,
@@ -78,12 +80,14 @@ fn round(given: &Given, run: Run, out: &str, moment: Moment) -> Result<Round> {
         }
     })?;
     ensure!(!masters.is_empty(), "no ApplicationMaster");
+    let mut was_over = false;
     wait::until("the moment", DEADLINE, || {
         let is_now = match moment {
             Moment::Files(wanted) => parts()?.0 >= wanted,
             Moment::Tasks => tasks()? > 20,
         };
-        Ok((is_now || running.is_over()?).then_some(()))
+        was_over = running.is_over()?;
+        Ok((is_now || was_over).then_some(()))
     })?;
     for master in &masters {
         // It may have left in between.
@@ -92,6 +96,7 @@ fn round(given: &Given, run: Run, out: &str, moment: Moment) -> Result<Round> {
     let (_, is_late) = parts()?;
     let finished = running.finish()?;
     Ok(Round {
+        was_over,
         is_late,
         code: finished.code(),
         said: finished.stderr_text(),
@@ -115,6 +120,9 @@ fn own_application(given: &Given) -> Result<()> {
     for (number, moment) in moments.into_iter().chain([Moment::Files(1); 9]).enumerate() {
         let out = format!("/commits/own-{number}");
         let round = round(given, run(&out)?, &out, moment)?;
+        if round.was_over {
+            continue;
+        }
         let report = application(given, &round.id)?;
         match round.code {
             0 => {
@@ -166,6 +174,10 @@ fn session(given: &Given) -> Result<()> {
         let out = format!("/commits/session-{number}");
         let line = ["-D", MAPS, &tera, "--job", "teragen", ROWS, &out];
         let round = round(given, mr(given, &line)?, &out, Moment::Files(1))?;
+        if round.was_over {
+            session::stop(given, "s")?;
+            continue;
+        }
         is_over(given)?;
         is_same(&files(given, &out)?, &whole).with_context(|| format!("{round:?}"))?;
         given.is_clean()?;
