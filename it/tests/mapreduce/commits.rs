@@ -203,7 +203,7 @@ fn session(given: &Given) -> Result<()> {
 
 /// The session has ended with its ApplicationMaster.
 fn is_over(given: &Given) -> Result<()> {
-    let finished = mr(given, &["/bin/true", "x", "y"])?.finish()?;
+    let finished = mr(given, &[&program("wordcount")?, "/commits/x", "/commits/y"])?.finish()?;
     ensure!(
         finished.code() == 69 && finished.stderr_text().contains("session s is over"),
         "{}: {}",
