@@ -13,7 +13,7 @@ use lexopt::prelude::{Long, Short, Value};
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::job::{JobOption, option_setting};
-use crate::settings::{KNOWN, QUIET, RECURSIVE, REDUCES, Settings};
+use crate::settings::{KNOWN, QUIET, RECURSIVE, REDUCES, SKIP, Settings};
 
 /// What was asked for.
 #[derive(Debug, Default)]
@@ -41,6 +41,10 @@ const OPTIONS: &[(&str, &str)] = &[
     (
         "--report FILE",
         "write what became of the job to FILE, as JSON, with --local",
+    ),
+    (
+        "--skip-bad N",
+        "records that each map may leave out because the job's code failed on them",
     ),
     ("--quiet", "say nothing but what fails"),
     ("-D NAME=VALUE", "a setting, see below"),
@@ -79,6 +83,15 @@ impl Arguments {
                 Long("reduces") => {
                     let text = parser.value()?.string()?;
                     arguments.set(REDUCES, &text);
+                }
+                Long("skip-bad") => {
+                    let text = parser.value()?.string()?;
+                    if text.parse::<u32>().is_err() {
+                        return Err(Error::new(format!(
+                            "--skip-bad {text}: a number of records, from 0"
+                        )));
+                    }
+                    arguments.set(SKIP, &text);
                 }
                 Long("report") => arguments.report = Some(parser.value()?.into()),
                 Short('D') => {

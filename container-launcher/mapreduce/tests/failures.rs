@@ -159,11 +159,20 @@ fn a_task_is_tried_again_and_a_record_that_kills_it_left_out() {
     assert_eq!(code, 0, "{said}");
     assert_eq!(bed.read("out/part-r-00000"), "a\t1\nattempt\t1\n");
     bed.write("bad", "a\nabort\nb\npanic\nc\n");
-    let options = ["--local", "-D", "mapreduce.map.skip.maxrecords=2"];
+    let options = ["--local", "--skip-bad", "2"];
     let (code, said) = program("faulty", &options, &[&bed.at("bad"), &bed.at("out2")], &[]);
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("MAP_SKIPPED_RECORDS=2"), "{said}");
     assert_eq!(bed.read("out2/part-r-00000"), "a\t1\nb\t1\nc\t1\n");
+    let one = ["--local", "--skip-bad", "1"];
+    let (code, said) = program("faulty", &one, &[&bed.at("bad"), &bed.at("out3")], &[]);
+    assert!(
+        code == 1 && said.contains("this line is not empty"),
+        "{said}"
+    );
+    let none = ["--local", "--skip-bad", "some"];
+    let (code, said) = program("faulty", &none, &[&bed.at("bad"), &bed.at("out4")], &[]);
+    assert!(code == 64 && said.contains("--skip-bad some"), "{said}");
 }
 
 #[test]

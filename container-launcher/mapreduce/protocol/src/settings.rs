@@ -124,7 +124,7 @@ pub const KNOWN: &[Known] = &[
     Known {
         name: SKIP,
         default: "0",
-        meaning: "records that a map may leave out because the job's code crashed on them",
+        meaning: "records that each map may leave out because the job's code failed on them (--skip-bad)",
     },
     Known {
         name: REPEAT,

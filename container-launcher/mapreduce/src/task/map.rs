@@ -153,16 +153,18 @@ fn feed<M: Mapper>(
     for (index, piece) in (0_u32..).zip(&order.pieces) {
         page.piece(u64::from(index));
         out.input.clone_from(&piece.name);
+        // What cannot be read is no fault of a record, and none is left out for it.
+        let unread = |_: &Error| page.phase(Phase::Fetch);
         let source = if M::Input::FILES {
-            Source::new(&out.ground.input(index), piece, &consumed)?
+            Source::new(&out.ground.input(index), piece, &consumed).inspect_err(unread)?
         } else {
             Source::without_file(piece)
         };
-        let mut reader = M::Input::open(source, settings)?;
+        let mut reader = M::Input::open(source, settings).inspect_err(unread)?;
         while number < most {
             let at = M::Input::position(&reader);
             page.record(at, number);
-            let Some((key, value)) = M::Input::next(&mut reader)? else {
+            let Some((key, value)) = M::Input::next(&mut reader).inspect_err(unread)? else {
                 break;
             };
             if order.skip.binary_search(&number).is_ok() {
