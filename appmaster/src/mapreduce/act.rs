@@ -55,6 +55,8 @@ impl MapReduce {
                 let sentence = sentences::failure(&failure, &self.failures, &self.machine);
                 self.fail(sentence);
             }
+            // The next order has it.
+            Action::Skip { .. } => {}
             // Outputs are read where they lie, and committed without being asked for.
             Action::Verify(_) | Action::Grant(_) | Action::Faulty(_) => {}
         }

@@ -90,7 +90,10 @@ impl MapReduce {
             Ended::Badly(sentence) if !ended.unfetched.is_empty() => {
                 self.not_read(ix, attempt, &sentence, &ended.unfetched);
             }
-            Ended::Badly(sentence) => self.failed(ix, attempt, sentence),
+            Ended::Badly(sentence) => match ended.record.filter(|_| self.may_skip(attempt)) {
+                Some(record) => self.failed_on(ix, attempt, record, sentence),
+                None => self.failed(ix, attempt, sentence),
+            },
         }
     }
 
@@ -181,6 +184,39 @@ impl MapReduce {
             ));
         }
         self.over(ix, End::Failed);
+    }
+
+    fn may_skip(&self, attempt: &Attempt) -> bool {
+        attempt.stage == Stage::Map && self.description.skip_max > 0
+    }
+
+    /// A map failed over a record, which later attempts may leave out.
+    fn failed_on(&mut self, ix: AttemptIx, attempt: &Attempt, record: u64, sentence: String) {
+        let map = attempt.task;
+        let knew = attempt.skips.binary_search(&record).is_ok();
+        if knew || !self.machine.may_skip(map, record) {
+            return self.failed(ix, attempt, sentence);
+        }
+        tracing::warn!("map {}, attempt {}: {sentence}", map.0, attempt.number);
+        let left_out = self.machine.skips(map);
+        if !left_out.contains(&record) {
+            self.notice(format!(
+                "map {} leaves out record {record} of its split, {} of at most {}: {sentence}",
+                map.0,
+                left_out.len().saturating_add(1),
+                self.description.skip_max
+            ));
+        }
+        self.failed_attempts = self.failed_attempts.saturating_add(1);
+        self.failures.insert((attempt.stage, map), sentence);
+        self.attempts.remove(ix, 0);
+        self.remember(attempt, AttemptEnd::Failed, 0);
+        self.step_machine(Event::FailedOn {
+            attempt: ix,
+            record,
+        });
+        // The record is to blame, not the node.
+        self.end_of_attempt(ix, End::Killed);
     }
 
     /// A reduce could not read what these maps have left, which is no fault of its own.

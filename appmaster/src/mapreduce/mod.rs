@@ -164,7 +164,8 @@ impl MapReduce {
                     map: description.map.attempts.max(1),
                     reduce: description.reduce.attempts.max(1),
                 },
-            ),
+            )
+            .skipping(description.skip_max),
             attempts: Attempts::default(),
             places: BTreeMap::new(),
             known: BTreeMap::new(),

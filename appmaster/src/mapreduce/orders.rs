@@ -99,7 +99,7 @@ impl Orders {
             attempt: attempt.number,
             partitions: description.reduces,
             pieces: split.pieces,
-            skip: Vec::new(),
+            skip: attempt.skips.clone(),
         };
         Order::Start(wire::StartTask {
             inputs: files.collect(),

@@ -30,9 +30,16 @@ pub(super) fn failure(
         } => {
             let title = title(stage, task, machine);
             let why = last.get(&(stage, task)).map_or("", String::as_str);
-            match failed {
+            let sentence = match failed {
                 1 => format!("{title} failed: {why}"),
                 failed => format!("{title} failed {failed} times, the last time: {why}"),
+            };
+            match (stage, machine.skips(task).len()) {
+                (Stage::Reduce | Stage::Gang, _) | (_, 0) => sentence,
+                (Stage::Map, skipped) => format!(
+                    "{sentence}; records that were left out before: {skipped} ({} has the most that may be)",
+                    gerbil_task::settings::SKIP
+                ),
             }
         }
         Failure::Records { map, partition, .. } => format!(

@@ -70,6 +70,7 @@ impl MapReduce {
             slot,
             is_ordered: false,
             reads_until: 0,
+            skips: Vec::new(),
             is_stopped: false,
             far: Far::default(),
             began: None,
@@ -139,12 +140,16 @@ impl MapReduce {
 
     /// Starts an attempt, if everything that it needs is there.
     pub(super) fn order(&mut self, ix: AttemptIx) {
-        let Some(attempt) = self.attempts.get(ix) else {
+        let Some(attempt) = self.attempts.get_mut(ix) else {
             return;
         };
         if attempt.is_ordered || self.places.get(&attempt.container) != Some(&Place::Joined) {
             return;
         }
+        if attempt.stage == Stage::Map {
+            attempt.skips = self.machine.skips(attempt.task);
+        }
+        let attempt = &*attempt;
         let description = &self.description;
         let order = match attempt.stage {
             Stage::Map => self.orders.map(description, ix, attempt),

@@ -81,6 +81,7 @@ impl Bed {
             reduce: terms(2),
             history: None,
             node_failures: 3,
+            skip_max: 1,
         };
         let mut bed = Self {
             job: MapReduce::new(description, JOB),
@@ -293,6 +294,46 @@ fn maps_alone_make_the_output() {
     assert_eq!((code, sentence.as_str()), (0, ""));
     assert_eq!(bed.wanted(), ["Succeeded"]);
     assert_eq!((report.maps, report.counters["g"]["n"]), (2, 2));
+}
+
+#[test]
+fn a_map_is_ordered_again_without_the_record_that_it_failed_on() {
+    let mut bed = Bed::new(1, 0);
+    let failed_on = |bed: &mut Bed, attempt: AttemptIx, record| {
+        let ended = wire::TaskEnded {
+            process: attempt.0,
+            trouble: "no".to_owned(),
+            record: Some(record),
+            ..wire::TaskEnded::default()
+        };
+        bed.ended(1, ended);
+    };
+    let skips = |bed: &Bed| match bed.orders.last() {
+        Some((_, Order::Start(start))) => match serde_json::from_str(&start.task) {
+            Ok(ToTask::Map(order)) => order.skip,
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    };
+    let first = bed.place(Stage::Map, 0, 1);
+    bed.joined(1);
+    assert_eq!(skips(&bed), [0; 0]);
+    failed_on(&mut bed, first, 4);
+    // Neither the node nor the task is to blame.
+    assert_eq!(bed.wanted(), ["start c1", "over 0 Killed"]);
+    let second = bed.place(Stage::Map, 0, 1);
+    assert_eq!(skips(&bed), [4]);
+    // It was told to leave that one out, and another is one too many: both count.
+    failed_on(&mut bed, second, 4);
+    assert_eq!(bed.wanted(), ["over 1 Failed"]);
+    let third = bed.place(Stage::Map, 0, 1);
+    failed_on(&mut bed, third, 5);
+    let (code, sentence, report) = bed.over(&[1]);
+    assert_eq!((code, report.failed_attempts), (1, 3));
+    assert!(
+        sentence.starts_with("map 0 failed 2 times") && sentence.contains("left out before: 1"),
+        "{sentence}"
+    );
 }
 
 #[test]

@@ -121,6 +121,7 @@ mod tests {
             reduce: terms,
             history: None,
             node_failures: 3,
+            skip_max: 0,
         };
         assert_eq!(holds_together(&good), Ok(()));
         let mut bad = good.clone();

@@ -40,6 +40,8 @@ pub struct MapReduceJob {
     /// After so many failed attempts on one node no further one is started there, while there is another node; 0:
     /// nodes are not avoided.
     pub node_failures: u32,
+    /// Records that each map may leave out because the job's code failed on them; 0: none.
+    pub skip_max: u32,
 }
 
 /// What holds for every task of a stage.

@@ -135,6 +135,7 @@ mod tests {
                 map: terms(4),
                 reduce: terms(2),
                 node_failures: 3,
+                skip_max: 0,
                 splits: vec![
                     split("/a", 64_000_000, &["n1", "n2"]),
                     split("/a", 2_500_000, &["n1"]),

@@ -6,7 +6,7 @@ use std::sync::PoisonError;
 
 use gerbil_task::settings::{
     JOB_NAME, MAP_ATTEMPTS, MAP_MEMORY, MAP_SPECULATIVE, NODE_FAILURES, RECURSIVE, REDUCE_ATTEMPTS,
-    REDUCE_MEMORY, REDUCE_SPECULATIVE, REDUCES,
+    REDUCE_MEMORY, REDUCE_SPECULATIVE, REDUCES, SKIP,
 };
 use gerbil_task::splits::{self, REDUCES_MAX};
 use gerbil_task::{Listed, PlannedJob, Submission};
@@ -146,6 +146,7 @@ impl Orders {
         let job = MapReduceJob {
             program: Program::default(),
             node_failures: number(&settings, NODE_FAILURES)?.unwrap_or(FAILURES_OF_A_NODE),
+            skip_max: number(&settings, SKIP)?.unwrap_or_default(),
             plan: self.planned.digest.clone(),
             job: planned.name.clone(),
             settings,

@@ -128,7 +128,11 @@ async fn jobs(
         configuration: cluster.configuration.clone(),
         user: cluster.user.clone(),
     });
-    let settings = Given::new(&hadoops, &given.settings)?;
+    let skip_bad = given
+        .skip_bad
+        .map(|most| format!("{}={most}", gerbil_task::settings::SKIP));
+    let settings: Vec<String> = given.settings.iter().cloned().chain(skip_bad).collect();
+    let settings = Given::new(&hadoops, &settings)?;
     let rm = Arc::new(match &kept {
         Some((_, kept)) => reach::resource_managers(&kept.owned),
         None => resource_managers(&cluster),

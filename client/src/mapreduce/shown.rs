@@ -220,6 +220,16 @@ fn summary(job: &Accepted, ended: &Ended, report: &TasksReport) -> String {
         let failed = count(report.failed_attempts.into(), "attempt");
         text.push_str(&format!(", {failed} failed"));
     }
+    let skipped = report.counters.values();
+    let skipped: u64 = skipped
+        .filter_map(|group| group.get("MAP_SKIPPED_RECORDS"))
+        .sum();
+    if skipped > 0 {
+        text.push_str(&format!(
+            ", {} left out because the job's code failed on them",
+            count(skipped, "record")
+        ));
+    }
     let counters = counters(&report.counters);
     if !counters.is_empty() {
         text.push('\n');

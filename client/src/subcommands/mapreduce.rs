@@ -26,6 +26,11 @@ pub(crate) struct MapReduceArguments {
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub settings: Vec<String>,
 
+    /// Leave out up to N records of each map that the program fails on, instead of failing with it; how many
+    /// there were is said at the end. The same as -D mapreduce.map.skip.maxrecords=N [default: 0]
+    #[arg(long, value_name = "N")]
+    pub skip_bad: Option<u32>,
+
     /// Say nothing but what fails: no progress, no counters
     #[arg(short, long)]
     pub quiet: bool,
@@ -225,11 +230,12 @@ mod tests {
 
     #[test]
     fn what_follows_the_program_is_its_own() {
-        let line = "--session s -qD a=b -Dc=d -D e=f ./p -D g=h --quiet IN -- OUT";
+        let line = "--session s --skip-bad 3 -qD a=b -Dc=d -D e=f ./p -D g=h --quiet IN -- OUT";
         let found = given(line).unwrap();
         assert_eq!(found.session.unwrap().as_str(), "s");
         assert_eq!(found.settings, ["a=b", "c=d", "e=f"]);
         assert!(found.quiet);
+        assert_eq!(found.skip_bad, Some(3));
         assert_eq!(
             found.words,
             ["./p", "-D", "g=h", "--quiet", "IN", "--", "OUT"]

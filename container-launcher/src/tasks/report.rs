@@ -10,7 +10,27 @@ use super::conversation::{Done, Failure};
 use crate::fetch::Exchange;
 use crate::node_facts;
 
+/// Its number.
+const SIGKILL: u8 = 9;
+
 impl Attempt {
+    /// The record that a map failed on; none: it did not fail, or on no record, or that is not known.
+    pub(super) fn failed_on(&self) -> Option<u64> {
+        let is_of_the_code = match (&self.last, &self.killed) {
+            (Some(Ok(_)), _) => false,
+            // It got no further, or had too much in memory.
+            (_, Some(_)) | (Some(Err(Failure::Said(_))), None) => true,
+            // SIGKILL comes from outside, as when a node has no memory left.
+            (Some(Err(Failure::Died { greeted })), None) => {
+                let end = self.ended.as_ref().map(|(report, _)| report.ended.end);
+                *greeted && !matches!(end, Some(End::Signal(SIGKILL)))
+            }
+            (Some(Err(Failure::Sentence(_) | Failure::Unread { .. })) | None, None) => false,
+        };
+        let blame = is_of_the_code.then(|| self.blame())?;
+        Blamed::of(&self.task)?.record(&blame)
+    }
+
     /// How it ended, in words if not well.
     pub(super) fn result(&mut self) -> Result<Done, String> {
         let title = self.title();
@@ -78,6 +98,7 @@ pub(super) fn event(process: u32, attempt: &mut Attempt, exchange: &mut Exchange
     if let Some(Err(Failure::Unread { maps, .. })) = &attempt.last {
         event.unfetched.clone_from(maps);
     }
+    event.record = attempt.failed_on();
     match attempt.result().and_then(|done| told(done, exchange)) {
         Ok(done) => event = TaskEnded { process, ..done },
         Err(trouble) => event.trouble = trouble,

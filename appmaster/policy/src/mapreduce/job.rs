@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::fetches::Fetches;
 use super::outputs::{Output, Outputs};
 use super::reduces::Reduces;
+use super::skips::{Found, Skips};
 use super::words::{Action, Digest, Event, Failure};
 use crate::schedule::{AttemptIx, ContainerIx, End, Stage, TaskIx};
 
@@ -34,6 +35,7 @@ pub struct Job {
     outputs: Outputs,
     reduces: Reduces,
     fetches: Fetches,
+    skips: Skips,
     is_over: bool,
 }
 
@@ -49,8 +51,28 @@ impl Job {
             outputs: Outputs::new(maps, partitions),
             reduces: Reduces::new(partitions),
             fetches: Fetches::default(),
+            skips: Skips::new(0),
             is_over: false,
         }
+    }
+
+    /// The same where each map may leave out so many records that the job's code fails on.
+    #[must_use]
+    pub fn skipping(mut self, most: u32) -> Self {
+        self.skips = Skips::new(most);
+        self
+    }
+
+    /// Whether a failure over this record counts for nothing: it is left out, or may be.
+    #[must_use]
+    pub fn may_skip(&self, map: TaskIx, record: u64) -> bool {
+        self.skips.may(map, record)
+    }
+
+    /// Numbers of the records that an attempt at a map is to leave out, ascending.
+    #[must_use]
+    pub fn skips(&self, map: TaskIx) -> Vec<u64> {
+        self.skips.of(map).collect()
     }
 
     /// The partition of a reduce task.
@@ -92,6 +114,7 @@ impl Job {
             Event::CommitAsked(attempt) => self.commit_asked(attempt),
             Event::Reduced(attempt) => self.reduced(attempt),
             Event::Ended { attempt, how } => self.ended(attempt, how),
+            Event::FailedOn { attempt, record } => self.failed_on(attempt, record),
             Event::Gathered {
                 attempt,
                 partition,
@@ -229,6 +252,26 @@ impl Job {
                 }
             }
             End::Done | End::NoDevice | End::Killed | End::Lost | End::Preempted => Vec::new(),
+        }
+    }
+
+    /// An attempt failed over a record: what it was not told to leave out is left out by those that follow.
+    fn failed_on(&mut self, ix: AttemptIx, record: u64) -> Vec<Action> {
+        let Some(Attempt { stage, task, .. }) = self.attempts.get(&ix).copied() else {
+            return Vec::new();
+        };
+        if stage != Stage::Map {
+            return self.ended(ix, End::Failed);
+        }
+        match self.skips.found(task, record) {
+            Found::TooMany => self.ended(ix, End::Failed),
+            // Of two attempts at a map the first has told.
+            Found::Known => self.ended(ix, End::Killed),
+            Found::New => {
+                let mut actions = self.ended(ix, End::Killed);
+                actions.push(Action::Skip { map: task, record });
+                actions
+            }
         }
     }
 

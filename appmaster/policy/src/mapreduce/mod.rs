@@ -18,6 +18,7 @@
 //! attempt at it waits for the part, and none commits without. Map output is needed until every
 //! partition that reads it has committed; a gathered copy may be dropped at any time, which costs a fetch and
 //! no map. An attempt that fails counts against its task, one that was killed, preempted or lost does not.
+//! One that fails over a record which its map may leave out does not count either: the next attempts are told to.
 //! A map that is done again must give the same records: where it does not, reduces that have read the first
 //! output run again, and the job fails if one has committed.
 
@@ -26,6 +27,7 @@ mod job;
 mod map_set;
 mod outputs;
 mod reduces;
+mod skips;
 #[cfg(test)]
 mod tests;
 mod words;

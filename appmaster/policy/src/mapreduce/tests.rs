@@ -247,6 +247,49 @@ fn only_an_attempts_own_faults_count_against_its_task() {
 }
 
 #[test]
+fn a_record_that_fails_its_map_is_left_out_and_counts_for_nothing() {
+    let mut bed = Bed::new(2, 1);
+    bed.job = bed.job.skipping(2);
+    let failed = |attempt, record| Event::FailedOn { attempt, record };
+    let skip = |record| {
+        let map = TaskIx(0);
+        vec![Action::Skip { map, record }]
+    };
+    let (first, twin) = (bed.start(Stage::Map, 0, 0), bed.start(Stage::Map, 0, 1));
+    assert_eq!(bed.job.step(failed(first, 7)), skip(7));
+    assert_eq!(bed.job.step(failed(first, 8)), [], "it is gone");
+    assert_eq!(bed.job.step(failed(twin, 7)), [], "told by the other");
+    let second = bed.start(Stage::Map, 0, 0);
+    assert_eq!(bed.job.step(failed(second, 3)), skip(3));
+    assert_eq!(bed.job.skips(TaskIx(0)), [3, 7]);
+    assert_eq!(bed.job.skips(TaskIx(1)), [0; 0], "each map has its own");
+    assert!(bed.job.may_skip(TaskIx(0), 7) && !bed.job.may_skip(TaskIx(0), 9));
+    // A third is one too many: that is a failure as any.
+    let third = bed.start(Stage::Map, 0, 0);
+    assert_eq!(bed.job.step(failed(third, 9)), []);
+    let fourth = bed.start(Stage::Map, 0, 0);
+    let failure = Failure::Attempts {
+        stage: Stage::Map,
+        task: TaskIx(0),
+        failed: 2,
+    };
+    let said = bed.job.step(failed(fourth, 9));
+    assert_eq!(said, [Action::Fail(failure)]);
+    assert_eq!(bed.job.skips(TaskIx(0)), [3, 7]);
+}
+
+#[test]
+fn without_leave_to_skip_a_failure_over_a_record_is_one_as_any() {
+    let mut bed = Bed::new(1, 1);
+    for times in 1..=2 {
+        let attempt = bed.start(Stage::Map, 0, 0);
+        let said = bed.job.step(Event::FailedOn { attempt, record: 0 });
+        assert_eq!(said.len(), times - 1);
+    }
+    assert!(bed.job.is_over());
+}
+
+#[test]
 fn a_broken_fetch_accuses_a_pair_and_others_clear_one_of_them() {
     let mut bed = Bed::new(3, 3);
     let maps = [0, 1, 2].map(|map| bed.map(map, map, 7).0);

@@ -39,6 +39,13 @@ pub enum Event {
         /// How; never [`End::Done`].
         how: End,
     },
+    /// A map's attempt failed, over a record that the job's code had and that it was not told to leave out.
+    FailedOn {
+        /// Which.
+        attempt: AttemptIx,
+        /// The record's number in the split.
+        record: u64,
+    },
     /// The home of a partition has what an attempt wrote for it.
     Gathered {
         /// The map's attempt.
@@ -98,6 +105,13 @@ pub enum Action {
     /// An attempt that ended after its twin gave other records than that, which nobody reads: what the mapper
     /// emits depends on more than its input.
     Differed(TaskIx),
+    /// Attempts at this map leave this record out from now on.
+    Skip {
+        /// The map.
+        map: TaskIx,
+        /// The record's number in the split.
+        record: u64,
+    },
     /// Every result is there.
     Done,
     /// The job cannot end well.
