@@ -59,6 +59,21 @@ fn fails(given: &Given) -> Result<()> {
         "{}",
         finished.stderr_text()
     );
+    // Two records that nobody can do are left out; of three that is one too many.
+    put(given, "/fails/bad", &[("a", "good\nerror\nabort\nlast\n")])?;
+    let skipping = ["--skip-bad", "2"];
+    let line = [&skipping[..], &[&faulty, "/fails/bad", "/fails/out/bad"]].concat();
+    let finished = succeeds(given, &line)?;
+    let said = finished.stderr_text();
+    ensure!(
+        said.contains("2 records left out")
+            && said.contains("leaves out record 1 of its split, 1 of at most 2"),
+        "{said}"
+    );
+    let too_few = ["-D", "mapreduce.map.skip.maxrecords=1"];
+    let line = [&too_few[..], &[&faulty, "/fails/bad", "/fails/out/few"]].concat();
+    let finished = mr(given, &line)?.finish()?;
+    expect::sentence(&finished, 1, &["failed 4 times", "left out before: 1"])?;
     ensure!(
         files(given, "/fails/out/again")?.contains_key("_SUCCESS"),
         "no _SUCCESS"
