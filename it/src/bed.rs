@@ -176,7 +176,7 @@ impl Held {
 /// What `gerbil-run` had to say, without what a slow cluster made it wait for.
 pub fn said(finished: &Finished) -> Vec<String> {
     let mut lines = expect::own_lines(finished);
-    lines.retain(|line| !line[expect::OWN.len()..].starts_with("waiting: "));
+    lines.retain(|line| !expect::own(line).is_some_and(|said| said.starts_with("waiting: ")));
     lines
 }
 

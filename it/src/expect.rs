@@ -13,13 +13,20 @@ pub const OWN: &str = "gerbil-run: ";
 /// After the client's end, containers may still be told to leave.
 const CLEAN: Duration = Duration::from_secs(30);
 
-/// `gerbil-run`'s own lines.
+/// What a line says that is `gerbil-run`'s own, under either name of the file.
+#[must_use]
+pub fn own(line: &str) -> Option<&str> {
+    line.strip_prefix(OWN)
+        .or_else(|| line.strip_prefix("gerbil: "))
+}
+
+/// Those lines.
 #[must_use]
 pub fn own_lines(finished: &Finished) -> Vec<String> {
     finished
         .stderr_text()
         .lines()
-        .filter(|line| line.starts_with(OWN))
+        .filter(|line| own(line).is_some())
         .map(str::to_owned)
         .collect()
 }
