@@ -1,8 +1,10 @@
 //! The cluster, as Hadoop's settings on this machine describe it.
 
 use follow::Folder;
+use follow::timeout::call_timing;
 use job::exit::Exit;
 use mini::MiniError;
+use proto_hadoop::ApplicationClient;
 use proto_hadoop::conf::{ConfError, Configuration, ResourceManagers};
 use staging::StageError;
 use staging::root::{self, Root};
@@ -77,6 +79,13 @@ impl Cluster {
             configuration,
             user,
         })
+    }
+
+    /// Its ResourceManagers, for calls with the patience that a person at a terminal has.
+    pub(crate) fn rm(&self) -> ApplicationClient {
+        let addresses = self.resource_managers.client.clone();
+        let timing = call_timing(addresses.len());
+        ApplicationClient::new(addresses, &self.user).with_timing(timing)
     }
 
     /// A folder of HDFS that keeps output.

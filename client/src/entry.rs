@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::subcommands::{self, Command};
-use crate::{accelerators, mapreduce, run, sessions};
+use crate::{accelerators, mapreduce, ps, run, sessions};
 
 /// The first name of the file.
 const RUN: &str = "gerbil-run";
@@ -23,6 +23,7 @@ pub(crate) fn main() -> ExitCode {
         Ok(Command::Run(words)) => run::main(std::iter::once(RUN.into()).chain(words)),
         Ok(Command::MapReduce(given)) => mapreduce::main(*given),
         Ok(Command::Past(given)) => mapreduce::past(given),
+        Ok(Command::Ps { json }) => ps::main(json),
         Ok(Command::Session(task)) => sessions::main(task),
         Ok(Command::Accelerators(words)) => accelerators::main(words),
         Err(error) => error.show(),

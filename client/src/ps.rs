@@ -2,11 +2,12 @@
 //! application, as far as it answers.
 
 use std::io::Write as _;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use job::exit::Exit;
 use proto_hadoop::ApplicationClient;
-use proto_hadoop::yarn::{ApplicationFilter, ApplicationReport, YarnApplicationState};
+use proto_hadoop::yarn::{ApplicationFilter, ApplicationReport, Rows, YarnApplicationState};
 
 use follow::follower::reason;
 use follow::progress::short_reason;
@@ -17,8 +18,10 @@ use follow::{FollowError, say};
 
 use session::status::{Job, short};
 
+use crate::cluster::Cluster;
 use crate::failure::Failure;
-use crate::sessions;
+use crate::system::system;
+use crate::{frame, sessions};
 
 /// Where an application waits or runs.
 const LIVE: [YarnApplicationState; 5] = [
@@ -29,35 +32,99 @@ const LIVE: [YarnApplicationState; 5] = [
     YarnApplicationState::Running,
 ];
 
+/// The whole command under the name `gerbil`.
+pub(crate) fn main(json: bool) -> ExitCode {
+    frame::main(async move {
+        let signals = Signals::listen();
+        let mut signals = signals.map_err(system("listen to signals", Exit::Lost))?;
+        let cluster = Cluster::find()?;
+        ps(&cluster.rm(), &cluster.user, json, &mut signals).await
+    })
+}
+
 /// Prints those of `user`; the exit code.
 pub(crate) async fn ps(
     rm: &ApplicationClient,
     user: &str,
+    json: bool,
     signals: &mut Signals,
 ) -> Result<u8, Failure> {
-    let filter = ApplicationFilter {
-        states: LIVE.to_vec(),
-        users: vec![user.to_owned()],
-        types: vec![job::APPLICATION_TYPE.to_owned()],
-        ..ApplicationFilter::default()
-    };
-    let asked = async { tokio::join!(rm.applications(&filter), sessions::jobs()) };
+    let asked = async { tokio::join!(live(rm, user, None), sessions::jobs()) };
     let (reports, jobs) = tokio::select! {
-        (reports, jobs) = asked => (reports.map_err(FollowError::from)?, jobs),
+        (reports, jobs) = asked => (reports?, jobs),
         signal = signals.ending() => return Ok(128u8.saturating_add(signal)),
     };
-    if reports.is_empty() {
-        say(format!("no job of {user} waits or runs on this cluster"));
-        return Ok(Exit::Success.code());
-    }
     let mut text = String::new();
-    for line in lines(&reports, &jobs, now_us() / 1000) {
-        text.push_str(&line);
+    if json {
+        let all = reports.iter().map(|report| value(report, &jobs));
+        text = serde_json::Value::from_iter(all).to_string();
         text.push('\n');
+    } else if reports.is_empty() {
+        say(format!("no job of {user} waits or runs on this cluster"));
+    } else {
+        for line in lines(&reports, &jobs, now_us() / 1000) {
+            text.push_str(&line);
+            text.push('\n');
+        }
     }
     // A reader that has left has seen enough.
     let _read = std::io::stdout().lock().write_all(text.as_bytes()).is_ok();
     Ok(Exit::Success.code())
+}
+
+/// The applications of `user` that wait or run; those with a tag alone, if one is named.
+///
+/// # Errors
+/// The ResourceManager does not tell.
+pub(crate) async fn live(
+    rm: &ApplicationClient,
+    user: &str,
+    tag: Option<&str>,
+) -> Result<Rows<ApplicationReport>, Failure> {
+    let filter = ApplicationFilter {
+        states: LIVE.to_vec(),
+        users: vec![user.to_owned()],
+        types: vec![job::APPLICATION_TYPE.to_owned()],
+        tags: tag.into_iter().map(str::to_owned).collect(),
+        ..ApplicationFilter::default()
+    };
+    Ok(rm.applications(&filter).await.map_err(FollowError::from)?)
+}
+
+/// Since an application was submitted.
+pub(crate) fn age(report: &ApplicationReport, now_ms: i64) -> Duration {
+    let age = now_ms.saturating_sub(report.start_time_ms);
+    Duration::from_millis(u64::try_from(age).unwrap_or(0))
+}
+
+/// Those of the jobs that run in an application.
+fn within<'a>(report: &ApplicationReport, jobs: &'a [Job]) -> impl Iterator<Item = &'a Job> {
+    let own = short(report.id, 0);
+    let own = own.trim_end_matches('0').to_owned();
+    jobs.iter().filter(move |job| job.id.starts_with(&own))
+}
+
+/// An application as JSON.
+fn value(report: &ApplicationReport, jobs: &[Job]) -> serde_json::Value {
+    serde_json::json!({
+        "application": report.id.to_string(),
+        "name": report.name,
+        "state": state(report),
+        "queue": report.queue,
+        "submitted_ms": report.start_time_ms,
+        "memory_mib": report.usage.used.memory_mib,
+        "progress": report.progress.clamp(0.0, 1.0),
+        "waits": reason(report).unwrap_or_default(),
+        "jobs": within(report, jobs).collect::<Vec<_>>(),
+    })
+}
+
+/// As YARN's own commands write it.
+pub(crate) fn state(report: &ApplicationReport) -> String {
+    match report.state {
+        YarnApplicationState::NewSaving => "NEW_SAVING".to_owned(),
+        state => format!("{state:?}").to_uppercase(),
+    }
 }
 
 /// A heading, a row each, and one for each of its jobs.
@@ -71,11 +138,10 @@ fn lines(reports: &[ApplicationReport], jobs: &[Job], now_ms: i64) -> Vec<String
         Column::Left("program"),
     ];
     let row = |report: &ApplicationReport| {
-        let age = u64::try_from(now_ms.saturating_sub(report.start_time_ms)).unwrap_or(0);
         vec![
             report.id.to_string(),
             report.queue.clone(),
-            span(Duration::from_millis(age)),
+            span(age(report, now_ms)),
             report.usage.used.memory_mib.to_string(),
             format!(
                 "{:.0} %",
@@ -99,10 +165,7 @@ fn lines(reports: &[ApplicationReport], jobs: &[Job], now_ms: i64) -> Vec<String
         ]
     };
     let rows = reports.iter().flat_map(|report| {
-        let own = short(report.id, 0);
-        let own = own.trim_end_matches('0');
-        let jobs = jobs.iter().filter(|job| job.id.starts_with(own));
-        let jobs: Vec<_> = jobs.map(of_session).collect();
+        let jobs: Vec<_> = within(report, jobs).map(of_session).collect();
         std::iter::once(row(report)).chain(jobs)
     });
     table(0, &columns, rows)

@@ -19,7 +19,7 @@ use follow::report::{Destination, Own};
 use follow::signals::Signals;
 use follow::streams::Source;
 use follow::submit::{Application, submit};
-use follow::timeout::{WaitTimeout, call_timing};
+use follow::timeout::WaitTimeout;
 use follow::{kill, say, timing, unmanaged};
 use job::exit::Exit;
 use job::explain::{Explained, Submitted};
@@ -140,14 +140,12 @@ async fn on(
     mut signals: Signals,
     started_us: i64,
 ) -> Result<u8, Failure> {
-    let addresses = cluster.resource_managers.client.clone();
-    let timing = call_timing(addresses.len());
-    let rm = ApplicationClient::new(addresses, &cluster.user).with_timing(timing);
+    let rm = cluster.rm();
     if let Some(id) = &given.kill {
         return end(&rm, id, &mut signals).await;
     }
     if given.ps {
-        return ps(&rm, &cluster.user, &mut signals).await;
+        return ps(&rm, &cluster.user, false, &mut signals).await;
     }
     if let Some(id) = &given.data.checkpoint {
         let root = given.staging.as_deref();

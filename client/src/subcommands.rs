@@ -53,7 +53,11 @@ enum Task {
     /// Run a program of maps and reduces: gerbil mr ./wordcount IN OUT
     Mr(Box<MapReduceArguments>),
     /// List your jobs on the cluster, with what they wait for
-    Ps,
+    Ps {
+        /// One JSON array instead of a table
+        #[arg(long)]
+        json: bool,
+    },
     /// End a job, and wait until it is gone
     Kill {
         /// As ps lists it; or as the status of its session does
@@ -120,6 +124,11 @@ pub(crate) enum Command {
     MapReduce(Box<MapReduceArguments>),
     /// Of MapReduce jobs that run or are over.
     Past(PastArguments),
+    /// Of one's jobs on the cluster.
+    Ps {
+        /// As JSON.
+        json: bool,
+    },
     /// Of the sessions.
     Session(SessionTask),
     /// Of the accelerators' driver.
@@ -158,6 +167,7 @@ pub(crate) fn translated(words: Vec<OsString>) -> Result<Command, ParseError> {
     let task = match gerbil.task {
         Task::Mr(given) => return Ok(Command::MapReduce(given)),
         Task::Session { task } => return Ok(Command::Session(task)),
+        Task::Ps { json } => return Ok(Command::Ps { json }),
         Task::Attach { job, given } => {
             return Ok(Command::Session(SessionTask::Attach { job, given }));
         }
@@ -176,8 +186,11 @@ pub(crate) fn translated(words: Vec<OsString>) -> Result<Command, ParseError> {
         Task::Fpga { words } => return Ok(accelerators(false, words.clone())),
         Task::Fpgad { words } => return Ok(accelerators(true, words.clone())),
         // Above.
-        Task::Session { .. } | Task::Mr(_) | Task::Attach { .. } | Task::Logs { .. } => Vec::new(),
-        Task::Ps => vec!["--ps"],
+        Task::Session { .. }
+        | Task::Mr(_)
+        | Task::Ps { .. }
+        | Task::Attach { .. }
+        | Task::Logs { .. } => Vec::new(),
         Task::Kill { application } => vec!["--kill", application],
         Task::Completions { shell } => vec!["--generate", shell],
         Task::Man { command: None } => vec!["--generate", "man-gerbil"],
@@ -239,6 +252,7 @@ mod tests {
             Command::Session(_) => return Ok("session".into()),
             Command::MapReduce(_) => return Ok("mr".into()),
             Command::Past(_) => return Ok("past".into()),
+            Command::Ps { json } => return Ok(if json { "ps json" } else { "ps" }.into()),
         };
         let found: Vec<_> = found.iter().map(|word| word.to_str().unwrap()).collect();
         Ok(found.join(" "))
@@ -250,7 +264,8 @@ mod tests {
             ("run -n 4 ./cpi -h -- ps", "-n 4 ./cpi -h -- ps"),
             ("run -- -odd", "-- -odd"),
             ("run", ""),
-            ("ps", "--ps"),
+            ("ps", "ps"),
+            ("ps --json", "ps json"),
             ("kill application_1_0001", "--kill application_1_0001"),
             ("kill application_1_0001.7", "session"),
             ("kill s1.7", "session"),

@@ -124,6 +124,7 @@ mod tests {
         let order = Order {
             name: "sort".into(),
             priority: None,
+            queue: None,
             job: MapReduceJob {
                 program: Program::default(),
                 plan: String::new(),

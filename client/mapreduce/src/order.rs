@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 
 use gerbil_task::settings::{
-    JOB_NAME, MAP_ATTEMPTS, MAP_MEMORY, MAP_SPECULATIVE, NODE_FAILURES, RECURSIVE, REDUCE_ATTEMPTS,
-    REDUCE_MEMORY, REDUCE_SPECULATIVE, REDUCES, SKIP,
+    JOB_NAME, MAP_ATTEMPTS, MAP_MEMORY, MAP_SPECULATIVE, NODE_FAILURES, QUEUE, RECURSIVE,
+    REDUCE_ATTEMPTS, REDUCE_MEMORY, REDUCE_SPECULATIVE, REDUCES, SKIP,
 };
 use gerbil_task::splits::{self, REDUCES_MAX};
 use gerbil_task::{Listed, PlannedJob, Submission};
@@ -37,6 +37,8 @@ pub struct Order {
     pub name: String,
     /// Where it stands among others.
     pub priority: Option<i32>,
+    /// Where an application of its own goes, where the command names no queue.
+    pub queue: Option<String>,
     /// All but its program.
     pub job: MapReduceJob,
     /// Where its output goes.
@@ -117,6 +119,7 @@ impl Orders {
         let settings = submission.settings;
         let mut notes = check(&settings)?;
         let priority = priority(&settings)?;
+        let queue = settings.get(QUEUE).map(|queue| queue.trim().to_owned());
         let output = self.places.find(&submission.output)?;
         let overwrite = self.place(&output).await?;
         let mut addresses = vec![output.address.clone()];
@@ -168,6 +171,7 @@ impl Orders {
         Ok(Order {
             name,
             priority,
+            queue: queue.filter(|queue| !queue.is_empty()),
             job,
             output,
             overwrite,

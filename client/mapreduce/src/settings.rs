@@ -7,6 +7,8 @@ use gerbil_task::settings::{
     ARENA, CODEC, CODEC_MAP, KNOWN, MAP_MEMORY, PRIORITY, REDUCE_MEMORY, Standing, standing,
 };
 
+pub use gerbil_task::settings::QUEUE;
+
 use crate::cluster::Cluster;
 use crate::error::MapReduceError;
 

@@ -17,16 +17,14 @@ use follow::progress::Progress;
 use follow::report::Destination;
 use follow::say;
 use follow::signals::Signals;
-use follow::timeout::call_timing;
 use follow::timing::now_us;
 use mapreduce_client::jobs::{Brought, Jobs};
 use mapreduce_client::order::Orders;
 use mapreduce_client::places::Places;
 use mapreduce_client::plan::plan;
 use mapreduce_client::serve::Run;
-use mapreduce_client::settings::Given;
+use mapreduce_client::settings::{Given, QUEUE};
 use mapreduce_client::{Cluster as Hadoops, serve};
-use proto_hadoop::ApplicationClient;
 use session::{Reached, reach};
 use staging::program::locate;
 
@@ -132,10 +130,16 @@ async fn jobs(
         .skip_bad
         .map(|most| format!("{}={most}", gerbil_task::settings::SKIP));
     let settings: Vec<String> = given.settings.iter().cloned().chain(skip_bad).collect();
-    let settings = Given::new(&hadoops, &settings)?;
+    let mut settings = Given::new(&hadoops, &settings)?;
+    if kept.is_some() && settings.given.contains_key(QUEUE) {
+        let note = format!(
+            "{QUEUE} does nothing here: gerbil session start --queue says that of a session"
+        );
+        settings.notes.push(note);
+    }
     let rm = Arc::new(match &kept {
         Some((_, kept)) => reach::resource_managers(&kept.owned),
-        None => resource_managers(&cluster),
+        None => cluster.rm(),
     });
     let reaching = async {
         Ok::<_, Failure>(match &kept {
@@ -192,13 +196,6 @@ async fn jobs(
     report.sentence = outcome.sentence;
     report.jobs = shown.into_jobs();
     Ok(outcome.code)
-}
-
-/// The ResourceManagers of the settings.
-fn resource_managers(cluster: &Cluster) -> ApplicationClient {
-    let addresses = cluster.resource_managers.client.clone();
-    let timing = call_timing(addresses.len());
-    ApplicationClient::new(addresses, &cluster.user).with_timing(timing)
 }
 
 /// The last part of a program's name.

@@ -9,6 +9,7 @@ use ::job::history::JobHistory;
 use follow::say;
 use follow::signals::Signals;
 use follow::table::{Column, span, table};
+use follow::timing::now_us;
 use mapreduce_client::Cluster as Hadoops;
 use mapreduce_client::history::{History, Past, page, text};
 use session::JobName;
@@ -18,7 +19,9 @@ use crate::cluster::Cluster;
 use crate::failure::Failure;
 use crate::subcommands::{PastArguments, PastTask};
 use crate::system::system;
-use crate::{frame, sessions};
+use crate::{frame, ps, sessions};
+
+use super::own::TAG;
 
 /// Jobs whose files are read for a list.
 const LISTED: usize = 50;
@@ -32,20 +35,20 @@ async fn run(given: PastArguments) -> Result<u8, Failure> {
     let signals = Signals::listen();
     let mut signals = signals.map_err(system("listen to signals", Exit::Lost))?;
     let cluster = Cluster::find()?;
-    let cluster = Hadoops {
-        configuration: cluster.configuration,
-        user: cluster.user,
+    let hadoops = Hadoops {
+        configuration: cluster.configuration.clone(),
+        user: cluster.user.clone(),
     };
-    let history = History::open(&cluster, given.staging.as_deref())?;
+    let history = History::open(&hadoops, given.staging.as_deref())?;
     tokio::select! {
-        shown = Box::pin(show(&history, given.task)) => shown,
+        shown = Box::pin(show(&cluster, &history, given.task)) => shown,
         signal = signals.ending() => Ok(128u8.saturating_add(signal)),
     }
 }
 
-async fn show(history: &History, task: PastTask) -> Result<u8, Failure> {
+async fn show(cluster: &Cluster, history: &History, task: PastTask) -> Result<u8, Failure> {
     let text = match task {
-        PastTask::List { json } => return list(history, json).await,
+        PastTask::List { json } => return list(cluster, history, json).await,
         PastTask::Status { job } => match under_way(job).await {
             Some(words) => words,
             None => text::status(&history.find(job).await?),
@@ -88,11 +91,23 @@ async fn under_way(job: JobName) -> Option<String> {
     ))
 }
 
-async fn list(history: &History, json: bool) -> Result<u8, Failure> {
-    let (live, past) = tokio::join!(sessions::jobs(), history.list());
+async fn list(cluster: &Cluster, history: &History, json: bool) -> Result<u8, Failure> {
+    let rm = cluster.rm();
+    let own = ps::live(&rm, &cluster.user, Some(TAG));
+    let (own, live, past) = tokio::join!(own, sessions::jobs(), history.list());
     let past = past?;
     let mut rows = Vec::new();
     let mut all = Vec::new();
+    // Their jobs are known to their own commands alone.
+    match own {
+        Ok(own) => own.iter().for_each(|report| {
+            let (id, state) = (report.id.to_string(), ps::state(report));
+            all.push(serde_json::json!({ "id": id, "name": report.name, "state": state }));
+            let age = span(ps::age(report, now_us() / 1000));
+            rows.push([id, state, age, String::new(), report.name.clone()]);
+        }),
+        Err(failure) => say(failure),
+    }
     for job in live {
         let took = span(Duration::from_millis(job.age_ms));
         rows.push([

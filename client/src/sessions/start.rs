@@ -11,7 +11,7 @@ use follow::progress::Progress;
 use follow::say;
 use follow::signals::Signals;
 use follow::submit::{Application, submit};
-use follow::timeout::{WaitTimeout, call_timing};
+use follow::timeout::WaitTimeout;
 use policy::{Millis, ResourceTypes, Resources, schedule};
 use proto_hadoop::{ApplicationClient, ApplicationId};
 use session::kept::Owned;
@@ -59,9 +59,7 @@ pub(super) async fn start(
         let name = name.clone();
         return Err(SessionError::Taken { name, application }.into());
     }
-    let addresses = cluster.resource_managers.client.clone();
-    let timing = call_timing(addresses.len());
-    let rm = ApplicationClient::new(addresses, &cluster.user).with_timing(timing);
+    let rm = cluster.rm();
     let slot = Resources::new(given.memory.map_or_else(|| step_mib(&cluster), Ok)?, 1);
     let mut progress = Progress::new(false);
     progress.show("staging gerbil");

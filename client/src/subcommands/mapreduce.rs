@@ -96,7 +96,7 @@ pub(crate) struct OwnApplication {
     #[arg(long, value_name = "SIZE", value_parser = memory, conflicts_with = "session")]
     pub memory: Option<u64>,
 
-    /// Queue to submit it to [default: default]
+    /// Queue to submit it to [default: mapreduce.job.queuename of the first job, else default]
     #[arg(long, value_name = "QUEUE", conflicts_with = "session")]
     pub queue: Option<String>,
 

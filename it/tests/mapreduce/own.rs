@@ -8,6 +8,7 @@ use it::bed::{Case, DEADLINE, Given};
 use it::session::application;
 use it::{Run, expect, wait};
 use nix::sys::signal::Signal;
+use serde_json::Value;
 
 use crate::{alone, files, is_gone, is_over, is_same, local, program, put, text};
 
@@ -131,14 +132,15 @@ fn own_application_fails(given: &Given) -> Result<()> {
     let finished = alone(given, &large)?.finish()?;
     expect::sentence(&finished, 1, &["this cluster gives at most"])?;
     ensure!(given.newest()?.id == before, "{:?}", given.newest()?);
-    let nowhere = [&["--queue", "nowhere"], &words[..]].concat();
-    let finished = alone(given, &nowhere)?.finish()?;
-    let said = finished.stderr_text();
-    ensure!(
-        finished.code() == 1 && said.contains("nowhere"),
-        "{}: {said}",
-        finished.code()
-    );
+    for option in ["--queue=nowhere", "-Dmapreduce.job.queuename=nowhere"] {
+        let finished = alone(given, &[&[option], &words[..]].concat())?.finish()?;
+        let said = finished.stderr_text();
+        ensure!(
+            finished.code() == 1 && said.contains("nowhere"),
+            "{option}: {}: {said}",
+            finished.code()
+        );
+    }
     is_gone(given, "/alone/refused")?;
 
     put(given, "/alone/endless", &[("a", "good\nloop\n")])?;
@@ -166,6 +168,7 @@ fn own_client_killed(given: &Given) -> Result<()> {
     let words = [faulty.as_str(), "/alone/orphan", "/alone/orphaned"];
     let running = alone(given, &[&ROOM[..], &words].concat())?.start()?;
     let id = runs(given, "/alone/orphaned")?;
+    is_listed(given, &id)?;
     running.signal(Signal::SIGKILL)?;
     drop(running.finish()?);
     wait::until("YARN calls it over", Duration::from_secs(15), || {
@@ -174,4 +177,29 @@ fn own_client_killed(given: &Given) -> Result<()> {
     })?;
     is_over(given, "faulty", "KILLED", "its client has left it")?;
     is_gone(given, "/alone/orphaned")
+}
+
+/// It is among the jobs that run, in words and as JSON.
+fn is_listed(given: &Given, id: &str) -> Result<()> {
+    let gerbil = |words: &[&str]| -> Result<String> {
+        let mut command = Command::new(given.folder.join("gerbil"));
+        command.args(words);
+        let command = it::gerbil::with_settings(command, &given.cluster.conf_dir());
+        let finished = Run::new(command).deadline(DEADLINE).finish()?;
+        Ok(finished.success("a list")?.stdout_text())
+    };
+    let list = gerbil(&["mr", "list"])?;
+    let row = list.lines().find(|line| line.starts_with(id));
+    ensure!(
+        row.is_some_and(|row| row.contains("RUNNING") && row.ends_with("faulty")),
+        "{list}"
+    );
+    let all: Value = serde_json::from_str(&gerbil(&["ps", "--json"])?)?;
+    let rows = all.as_array().map(Vec::as_slice).unwrap_or_default();
+    let row = rows.iter().find(|row| row["application"] == id);
+    ensure!(
+        row.is_some_and(|row| row["state"] == "RUNNING" && row["name"] == "faulty"),
+        "{all}"
+    );
+    Ok(())
 }

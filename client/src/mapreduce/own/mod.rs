@@ -44,6 +44,8 @@ use crate::subcommands::OwnApplication;
 use super::timing::Timing;
 use size::{Size, Wanted};
 
+/// By which its kind is told from others of the same type.
+pub(super) const TAG: &str = "gerbil-mapreduce";
 /// Between two looks whether the ApplicationMaster runs, soon after the submission and later.
 const SOON: Duration = Duration::from_millis(25);
 const LATER: Duration = Duration::from_millis(250);
@@ -158,9 +160,9 @@ impl Own {
         let application = Submission {
             id,
             name: self.name.clone(),
-            queue: self.queue(),
+            queue: self.queue(first),
             priority: first.priority,
-            tags: Vec::new(),
+            tags: vec![TAG.to_owned()],
             attempts: describe::SESSION_ATTEMPTS,
             unmanaged: false,
             places: Vec::new(),
@@ -204,6 +206,7 @@ impl Own {
         let size = Size::new(&self.given, wanted, &ground)?;
         let types = ResourceTypes::default();
         let container = size.slot.times(size.slots.get());
+        let queue = self.queue(first);
         let Size {
             slots,
             first,
@@ -220,19 +223,18 @@ impl Own {
                 wanted.tasks,
             ),
             format!(
-                "of YARN: an application {} in queue {}; an ApplicationMaster of {}; containers of {}: {first} at the \
+                "of YARN: an application {} in queue {queue}; an ApplicationMaster of {}; containers of {}: {first} at the \
                  beginning, {all} MiB in all, up to {most} while slots are lacking, down to {containers} when they are \
                  idle",
                 self.name,
-                self.queue(),
                 wanted.appmaster,
                 container.words(&types),
             ),
         ])
     }
 
-    fn queue(&self) -> String {
-        let queue = self.given.queue.clone();
+    fn queue(&self, first: &Order) -> String {
+        let queue = self.given.queue.clone().or_else(|| first.queue.clone());
         queue.unwrap_or_else(|| "default".to_owned())
     }
 

@@ -176,6 +176,11 @@ pub const KNOWN: &[Known] = &[
         default: "",
         meaning: "on a cluster: higher goes first; a number, or VERY_HIGH, HIGH, NORMAL, LOW, VERY_LOW",
     },
+    Known {
+        name: QUEUE,
+        default: "",
+        meaning: "on a cluster, where there is no session: the queue of the application, unless --queue names one",
+    },
 ];
 
 /// See [`KNOWN`].
@@ -242,6 +247,8 @@ pub const NODE_FAILURES: &str = "mapreduce.job.maxtaskfailures.per.tracker";
 pub const JOB_NAME: &str = "mapreduce.job.name";
 /// See [`KNOWN`].
 pub const PRIORITY: &str = "mapreduce.job.priority";
+/// See [`KNOWN`].
+pub const QUEUE: &str = "mapreduce.job.queuename";
 
 const JVM: &str = "tasks are no JVMs";
 const SHUFFLE: &str = "launchers bring map output to reduces by themselves";
@@ -284,7 +291,6 @@ const IDLE: &[(&str, &str)] = &[
     ("mapreduce.job.map.output.collector.class", JVM),
     ("mapreduce.job.max.", NO_LIMIT),
     ("mapreduce.job.node-label-expression", PLACED),
-    ("mapreduce.job.queuename", PLACED),
     ("mapreduce.job.reduce.shuffle.", SHUFFLE),
     (
         "mapreduce.job.reduce.slowstart.",
