@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
+use gerbil_task::{Page, Phase};
+
 use crate::context::Context;
 use crate::datum::{EncodeAs, Value};
 use crate::error::{Error, Result};
@@ -40,8 +42,9 @@ impl Sink {
             Self::Collect(collector) => collector.emit(key, value),
             Self::Write(writers) => {
                 writers.records += 1;
+                let page = &writers.page;
                 match &mut writers.main {
-                    Some(main) => main.write(key, value),
+                    Some(main) => main.write(key, value).inspect_err(|_| unwritten(page)),
                     None => Err(Error::new("the task's output is closed")),
                 }
             }
@@ -53,9 +56,16 @@ impl Sink {
     }
 }
 
+/// What cannot be written is no fault of the record at hand, and none is left out for it.
+#[cold]
+fn unwritten(page: &Page) {
+    page.phase(Phase::Output);
+}
+
 /// The output files of a task: its own, and named ones.
 pub(crate) struct Writers {
     make: WriterOf,
+    page: Page,
     files: BTreeMap<String, Box<dyn RecordWriter>>,
     main: Option<Box<dyn RecordWriter>>,
     pub(crate) records: u64,
@@ -66,6 +76,7 @@ impl Writers {
     pub(crate) fn new(make: WriterOf, context: &mut Context) -> Result<Self> {
         let mut writers = Self {
             make,
+            page: context.page.clone(),
             files: BTreeMap::new(),
             main: None,
             records: 0,
@@ -77,7 +88,8 @@ impl Writers {
     fn open(&self, name: &str, context: &mut Context) -> Result<Box<dyn RecordWriter>> {
         let suffix = (self.make.suffix)(&context.settings)?;
         let file = format!("{name}-{}-{:05}{suffix}", context.stage, context.number);
-        let opened = context.ground.output(&file)?;
+        let opened = context.ground.output(&file);
+        let opened = opened.inspect_err(|_| unwritten(&self.page))?;
         (self.make.make)(opened, &context.settings)
     }
 
@@ -153,7 +165,8 @@ impl<'a, K: Value, V: Value> Output<'a, K, V> {
             )),
             Sink::Write(writers) => {
                 writers.records += 1;
-                writers.named(name, self.context)?.write(key, value)
+                let written = writers.named(name, self.context)?.write(key, value);
+                written.inspect_err(|_| unwritten(&writers.page))
             }
         }
     }
@@ -182,5 +195,45 @@ impl<K, V> DerefMut for Output<'_, K, V> {
 impl<K, V> std::fmt::Debug for Output<'_, K, V> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "output of {:?}", self.context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    /// As a writer on a disk that is full.
+    struct Full;
+
+    impl RecordWriter for Full {
+        fn write(&mut self, _: &[u8], _: &[u8]) -> Result<()> {
+            Err(Error::new("no space left on device"))
+        }
+
+        fn finish(self: Box<Self>) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_not_blamed_on_the_record_at_hand() {
+        let (page, _descriptor) = Page::create().unwrap();
+        page.phase(Phase::Map);
+        let make = WriterOf {
+            make: Arc::new(|_, _| Ok(Box::new(Full))),
+            suffix: Arc::new(|_| Ok(String::new())),
+            name: "full",
+        };
+        let mut sink = Sink::Write(Writers {
+            make,
+            page: page.clone(),
+            files: BTreeMap::new(),
+            main: Some(Box::new(Full)),
+            records: 0,
+        });
+        assert!(sink.take(b"k", b"v").is_err());
+        assert_eq!(page.read().phase, Phase::Output);
     }
 }
