@@ -48,6 +48,7 @@ mod fifo;
 mod home;
 mod ids;
 mod job;
+mod legal;
 mod named;
 mod place;
 mod remaining;
