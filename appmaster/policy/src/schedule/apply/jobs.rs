@@ -251,10 +251,10 @@ impl State {
         self.index_running(ix);
         if waited != waiting_since {
             if let Some(since) = waited {
-                self.waiting.remove(&(since, ix, stage));
+                put(&mut self.waiting, (stage, class), (since, ix), false);
             }
             if let Some(since) = waiting_since {
-                self.waiting.insert((since, ix, stage));
+                put(&mut self.waiting, (stage, class), (since, ix), true);
             }
         }
     }

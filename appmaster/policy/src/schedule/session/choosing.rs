@@ -73,12 +73,12 @@ impl Session {
 
     fn in_sight<'a>(&'a self, [one, other]: [&'a Jobs; 2]) -> impl Iterator<Item = JobIx> + 'a {
         let jobs = one.union(other).map(|(_, job)| *job);
-        let priority = self.shown.priority;
-        jobs.filter(move |job| {
-            self.sees(*job)
-                && priority
-                    .is_none_or(|wanted| self.job(*job).is_some_and(|job| job.priority == wanted))
-        })
+        jobs.filter(move |job| self.sees(*job) && self.of_priority(*job))
+    }
+
+    fn of_priority(&self, job: JobIx) -> bool {
+        let wanted = self.shown.priority;
+        wanted.is_none_or(|wanted| self.job(job).is_some_and(|job| job.priority == wanted))
     }
 
     /// The job in sight with pending tasks of a stage and class that has the fewest attempts under way,
@@ -161,10 +161,12 @@ impl Session {
         jobs.first().map(|(_, job)| *job)
     }
 
-    /// The stage that has waited longest with nothing of it running, and since when.
-    #[must_use]
-    pub fn longest_waiting(&self) -> Option<(Nanos, JobIx, Stage)> {
-        self.state.waiting.first().copied()
+    /// Jobs in sight whose stage, of a class, waits with nothing of it running, and since when: who has waited
+    /// longest first.
+    pub fn waiting(&self, stage: Stage, class: Class) -> impl Iterator<Item = (Nanos, JobIx)> {
+        let waiting = self.state.waiting.get(&(stage, class));
+        let all = waiting.into_iter().flatten().copied();
+        all.filter(move |(_, job)| self.sees(*job) && self.of_priority(*job))
     }
 
     /// Attempts under way of a queue or user.

@@ -154,8 +154,9 @@ pub(super) struct State {
     pub(super) by_running: BTreeMap<(Stage, Class, i32), ByRunning>,
     /// Jobs whose stage is not done.
     pub(super) unfinished: BTreeMap<Stage, BTreeSet<(u64, JobIx)>>,
-    /// Since when a stage waits with nothing of it running.
-    pub(super) waiting: BTreeSet<(Nanos, JobIx, Stage)>,
+    /// Jobs whose stage waits with nothing of it running, by since when.
+    #[serde(with = "pairs")]
+    pub(super) waiting: BTreeMap<(Stage, Class), BTreeSet<(Nanos, JobIx)>>,
     /// Attempts under way of each queue and user.
     #[serde(with = "pairs")]
     pub(super) used: BTreeMap<Owner, u32>,

@@ -87,6 +87,23 @@ fn who_has_waited_for_too_long_goes_first() {
     assert_eq!(jobs(&bed.end(0, End::Done)), [1]);
 }
 
+/// A job that nothing can run waits longest, for ever.
+#[test]
+fn age_helps_the_job_that_can_run_here() {
+    let mut bed = Bed::new("fifo+priority+age:limit=60s", 1, 1);
+    let nowhere = Need {
+        locks: vec!["acc/fpga".into()],
+        ..Need::default()
+    };
+    bed.submit_job("eve", 0, Stage::Map, vec![Task::default()], nowhere);
+    let many = vec![Task::default(); 9];
+    bed.submit_job("ann", 9, Stage::Map, many, Need::default());
+    bed.submit("bob", Stage::Map, 1);
+    bed.begin(0);
+    bed.now = Nanos::from_secs(60);
+    assert_eq!(jobs(&bed.end(0, End::Done)), [2]);
+}
+
 /// Four attempts take 10 s; the one that is still there after 20 is tried elsewhere, and the loser ends.
 #[test]
 fn a_straggler_is_tried_again_and_the_loser_is_ended() {

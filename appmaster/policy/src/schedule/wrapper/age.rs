@@ -1,15 +1,34 @@
 //! A job that has waited for too long goes first.
 
-use crate::schedule::fifo::{first, start};
-use crate::schedule::{Decision, Nanos, NodeIx, Saved, Scheduler, Session};
+use crate::schedule::can_run::fits;
+use crate::schedule::fifo::{ONE_BY_ONE, start};
+use crate::schedule::{Decision, JobIx, Nanos, NodeIx, Saved, Scheduler, Session, SlotIx, Stage};
 
-/// Before the policy inside is asked, the job whose stage has waited longest is looked at.
+/// Before the policy inside is asked, the job that has waited longest for a slot such as this one is looked at.
+///
+/// Cost: O(classes of need) a decision, beside the policy's.
 #[derive(Debug)]
 pub struct Age {
     /// How long a stage may wait with nothing of it running; 0: for ever.
     pub limit: Nanos,
     /// The policy.
     pub inner: Box<dyn Scheduler>,
+}
+
+impl Age {
+    /// The stage that has waited longest of those that `slot` can run, if it has for too long.
+    fn overdue(&self, now: Nanos, session: &Session, slot: SlotIx) -> Option<(Stage, JobIx)> {
+        let stages = ONE_BY_ONE.into_iter();
+        let classes =
+            stages.flat_map(|stage| session.classes(stage).map(move |class| (stage, class)));
+        let longest = classes.filter_map(|(stage, class)| {
+            let (since, job) = session.waiting(stage, class).next()?;
+            let overdue = now.since(since) >= self.limit;
+            let need = session.need(class)?;
+            (overdue && fits(session, need, stage, slot).is_ok()).then_some((since, job, stage))
+        });
+        longest.min().map(|(_, job, stage)| (stage, job))
+    }
 }
 
 impl Scheduler for Age {
@@ -29,13 +48,9 @@ impl Scheduler for Age {
     }
 
     fn next(&mut self, now: Nanos, session: &Session, node: Option<NodeIx>) -> Option<Decision> {
-        let overdue = session.longest_waiting();
-        let overdue =
-            overdue.filter(|(since, ..)| self.limit > Nanos(0) && now.since(*since) >= self.limit);
-        if let (Some((_, job, _)), Some(node)) = (overdue, node) {
-            let only = session.only(job);
+        if let Some(node) = node.filter(|_| self.limit > Nanos(0)) {
             let started = session.free_slots(node).find_map(|slot| {
-                let (_, stage, job) = first(&only, slot, None, |_, _| true)?;
+                let (stage, job) = self.overdue(now, session, slot)?;
                 start(session, job, stage, slot, node)
             });
             if started.is_some() {
