@@ -62,6 +62,13 @@ impl Bundle {
         *there = there.saturating_add(amount);
     }
 
+    /// Leaves at most `amount` of `name`.
+    pub(super) fn cap(&mut self, name: &ResourceName, amount: u64) {
+        if let Some(there) = self.0.get_mut(name) {
+            *there = amount.min(*there);
+        }
+    }
+
     /// Takes `amount` of `name`, as far as there is any.
     pub(super) fn take(&mut self, name: &ResourceName, amount: u64) {
         if let Some(there) = self.0.get_mut(name) {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::element::without_elements;
 use super::{Bundle, JobIx, Need, NodeIx, ResourceName, Session, SlotIx, Stage};
 
 /// Why it may not.
@@ -52,6 +53,17 @@ impl fmt::Display for Misfit {
 pub fn can_run(session: &Session, job: JobIx, stage: Stage, slot: SlotIx) -> Result<(), Misfit> {
     let need = &session.stage(job, stage).ok_or(Misfit::Gone)?.need;
     fits(session, need, stage, slot)
+}
+
+/// The same for who knows of no elements: only what every container counts is looked at.
+pub(super) fn can_run_blindly(
+    session: &Session,
+    job: JobIx,
+    stage: Stage,
+    slot: SlotIx,
+) -> Result<(), Misfit> {
+    let need = &session.stage(job, stage).ok_or(Misfit::Gone)?.need;
+    fits(session, &without_elements(need), stage, slot)
 }
 
 /// Whether what a task takes is free where `slot` is.

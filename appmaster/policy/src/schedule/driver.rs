@@ -50,6 +50,11 @@ pub trait Scheduler: std::fmt::Debug + Send + Sync {
         self.inner()?.wakes_at()
     }
 
+    /// Whether it knows of no elements, and starts tasks on nodes that lack theirs, where they fail.
+    fn is_blind(&self) -> bool {
+        self.inner().is_some_and(|inner| inner.is_blind())
+    }
+
     /// The policy as it can be kept on file; nothing of one that cannot.
     fn saved(&self) -> Option<Saved> {
         None
@@ -171,7 +176,7 @@ impl Driver {
         let Some(decision) = self.scheduler.next(now, &self.session, node) else {
             return false;
         };
-        if let Err(why) = legal(&self.session, &decision) {
+        if let Err(why) = legal(&self.session, &decision, self.scheduler.is_blind()) {
             self.refused.push(Illegal { decision, why });
             return false;
         }

@@ -7,7 +7,13 @@ use super::{NodeIx, Session, Stage};
 /// Cost: O(nodes + slots).
 #[must_use]
 pub fn home(session: &Session) -> Option<NodeIx> {
+    home_among(session, |_| true)
+}
+
+/// The same among the nodes that `may` be it.
+pub(super) fn home_among(session: &Session, may: impl Fn(NodeIx) -> bool) -> Option<NodeIx> {
     let nodes = session.nodes().map(|(node, _)| node);
+    let nodes = nodes.filter(|node| may(*node));
     let with_slots = nodes.filter_map(|node| {
         let slots = session
             .containers_of(node)

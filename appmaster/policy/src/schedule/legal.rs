@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::can_run::{could_run, fits};
+use super::can_run::{can_run, can_run_blindly, could_run, fits};
 use super::{Decision, JobIx, Session, SlotIx, Stage, Taken, TaskIx};
 
-/// Whether a decision can be carried out.
-pub(super) fn legal(session: &Session, decision: &Decision) -> Result<(), String> {
+/// Whether a decision can be carried out, as far as one who is `blind` to elements can tell.
+pub(super) fn legal(session: &Session, decision: &Decision, blind: bool) -> Result<(), String> {
     match decision {
         Decision::Start {
             job,
@@ -16,12 +16,12 @@ pub(super) fn legal(session: &Session, decision: &Decision) -> Result<(), String
         } => {
             pending(session, *job, *stage, *task)?;
             free(session, *slot)?;
-            takes(session, *job, *stage, *slot)
+            takes(session, *job, *stage, *slot, blind)
         }
         Decision::Copy { of, slot } => {
             let attempt = session.attempt(*of).ok_or("the attempt is over")?;
             free(session, *slot)?;
-            takes(session, attempt.job, attempt.stage, *slot)
+            takes(session, attempt.job, attempt.stage, *slot, blind)
         }
         Decision::Move { attempt, to } => {
             let moved = session.attempt(*attempt).ok_or("the attempt is over")?;
@@ -87,8 +87,15 @@ fn free(session: &Session, slot: SlotIx) -> Result<(), String> {
         .ok_or_else(|| format!("slot {slot} is not free"))
 }
 
-fn takes(session: &Session, job: JobIx, stage: Stage, slot: SlotIx) -> Result<(), String> {
-    super::can_run(session, job, stage, slot).map_err(|misfit| misfit.to_string())
+fn takes(
+    session: &Session,
+    job: JobIx,
+    stage: Stage,
+    slot: SlotIx,
+    blind: bool,
+) -> Result<(), String> {
+    let can_run = if blind { can_run_blindly } else { can_run };
+    can_run(session, job, stage, slot).map_err(|misfit| misfit.to_string())
 }
 
 fn gang(session: &Session, job: JobIx, slots: &[SlotIx]) -> Result<(), String> {

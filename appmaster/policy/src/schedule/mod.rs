@@ -20,8 +20,11 @@
 //! |---|---|
 //! | [`fifo`](Fifo) | the job that was submitted first |
 //! | [`fifo-barrier`](Fifo) | the same, and no job before the earlier ones' maps are done |
+//! | [`fifo-blind`](Blind) | the first job, whether or not the node has what its tasks need |
 //! | [`capacity`](Capacity) | the queue with the least of its guaranteed share |
 //! | [`fair`](Fair) | the user, queue or job with the fewest slots for its weight |
+//! | [`hpe`](Hpe) | the first job that needs an element which the node has, unless too many others were first; with `age` |
+//! | [`hpe-literal`](HpeLiteral) | as the paper's pseudocode says, which may be nobody |
 //!
 //! | wrapper | around any of them |
 //! |---|---|
@@ -37,15 +40,20 @@
 
 mod apply;
 mod assign_task;
+mod blind;
 mod bundle;
 mod can_run;
 mod capacity;
+mod cut;
 mod dominant;
 mod driver;
+mod element;
 mod event;
 mod fair;
 mod fifo;
 mod home;
+mod hpe;
+mod hpe_literal;
 mod ids;
 mod job;
 mod legal;
@@ -60,18 +68,22 @@ mod wanted;
 pub mod wrapper;
 
 pub use assign_task::{Level, assign_task};
+pub use blind::Blind;
 pub use bundle::{Bundle, ResourceName};
 pub use can_run::{Misfit, can_run};
 pub use capacity::Capacity;
+pub use cut::Cut;
 pub use dominant::{Share, dominant};
 pub use driver::{Driver, Illegal, Scheduler};
 pub use event::{Decision, End, Event, Phase, Why};
 pub use fair::{By, Fair};
 pub use fifo::Fifo;
 pub use home::home;
+pub use hpe::{Hpe, Window};
+pub use hpe_literal::HpeLiteral;
 pub use ids::{AttemptIx, ContainerIx, JobIx, Nanos, NodeIx, SlotIx, TaskIx};
 pub use job::{Job, Need, Stage, StageState, Task};
-pub use named::{POLICIES, UnknownPolicy, WRAPPERS, named, of_session};
+pub use named::{POLICIES, UnknownPolicy, WRAPPERS, named, names, of_session};
 pub use place::{Container, Node, Slot, Speed, Taken};
 pub use remaining::remaining;
 pub use saved::{Saved, Snapshot};

@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::wrapper::{Age, Avoid, Delay, GangScheduling, Priority, Speculate};
-use super::{Capacity, Fair, Fifo, JobIx, Nanos, Scheduler, Session, Stage, TaskIx};
+use super::{
+    Blind, Capacity, Fair, Fifo, Hpe, HpeLiteral, JobIx, Nanos, Scheduler, Session, Stage, TaskIx,
+};
 
 /// A [`Driver`](super::Driver) between two events.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -25,6 +27,12 @@ pub enum Saved {
     Capacity(Capacity),
     /// [`Fair`].
     Fair(Fair),
+    /// [`Blind`].
+    Blind(Blind),
+    /// [`Hpe`].
+    Hpe(Hpe),
+    /// [`HpeLiteral`].
+    HpeLiteral(HpeLiteral),
     /// [`Delay`], with its members.
     Delay {
         /// Patience for the node.
@@ -72,6 +80,8 @@ pub enum Saved {
     Age {
         /// How long a stage may wait.
         limit: Nanos,
+        /// Only those without need of an element.
+        plain: bool,
         /// The policy.
         inner: Box<Self>,
     },
@@ -96,6 +106,9 @@ impl Saved {
             Self::Fifo(fifo) => Box::new(fifo),
             Self::Capacity(capacity) => Box::new(capacity),
             Self::Fair(fair) => Box::new(fair),
+            Self::Blind(blind) => Box::new(blind),
+            Self::Hpe(hpe) => Box::new(hpe),
+            Self::HpeLiteral(literal) => Box::new(literal),
             Self::Delay {
                 node,
                 rack,
@@ -136,8 +149,13 @@ impl Saved {
                 inner: inner.scheduler(),
                 ended,
             }),
-            Self::Age { limit, inner } => Box::new(Age {
+            Self::Age {
                 limit,
+                plain,
+                inner,
+            } => Box::new(Age {
+                limit,
+                plain,
                 inner: inner.scheduler(),
             }),
             Self::Gang {

@@ -167,11 +167,17 @@ impl State {
         let node = self.nodes.get_mut(record.container.node.0 as usize);
         let node = node.map(|record| &mut record.node);
         let Some(node) = node else { return };
+        let (container, node) = (&mut record.container, &mut *node);
         for (name, amount) in need.need.bundle.iter() {
-            if record.container.pool.counts(name) {
-                how(&mut record.container.free, name, amount);
+            let (pool, free) = if container.pool.counts(name) {
+                (&container.pool, &mut container.free)
             } else {
-                how(&mut node.free, name, amount);
+                (&node.pool, &mut node.free)
+            };
+            // A policy that is blind takes what is not there, and gives it back.
+            if pool.counts(name) {
+                how(free, name, amount);
+                free.cap(name, pool.amount(name));
             }
         }
     }

@@ -6,18 +6,21 @@
 mod part;
 mod unknown;
 
-use part::Part;
-pub use unknown::UnknownPolicy;
+use part::{ABOVE_0, Part, above_0};
+pub use unknown::{UnknownPolicy, names};
 
 use super::wrapper::{Age, Avoid, Delay, GangScheduling, Priority, Speculate};
-use super::{By, Capacity, Fair, Fifo, Nanos, Scheduler};
+use super::{Blind, By, Capacity, Fair, Fifo, Hpe, HpeLiteral, Nanos, Scheduler, Window};
 
 /// Policies and their keys.
 pub const POLICIES: &[(&str, &[&str])] = &[
     ("fifo", &[]),
     ("fifo-barrier", &[]),
+    ("fifo-blind", &[]),
     ("capacity", &["queue.NAME", "elastic"]),
     ("fair", &["by", "weight.NAME"]),
+    ("hpe", &["skip", "window", "age"]),
+    ("hpe-literal", &["seed"]),
 ];
 
 /// Wrappers and their keys.
@@ -30,7 +33,10 @@ pub const WRAPPERS: &[(&str, &[&str])] = &[
     ("gang", &["hold"]),
 ];
 
-/// The policy that `text` names.
+/// After so long a stage has waited for too long.
+const TOO_LONG: Nanos = Nanos::from_secs(300);
+
+/// The policy that `text` names. `hpe` has an `age` of its own, where none follows it, for what it passes over.
 ///
 /// # Errors
 ///
@@ -42,8 +48,18 @@ pub fn named(text: &str) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
         values: Vec::new(),
     });
     let mut policy = bare(&first)?;
-    for part in parts {
-        policy = wrapped(&part, policy)?;
+    let rest: Vec<Part<'_>> = parts.collect();
+    let is_hpe = first.name == "hpe";
+    let aged = rest.iter().any(|part| part.name == "age");
+    if is_hpe && (first.has("age") || !aged) {
+        policy = Box::new(Age {
+            limit: first.span("age", TOO_LONG)?,
+            plain: true,
+            inner: policy,
+        });
+    }
+    for part in rest {
+        policy = wrapped(&part, is_hpe, policy)?;
     }
     Ok(policy)
 }
@@ -73,9 +89,15 @@ fn bare(part: &Part<'_>) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
         "job" => Some(By::Job),
         _ => None,
     };
+    let window = |value: &str| match value {
+        "plain" => Some(Window::Plain),
+        "jobs" => Some(Window::Jobs),
+        _ => None,
+    };
     match part.name {
         "fifo" => Ok(Box::new(Fifo { barrier: false })),
         "fifo-barrier" => Ok(Box::new(Fifo { barrier: true })),
+        "fifo-blind" => Ok(Box::new(Blind)),
         "capacity" => Ok(Box::new(Capacity {
             shares: part.numbers("queue.")?,
             elastic: part.flag("elastic", true)?,
@@ -84,12 +106,20 @@ fn bare(part: &Part<'_>) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
             by: part.get("by", By::Tenant, "user, queue or job", by)?,
             weights: part.numbers("weight.")?,
         })),
+        "hpe" => Ok(Box::new(Hpe {
+            skip: part.get("skip", 3, ABOVE_0, above_0)?,
+            window: part.get("window", Window::Plain, "plain or jobs", window)?,
+        })),
+        "hpe-literal" => Ok(Box::new(HpeLiteral {
+            chance: part.get("seed", 0, "a whole number", |value| value.parse().ok())?,
+        })),
         _ => Err(unknown()),
     }
 }
 
 fn wrapped(
     part: &Part<'_>,
+    is_hpe: bool,
     inner: Box<dyn Scheduler>,
 ) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
     let unknown = || UnknownPolicy::Wrapper {
@@ -114,7 +144,8 @@ fn wrapped(
         "avoid" => Ok(Box::new(Avoid { inner })),
         "priority" => Ok(Box::new(Priority::new(part.flag("preempt", false)?, inner))),
         "age" => Ok(Box::new(Age {
-            limit: part.span("limit", Nanos::from_secs(300))?,
+            limit: part.span("limit", TOO_LONG)?,
+            plain: is_hpe,
             inner,
         })),
         "gang" => Ok(Box::new(GangScheduling::new(

@@ -41,6 +41,11 @@ impl<'a> Part<'a> {
         }))
     }
 
+    /// Whether a key was given.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.values.iter().any(|(name, _)| *name == key)
+    }
+
     pub(super) fn get<T>(
         &self,
         key: &str,
@@ -90,12 +95,20 @@ impl<'a> Part<'a> {
             .iter()
             .filter_map(|(key, value)| Some((*key, key.strip_prefix(prefix)?, *value)));
         let numbers = named.map(|(key, name, value)| {
-            let number = value.parse().ok().filter(|number| *number > 0);
-            let number = number.ok_or_else(|| self.wrong(key, value, "a whole number above 0"))?;
+            let number = above_0(value).ok_or_else(|| self.wrong(key, value, ABOVE_0))?;
             Ok((name.to_owned(), number))
         });
         numbers.collect()
     }
+}
+
+/// What [`above_0`] reads.
+pub(super) const ABOVE_0: &str = "a whole number above 0";
+
+/// A number, of whatever size is wanted.
+pub(super) fn above_0<Number: FromStr + Default + PartialOrd>(text: &str) -> Option<Number> {
+    let number: Number = text.parse().ok()?;
+    (number > Number::default()).then_some(number)
 }
 
 /// `3s`, `500ms`, `5m`, `1h`; `0` without a unit.

@@ -39,7 +39,9 @@ pub enum UnknownPolicy {
     },
 }
 
-fn names(of: &[(&str, &[&str])]) -> String {
+/// The names of [`POLICIES`] or [`WRAPPERS`], for people.
+#[must_use]
+pub fn names(of: &[(&str, &[&str])]) -> String {
     let names: Vec<&str> = of.iter().map(|(name, _)| *name).collect();
     names.join(", ")
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Class, Owner, Shown};
-use crate::schedule::{JobIx, Nanos, Need, NodeIx, Session, Stage};
+use crate::schedule::{Job, JobIx, Nanos, Need, NodeIx, Session, Stage};
 
 /// Jobs in order of submission.
 type Jobs = BTreeSet<(u64, JobIx)>;
@@ -159,6 +159,13 @@ impl Session {
     pub fn first_unfinished(&self, stage: Stage) -> Option<JobIx> {
         let jobs = self.state.unfinished.get(&stage)?;
         jobs.first().map(|(_, job)| *job)
+    }
+
+    /// Jobs in sight whose maps or reduces are not done, in order of submission, with pending tasks or without.
+    pub fn unfinished(&self) -> impl Iterator<Item = (JobIx, &Job)> {
+        let of_stage = |stage| self.state.unfinished.get(&stage).unwrap_or(&NONE);
+        let jobs = self.in_sight([of_stage(Stage::Map), of_stage(Stage::Reduce)]);
+        jobs.filter_map(|job| Some((job, self.job(job)?)))
     }
 
     /// Jobs in sight whose stage, of a class, waits with nothing of it running, and since when: who has waited

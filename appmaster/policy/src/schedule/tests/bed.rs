@@ -1,7 +1,5 @@
 //! A session to try policies on.
 
-use std::collections::BTreeMap;
-
 use crate::schedule::{
     AttemptIx, Bundle, Container, Decision, Driver, End, Event, Job, JobIx, Nanos, Need, Node,
     NodeIx, Slot, SlotIx, Stage, StageState, Task, named,
@@ -37,7 +35,13 @@ impl Bed {
     }
 
     pub(super) fn join(&mut self, node: u32, slots: usize, has: Bundle) -> Vec<Decision> {
-        let memory = Bundle::new().with("memory-mb", slots as u64 * 1024);
+        let slot = Slot::free(&[Stage::Map, Stage::Reduce, Stage::Gang]);
+        self.join_cut(node, has, vec![slot; slots])
+    }
+
+    /// The same with slots of its own.
+    pub(super) fn join_cut(&mut self, node: u32, has: Bundle, slots: Vec<Slot>) -> Vec<Decision> {
+        let memory = Bundle::new().with("memory-mb", slots.len() as u64 * 1024);
         let container = Container {
             node: NodeIx(0),
             pool: memory.clone(),
@@ -49,8 +53,7 @@ impl Bed {
             pool: has.clone(),
             free: has,
         };
-        let slot = Slot::free(&[Stage::Map, Stage::Reduce, Stage::Gang]);
-        self.tell(&Event::Joined(host, container, vec![slot; slots]))
+        self.tell(&Event::Joined(host, container, slots))
     }
 
     pub(super) fn tell(&mut self, event: &Event) -> Vec<Decision> {
@@ -88,10 +91,34 @@ impl Bed {
         tasks: Vec<Task>,
         need: Need,
     ) -> Vec<Decision> {
-        let need = Need {
-            bundle: need.bundle.with("memory-mb", 1024),
-            ..need
+        let ix = JobIx(self.jobs);
+        let mut decisions = self.arrive(user, priority, &[(stage, need)]);
+        decisions.extend(self.tell(&Event::Runnable {
+            job: ix,
+            stage,
+            tasks,
+        }));
+        decisions
+    }
+
+    /// A job whose tasks are told later; each takes 1024 MiB.
+    pub(super) fn arrive(
+        &mut self,
+        user: &str,
+        priority: i32,
+        stages: &[(Stage, Need)],
+    ) -> Vec<Decision> {
+        let state = |need: &Need| StageState {
+            speculative: self.speculative,
+            ..StageState::wanting(Need {
+                bundle: need.bundle.clone().with("memory-mb", 1024),
+                ..need.clone()
+            })
         };
+        let stages = stages
+            .iter()
+            .map(|(stage, need)| (*stage, state(need)))
+            .collect();
         let job = Job {
             seq: u64::from(self.jobs),
             submitted: self.now,
@@ -101,23 +128,10 @@ impl Bed {
             tag: String::new(),
             deadline: None,
             node_failures: 3,
-            stages: BTreeMap::from([(
-                stage,
-                StageState {
-                    speculative: self.speculative,
-                    ..StageState::wanting(need)
-                },
-            )]),
+            stages,
         };
-        let ix = JobIx(self.jobs);
         self.jobs += 1;
-        let mut decisions = self.tell(&Event::Arrived(job));
-        decisions.extend(self.tell(&Event::Runnable {
-            job: ix,
-            stage,
-            tasks,
-        }));
-        decisions
+        self.tell(&Event::Arrived(job))
     }
 
     /// The attempt on `slot` began.

@@ -2,6 +2,9 @@
 
 mod bed;
 mod gangs;
+mod hpe;
+mod hpe_clusters;
+mod hpe_literal;
 mod policies;
 mod properties;
 mod reservations;

@@ -149,7 +149,7 @@ fn names_keys_and_values_that_are_not_known_are_refused_with_what_there_is() {
     let said = |text: &str| named(text).unwrap_err().to_string();
     assert_eq!(
         said("fofi"),
-        "policy \"fofi\" is not known; there are fifo, fifo-barrier, capacity, fair"
+        "policy \"fofi\" is not known; there are fifo, fifo-barrier, fifo-blind, capacity, fair, hpe, hpe-literal"
     );
     assert_eq!(said("fifo:x=1"), "fifo has no key \"x\"; it has none");
     assert_eq!(
@@ -167,6 +167,22 @@ fn names_keys_and_values_that_are_not_known_are_refused_with_what_there_is() {
     assert_eq!(
         said("capacity:queue.a=0"),
         "capacity: queue.a=0: a whole number above 0 is wanted"
+    );
+    assert_eq!(
+        said("hpe:skips=3"),
+        "hpe has no key \"skips\"; it has skip, window, age"
+    );
+    assert_eq!(
+        said("hpe:skip=0"),
+        "hpe: skip=0: a whole number above 0 is wanted"
+    );
+    assert_eq!(
+        said("hpe:window=four"),
+        "hpe: window=four: plain or jobs is wanted"
+    );
+    assert_eq!(
+        said("hpe-literal:age=0"),
+        "hpe-literal has no key \"age\"; it has seed"
     );
     assert!(named("capacity:queue.prod=70,elastic=false+delay:node=3s,rack=3s+speculate:factor=1.5,share=0.1").is_ok());
 }

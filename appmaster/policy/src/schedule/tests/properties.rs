@@ -9,7 +9,7 @@ use crate::schedule::{
     Phase, Stage, Task, WRAPPERS,
 };
 
-const POLICIES: [&str; 9] = [
+const POLICIES: [&str; 14] = [
     "fifo+speculate:factor=101,share=50+delay+age:limit=5s+priority+gang",
     "fifo+gang",
     "fifo-barrier+gang",
@@ -19,6 +19,12 @@ const POLICIES: [&str; 9] = [
     "fair:by=job,weight.u1=3+priority+gang",
     "fair:by=queue+priority:preempt=true+speculate+gang",
     "fifo+delay:node=1s,rack=1s+avoid+age:limit=20s+gang",
+    "fifo-blind+speculate+gang",
+    "hpe+gang",
+    "hpe:skip=1,age=3s+delay:node=1s,rack=1s+avoid+speculate+gang",
+    "hpe:window=jobs+age:limit=0+priority+gang",
+    // Alone it leaves slots empty for ever.
+    "hpe-literal:seed=7+age:limit=1s+gang",
 ];
 
 #[derive(Clone, Debug)]
@@ -189,7 +195,7 @@ fn play(policy: &str, steps: &[Step], reload: usize) -> Vec<Decision> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
     fn every_task_ends_and_everything_is_given_back(steps in prop::collection::vec(step(), 0..60), policy in 0..POLICIES.len()) {

@@ -1,6 +1,7 @@
 //! A job that has waited for too long goes first.
 
 use crate::schedule::can_run::fits;
+use crate::schedule::element::needs_element;
 use crate::schedule::fifo::{ONE_BY_ONE, start};
 use crate::schedule::{Decision, JobIx, Nanos, NodeIx, Saved, Scheduler, Session, SlotIx, Stage};
 
@@ -11,6 +12,8 @@ use crate::schedule::{Decision, JobIx, Nanos, NodeIx, Saved, Scheduler, Session,
 pub struct Age {
     /// How long a stage may wait with nothing of it running; 0: for ever.
     pub limit: Nanos,
+    /// Only stages whose tasks need no element are looked at: those that [`Hpe`](crate::schedule::Hpe) passes over.
+    pub plain: bool,
     /// The policy.
     pub inner: Box<dyn Scheduler>,
 }
@@ -25,6 +28,9 @@ impl Age {
             let (since, job) = session.waiting(stage, class).next()?;
             let overdue = now.since(since) >= self.limit;
             let need = session.need(class)?;
+            if self.plain && needs_element(need) {
+                return None;
+            }
             (overdue && fits(session, need, stage, slot).is_ok()).then_some((since, job, stage))
         });
         longest.min().map(|(_, job, stage)| (stage, job))
@@ -43,6 +49,7 @@ impl Scheduler for Age {
     fn saved(&self) -> Option<Saved> {
         Some(Saved::Age {
             limit: self.limit,
+            plain: self.plain,
             inner: Box::new(self.inner.saved()?),
         })
     }

@@ -1,0 +1,141 @@
+//! How long a policy takes to choose for a slot while 1,000 jobs are queued; it fails when `hpe` takes longer
+//! than 5 µs.
+//!
+//! `cargo bench -p policy --bench choosing` prints the median of the rounds with the slowest of three queues, on a node with a
+//! GPU and on one without.
+
+#![expect(
+    clippy::disallowed_types,
+    reason = "the measuring needs a clock, the measured does not"
+)]
+
+use std::hint::black_box;
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use policy::schedule::{
+    Bundle, Container, Cut, Event, Job, JobIx, Nanos, Need, Node, NodeIx, Session, Stage,
+    StageState, Task, named,
+};
+
+const JOBS: u32 = 1_000;
+const ROUNDS: usize = 101;
+/// Choices a round, as the clock is read twice a round.
+const CHOICES: u32 = 100;
+const LIMIT: Duration = Duration::from_micros(5);
+
+/// One node with a GPU, one without, all slots free.
+fn join(session: &mut Session) {
+    for (host, gpus) in [("gpu", 1), ("plain", 0)] {
+        let pool = Bundle::new().with("acc/gpu", gpus);
+        let memory = Bundle::new().with("memory-mb", 8 * 1024);
+        let node = Node {
+            host: host.to_owned(),
+            rack: String::new(),
+            pool: pool.clone(),
+            free: pool.clone(),
+        };
+        let container = Container {
+            node: NodeIx(0),
+            pool: memory.clone(),
+            free: memory,
+        };
+        let slots = Cut::default().slots(&pool);
+        session.apply(Nanos(0), &Event::Joined(node, container, slots));
+    }
+}
+
+/// Of each three jobs the first `plain` need no GPU; all have maps and reduces that may start.
+fn submit(session: &mut Session, number: u32, plain: u32) {
+    let memory = Bundle::new().with("memory-mb", 1024);
+    let is_plain = number % 3 < plain;
+    let locks = if is_plain {
+        Vec::new()
+    } else {
+        vec!["acc/gpu".into()]
+    };
+    let map = Need {
+        bundle: memory.clone(),
+        locks,
+    };
+    let reduce = Need {
+        bundle: memory,
+        locks: Vec::new(),
+    };
+    let stages = [(Stage::Map, map), (Stage::Reduce, reduce)];
+    let job = Job {
+        seq: u64::from(number),
+        submitted: Nanos(0),
+        priority: 0,
+        tenant: format!("user{}", number % 50),
+        queue: "default".to_owned(),
+        tag: String::new(),
+        deadline: None,
+        node_failures: 0,
+        stages: stages
+            .map(|(stage, need)| (stage, StageState::wanting(need)))
+            .into(),
+    };
+    session.apply(Nanos(0), &Event::Arrived(job));
+    for stage in [Stage::Map, Stage::Reduce] {
+        let tasks = vec![Task::default(); 4];
+        let job = JobIx(number);
+        session.apply(Nanos(0), &Event::Runnable { job, stage, tasks });
+    }
+}
+
+/// The median of so many rounds.
+fn measure(
+    text: &str,
+    session: &Session,
+    now: Nanos,
+    node: NodeIx,
+    rounds: usize,
+) -> Option<Duration> {
+    let mut policy = named(text).ok()?;
+    let round = |_| {
+        let begin = Instant::now();
+        for _ in 0..CHOICES {
+            black_box(policy.next(now, black_box(session), Some(node)));
+        }
+        begin.elapsed() / CHOICES
+    };
+    let mut spans: Vec<Duration> = (0..rounds).map(round).collect();
+    spans.sort_unstable();
+    spans.get(rounds / 2).copied()
+}
+
+fn run(rounds: usize) -> Option<bool> {
+    let queues = (1..=3).map(|plain| {
+        let mut session = Session::new();
+        join(&mut session);
+        (0..JOBS).for_each(|number| submit(&mut session, number, plain));
+        session
+    });
+    let queues: Vec<Session> = queues.collect();
+    // Before anybody has waited for too long, and when everybody has.
+    let moments = [Nanos(1), Nanos::from_secs(400)];
+    let mut out = std::io::stdout().lock();
+    let mut in_time = true;
+    for text in ["fifo", "hpe:age=0", "hpe", "hpe:window=jobs", "hpe-literal"] {
+        for (at, node) in [("with a GPU", NodeIx(0)), ("without", NodeIx(1))] {
+            let each = queues
+                .iter()
+                .flat_map(|session| moments.map(|now| measure(text, session, now, node, rounds)));
+            let slowest = each.max()??;
+            in_time &= slowest <= LIMIT || !text.starts_with("hpe");
+            writeln!(out, "{text}, node {at}: {slowest:.2?}").ok()?;
+        }
+    }
+    Some(in_time)
+}
+
+fn main() -> ExitCode {
+    // Cargo says so where the build is optimized; in a test run the times mean nothing.
+    let measured = std::env::args().any(|argument| argument == "--bench");
+    match run(if measured { ROUNDS } else { 1 }) {
+        Some(in_time) if in_time || !measured => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    }
+}

@@ -1,0 +1,67 @@
+//! Elements: what some nodes have and others do not, such as a GPU, and which tasks need one.
+//!
+//! Whatever a node or its container counts beside memory and cores is an element, and so is whatever tasks wait
+//! for in turn.
+
+use super::{Bundle, Need, NodeIx, ResourceName, Session};
+
+/// What every container counts.
+const EVERYWHERE: [&str; 2] = ["memory-mb", "vcores"];
+
+/// GPUs, as clusters name the type.
+const GPUS: [&str; 2] = ["acc/gpu", "yarn.io/gpu"];
+
+fn is_element(name: &ResourceName) -> bool {
+    !EVERYWHERE.contains(&name.0.as_str())
+}
+
+/// The elements that a task takes or waits for.
+pub(super) fn elements(need: &Need) -> impl Iterator<Item = &ResourceName> {
+    let taken = need.bundle.iter().filter(|(_, amount)| *amount > 0);
+    let taken = taken.map(|(name, _)| name).filter(|name| is_element(name));
+    need.locks.iter().chain(taken)
+}
+
+/// Whether a task needs an element.
+pub(super) fn needs_element(need: &Need) -> bool {
+    elements(need).next().is_some()
+}
+
+/// What a task needs beside elements.
+pub(super) fn without_elements(need: &Need) -> Need {
+    let bundle = need.bundle.iter().filter(|(name, _)| !is_element(name));
+    let bundle = bundle.fold(Bundle::new(), |bundle, (name, amount)| {
+        bundle.with(&name.0, amount)
+    });
+    Need {
+        bundle,
+        locks: Vec::new(),
+    }
+}
+
+/// Whether a node has any element.
+pub(super) fn has_element(session: &Session, node: NodeIx) -> bool {
+    pools(session, node).any(|pool| {
+        let mut counted = pool.iter();
+        counted.any(|(name, amount)| amount > 0 && is_element(name))
+    })
+}
+
+/// Whether a node has each element that a task needs.
+pub(super) fn has_each(session: &Session, node: NodeIx, need: &Need) -> bool {
+    elements(need).all(|name| pools(session, node).any(|pool| pool.amount(name) > 0))
+}
+
+/// What the node counts, and what its containers do.
+fn pools(session: &Session, node: NodeIx) -> impl Iterator<Item = &Bundle> {
+    let containers = session.containers_of(node);
+    let containers = containers.filter_map(|container| session.container(container));
+    let own = session.node(node).map(|node| &node.pool);
+    own.into_iter()
+        .chain(containers.map(|container| &container.pool))
+}
+
+/// Whether GPUs are among what a node counts.
+pub(super) fn has_gpu(pool: &Bundle) -> bool {
+    GPUS.iter().any(|name| pool.amount(&(*name).into()) > 0)
+}
