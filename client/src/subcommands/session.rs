@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use policy::schedule::{POLICIES, WRAPPERS, names};
 use session::{JobName, Name};
 
 use crate::arguments::values::{Whole, memory, ports, span};
@@ -15,6 +16,15 @@ use crate::hostfile::{self, Names};
 pub(super) const MOST: NonZeroU32 = most(100_000);
 /// Most slots of one: each may be a job of its own.
 pub(super) const SLOTS: NonZeroU32 = most(job::link::JOBS_MAX);
+
+/// What `--policy` may be.
+fn policies() -> String {
+    format!(
+        "Which job has slots first: {}; with their settings, and wrappers ({}), as in fair:by=user+priority",
+        names(POLICIES),
+        names(WRAPPERS)
+    )
+}
 
 const fn most(number: u32) -> NonZeroU32 {
     match NonZeroU32::new(number) {
@@ -126,9 +136,8 @@ pub(crate) struct SessionStart {
     #[arg(long, value_name = "QUEUE", default_value = "default")]
     pub queue: String,
 
-    /// Which job has slots first: fifo, capacity or fair, with their settings and wrappers, as in
-    /// fair:by=user+priority
-    #[arg(long, value_name = "POLICY", default_value = "fifo")]
+    /// Which job has slots first
+    #[arg(long, value_name = "POLICY", default_value = "fifo", help = policies())]
     pub policy: String,
 
     /// Jobs that run at the same time at most [default: as many as there is room for]
