@@ -24,5 +24,5 @@ mod run;
 mod workload;
 
 pub use name_node::NameNode;
-pub use run::{Bar, Outcome, Run};
+pub use run::{Bar, JobTimes, Outcome, Run};
 pub use workload::{Job, Loss, Node, Phase, Workload};

@@ -1,0 +1,203 @@
+//! Attempts of a run: from a decision to their end.
+
+use anyhow::Result;
+use policy::schedule::{
+    AttemptIx, Decision, End, Event, Nanos, NodeIx, ResourceName, Speed, Stage,
+};
+
+use super::speed::{at_full_speed, at_speed};
+use super::{Bar, Due, Load, Run, Times, in_seconds};
+use crate::workload::{Job, Phase, seconds};
+
+/// From an order to end an attempt to its end.
+const STOP: Nanos = Nanos::from_millis(20);
+
+/// From an order to move an attempt, or two, to the launcher's word.
+const MOVE: Nanos = Nanos::from_millis(20);
+
+impl<'a> Run<'a> {
+    pub(super) fn carry_out(&mut self, decision: &Decision) {
+        let start = self.now.plus(Nanos::from_millis(self.workload.start_ms));
+        match decision {
+            Decision::Start { .. } | Decision::Copy { .. } => self.launch(start),
+            Decision::Gang { slots, .. } => slots.iter().for_each(|_| self.launch(start)),
+            Decision::Stop { attempt, .. } => {
+                self.clock.at(self.now.plus(STOP), Due::Stopped(*attempt))
+            }
+            Decision::Move { attempt, .. } | Decision::Swap { one: attempt, .. } => {
+                self.clock.at(self.now.plus(MOVE), Due::Moved(*attempt));
+            }
+            Decision::Hold { .. } | Decision::Rehome { .. } => {}
+        }
+    }
+
+    /// Attempts are numbered in the order of decisions, a gang's in the order of its slots.
+    fn launch(&mut self, when: Nanos) {
+        self.clock.at(when, Due::Began(AttemptIx(self.ordered)));
+        self.ordered = self.ordered.saturating_add(1);
+    }
+
+    /// The job, the phase and the slot's speed of an attempt that is not over.
+    fn known(&self, attempt: AttemptIx) -> Option<(&'a Job, &'a Phase, Speed, NodeIx)> {
+        let session = self.driver.session();
+        let attempt = session.attempt(attempt)?;
+        let job = self.workload.jobs.get(*self.numbers.get(&attempt.job)?)?;
+        let phase = match attempt.stage {
+            Stage::Map => job.maps.as_ref(),
+            Stage::Reduce => job.reduces.as_ref(),
+            Stage::Gang => job.ranks.as_ref(),
+        };
+        let speed = session.slot(attempt.slot)?.speed;
+        Some((job, phase?, speed, session.node_of(attempt.slot)?))
+    }
+
+    pub(super) fn begin(&mut self, attempt: AttemptIx) -> Result<()> {
+        let Some((_, phase, speed, _)) = self.known(attempt) else {
+            return Ok(());
+        };
+        let takes = at_speed(seconds(phase.seconds)?, speed);
+        self.began.insert(attempt, self.now);
+        let job = self
+            .driver
+            .session()
+            .attempt(attempt)
+            .map(|attempt| attempt.job);
+        let number = job.and_then(|job| self.numbers.get(&job)).copied();
+        if let Some(Some(Times { begin, .. })) =
+            number.and_then(|number| self.times.get_mut(number))
+        {
+            begin.get_or_insert(self.now);
+        }
+        let until = self.now.plus(takes);
+        let load = Load {
+            until,
+            speed,
+            moves: 0,
+        };
+        self.loads.insert(attempt, load);
+        self.clock.at(until, Due::Loaded(attempt, load.moves));
+        self.tell(&Event::Began(attempt))
+    }
+
+    /// The launcher confirms a move, or a swap of two: what is left of their work takes as long as their new
+    /// slots' speed says.
+    pub(super) fn moved(&mut self, attempt: AttemptIx) -> Result<()> {
+        let other = self
+            .driver
+            .session()
+            .attempt(attempt)
+            .and_then(|attempt| attempt.swaps);
+        self.tell(&Event::Moved { attempt, ok: true })?;
+        for attempt in [Some(attempt), other].into_iter().flatten() {
+            let speed = self.known(attempt).map(|(_, _, speed, _)| speed);
+            let (Some(speed), Some(load)) = (speed, self.loads.get_mut(&attempt)) else {
+                continue;
+            };
+            if self.now >= load.until {
+                continue;
+            }
+            let left = at_full_speed(load.until.since(self.now), load.speed);
+            load.until = self.now.plus(at_speed(left, speed));
+            load.speed = speed;
+            load.moves = load.moves.saturating_add(1);
+            let (until, moves) = (load.until, load.moves);
+            self.clock.at(until, Due::Loaded(attempt, moves));
+        }
+        Ok(())
+    }
+
+    pub(super) fn loaded(&mut self, attempt: AttemptIx) -> Result<()> {
+        let Some((_, phase, _, node)) = self.known(attempt) else {
+            return Ok(());
+        };
+        let Some(device) = phase.devices.first() else {
+            self.clock.at(self.now, Due::Done(attempt));
+            return Ok(());
+        };
+        let line = self
+            .devices
+            .entry((node, ResourceName(device.clone())))
+            .or_default();
+        line.push_back(attempt);
+        if line.len() == 1 {
+            self.clock.at(
+                self.now.plus(seconds(phase.device_seconds)?),
+                Due::Done(attempt),
+            );
+        }
+        Ok(())
+    }
+
+    pub(super) fn end(&mut self, attempt: AttemptIx, how: End) -> Result<()> {
+        self.leave_line(attempt)?;
+        self.loads.remove(&attempt);
+        let Some(ended) = self.driver.session().attempt(attempt) else {
+            return Ok(());
+        };
+        let (job, stage) = (ended.job, ended.stage);
+        self.note(attempt, how);
+        self.tell(&Event::Ended {
+            attempt,
+            how,
+            phases: Vec::new(),
+        })?;
+        self.advance(job, stage)
+    }
+
+    /// The next in line gets the device.
+    pub(super) fn leave_line(&mut self, attempt: AttemptIx) -> Result<()> {
+        let mut next = Vec::new();
+        for line in self.devices.values_mut() {
+            let had = line.front() == Some(&attempt);
+            line.retain(|other| *other != attempt);
+            if had {
+                next.extend(line.front().copied());
+            }
+        }
+        for waiting in next {
+            if let Some((_, phase, ..)) = self.known(waiting) {
+                self.clock.at(
+                    self.now.plus(seconds(phase.device_seconds)?),
+                    Due::Done(waiting),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn note(&mut self, ix: AttemptIx, how: End) {
+        let session = self.driver.session();
+        let Some(attempt) = session.attempt(ix) else {
+            return;
+        };
+        let node = session
+            .node_of(attempt.slot)
+            .and_then(|node| session.node(node));
+        let job = self
+            .numbers
+            .get(&attempt.job)
+            .and_then(|number| self.workload.jobs.get(*number));
+        let (Some(node), Some(job), Some(began)) = (node, job, self.began.remove(&ix)) else {
+            return;
+        };
+        let bar = Bar {
+            job: job.name.clone(),
+            stage: match attempt.stage {
+                Stage::Map => "map",
+                Stage::Reduce => "reduce",
+                Stage::Gang => "gang",
+            },
+            task: attempt.task.0,
+            node: node.host.clone(),
+            slot: attempt.slot.0,
+            begin_s: in_seconds(began),
+            end_s: in_seconds(self.now),
+            how: match how {
+                End::Done => "done",
+                End::Lost => "lost",
+                _ => "killed",
+            },
+        };
+        self.outcome.bars.push(bar);
+    }
+}

@@ -1,0 +1,283 @@
+//! One workload under one policy, from the first submission to the last end.
+
+mod attempts;
+mod jobs;
+mod outcome;
+mod speed;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use policy::schedule::{
+    AttemptIx, Bundle, Container, ContainerIx, Driver, End, Event, JobIx, Nanos, Node, NodeIx,
+    ResourceName, Scheduler, Speed,
+};
+use sha2::{Digest as _, Sha256};
+
+use crate::bench::processor_time;
+use crate::clock::Clock;
+use crate::record::{Line, What};
+use crate::workload::{Workload, seconds};
+pub(crate) use outcome::in_seconds;
+pub use outcome::{Bar, JobTimes, Outcome};
+
+/// Something that happens at a time.
+#[derive(Clone, Copy, Debug)]
+enum Due {
+    /// The job of this index in the workload is submitted.
+    Submit(usize),
+    /// The loss of this index in the workload.
+    Loss(usize),
+    /// A launcher says that an attempt runs.
+    Began(AttemptIx),
+    /// An attempt has loaded what it needs and wants its devices, if its slot is still the one of this
+    /// many moves.
+    Loaded(AttemptIx, u32),
+    /// A launcher says that an attempt runs where it was ordered to.
+    Moved(AttemptIx),
+    /// An attempt's work is done.
+    Done(AttemptIx),
+    /// An attempt that was ordered to end has ended.
+    Stopped(AttemptIx),
+    /// The policy wants to be asked.
+    Wake,
+}
+
+/// A submitted job: when it was, when its first attempt began and its last was done.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    submit: Nanos,
+    begin: Option<Nanos>,
+    end: Option<Nanos>,
+}
+
+/// What an attempt has to do before it wants its devices.
+#[derive(Clone, Copy, Debug)]
+struct Load {
+    /// When it is done, by the speed of its slot.
+    until: Nanos,
+    speed: Speed,
+    /// How often it was moved: what was due before that is not any more.
+    moves: u32,
+}
+
+/// A workload that is being played.
+#[derive(Debug)]
+pub struct Run<'a> {
+    workload: &'a Workload,
+    driver: Driver,
+    clock: Clock<Due>,
+    now: Nanos,
+    /// Number in the session of each job that was submitted, and back.
+    numbers: BTreeMap<JobIx, usize>,
+    hosts: Vec<String>,
+    began: BTreeMap<AttemptIx, Nanos>,
+    loads: BTreeMap<AttemptIx, Load>,
+    /// Who waits for a node's devices, the first has them.
+    devices: BTreeMap<(NodeIx, ResourceName), VecDeque<AttemptIx>>,
+    times: Vec<Option<Times>>,
+    /// Jobs that have not ended.
+    open: usize,
+    /// Attempts that were ordered: the number of the next.
+    ordered: u32,
+    wakes: Option<Nanos>,
+    records: bool,
+    timed: bool,
+    outcome: Outcome,
+    digest: Sha256,
+}
+
+impl<'a> Run<'a> {
+    /// `workload` under `scheduler`.
+    #[must_use]
+    pub fn new(workload: &'a Workload, scheduler: Box<dyn Scheduler>) -> Self {
+        let outcome = Outcome {
+            jobs: Vec::new(),
+            bars: Vec::new(),
+            decisions: Vec::new(),
+            end: Nanos(0),
+            events: 0,
+            deciding: Duration::ZERO,
+            digest: String::new(),
+            record: Vec::new(),
+        };
+        Self {
+            workload,
+            driver: Driver::new(scheduler),
+            clock: Clock::default(),
+            now: Nanos(0),
+            numbers: BTreeMap::new(),
+            hosts: Vec::new(),
+            began: BTreeMap::new(),
+            loads: BTreeMap::new(),
+            devices: BTreeMap::new(),
+            times: vec![None; workload.jobs.len()],
+            open: workload.jobs.len(),
+            ordered: 0,
+            wakes: None,
+            records: false,
+            timed: false,
+            outcome,
+            digest: Sha256::new(),
+        }
+    }
+
+    /// Takes the time of decisions, which costs two calls of the kernel an event.
+    #[must_use]
+    pub const fn timed(mut self) -> Self {
+        self.timed = true;
+        self
+    }
+
+    /// Keeps what is told and decided.
+    #[must_use]
+    pub const fn recording(mut self) -> Self {
+        self.records = true;
+        self
+    }
+
+    fn record(&mut self, what: impl FnOnce() -> What) {
+        if self.records {
+            self.outcome.record.push(Line {
+                at: self.now,
+                what: what(),
+            });
+        }
+    }
+
+    /// Plays it to its end.
+    ///
+    /// # Errors
+    ///
+    /// The policy decided what cannot be carried out, or some job can never end; the message says which.
+    pub fn play(mut self) -> Result<Outcome> {
+        self.join()?;
+        for (number, job) in self.workload.jobs.iter().enumerate() {
+            self.clock.at(seconds(job.submit_s)?, Due::Submit(number));
+        }
+        for (number, loss) in self.workload.losses.iter().enumerate() {
+            self.clock.at(seconds(loss.at_s)?, Due::Loss(number));
+        }
+        while let Some((when, due)) = self.clock.next() {
+            self.now = when;
+            self.happen(due)?;
+            if self.open == 0 {
+                break;
+            }
+        }
+        self.finish()
+    }
+
+    fn join(&mut self) -> Result<()> {
+        for node in &self.workload.nodes {
+            for _ in 0..node.count {
+                let host = format!("n{}", self.hosts.len());
+                self.hosts.push(host.clone());
+                let (pool, memory) = (node.pool(), Bundle::new().with("memory-mb", node.memory_mb));
+                let place = Node {
+                    host,
+                    rack: node.rack.clone(),
+                    pool: pool.clone(),
+                    free: pool,
+                };
+                let container = Container {
+                    node: NodeIx(0),
+                    pool: memory.clone(),
+                    free: memory,
+                };
+                self.tell(&Event::Joined(place, container, node.cut()))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn happen(&mut self, due: Due) -> Result<()> {
+        match due {
+            Due::Submit(number) => self.submit(number),
+            Due::Loss(number) => {
+                let node = self.workload.losses.get(number).map_or(0, |loss| loss.node);
+                self.lose(ContainerIx(node))
+            }
+            Due::Began(attempt) => self.begin(attempt),
+            Due::Loaded(attempt, moves) => match self.loads.get(&attempt) {
+                Some(load) if load.moves == moves => self.loaded(attempt),
+                _ => Ok(()),
+            },
+            Due::Moved(attempt) => self.moved(attempt),
+            Due::Done(attempt) => self.end(attempt, End::Done),
+            Due::Stopped(attempt) => self.end(attempt, End::Killed),
+            Due::Wake => {
+                self.wakes = None;
+                self.tell(&Event::Wake)
+            }
+        }
+    }
+
+    /// What happened, and what is decided upon it.
+    fn tell(&mut self, event: &Event) -> Result<()> {
+        self.record(|| What::Event(event.clone()));
+        let began = self.timed.then(processor_time);
+        let decisions = self.driver.happened(self.now, event);
+        let wakes_at = self.driver.wakes_at();
+        if let Some(began) = began {
+            let took = processor_time().saturating_sub(began);
+            self.outcome.deciding = self.outcome.deciding.saturating_add(took);
+        }
+        if let Some(illegal) = self.driver.refused().into_iter().next() {
+            bail!("the policy decided {:?}: {}", illegal.decision, illegal.why);
+        }
+        for decision in decisions {
+            self.digest.update(format!("{} {decision:?}\n", self.now.0));
+            self.carry_out(&decision);
+            self.record(|| What::Decision(decision.clone()));
+            self.outcome.decisions.push((self.now, decision));
+        }
+        if let Some(at) = wakes_at.filter(|at| self.wakes.is_none_or(|known| *at < known)) {
+            self.wakes = Some(at);
+            self.clock.at(at, Due::Wake);
+        }
+        Ok(())
+    }
+
+    fn lose(&mut self, container: ContainerIx) -> Result<()> {
+        let session = self.driver.session();
+        let slots = session.slots_of(container).to_vec();
+        let lost = session
+            .attempts()
+            .filter(|(_, attempt)| slots.contains(&attempt.slot));
+        let lost: Vec<AttemptIx> = lost.map(|(ix, _)| ix).collect();
+        for attempt in lost {
+            self.leave_line(attempt)?;
+            self.note(attempt, End::Lost);
+        }
+        self.tell(&Event::Lost(container))
+    }
+
+    fn finish(mut self) -> Result<Outcome> {
+        for (job, times) in self.workload.jobs.iter().zip(&self.times) {
+            let Some(Times {
+                submit,
+                begin: Some(begin),
+                end: Some(end),
+            }) = times
+            else {
+                bail!(
+                    "job {:?} never ends: no slot can run what is left of it",
+                    job.name
+                );
+            };
+            self.outcome.end = self.outcome.end.max(*end);
+            self.outcome.jobs.push(JobTimes {
+                name: job.name.clone(),
+                submit_s: in_seconds(*submit),
+                begin_s: in_seconds(*begin),
+                end_s: in_seconds(*end),
+            });
+        }
+        self.outcome.events = self.clock.count();
+        let digest = self.digest.finalize();
+        self.outcome.digest = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(self.outcome)
+    }
+}

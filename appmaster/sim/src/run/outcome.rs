@@ -1,0 +1,67 @@
+//! What a run was like.
+
+use std::time::Duration;
+
+use policy::schedule::{Decision, Nanos};
+
+use crate::record::Line;
+
+/// An attempt as it ran.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Bar {
+    /// Name of its job.
+    pub job: String,
+    /// `map`, `reduce` or `gang`.
+    pub stage: &'static str,
+    /// Number of its task.
+    pub task: u32,
+    /// Its host.
+    pub node: String,
+    /// Its slot.
+    pub slot: u32,
+    /// When it began, in seconds.
+    pub begin_s: f64,
+    /// When it ended, in seconds.
+    pub end_s: f64,
+    /// `done`, `killed` or `lost`.
+    pub how: &'static str,
+}
+
+/// What became of a job.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct JobTimes {
+    /// Its name.
+    pub name: String,
+    /// When it was submitted, in seconds.
+    pub submit_s: f64,
+    /// When its first attempt began, in seconds.
+    pub begin_s: f64,
+    /// When its last task was done, in seconds.
+    pub end_s: f64,
+}
+
+/// What a run was like.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Each job, in the order of submission.
+    pub jobs: Vec<JobTimes>,
+    /// Each attempt, in the order in which they ended.
+    pub bars: Vec<Bar>,
+    /// Decisions, with the nanosecond of each.
+    pub decisions: Vec<(Nanos, Decision)>,
+    /// When the last job was done.
+    pub end: Nanos,
+    /// How many events were played.
+    pub events: u64,
+    /// What of the processor's time went into the session and its policy, the rest being the simulator's own; 0
+    /// where it was not [timed](Run::timed).
+    pub deciding: Duration,
+    /// SHA-256 of the decisions: equal runs have equal ones.
+    pub digest: String,
+    /// What was told and decided, where that is [recorded](Run::recording).
+    pub record: Vec<Line>,
+}
+
+pub(crate) fn in_seconds(at: Nanos) -> f64 {
+    Duration::from_nanos(at.0).as_secs_f64()
+}
