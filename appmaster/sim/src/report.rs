@@ -10,8 +10,9 @@ pub fn table(outcome: &Outcome) -> String {
     );
     for job in &outcome.jobs {
         let (waited, ran) = (job.begin_s - job.submit_s, job.end_s - job.begin_s);
+        let failed = if job.failed { ", failed" } else { "" };
         text.push_str(&format!(
-            "| {} | {:.2} | {waited:.2} | {ran:.2} | {:.2} |\n",
+            "| {} | {:.2} | {waited:.2} | {ran:.2} | {:.2}{failed} |\n",
             job.name, job.submit_s, job.end_s
         ));
     }

@@ -58,9 +58,16 @@ pub struct Node {
     /// Devices and functions of the host, by name.
     #[serde(default)]
     pub has: BTreeMap<String, u64>,
+    /// Tasks that each of its devices runs at a time.
+    #[serde(default = "one_way")]
+    pub ways: u64,
 }
 
 const fn one() -> u32 {
+    1
+}
+
+const fn one_way() -> u64 {
     1
 }
 
@@ -116,9 +123,12 @@ pub struct Phase {
     /// Seconds of a core each, once begun and before it wants its devices.
     #[serde(default)]
     pub seconds: f64,
-    /// Seconds with its devices, which one task of a node has at a time.
+    /// Seconds with a device, for which tasks of a node wait in order of arrival.
     #[serde(default)]
     pub device_seconds: f64,
+    /// Seconds after that, in which others have the device.
+    #[serde(default)]
+    pub store_seconds: f64,
     /// Memory of each.
     #[serde(default = "task_mb")]
     pub memory_mb: u64,
@@ -165,6 +175,9 @@ impl Workload {
     }
 
     fn check(&self) -> Result<()> {
+        for node in &self.nodes {
+            ensure!(node.ways > 0, "a device runs at least 1 task: ways is 0");
+        }
         for job in &self.jobs {
             let name = &job.name;
             seconds(job.submit_s).with_context(|| format!("job {name:?}: submit_s"))?;
@@ -181,6 +194,8 @@ impl Workload {
                 seconds(phase.seconds).with_context(|| format!("job {name:?}: seconds"))?;
                 seconds(phase.device_seconds)
                     .with_context(|| format!("job {name:?}: device_seconds"))?;
+                seconds(phase.store_seconds)
+                    .with_context(|| format!("job {name:?}: store_seconds"))?;
             }
         }
         self.losses

@@ -10,10 +10,13 @@ use super::{Bar, Due, Load, Run, Times, in_seconds};
 use crate::workload::{Job, Phase, seconds};
 
 /// From an order to end an attempt to its end.
-const STOP: Nanos = Nanos::from_millis(20);
+pub(super) const STOP: Nanos = Nanos::from_millis(20);
 
 /// From an order to move an attempt, or two, to the launcher's word.
 const MOVE: Nanos = Nanos::from_millis(20);
+
+/// A job of which a task has failed so often fails: Hadoop's `mapreduce.map.maxattempts` and the reduces' alike.
+const MOST_FAILURES: u32 = 4;
 
 impl<'a> Run<'a> {
     pub(super) fn carry_out(&mut self, decision: &Decision) {
@@ -106,24 +109,51 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    /// It wants its device; without one it stores its results at once, and where there is none it fails.
     pub(super) fn loaded(&mut self, attempt: AttemptIx) -> Result<()> {
         let Some((_, phase, _, node)) = self.known(attempt) else {
             return Ok(());
         };
         let Some(device) = phase.devices.first() else {
-            self.clock.at(self.now, Due::Done(attempt));
-            return Ok(());
+            return self.store(attempt);
         };
-        let line = self
-            .devices
-            .entry((node, ResourceName(device.clone())))
-            .or_default();
-        line.push_back(attempt);
-        if line.len() == 1 {
-            self.clock.at(
-                self.now.plus(seconds(phase.device_seconds)?),
-                Due::Done(attempt),
-            );
+        let device = ResourceName(device.clone());
+        let there = self.driver.session().node(node);
+        let there = there.map_or(0, |node| node.pool.amount(&device));
+        if there == 0 {
+            return self.end(attempt, End::Failed);
+        }
+        let ways = usize::try_from(node.0)
+            .ok()
+            .and_then(|at| self.ways.get(at));
+        let most = there.saturating_mul(ways.copied().unwrap_or(1));
+        if self.devices.enter((node, device), most, attempt) {
+            self.compute(attempt)?;
+        }
+        Ok(())
+    }
+
+    /// It has its device.
+    fn compute(&mut self, attempt: AttemptIx) -> Result<()> {
+        if let Some((_, phase, ..)) = self.known(attempt) {
+            let until = self.now.plus(seconds(phase.device_seconds)?);
+            self.clock.at(until, Due::Computed(attempt));
+        }
+        Ok(())
+    }
+
+    pub(super) fn computed(&mut self, attempt: AttemptIx) -> Result<()> {
+        if self.devices.has(attempt) {
+            self.leave_line(attempt)?;
+            self.store(attempt)?;
+        }
+        Ok(())
+    }
+
+    fn store(&mut self, attempt: AttemptIx) -> Result<()> {
+        if let Some((_, phase, speed, _)) = self.known(attempt) {
+            let takes = at_speed(seconds(phase.store_seconds)?, speed);
+            self.clock.at(self.now.plus(takes), Due::Done(attempt));
         }
         Ok(())
     }
@@ -134,8 +164,15 @@ impl<'a> Run<'a> {
         let Some(ended) = self.driver.session().attempt(attempt) else {
             return Ok(());
         };
-        let (job, stage) = (ended.job, ended.stage);
+        let (job, stage, task) = (ended.job, ended.stage, ended.task);
         self.note(attempt, how);
+        if how == End::Failed {
+            let failures = self.failures.entry((job, stage, task)).or_default();
+            *failures = failures.saturating_add(1);
+            if *failures >= MOST_FAILURES {
+                self.fail(job)?;
+            }
+        }
         self.tell(&Event::Ended {
             attempt,
             how,
@@ -146,23 +183,10 @@ impl<'a> Run<'a> {
 
     /// The next in line gets the device.
     pub(super) fn leave_line(&mut self, attempt: AttemptIx) -> Result<()> {
-        let mut next = Vec::new();
-        for line in self.devices.values_mut() {
-            let had = line.front() == Some(&attempt);
-            line.retain(|other| *other != attempt);
-            if had {
-                next.extend(line.front().copied());
-            }
+        match self.devices.leave(attempt) {
+            Some(next) => self.compute(next),
+            None => Ok(()),
         }
-        for waiting in next {
-            if let Some((_, phase, ..)) = self.known(waiting) {
-                self.clock.at(
-                    self.now.plus(seconds(phase.device_seconds)?),
-                    Due::Done(waiting),
-                );
-            }
-        }
-        Ok(())
     }
 
     pub(super) fn note(&mut self, ix: AttemptIx, how: End) {
@@ -194,6 +218,7 @@ impl<'a> Run<'a> {
             end_s: in_seconds(self.now),
             how: match how {
                 End::Done => "done",
+                End::Failed => "failed",
                 End::Lost => "lost",
                 _ => "killed",
             },

@@ -3,7 +3,8 @@
 use anyhow::Result;
 use policy::schedule::{Event, JobIx, NodeIx, Stage, StageState, Task};
 
-use super::{Run, Times};
+use super::attempts::STOP;
+use super::{Due, Run, Times};
 use crate::workload::Phase;
 
 impl<'a> Run<'a> {
@@ -18,6 +19,7 @@ impl<'a> Run<'a> {
                 submit: self.now,
                 begin: None,
                 end: None,
+                failed: false,
             });
         }
         let phases = [
@@ -66,6 +68,26 @@ impl<'a> Run<'a> {
             stage,
             tasks: tasks.collect(),
         })
+    }
+
+    /// One of a job's tasks has failed too often: nothing more of it starts, and what runs of it ends.
+    pub(super) fn fail(&mut self, ix: JobIx) -> Result<()> {
+        let number = self.numbers.get(&ix).copied();
+        let times = number.and_then(|number| self.times.get_mut(number));
+        let Some(Some(Times { end, failed, .. })) = times else {
+            return Ok(());
+        };
+        if end.replace(self.now).is_some() {
+            return Ok(());
+        }
+        *failed = true;
+        self.open = self.open.saturating_sub(1);
+        let attempts = self.driver.session().attempts();
+        let running = attempts.filter(|(_, attempt)| attempt.job == ix);
+        for (attempt, _) in running {
+            self.clock.at(self.now.plus(STOP), Due::Stopped(attempt));
+        }
+        self.tell(&Event::Left(ix))
     }
 
     /// Maps that are done release the reduces; a job whose stages are done leaves.

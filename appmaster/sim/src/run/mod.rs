@@ -1,17 +1,19 @@
 //! One workload under one policy, from the first submission to the last end.
 
 mod attempts;
+mod devices;
 mod jobs;
+mod nodes;
 mod outcome;
 mod speed;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 use policy::schedule::{
-    AttemptIx, Bundle, Container, ContainerIx, Driver, End, Event, JobIx, Nanos, Node, NodeIx,
-    ResourceName, Scheduler, Speed,
+    AttemptIx, ContainerIx, Decision, Driver, End, Event, JobIx, Nanos, Scheduler, Speed, Stage,
+    TaskIx,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -19,6 +21,7 @@ use crate::bench::processor_time;
 use crate::clock::Clock;
 use crate::record::{Line, What};
 use crate::workload::{Workload, seconds};
+use devices::Devices;
 pub(crate) use outcome::in_seconds;
 pub use outcome::{Bar, JobTimes, Outcome};
 
@@ -36,6 +39,8 @@ enum Due {
     Loaded(AttemptIx, u32),
     /// A launcher says that an attempt runs where it was ordered to.
     Moved(AttemptIx),
+    /// An attempt has no more use for its device.
+    Computed(AttemptIx),
     /// An attempt's work is done.
     Done(AttemptIx),
     /// An attempt that was ordered to end has ended.
@@ -50,6 +55,8 @@ struct Times {
     submit: Nanos,
     begin: Option<Nanos>,
     end: Option<Nanos>,
+    /// One of its tasks failed too often.
+    failed: bool,
 }
 
 /// What an attempt has to do before it wants its devices.
@@ -74,8 +81,11 @@ pub struct Run<'a> {
     hosts: Vec<String>,
     began: BTreeMap<AttemptIx, Nanos>,
     loads: BTreeMap<AttemptIx, Load>,
-    /// Who waits for a node's devices, the first has them.
-    devices: BTreeMap<(NodeIx, ResourceName), VecDeque<AttemptIx>>,
+    devices: Devices,
+    /// How many tasks share a device of each host.
+    ways: Vec<u64>,
+    /// How often tasks have failed.
+    failures: BTreeMap<(JobIx, Stage, TaskIx), u32>,
     times: Vec<Option<Times>>,
     /// Jobs that have not ended.
     open: usize,
@@ -84,6 +94,8 @@ pub struct Run<'a> {
     wakes: Option<Nanos>,
     records: bool,
     timed: bool,
+    /// All jobs are submitted before anything is decided.
+    queued: bool,
     outcome: Outcome,
     digest: Sha256,
 }
@@ -111,13 +123,16 @@ impl<'a> Run<'a> {
             hosts: Vec::new(),
             began: BTreeMap::new(),
             loads: BTreeMap::new(),
-            devices: BTreeMap::new(),
+            devices: Devices::default(),
+            ways: Vec::new(),
+            failures: BTreeMap::new(),
             times: vec![None; workload.jobs.len()],
             open: workload.jobs.len(),
             ordered: 0,
             wakes: None,
             records: false,
             timed: false,
+            queued: false,
             outcome,
             digest: Sha256::new(),
         }
@@ -137,6 +152,14 @@ impl<'a> Run<'a> {
         self
     }
 
+    /// Has all jobs in the queue before the first decision, whenever they say that they come. Such a run is not
+    /// recorded: a record has the decisions after each event.
+    #[must_use]
+    pub const fn queued(mut self) -> Self {
+        self.queued = true;
+        self
+    }
+
     fn record(&mut self, what: impl FnOnce() -> What) {
         if self.records {
             self.outcome.record.push(Line {
@@ -153,8 +176,15 @@ impl<'a> Run<'a> {
     /// The policy decided what cannot be carried out, or some job can never end; the message says which.
     pub fn play(mut self) -> Result<Outcome> {
         self.join()?;
-        for (number, job) in self.workload.jobs.iter().enumerate() {
-            self.clock.at(seconds(job.submit_s)?, Due::Submit(number));
+        if self.queued {
+            (0..self.workload.jobs.len()).try_for_each(|number| self.submit(number))?;
+            self.queued = false;
+            let decisions = self.driver.decide(self.now);
+            self.follow(decisions)?;
+        } else {
+            for (number, job) in self.workload.jobs.iter().enumerate() {
+                self.clock.at(seconds(job.submit_s)?, Due::Submit(number));
+            }
         }
         for (number, loss) in self.workload.losses.iter().enumerate() {
             self.clock.at(seconds(loss.at_s)?, Due::Loss(number));
@@ -167,29 +197,6 @@ impl<'a> Run<'a> {
             }
         }
         self.finish()
-    }
-
-    fn join(&mut self) -> Result<()> {
-        for node in &self.workload.nodes {
-            for _ in 0..node.count {
-                let host = format!("n{}", self.hosts.len());
-                self.hosts.push(host.clone());
-                let (pool, memory) = (node.pool(), Bundle::new().with("memory-mb", node.memory_mb));
-                let place = Node {
-                    host,
-                    rack: node.rack.clone(),
-                    pool: pool.clone(),
-                    free: pool,
-                };
-                let container = Container {
-                    node: NodeIx(0),
-                    pool: memory.clone(),
-                    free: memory,
-                };
-                self.tell(&Event::Joined(place, container, node.cut()))?;
-            }
-        }
-        Ok(())
     }
 
     fn happen(&mut self, due: Due) -> Result<()> {
@@ -205,6 +212,7 @@ impl<'a> Run<'a> {
                 _ => Ok(()),
             },
             Due::Moved(attempt) => self.moved(attempt),
+            Due::Computed(attempt) => self.computed(attempt),
             Due::Done(attempt) => self.end(attempt, End::Done),
             Due::Stopped(attempt) => self.end(attempt, End::Killed),
             Due::Wake => {
@@ -216,14 +224,21 @@ impl<'a> Run<'a> {
 
     /// What happened, and what is decided upon it.
     fn tell(&mut self, event: &Event) -> Result<()> {
+        if self.queued {
+            self.driver.tell(self.now, event);
+            return Ok(());
+        }
         self.record(|| What::Event(event.clone()));
         let began = self.timed.then(processor_time);
         let decisions = self.driver.happened(self.now, event);
-        let wakes_at = self.driver.wakes_at();
         if let Some(began) = began {
             let took = processor_time().saturating_sub(began);
             self.outcome.deciding = self.outcome.deciding.saturating_add(took);
         }
+        self.follow(decisions)
+    }
+
+    fn follow(&mut self, decisions: Vec<Decision>) -> Result<()> {
         if let Some(illegal) = self.driver.refused().into_iter().next() {
             bail!("the policy decided {:?}: {}", illegal.decision, illegal.why);
         }
@@ -233,25 +248,12 @@ impl<'a> Run<'a> {
             self.record(|| What::Decision(decision.clone()));
             self.outcome.decisions.push((self.now, decision));
         }
+        let wakes_at = self.driver.wakes_at();
         if let Some(at) = wakes_at.filter(|at| self.wakes.is_none_or(|known| *at < known)) {
             self.wakes = Some(at);
             self.clock.at(at, Due::Wake);
         }
         Ok(())
-    }
-
-    fn lose(&mut self, container: ContainerIx) -> Result<()> {
-        let session = self.driver.session();
-        let slots = session.slots_of(container).to_vec();
-        let lost = session
-            .attempts()
-            .filter(|(_, attempt)| slots.contains(&attempt.slot));
-        let lost: Vec<AttemptIx> = lost.map(|(ix, _)| ix).collect();
-        for attempt in lost {
-            self.leave_line(attempt)?;
-            self.note(attempt, End::Lost);
-        }
-        self.tell(&Event::Lost(container))
     }
 
     fn finish(mut self) -> Result<Outcome> {
@@ -260,6 +262,7 @@ impl<'a> Run<'a> {
                 submit,
                 begin: Some(begin),
                 end: Some(end),
+                failed,
             }) = times
             else {
                 bail!(
@@ -273,6 +276,7 @@ impl<'a> Run<'a> {
                 submit_s: in_seconds(*submit),
                 begin_s: in_seconds(*begin),
                 end_s: in_seconds(*end),
+                failed: *failed,
             });
         }
         self.outcome.events = self.clock.count();

@@ -23,7 +23,7 @@ pub struct Bar {
     pub begin_s: f64,
     /// When it ended, in seconds.
     pub end_s: f64,
-    /// `done`, `killed` or `lost`.
+    /// `done`, `failed`, `killed` or `lost`.
     pub how: &'static str,
 }
 
@@ -36,8 +36,10 @@ pub struct JobTimes {
     pub submit_s: f64,
     /// When its first attempt began, in seconds.
     pub begin_s: f64,
-    /// When its last task was done, in seconds.
+    /// When its last task was done, in seconds, or it failed.
     pub end_s: f64,
+    /// One of its tasks failed too often.
+    pub failed: bool,
 }
 
 /// What a run was like.
@@ -54,11 +56,11 @@ pub struct Outcome {
     /// How many events were played.
     pub events: u64,
     /// What of the processor's time went into the session and its policy, the rest being the simulator's own; 0
-    /// where it was not [timed](Run::timed).
+    /// where it was not [timed](crate::Run::timed).
     pub deciding: Duration,
     /// SHA-256 of the decisions: equal runs have equal ones.
     pub digest: String,
-    /// What was told and decided, where that is [recorded](Run::recording).
+    /// What was told and decided, where that is [recorded](crate::Run::recording).
     pub record: Vec<Line>,
 }
 
