@@ -5,7 +5,7 @@
 //! what their tasks take. A [`Run`] feeds a [`policy::schedule::Driver`] with what happens, carries out what it decides
 //! by the workload's own times, and notes when each attempt ran where. Of that [`gantt`] makes charts, [`report`] tables,
 //! and a digest by which the same seed is seen to give the same run; [`record`] keeps it line by line, and replays
-//! what it or an ApplicationMaster has kept.
+//! what it or an ApplicationMaster has kept. [`hpe`] plays the queues of a paper's figures.
 //!
 //! Invariants: no clock, no chance but what the workload says; events of one moment are ordered by when
 //! they were put in line; a decision that cannot be carried out ends the run with an error, since it is a
@@ -17,6 +17,7 @@ pub mod bench;
 mod clock;
 pub mod duel;
 pub mod gantt;
+pub mod hpe;
 mod name_node;
 pub mod record;
 pub mod report;

@@ -19,6 +19,7 @@ use policy::schedule::{POLICIES, WRAPPERS, named};
 use policy::{Demand, allocate};
 use sim::duel::allocators::full_or_not;
 use sim::duel::tournament;
+use sim::hpe::{self, World};
 use sim::{Run, Workload, bench, gantt, record, report};
 
 const USAGE: &str = "\
@@ -33,6 +34,10 @@ gerbil-sim duel [--seeds N]
         lets MPI jobs fight for small clusters that lose nodes, containers and masters (2000 of each kind)
 gerbil-sim bench [--policy POLICY] [--nodes N] [--jobs N] [--tasks N]
         times decisions with N jobs of N tasks each in line (10000 of 10, on 100 nodes)
+gerbil-sim hpe fig4|fig7|fig8|fig9|sweep|all [--job M|D|W:KEY=VALUE,...]... [-D KEY=VALUE]... [--out FOLDER]
+        plays the queues of Pamar's figures and prints tables and the paper's claims as Markdown; into FOLDER it writes
+        the same as FIGURE.md, each figure as JSON, and its charts as SVG; keys of --job are maps, load, device, store,
+        cpu, reduces and reduce (counts and seconds), those of -D see gerbil-sim hpe --help
 
 POLICY is NAME[:key=value,...][+WRAPPER[:key=value,...]]..., fifo+gang where none is given.
 ";
@@ -90,6 +95,7 @@ fn command() -> Result<()> {
             Arg::Long("jobs") => options.jobs = arguments.value()?.parse()?,
             Arg::Long("tasks") => options.tasks = arguments.value()?.parse()?,
             Arg::Long("seeds") => options.seeds = arguments.value()?.parse()?,
+            Arg::Value(value) if verb.is_none() && value == "hpe" => return figures(arguments),
             Arg::Value(value) if verb.is_none() => verb = Some(value.string()?),
             Arg::Value(value) => options.given.push(value.into()),
             odd => return Err(odd.unexpected().into()),
@@ -144,6 +150,45 @@ fn run(options: &Options) -> Result<()> {
     if let Some(path) = &options.json {
         let bars = serde_json::to_string_pretty(&outcome.bars)?;
         std::fs::write(path, bars).with_context(|| format!("writing {}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn figures(mut arguments: Parser) -> Result<()> {
+    let (mut world, mut name, mut out) = (World::default(), None::<String>, None);
+    while let Some(argument) = arguments.next()? {
+        match argument {
+            Arg::Short('h') | Arg::Long("help") => {
+                print!("{USAGE}\nKeys of gerbil-sim hpe -D:\n{}", World::keys());
+                return Ok(());
+            }
+            Arg::Long("job") => world.set_job(&arguments.value()?.string()?)?,
+            Arg::Short('D') => world.set(&arguments.value()?.string()?)?,
+            Arg::Long("out") => out = Some(PathBuf::from(arguments.value()?)),
+            Arg::Value(value) if name.is_none() => name = Some(value.string()?),
+            odd => return Err(odd.unexpected().into()),
+        }
+    }
+    let Some(name) = name else {
+        bail!("hpe wants a figure: {} or all", hpe::FIGURES.join(", "))
+    };
+    let figures = hpe::figures(&name, &world)?;
+    let pages: Vec<String> = figures.iter().map(hpe::Figure::markdown).collect();
+    let page = pages.join("\n");
+    print!("{page}");
+    let Some(folder) = out else { return Ok(()) };
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).with_context(|| format!("writing {}", path.display()))
+    };
+    std::fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
+    write(&format!("{name}.md"), &page)?;
+    for figure in &figures {
+        let text = serde_json::to_string_pretty(figure)?;
+        write(&format!("{}.json", figure.name), &text)?;
+        for drawing in &figure.drawings {
+            write(&format!("{}.svg", drawing.name), &drawing.svg)?;
+        }
     }
     Ok(())
 }

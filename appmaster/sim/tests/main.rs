@@ -4,6 +4,7 @@
 
 mod devices;
 mod duels;
+mod hpe;
 mod moves;
 
 use policy::schedule::named;

@@ -1,0 +1,67 @@
+//! Table 1: the paper's three clusters of eight nodes.
+
+use std::collections::BTreeMap;
+
+use policy::schedule::{Bundle, Stage};
+
+use super::settings::Settings;
+use crate::workload::Node;
+
+/// How many nodes of each kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cluster {
+    pub(super) name: &'static str,
+    /// Nodes with a GPU; they come first.
+    gpu: u32,
+    /// Nodes without.
+    cpu: u32,
+}
+
+pub(super) const E1: Cluster = Cluster {
+    name: "E1",
+    gpu: 0,
+    cpu: 8,
+};
+pub(super) const E2: Cluster = Cluster {
+    name: "E2",
+    gpu: 8,
+    cpu: 0,
+};
+pub(super) const E3: Cluster = Cluster {
+    name: "E3",
+    gpu: 6,
+    cpu: 2,
+};
+
+/// What a node with a GPU counts.
+pub(super) const GPU: &str = "acc/gpu";
+
+/// Memory of a task, of which no node runs short, in MiB.
+pub(super) const TASK_MB: u64 = 1024;
+
+impl Cluster {
+    pub(super) fn nodes(self, settings: &Settings) -> Vec<Node> {
+        let kinds = [(self.gpu, 1), (self.cpu, 0)];
+        let there = kinds.into_iter().filter(|(count, _)| *count > 0);
+        let nodes = there.map(|(count, gpus)| {
+            let slots = settings.cut.slots(&Bundle::new().with(GPU, gpus));
+            let of = |stage: Stage| {
+                let slots = slots.iter().filter(|slot| slot.stages.contains(&stage));
+                slots.count()
+            };
+            Node {
+                count,
+                rack: String::new(),
+                map_slots: of(Stage::Map),
+                reduce_slots: of(Stage::Reduce),
+                slots: 0,
+                slow_map_slots: 0,
+                speed: None,
+                memory_mb: TASK_MB.saturating_mul(u64::try_from(slots.len()).unwrap_or(u64::MAX)),
+                has: BTreeMap::from([(GPU.to_owned(), gpus)]),
+                ways: settings.ways,
+            }
+        });
+        nodes.collect()
+    }
+}

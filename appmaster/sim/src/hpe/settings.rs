@@ -1,0 +1,82 @@
+//! What can be set with `-D`: how nodes are cut, and how HPE chooses.
+
+use std::str::FromStr;
+
+use anyhow::{Context as _, Result, bail};
+use policy::schedule::Cut;
+
+/// Keys, and what each is.
+pub(super) const KEYS: [(&str, &str); 8] = [
+    ("slots.map", "map slots of a node without a GPU (4)"),
+    ("slots.map.gpu", "map slots of a node with one (4)"),
+    ("slots.reduce", "reduce slots of a node (1)"),
+    ("ways", "tasks that a GPU runs at a time (1)"),
+    ("skip", "of hpe (3)"),
+    ("window", "of hpe (plain)"),
+    ("age", "of hpe (0)"),
+    ("seed", "of hpe-literal (0)"),
+];
+
+/// The settings.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    pub(super) cut: Cut,
+    pub(super) ways: u64,
+    skip: String,
+    window: String,
+    age: String,
+    seed: String,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            cut: Cut::default(),
+            ways: 1,
+            skip: "3".to_owned(),
+            window: "plain".to_owned(),
+            age: "0".to_owned(),
+            seed: "0".to_owned(),
+        }
+    }
+}
+
+impl Settings {
+    /// `slots.map.gpu=3`.
+    pub(super) fn set(&mut self, text: &str) -> Result<()> {
+        let (key, value) = text.split_once('=').unwrap_or((text, ""));
+        match key {
+            "slots.map" => self.cut.map = above_0(key, value)?,
+            "slots.map.gpu" => self.cut.map_gpu = above_0(key, value)?,
+            "slots.reduce" => self.cut.reduce = above_0(key, value)?,
+            "ways" => self.ways = above_0(key, value)?,
+            // Read, and refused, with the policy.
+            "skip" => value.clone_into(&mut self.skip),
+            "window" => value.clone_into(&mut self.window),
+            "age" => value.clone_into(&mut self.age),
+            "seed" => value.clone_into(&mut self.seed),
+            _ => {
+                let keys: Vec<&str> = KEYS.iter().map(|(key, _)| *key).collect();
+                bail!("{key:?} cannot be set; there are {}", keys.join(", "))
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn hpe(&self) -> String {
+        let Self {
+            skip, window, age, ..
+        } = self;
+        format!("hpe:skip={skip},window={window},age={age}")
+    }
+
+    pub(super) fn literal(&self) -> String {
+        format!("hpe-literal:seed={}", self.seed)
+    }
+}
+
+fn above_0<Number: FromStr + Default + PartialOrd>(key: &str, value: &str) -> Result<Number> {
+    let number = value.parse().ok();
+    let number = number.filter(|number: &Number| *number > Number::default());
+    number.with_context(|| format!("{key}={value}: a whole number above 0 is wanted"))
+}
