@@ -26,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::schedule::{
     AttemptIx, ContainerIx, Decision, Driver, End, Event, Job, JobIx, Nanos, Need, Node, NodeIx,
-    Scheduler, Slot, SlotIx, Stage, StageState, Taken, Task,
+    Scheduler, Slot, SlotIx, Stage, StageState, Taken, Task, level,
 };
 use crate::{ClusterView, ContainerId, Counted, Millis, NodeView, ResourceTypes, Resources};
 
@@ -331,6 +331,13 @@ impl Lending {
             host: offer.host.clone(),
             place: container,
             slot: place,
+            level: level(
+                session,
+                attempt.job,
+                attempt.stage,
+                attempt.task,
+                session.container(container)?.node,
+            ),
         };
         self.jobs.get_mut(&start.job)?.attempts.insert(ix);
         Some(Word::Start(start))

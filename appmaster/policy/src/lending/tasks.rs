@@ -1,5 +1,7 @@
 //! The tasks of a job, each on a slot of its own.
 
+use std::collections::BTreeSet;
+
 use super::words::{Input, Word};
 use super::{Lending, nanos};
 use crate::Millis;
@@ -11,6 +13,15 @@ impl Lending {
         let Some(borrower) = self.jobs.get(&job) else {
             return Vec::new();
         };
+        let ix = borrower.ix;
+        let hosts: BTreeSet<&String> = inputs.iter().flat_map(|input| &input.hosts).collect();
+        let known = self.driver.session();
+        let unknown = hosts.into_iter().filter(|host| known.host(host).is_none());
+        let unknown: Vec<String> = unknown.cloned().collect();
+        if !unknown.is_empty() {
+            // Containers may come there.
+            self.driver.tell(nanos(now), &Event::Hosts(unknown));
+        }
         let session = self.driver.session();
         let tasks = inputs.iter().map(|input| Task {
             nodes: input
@@ -21,7 +32,7 @@ impl Lending {
             bytes: input.bytes,
         });
         let runnable = Event::Runnable {
-            job: borrower.ix,
+            job: ix,
             stage,
             tasks: tasks.collect(),
         };

@@ -2,8 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::NodeId;
-use crate::schedule::TaskIx;
 use crate::schedule::named;
+use crate::schedule::{Level, TaskIx};
 
 fn lending(policy: &str) -> Lending {
     Lending::new(named(policy).unwrap(), ResourceTypes::default())
@@ -262,18 +262,19 @@ fn tasks_start_one_by_one_where_their_input_is() {
         .iter()
         .map(|(_, _, task, container, slot)| (*task, container.clone(), *slot))
         .collect();
+    // What is at home nowhere here leaves the others theirs.
     assert_eq!(
         there,
-        [(3, id(1), 0), (0, id(2), 0), (1, id(1), 1), (2, id(2), 1)]
+        [(3, id(1), 0), (0, id(2), 0), (4, id(1), 1), (1, id(2), 1)]
     );
     for (attempt, ..) in &maps {
         lending.began(NOW, *attempt);
     }
     // The slot of the one that has ended is the last one's; one that fails runs again.
     let next = starts(lending.ended(NOW, maps[1].0, End::Done));
-    assert_eq!(next, [(next[0].0, Stage::Map, 4, id(2), 0)]);
+    assert_eq!(next, [(next[0].0, Stage::Map, 2, id(2), 0)]);
     let again = starts(lending.ended(NOW, next[0].0, End::Failed));
-    assert_eq!(again, [(again[0].0, Stage::Map, 4, id(2), 0)]);
+    assert_eq!(again, [(again[0].0, Stage::Map, 2, id(2), 0)]);
     assert!(lending.is_under_way(again[0].0) && !lending.is_under_way(next[0].0));
 }
 
@@ -313,4 +314,35 @@ fn a_job_that_is_closed_starts_nothing_whatever_fails_of_it() {
     lending.wanted(NOW, 2, wish(1));
     assert_eq!(lending.returned(NOW, 1), []);
     lending.returned(NOW, 2);
+}
+
+#[test]
+fn a_container_that_comes_later_gets_tasks_that_have_their_input_there() {
+    let mut lending = lending("fifo+delay");
+    lending.joined(NOW, offer(1, 1));
+    let terms = StageTerms {
+        unit: Resources::new(1024, 1),
+        speculative: false,
+    };
+    let wants = Wants::Tasks {
+        map: terms,
+        reduce: terms,
+        node_failures: 0,
+    };
+    lending.wanted(NOW, 1, Wish { wants, ..wish(1) });
+    let at = |hosts: &[&str]| Input {
+        hosts: hosts.iter().map(ToString::to_string).collect(),
+        bytes: 1,
+    };
+    let inputs = [at(&["n9"]), at(&["n8", "n2"]), at(&["n2"]), at(&["n9"])];
+    let level = |words: Vec<Word>| match words.as_slice() {
+        [Word::Start(start)] => (start.task.0, start.level),
+        other => panic!("{other:?}"),
+    };
+    let first = lending.runnable(NOW, 1, Stage::Map, &inputs);
+    assert_eq!(level(first), (0, Level::Any));
+    assert_eq!(level(lending.joined(NOW, offer(2, 1))), (1, Level::Node));
+    // n2 and n3 are in one rack.
+    let third = lending.joined(NOW, offer(3, 1));
+    assert_eq!(level(third), (3, Level::Any));
 }

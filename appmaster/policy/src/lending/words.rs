@@ -1,6 +1,6 @@
 //! What is lent, to whom, and what follows.
 
-use crate::schedule::{AttemptIx, ContainerIx, Stage, TaskIx, Why};
+use crate::schedule::{AttemptIx, ContainerIx, Level, Stage, TaskIx, Why};
 use crate::{ContainerId, NodeId, Resources};
 
 /// A container that offers slots.
@@ -107,6 +107,8 @@ pub struct Start {
     pub place: ContainerIx,
     /// Which of its slots, from 0.
     pub slot: u32,
+    /// How near the task's input is.
+    pub level: Level,
 }
 
 /// A job has its slots.

@@ -14,6 +14,9 @@ pub enum Event {
     Arrived(Job),
     /// A job is over, whatever still runs of it.
     Left(JobIx),
+    /// These hosts have input of tasks that are told later. Those that are not known yet are nodes from now on,
+    /// without containers.
+    Hosts(Vec<String>),
     /// Tasks of a stage may start. More may be told later.
     Runnable {
         /// Whose.

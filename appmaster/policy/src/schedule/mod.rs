@@ -67,7 +67,7 @@ mod tests;
 mod wanted;
 pub mod wrapper;
 
-pub use assign_task::{Level, assign_task};
+pub use assign_task::{Level, assign_task, level};
 pub use blind::Blind;
 pub use bundle::{Bundle, ResourceName};
 pub use can_run::{Misfit, can_run};

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{AttemptIx, Bundle, ContainerIx, Decision, NodeIx, Stage};
 
 /// A host.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
     /// Its name.
     pub host: String,

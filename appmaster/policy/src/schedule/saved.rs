@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::wrapper::{Age, Avoid, Delay, GangScheduling, Priority, Speculate};
 use super::{
-    Blind, Capacity, Fair, Fifo, Hpe, HpeLiteral, JobIx, Nanos, Scheduler, Session, Stage, TaskIx,
+    Blind, Capacity, Fair, Fifo, Hpe, HpeLiteral, JobIx, Nanos, NodeIx, Scheduler, Session, Stage,
+    TaskIx,
 };
 
 /// A [`Driver`](super::Driver) between two events.
@@ -41,7 +42,7 @@ pub enum Saved {
         rack: Nanos,
         /// Stages that are passed over.
         #[serde(with = "pairs")]
-        passed: BTreeMap<(JobIx, Stage), Nanos>,
+        passed: BTreeMap<(JobIx, Stage, NodeIx), Nanos>,
         /// When it was last asked.
         asked: Nanos,
         /// The policy.

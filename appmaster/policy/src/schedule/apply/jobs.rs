@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{put, record_stage};
-use crate::schedule::session::{Class, JobRecord, Owner, State, TaskRecord, Tasks};
+use crate::schedule::session::{Class, JobRecord, NodeRecord, Owner, State, TaskRecord, Tasks};
 use crate::schedule::{AttemptIx, Job, JobIx, Nanos, Need, SlotIx, Stage, Task, TaskIx};
 
 impl State {
@@ -87,7 +87,7 @@ impl State {
         };
         tasks.pending.clear();
         tasks.in_rack.clear();
-        tasks.placeless = 0;
+        tasks.placeless.clear();
         put(&mut self.placeless, (stage, class), (seq, ix), false);
         for node in std::mem::take(&mut tasks.at_node).into_keys() {
             put(&mut self.near, (stage, class, node), (seq, ix), false);
@@ -188,27 +188,31 @@ impl State {
         if !changed {
             return;
         }
-        let moved = |count: &mut u32| {
-            *count = if waits {
-                count.saturating_add(1)
-            } else {
-                count.saturating_sub(1)
-            };
-        };
         for node in &known.task.nodes {
             put(at_node, *node, task, waits);
             let any = at_node.contains_key(node);
             put(&mut self.near, (stage, class, *node), entry, any);
-            if let Some(there) = self.nodes.get(node.0 as usize) {
+            let there = self.nodes.get(node.0 as usize);
+            if let Some(there) = there.filter(|there| there.has_joined) {
                 put(in_rack, there.node.rack.clone(), task, waits);
             }
         }
-        if known.task.nodes.is_empty() {
-            moved(placeless);
-            put(&mut self.placeless, (stage, class), entry, *placeless > 0);
+        if !waits {
+            placeless.remove(&task);
+        } else if !has_place(&self.nodes, &known.task) {
+            placeless.insert(task);
         }
+        put(
+            &mut self.placeless,
+            (stage, class),
+            entry,
+            !placeless.is_empty(),
+        );
         if let Some(state) = record.job.stages.get_mut(&stage) {
-            moved(&mut state.pending);
+            state.pending = match waits {
+                true => state.pending.saturating_add(1),
+                false => state.pending.saturating_sub(1),
+            };
         }
     }
 
@@ -342,4 +346,13 @@ impl State {
         }
         self.index(job, Stage::Map);
     }
+}
+
+/// Whether a node that has a task's input has a container.
+fn has_place(nodes: &[NodeRecord], task: &Task) -> bool {
+    let mut there = task.nodes.iter();
+    there.any(|node| {
+        let record = nodes.get(node.0 as usize);
+        record.is_some_and(|record| !record.containers.is_empty())
+    })
 }

@@ -26,6 +26,7 @@ impl Session {
         match event {
             Event::Arrived(job) => state.arrived(job),
             Event::Left(job) => state.left(*job),
+            Event::Hosts(hosts) => state.named(hosts),
             Event::Runnable { job, stage, tasks } => state.runnable(*job, *stage, tasks),
             Event::Joined(node, container, slots) => state.joined(node, container, slots),
             Event::Slots { container, now } => state.recut(*container, now),

@@ -4,23 +4,14 @@ use std::collections::BTreeSet;
 
 use crate::schedule::session::{Attempt, ContainerRecord, NodeRecord, State};
 use crate::schedule::{
-    AttemptIx, Container, ContainerIx, End, Nanos, Node, NodeIx, Slot, SlotIx, Taken,
+    AttemptIx, Container, ContainerIx, End, JobIx, Nanos, Node, NodeIx, Slot, SlotIx, Stage, Taken,
+    TaskIx,
 };
 
 impl State {
     pub(super) fn joined(&mut self, node: &Node, container: &Container, slots: &[Slot]) {
         let known = self.hosts.get(&node.host).copied();
-        let at = known.unwrap_or_else(|| {
-            let ix = NodeIx(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
-            self.hosts.insert(node.host.clone(), ix);
-            let record = NodeRecord {
-                node: node.clone(),
-                containers: BTreeSet::new(),
-                free: BTreeSet::new(),
-            };
-            self.nodes.push(record);
-            ix
-        });
+        let at = known.unwrap_or_else(|| self.add_node(node.clone()));
         let ix = ContainerIx(self.next_container);
         self.next_container = self.next_container.saturating_add(1);
         let mut record = ContainerRecord {
@@ -30,13 +21,23 @@ impl State {
         };
         record.container.node = at;
         self.containers.insert(ix, record);
+        let there = self.nodes.get(at.0 as usize);
+        let is_first = there.is_some_and(|there| there.containers.is_empty());
+        let pending = if is_first {
+            self.pending_at(at)
+        } else {
+            Vec::new()
+        };
+        self.set_all_pending(&pending, false);
         if let Some(there) = self.nodes.get_mut(at.0 as usize) {
-            if there.containers.is_empty() {
+            if is_first {
                 // What the host has may have changed since its last container went.
                 there.node = node.clone();
             }
+            there.has_joined = true;
             there.containers.insert(ix);
         }
+        self.set_all_pending(&pending, true);
         for slot in slots {
             self.add_slot(ix, slot);
         }
@@ -130,8 +131,60 @@ impl State {
             .for_each(|attempt| self.ended(attempt, End::Lost));
         slots.into_iter().for_each(|slot| self.remove_slot(slot));
         self.containers.remove(&ix);
-        if let Some(there) = self.nodes.get_mut(node.0 as usize) {
+        let there = self.nodes.get_mut(node.0 as usize);
+        let is_last = there.is_some_and(|there| {
             there.containers.remove(&ix);
+            there.containers.is_empty()
+        });
+        if is_last {
+            let pending = self.pending_at(node);
+            self.set_all_pending(&pending, false);
+            self.set_all_pending(&pending, true);
+        }
+    }
+
+    pub(super) fn named(&mut self, hosts: &[String]) {
+        for host in hosts {
+            if !self.hosts.contains_key(host) {
+                self.add_node(Node {
+                    host: host.clone(),
+                    ..Node::default()
+                });
+            }
+        }
+    }
+
+    fn add_node(&mut self, node: Node) -> NodeIx {
+        let ix = NodeIx(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+        self.hosts.insert(node.host.clone(), ix);
+        self.nodes.push(NodeRecord {
+            node,
+            containers: BTreeSet::new(),
+            free: BTreeSet::new(),
+            has_joined: false,
+        });
+        ix
+    }
+
+    /// Pending tasks that have their input at a node. Cost: O(these and stages of jobs).
+    fn pending_at(&self, node: NodeIx) -> Vec<(JobIx, Stage, TaskIx)> {
+        let mut there = Vec::new();
+        for (ix, record) in &self.jobs {
+            for (stage, tasks) in &record.tasks {
+                let tasks = tasks.at_node.get(&node).into_iter().flatten();
+                there.extend(tasks.map(|task| (*ix, *stage, *task)));
+            }
+        }
+        there
+    }
+
+    /// Takes tasks out of all orders, and puts them back in, while something changes of where they are.
+    fn set_all_pending(&mut self, tasks: &[(JobIx, Stage, TaskIx)], waits: bool) {
+        for (ix, stage, task) in tasks {
+            match waits {
+                true => self.make_pending(*ix, *stage, *task),
+                false => self.take_pending(*ix, *stage, *task),
+            }
         }
     }
 

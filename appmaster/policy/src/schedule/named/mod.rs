@@ -64,16 +64,25 @@ pub fn named(text: &str) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
     Ok(policy)
 }
 
-/// The policy of a session that was started with `text`: attempts that are slow are tried a second time, as
-/// their jobs allow, nodes where attempts fail are avoided, and whole jobs start at once.
+/// The policy of a session that was started with `text`: tasks wait a while for a slot where their input is, attempts
+/// that are slow are tried a second time, as their jobs allow, nodes where attempts fail are avoided, and whole jobs
+/// start at once.
 ///
 /// # Errors
 ///
 /// As [`named`].
 pub fn of_session(text: &str) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
     let has = |name: &str| text.split('+').any(|part| Part::parse(part).name == name);
-    let added = ["speculate", "avoid", "gang"].into_iter();
-    let added = added.filter(|name| *name == "gang" || !has(name));
+    // A task lasts seconds, and a free slot is known at once.
+    let added = [
+        ("delay", "delay:node=1s,rack=1s"),
+        ("speculate", "speculate"),
+        ("avoid", "avoid"),
+        ("gang", "gang"),
+    ];
+    let added = added.into_iter();
+    let added = added.filter(|(name, _)| *name == "gang" || !has(name));
+    let added = added.map(|(_, part)| part);
     let all: Vec<&str> = std::iter::once(text).chain(added).collect();
     named(&all.join("+"))
 }

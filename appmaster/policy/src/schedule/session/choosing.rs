@@ -126,10 +126,7 @@ impl Session {
         let mut stages = record.into_iter().flat_map(|record| record.tasks.values());
         stages.any(|tasks| {
             let here = tasks.at_node.get(&node);
-            let first = tasks.pending.first();
-            let first = first.and_then(|task| tasks.all.get(task.0 as usize));
-            here.is_some_and(|here| !here.is_empty())
-                || first.is_some_and(|first| first.task.nodes.is_empty())
+            here.is_some_and(|here| !here.is_empty()) || !tasks.placeless.is_empty()
         })
     }
 

@@ -87,8 +87,8 @@ pub(super) struct Tasks {
     pub(super) pending: BTreeSet<TaskIx>,
     pub(super) at_node: BTreeMap<NodeIx, BTreeSet<TaskIx>>,
     pub(super) in_rack: BTreeMap<String, BTreeSet<TaskIx>>,
-    /// Pending tasks whose input is nowhere in particular.
-    pub(super) placeless: u32,
+    /// Pending tasks of whose nodes none has a container, or that have none.
+    pub(super) placeless: BTreeSet<TaskIx>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -103,6 +103,8 @@ pub(super) struct NodeRecord {
     pub(super) node: Node,
     pub(super) containers: BTreeSet<ContainerIx>,
     pub(super) free: BTreeSet<SlotIx>,
+    /// It has had a container: its rack is known.
+    pub(super) has_joined: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

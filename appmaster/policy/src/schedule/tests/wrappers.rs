@@ -1,6 +1,7 @@
 use super::bed::{Bed, jobs, started};
 use crate::schedule::{
-    AttemptIx, Decision, End, Event, Nanos, Need, NodeIx, Phase, Stage, Task, Why, of_session,
+    AttemptIx, Bundle, ContainerIx, Decision, End, Event, JobIx, Nanos, Need, NodeIx, Phase, Stage,
+    Task, Why, of_session,
 };
 
 const NONE: [u32; 0] = [];
@@ -39,6 +40,81 @@ fn a_task_waits_for_its_node_then_for_its_rack() {
 fn a_task_without_input_does_not_wait() {
     let mut bed = Bed::new("fifo+delay", 1, 1);
     assert_eq!(jobs(&bed.submit("ann", Stage::Map, 1)), [0]);
+}
+
+/// Input of `tasks` that all is on one node.
+fn all_on(node: u32, tasks: usize) -> Vec<Task> {
+    on(node).into_iter().cycle().take(tasks).collect()
+}
+
+#[test]
+fn where_one_node_has_all_input_the_others_wait_once() {
+    let mut bed = Bed::new("fifo+delay:node=1s,rack=1s", 4, 1);
+    let first = bed.submit_job("ann", 0, Stage::Map, all_on(0, 9), Need::default());
+    assert_eq!(started(&first), [(0, Stage::Map, 0, 0)]);
+    bed.begin_all();
+    // Node 0 takes one after the other, which does not make the others wait for longer.
+    bed.wait(Nanos::from_millis(900));
+    assert_eq!(started(&bed.end(0, End::Done)), [(0, Stage::Map, 1, 0)]);
+    let rack = bed.wait(Nanos::from_millis(100));
+    assert_eq!(started(&rack), [(0, Stage::Map, 2, 1)]);
+    let elsewhere = bed.wait(Nanos::from_secs(1));
+    let places = started(&elsewhere).into_iter().map(|(.., slot)| slot);
+    assert_eq!(places.collect::<Vec<_>>(), [2, 3]);
+    bed.begin_all();
+    // From now on at once.
+    assert_eq!(jobs(&bed.end(3, End::Done)), [0]);
+}
+
+#[test]
+fn nobody_waits_for_a_node_without_containers() {
+    let mut bed = Bed::new("fifo+delay", 2, 2);
+    bed.tell(&Event::Hosts(vec!["n5".into(), "n1".into(), "n4".into()]));
+    let session = bed.driver.session();
+    let [there, far, other] = ["n1", "n5", "n4"].map(|host| session.host(host).unwrap());
+    assert_eq!(there, NodeIx(1));
+    let task = |nodes: &[NodeIx]| Task {
+        nodes: nodes.to_vec(),
+        bytes: 1,
+    };
+    let tasks = vec![
+        task(&[far]),
+        task(&[far, other]),
+        task(&[far, there]),
+        task(&[far, there]),
+        task(&[far, there]),
+        task(&[far]),
+        task(&[far]),
+        task(&[other]),
+    ];
+    let first = bed.submit_job("ann", 0, Stage::Map, tasks, Need::default());
+    let mut first: Vec<_> = started(&first)
+        .into_iter()
+        .map(|(_, _, task, slot)| (slot, task))
+        .collect();
+    first.sort_unstable();
+    // Slots 2 and 3 are n1's.
+    assert_eq!(first, [(0, 0), (1, 1), (2, 2), (3, 3)]);
+    bed.begin_all();
+    assert_eq!(started(&bed.end(0, End::Done)), [(0, Stage::Map, 5, 0)]);
+    // A container comes to where tasks were without hope: they are taken there, and waited for elsewhere.
+    let come = bed.join(5, 1, Bundle::new());
+    assert_eq!(started(&come), [(0, Stage::Map, 4, 4)]);
+    bed.begin_all();
+    assert_eq!(started(&bed.end(1, End::Done)), [(0, Stage::Map, 7, 1)]);
+    bed.begin_all();
+    assert_eq!(started(&bed.end(0, End::Done)), []);
+    // And goes again.
+    assert_eq!(
+        bed.driver
+            .session()
+            .stage(JobIx(0), Stage::Map)
+            .unwrap()
+            .pending,
+        1
+    );
+    let gone = bed.tell(&Event::Lost(ContainerIx(2)));
+    assert_eq!(started(&gone), [(0, Stage::Map, 6, 0)]);
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Delay scheduling: a task waits a while for a slot where its input is.
 //!
-//! Source: M. Zaharia et al., "Delay Scheduling", EuroSys 2010, Algorithm 2. Difference: waiting is
-//! counted in time since the stage was first passed over, not in scheduling opportunities; and only the
-//! first few jobs in line are passed over at a time: behind them the first that has its input here starts.
+//! Source: M. Zaharia et al., "Delay Scheduling", EuroSys 2010, Algorithm 2. Differences: waiting is
+//! counted in time since the stage was first passed over at this node, not in scheduling opportunities, and begins
+//! anew only when one of its tasks has found its input here: where one node has all input, the others stand idle
+//! once and not as long as it finds tasks. And only the first few jobs in line are passed over at a time: behind
+//! them the first that has its input here starts.
 //!
 //! Cost: what a few decisions of the policy inside cost, however many jobs wait.
 
@@ -25,8 +27,8 @@ pub struct Delay {
     pub rack: Nanos,
     /// The policy.
     pub inner: Box<dyn Scheduler>,
-    /// Since when a stage is passed over.
-    pub passed: BTreeMap<(JobIx, Stage), Nanos>,
+    /// Since when a stage is passed over at a node.
+    pub passed: BTreeMap<(JobIx, Stage, NodeIx), Nanos>,
     /// When it was last asked.
     pub asked: Nanos,
 }
@@ -65,7 +67,7 @@ impl Scheduler for Delay {
 
     fn hear(&mut self, now: Nanos, session: &Session, event: &Event) {
         if let Event::Left(job) = event {
-            self.passed.retain(|(other, _), _| other != job);
+            self.passed.retain(|(other, ..), _| other != job);
         }
         self.inner.hear(now, session, event);
     }
@@ -95,10 +97,10 @@ impl Scheduler for Delay {
                 assign_task(session, *job, *stage, at).map_or(Level::Any, |(_, level)| level);
             if level == Level::Node {
                 // It found its place: patience begins anew.
-                self.passed.remove(&(*job, *stage));
+                self.passed.remove(&(*job, *stage, at));
                 return Some(decision);
             }
-            let since = *self.passed.entry((*job, *stage)).or_insert(now);
+            let since = *self.passed.entry((*job, *stage, at)).or_insert(now);
             if self.due(since, level) <= now {
                 return Some(decision);
             }
@@ -110,7 +112,7 @@ impl Scheduler for Delay {
         };
         let level = assign_task(session, *job, *stage, at).map(|(_, level)| level);
         (level == Some(Level::Node)).then(|| {
-            self.passed.remove(&(*job, *stage));
+            self.passed.remove(&(*job, *stage, at));
             decision.clone()
         })
     }
