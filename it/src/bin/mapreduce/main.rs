@@ -92,11 +92,12 @@ fn run() -> Result<()> {
     };
     symlink(gerbil::binary()?, bench.folder.path().join("gerbil"))?;
     bench.prepare(&options)?;
-    let line = "start mr --containers 4 --slots-per-container 2 --memory 512";
+    // Hadoop's turn may take longer than an idle session lives.
+    let line =
+        "start mr --containers 4 --slots-per-container 2 --memory 512 --session-timeout never";
     bench.session(&line.split(' ').collect::<Vec<_>>())?;
-    let measured = measure(&mut bench, &options);
-    bench.session(&["stop", "mr", "--now"])?;
-    measured
+    measure(&mut bench, &options)?;
+    bench.session(&["stop", "mr", "--now"])
 }
 
 fn work(options: &Options) -> Vec<Work> {
