@@ -4,6 +4,7 @@
 mod allocation;
 mod links;
 mod nodes;
+mod waiting;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -47,6 +48,9 @@ enum Part {
     /// 500 nodes and more, until this machine does not carry them: what they and one job on all cost.
     #[value(name = "nodes")]
     Nodes,
+    /// 1 to 100 jobs that wait on 5000 nodes: their calls, and who else feels them.
+    #[value(name = "waiting")]
+    Waiting,
     All,
 }
 
@@ -77,6 +81,7 @@ fn run() -> Result<()> {
             Part::Allocation => allocation::to_ten_thousand(quick)?,
             Part::Links => links::measure(quick)?,
             Part::Nodes => nodes::measure(quick)?,
+            Part::Waiting => waiting::measure(quick)?,
         };
         figure.save(&out)?;
         say(&figure.text())?;
