@@ -32,15 +32,12 @@ impl MapReduce {
     /// An attempt is over. One that was never started is no attempt.
     pub(super) fn remember(&mut self, attempt: &Attempt, end: AttemptEnd, output_bytes: u64) {
         let Some(began) = attempt.began else { return };
-        let (stage, task) = match attempt.stage {
-            Stage::Map => (TaskStage::Map, attempt.task.0),
-            Stage::Reduce | Stage::Gang => {
-                let partition = self.machine.partition(attempt.task);
-                (TaskStage::Reduce, partition.unwrap_or(attempt.task.0))
-            }
-        };
+        let (stage, task) = self.named(attempt);
         let failure = self.failures.get(&(attempt.stage, attempt.task));
         let failure = failure.filter(|_| end == AttemptEnd::Failed);
+        let sentence = failure.cloned().unwrap_or_default();
+        let took = self.now.0.saturating_sub(began.0);
+        self.explain_ended(attempt, end, (took, output_bytes), &sentence);
         self.past.push(TaskAttempt {
             stage,
             task,
@@ -52,8 +49,19 @@ impl MapReduce {
             ended_ms: self.now.0,
             end,
             output_bytes,
-            sentence: failure.cloned().unwrap_or_default(),
+            sentence,
         });
+    }
+
+    /// An attempt's stage, and the number of its map or partition.
+    pub(super) fn named(&self, attempt: &Attempt) -> (TaskStage, u32) {
+        match attempt.stage {
+            Stage::Map => (TaskStage::Map, attempt.task.0),
+            Stage::Reduce | Stage::Gang => {
+                let partition = self.machine.partition(attempt.task);
+                (TaskStage::Reduce, partition.unwrap_or(attempt.task.0))
+            }
+        }
     }
 
     /// All that is kept of the job. Attempts that still run are ended with it.

@@ -21,6 +21,7 @@ mod attempts;
 mod book;
 mod ended;
 mod ending;
+mod explain;
 mod folder;
 mod history;
 mod keep;

@@ -64,6 +64,11 @@ impl Orders {
         pieces.map(|piece| piece.length).sum()
     }
 
+    /// The job's text.
+    pub(super) fn job(&self) -> &str {
+        &self.job
+    }
+
     /// Of all input.
     pub(super) const fn bytes(&self) -> u64 {
         self.bytes

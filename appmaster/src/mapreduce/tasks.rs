@@ -58,6 +58,7 @@ impl MapReduce {
             host,
             place,
             slot,
+            level,
             ..
         } = start;
         let attempt = Attempt {
@@ -82,9 +83,11 @@ impl MapReduce {
                 how: End::Killed,
             });
         }
-        if let Some(first) = self.attempts.at(stage, task).first() {
-            self.is_copied(*first, &attempt.host);
+        let first = self.attempts.at(stage, task).first().copied();
+        if let Some(first) = first {
+            self.is_copied(first, &attempt.host);
         }
+        self.explain_placed(&attempt, level, first.is_some());
         self.attempts.insert(ix, attempt);
         self.known.insert(container.clone(), place);
         self.tasks_began.get_or_insert(self.now);

@@ -6,7 +6,7 @@ use job::{FileAt, Program, Split, StageTerms};
 use policy::Resources;
 use policy::lending::Start;
 use policy::lifecycle::Event as OfContainer;
-use policy::schedule::{AttemptIx, ContainerIx};
+use policy::schedule::{AttemptIx, ContainerIx, Level};
 use storage::Address;
 
 use super::*;
@@ -82,6 +82,7 @@ impl Bed {
             history: None,
             node_failures: 3,
             skip_max: 1,
+            explain: false,
         };
         let mut bed = Self {
             job: MapReduce::new(description, JOB),
@@ -138,6 +139,7 @@ impl Bed {
             host: format!("n{container}"),
             place: ContainerIx(container),
             slot: 0,
+            level: Level::Node,
         })));
         attempt
     }

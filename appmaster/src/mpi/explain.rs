@@ -334,7 +334,9 @@ fn shorten(explained: &mut Explained) {
         | Explained::Granted(_)
         | Explained::Missing(_)
         | Explained::Released(_)
-        | Explained::DryRun(_) => {}
+        | Explained::DryRun(_)
+        | Explained::TaskPlaced(_)
+        | Explained::TaskEnded(_) => {}
     }
 }
 

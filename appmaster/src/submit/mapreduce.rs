@@ -122,6 +122,7 @@ mod tests {
             history: None,
             node_failures: 3,
             skip_max: 0,
+            explain: false,
         };
         assert_eq!(holds_together(&good), Ok(()));
         let mut bad = good.clone();

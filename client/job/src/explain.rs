@@ -2,7 +2,9 @@
 //!
 //! The ApplicationMaster and the client make these from the same policy's answers; `--json` prints
 //! them as they are, otherwise the client puts them into words. Amounts of memory are MiB, times ms
-//! since the ApplicationMaster began (0 in a dry run). Fields may be added; none changes its meaning.
+//! since the ApplicationMaster began, of tasks since their job did (0 in a dry run). Fields may be added; none changes its meaning.
+
+mod task;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,6 +15,8 @@ use policy::{
     Resources, Vcores,
 };
 use serde::{Deserialize, Serialize};
+
+pub use task::{Locality, TaskEnded, TaskPlaced};
 
 /// Ranks of a node that are told one by one, at most.
 pub const RANKS_APART: usize = 8;
@@ -39,6 +43,10 @@ pub enum Explained {
     Released(Released),
     /// What would become of the job; the last line of a dry run.
     DryRun(DryRun),
+    /// A task of a MapReduce job has a slot.
+    TaskPlaced(TaskPlaced),
+    /// An attempt at one is over.
+    TaskEnded(TaskEnded),
 }
 
 /// Memory, cores and what else the cluster counts.

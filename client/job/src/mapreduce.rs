@@ -42,6 +42,8 @@ pub struct MapReduceJob {
     pub node_failures: u32,
     /// Records that each map may leave out because the job's code failed on them; 0: none.
     pub skip_max: u32,
+    /// Every placement and end of an attempt is told.
+    pub explain: bool,
 }
 
 /// What holds for every task of a stage.
@@ -62,7 +64,7 @@ pub struct Split {
     pub pieces: Vec<Piece>,
     /// Where the pieces are, one for each; empty where they are no files.
     pub files: Vec<FileAt>,
-    /// Hosts that have most of it, best first.
+    /// Hosts that have most of it, best first: each by its name and, where that is another word, by its address.
     pub hosts: Vec<String>,
 }
 

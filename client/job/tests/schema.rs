@@ -48,12 +48,14 @@ fn every_block_is_what_is_written() {
             Explained::Missing(_) => "missing",
             Explained::Released(_) => "released",
             Explained::DryRun(_) => "dry-run",
+            Explained::TaskPlaced(_) => "task-placed",
+            Explained::TaskEnded(_) => "task-ended",
         });
     }
     // A new kind needs a line above, which is then missed here.
     assert_eq!(
         kinds.len(),
-        9,
+        11,
         "not all kinds of events are shown: {kinds:?}"
     );
     let report: Report = same(report);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use follow::timeout::call_timing;
 use gerbil_task::Piece;
-use proto_hadoop::{FileBlocks, NameNodeClient};
+use proto_hadoop::{DataNode, FileBlocks, NameNodeClient};
 use storage::{Address, parent};
 
 use crate::input::Found;
@@ -75,23 +75,32 @@ fn name_node(address: &Address) -> NameNodeClient {
     NameNodeClient::new(addresses, user).with_timing(timing)
 }
 
-/// The hosts that have most of these pieces, best first; of those that have as much by name.
+/// The hosts that have most of these pieces, best first; of those that have as much by name. Each is called by its
+/// name and by its address: NodeManagers may have registered by either.
 #[must_use]
 pub fn hosts(pieces: &[Piece], known: &Blocks) -> Vec<String> {
-    let mut held: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut held: BTreeMap<&DataNode, u64> = BTreeMap::new();
     for piece in pieces {
         let Some(file) = known.get(&piece.name) else {
             continue;
         };
         for (node, bytes) in file.held(piece.offset, piece.length) {
-            let sum = held.entry(&node.host).or_default();
+            let sum = held.entry(node).or_default();
             *sum = sum.saturating_add(bytes);
         }
     }
-    let mut held: Vec<(&str, u64)> = held.into_iter().collect();
+    let mut held: Vec<(&DataNode, u64)> = held.into_iter().collect();
     held.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(other.0)));
     let best = held.into_iter().take(HOSTS);
-    best.map(|(host, _)| host.to_owned()).collect()
+    best.flat_map(|(node, _)| names(node)).collect()
+}
+
+/// Names under which a machine may be known; what each machine calls itself is none.
+fn names(node: &DataNode) -> Vec<String> {
+    let mut names = Vec::from([node.host.clone(), node.address.clone()]);
+    names.dedup();
+    names.retain(|name| !name.is_empty() && name != "localhost");
+    names
 }
 
 #[cfg(test)]
@@ -99,7 +108,7 @@ mod tests {
     use gerbil_task::Piece;
     use proto_hadoop::{Block, DataNode, FileBlocks};
 
-    use super::{Blocks, hosts};
+    use super::{Blocks, hosts, names};
 
     #[test]
     fn the_hosts_with_most_bytes_are_best() {
@@ -135,5 +144,18 @@ mod tests {
             ["d", "e", "a"]
         );
         assert!(hosts(&[], &known).is_empty());
+    }
+
+    #[test]
+    fn a_host_has_its_name_and_its_address() {
+        let named = |host: &str, address: &str| {
+            names(&DataNode {
+                host: host.into(),
+                address: address.into(),
+            })
+        };
+        assert_eq!(named("a.b", "10.0.0.1"), ["a.b", "10.0.0.1"]);
+        assert_eq!(named("10.0.0.1", "10.0.0.1"), ["10.0.0.1"]);
+        assert_eq!(named("localhost", "127.0.0.2"), ["127.0.0.2"]);
     }
 }

@@ -137,6 +137,7 @@ mod tests {
                 reduce: terms(2),
                 node_failures: 3,
                 skip_max: 0,
+                explain: false,
                 splits: vec![
                     split("/a", 64_000_000, &["n1", "n2"]),
                     split("/a", 2_500_000, &["n1"]),

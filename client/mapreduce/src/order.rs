@@ -58,6 +58,8 @@ pub struct Orders {
     pub places: Places,
     /// Old outputs make place for new ones.
     overwrites: bool,
+    /// Jobs tell of each task.
+    explain: bool,
     /// Files that the driver knows of, by whole name.
     listed: Mutex<BTreeMap<String, Found>>,
 }
@@ -70,8 +72,16 @@ impl Orders {
             planned,
             places,
             overwrites,
+            explain: false,
             listed: Mutex::default(),
         }
+    }
+
+    /// With every placement and end of a task told.
+    #[must_use]
+    pub const fn explained(mut self, explain: bool) -> Self {
+        self.explain = explain;
+        self
     }
 
     /// The files that inputs name, by their whole names; splits may be made of them from now on.
@@ -150,6 +160,7 @@ impl Orders {
             program: Program::default(),
             node_failures: number(&settings, NODE_FAILURES)?.unwrap_or(FAILURES_OF_A_NODE),
             skip_max: number(&settings, SKIP)?.unwrap_or_default(),
+            explain: self.explain,
             plan: self.planned.digest.clone(),
             job: planned.name.clone(),
             settings,

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use ::job::MapReduceReport;
 use ::job::exit::Exit;
+use follow::explained::Sink;
 use follow::progress::Progress;
 use follow::report::Destination;
 use follow::say;
@@ -69,7 +70,14 @@ async fn run(given: MapReduceArguments) -> Result<u8, Failure> {
             ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
         },
     };
-    let outcome = Box::pin(jobs(given, &mut signals, &mut report)).await;
+    let explain = match &given.explain {
+        None => None,
+        Some(file) => match Sink::open(given.json, file.as_deref(), &mut signals).await? {
+            ControlFlow::Continue(sink) => Some(sink),
+            ControlFlow::Break(signal) => return Ok(128u8.saturating_add(signal)),
+        },
+    };
+    let outcome = Box::pin(jobs(given, explain, &mut signals, &mut report)).await;
     let Some(destination) = destination else {
         return outcome;
     };
@@ -90,6 +98,7 @@ async fn run(given: MapReduceArguments) -> Result<u8, Failure> {
 /// The jobs of the program, to their ends; the exit code. `report` learns what became of them.
 async fn jobs(
     given: MapReduceArguments,
+    explain: Option<Sink>,
     signals: &mut Signals,
     report: &mut MapReduceReport,
 ) -> Result<u8, Failure> {
@@ -172,12 +181,14 @@ async fn jobs(
         _ => Jobs::of_application(hadoops, brought, rm, Arc::clone(&own) as _),
     };
     let progress = Progress::new(given.quiet);
+    let orders = Orders::new(planned, places, given.overwrite).explained(explain.is_some());
     let mut shown = Shown::new(progress, given.quiet, jobs.are_alone(), timing.clone());
+    shown.explain = explain;
     let run = Run {
         program,
         words: words.to_vec(),
         settings,
-        orders: Arc::new(Orders::new(planned, places, given.overwrite)),
+        orders: Arc::new(orders),
         jobs: Arc::new(jobs),
         is_dry: given.dry_run,
     };

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 
 use follow::ended::Ended;
+use follow::explained::Sink;
 use follow::follower::tasks::Told;
 use follow::progress::Progress;
 use follow::say;
@@ -23,6 +24,8 @@ pub(super) struct Shown {
     /// The jobs have an application of their own.
     are_alone: bool,
     timing: Timing,
+    /// Where decisions are told.
+    pub(super) explain: Option<Sink>,
     /// How far each job is that is under way, by its number.
     jobs: BTreeMap<u32, String>,
     /// Why jobs failed, as it was said.
@@ -46,6 +49,7 @@ impl Shown {
             quiet,
             are_alone,
             timing,
+            explain: None,
             jobs: BTreeMap::new(),
             said: Vec::new(),
             submitted: BTreeMap::new(),
@@ -117,6 +121,11 @@ impl Show for Shown {
     fn told(&mut self, job: &Accepted, told: &Told) {
         match told {
             Told::Notice(sentence) => self.progress.remark(sentence),
+            Told::Explained(line) => {
+                if let Some(sink) = &mut self.explain {
+                    self.progress.aside(|| sink.write(line));
+                }
+            }
             Told::Tasks(tasks) => {
                 self.jobs.insert(job.number, far(&job.id, tasks));
                 self.line();

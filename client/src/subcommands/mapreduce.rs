@@ -44,6 +44,20 @@ pub(crate) struct MapReduceArguments {
     #[arg(long, conflicts_with_all = ["timing", "report"])]
     pub dry_run: bool,
 
+    /// Say where each task goes and how near its input is, and how it ends; into FILE, if one is named
+    #[arg(
+        long,
+        value_name = "FILE",
+        num_args = 0..=1,
+        require_equals = true,
+        conflicts_with = "dry_run"
+    )]
+    pub explain: Option<Option<PathBuf>>,
+
+    /// With --explain: one JSON object a line instead of words
+    #[arg(long, requires = "explain")]
+    pub json: bool,
+
     /// At the end write a report of the jobs, one JSON object, to FILE
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
@@ -183,7 +197,8 @@ pub(super) fn marked(words: Vec<OsString>) -> Vec<OsString> {
     let definition = command();
     let takes = |is_it: &dyn Fn(&clap::Arg) -> bool| {
         let mut all = definition.get_arguments();
-        all.any(|arg| is_it(arg) && arg.get_action().takes_values())
+        // Not one that takes a value behind an equals sign alone.
+        all.any(|arg| is_it(arg) && arg.get_action().takes_values() && !arg.is_require_equals_set())
     };
     let mut marked = Vec::with_capacity(words.len() + 1);
     let mut words = words.into_iter();
@@ -240,6 +255,10 @@ mod tests {
             found.words,
             ["./p", "-D", "g=h", "--quiet", "IN", "--", "OUT"]
         );
+        let found = given("--explain ./p IN OUT").unwrap();
+        assert_eq!((found.explain, found.words.len()), (Some(None), 3));
+        let found = given("--explain=here --json ./p IN OUT").unwrap();
+        assert_eq!(found.explain, Some(Some("here".into())));
         let found = given("-- -odd IN").unwrap();
         assert_eq!(found.words, ["-odd", "IN"]);
     }

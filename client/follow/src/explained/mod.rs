@@ -8,6 +8,7 @@ mod cluster;
 mod gang;
 mod placement;
 mod sink;
+mod task;
 #[cfg(test)]
 mod tests;
 
@@ -40,6 +41,8 @@ pub fn words(event: &Explained) -> Vec<String> {
         Explained::Missing(missing) => gang::missing(missing),
         Explained::Released(released) => vec![gang::released(released)],
         Explained::DryRun(dry) => outlook(dry),
+        Explained::TaskPlaced(placed) => vec![task::placed(placed)],
+        Explained::TaskEnded(ended) => vec![task::ended(ended)],
     }
 }
 

@@ -32,6 +32,8 @@ pub enum Told {
     Tasks(wire::TasksPhase),
     /// Something that the user is to see at once.
     Notice(String),
+    /// What was decided or seen: one line of `job::explain`; only of a job that is to be explained.
+    Explained(String),
 }
 
 /// What is wished of jobs that are followed.
@@ -110,7 +112,8 @@ impl TasksInSession {
                             Event::Phase(phase) => Told::Phase(phase),
                             Event::Tasks(tasks) => Told::Tasks(tasks),
                             Event::Notice(notice) => Told::Notice(notice.sentence),
-                            Event::Explained(_) | Event::Again(_) | Event::Unregistered(_) => continue,
+                            Event::Explained(line) => Told::Explained(line),
+                            Event::Again(_) | Event::Unregistered(_) => continue,
                         },
                         // None that this build knows.
                         Ok(Some(wire::JobEvent { event: None })) => continue,

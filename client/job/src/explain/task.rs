@@ -1,0 +1,75 @@
+//! What is told of a MapReduce job's attempts.
+
+use serde::{Deserialize, Serialize};
+
+use crate::history::{AttemptEnd, TaskStage};
+
+/// How near the input of a map is to where it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Locality {
+    /// On the node.
+    Node,
+    /// In its rack.
+    Rack,
+    /// Elsewhere.
+    Elsewhere,
+    /// It has none that is on a node.
+    Nowhere,
+}
+
+/// An attempt has a slot.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskPlaced {
+    /// When, ms.
+    pub at_ms: u64,
+    /// Of which job, as its folder below `_temporary` is called.
+    pub job: String,
+    /// Of which stage its task is.
+    pub stage: TaskStage,
+    /// The number of a map, or of a partition.
+    pub task: u32,
+    /// Attempts that there were at it before.
+    pub attempt: u32,
+    /// Host of its container.
+    pub host: String,
+    /// YARN's id of that.
+    pub container: String,
+    /// Which of its slots.
+    pub slot: u32,
+    /// Of a map; absent of a reduce.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Locality>,
+    /// Where its input is, best first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub input_hosts: Vec<String>,
+    /// Another attempt at the task runs, which takes longer than others.
+    #[serde(default)]
+    pub is_copy: bool,
+}
+
+/// An attempt that ran is over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskEnded {
+    /// When, ms.
+    pub at_ms: u64,
+    /// Of which job, as its folder below `_temporary` is called.
+    pub job: String,
+    /// Of which stage its task is.
+    pub stage: TaskStage,
+    /// The number of a map, or of a partition.
+    pub task: u32,
+    /// Attempts that there were at it before.
+    pub attempt: u32,
+    /// Host of its container.
+    pub host: String,
+    /// How it ended.
+    pub end: AttemptEnd,
+    /// How long it ran, ms.
+    pub took_ms: u64,
+    /// Bytes that it has left.
+    pub output_bytes: u64,
+    /// Why it failed; empty where it did not.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub sentence: String,
+}
