@@ -1,5 +1,9 @@
 //! Programs of `gerbil-mapreduce`, and Hadoop's own MapReduce beside them.
 
+mod beside;
+
+pub use beside::{is_same, local, put, read, text};
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;

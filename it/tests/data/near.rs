@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
-use it::bed::{Case, Given};
+use it::bed::{Case, DEADLINE, Given, text_of};
+use it::mapreduce;
+use it::session::{start_with, stop};
+use job::explain::{Explained, Locality};
 use proto_hadoop::{DataNode, NameNodeClient};
 use storage::CreateOptions;
 
@@ -19,6 +22,10 @@ pub const CASES: &[(&str, Case)] = &[
         each_block,
     ),
     ("near_is_refused_where_it_cannot_help", refused),
+    (
+        "maps go where their input is, and say so",
+        maps_go_to_their_input,
+    ),
 ];
 
 /// Bytes of `path` by host, as the NameNode says it.
@@ -154,4 +161,51 @@ fn refused(given: &Given) -> Result<()> {
     )?;
     given.fails(&["--near", "file:/tmp", "true"], 64, &["only HDFS tells"])?;
     Ok(())
+}
+
+fn maps_go_to_their_input(given: &Given) -> Result<()> {
+    let text = mapreduce::text(9);
+    let names: Vec<String> = (0..8).map(|number| format!("part-{number}")).collect();
+    let files: Vec<_> = names
+        .iter()
+        .map(|name| (name.as_str(), text.as_str()))
+        .collect();
+    mapreduce::put(given, "/near/mr", &files)?;
+    let told = given.folder.join("told");
+    let told_at = format!("--explain={}", told.display());
+    let program = text_of(&mapreduce::example("wordcount")?)?;
+    // Containers are on all nodes before there are tasks.
+    start_with(given, "s", "768")?;
+    let line = [
+        told_at.as_str(),
+        "--json",
+        "--session",
+        "s",
+        "-D",
+        "gerbil.split.pack=1",
+        "-D",
+        "mapreduce.job.reduces=1",
+        &program,
+        "/near/mr",
+        "/near/counted",
+    ];
+    let run = mapreduce::mr(&given.cluster, &given.folder, &line)?.deadline(DEADLINE);
+    let finished = run.finish()?.success("gerbil mr")?;
+    let (mut maps, mut at_home) = (0, 0);
+    for line in std::fs::read_to_string(&told)?.lines() {
+        let Explained::TaskPlaced(placed) = serde_json::from_str(line)? else {
+            continue;
+        };
+        let Some(input) = placed.input else { continue };
+        maps += 1;
+        let is_at_home = placed.input_hosts.contains(&placed.host);
+        ensure!(is_at_home == (input == Locality::Node), "{line}");
+        at_home += u32::from(is_at_home);
+    }
+    // The third node waits for a second before it takes any, which is long for the others.
+    ensure!((maps, at_home >= 4) == (8, true), "{at_home} of {maps}");
+    let counted = format!("DATA_LOCAL_MAPS={at_home}\n");
+    let said = finished.stderr_text();
+    ensure!(said.contains(&counted), "no {counted} in {said}");
+    stop(given, "s")
 }

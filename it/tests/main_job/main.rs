@@ -1,9 +1,10 @@
 //! The main job, and what else has to hold on every release of Hadoop: the wire of proto-hadoop, RPC that
-//! is protected, GPUs and a site's own resource types that YARN counts.
+//! is protected, MapReduce and sessions, GPUs and a site's own resource types that YARN counts.
 
 mod cases;
 mod countable;
 mod gpus;
+mod mapreduce;
 mod wire;
 
 use std::io::Write as _;
@@ -44,7 +45,13 @@ fn main() -> ExitCode {
             true => (cluster.gpus(GPUS), gpus::CASES),
             false => (cluster, &[][..]),
         };
-        let on_all = &[cases::CASES, countable::CASES, wire::CASES, gpus];
+        let on_all = &[
+            cases::CASES,
+            countable::CASES,
+            wire::CASES,
+            mapreduce::CASES,
+            gpus,
+        ];
         Group::new(countable::counting(cluster), on_all).on(version)
     };
     suite::run(RELEASES.map(group).into())
