@@ -6,6 +6,7 @@ mod name_node;
 mod near;
 mod outgoing;
 mod slow;
+mod small_files;
 mod tasks;
 
 use std::process::ExitCode;
@@ -105,6 +106,7 @@ fn main() -> ExitCode {
                 near::CASES,
                 checkpoints::CASES,
                 name_node::CASES,
+                small_files::CASES,
             ],
         ),
         Group::new(slow::cluster(), &[slow::CASES]),

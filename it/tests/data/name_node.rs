@@ -1,7 +1,6 @@
 //! A NameNode, and a folder of this machine, beside the model that the committer is proved with.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, Given};
@@ -12,7 +11,7 @@ use policy::commit::{
 };
 use policy::gang::Chance;
 use sim::NameNode;
-use storage::{Address, CreateOptions, Storage};
+use storage::{Address, Storage};
 
 use crate::address;
 
@@ -28,10 +27,6 @@ pub const CASES: &[(&str, Case)] = &[
     (
         "name node: output that one AM left in the middle is finished by the next",
         commit,
-    ),
-    (
-        "name node: small files are closed as soon as HDFS has them",
-        small_files,
     ),
 ];
 
@@ -220,41 +215,6 @@ fn commit(given: &Given) -> Result<()> {
         }
         ensure!(calls > 8, "only {calls} calls");
         storage.remove("/commit").await?;
-        Ok(())
-    })
-}
-
-/// Files one after the other, of a few bytes and of more than a packet.
-fn small_files(given: &Given) -> Result<()> {
-    const FILES: u32 = 20;
-    /// A client that asks again after 500 ms takes that for nearly every file.
-    const EACH: Duration = Duration::from_millis(250);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    runtime.block_on(async {
-        let storage = Storage::open(&address(given))?;
-        storage.make_folder("/small").await?;
-        let content = |number: u32| vec![b'x'; if number.is_multiple_of(2) { 7 } else { 300_000 }];
-        let began = Instant::now();
-        for number in 0..FILES {
-            let path = format!("/small/{number}");
-            let mut file = storage.create(&path, CreateOptions::default()).await?;
-            file.write(content(number).into()).await?;
-            file.close().await?;
-        }
-        let took = began.elapsed();
-        for number in 0..FILES {
-            let path = format!("/small/{number}");
-            let written = storage.read(&path, 1 << 20).await?;
-            ensure!(
-                written == content(number),
-                "{path}: {} bytes",
-                written.len()
-            );
-        }
-        ensure!(took < EACH * FILES, "{FILES} files took {took:?}");
-        storage.remove("/small").await?;
         Ok(())
     })
 }

@@ -2,6 +2,7 @@
 //!
 //! That crate retries by itself, some things for ever, so every call has a deadline here.
 
+mod closing;
 mod reading;
 mod refusal;
 mod writing;

@@ -1,37 +1,14 @@
 //! A file of HDFS that is being written.
-//!
-//! A NameNode completes a file when a DataNode has reported its last block, which comes a few milliseconds after
-//! the client's first question: nearly every file is asked for twice. hdfs-native asks again after 500 ms, which
-//! is longer than everything else that a small file costs. So the file is looked at meanwhile: its length there
-//! is what was written as soon as the NameNode has taken the last block in, and then it is asked at once.
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use hdfs_native::file::FileWriter;
 use hdfs_native::{Client, HdfsError};
-use tokio::time::{Instant, sleep, timeout};
 
-use super::Asks;
+use super::{Asks, closing};
 use crate::StorageError;
-
-/// Before each look at a file that is not closed yet. None is later than the second question after the one before.
-const LOOKS: [Duration; 7] = [
-    Duration::from_millis(5),
-    Duration::from_millis(10),
-    Duration::from_millis(20),
-    Duration::from_millis(40),
-    Duration::from_millis(80),
-    Duration::from_millis(160),
-    Duration::from_millis(160),
-];
-/// The answer to the first question is on its way when its effect is seen; it may be that the file is complete.
-const ON_ITS_WAY: Duration = Duration::from_millis(10);
-/// What was under way so shortly after a look that found the file unfinished is the first question, or the pause
-/// behind it (500 ms): nothing is lost when it is given up.
-const FIRST: Duration = Duration::from_millis(400);
 
 /// What a NameNode answers of a file that its writer asks it to complete, and that is complete.
 const NOT_OPEN: &str = "not open for writing";
@@ -83,7 +60,12 @@ impl Writing {
             let Some(length) = length.filter(|length| *length > 0) else {
                 return Box::pin(writer.close()).await;
             };
-            match Box::pin(ask_once(&mut writer, &client, &path, length)).await {
+            let look = || async {
+                let found = client.get_file_info(&path).await.ok()?;
+                Some(found.length as u64)
+            };
+            let closed = closing::ask_once(Box::pin(writer.close()), length, look);
+            match Box::pin(closed).await {
                 Some(done) => done,
                 None => match Box::pin(writer.close()).await {
                     // With all of its bytes: the first answer, which was not waited for, was that it is complete.
@@ -94,34 +76,6 @@ impl Writing {
         });
         asks.moving("writing", &path, call).await
     }
-}
-
-/// Closes the file, unless its NameNode has all of it and wants to be asked again: then `None`.
-async fn ask_once(
-    writer: &mut FileWriter,
-    client: &Client,
-    path: &str,
-    length: u64,
-) -> Option<hdfs_native::Result<()>> {
-    let mut closing = Box::pin(writer.close());
-    let mut unfinished = Instant::now();
-    for pause in LOOKS {
-        tokio::select! {
-            biased;
-            done = &mut closing => return Some(done),
-            () = sleep(pause) => {}
-        }
-        let looked = Instant::now();
-        match client.get_file_info(path).await {
-            Ok(found) if found.length as u64 == length && unfinished.elapsed() < FIRST => {
-                return timeout(ON_ITS_WAY, &mut closing).await.ok();
-            }
-            Ok(found) if (found.length as u64) < length => unfinished = looked,
-            // Too late, or not to be known: at that crate's own pace.
-            Ok(_) | Err(_) => break,
-        }
-    }
-    Some(closing.await)
 }
 
 impl fmt::Debug for Writing {
