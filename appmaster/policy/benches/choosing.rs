@@ -118,7 +118,14 @@ fn run(rounds: usize) -> Option<bool> {
     let moments = [Nanos(1), Nanos::from_secs(400)];
     let mut out = std::io::stdout().lock();
     let mut in_time = true;
-    for text in ["fifo", "hpe:age=0", "hpe", "hpe:window=jobs", "hpe-literal"] {
+    for text in [
+        "fifo",
+        "fifo-barrier",
+        "hpe:age=0",
+        "hpe",
+        "hpe:window=jobs",
+        "hpe-literal",
+    ] {
         for (at, node) in [("with a GPU", NodeIx(0)), ("without", NodeIx(1))] {
             let each = queues
                 .iter()

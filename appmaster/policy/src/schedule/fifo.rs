@@ -41,7 +41,7 @@ impl Scheduler for Fifo {
 pub(super) const ONE_BY_ONE: [Stage; 2] = [Stage::Map, Stage::Reduce];
 
 /// The first job in order of submission with a pending task that `slot` can run: of all, or of one
-/// owner. Only each class's first job that `may` is looked at.
+/// owner. Only each class's first job is looked at, and left if it may not.
 pub(super) fn first(
     session: &Session,
     slot: SlotIx,
@@ -52,11 +52,11 @@ pub(super) fn first(
         let need = session.need(class)?;
         fits(session, need, stage, slot).ok()?;
         let job = match owner {
-            Some(owner) => session
-                .runnable_of(owner, stage, class)
-                .find(|job| may(stage, *job)),
-            None => session.runnable(stage, class).find(|job| may(stage, *job)),
-        }?;
+            Some(owner) => session.runnable_of(owner, stage, class).next(),
+            None => session.runnable(stage, class).next(),
+        };
+        // Whom the barrier stops stops all of its class that come later.
+        let job = job.filter(|job| may(stage, *job))?;
         Some((session.job(job)?.seq, stage, job))
     };
     let stages = ONE_BY_ONE.into_iter();
