@@ -83,6 +83,8 @@ pub enum Saved {
         limit: Nanos,
         /// Only those without need of an element.
         plain: bool,
+        /// When the next has waited for too long.
+        due: Option<Nanos>,
         /// The policy.
         inner: Box<Self>,
     },
@@ -153,10 +155,12 @@ impl Saved {
             Self::Age {
                 limit,
                 plain,
+                due,
                 inner,
             } => Box::new(Age {
                 limit,
                 plain,
+                due,
                 inner: inner.scheduler(),
             }),
             Self::Gang {

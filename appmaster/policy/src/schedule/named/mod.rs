@@ -52,11 +52,7 @@ pub fn named(text: &str) -> Result<Box<dyn Scheduler>, UnknownPolicy> {
     let is_hpe = first.name == "hpe";
     let aged = rest.iter().any(|part| part.name == "age");
     if is_hpe && (first.has("age") || !aged) {
-        policy = Box::new(Age {
-            limit: first.span("age", TOO_LONG)?,
-            plain: true,
-            inner: policy,
-        });
+        policy = Box::new(Age::new(first.span("age", TOO_LONG)?, true, policy));
     }
     for part in rest {
         policy = wrapped(&part, is_hpe, policy)?;
@@ -152,11 +148,11 @@ fn wrapped(
         ))),
         "avoid" => Ok(Box::new(Avoid { inner })),
         "priority" => Ok(Box::new(Priority::new(part.flag("preempt", false)?, inner))),
-        "age" => Ok(Box::new(Age {
-            limit: part.span("limit", TOO_LONG)?,
-            plain: is_hpe,
+        "age" => Ok(Box::new(Age::new(
+            part.span("limit", TOO_LONG)?,
+            is_hpe,
             inner,
-        })),
+        ))),
         "gang" => Ok(Box::new(GangScheduling::new(
             part.span("hold", Nanos::from_secs(60))?,
             inner,

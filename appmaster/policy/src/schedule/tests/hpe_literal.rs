@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::bed::{Bed, started};
 use super::hpe::{chosen, gpu, map_on_gpu};
-use crate::schedule::{Bundle, Need, NodeIx, Slot, Stage, Task};
+use crate::schedule::{Bundle, Nanos, Need, NodeIx, Slot, Stage, Task};
 
 #[test]
 fn a_slot_stays_empty_unless_exactly_three_were_skipped() {
@@ -19,6 +19,17 @@ fn a_slot_stays_empty_unless_exactly_three_were_skipped() {
         assert_eq!(chosen("hpe", gpu(), queue), Some(clean), "{queue}");
     }
     assert_eq!(chosen("hpe-literal", Bundle::new(), "GP"), Some(1));
+}
+
+#[test]
+fn age_wakes_up_for_a_slot_that_was_left_empty() {
+    let mut bed = Bed::new("hpe-literal+age:limit=60s", 0, 0);
+    bed.join_cut(0, gpu(), vec![Slot::free(&[Stage::Map])]);
+    assert_eq!(bed.submit("ann", Stage::Map, 1), []);
+    let minute = Nanos::from_secs(60);
+    assert_eq!(bed.driver.wakes_at(), Some(minute));
+    assert_eq!(bed.wait(minute).len(), 1);
+    assert_eq!(bed.driver.wakes_at(), None);
 }
 
 /// The first job has a task that runs, and none that waits.

@@ -16,9 +16,37 @@ pub struct Age {
     pub plain: bool,
     /// The policy.
     pub inner: Box<dyn Scheduler>,
+    /// When somebody will have waited for too long: the policy may leave a slot empty until then.
+    pub due: Option<Nanos>,
 }
 
 impl Age {
+    /// Around `inner`.
+    #[must_use]
+    pub const fn new(limit: Nanos, plain: bool, inner: Box<dyn Scheduler>) -> Self {
+        Self {
+            limit,
+            plain,
+            inner,
+            due: None,
+        }
+    }
+
+    /// When the first of those who have not waited for too long will have. Behind one that has, and still waits,
+    /// none of its class finds a slot either.
+    fn next_due(&self, now: Nanos, session: &Session) -> Option<Nanos> {
+        let stages = ONE_BY_ONE.into_iter();
+        let classes =
+            stages.flat_map(|stage| session.classes(stage).map(move |class| (stage, class)));
+        let due = classes.filter_map(|(stage, class)| {
+            let (since, _) = session.waiting(stage, class).next()?;
+            let looked_at = !self.plain || !needs_element(session.need(class)?);
+            let due = since.plus(self.limit);
+            (looked_at && due > now).then_some(due)
+        });
+        due.min()
+    }
+
     /// The stage that has waited longest of those that `slot` can run, if it has for too long.
     fn overdue(&self, now: Nanos, session: &Session, slot: SlotIx) -> Option<(Stage, JobIx)> {
         let stages = ONE_BY_ONE.into_iter();
@@ -50,20 +78,29 @@ impl Scheduler for Age {
         Some(Saved::Age {
             limit: self.limit,
             plain: self.plain,
+            due: self.due,
             inner: Box::new(self.inner.saved()?),
         })
     }
 
     fn next(&mut self, now: Nanos, session: &Session, node: Option<NodeIx>) -> Option<Decision> {
-        if let Some(node) = node.filter(|_| self.limit > Nanos(0)) {
-            let started = session.free_slots(node).find_map(|slot| {
-                let (stage, job) = self.overdue(now, session, slot)?;
-                start(session, job, stage, slot, node)
-            });
-            if started.is_some() {
-                return started;
+        match node {
+            _ if self.limit == Nanos(0) => {}
+            Some(node) => {
+                let started = session.free_slots(node).find_map(|slot| {
+                    let (stage, job) = self.overdue(now, session, slot)?;
+                    start(session, job, stage, slot, node)
+                });
+                if started.is_some() {
+                    return started;
+                }
             }
+            None => self.due = self.next_due(now, session),
         }
         self.inner.next(now, session, node)
+    }
+
+    fn wakes_at(&self) -> Option<Nanos> {
+        self.inner.wakes_at().into_iter().chain(self.due).min()
     }
 }
