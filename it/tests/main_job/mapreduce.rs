@@ -1,7 +1,7 @@
 //! MapReduce and MPI through `gerbil`, with a session and without one.
 
 use anyhow::{Result, ensure};
-use it::bed::{Case, DEADLINE, Given};
+use it::bed::{Case, DEADLINE, Given, text_of};
 use it::mapreduce::{self, files, is_same, local, put, text};
 use it::session::{start_with, stop};
 
@@ -17,8 +17,7 @@ fn word_count(given: &Given) -> Result<()> {
     let names = ["a", "b", "c"].into_iter();
     let named: Vec<_> = names.zip(texts.iter().map(String::as_str)).collect();
     let input = put(given, "/mr/in", &named)?;
-    let program = mapreduce::example("wordcount")?;
-    let program = it::bed::text_of(&program)?;
+    let program = text_of(&mapreduce::example("wordcount")?)?;
     let expected = local(given, &program, &["--reduces", "2", &input], "local")?;
     let cut = ["-D", "gerbil.split.pack=1", "-D", "mapreduce.job.reduces=2"];
     let run = |options: &[&str], out: &str| -> Result<()> {
@@ -31,7 +30,9 @@ fn word_count(given: &Given) -> Result<()> {
     start_with(given, "s", "768")?;
     run(&["--session", "s"], "/mr/session")?;
     let cpi = given.example("cpi")?;
-    let said = given.succeeds(&["--session", "s", "-n", &NODES.to_string(), &cpi])?;
+    let ranks = NODES.to_string();
+    let of_cpi = given.gerbil(&["--session", "s", "-n", &ranks, &cpi])?;
+    let said = of_cpi.finish()?.success("cpi in a session")?;
     ensure!(said.stdout_text().contains("pi is about 3.14159265358"));
     run(&["--session", "s"], "/mr/again")?;
     stop(given, "s")
