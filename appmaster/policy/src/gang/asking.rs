@@ -14,7 +14,7 @@ impl Gang {
 
     /// The first look is answered.
     pub(super) fn place(&mut self, now: Millis, view: ClusterView) -> Vec<Action> {
-        let _none_is_asked = self.silent.look(&view, Vec::new());
+        let _none_is_asked = self.silent.look(now, &view, Vec::new());
         let answer = self.place_on(now, &view, &[]);
         self.view = Some(view);
         self.looked = now;

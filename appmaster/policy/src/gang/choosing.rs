@@ -19,7 +19,8 @@ impl Gang {
             (self.place)(&self.demand, &beside, held)
         };
         let is_avoided = |node: &NodeId| self.avoided.contains_key(node);
-        let quiet = silence::quiet(view);
+        let mut quiet = silence::quiet(view);
+        quiet.append(&mut self.silent.spoken_for(now));
         // A mere suspicion is no reason to wait.
         if !self.is_bound() && !quiet.is_empty() {
             let left_out =

@@ -110,7 +110,7 @@ impl Gang {
         let asked_before = now.0.checked_sub(self.limits.unanswered.0).map(Millis);
         let unanswered = asked_before.map(|before| self.members.unanswered(&view, before));
         let unanswered = unanswered.unwrap_or_default();
-        let new = self.silent.look(&view, unanswered);
+        let new = self.silent.look(now, &view, unanswered);
         let answer = self.place_on(now, &view, &held);
         self.view = Some(view);
         self.looked = now;

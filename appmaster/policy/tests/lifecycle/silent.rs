@@ -52,10 +52,13 @@ fn who_does_not_answer_is_named_and_left_alone_until_it_shows_a_sign_of_life() {
         "{sentence}"
     );
     assert_eq!(asked_hosts(&actions), ["n2"]);
-    // It has spoken since; `n2` is the silent one now.
+    // It has spoken since, and answered nothing; `n2` is the silent one now.
     view.nodes[0].heard = Millis(7);
     let (_, actions) = look(&mut job, &view);
     assert!(said(&actions).unwrap().starts_with("n2 "));
+    assert_eq!(asked_hosts(&actions), ["n3"]);
+    // It is the only one that lives.
+    let (_, actions) = look(&mut job, &view);
     assert_eq!(asked_hosts(&actions), ["n1"]);
 }
 
