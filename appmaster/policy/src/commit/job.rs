@@ -30,6 +30,11 @@ impl Manifest {
         }
     }
 
+    /// The name of a file in the output folder: of `TASK/NAME` the `NAME`.
+    pub(super) fn target(file: &str) -> &str {
+        file.split_once('/').map_or(file, |(_, name)| name)
+    }
+
     /// Back from its text.
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
@@ -176,11 +181,6 @@ impl JobCommit {
         self.path(&format!(".manifest-{}", self.attempt))
     }
 
-    /// The name of a file in the output folder: of `TASK/NAME` the `NAME`.
-    fn target(file: &str) -> &str {
-        file.split_once('/').map_or(file, |(_, name)| name)
-    }
-
     fn file(&self, number: usize) -> &str {
         self.files.get(number).map_or("", String::as_str)
     }
@@ -228,7 +228,7 @@ impl JobCommit {
             Step::ReadManifest { .. } => Op::Read(self.path(".manifest")),
             Step::Publish(files) => {
                 let file = self.file(number);
-                let target = Self::target(file).to_owned();
+                let target = Manifest::target(file).to_owned();
                 match files.open.get(&number)? {
                     Move::Rename => Op::Rename(self.path(file), target),
                     Move::LookFor { .. } => Op::Look(target),
@@ -339,7 +339,7 @@ impl JobCommit {
         match files.missing {
             _ if !files.open.is_empty() => Step::Publish(files),
             Some(file) => Step::Over(JobVerdict::Missing(
-                Self::target(self.file(file)).to_owned(),
+                Manifest::target(self.file(file)).to_owned(),
             )),
             None => Step::MakeSuccess,
         }

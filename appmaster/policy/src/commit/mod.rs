@@ -34,6 +34,7 @@ mod inherited;
 mod job;
 mod records;
 mod setup;
+mod withdrawal;
 
 pub use attempt::{AttemptCommit, AttemptVerdict};
 pub use inherited::{Inheritance, Inherited};

@@ -1,14 +1,16 @@
 //! A job becomes the owner of its output folder.
 
+use super::withdrawal::{Withdrawal, Withdrawn, aside};
 use super::{Answer, Op, folder};
 
 const OWNER: &str = "_temporary/.owner";
 
 /// Makes the job's folder, then `.owner` beside it.
 ///
-/// Another's `.owner` is respected while its job lives. A dead one's is renamed into the dead job's
-/// folder, which only one taker can do, and that folder is removed with it before the new owner signs: so while
-/// somebody else has signed, the folder that a late taker would rename into is gone.
+/// Another's `.owner` is respected while its job lives. What a dead one has published without coming to an end is
+/// withdrawn. Then its `.owner` is renamed into the folder where all of it is, which only one taker can do, and that
+/// folder is removed with it before the new owner signs: so while somebody else has signed, the folder that a late
+/// taker would rename into is gone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Setup {
     job: String,
@@ -18,16 +20,27 @@ pub struct Setup {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Step {
     Look,
+    /// There is output without success: whose?
+    ReadOwnerOf(Vec<String>),
+    /// Nobody's; it may have been withdrawn in between.
+    LookOnce,
     MakeOutput,
     MakeTemporary,
     MakeFolder,
     Sign,
     ReadOwner,
     AskAlive(String),
+    Withdraw(Withdrawal),
     TakeOver(String),
     /// Whether `.owner` still names the dead job into whose folder it could not be renamed.
     LookAgain(String),
     Clear(String),
+    /// Whether another has had its output there before this one signed.
+    LookSigned,
+    /// It has: what this one has made goes.
+    Disown(Vec<String>),
+    ClearOwn(Vec<String>),
+    Tidy(Vec<String>),
     Over(SetupVerdict),
 }
 
@@ -66,16 +79,22 @@ impl Setup {
     #[must_use]
     pub fn next(&self) -> Option<Op> {
         Some(match &self.step {
-            Step::Look => Op::List(String::new()),
+            Step::Look | Step::LookOnce | Step::LookSigned => Op::List(String::new()),
             Step::MakeOutput => Op::MakeFolder(String::new()),
             Step::MakeTemporary => Op::MakeFolder("_temporary".to_owned()),
             Step::MakeFolder => Op::MakeFolder(folder(&self.job)),
             Step::Sign => Op::Create(OWNER.to_owned(), self.job.clone()),
-            Step::ReadOwner | Step::LookAgain(_) => Op::Read(OWNER.to_owned()),
-            Step::TakeOver(dead) => {
-                Op::Rename(OWNER.to_owned(), format!("{}/.owner", folder(dead)))
+            Step::ReadOwnerOf(_) | Step::ReadOwner | Step::LookAgain(_) => {
+                Op::Read(OWNER.to_owned())
             }
-            Step::Clear(dead) => Op::DeleteAll(folder(dead)),
+            Step::Withdraw(withdrawal) => return withdrawal.next(),
+            Step::TakeOver(dead) => Op::Rename(OWNER.to_owned(), format!("{}/.owner", aside(dead))),
+            Step::Clear(dead) => Op::DeleteAll(aside(dead)),
+            Step::Disown(_) => {
+                Op::Rename(OWNER.to_owned(), format!("{}/.owner", folder(&self.job)))
+            }
+            Step::ClearOwn(_) => Op::DeleteAll(folder(&self.job)),
+            Step::Tidy(_) => Op::DeleteEmpty("_temporary".to_owned()),
             Step::AskAlive(_) | Step::Over(_) => return None,
         })
     }
@@ -96,7 +115,7 @@ impl Setup {
             self.step = if alive {
                 Step::Over(SetupVerdict::Taken { by: job })
             } else {
-                Step::TakeOver(job)
+                Step::Withdraw(Withdrawal::new(&job))
             };
         }
     }
@@ -113,21 +132,32 @@ impl Setup {
     /// What the call came to.
     pub fn answered(&mut self, answer: Answer) {
         use Answer::{Content, Done, Exists, Lost, Names, NotThere};
+        if let Step::Withdraw(withdrawal) = &mut self.step {
+            withdrawal.answered(answer);
+            let dead = withdrawal.dead().to_owned();
+            self.step = match withdrawal.verdict() {
+                None => return,
+                Some(Withdrawn::Free) => Step::TakeOver(dead),
+                Some(Withdrawn::Foreign(names)) => found(names),
+                Some(Withdrawn::Absent) => Step::Look,
+            };
+            return;
+        }
         let step = std::mem::replace(&mut self.step, Step::Look);
         self.step = match (step, answer) {
-            (Step::Look, Names(names)) => {
-                let output: Vec<String> = names
-                    .into_iter()
-                    .filter(|name| name != "_temporary")
-                    .take(3)
-                    .collect();
-                if output.is_empty() {
-                    Step::MakeTemporary
-                } else {
-                    Step::Over(SetupVerdict::OutputExists(output))
+            (step @ (Step::Look | Step::LookOnce), Names(names)) => {
+                let is_half = step == Step::Look && is_unfinished(&names);
+                let output = output(names);
+                match output.is_empty() {
+                    true => Step::MakeTemporary,
+                    false if is_half => Step::ReadOwnerOf(output),
+                    false => found(&output),
                 }
             }
-            (Step::Look, NotThere) => Step::MakeOutput,
+            (Step::Look | Step::LookOnce, NotThere) => Step::MakeOutput,
+            (Step::ReadOwnerOf(output), Content(owner)) if owner == self.job => found(&output),
+            (Step::ReadOwnerOf(_), Content(owner)) => Step::AskAlive(owner),
+            (Step::ReadOwnerOf(_), NotThere) => Step::LookOnce,
             (Step::MakeOutput, Done | Exists | Lost) => Step::MakeTemporary,
             (Step::MakeOutput, _) => Step::Over(SetupVerdict::NoParent),
             (Step::MakeTemporary, Done | Exists | Lost) => Step::MakeFolder,
@@ -136,11 +166,9 @@ impl Setup {
             // Who signs without a folder could never be taken over from.
             (Step::MakeFolder, Lost) => Step::MakeFolder,
             (Step::MakeFolder, _) => Step::Sign,
-            (Step::Sign, Done) => Step::Over(SetupVerdict::Owner),
+            (Step::Sign, Done) => Step::LookSigned,
             (Step::Sign, _) => Step::ReadOwner,
-            (Step::ReadOwner, Content(owner)) if owner == self.job => {
-                Step::Over(SetupVerdict::Owner)
-            }
+            (Step::ReadOwner, Content(owner)) if owner == self.job => Step::LookSigned,
             (Step::ReadOwner, Content(owner)) => Step::AskAlive(owner),
             (Step::ReadOwner, NotThere) => Step::MakeFolder,
             (Step::TakeOver(dead), Done) => Step::Clear(dead),
@@ -153,8 +181,36 @@ impl Setup {
             (Step::LookAgain(dead), Lost) => Step::LookAgain(dead),
             (Step::LookAgain(_), _) => Step::ReadOwner,
             (Step::Clear(dead), Lost) => Step::Clear(dead),
-            (Step::Clear(_), _) => Step::Sign,
+            (Step::LookSigned, Names(names)) => match output(names) {
+                none if none.is_empty() => Step::Over(SetupVerdict::Owner),
+                output => Step::Disown(output),
+            },
+            (Step::LookSigned, NotThere) => Step::Look,
+            (step @ (Step::Disown(_) | Step::ClearOwn(_) | Step::Tidy(_)), Lost) => step,
+            (Step::Disown(output), _) => Step::ClearOwn(output),
+            (Step::ClearOwn(output), _) => Step::Tidy(output),
+            (Step::Tidy(output), _) => found(&output),
+            // Who came upon output has no folder yet.
+            (Step::Clear(_), _) => Step::MakeFolder,
             (step, _) => step,
         };
     }
+}
+
+/// Whether what is in an output folder may be the beginning of an output.
+fn is_unfinished(names: &[String]) -> bool {
+    let has = |wanted: &str| names.iter().any(|name| name == wanted);
+    has("_temporary") && !has("_SUCCESS")
+}
+
+/// What of it is output.
+fn output(names: Vec<String>) -> Vec<String> {
+    let output = names.into_iter().filter(|name| name != "_temporary");
+    output.collect()
+}
+
+/// Output that is there is named, some of it.
+fn found(output: &[String]) -> Step {
+    let some = output.iter().take(3).cloned().collect();
+    Step::Over(SetupVerdict::OutputExists(some))
 }

@@ -5,4 +5,5 @@ mod inherited;
 mod jobs;
 mod owners;
 mod records;
+mod withdrawals;
 mod world;
