@@ -12,7 +12,7 @@ use gerbil_task::splits::{self, REDUCES_MAX};
 use gerbil_task::{Listed, PlannedJob, Submission};
 use job::{FileAt, MapReduceJob, Program, Split, StageTerms};
 use policy::Resources;
-use storage::{Address, parent};
+use storage::{Address, Storage, parent};
 
 use crate::blocks::blocks;
 use crate::error::MapReduceError;
@@ -191,7 +191,8 @@ impl Orders {
     }
 
     /// Nothing has the name of the output, or a folder without anything but what a job that was broken off has left
-    /// there; or a folder is there that is to be overwritten.
+    /// there; or a folder is there that is to be overwritten. What may be half an output the ApplicationMaster looks
+    /// at: it knows which files are those of a job that is over.
     async fn place(&self, output: &Place) -> Result<Option<Overwrite>, MapReduceError> {
         let storage = self.places.storage(&output.address)?;
         let exists = || MapReduceError::OutputExists { url: output.url() };
@@ -204,6 +205,7 @@ impl Orders {
                 match (is_free, self.overwrites) {
                     (true, _) => Ok(None),
                     (false, true) => Overwrite::new(&self.places, output).await.map(Some),
+                    (false, false) if is_unfinished(&storage, &output.path).await? => Ok(None),
                     (false, false) => Err(exists()),
                 }
             }
@@ -266,6 +268,13 @@ impl Orders {
             u32::try_from(place).unwrap_or(u32::MAX)
         })
     }
+}
+
+/// Whether the folder at `path` may hold half an output: without its success, and with somebody's name on it.
+async fn is_unfinished(storage: &Storage, path: &str) -> Result<bool, MapReduceError> {
+    let owner = storage.stat(&format!("{path}/{TEMPORARY}/.owner")).await?;
+    let success = storage.stat(&format!("{path}/_SUCCESS")).await?;
+    Ok(owner.is_some() && success.is_none())
 }
 
 /// What the settings of these names say of a stage: memory in MiB, attempts, whether there may be second ones.
