@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use it::bed::{Case, DEADLINE, Given};
 use it::process::signal_by_id;
 use it::session::{self, application, start_with};
-use it::{Run, victims, wait};
+use it::{Run, mapreduce, victims, wait};
 use nix::sys::signal::Signal;
 
 use crate::{alone, files, is_gone, is_same, local, mr, program, put, text};
@@ -17,6 +17,10 @@ pub const CASES: &[(&str, Case)] = &[
     (
         "a session's ApplicationMaster is killed while jobs commit",
         session,
+    ),
+    (
+        "both ApplicationMasters are killed while a job commits, and the next run works",
+        both,
     ),
 ];
 
@@ -48,8 +52,15 @@ struct Round {
     id: String,
 }
 
+/// Which ApplicationMasters are killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Killed {
+    First,
+    All,
+}
+
 /// Runs a job until that moment, and to its end.
-fn round(given: &Given, run: Run, out: &str, moment: Moment) -> Result<Round> {
+fn round(given: &Given, run: Run, out: &str, moment: Moment, killed: Killed) -> Result<Round> {
     let mut running = run.start()?;
     let hdfs = given.cluster.hdfs();
     let parts = || -> Result<(usize, bool)> {
@@ -94,6 +105,14 @@ fn round(given: &Given, run: Run, out: &str, moment: Moment) -> Result<Round> {
         drop(signal_by_id(master.pid, Signal::SIGKILL));
     }
     let (_, is_late) = parts()?;
+    if killed == Killed::All {
+        wait::until("the end of the application", DEADLINE, || {
+            for master in victims::masters(&given.cluster)? {
+                drop(signal_by_id(master.pid, Signal::SIGKILL));
+            }
+            Ok(running.is_over()?.then_some(()))
+        })?;
+    }
     let finished = running.finish()?;
     Ok(Round {
         was_over,
@@ -119,7 +138,7 @@ fn own_application(given: &Given) -> Result<()> {
     let mut hits = 0;
     for (number, moment) in moments.into_iter().chain([Moment::Files(1); 9]).enumerate() {
         let out = format!("/commits/own-{number}");
-        let round = round(given, run(&out)?, &out, moment)?;
+        let round = round(given, run(&out)?, &out, moment, Killed::First)?;
         if round.was_over {
             continue;
         }
@@ -164,6 +183,61 @@ fn own_application(given: &Given) -> Result<()> {
     bail!("{hits} of twelve jobs were killed between two renames")
 }
 
+/// Nobody finishes the commit: what it has published goes when the next run comes, and nothing else does.
+fn both(given: &Given) -> Result<()> {
+    let input = put(given, "/commits/both", &[("a", &text(9))])?;
+    let wordcount = program("wordcount")?;
+    let whole = local(given, &wordcount, &["-D", REDUCES, &input], "whole")?;
+    let run = |out: &str| {
+        let words = ["--memory", "768", "-D", REDUCES];
+        alone(
+            given,
+            &[&words[..], &[&wordcount, "/commits/both", out]].concat(),
+        )
+    };
+    let names = |out: &str| -> Result<Vec<String>> {
+        let all = given.cluster.hdfs().list(out)?;
+        Ok(all.into_iter().map(|of| of.path_suffix).collect())
+    };
+    for number in 0..10 {
+        let out = format!("/commits/both-{number}");
+        let round = round(given, run(&out)?, &out, Moment::Files(1), Killed::All)?;
+        let half = names(&out)?;
+        let is_part = |name: &&String| name.starts_with("part-");
+        let parts = half.iter().filter(is_part).count();
+        // It was over, or the second was quick enough.
+        if parts == 0 || half.iter().any(|name| name == "_SUCCESS") {
+            continue;
+        }
+        ensure!(round.code != 0, "{round:?}");
+        // With a file of somebody else's it is refused, and all stays as it is.
+        let foreign = format!("{out}/notes");
+        mapreduce::with_hdfs(&given.cluster, async |hdfs| {
+            Ok(hdfs.write(&foreign, b"mine".to_vec()).await?)
+        })?;
+        let refused = run(&out)?.finish()?;
+        ensure!(
+            refused.code() != 0 && refused.stderr_text().contains("exists already, with notes"),
+            "{}: {}",
+            refused.code(),
+            refused.stderr_text()
+        );
+        let left = names(&out)?;
+        ensure!(
+            left.len() == half.len() + 1 && left.iter().filter(is_part).count() == parts,
+            "{half:?} {left:?}"
+        );
+        mapreduce::with_hdfs(&given.cluster, async |hdfs| {
+            Ok(hdfs.remove(&foreign).await?)
+        })?;
+        run(&out)?.finish()?.success("the same again")?;
+        is_same(&files(given, &out)?, &whole)?;
+        let temporary = format!("{out}/_temporary");
+        return is_gone(given, &temporary);
+    }
+    bail!("ten jobs were not killed between two renames")
+}
+
 /// The program has a driver, which might decide by counters that nobody knows any more.
 fn session(given: &Given) -> Result<()> {
     let tera = program("tera")?;
@@ -173,7 +247,13 @@ fn session(given: &Given) -> Result<()> {
         start_with(given, "s", "512")?;
         let out = format!("/commits/session-{number}");
         let line = ["-D", MAPS, &tera, "--job", "teragen", ROWS, &out];
-        let round = round(given, mr(given, &line)?, &out, Moment::Files(1))?;
+        let round = round(
+            given,
+            mr(given, &line)?,
+            &out,
+            Moment::Files(1),
+            Killed::First,
+        )?;
         if round.was_over {
             session::stop(given, "s")?;
             continue;
