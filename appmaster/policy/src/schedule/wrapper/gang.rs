@@ -5,6 +5,8 @@
 //! later, and only where the session has enough slots for it at all. What it holds is given up after
 //! `hold`, and for as long again others may have it.
 
+use std::collections::BTreeSet;
+
 use crate::schedule::can_run::could_run;
 use crate::schedule::{
     Decision, Event, JobIx, Nanos, Need, NodeIx, Saved, Scheduler, Session, SlotIx, Stage,
@@ -73,8 +75,11 @@ fn gangs(session: &Session) -> impl Iterator<Item = (u64, JobIx, &Need)> {
 fn room(session: &Session, job: JobIx, need: &Need) -> Option<Vec<SlotIx>> {
     let wanted = session.stage(job, Stage::Gang)?.pending as usize;
     let held: Vec<SlotIx> = session.held(job).collect();
+    let of_held = held.iter().filter_map(|slot| session.node_of(*slot));
+    // There may be many more nodes, which have input and no container.
+    let places: BTreeSet<NodeIx> = session.free_nodes().chain(of_held).collect();
     let mut nodes: Vec<Vec<SlotIx>> = Vec::new();
-    for (node, _) in session.nodes() {
+    for node in places {
         let own = held
             .iter()
             .copied()
