@@ -7,8 +7,9 @@
 //! health is older than those of the others. Either may be wrong, so such a node is only left alone, where
 //! the mode allows another, until it shows a sign of life.
 //!
-//! One that shows it without an answer to the request has its room for somebody else: a scheduler that has reserved
-//! it for an application that waits counts it as free. It comes last for a while, longer each time.
+//! One that shows it so late most likely has its room for somebody else: a scheduler that has reserved it for an
+//! application that waits counts it as free. It comes last for a while, longer each time; that it has answered in the
+//! end, to this job, is not told from that, and costs no more than a preference.
 
 use std::collections::{BTreeMap, BTreeSet};
 
