@@ -84,8 +84,6 @@ pub(crate) fn measure(quick: bool) -> Answer {
         memory_mib: HELD_MIB + FREE_MIB,
         vcores: 4,
         heap_mib: HEAP_MIB,
-        // What sleeps needs no launcher, and lasts until it is stopped.
-        links: true,
         ..Plan::default()
     };
     let fleet = Fleet::start(&plan)?;
