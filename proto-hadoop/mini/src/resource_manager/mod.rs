@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use proto_hadoop::server::{Door, Faults, MasterKey, Protocol, Server};
-use proto_hadoop::yarn::Counted;
+use proto_hadoop::yarn::{Counted, YarnApplicationState};
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -198,7 +198,7 @@ impl ResourceManager {
     }
 
     /// As after a restart with recovery: applications are known, but no ApplicationMaster is
-    /// registered, and nothing is asked for. Nodes have to register again, and bring the containers
+    /// registered, so that nobody is told where one is, and nothing is asked for. Nodes have to register again, and bring the containers
     /// that were started with them; the others are gone without a word, and nodes refuse them.
     pub fn restart(&self) {
         let mut books = self.desk.books();
@@ -207,6 +207,12 @@ impl ResourceManager {
             node.must_register();
         }
         for application in books.applications.values_mut() {
+            if application.state == YarnApplicationState::Running {
+                application.state = YarnApplicationState::Accepted;
+                application.host = "N/A".to_owned();
+                application.port = None;
+                application.diagnostics = "Attempt recovered after RM restart".to_owned();
+            }
             application.registered = false;
             application.asks.clear();
             application.granted.clear();
