@@ -10,7 +10,7 @@ use follow::timeout::call_timing;
 use job::wire::clients_client::ClientsClient;
 use proto_hadoop::yarn::YarnApplicationState;
 use proto_hadoop::{ApplicationClient, ApplicationId};
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 use tonic::transport::Channel;
 use tonic::{Response, Status};
 
@@ -20,6 +20,11 @@ use crate::name::Name;
 
 /// For an ApplicationMaster that is reached to answer.
 const ANSWER: Duration = Duration::from_secs(15);
+/// For YARN to say where a session is. A ResourceManager that takes over from another knows that only when
+/// the ApplicationMaster has registered with it.
+const PLACED: Duration = Duration::from_secs(30);
+/// Between two questions where it is.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// Where a session is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +76,24 @@ pub async fn place(rm: &ApplicationClient, id: ApplicationId) -> Result<Place, S
     })
 }
 
+/// Asks YARN where an application is, until YARN knows, or has not known for 30 s.
+///
+/// # Errors
+///
+/// No ResourceManager answers.
+pub(crate) async fn placed(
+    rm: &ApplicationClient,
+    id: ApplicationId,
+) -> Result<Place, SessionError> {
+    let until = Instant::now() + PLACED;
+    loop {
+        match place(rm, id).await? {
+            Place::Starting(_) if Instant::now() < until => sleep(LOOK).await,
+            place => return Ok(place),
+        }
+    }
+}
+
 /// A connection to a session's ApplicationMaster.
 #[derive(Debug)]
 pub struct Reached {
@@ -81,18 +104,38 @@ pub struct Reached {
 }
 
 impl Reached {
-    /// Asks YARN where the session is, and connects. What is kept of one that is over is removed.
+    /// Asks YARN where the session is, and connects. Waits for one that is starting, or that a ResourceManager
+    /// has just taken over, for 30 s. What is kept of one that is over is removed.
     ///
     /// # Errors
     ///
-    /// It is over, is not there yet, or cannot be reached.
+    /// It is over, is not there in time, or cannot be reached.
     pub async fn new(
         rm: &ApplicationClient,
         folder: &Folder,
         kept: &Kept,
     ) -> Result<Self, SessionError> {
+        let place = placed(rm, kept.owned.application).await?;
+        Self::there(place, folder, kept).await
+    }
+
+    /// The same, without waiting for one that is starting: for who asks what it waits for.
+    ///
+    /// # Errors
+    ///
+    /// It is over, is not there yet, or cannot be reached.
+    pub async fn now(
+        rm: &ApplicationClient,
+        folder: &Folder,
+        kept: &Kept,
+    ) -> Result<Self, SessionError> {
+        let place = place(rm, kept.owned.application).await?;
+        Self::there(place, folder, kept).await
+    }
+
+    async fn there(place: Place, folder: &Folder, kept: &Kept) -> Result<Self, SessionError> {
         let (name, application) = (kept.name.clone(), kept.owned.application);
-        match place(rm, application).await? {
+        match place {
             Place::At(address) => Self::at(address, kept).await,
             Place::Starting(why) => Err(SessionError::Starting {
                 name,

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 use crate::error::SessionError;
 use crate::kept::{Folder, Kept, Owned};
 use crate::name::Name;
-use crate::reach::{Place, Reached, answer, place};
+use crate::reach::{Place, Reached, answer, place, placed};
 
 /// Between two looks whether it is over.
 const LOOK: Duration = Duration::from_millis(100);
@@ -36,8 +36,10 @@ pub enum How {
 pub enum Stopped {
     /// YARN says that it is over.
     Over,
-    /// The user did not wait for it.
+    /// It ends; the user did not wait for it.
     Interrupted(u8),
+    /// The user did not wait until it could be told.
+    Untold(u8),
 }
 
 /// Tells the session to end, and waits until YARN says that it is over; then what is kept of it is removed.
@@ -55,7 +57,15 @@ pub async fn stop(
     signals: &mut Signals,
 ) -> Result<Stopped, SessionError> {
     let (name, id) = (&kept.name, kept.owned.application);
-    let told = match place(rm, id).await? {
+    let found = match how {
+        // It may have jobs, though YARN does not know at the moment where it is.
+        How::Drain => tokio::select! {
+            found = placed(rm, id) => found?,
+            signal = signals.ending() => return Ok(Stopped::Untold(signal)),
+        },
+        How::Now => place(rm, id).await?,
+    };
+    let told = match found {
         Place::Over(_) => {
             folder.forget(name, id)?;
             return Ok(Stopped::Over);

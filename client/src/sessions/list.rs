@@ -121,7 +121,7 @@ async fn status(folder: &Folder, name: &Name) -> Result<Option<Status>, SessionE
         return Ok(None);
     };
     let rm = reach::resource_managers(&kept.owned);
-    let mut reached = Reached::new(&rm, folder, &kept).await?;
+    let mut reached = Reached::now(&rm, folder, &kept).await?;
     reached.status(&kept).await.map(Some)
 }
 

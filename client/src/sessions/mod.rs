@@ -115,7 +115,7 @@ pub(crate) fn is_here(kept: &Kept, cluster: &Cluster) -> Result<(), SessionError
 
 async fn status(folder: &Folder, kept: &Kept, json: bool) -> Result<u8, Failure> {
     let rm = reach::resource_managers(&kept.owned);
-    let status = Reached::new(&rm, folder, kept).await?.status(kept).await?;
+    let status = Reached::now(&rm, folder, kept).await?.status(kept).await?;
     let text = match json {
         true => serde_json::to_string(&status).unwrap_or_default(),
         false => status.lines().join("\n"),
@@ -168,6 +168,12 @@ async fn ended(
             say(format!(
                 "session {name} takes no further job, and is over when its last one has ended; gerbil session \
                  stop {name} --now ends it at once"
+            ));
+            Ok(128u8.saturating_add(signal))
+        }
+        Stopped::Untold(signal) => {
+            say(format!(
+                "session {name} could not be told yet, and goes on; gerbil session stop {name} --now ends it"
             ));
             Ok(128u8.saturating_add(signal))
         }

@@ -374,6 +374,36 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
+    async fn a_session_that_the_resource_manager_has_just_taken_over_is_waited_for() {
+        let night = Night::start().await;
+        night.manager.restart();
+        let (code, _, said) = night.session(&["status", "night"]).await;
+        assert_eq!(code, Some(69));
+        assert!(
+            said.contains("is only starting: Attempt recovered after RM restart"),
+            "{said}"
+        );
+        let job = night.job(&[], "exit").spawn().unwrap();
+        let mut interrupted = night.command("gerbil");
+        interrupted.args(["session", "stop", "night"]);
+        let interrupted = interrupted.spawn().unwrap();
+        until_it_hears(&interrupted, Signal::SIGINT).await;
+        signal(&interrupted, Signal::SIGINT);
+        let (code, _, said) = ended(interrupted).await;
+        assert_eq!(code, Some(130), "{said}");
+        assert!(
+            said.contains("could not be told yet, and goes on"),
+            "{said}"
+        );
+        let host = "127.0.0.1";
+        let port = Some(night.appmaster.port);
+        night.master.register(host, port, "").await.unwrap();
+        let (code, printed, said) = ended(job).await;
+        assert_eq!((code, printed.as_str()), (Some(3), "up\n"), "{said}");
+        night.lives().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
     async fn a_session_that_cannot_be_told_is_killed_through_yarn() {
         let night = Night::start().await;
         night.keep("old", "0.0.1+0");

@@ -188,6 +188,22 @@ pub fn signal(child: &Child, signal: Signal) {
     kill(Pid::from_raw(pid), signal).unwrap();
 }
 
+/// Until a process has a handler for the signal.
+pub async fn until_it_hears(child: &Child, signal: Signal) {
+    let file = format!("/proc/{}/status", child.id().unwrap());
+    let begin = Instant::now();
+    loop {
+        let status = std::fs::read_to_string(&file).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let caught = u64::from_str_radix(caught.unwrap().trim(), 16).unwrap();
+        if caught & 1 << (signal as u32 - 1) != 0 {
+            return;
+        }
+        assert!(begin.elapsed() < SOON, "{status}");
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
 /// Starts a job, and waits for its first line.
 pub async fn up(mut command: Command) -> Child {
     let mut child = command.spawn().unwrap();
