@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 
 use crate::Run;
+use crate::cargo::cargo;
 
 /// Compiling a crate from nothing on a busy machine, then its tests.
 const DEADLINE: Duration = Duration::from_secs(900);
@@ -16,8 +17,7 @@ const DEADLINE: Duration = Duration::from_secs(900);
 /// together, and what was built for their own tests is used again.
 #[must_use]
 pub fn ignored_tests(file: &str) -> Command {
-    // The one that runs this test, or the one on PATH.
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = cargo();
     cargo
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
         .args(["test", "--locked", "--test", file])

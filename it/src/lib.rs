@@ -41,6 +41,7 @@ pub mod archives;
 pub mod bed;
 pub mod cache;
 pub mod calls;
+pub mod cargo;
 pub mod chaos;
 pub mod cluster;
 pub mod command;

@@ -12,6 +12,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use storage::{Address, Storage};
 
+use crate::cargo::cargo;
 use crate::cluster::{Builder, Cluster};
 use crate::command::{Finished, Run};
 use crate::gerbil;
@@ -37,7 +38,7 @@ pub fn example(name: &str) -> Result<PathBuf> {
     let profile = binary.parent().context("the build folder")?;
     let target = profile.parent().context("the target folder")?;
     let is_release = profile.ends_with("release");
-    let mut command = Command::new("cargo");
+    let mut command = cargo();
     command
         .args(["build", "--quiet", "--locked", "-p", "gerbil-mapreduce"])
         .args(["--example", name])

@@ -9,19 +9,11 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// A shell as a user has it, without what cargo tells the programs that it runs: build scripts look at
-/// that, and everything would be built once more.
+/// A shell as a user has it.
 #[cfg(test)]
 fn shell() -> Command {
     let mut shell = Command::new("bash");
-    let names = std::env::vars_os().map(|(name, _)| name);
-    let by_cargo = names.filter(|name| {
-        let name = name.to_string_lossy();
-        name.starts_with("CARGO") && name != "CARGO_TARGET_DIR" && name != "CARGO_HOME"
-    });
-    by_cargo.for_each(|name| {
-        shell.env_remove(name);
-    });
+    it::cargo::forget(&mut shell);
     shell
 }
 
