@@ -82,6 +82,15 @@ impl RunFolder {
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
+
+    /// Whether the process lives whose folder `path` is.
+    #[must_use]
+    pub fn is_held(path: &Path) -> bool {
+        File::open(path.join(LOCK)).is_ok_and(|file| {
+            let lock = Flock::lock(file, FlockArg::LockSharedNonblock);
+            lock.is_err()
+        })
+    }
 }
 
 /// Removes folders whose process is gone.
@@ -130,13 +139,15 @@ mod tests {
         let path = first.path().to_owned();
         let second = RunFolder::create(base.path()).unwrap();
         assert!(path.exists(), "a living run's folder stays");
+        assert!(RunFolder::is_held(&path));
         drop(first);
-        assert!(!path.exists());
+        assert!(!path.exists() && !RunFolder::is_held(&path));
 
         // As kill -9 leaves it: locked once, and the lock gone with the process.
         let dead = second.path().parent().unwrap().join("run-dead");
         fs::create_dir(&dead).unwrap();
         fs::write(dead.join(LOCK), "1").unwrap();
+        assert!(!RunFolder::is_held(&dead));
         let _third = RunFolder::create(base.path()).unwrap();
         assert!(!dead.exists());
         assert!(second.path().exists());

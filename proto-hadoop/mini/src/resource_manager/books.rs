@@ -116,10 +116,10 @@ fn now_ns() -> i64 {
 impl Books {
     pub(super) fn new(options: Options) -> Self {
         Self {
-            options,
             started_ms: now_ms(),
             epoch_ns: now_ns(),
-            next_application: 0,
+            next_application: options.first_application.saturating_sub(1),
+            options,
             applications: BTreeMap::new(),
             nodes: BTreeMap::new(),
             keys: Keys {

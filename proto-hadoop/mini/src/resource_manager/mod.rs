@@ -35,6 +35,8 @@ pub struct Options {
     pub node_expiry: Duration,
     /// What nodes are told to wait between two heartbeats.
     pub heartbeat: Duration,
+    /// The number of the first application, at least 1.
+    pub first_application: i32,
 }
 
 impl Default for Options {
@@ -46,6 +48,7 @@ impl Default for Options {
             am_expiry: Duration::from_secs(600),
             node_expiry: Duration::from_secs(600),
             heartbeat: Duration::from_millis(100),
+            first_application: 1,
         }
     }
 }
