@@ -19,6 +19,12 @@ pub(crate) enum ClusterError {
     /// The cluster of this machine cannot start.
     #[error(transparent)]
     Local(#[from] MiniError),
+    /// The process that is to be a cluster of this machine.
+    #[error("the cluster of this machine cannot be used: {why}")]
+    Daemon {
+        /// In words.
+        why: String,
+    },
     /// A setting is to be a number.
     #[error("the setting {key} is {value}, which is no number")]
     NoNumber {
@@ -47,9 +53,11 @@ impl ClusterError {
     /// What the command returns.
     pub(crate) const fn exit(&self) -> Exit {
         match self {
-            Self::Settings(_) | Self::Local(_) | Self::NoNumber { .. } | Self::NoUser => {
-                Exit::Config
-            }
+            Self::Settings(_)
+            | Self::Local(_)
+            | Self::Daemon { .. }
+            | Self::NoNumber { .. }
+            | Self::NoUser => Exit::Config,
             Self::Folder(error) => error.exit(),
             Self::NotOnHdfs { .. } => Exit::Usage,
         }

@@ -1,8 +1,10 @@
-//! `--local`: a cluster in this process, for one job.
+//! `--local`: a cluster in this process, for one job; for a session it is a process of its own ([`daemon`]).
 //!
 //! The job takes the very way it takes on Hadoop: it is staged, submitted, localized, and its
 //! ApplicationMaster and launchers run in containers. Everything lies in one folder that is gone
 //! after the run; what a killed run left, the next one removes. Hadoop's settings are not read.
+
+pub(crate) mod daemon;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -18,6 +20,8 @@ use crate::cluster::{Cluster, ClusterError};
 /// Containers are rounded up to multiples of this, MiB; also what a process is said to need when
 /// the user does not say it. Nothing enforces it: it only keeps account.
 const STEP_MIB: u64 = 128;
+/// Cores, where they are not counted.
+const UNCOUNTED: u32 = 1 << 24;
 /// How long an ApplicationMaster whose job is over may take to leave.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -31,9 +35,18 @@ pub(crate) struct Local {
 impl Local {
     /// Starts one of `nodes` nodes, which share the machine's memory and cores.
     pub(crate) async fn start(nodes: u8) -> Result<Self, ClusterError> {
+        Self::with(nodes, machine(), 1).await
+    }
+
+    /// Starts one whose first application has the number `first`, and where cores are not counted: a session has
+    /// as many slots as its user says.
+    async fn for_session(nodes: u8, first: i32) -> Result<Self, ClusterError> {
+        Self::with(nodes, Resource::new(machine().memory_mib, UNCOUNTED), first).await
+    }
+
+    async fn with(nodes: u8, all: Resource, first: i32) -> Result<Self, ClusterError> {
         let user = crate::cluster::user(&|name| std::env::var(name).ok())?;
         let folder = RunFolder::create(&base())?;
-        let all = machine();
         let count = u32::from(nodes);
         let share = Resource::new(
             all.memory_mib / u64::from(count),
@@ -41,6 +54,7 @@ impl Local {
         );
         let options = Options {
             step_mib: STEP_MIB,
+            first_application: first,
             ..Options::default()
         };
         let shares = vec![share; usize::from(nodes)];
@@ -54,8 +68,18 @@ impl Local {
 
     /// Its settings, in place of Hadoop's files.
     pub(crate) fn settings(&self) -> Result<Cluster, ClusterError> {
-        let settings = Configuration::from_xml(&self.cluster.settings(), &|_none| None);
+        let settings = Configuration::from_xml(&self.text(), &|_none| None);
         Cluster::with(settings?, self.user.clone())
+    }
+
+    /// Them, as the text of a file.
+    fn text(&self) -> String {
+        self.cluster.settings()
+    }
+
+    /// Where everything of it lies.
+    fn path(&self) -> &Path {
+        self.folder.path()
     }
 
     /// What its settings will say, as far as a command line is checked against them.
@@ -73,13 +97,18 @@ impl Local {
 
     /// Where files are staged when the user does not say it.
     pub(crate) fn staging(&self) -> String {
-        format!("file:{}", self.folder.path().join("staging").display())
+        staging(self.path())
     }
 
     /// Ends it and all it runs.
     pub(crate) async fn stop(self) {
         self.cluster.stop(GRACE).await;
     }
+}
+
+/// Where files are staged for the cluster that has `folder`.
+pub(crate) fn staging(folder: &Path) -> String {
+    format!("file:{}", folder.join("staging").display())
 }
 
 /// The folder for temporary files, if others may pass through it, as staged files must be reached.

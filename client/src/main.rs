@@ -6,7 +6,7 @@
 //! what the job wants (what an argument names is said where it is [`missing_files`]), while [`staging`] puts
 //! the program where YARN finds it. What the ApplicationMaster has to know is [`mod@describe`]d, and
 //! [`follow`] submits the job and ends with the program's own exit code. With `--local` the cluster is a
-//! task of this process ([`local`]); the rest stays the same. A [`list`] is many such runs. With `--session`
+//! task of this process ([`local`]), or for a session one of its own; the rest stays the same. A [`list`] is many such runs. With `--session`
 //! nothing is submitted to YARN: one of the user's [`sessions`] runs the job.
 //!
 //! The same file is also ApplicationMaster, launcher and the launcher's helpers: YARN starts it so, with
@@ -55,6 +55,7 @@ fn main() -> ExitCode {
     // On a node the log is the container's own; at the user's terminal only what went wrong, and
     // what an ApplicationMaster in this process has to say comes with its verdict.
     let level = match role {
+        Some(Role::LocalCluster) => "off",
         Some(_) => "info",
         None => "error,appmaster=off",
     };
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
         Some(Role::ContainerLauncher) => container_launcher::main(),
         Some(Role::Warden) => container_launcher::warden_main(std::env::args_os().skip(2)),
         Some(Role::Topology) => container_launcher::topology_main(std::env::args_os().skip(2)),
+        Some(Role::LocalCluster) => local::daemon::main(std::env::args().skip(2)),
         None => entry::main(),
     }
 }

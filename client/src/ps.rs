@@ -37,19 +37,21 @@ pub(crate) fn main(json: bool) -> ExitCode {
     frame::main(async move {
         let signals = Signals::listen();
         let mut signals = signals.map_err(system("listen to signals", Exit::Lost))?;
-        let cluster = Cluster::find()?;
-        ps(&cluster.rm(), &cluster.user, json, &mut signals).await
+        let cluster = match Cluster::find() {
+            Err(_no_hadoop) if !sessions::clusters_here().is_empty() => None,
+            found => Some(found?),
+        };
+        ps(cluster.as_ref(), json, &mut signals).await
     })
 }
 
-/// Prints those of `user`; the exit code.
+/// Prints those on a cluster, if there is one, and those of sessions on this machine; the exit code.
 pub(crate) async fn ps(
-    rm: &ApplicationClient,
-    user: &str,
+    cluster: Option<&Cluster>,
     json: bool,
     signals: &mut Signals,
 ) -> Result<u8, Failure> {
-    let asked = async { tokio::join!(live(rm, user, None), sessions::jobs()) };
+    let asked = async { tokio::join!(everywhere(cluster), sessions::jobs()) };
     let (reports, jobs) = tokio::select! {
         (reports, jobs) = asked => (reports?, jobs),
         signal = signals.ending() => return Ok(128u8.saturating_add(signal)),
@@ -60,7 +62,12 @@ pub(crate) async fn ps(
         text = serde_json::Value::from_iter(all).to_string();
         text.push('\n');
     } else if reports.is_empty() {
-        say(format!("no job of {user} waits or runs on this cluster"));
+        match cluster {
+            Some(Cluster { user, .. }) => {
+                say(format!("no job of {user} waits or runs on this cluster"));
+            }
+            None => say("no job of yours waits or runs on this machine"),
+        }
     } else {
         for line in lines(&reports, &jobs, now_us() / 1000) {
             text.push_str(&line);
@@ -70,6 +77,22 @@ pub(crate) async fn ps(
     // A reader that has left has seen enough.
     let _read = std::io::stdout().lock().write_all(text.as_bytes()).is_ok();
     Ok(Exit::Success.code())
+}
+
+/// Those on the cluster, and those of sessions on this machine.
+async fn everywhere(cluster: Option<&Cluster>) -> Result<Vec<ApplicationReport>, Failure> {
+    let mut reports = Vec::new();
+    if let Some(cluster) = cluster {
+        let there = live(&cluster.rm(), &cluster.user, None).await?;
+        reports.extend(there.iter().cloned());
+    }
+    for here in sessions::clusters_here() {
+        // One that has just ended does not answer.
+        if let Ok(there) = live(&here.rm(), &here.user, None).await {
+            reports.extend(there.iter().cloned());
+        }
+    }
+    Ok(reports)
 }
 
 /// The applications of `user` that wait or run; those with a tag alone, if one is named.

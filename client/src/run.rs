@@ -75,7 +75,11 @@ async fn run(mut given: Arguments, started_us: i64) -> Result<u8, Failure> {
     }
     given.named().map_err(Failure::Usage)?;
     let Some(nodes) = given.local.local else {
-        return Box::pin(on(&Cluster::find()?, given, signals, started_us)).await;
+        let cluster = match &given.session.session {
+            Some(name) => sessions::cluster_of(name, &mut given.staging)?,
+            None => Cluster::find()?,
+        };
+        return Box::pin(on(&cluster, given, signals, started_us)).await;
     };
     let local = Local::start(nodes).await?;
     given.staging.get_or_insert_with(|| local.staging());
@@ -145,7 +149,7 @@ async fn on(
         return end(&rm, id, &mut signals).await;
     }
     if given.ps {
-        return ps(&rm, &cluster.user, false, &mut signals).await;
+        return ps(Some(cluster), false, &mut signals).await;
     }
     if let Some(id) = &given.data.checkpoint {
         let root = given.staging.as_deref();

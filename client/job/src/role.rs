@@ -1,6 +1,7 @@
-//! One binary, five roles.
+//! One binary, six roles.
 //!
-//! The file that the user copied is client, ApplicationMaster, launcher and the launcher's two helpers;
+//! The file that the user copied is client, ApplicationMaster, launcher, the launcher's two helpers, and the
+//! cluster of a session that needs none of Hadoop's;
 //! which of them a process is, its first argument says.
 
 /// What a process of this binary is.
@@ -14,6 +15,8 @@ pub enum Role {
     Warden,
     /// Writes down what the node is made of; started by the launcher.
     Topology,
+    /// Is a cluster of this machine for as long as a session runs in it; started by the client.
+    LocalCluster,
 }
 
 impl Role {
@@ -25,6 +28,7 @@ impl Role {
             Self::ContainerLauncher => "--as=container-launcher",
             Self::Warden => "--as=warden",
             Self::Topology => "--as=topology",
+            Self::LocalCluster => "--as=local-cluster",
         }
     }
 
@@ -36,6 +40,7 @@ impl Role {
             Self::ContainerLauncher,
             Self::Warden,
             Self::Topology,
+            Self::LocalCluster,
         ];
         roles.into_iter().find(|role| role.argument() == argument)
     }
@@ -55,6 +60,7 @@ mod tests {
             Role::ContainerLauncher,
             Role::Warden,
             Role::Topology,
+            Role::LocalCluster,
         ] {
             assert_eq!(Role::from_argument(role.argument()), Some(role));
         }

@@ -45,6 +45,9 @@ pub struct Owned {
     pub resource_managers: Vec<String>,
     /// Who has started it, by the name on the cluster.
     pub user: String,
+    /// The folder of the cluster that was started for it on this machine; `None`: Hadoop's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local: Option<PathBuf>,
 }
 
 /// The file.

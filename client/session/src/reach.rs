@@ -8,6 +8,7 @@ use follow::ended::{chain, judge};
 use follow::follower::{address, reason};
 use follow::timeout::call_timing;
 use job::wire::clients_client::ClientsClient;
+use mini::RunFolder;
 use proto_hadoop::yarn::YarnApplicationState;
 use proto_hadoop::{ApplicationClient, ApplicationId};
 use tokio::time::{Instant, sleep, timeout};
@@ -45,12 +46,26 @@ pub fn resource_managers(owned: &Owned) -> ApplicationClient {
     ApplicationClient::new(addresses, &owned.user).with_timing(timing)
 }
 
+/// Asks YARN where a session is. A cluster that was started for it on this machine, and is gone, is not asked.
+///
+/// # Errors
+///
+/// No ResourceManager answers.
+pub async fn place(rm: &ApplicationClient, owned: &Owned) -> Result<Place, SessionError> {
+    match &owned.local {
+        Some(folder) if !RunFolder::is_held(folder) => Ok(Place::Over(
+            "the process that was its cluster on this machine is gone".to_owned(),
+        )),
+        Some(_) | None => place_of(rm, owned.application).await,
+    }
+}
+
 /// Asks YARN where an application is.
 ///
 /// # Errors
 ///
 /// No ResourceManager answers.
-pub async fn place(rm: &ApplicationClient, id: ApplicationId) -> Result<Place, SessionError> {
+pub async fn place_of(rm: &ApplicationClient, id: ApplicationId) -> Result<Place, SessionError> {
     let report = match rm.report(&id).await {
         Ok(report) => report,
         Err(error) if error.is("ApplicationNotFoundException") => {
@@ -76,18 +91,15 @@ pub async fn place(rm: &ApplicationClient, id: ApplicationId) -> Result<Place, S
     })
 }
 
-/// Asks YARN where an application is, until YARN knows, or has not known for 30 s.
+/// Asks YARN where a session is, until YARN knows, or has not known for 30 s.
 ///
 /// # Errors
 ///
 /// No ResourceManager answers.
-pub(crate) async fn placed(
-    rm: &ApplicationClient,
-    id: ApplicationId,
-) -> Result<Place, SessionError> {
+pub(crate) async fn placed(rm: &ApplicationClient, owned: &Owned) -> Result<Place, SessionError> {
     let until = Instant::now() + PLACED;
     loop {
-        match place(rm, id).await? {
+        match place(rm, owned).await? {
             Place::Starting(_) if Instant::now() < until => sleep(LOOK).await,
             place => return Ok(place),
         }
@@ -115,7 +127,7 @@ impl Reached {
         folder: &Folder,
         kept: &Kept,
     ) -> Result<Self, SessionError> {
-        let place = placed(rm, kept.owned.application).await?;
+        let place = placed(rm, &kept.owned).await?;
         Self::there(place, folder, kept).await
     }
 
@@ -129,7 +141,7 @@ impl Reached {
         folder: &Folder,
         kept: &Kept,
     ) -> Result<Self, SessionError> {
-        let place = place(rm, kept.owned.application).await?;
+        let place = place(rm, &kept.owned).await?;
         Self::there(place, folder, kept).await
     }
 

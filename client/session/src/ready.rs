@@ -86,7 +86,7 @@ async fn look(
     reached: &mut Option<Reached>,
 ) -> Result<Look, SessionError> {
     if reached.is_none() {
-        match place(rm, kept.owned.application).await? {
+        match place(rm, &kept.owned).await? {
             Place::Over(why) => return Ok(Look::Over(why)),
             Place::Starting(why) => return Ok(Look::Waits(why)),
             Place::At(address) => match Reached::at(address, kept).await {

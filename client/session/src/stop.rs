@@ -60,10 +60,10 @@ pub async fn stop(
     let found = match how {
         // It may have jobs, though YARN does not know at the moment where it is.
         How::Drain => tokio::select! {
-            found = placed(rm, id) => found?,
+            found = placed(rm, &kept.owned) => found?,
             signal = signals.ending() => return Ok(Stopped::Untold(signal)),
         },
-        How::Now => place(rm, id).await?,
+        How::Now => place(rm, &kept.owned).await?,
     };
     let told = match found {
         Place::Over(_) => {
@@ -92,7 +92,7 @@ pub async fn stop(
         How::Drain => None,
     };
     loop {
-        if matches!(place(rm, id).await?, Place::Over(_)) {
+        if matches!(place(rm, &kept.owned).await?, Place::Over(_)) {
             progress.clear();
             folder.forget(name, id)?;
             return Ok(Stopped::Over);
@@ -134,7 +134,7 @@ pub async fn end(
     name: &Name,
     owned: &Owned,
 ) -> Result<Stopped, SessionError> {
-    if !matches!(place(rm, owned.application).await?, Place::Over(_)) {
+    if !matches!(place(rm, owned).await?, Place::Over(_)) {
         let reason = format!("session {name} was stopped by its user");
         kill(rm, &owned.application, &reason).await?;
     }

@@ -33,7 +33,7 @@ use crate::arguments::session_of_environment;
 use crate::cluster::Cluster;
 use crate::failure::Failure;
 use crate::frame;
-use crate::sessions::{folder, is_here};
+use crate::sessions::{cluster_of, folder, is_here};
 use crate::subcommands::MapReduceArguments;
 use crate::system::system;
 
@@ -113,7 +113,11 @@ async fn jobs(
              in an application of its own"
         )));
     }
-    let cluster = Cluster::find()?;
+    let mut staging = given.staging;
+    let cluster = match &name {
+        Some(name) => cluster_of(name, &mut staging)?,
+        None => Cluster::find()?,
+    };
     let kept = match name {
         None => None,
         Some(name) => {
@@ -167,7 +171,7 @@ async fn jobs(
     let brought = Brought {
         program: program.clone(),
         ship_libraries: !given.no_ship_libs,
-        staging: given.staging,
+        staging,
     };
     let own = Arc::new(Own::new(
         Arc::clone(&rm),

@@ -15,6 +15,7 @@ use mapreduce_client::history::{History, Past, page, text};
 use session::JobName;
 use session::status::short;
 
+use crate::arguments::session_of_environment;
 use crate::cluster::Cluster;
 use crate::failure::Failure;
 use crate::subcommands::{PastArguments, PastTask};
@@ -34,12 +35,16 @@ pub(crate) fn main(given: PastArguments) -> ExitCode {
 async fn run(given: PastArguments) -> Result<u8, Failure> {
     let signals = Signals::listen();
     let mut signals = signals.map_err(system("listen to signals", Exit::Lost))?;
-    let cluster = Cluster::find()?;
+    let mut staging = given.staging;
+    let cluster = match session_of_environment().map_err(Failure::Usage)? {
+        Some(name) => sessions::cluster_of(&name, &mut staging)?,
+        None => Cluster::find()?,
+    };
     let hadoops = Hadoops {
         configuration: cluster.configuration.clone(),
         user: cluster.user.clone(),
     };
-    let history = History::open(&hadoops, given.staging.as_deref())?;
+    let history = History::open(&hadoops, staging.as_deref())?;
     tokio::select! {
         shown = Box::pin(show(&cluster, &history, given.task)) => shown,
         signal = signals.ending() => Ok(128u8.saturating_add(signal)),

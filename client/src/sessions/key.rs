@@ -12,6 +12,11 @@ use crate::failure::Failure;
 /// Prints a session's key, or writes it into a file; the exit code.
 pub(super) fn show(folder: &Folder, name: Name, output: Option<&Path>) -> Result<u8, Failure> {
     let kept = folder.find_session(&name)?;
+    if kept.owned.local.is_some() {
+        return Err(Failure::Usage(format!(
+            "session {name} is on this machine alone (--local), where no other host reaches it"
+        )));
+    }
     match output {
         None => print(&kept.key()),
         Some(path) => kept.write_key(path)?,

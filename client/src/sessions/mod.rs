@@ -15,12 +15,14 @@ use ::job::exit::Exit;
 use follow::progress::Progress;
 use follow::say;
 use follow::signals::Signals;
+use mini::RunFolder;
 use session::status::Job;
 use session::stop::{How, Stopped, end, stop};
 use session::{Folder, JobName, Kept, Name, Reached, SessionError, reach};
 
 use crate::cluster::Cluster;
 use crate::failure::Failure;
+use crate::local::{self, Local};
 use crate::subcommands::SessionTask;
 use crate::system::system;
 use crate::{frame, history};
@@ -97,13 +99,41 @@ pub(crate) fn folder() -> Result<Folder, SessionError> {
     }))
 }
 
+/// The cluster that a session is on: Hadoop's, or the one that was started for it on this machine, where files are
+/// staged unless `staging` says another folder.
+pub(crate) fn cluster_of(name: &Name, staging: &mut Option<String>) -> Result<Cluster, Failure> {
+    let Some(folder) = folder()?.find_session(name)?.owned.local else {
+        return Ok(Cluster::find()?);
+    };
+    if !RunFolder::is_held(&folder) {
+        // There is nothing to read; that the session is over is said by whoever uses it.
+        return Ok(Local::expected()?);
+    }
+    staging.get_or_insert_with(|| local::staging(&folder));
+    Ok(local::daemon::settings(&folder)?)
+}
+
+/// Those that were started on this machine for sessions, and are still there.
+pub(crate) fn clusters_here() -> Vec<Cluster> {
+    let Ok(folder) = folder() else {
+        return Vec::new();
+    };
+    let names = folder.names().unwrap_or_default();
+    let owned = names.iter().filter_map(|name| folder.owned(name).ok()?);
+    owned
+        .filter_map(|owned| owned.local)
+        .filter(|local| RunFolder::is_held(local))
+        .filter_map(|local| local::daemon::settings(&local).ok())
+        .collect()
+}
+
 /// Refuses a session of another cluster than the one where jobs are staged: its nodes do not look there.
 pub(crate) fn is_here(kept: &Kept, cluster: &Cluster) -> Result<(), SessionError> {
     let (theirs, here) = (
         &kept.owned.resource_managers,
         &cluster.resource_managers.client,
     );
-    match theirs.iter().any(|address| here.contains(address)) {
+    match kept.owned.local.is_some() || theirs.iter().any(|address| here.contains(address)) {
         true => Ok(()),
         false => Err(SessionError::Elsewhere {
             name: kept.name.clone(),

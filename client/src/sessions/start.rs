@@ -1,6 +1,7 @@
 //! `gerbil session start`.
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use ::job::exit::Exit;
@@ -24,6 +25,8 @@ use super::print;
 use crate::cluster::Cluster;
 use crate::describe;
 use crate::failure::Failure;
+use crate::local::daemon::{self, Daemon};
+use crate::local::staging as staging_of;
 use crate::plan::step_mib;
 use crate::preflight;
 use crate::run::staging_meanwhile;
@@ -35,7 +38,7 @@ const TAG: &str = "gerbil-session";
 
 /// Starts one, and waits until it is ready; the exit code.
 pub(super) async fn start(
-    given: SessionStart,
+    mut given: SessionStart,
     folder: &Folder,
     signals: &mut Signals,
 ) -> Result<u8, Failure> {
@@ -52,13 +55,25 @@ pub(super) async fn start(
             given.containers
         )));
     }
-    let cluster = Cluster::find()?;
     if let Some(name) = &given.name
         && let Some(application) = taken(folder, name).await?
     {
         let name = name.clone();
         return Err(SessionError::Taken { name, application }.into());
     }
+    // It goes with this command where nothing is submitted.
+    let local = match given.local {
+        None => None,
+        Some(nodes) => Some(Daemon::start(nodes, unused(folder)).await?),
+    };
+    let cluster = match &local {
+        None => Cluster::find()?,
+        Some(local) => {
+            let folder = &local.folder;
+            given.staging.get_or_insert_with(|| staging_of(folder));
+            daemon::settings(folder)?
+        }
+    };
     let rm = cluster.rm();
     let slot = Resources::new(given.memory.map_or_else(|| step_mib(&cluster), Ok)?, 1);
     let mut progress = Progress::new(false);
@@ -85,7 +100,8 @@ pub(super) async fn start(
     };
     let id = checked.application;
     let keys = JobKeys::generate()?;
-    let kept = kept(&given, folder, &cluster, id, &keys).await?;
+    let place = local.as_ref().map(|local| local.folder.clone());
+    let kept = kept(&given, folder, &cluster, place, id, &keys).await?;
     let description = Description {
         build: ::job::BUILD.into(),
         application: describe::session_application(
@@ -217,7 +233,7 @@ async fn taken(folder: &Folder, name: &Name) -> Result<Option<ApplicationId>, Se
     let Some(owned) = folder.owned(name)? else {
         return Ok(None);
     };
-    match place(&reach::resource_managers(&owned), owned.application).await? {
+    match place(&reach::resource_managers(&owned), &owned).await? {
         Place::Over(_) => {
             folder.forget(name, owned.application)?;
             Ok(None)
@@ -226,11 +242,20 @@ async fn taken(folder: &Folder, name: &Name) -> Result<Option<ApplicationId>, Se
     }
 }
 
+/// A number that no application of the user's sessions has, so that `s7.1` is one job's name.
+fn unused(folder: &Folder) -> i32 {
+    let names = folder.names().unwrap_or_default();
+    let owned = names.iter().filter_map(|name| folder.owned(name).ok()?);
+    let most = owned.map(|owned| owned.application.id).max();
+    most.unwrap_or_default().saturating_add(1)
+}
+
 /// Keeps what is needed to use the session, under its name or the first that is free.
 async fn kept(
     given: &SessionStart,
     folder: &Folder,
     cluster: &Cluster,
+    local: Option<PathBuf>,
     application: ApplicationId,
     keys: &JobKeys,
 ) -> Result<Kept, SessionError> {
@@ -241,6 +266,7 @@ async fn kept(
             application,
             resource_managers: cluster.resource_managers.client.clone(),
             user: cluster.user.clone(),
+            local,
         },
         keys: keys.client_keys(),
     };

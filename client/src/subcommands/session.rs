@@ -109,6 +109,12 @@ pub(crate) struct SessionStart {
     /// By which jobs name it [default: default, or if there is one default-2, and so on]
     pub name: Option<Name>,
 
+    /// On this machine alone, without Hadoop: a small cluster lives as long as the session. With a number it has
+    /// so many nodes, which share the machine
+    #[arg(long, value_name = "NODES", num_args = 0..=1, default_missing_value = "1", require_equals = true,
+        value_parser = Whole::new("number of nodes", 1u8, 64))]
+    pub local: Option<u8>,
+
     /// Containers that it holds, each on a node of its own
     #[arg(long, value_name = "K", default_value = "1",
         value_parser = Whole::new("number of containers", NonZeroU32::MIN, MOST))]

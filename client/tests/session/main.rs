@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod fake;
 #[cfg(test)]
+mod local;
+#[cfg(test)]
 mod night;
 #[cfg(test)]
 mod whole;

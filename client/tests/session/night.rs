@@ -92,6 +92,7 @@ impl Night {
                 application: self.id,
                 resource_managers: vec![self.manager.client_address()],
                 user: USER.into(),
+                local: None,
             },
             keys: self.appmaster.keys.client_keys(),
         };

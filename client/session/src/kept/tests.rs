@@ -18,6 +18,7 @@ fn kept(name: &str) -> Kept {
             application: "application_1700000000000_0042".parse().unwrap(),
             resource_managers: vec!["rm1:8032".into(), "rm2:8032".into()],
             user: "ada".into(),
+            local: None,
         },
         keys: JobKeys::generate().unwrap().client_keys(),
     }

@@ -29,7 +29,7 @@ use mapreduce_client::{MapReduceError, Outcome};
 use policy::{MiB, Millis, ResourceTypes, Resources};
 use proto_hadoop::{ApplicationClient, ApplicationId};
 use session::kept::Owned;
-use session::reach::{Place, place};
+use session::reach::{Place, place_of};
 use session::{Kept, Name, Reached, SessionError};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
@@ -178,6 +178,7 @@ impl Own {
                 application: id,
                 resource_managers: self.cluster.resource_managers.client.clone(),
                 user: self.cluster.user.clone(),
+                local: None,
             },
             keys: keys.client_keys(),
         };
@@ -284,7 +285,7 @@ impl Own {
         let (began, limit) = (Instant::now(), WaitTimeout::new(self.given.wait_timeout));
         loop {
             let placed = tokio::select! {
-                placed = place(&self.rm, id) => placed?,
+                placed = place_of(&self.rm, id) => placed?,
                 () = limit.over() => return Err(self.late(limit)),
             };
             match placed {
@@ -360,7 +361,7 @@ impl Own {
             };
         }
         let since = Instant::now();
-        while !matches!(place(&self.rm, id).await?, Place::Over(_)) {
+        while !matches!(place_of(&self.rm, id).await?, Place::Over(_)) {
             if since.elapsed() > LEAVES {
                 return self.killed(id).await;
             }

@@ -1,0 +1,151 @@
+//! Sessions on this machine alone: no settings of Hadoop's, and a cluster that is a process of its own.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tempfile::TempDir;
+use tokio::process::Command;
+use tokio::time::{sleep, timeout};
+
+use crate::night::told;
+
+/// A command of some seconds on a busy machine.
+const SOON: Duration = Duration::from_secs(60);
+
+/// A user without Hadoop.
+struct User {
+    folder: TempDir,
+}
+
+type Told = (Option<i32>, String, String);
+
+impl User {
+    fn new() -> Self {
+        let open = std::fs::Permissions::from_mode(0o755);
+        let folder = tempfile::Builder::new()
+            .permissions(open)
+            .tempdir()
+            .unwrap();
+        Self { folder }
+    }
+
+    async fn gerbil(&self, words: &[&str]) -> Told {
+        let mut command = Command::new("env");
+        let link = self.folder.path().join("gerbil");
+        let file = Path::new(env!("CARGO_BIN_EXE_gerbil-run"));
+        let _there = std::os::unix::fs::symlink(file, &link).is_ok();
+        command.arg("--default-signal=HUP,INT,QUIT").arg(link);
+        for variable in [
+            "YARN_CONF_DIR",
+            "HADOOP_CONF_DIR",
+            "HADOOP_HOME",
+            "GERBIL_SESSION",
+        ] {
+            command.env_remove(variable);
+        }
+        command
+            .args(words)
+            .env("XDG_STATE_HOME", self.folder.path().join("state"))
+            .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
+            .env("TMPDIR", self.folder.path())
+            .stdin(Stdio::null())
+            .kill_on_drop(true);
+        told(timeout(SOON, command.output()).await.unwrap().unwrap())
+    }
+
+    /// Folders of clusters, those of the dead too.
+    fn clusters(&self) -> Vec<PathBuf> {
+        let uid = nix::unistd::geteuid();
+        let shared = self.folder.path().join(format!("gerbil-local-{uid}"));
+        let entries = std::fs::read_dir(shared).unwrap();
+        entries.map(|entry| entry.unwrap().path()).collect()
+    }
+
+    async fn until_nothing_is_left(&self) {
+        let begin = Instant::now();
+        while !self.clusters().is_empty() {
+            assert!(begin.elapsed() < SOON, "{:?}", self.clusters());
+            sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// The process that holds the lock of the only cluster.
+    fn daemon(&self) -> Pid {
+        let lock = self.clusters().remove(0).join("lock");
+        let mut processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let holder = processes.find_map(|process| {
+            let mut open = std::fs::read_dir(process.path().join("fd")).ok()?.flatten();
+            let holds = open.any(|file| std::fs::read_link(file.path()).is_ok_and(|to| to == lock));
+            let number = process.file_name().to_str()?.parse().ok()?;
+            holds.then_some(number)
+        });
+        Pid::from_raw(holder.unwrap())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_on_this_machine_needs_no_hadoop_and_leaves_nothing() {
+    let user = User::new();
+    let start = "session start here --local=2 --containers 2 --slots-per-container 3";
+    let start: Vec<&str> = start.split(' ').collect();
+    let (code, printed, said) = user.gerbil(&start).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert!(printed.contains("ready, with 6 slots"), "{printed}");
+    let job = ["run", "--session", "here"];
+    let (code, printed, said) = user
+        .gerbil(&[&job[..], &["-n", "6", "echo", "up"]].concat())
+        .await;
+    assert_eq!((code, printed), (Some(0), "up\n".repeat(6)), "{said}");
+    let (code, _, said) = user.gerbil(&[&job[..], &["false"]].concat()).await;
+    assert_eq!(code, Some(1), "{said}");
+    let (code, name, said) = user
+        .gerbil(&[&job[..], &["--detach", "echo", "later"]].concat())
+        .await;
+    assert_eq!(code, Some(0), "{said}");
+    let (code, printed, said) = user.gerbil(&["attach", name.trim()]).await;
+    assert_eq!(
+        (code, printed.as_str()),
+        (Some(0), "later\n"),
+        "{name}: {said}"
+    );
+    let (code, printed, said) = user.gerbil(&["ps"]).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert!(printed.contains("gerbil session here"), "{printed}");
+    let (code, _, said) = user.gerbil(&["session", "key", "here"]).await;
+    assert_eq!(code, Some(64), "{said}");
+    assert!(said.contains("on this machine alone"), "{said}");
+    let (code, _, said) = user.gerbil(&["session", "stop", "here"]).await;
+    assert_eq!(code, Some(0), "{said}");
+    user.until_nothing_is_left().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_killed_or_refused_on_this_machine_leaves_its_name_free() {
+    let user = User::new();
+    let start = ["session", "start", "here", "--local"];
+    let too_much = [&start[..], &["--memory", "9000g"]].concat();
+    let (code, _, said) = user.gerbil(&too_much).await;
+    assert_eq!(code, Some(65), "{said}");
+    user.until_nothing_is_left().await;
+    let (code, _, said) = user.gerbil(&start).await;
+    assert_eq!(code, Some(0), "{said}");
+    kill(user.daemon(), Signal::SIGKILL).unwrap();
+    let (code, _, said) = user
+        .gerbil(&["run", "--session", "here", "-n", "1", "true"])
+        .await;
+    assert_eq!(code, Some(69), "{said}");
+    assert!(
+        said.contains("session here is over") && said.contains("cluster on this machine is gone"),
+        "{said}"
+    );
+    let (code, _, said) = user.gerbil(&start).await;
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(user.clusters().len(), 1, "the next start removes the dead");
+    let (code, _, said) = user.gerbil(&["session", "stop", "here", "--now"]).await;
+    assert_eq!(code, Some(0), "{said}");
+    user.until_nothing_is_left().await;
+}
