@@ -67,6 +67,12 @@ impl Run {
                 Some(host) => self.fail(now, Cause::StartFailed { host, why }),
                 None => Vec::new(),
             },
+            // What it needs cannot be had there.
+            Event::Refused {
+                container,
+                sentence,
+                code,
+            } if host(&container).is_some() => self.fail(now, Cause::Refused { sentence, code }),
             Event::ContainerEnded {
                 container,
                 status,
