@@ -227,7 +227,7 @@ impl Gang {
     }
 
     /// These members of a whole gang are lost, the others stay and are in use: the gap is asked for, on
-    /// other nodes where the mode allows that and the node is in doubt.
+    /// other nodes where the mode allows that and the node is in doubt. Without others it begins again.
     pub fn replace(&mut self, now: Millis, lost: &[Loss]) -> Vec<Action> {
         for Loss {
             container,
@@ -243,10 +243,18 @@ impl Gang {
         }
         self.used = self.members.held().into_iter().collect();
         self.give_up_at = self.limits.wait.map(|span| now.plus(span));
-        let mut actions = vec![self.granted_so_far()];
-        let span = self.span_to_gather();
         let next_look = self.looked.plus(self.limits.reissue);
         let look_now = now >= next_look;
+        if self.used.is_empty() {
+            self.idle_since = now;
+            if look_now {
+                return self.look();
+            }
+            self.state = State::Waiting { until: next_look };
+            return vec![self.granted_so_far()];
+        }
+        let mut actions = vec![self.granted_so_far()];
+        let span = self.span_to_gather();
         self.state = State::Gathering {
             until: now.plus(span),
             look_at: (!look_now).then_some(next_look),

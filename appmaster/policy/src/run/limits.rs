@@ -31,6 +31,9 @@ pub struct Limits {
     pub restarts: u32,
     /// How often containers that are lost before a rank was started are replaced without costing a run.
     pub replacements: u32,
+    /// After a loss what is sound is given back with the rest: who lends the containers lends all of a gang at
+    /// once, and nobody is to hold some while he waits for others.
+    pub anew: bool,
     /// After so long a launcher that has lost us has ended its ranks: both ends of the link give up
     /// an answer that does not come, and the ranks are killed.
     pub lease: Millis,
@@ -55,6 +58,7 @@ impl Default for Limits {
             blame: Millis(400),
             restarts: 0,
             replacements: REPLACEMENTS,
+            anew: false,
             lease: Millis(20_000),
         }
     }

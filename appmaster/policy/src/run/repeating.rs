@@ -30,7 +30,8 @@ impl Run {
             || (!begun && self.replaced < self.limits.replacements && !self.input_used)
     }
 
-    /// No rank runs any more. The sound containers stay, the others are to be replaced.
+    /// No rank runs any more. The sound containers stay, the others are to be replaced; or all of them are, none
+    /// of whose nodes is in doubt then: who lends containers knows his nodes.
     pub(super) fn repeat(&mut self, ranks: &Ranks, cause: Cause, begun: bool) -> Vec<Action> {
         if !begun && self.replaced < self.limits.replacements {
             self.replaced = self.replaced.saturating_add(1);
@@ -39,16 +40,17 @@ impl Run {
             self.replaced = 0;
         }
         let (mut kept, mut lost) = (Vec::new(), Vec::new());
+        let anew = self.limits.anew;
         for seat in ranks.seats() {
             let container = &seat.container;
-            if self.launchers.is_sound(container) && !ranks.still_runs(container) {
+            if !anew && self.launchers.is_sound(container) && !ranks.still_runs(container) {
                 kept.push(container.clone());
                 continue;
             }
             lost.push(Loss {
                 container: container.clone(),
                 node: seat.node.clone(),
-                node_is_in_doubt: self.launchers.is_node_in_doubt(container),
+                node_is_in_doubt: !anew && self.launchers.is_node_in_doubt(container),
             });
         }
         self.launchers.keep(&kept);

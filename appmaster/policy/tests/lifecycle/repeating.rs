@@ -105,6 +105,34 @@ fn a_lost_container_is_replaced_and_the_others_stay() {
 }
 
 #[test]
+fn a_gang_whose_containers_are_lent_gives_all_back_and_begins_anew() {
+    let mut limits = limits(1);
+    limits.run.anew = true;
+    let mut job = running_with(limits);
+    let actions = lost_one(&mut job);
+    let (run, _, kept) = repeats(&actions).unwrap();
+    assert_eq!((run, kept), (2, vec![]));
+    let both = ["c1", "c2"].map(|name| ContainerId(name.into()));
+    let (containers, why) = (both.to_vec(), Unused::Lost);
+    assert!(
+        actions.contains(&Action::Release { containers, why }),
+        "{actions:?}"
+    );
+    assert_eq!(actions.last(), Some(&Action::TakeSnapshot));
+    // Nothing is waited for but the answer, however long it takes.
+    assert_eq!(job.wakes_at(), None);
+    let asked = job.step(Millis(900_000), Event::Snapshot(cluster(2, 0)));
+    let Action::Ask {
+        held, placement, ..
+    } = &asked[0]
+    else {
+        panic!("{asked:?}");
+    };
+    // Also on the node where one was lost.
+    assert_eq!((held.len(), placement.shares.len()), (0, 2));
+}
+
+#[test]
 fn a_node_that_was_lost_is_left_alone_where_another_will_do() {
     let mut job = repeatable(1);
     let _stop = job.step(Millis(5_000), link_lost(2));
@@ -315,6 +343,22 @@ fn what_is_lost_before_a_rank_was_started_costs_no_run_a_few_times() {
         let last = job.step(Millis(100_000), not_started(lost));
         assert!(verdict(&last).unwrap().contains("previous RM"), "{last:?}");
     }
+}
+
+#[test]
+fn who_cannot_be_given_what_he_needs_before_the_start_is_not_tried_again() {
+    let mut job = starting_with(limits(1));
+    let actions = job.step(
+        Millis(10_000),
+        Event::Refused {
+            container: ContainerId("c2".into()),
+            sentence: "the job's files could not be brought to n2: no such file".into(),
+            code: 74,
+        },
+    );
+    assert_eq!(repeats(&actions), None);
+    let said = verdict(&actions).unwrap();
+    assert!(said.contains("no such file"), "{said}");
 }
 
 pub(super) fn not_started(node: u32) -> Event {
