@@ -4,10 +4,14 @@
 //! TakeSnapshot ─▶ slots are wished for ─▶ lent: the cluster that it sees is just these
 //! Ask ─▶ granted at once      Start ─▶ FetchFiles ─▶ joined      Leave ─▶ EndJob ─▶ lost
 //! ```
+//!
+//! A job that has lost a part of its slots, and may begin again, takes another snapshot: it leaves what it still
+//! has, returns all, and wishes for as many anew. Nobody holds slots while it waits for others.
 
 use std::ops::ControlFlow;
 
 use holding::Finished;
+use job::exit::Exit;
 use job::wire;
 use job::wire::launcher_order::Order;
 use policy::ContainerId;
@@ -48,6 +52,7 @@ impl Session {
                     return ControlFlow::Break(None);
                 };
                 loan.containers.insert(container.clone(), Use::Fetching);
+                loan.has_begun = true;
                 let files = loan.files.clone();
                 self.holding.tell(&container, Order::FetchFiles(files));
                 None
@@ -89,8 +94,17 @@ impl Session {
         })
     }
 
-    /// The slots that it has, as a cluster; where it has none they are wished for.
+    /// The slots that it has, as a cluster; where it has none they are wished for, and where it has used them
+    /// others are.
     fn view_of(&mut self, job: JobId) -> Option<Heard> {
+        let loan = self.loan(job)?;
+        if loan.has_begun {
+            loan.begins_again = true;
+            for container in loan.used() {
+                self.leave(job, &container);
+            }
+            return None;
+        }
         let sharing = self.sharing.as_mut()?;
         let loan = self.jobs.get_mut(&job)?.loan.as_mut()?;
         match &loan.lent {
@@ -104,6 +118,24 @@ impl Session {
                 }
                 None
             }
+        }
+    }
+
+    /// Slots of a job that waits for others are returned, when no container has anything of it, and as many
+    /// wished for.
+    pub(crate) fn may_begin_again(&mut self, job: JobId) {
+        let now = self.now();
+        let Some(loan) = self.loan(job) else {
+            return;
+        };
+        let priority = loan.wish.priority;
+        let Some(number) = loan.begin_again() else {
+            return;
+        };
+        self.lending(|lending| lending.returned(now, number));
+        if let Some(sharing) = &mut self.sharing {
+            sharing.wishes.remove(&number);
+            sharing.hold_back(job, priority);
         }
     }
 
@@ -131,9 +163,14 @@ impl Session {
             return;
         }
         if !fetched.trouble.is_empty() {
-            let why = fetched.trouble.clone();
-            let failed = Event::StartFailed { container, why };
-            return self.tell(job, Heard::Machine(failed));
+            // The same would happen again.
+            let (host, why) = (&node.hostname, &fetched.trouble);
+            let refused = Event::Refused {
+                sentence: format!("the job's files could not be brought to {host}: {why}"),
+                code: Exit::Staging.code(),
+                container,
+            };
+            return self.tell(job, Heard::Machine(refused));
         }
         *of = Use::Joined;
         tracing::info!(

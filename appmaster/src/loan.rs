@@ -37,6 +37,10 @@ pub(crate) struct Loan {
     pub(crate) number: Option<u32>,
     /// Its slots.
     pub(crate) lent: Option<Lent>,
+    /// Something was started in them: they are no fresh ones any more.
+    pub(crate) has_begun: bool,
+    /// A part of them is lost, and it waits for others; before, all that it has is returned.
+    pub(crate) begins_again: bool,
     /// The containers of these, by node.
     pub(crate) nodes: BTreeMap<NodeId, ContainerId>,
     pub(crate) containers: BTreeMap<ContainerId, Use>,
@@ -59,6 +63,8 @@ impl Loan {
             wish: given.wish,
             number: None,
             lent: None,
+            has_begun: false,
+            begins_again: false,
             nodes: BTreeMap::new(),
             containers: BTreeMap::new(),
             is_done: false,
@@ -92,6 +98,19 @@ impl Loan {
     /// No container has anything of it.
     pub(crate) fn has_left(&self) -> bool {
         self.containers.values().all(|of| *of == Use::Gone)
+    }
+
+    /// All that it had is lost or left, and it waits for other slots: it has none, and its number is free.
+    pub(crate) fn begin_again(&mut self) -> Option<u32> {
+        if !self.begins_again || self.is_done || !self.has_left() {
+            return None;
+        }
+        self.begins_again = false;
+        self.has_begun = false;
+        self.lent = None;
+        self.nodes.clear();
+        self.containers.clear();
+        self.number.take()
     }
 
     /// The containers that it has not been told to leave.

@@ -76,8 +76,12 @@ fn fails(given: &Given, arguments: &[&str], code: i32, words: &[&str]) -> Result
 
 /// A job of `ranks` that is up and lasts.
 fn lingering(given: &Given, ranks: &str) -> Result<Running> {
+    lingering_with(given, &["-n", ranks])
+}
+
+fn lingering_with(given: &Given, options: &[&str]) -> Result<Running> {
     let linger = given.program("linger")?;
-    let mut running = job(given, &["-n", ranks, &linger, "600"])?.start()?;
+    let mut running = job(given, &[options, &[&linger, "600"]].concat())?.start()?;
     running.wait_for_stdout("ready")?;
     Ok(running)
 }
@@ -547,7 +551,8 @@ fn node_lost(given: &Given) -> Result<()> {
         "2",
     ];
     told(given, &[&line[..], &["--memory", "256"]].concat(), 0)?;
-    let (one, other) = (lingering(given, "2")?, lingering(given, "2")?);
+    let two = ["--no-restart", "-n", "2"];
+    let (one, other) = (lingering_with(given, &two)?, lingering_with(given, &two)?);
     let shown = told(given, &["status", "s", "--json"], 0)?.stdout_text();
     let status: serde_json::Value = serde_json::from_str(&shown)?;
     let hosts = status["containers"].as_array().context("no containers")?;
@@ -648,13 +653,29 @@ fn master_killed(given: &Given) -> Result<()> {
 
 fn launcher_killed(given: &Given) -> Result<()> {
     start(given, "s")?;
-    let running = lingering(given, "6")?;
+    let once = lingering_with(given, &["--no-restart", "-n", "6"])?;
     kill_launcher(given)?;
-    // Whether it waits for another container, or was ended.
-    running.signal(Signal::SIGINT)?;
-    let finished = running.finish()?;
-    ensure!(finished.code() != 0, "{}", finished.stderr_text());
-    shows(given, "no job runs, 0 waiting, 1 ended")?;
+    let finished = once.finish()?;
+    ensure!(finished.code() == 70, "{}", finished.stderr_text());
+    shows(given, "3 containers with 6 slots, 0 of them lent")?;
+    // In its first run each rank waits for what never comes.
+    let (folder, before) = (tempfile::tempdir()?, r#"mkdir "$0/$PMI_RANK" 2>/dev/null"#);
+    let script = format!("if {before}; then echo up; sleep 600; fi; echo again $PMI_RANK");
+    let path = folder.path().to_str().context("a path that is no text")?;
+    let mut twice = job(given, &["-n", "6", "sh", "-c", &script, path])?.start()?;
+    twice.wait_for_stdout("up\nup\nup\nup\nup\nup\n")?;
+    kill_launcher(given)?;
+    let finished = twice.finish()?.success("a job that begins again")?;
+    let printed = finished.stdout_text();
+    let again = (0..6).all(|rank| printed.contains(&format!("again {rank}\n")));
+    ensure!(again, "{printed}");
+    let words = "the program is started again";
+    ensure!(
+        finished.stderr_text().contains(words),
+        "{}",
+        finished.stderr_text()
+    );
+    shows(given, "no job runs, 0 waiting, 2 ended")?;
     succeeds(given, &["-n", "4", "true"])?;
     // Another comes in the place of the container that was lost.
     shows(given, "3 containers with 6 slots, 0 of them lent")?;

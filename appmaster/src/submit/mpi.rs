@@ -57,9 +57,8 @@ impl Session {
             numbering: mpi.demand.numbering.clone(),
             ..demand
         };
-        // The slots that it has are those that there are.
-        mpi.limits.run.restarts = 0;
-        mpi.limits.run.replacements = 0;
+        // The slots that it has are those that there are; with one lost it waits for as many again.
+        mpi.limits.run.anew = true;
         Ok(Taken {
             work: Work::Mpi(Box::new(self.mpi_of(job, mpi))),
             wants: Wants::Gang(processes),

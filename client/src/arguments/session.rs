@@ -42,7 +42,10 @@ const ALONE: &str = "--detach leaves a job to a session: gerbil session start st
 
 /// Options that a job of a session cannot have, by their long names, and why or what to do.
 const REFUSED: &[(&str, &str)] = &[
-    ("local", "a session is on a cluster"),
+    (
+        "local",
+        "gerbil session start --local starts one on this machine",
+    ),
     ("deploy-mode", "a session's ApplicationMaster runs already"),
     ("queue", STARTED),
     ("am-ports", STARTED),

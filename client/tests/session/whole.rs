@@ -129,6 +129,22 @@ impl Bed {
         }
     }
 
+    /// One of the session's launchers.
+    fn launcher(&self) -> Pid {
+        let own = self.folder.path().display().to_string();
+        let is_one = |process: &Path| {
+            let read = |name: &str| {
+                let bytes = std::fs::read(process.join(name)).unwrap_or_default();
+                String::from_utf8_lossy(&bytes).into_owned()
+            };
+            read("cmdline").contains("--as=container-launcher") && read("environ").contains(&own)
+        };
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let mut launchers = processes.filter(|process| is_one(&process.path()));
+        let found = launchers.next().unwrap().file_name();
+        Pid::from_raw(found.to_str().unwrap().parse().unwrap())
+    }
+
     async fn stop(self) {
         let (code, _, said) = self.session(&["stop", "default"]).await;
         assert_eq!(code, Some(0), "{said}");
@@ -424,6 +440,48 @@ async fn sessions_that_start_together_have_names_of_their_own_and_end_when_nobod
     let (code, _, said) = bed.run(&[], "true").await;
     assert_eq!(code, Some(64), "{said}");
     bed.cluster.stop(Duration::from_secs(2)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_loses_a_container_begins_again_in_others() {
+    let bed = Bed::start().await;
+    let line = "start --containers 2 --slots-per-container 2";
+    let line: Vec<&str> = line.split(' ').collect();
+    let (code, _, said) = bed.session(&line).await;
+    assert_eq!(code, Some(0), "{said}");
+    // In its first run each process waits for what never comes.
+    let seen = bed.folder.path().join("seen").display().to_string();
+    let script = format!(
+        "if mkdir {seen}-$PMI_RANK 2>/dev/null; then echo up; sleep 600; fi; echo again $PMI_RANK"
+    );
+    let lose_one = async |options: &[&str]| {
+        let mut running = bed.shell(options, &script).spawn().unwrap();
+        let mut lines = BufReader::new(running.stdout.take().unwrap());
+        for _ in 0..4 {
+            let mut line = String::new();
+            let read = timeout(SOON, lines.read_line(&mut line)).await;
+            read.unwrap().unwrap();
+            assert_eq!(line, "up\n");
+        }
+        running.stdout = Some(lines.into_inner());
+        kill(bed.launcher(), Signal::SIGKILL).unwrap();
+        told(running).await
+    };
+    let (code, printed, said) = lose_one(&["-n", "4", "--restarts", "1"]).await;
+    let mut again: Vec<&str> = printed.lines().collect();
+    again.sort_unstable();
+    let all = ["again 0", "again 1", "again 2", "again 3"];
+    assert_eq!((code, again), (Some(0), all.to_vec()), "{said}");
+    assert!(said.contains("the program is started again"), "{said}");
+    bed.shows("2 containers with 4 slots, 0 of them lent").await;
+
+    for rank in 0..4 {
+        std::fs::remove_dir(format!("{seen}-{rank}")).unwrap();
+    }
+    let (code, printed, said) = lose_one(&["-n", "4", "--no-restart"]).await;
+    assert_eq!((code, printed.as_str()), (Some(70), ""), "{said}");
+    bed.shows("2 containers with 4 slots, 0 of them lent").await;
+    bed.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -19,6 +19,11 @@ impl EndedJobs {
         }
     }
 
+    /// It begins again.
+    pub(super) fn remove(&mut self, job: JobId) {
+        self.0.remove(&job);
+    }
+
     pub(super) fn has(&self, job: JobId) -> bool {
         self.0.contains(&job)
     }
@@ -38,5 +43,7 @@ mod tests {
         assert_eq!(ended.0.len(), KEPT);
         assert!(ended.has(JobId(many)) && !ended.has(JobId(1)));
         assert!(!ended.has(JobId(many + 1)));
+        ended.remove(JobId(many));
+        assert!(!ended.has(JobId(many)));
     }
 }

@@ -25,10 +25,10 @@ impl Life<'_> {
                 order: Some(order),
             }) => self.on_task_order(JobId(job), order).await?,
             Order::FetchFiles(order) => {
-                if !self.ended.has(JobId(order.job)) {
-                    let folder = self.container.around.folder.clone();
-                    self.fetching.begin(folder, order);
-                }
+                // The first order of a job, or of one that begins again after it had left.
+                self.ended.remove(JobId(order.job));
+                let folder = self.container.around.folder.clone();
+                self.fetching.begin(folder, order);
             }
             Order::EndJob(order) => self.end_job(JobId(order.job)).await,
             // The loop leaves by itself, and another build does not speak to this one.
