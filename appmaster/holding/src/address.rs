@@ -156,5 +156,13 @@ mod tests {
         );
         assert_eq!(joined("::1", 7), "[::1]:7");
         assert_eq!(joined("n1", 7), "n1:7");
+        // Where this machine has IPv6 at all.
+        if TcpListener::bind("[::1]:0").await.is_ok() {
+            let place = Place::take(None, None, "::1").await.unwrap();
+            let here = format!("[::1]:{}", place.port());
+            assert_eq!(place.own_address(), here);
+            assert_eq!(place.address(), here);
+            assert!(tokio::net::TcpStream::connect(here).await.is_ok());
+        }
     }
 }

@@ -29,22 +29,25 @@ pub enum InterfaceError {
 ///
 /// There is no such interface, or it has no address.
 pub fn address(name: &str, host: &str) -> Result<IpAddr, InterfaceError> {
-    let mut known = Vec::new();
-    let mut sixth = None;
+    let (mut known, mut own) = (Vec::new(), Vec::new());
     for entry in nix::ifaddrs::getifaddrs()? {
         if entry.interface_name == name
             && let Some(address) = &entry.address
         {
-            if let Some(address) = address.as_sockaddr_in() {
-                return Ok(address.ip().into());
-            }
-            let address = address.as_sockaddr_in6().map(|address| address.ip());
-            sixth = sixth.or(address.filter(|address| !address.is_unicast_link_local()));
+            let fourth = address
+                .as_sockaddr_in()
+                .map(|address| IpAddr::V4(address.ip()));
+            let sixth = || {
+                address
+                    .as_sockaddr_in6()
+                    .map(|address| IpAddr::V6(address.ip()))
+            };
+            own.extend(fourth.or_else(sixth));
         }
         known.push(entry.interface_name);
     }
-    if let Some(address) = sixth {
-        return Ok(address.into());
+    if let Some(address) = first(&own) {
+        return Ok(address);
     }
     known.sort();
     known.dedup();
@@ -53,6 +56,17 @@ pub fn address(name: &str, host: &str) -> Result<IpAddr, InterfaceError> {
         name: name.to_owned(),
         known: known.join(", "),
     })
+}
+
+/// Of an interface's addresses the one that it is known by.
+fn first(addresses: &[IpAddr]) -> Option<IpAddr> {
+    let is_of_link = |address: &IpAddr| match address {
+        IpAddr::V4(_) => false,
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    };
+    let fourth = addresses.iter().find(|address| address.is_ipv4());
+    let sixth = || addresses.iter().find(|address| !is_of_link(address));
+    fourth.or_else(sixth).copied()
 }
 
 #[cfg(test)]
@@ -64,5 +78,19 @@ mod tests {
         assert_eq!(address("lo", "n1").unwrap().to_string(), "127.0.0.1");
         let error = address("nope0", "n1").unwrap_err().to_string();
         assert!(error.contains("nope0") && error.contains("lo"), "{error}");
+    }
+
+    #[test]
+    fn an_interface_of_ipv6_alone_has_an_address() {
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        let link = ip("fe80::1");
+        assert_eq!(first(&[link, ip("fd12::7")]), Some(ip("fd12::7")));
+        assert_eq!(
+            first(&[ip("fd12::7"), ip("10.0.0.7")]),
+            Some(ip("10.0.0.7"))
+        );
+        // Which link is not said by the address.
+        assert_eq!(first(&[link]), None);
+        assert_eq!(first(&[]), None);
     }
 }
