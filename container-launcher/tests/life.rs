@@ -466,3 +466,41 @@ async fn many_ranks_fit_and_start_with_the_limit_that_the_container_has() {
         assert_eq!(am.stdout(rank).await, "64\n3 cmd=response_to_init\n");
     }
 }
+
+/// It has loaded what is called as a library of MPI is, and does not speak to its process manager.
+const LOADED: &str = "#!/bin/sh\ncp \"$1\" \"$2\"\nexec env LD_PRELOAD=\"$PWD/$2\" sleep 30\n";
+
+/// A small library that this process has loaded itself.
+#[cfg(test)]
+fn any_library() -> String {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let paths = maps
+        .lines()
+        .filter_map(|line| line.find('/').map(|at| &line[at..]));
+    let mut libraries = paths.filter(|path| path.contains("/libgcc_s.so"));
+    libraries.next().expect("libgcc_s").to_owned()
+}
+
+#[tokio::test]
+async fn silent_ranks_that_have_loaded_open_mpi_are_refused_and_end() {
+    let mut am = Appmaster::start().await;
+    let launcher = am.launcher(&[("loaded", LOADED)]);
+    let mut link = am.link().await;
+    let words = [any_library(), "libmpi.so.40".to_owned()];
+    let words = words.each_ref().map(String::as_str);
+    link.run(with(share(2, &[0, 1], "loaded"), &words, &[]))
+        .await;
+    let begin = Instant::now();
+    let Event::Refusal(refusal) = link.event().await else {
+        panic!("it runs");
+    };
+    assert_eq!(refusal.exit_code, 65, "{}", refusal.sentence);
+    for word in ["Open MPI", "/libmpi.so.40", "each of the 2 processes"] {
+        assert!(refusal.sentence.contains(word), "{}", refusal.sentence);
+    }
+    for _ in 0..2 {
+        assert_eq!(link.ended().await.how, Some(How::Signal(9)));
+    }
+    assert!(begin.elapsed() < Duration::from_secs(10));
+    drop(launcher);
+}

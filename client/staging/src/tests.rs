@@ -10,6 +10,7 @@ use job::{StagedKind, role::BINARY_LINK};
 use storage::{Address, Script};
 
 use super::*;
+use crate::crafted::Crafted;
 
 const OWN: &str = "/bin/cat";
 
@@ -471,4 +472,31 @@ async fn a_name_that_appears_meanwhile_wins() {
     assert_eq!(names.len(), 1, "{names:?}");
     let (placed, _) = place_scripted(scripted("on"), &["one"]).await;
     assert!(matches!(placed, Err(StageError::Damaged { found: 2, .. })));
+}
+
+#[tokio::test]
+async fn a_program_of_open_mpi_is_refused_before_anything_is_staged() {
+    let (root, files) = (open_folder(), open_folder());
+    let program = files.path().join("job");
+    let linked = Crafted {
+        needed: &["libmpi.so.40"],
+        runpath: Some("$ORIGIN"),
+        ..Crafted::default()
+    };
+    linked.write(&program);
+    fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    Crafted::default().write(&files.path().join("libmpi.so.40"));
+    let of = |processes| Request {
+        processes,
+        ..request(root.path(), &program)
+    };
+    let refused = stage(of(2)).await.unwrap_err();
+    assert_eq!(refused.exit(), Exit::Impossible, "{refused}");
+    let said = refused.to_string();
+    for word in ["Open MPI (libmpi.so.40)", "2 processes", "job"] {
+        assert!(said.contains(word), "{word}: {said}");
+    }
+    assert_eq!(fs::read_dir(root.path()).unwrap().count(), 0);
+    // A job of one is what it takes itself for.
+    assert!(stage(of(1)).await.is_ok());
 }

@@ -1,5 +1,7 @@
 //! The ResourceManager and the client are told the verdict, in their order.
 
+use job::wire::mpi_event::Event as Said;
+use job::wire::{PmiStage, RankEnded, RanksSeen, rank_ended::How};
 use policy::Millis;
 use policy::lifecycle::{Event, KillReason};
 
@@ -103,4 +105,42 @@ fn a_client_whose_stream_has_ended_is_gone() {
     bed.unregistered(true);
     bed.hear(Heard::ClientDeaf);
     assert!(bed.mpi.is_over());
+}
+
+/// Both ranks return 0 and are last known in this stage; one container has seen that library in a rank.
+fn told_of(stages: [PmiStage; 2], library: &str) -> Vec<String> {
+    let mut bed = Bed::running(|_| {});
+    let seen = RanksSeen {
+        mpi_library: library.to_owned(),
+        ..RanksSeen::default()
+    };
+    bed.says(0, Said::Seen(seen));
+    for (rank, stage) in (0..).zip(stages) {
+        let ended = RankEnded {
+            rank,
+            how: Some(How::ExitCode(0)),
+            pmi: stage.into(),
+            ..RankEnded::default()
+        };
+        bed.says(usize::try_from(rank).unwrap(), Said::Ended(ended));
+    }
+    bed.drained();
+    bed.unregistered(true);
+    bed.heard_by_the_client()
+}
+
+#[test]
+fn ranks_with_an_mpi_library_that_have_all_been_silent_are_remarked_on() {
+    use PmiStage::{Finalized, Silent};
+    let open = "/usr/lib/libmpi.so.40";
+    let told = told_of([Silent, Silent], open).join("\n");
+    assert!(
+        told.contains(open) && told.contains("each was rank 0 of 1"),
+        "{told}"
+    );
+    // One that has spoken is no job of one; without a library there is nothing to say.
+    for (stages, library) in [([Silent, Finalized], open), ([Silent, Silent], "")] {
+        let told = told_of(stages, library).join("\n");
+        assert!(!told.contains("rank 0 of 1"), "{told}");
+    }
 }
