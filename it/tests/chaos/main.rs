@@ -1,6 +1,7 @@
 //! What may happen to a job at any moment, once each, with a fixed seed; the command `soak` repeats it
 //! with others. What hurts one job alone comes to several jobs at once.
 
+mod hung;
 mod secrets;
 mod stuck;
 
@@ -96,6 +97,6 @@ fn main() -> ExitCode {
         true => stuck::CUT,
         false => &[],
     };
-    let cases: &[&[(&str, Case)]] = &[secrets::CASES, stuck::CASES, cut, &trials];
+    let cases: &[&[(&str, Case)]] = &[secrets::CASES, stuck::CASES, cut, hung::cases(), &trials];
     suite::run(vec![Group::new(chaos::cluster(), cases)])
 }

@@ -26,7 +26,7 @@ const AT_ONCE: Duration = Duration::from_secs(8);
 const SPAWNS: usize = 60;
 
 /// The launchers, and the ApplicationMaster.
-fn processes(given: &Given) -> Result<(Vec<Found>, Found)> {
+pub(crate) fn processes(given: &Given) -> Result<(Vec<Found>, Found)> {
     let all = given.cluster.container_processes()?;
     let with = |role: job::Role| -> Vec<Found> {
         let has = |found: &&Found| found.arguments.iter().any(|word| word == role.argument());
