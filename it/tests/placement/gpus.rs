@@ -14,6 +14,7 @@ pub const CASES: &[(&str, Case)] = &[
     ("GPUs: a job waits for those of another", waits),
     ("GPUs: two jobs on one node have different ones", two_jobs),
     ("GPUs: those who want none have none", none),
+    ("GPUs: spawned processes see none that others have", spawned),
 ];
 
 fn refused(given: &Given) -> Result<()> {
@@ -78,4 +79,20 @@ fn none(given: &Given) -> Result<()> {
     let (hidden, _) = reported(given, &["-n", "1", "-g", "0", &show])?;
     ensure!(gpus_told(&hidden.stdout_text()) == ["-1"], "{hidden:?}");
     given.is_clean()
+}
+
+/// The container has one, which is its rank's; the node has another, which is nobody's.
+fn spawned(given: &Given) -> Result<()> {
+    let host = &hosts(given)[0];
+    let program = given.program("spawn")?;
+    let child = given.script(
+        "show-and-be",
+        &format!("{SHOW_GPUS}; exec {program} \"$@\""),
+    )?;
+    let line = ["-n", "1", "-r", "none", "-hosts", host, "-g", "1"];
+    let line = [&line[..], &[&program, "spawn", "2", &child]].concat();
+    let stdout = given.succeeds(&line)?.stdout_text();
+    ensure!(stdout.contains("0: spawn success"), "{stdout}");
+    ensure!(gpus_told(&stdout) == ["-1", "-1"], "{stdout}");
+    Ok(())
 }
