@@ -346,6 +346,8 @@ pub enum Relay {
     Open,
     /// The other side is silent, but the connection stands.
     Frozen,
+    /// The same of those that there are; what is made from now on is open.
+    Stale,
     /// Connections are broken as soon as they are made.
     Cut,
     /// The same, and nobody listens any more.
@@ -420,14 +422,21 @@ impl Appmaster {
                 let (mut from, _) = accepted.unwrap();
                 from.set_nodelay(true).unwrap();
                 let mut state = state.clone();
+                let begun = *state.borrow();
                 connections.spawn(async move {
                     let mut to = TcpStream::connect(inner_address).await.unwrap();
                     to.set_nodelay(true).unwrap();
+                    let is_open = |state: Relay| match state {
+                        Relay::Open => true,
+                        Relay::Stale => begun == Relay::Stale,
+                        Relay::Frozen | Relay::Cut | Relay::Gone => false,
+                    };
                     tokio::select! {
                         _ = copy_bidirectional(&mut from, &mut to) => {}
-                        _ = state.wait_for(|&state| state != Relay::Open) => {}
+                        _ = state.wait_for(|&state| !is_open(state)) => {}
                     }
-                    state.wait_for(|&state| state != Relay::Frozen).await.ok();
+                    let stands = |state: &Relay| matches!(state, Relay::Frozen | Relay::Stale);
+                    state.wait_for(|state| !stands(state)).await.ok();
                 });
             }
         });
