@@ -1,7 +1,12 @@
 //! Which nodes a gang is placed on: those that are in doubt only where nothing else helps.
 
+use std::collections::BTreeSet;
+
 use super::{Gang, silence};
-use crate::{ClusterView, Millis, Mode, NodeId, NodeShare, Placement, Rejection};
+use crate::{ClusterView, Millis, Mode, NodeId, NodeShare, NodeView, Placement, Rejection};
+
+/// Nodes that look alike are passed over only where more of them are left than this, for each that is missing.
+const ALIKE: usize = 4;
 
 impl Gang {
     /// Places what is not `held`, where the mode leaves a choice beside the nodes that containers were
@@ -13,6 +18,7 @@ impl Gang {
         held: &[NodeShare],
     ) -> Result<Placement, Rejection> {
         self.avoided.retain(|_, until| now < *until);
+        let alike = self.neighbours_of_silent(view);
         let without = |left_out: &dyn Fn(&NodeId) -> bool| {
             let mut beside = view.clone();
             beside.nodes.retain(|node| !left_out(&node.id));
@@ -22,11 +28,15 @@ impl Gang {
         let mut quiet = silence::quiet(view);
         quiet.append(&mut self.silent.spoken_for(now));
         // A mere suspicion is no reason to wait.
-        if !self.is_bound() && !quiet.is_empty() {
-            let left_out =
-                |node: &NodeId| is_avoided(node) || self.silent.has(node) || quiet.contains(node);
-            if let Ok(placement) = without(&left_out) {
-                return Ok(placement);
+        if !self.is_bound() {
+            let suspects = [&alike | &quiet, quiet];
+            for suspects in suspects.iter().filter(|suspects| !suspects.is_empty()) {
+                let left_out = |node: &NodeId| {
+                    is_avoided(node) || self.silent.has(node) || suspects.contains(node)
+                };
+                if let Ok(placement) = without(&left_out) {
+                    return Ok(placement);
+                }
             }
         }
         if !self.is_bound() && !self.silent.is_empty() {
@@ -42,6 +52,36 @@ impl Gang {
             }
         }
         (self.place)(&self.demand, view, held)
+    }
+
+    /// Nodes that have as much room as one that does not answer, and come before others that have: as many
+    /// as chance says.
+    ///
+    /// What does not answer and lives has its room reserved for a job that waits. That job was given equal nodes in the
+    /// order of their names, as this one would be, and the next in that order are most likely reserved for it,
+    /// too.
+    fn neighbours_of_silent(&mut self, view: &ClusterView) -> BTreeSet<NodeId> {
+        let is_silent = |node: &&NodeView| self.silent.has(&node.id);
+        let silent: Vec<_> = view.nodes.iter().filter(is_silent).collect();
+        let looks_so = |node: &NodeView| {
+            let room = view.room(node);
+            silent.iter().any(|silent| view.room(silent) == room)
+        };
+        let nodes = view.nodes.iter();
+        let alike: BTreeSet<&NodeId> = nodes
+            .filter(|node| !self.silent.has(&node.id) && looks_so(node))
+            .map(|node| &node.id)
+            .collect();
+        let stay = self.members.outstanding().len().max(1);
+        let stay = stay.saturating_mul(ALIKE);
+        let most = alike.len().saturating_sub(stay);
+        if silent.is_empty() || most == 0 {
+            return BTreeSet::new();
+        }
+        let most = Millis(u64::try_from(most).unwrap_or(u64::MAX));
+        let passed = self.chance.between(Millis(0), most);
+        let passed = usize::try_from(passed.0).unwrap_or(usize::MAX);
+        alike.into_iter().take(passed).cloned().collect()
     }
 
     /// Whether the mode leaves no choice of nodes.

@@ -62,6 +62,36 @@ fn who_does_not_answer_is_named_and_left_alone_until_it_shows_a_sign_of_life() {
     assert_eq!(asked_hosts(&actions), ["n1"]);
 }
 
+/// A hundred equal nodes, the first eight of which are reserved for a job that waits: it was given its nodes in
+/// the same order. They look free and answer nothing.
+#[test]
+fn who_meets_a_reserved_node_does_not_try_its_neighbours_one_by_one() {
+    let view = cluster(100, 0);
+    let mut ids: Vec<&NodeId> = view.nodes.iter().map(|node| &node.id).collect();
+    ids.sort();
+    let reserved = &ids[..8];
+    let looks_of = |seed: u64| {
+        let fresh = Job::new(demand(1), Limits::default(), seed);
+        let (mut job, mut actions) = begun(fresh, &view);
+        for looks in 0.. {
+            let [host] = &asked_hosts(&actions)[..] else {
+                panic!("{actions:?}");
+            };
+            if !reserved.contains(&&NodeId(format!("{host}:1"))) {
+                return looks;
+            }
+            (_, actions) = look(&mut job, &view);
+        }
+        unreachable!()
+    };
+    let looks: Vec<u32> = (0..100).map(looks_of).collect();
+    assert!(
+        looks.iter().all(|looks| (1..=4).contains(looks)),
+        "{looks:?}"
+    );
+    assert!(looks.iter().sum::<u32>() < 130, "{looks:?}");
+}
+
 #[test]
 fn a_gang_that_holds_every_other_node_is_let_go_at_once() {
     let view = cluster(3, 0);
