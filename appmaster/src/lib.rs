@@ -42,6 +42,7 @@ mod consoles;
 mod contained;
 mod detached;
 mod effects;
+mod elements;
 mod ends;
 mod files;
 mod handing;

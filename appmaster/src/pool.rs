@@ -283,6 +283,12 @@ impl Pool {
         self.is_everywhere && self.missing() > 0
     }
 
+    /// No further node is to be expected: as many containers as there may be are there, or every node has one.
+    pub(crate) fn is_complete(&self) -> bool {
+        let all = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
+        (self.missing() == 0 && all >= self.plan.most.get()) || self.is_everywhere()
+    }
+
     /// Why one of them is not; `None`: they are, or it is not known.
     pub(crate) fn phase(&self) -> Option<&Phase> {
         let missing = self.places.values();

@@ -56,6 +56,8 @@ pub(crate) struct Sharing {
     show_at: Option<Millis>,
     /// What jobs lack and use has changed: the pool is looked at then.
     resize_at: Option<Millis>,
+    /// Nodes, or what jobs need of them, have changed since that was looked at.
+    pub(crate) looks_for_elements: bool,
     /// Without jobs since then.
     idle_since: Option<Millis>,
     pub(crate) owner: Owner,
@@ -103,6 +105,7 @@ impl Sharing {
             settling: BTreeMap::new(),
             show_at: None,
             resize_at: None,
+            looks_for_elements: false,
             idle_since: Some(Millis(0)),
             owner,
             refused: None,
@@ -192,8 +195,14 @@ impl Session {
                 Want::Ask(request, asking) => self.holding.ask(request, &asking),
                 Want::Release(containers) => self.holding.release(&containers),
                 Want::Start(container) => self.holding.start(&container),
-                Want::Offer(offer) => self.lending(|lending| lending.joined(now, offer)),
-                Want::Withdraw(container) => self.lending(|lending| lending.lost(now, &container)),
+                Want::Offer(offer) => {
+                    self.lending(|lending| lending.joined(now, offer));
+                    self.look_for_elements();
+                }
+                Want::Withdraw(container) => {
+                    self.lending(|lending| lending.lost(now, &container));
+                    self.look_for_elements();
+                }
                 Want::GiveUp(why) => {
                     let types = &self.holding.cluster().limits().types;
                     let why = sentences::rejection(&why, types);
@@ -347,7 +356,7 @@ impl Session {
                 self.may_begin_again(job);
                 self.may_return(job);
                 self.may_end(job);
-            } else {
+            } else if !self.without_element() {
                 break;
             }
         }

@@ -50,6 +50,7 @@ impl Session {
             sharing.resize_soon(now);
             if matches!(loan.wish.wants, Wants::Tasks { .. }) {
                 come.push(job);
+                sharing.looks_for_elements = true;
             }
         }
         for job in come {

@@ -67,8 +67,8 @@ impl Session {
 
     /// Slots that a job wants, or has where it takes them as they come.
     fn slots(&self, loan: &Loan) -> u32 {
-        match (loan.wish.wants, loan.number, &self.sharing) {
-            (Wants::Gang(processes), ..) => processes,
+        match (&loan.wish.wants, loan.number, &self.sharing) {
+            (Wants::Gang(processes), ..) => *processes,
             (Wants::Tasks { .. }, Some(number), Some(sharing)) => sharing.lending.held(number),
             (Wants::Tasks { .. }, ..) => 0,
         }
@@ -80,6 +80,9 @@ impl Session {
         match loan.number {
             Some(number) => {
                 let mut waits = sharing.lending.waits(number)?;
+                if let Some(lack) = sharing.lending.lack(number) {
+                    return Some(sentences::waits_for_element(&lack));
+                }
                 // Jobs are called by the numbers that their users know.
                 waits.holders = waits
                     .holders

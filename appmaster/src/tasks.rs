@@ -29,6 +29,12 @@ impl Session {
             Wanted::MapsLost(maps) => self.wish_of(job, |lending, number| {
                 lending.output_lost(now, number, maps)
             }),
+            Wanted::Needed { stage, needs } => {
+                self.wish_of(job, |lending, number| {
+                    lending.needed(now, number, stage, &needs)
+                });
+                self.look_for_elements();
+            }
             Wanted::NoMore => self.wish_of(job, |lending, number| lending.close(now, number)),
             Wanted::Began(attempt) => self.lending(|lending| {
                 lending.began(now, attempt);

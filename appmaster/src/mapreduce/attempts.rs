@@ -17,6 +17,8 @@ pub(super) struct Attempt {
     /// As what the policies know that container.
     pub(super) place: ContainerIx,
     pub(super) slot: u32,
+    /// Its task was known to need an element when it was placed.
+    pub(super) has_needs: bool,
     /// The launcher was ordered to start it.
     pub(super) is_ordered: bool,
     /// Of a reduce: the last output that there was when it was ordered.

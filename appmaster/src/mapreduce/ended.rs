@@ -90,6 +90,9 @@ impl MapReduce {
             Ended::Badly(sentence) if !ended.unfetched.is_empty() => {
                 self.not_read(ix, attempt, &sentence, &ended.unfetched);
             }
+            Ended::Badly(sentence) if ended.no_device && !attempt.has_needs => {
+                self.found_no_device(ix, attempt, sentence);
+            }
             Ended::Badly(sentence) => match ended.record.filter(|_| self.may_skip(attempt)) {
                 Some(record) => self.failed_on(ix, attempt, record, sentence),
                 None => self.failed(ix, attempt, sentence),
@@ -250,7 +253,8 @@ impl MapReduce {
                 End::Done => AttemptEnd::Succeeded,
                 End::Failed => AttemptEnd::Failed,
                 End::Lost => AttemptEnd::Lost,
-                End::Killed | End::Preempted | End::NoDevice => AttemptEnd::Killed,
+                End::Killed | End::Preempted => AttemptEnd::Killed,
+                End::NoDevice => AttemptEnd::NoDevice,
             };
             self.remember(&attempt, end, 0);
         }
@@ -279,7 +283,7 @@ fn said(ended: &wire::TaskEnded) -> Ended {
         Ok(FromTask::MapDone { counters, .. } | FromTask::ReduceDone { counters }) => {
             Ended::Well(counters)
         }
-        Ok(FromTask::Failed { sentence }) => Ended::Badly(sentence),
+        Ok(FromTask::Failed { sentence, .. }) => Ended::Badly(sentence),
         Ok(other) => Ended::Badly(format!("it ended with {other:?}")),
         Err(error) => Ended::Badly(format!("what it said last makes no sense: {error}")),
     }

@@ -105,6 +105,12 @@ impl MapReduce {
         self.end(verdict, false, true);
     }
 
+    /// No node can ever run it.
+    pub(super) fn impossible(&mut self, sentence: String) {
+        let code = Exit::Impossible.code();
+        self.end(Verdict::Failure { code, sentence }, false, true);
+    }
+
     /// The output folder cannot be had: nothing was written there.
     pub(super) fn refused(&mut self, sentence: String) {
         let code = Exit::Staging.code();

@@ -34,7 +34,7 @@ impl MapReduce {
         let Some(began) = attempt.began else { return };
         let (stage, task) = self.named(attempt);
         let failure = self.failures.get(&(attempt.stage, attempt.task));
-        let failure = failure.filter(|_| end == AttemptEnd::Failed);
+        let failure = failure.filter(|_| matches!(end, AttemptEnd::Failed | AttemptEnd::NoDevice));
         let sentence = failure.cloned().unwrap_or_default();
         let took = self.now.0.saturating_sub(began.0);
         self.explain_ended(attempt, end, (took, output_bytes), &sentence);

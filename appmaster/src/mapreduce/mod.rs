@@ -25,6 +25,7 @@ mod explain;
 mod folder;
 mod history;
 mod keep;
+mod needs;
 mod orders;
 mod sentences;
 mod tasks;
@@ -53,6 +54,7 @@ use crate::work::{Do, Heard};
 pub(crate) use book::{Book, Record};
 pub(crate) use folder::{Folder, FolderDone, FolderWork, Others};
 pub(crate) use keep::keep;
+pub(crate) use needs::elements;
 pub(crate) use words::{Told, Wanted};
 
 /// Between two words to the client of how far the tasks are.
@@ -131,7 +133,10 @@ pub(crate) struct MapReduce {
     maps_done: u32,
     reduces_done: u32,
     failed_attempts: u32,
-    /// The same by the host of each.
+    /// Attempts that found no device, and stages that turned out to need one.
+    no_device_attempts: u32,
+    found_needs: BTreeMap<Stage, Vec<String>>,
+    /// Failed attempts by the host of each.
     failed_on: BTreeMap<String, u32>,
     /// The sentence of the last failure of each task.
     failures: BTreeMap<(Stage, TaskIx), String>,
@@ -180,6 +185,8 @@ impl MapReduce {
             maps_done: 0,
             reduces_done: 0,
             failed_attempts: 0,
+            no_device_attempts: 0,
+            found_needs: BTreeMap::new(),
             failed_on: BTreeMap::new(),
             failures: BTreeMap::new(),
             client: Client::Awaited,
@@ -346,6 +353,8 @@ impl MapReduce {
             maps: count(self.description.splits.len()),
             reduces: self.description.reduces,
             failed_attempts: self.failed_attempts,
+            no_device_attempts: self.no_device_attempts,
+            found_needs: self.found_needs(),
             tasks_ms: since(self.tasks_began, ended),
             commit_ms: since(self.tasks_ended, self.now),
         }

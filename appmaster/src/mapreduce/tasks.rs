@@ -18,6 +18,7 @@ impl MapReduce {
     pub(super) fn hear_running(&mut self, heard: Heard) {
         match heard {
             Heard::OfTasks(Told::SlotsCome) => self.begin_tasks(),
+            Heard::OfTasks(Told::NoNode(sentence)) => self.impossible(sentence),
             Heard::OfTasks(Told::Placed(start)) => self.placed(start),
             Heard::OfTasks(Told::Stop { attempt, why }) => self.stop(attempt, why),
             Heard::Joined { container, .. } => self.joined(&container),
@@ -69,6 +70,7 @@ impl MapReduce {
             host,
             place,
             slot,
+            has_needs: !self.terms(stage).needs.is_empty(),
             is_ordered: false,
             reads_until: 0,
             skips: Vec::new(),

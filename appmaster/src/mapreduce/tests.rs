@@ -25,6 +25,7 @@ struct Bed {
 fn terms(attempts: u32) -> StageTerms {
     StageTerms {
         unit: Resources::default(),
+        needs: Vec::new(),
         attempts,
         speculative: true,
     }
@@ -83,6 +84,7 @@ impl Bed {
             node_failures: 3,
             skip_max: 1,
             explain: false,
+            wait_for_nodes: false,
         };
         let mut bed = Self {
             job: MapReduce::new(description, JOB),
@@ -722,4 +724,65 @@ fn what_the_rest_waits_for_is_said() {
     );
     bed.done(1, maps[1], Some(1));
     assert_eq!(bed.job.waits(), "");
+}
+
+#[test]
+fn attempts_that_find_no_device_make_their_stage_need_one_and_count_only_then() {
+    let mut bed = Bed::new(2, 0);
+    let without = |bed: &mut Bed, attempt: AttemptIx, container| {
+        bed.ended(
+            container,
+            wire::TaskEnded {
+                process: attempt.0,
+                trouble: "no GPU".to_owned(),
+                no_device: true,
+                ..wire::TaskEnded::default()
+            },
+        );
+    };
+    let [first, second] = [0, 1].map(|task| bed.place(Stage::Map, task, 1));
+    bed.joined(1);
+    bed.wanted();
+    // Both were placed before it was known: neither counts, and the first tells it for all.
+    without(&mut bed, first, 1);
+    assert_eq!(
+        bed.wanted(),
+        [
+            "Needed { stage: Map, needs: [ResourceName(\"gpu\")] }",
+            "over 0 NoDevice"
+        ]
+    );
+    without(&mut bed, second, 1);
+    assert_eq!(bed.wanted(), ["over 1 NoDevice"]);
+    // A device that is not there where it should be is a failure, and two of a map are all that may be.
+    for number in 2..4 {
+        let attempt = bed.place(Stage::Map, 0, 1);
+        assert_eq!(attempt.0, number);
+        without(&mut bed, attempt, 1);
+    }
+    let wanted = bed.wanted();
+    assert_eq!(wanted[..2], ["over 2 Failed", "no more"], "{wanted:?}");
+    let (code, sentence, report) = bed.over(&[1]);
+    assert_eq!(
+        (code, sentence.as_str()),
+        (1, "map 0 failed 2 times, the last time: no GPU")
+    );
+    assert_eq!((report.failed_attempts, report.no_device_attempts), (2, 2));
+    assert_eq!(
+        report.found_needs,
+        [("map".to_owned(), vec!["gpu".to_owned()])].into()
+    );
+}
+
+#[test]
+fn a_job_that_no_node_can_run_ends_as_impossible_unless_it_waits() {
+    let mut bed = Bed::new(1, 0);
+    assert!(bed.job.wants_nodes_now());
+    bed.tell(Heard::OfTasks(Told::NoNode("map needs gpu".into())));
+    assert!(!bed.job.wants_nodes_now());
+    let (code, sentence, _) = bed.over(&[]);
+    assert_eq!((code, sentence.as_str()), (65, "map needs gpu"));
+    let mut bed = Bed::new(1, 0);
+    bed.job.description.wait_for_nodes = true;
+    assert!(!bed.job.wants_nodes_now());
 }

@@ -5,7 +5,7 @@ use job::wire;
 use job::wire::{task_event, task_order};
 use policy::ContainerId;
 use policy::lending::{Input, Start};
-use policy::schedule::{AttemptIx, End, Stage, TaskIx, Why};
+use policy::schedule::{AttemptIx, End, ResourceName, Stage, TaskIx, Why};
 
 use super::folder::{FolderDone, FolderWork};
 
@@ -21,6 +21,8 @@ pub(crate) enum Told {
     },
     /// As many jobs have slots as may: this one is among them, and says which tasks may start.
     SlotsCome,
+    /// No node has what tasks of it need, and none is to come: a sentence.
+    NoNode(String),
     /// A task has a slot.
     Placed(Start),
     /// An attempt at a task is to be ended.
@@ -47,6 +49,13 @@ pub(crate) enum Wanted {
         stage: Stage,
         /// What each reads.
         inputs: Vec<Input>,
+    },
+    /// Tasks of a stage need these elements from now on.
+    Needed {
+        /// Which.
+        stage: Stage,
+        /// What the node of each must have.
+        needs: Vec<ResourceName>,
     },
     /// No task of it is to be started any more.
     NoMore,

@@ -6,7 +6,7 @@ use policy::lending::{self, Wants};
 use tonic::Status;
 
 use super::{Taken, fits, senseless};
-use crate::mapreduce::{Folder, MapReduce};
+use crate::mapreduce::{Folder, MapReduce, elements};
 use crate::session::{JobId, Session};
 use crate::work::Work;
 
@@ -20,9 +20,13 @@ impl Session {
     ) -> Result<Taken, Status> {
         let description: MapReduceJob = serde_json::from_slice(json).map_err(senseless)?;
         holds_together(&description).map_err(senseless)?;
-        let [map, reduce] = [description.map, description.reduce].map(|terms| of_slot(terms, plan));
+        let [map, mut reduce] =
+            [&description.map, &description.reduce].map(|terms| of_slot(terms, plan));
         let unit = match description.reduces {
-            0 => map.unit,
+            0 => {
+                reduce.needs.clear();
+                map.unit
+            }
             _ => Resources {
                 memory: map.unit.memory.max(reduce.unit.memory),
                 ..map.unit
@@ -43,7 +47,7 @@ impl Session {
 }
 
 /// What holds for tasks of a session with such slots.
-fn of_slot(terms: StageTerms, plan: &SessionPlan) -> lending::StageTerms {
+fn of_slot(terms: &StageTerms, plan: &SessionPlan) -> lending::StageTerms {
     lending::StageTerms {
         unit: Resources {
             memory: match terms.unit.memory.0 {
@@ -52,6 +56,7 @@ fn of_slot(terms: StageTerms, plan: &SessionPlan) -> lending::StageTerms {
             },
             ..plan.slot
         },
+        needs: elements(&terms.needs),
         speculative: terms.speculative,
     }
 }
@@ -100,6 +105,7 @@ mod tests {
         };
         let terms = StageTerms {
             unit: Resources::default(),
+            needs: Vec::new(),
             attempts: 4,
             speculative: true,
         };
@@ -117,12 +123,13 @@ mod tests {
             }],
             reduces: 0,
             output: file(0),
-            map: terms,
+            map: terms.clone(),
             reduce: terms,
             history: None,
             node_failures: 3,
             skip_max: 0,
             explain: false,
+            wait_for_nodes: false,
         };
         assert_eq!(holds_together(&good), Ok(()));
         let mut bad = good.clone();

@@ -115,6 +115,9 @@ pub enum AttemptEnd {
     Killed,
     /// Its container was lost, or what it was to read.
     Lost,
+    /// It found no device, and its task is queued again as one that needs it.
+    #[serde(rename = "NO_DEVICE")]
+    NoDevice,
 }
 
 impl JobHistory {

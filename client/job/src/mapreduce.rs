@@ -44,13 +44,19 @@ pub struct MapReduceJob {
     pub skip_max: u32,
     /// Every placement and end of an attempt is told.
     pub explain: bool,
+    /// Where no node has what a stage needs, it waits for one that has.
+    #[serde(default)]
+    pub wait_for_nodes: bool,
 }
 
 /// What holds for every task of a stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageTerms {
     /// What it takes of its container, beside a slot; memory 0: a slot's.
     pub unit: Resources,
+    /// Elements that its node must have: `gpu`, `fpga`, or a type of the cluster's; empty: none.
+    #[serde(default)]
+    pub needs: Vec<String>,
     /// Attempts of one task that may fail; the last of them ends the job. At least 1.
     pub attempts: u32,
     /// Whether one that takes much longer than others may be tried a second time beside the first.
@@ -88,6 +94,12 @@ pub struct TasksReport {
     pub reduces: u32,
     /// Attempts that failed.
     pub failed_attempts: u32,
+    /// Attempts that found no device, and were queued again as ones that need it.
+    #[serde(default)]
+    pub no_device_attempts: u32,
+    /// What stages turned out to need, by their names.
+    #[serde(default)]
+    pub found_needs: BTreeMap<String, Vec<String>>,
     /// From the start of its first task to the end of its last one, ms.
     pub tasks_ms: u64,
     /// From then on until the output was there, ms.

@@ -50,7 +50,7 @@ pub fn words(order: &Order) -> Vec<String> {
             megabytes(bytes.div_ceil(job.reduces.into())),
         ));
     }
-    let [map, reduce] = [job.map, job.reduce].map(|terms| {
+    let [map, reduce] = [&job.map, &job.reduce].map(|terms| {
         let attempts = usize::try_from(terms.attempts).unwrap_or(usize::MAX);
         count(attempts, "attempt")
     });
@@ -114,6 +114,7 @@ mod tests {
     fn terms(attempts: u32) -> StageTerms {
         StageTerms {
             unit: Resources::new(0, 1),
+            needs: Vec::new(),
             attempts,
             speculative: true,
         }
@@ -138,6 +139,7 @@ mod tests {
                 node_failures: 3,
                 skip_max: 0,
                 explain: false,
+                wait_for_nodes: false,
                 splits: vec![
                     split("/a", 64_000_000, &["n1", "n2"]),
                     split("/a", 2_500_000, &["n1"]),

@@ -60,6 +60,8 @@ pub struct Orders {
     overwrites: bool,
     /// Jobs tell of each task.
     explain: bool,
+    /// Jobs wait for nodes that have what they need.
+    wait_for_nodes: bool,
     /// Files that the driver knows of, by whole name.
     listed: Mutex<BTreeMap<String, Found>>,
 }
@@ -73,6 +75,7 @@ impl Orders {
             places,
             overwrites,
             explain: false,
+            wait_for_nodes: false,
             listed: Mutex::default(),
         }
     }
@@ -81,6 +84,13 @@ impl Orders {
     #[must_use]
     pub const fn explained(mut self, explain: bool) -> Self {
         self.explain = explain;
+        self
+    }
+
+    /// Waiting for nodes that have what stages need, where none has.
+    #[must_use]
+    pub const fn waiting_for_nodes(mut self, waits: bool) -> Self {
+        self.wait_for_nodes = waits;
         self
     }
 
@@ -161,6 +171,7 @@ impl Orders {
             node_failures: number(&settings, NODE_FAILURES)?.unwrap_or(FAILURES_OF_A_NODE),
             skip_max: number(&settings, SKIP)?.unwrap_or_default(),
             explain: self.explain,
+            wait_for_nodes: self.wait_for_nodes,
             plan: self.planned.digest.clone(),
             job: planned.name.clone(),
             settings,
@@ -285,6 +296,7 @@ fn terms(
     let memory = number::<u64>(settings, memory)?.unwrap_or_default();
     Ok(StageTerms {
         unit: Resources::new(memory, 1),
+        needs: Vec::new(),
         attempts: number::<u32>(settings, attempts)?
             .unwrap_or(ATTEMPTS)
             .max(1),
@@ -331,10 +343,11 @@ mod tests {
         };
         let of = |memory, attempts, speculative| StageTerms {
             unit: Resources::new(memory, 1),
+            needs: Vec::new(),
             attempts,
             speculative,
         };
-        assert_eq!(terms(&[]), Ok([of(0, 4, true); 2]));
+        assert_eq!(terms(&[]), Ok([of(0, 4, true), of(0, 4, true)]));
         let given = [
             (MAP_ATTEMPTS, "0"),
             (MAP_MEMORY, "100"),

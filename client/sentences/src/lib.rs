@@ -8,6 +8,7 @@
 
 mod cause;
 mod choice;
+mod element;
 mod memory;
 mod rejection;
 mod slots;
@@ -15,6 +16,7 @@ mod waiting;
 
 pub use cause::cause;
 pub use choice::choice;
+pub use element::{lack, waits_for_element};
 pub use rejection::rejection;
 pub use slots::waits_for_slots;
 pub use waiting::{let_go, no_room, silent, unanswered};

@@ -185,7 +185,9 @@ async fn jobs(
         _ => Jobs::of_application(hadoops, brought, rm, Arc::clone(&own) as _),
     };
     let progress = Progress::new(given.quiet);
-    let orders = Orders::new(planned, places, given.overwrite).explained(explain.is_some());
+    let orders = Orders::new(planned, places, given.overwrite)
+        .explained(explain.is_some())
+        .waiting_for_nodes(given.wait_for_nodes);
     let mut shown = Shown::new(progress, given.quiet, jobs.are_alone(), timing.clone());
     shown.explain = explain;
     let run = Run {

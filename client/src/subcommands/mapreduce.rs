@@ -31,6 +31,10 @@ pub(crate) struct MapReduceArguments {
     #[arg(long, value_name = "N")]
     pub skip_bad: Option<u32>,
 
+    /// Wait for a node that has what the job needs, such as a GPU, where none has it; else the job is refused
+    #[arg(long)]
+    pub wait_for_nodes: bool,
+
     /// Say nothing but what fails: no progress, no counters
     #[arg(short, long)]
     pub quiet: bool,

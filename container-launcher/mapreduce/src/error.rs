@@ -10,14 +10,55 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Like other errors that take any error in, it is no [`std::error::Error`] itself.
 pub struct Error {
     sentence: String,
+    no_device: bool,
 }
+
+/// CUDA's `CUDA_ERROR_NO_DEVICE`.
+const CUDA_NO_DEVICE: i32 = 100;
+/// OpenCL's `CL_DEVICE_NOT_FOUND`, and `CL_PLATFORM_NOT_FOUND_KHR`.
+const OPENCL_NO_DEVICE: [i32; 2] = [-1, -1001];
 
 impl Error {
     /// An error that says `sentence`.
     pub fn new(sentence: impl Into<String>) -> Self {
         Self {
             sentence: sentence.into(),
+            no_device: false,
         }
+    }
+
+    /// An error that says that there is no device of the kind that the task needs. On a cluster the task is queued
+    /// again as one that needs it, and its attempt does not count.
+    pub fn no_device(sentence: impl Into<String>) -> Self {
+        Self {
+            sentence: sentence.into(),
+            no_device: true,
+        }
+    }
+
+    /// What a call of CUDA's driver means that has returned `code` (a `CUresult`), `what` being what it was to do;
+    /// 100 is [no device](Self::no_device).
+    #[must_use]
+    pub fn of_cuda(code: i32, what: impl fmt::Display) -> Self {
+        Self {
+            sentence: format!("{what}: CUDA error {code}"),
+            no_device: code == CUDA_NO_DEVICE,
+        }
+    }
+
+    /// The same of OpenCL; -1 and -1001 are [no device](Self::no_device).
+    #[must_use]
+    pub fn of_opencl(code: i32, what: impl fmt::Display) -> Self {
+        Self {
+            sentence: format!("{what}: OpenCL error {code}"),
+            no_device: OPENCL_NO_DEVICE.contains(&code),
+        }
+    }
+
+    /// Whether there was no device of the kind that the task needs.
+    #[must_use]
+    pub const fn is_no_device(&self) -> bool {
+        self.no_device
     }
 
     /// The same error, with what was being done in front.
@@ -25,6 +66,7 @@ impl Error {
     pub fn context(self, what: impl fmt::Display) -> Self {
         Self {
             sentence: format!("{what}: {}", self.sentence),
+            ..self
         }
     }
 }
@@ -53,7 +95,10 @@ impl<E: std::error::Error> From<E> for Error {
             }
             source = cause.source();
         }
-        Self { sentence }
+        Self {
+            sentence,
+            no_device: false,
+        }
     }
 }
 
@@ -69,5 +114,27 @@ pub trait Context<T> {
 impl<T, E: Into<Error>> Context<T> for std::result::Result<T, E> {
     fn context<W: fmt::Display>(self, what: impl FnOnce() -> W) -> Result<T> {
         self.map_err(|error| error.into().context(what()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_that_mean_no_device_are_told_from_others_whatever_stands_in_front() {
+        let cuda = Error::of_cuda(100, "cuInit");
+        assert_eq!(cuda.to_string(), "cuInit: CUDA error 100");
+        assert!(cuda.context("setup").is_no_device());
+        assert!(!Error::of_cuda(2, "cuMemAlloc").is_no_device());
+        for (code, is_it) in [(-1, true), (-1001, true), (-5, false), (100, false)] {
+            assert_eq!(
+                Error::of_opencl(code, "clGetDeviceIDs").is_no_device(),
+                is_it,
+                "{code}"
+            );
+        }
+        assert!(Error::no_device("no GPU here").is_no_device());
+        assert!(!Error::new("no GPU here").is_no_device());
     }
 }

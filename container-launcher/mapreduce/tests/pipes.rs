@@ -219,7 +219,7 @@ fn a_pipe_that_ends_too_early_is_named() {
         .unwrap();
     write.write_all(b"a line\nand no").unwrap();
     drop((read, write));
-    let FromTask::Failed { sentence } = connection.receive().unwrap() else {
+    let FromTask::Failed { sentence, .. } = connection.receive().unwrap() else {
         panic!("it did not fail");
     };
     assert_eq!(sentence, "reading far/away: it ended at byte 1013 of 2000");

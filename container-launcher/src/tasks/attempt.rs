@@ -112,7 +112,7 @@ impl Attempt {
                     Ok(_) => self.kill_at,
                     // It may be about to say by its exit code why.
                     Err(Failure::Died { .. }) => Some(now + LEAVE),
-                    Err(Failure::Said(_) | Failure::Sentence(_) | Failure::Unread { .. }) => {
+                    Err(Failure::Said { .. } | Failure::Sentence(_) | Failure::Unread { .. }) => {
                         Some(now)
                     }
                 };

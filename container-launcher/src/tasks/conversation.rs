@@ -94,8 +94,13 @@ pub(crate) struct Left {
 /// How it ended otherwise.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// It said so, in these words.
-    Said(String),
+    /// It said so.
+    Said {
+        /// In these words.
+        sentence: String,
+        /// It found no device.
+        no_device: bool,
+    },
     /// Something is wrong with it, a sentence.
     Sentence(String),
     /// What it was to read is not to be had.
@@ -177,7 +182,15 @@ impl Conversation {
                 said @ FromTask::ReduceDone { .. } if matches!(*self.task, ToTask::Reduce(_)) => {
                     return Ok(said);
                 }
-                FromTask::Failed { sentence } => return Err(Failure::Said(sentence)),
+                FromTask::Failed {
+                    sentence,
+                    no_device,
+                } => {
+                    return Err(Failure::Said {
+                        sentence,
+                        no_device,
+                    });
+                }
                 other => {
                     let sentence = format!("it said {other:?} in the middle of a task");
                     return Err(Failure::Sentence(sentence));

@@ -1,6 +1,6 @@
 //! What is told of an attempt that is over.
 
-use gerbil_task::{Blamed, how};
+use gerbil_task::{Blamed, NO_DEVICE, how};
 use job::exit::End;
 use job::wire::TaskEnded;
 use job::wire::task_ended::How;
@@ -19,7 +19,7 @@ impl Attempt {
         let is_of_the_code = match (&self.last, &self.killed) {
             (Some(Ok(_)), _) => false,
             // It got no further, or had too much in memory.
-            (_, Some(_)) | (Some(Err(Failure::Said(_))), None) => true,
+            (_, Some(_)) | (Some(Err(Failure::Said { .. })), None) => true,
             // SIGKILL comes from outside, as when a node has no memory left.
             (Some(Err(Failure::Died { greeted })), None) => {
                 let end = self.ended.as_ref().map(|(report, _)| report.ended.end);
@@ -31,13 +31,26 @@ impl Attempt {
         Blamed::of(&self.task)?.record(&blame)
     }
 
+    /// Whether it found no device: its process said so, or by what it exited with.
+    fn found_no_device(&self) -> bool {
+        match (&self.last, &self.killed) {
+            (Some(Err(Failure::Said { no_device, .. })), None) => *no_device,
+            (Some(Err(Failure::Died { .. })), None) => {
+                let end = self.ended.as_ref().map(|(report, _)| report.ended.end);
+                matches!(end, Some(End::Code(NO_DEVICE)))
+            }
+            _ => false,
+        }
+    }
+
     /// How it ended, in words if not well.
     pub(super) fn result(&mut self) -> Result<Done, String> {
         let title = self.title();
         let sentence = match (self.last.take(), self.killed.take()) {
             (Some(Ok(done)), _) => return Ok(done),
             (_, Some(why)) => why,
-            (Some(Err(Failure::Said(said))), None) => match Blamed::of(&self.task) {
+            (Some(Err(Failure::Said { sentence: said, .. })), None) => match Blamed::of(&self.task)
+            {
                 Some(task) => task.failed(&self.blame(), &said),
                 None => said,
             },
@@ -99,6 +112,7 @@ pub(super) fn event(process: u32, attempt: &mut Attempt, exchange: &mut Exchange
         event.unfetched.clone_from(maps);
     }
     event.record = attempt.failed_on();
+    event.no_device = attempt.found_no_device();
     match attempt.result().and_then(|done| told(done, exchange)) {
         Ok(done) => event = TaskEnded { process, ..done },
         Err(trouble) => event.trouble = trouble,

@@ -15,6 +15,7 @@
 //! Invariants: a slot is lent to one job at a time; a gang has all its slots or none; slots of a container
 //! that is lost are gone, whoever has them, and come back to nobody.
 
+mod needs;
 mod sizes;
 mod tasks;
 #[cfg(test)]
@@ -26,11 +27,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::schedule::{
     AttemptIx, ContainerIx, Decision, Driver, End, Event, Job, JobIx, Nanos, Need, Node, NodeIx,
-    Scheduler, Slot, SlotIx, Stage, StageState, Taken, Task, level,
+    ResourceName, Scheduler, Slot, SlotIx, Stage, StageState, Taken, Task, level,
 };
 use crate::{ClusterView, ContainerId, Counted, Millis, NodeView, ResourceTypes, Resources};
 
-pub use words::{Input, Lent, Offer, StageTerms, Start, Waits, Wants, Wish, Word};
+pub use words::{Input, Lack, Lent, Offer, StageTerms, Start, Waits, Wants, Wish, Word};
 
 #[derive(Debug)]
 struct Borrower {
@@ -125,23 +126,23 @@ impl Lending {
     pub fn wanted(&mut self, now: Millis, job: u32, wish: Wish) -> Vec<Word> {
         let ix = JobIx(self.next_job);
         self.next_job = self.next_job.saturating_add(1);
-        let state = |unit: Resources, speculative: bool| StageState {
+        let state = |unit: Resources, locks: &[ResourceName], speculative: bool| StageState {
             speculative,
             ..StageState::wanting(Need {
                 bundle: sizes::bundle(unit, &self.types),
-                locks: Vec::new(),
+                locks: locks.to_vec(),
             })
         };
-        let of = |terms: StageTerms| state(terms.unit, terms.speculative);
-        let (stages, node_failures) = match wish.wants {
-            Wants::Gang(_) => ([(Stage::Gang, state(wish.unit, false))].into(), 0),
+        let of = |terms: &StageTerms| state(terms.unit, &terms.needs, terms.speculative);
+        let (stages, node_failures) = match &wish.wants {
+            Wants::Gang(_) => ([(Stage::Gang, state(wish.unit, &[], false))].into(), 0),
             Wants::Tasks {
                 map,
                 reduce,
                 node_failures,
             } => {
                 let stages = [(Stage::Map, of(map)), (Stage::Reduce, of(reduce))];
-                (stages.into(), node_failures)
+                (stages.into(), *node_failures)
             }
         };
         let arrived = Job {
@@ -155,7 +156,7 @@ impl Lending {
             node_failures,
             stages,
         };
-        let wants = wish.wants;
+        let wants = wish.wants.clone();
         let borrower = Borrower {
             ix,
             wish,

@@ -229,11 +229,12 @@ fn tasks() -> Wish {
     let wish = wish(0);
     let terms = StageTerms {
         unit: wish.unit,
+        needs: Vec::new(),
         speculative: true,
     };
     Wish {
         wants: Wants::Tasks {
-            map: terms,
+            map: terms.clone(),
             reduce: terms,
             node_failures: 3,
         },
@@ -322,10 +323,11 @@ fn a_container_that_comes_later_gets_tasks_that_have_their_input_there() {
     lending.joined(NOW, offer(1, 1));
     let terms = StageTerms {
         unit: Resources::new(1024, 1),
+        needs: Vec::new(),
         speculative: false,
     };
     let wants = Wants::Tasks {
-        map: terms,
+        map: terms.clone(),
         reduce: terms,
         node_failures: 0,
     };
@@ -345,4 +347,52 @@ fn a_container_that_comes_later_gets_tasks_that_have_their_input_there() {
     // n2 and n3 are in one rack.
     let third = lending.joined(NOW, offer(3, 1));
     assert_eq!(level(third), (3, Level::Any));
+}
+
+#[test]
+fn tasks_wait_for_a_node_that_has_what_they_need_and_it_is_known_that_none_has() {
+    let mut lending = lending("fifo");
+    lending.joined(NOW, offer(1, 1));
+    lending.joined(NOW, offer(2, 1));
+    let plain = StageTerms {
+        unit: Resources::new(1024, 1),
+        needs: Vec::new(),
+        speculative: false,
+    };
+    let gpu = StageTerms {
+        needs: vec!["gpu".into()],
+        ..plain.clone()
+    };
+    let wants = |map: &StageTerms, reduce: &StageTerms| Wish {
+        wants: Wants::Tasks {
+            map: map.clone(),
+            reduce: reduce.clone(),
+            node_failures: 0,
+        },
+        ..wish(1)
+    };
+    lending.wanted(NOW, 1, wants(&gpu, &plain));
+    assert_eq!(lending.runnable(NOW, 1, Stage::Map, &[input("n1")]), []);
+    let nowhere = |stage| Lack {
+        stage,
+        needs: vec!["gpu".into()],
+        nodes: ["n1", "n2"]
+            .map(|host| (host.to_owned(), "no device".to_owned()))
+            .into(),
+    };
+    assert_eq!(lending.lack(1), Some(nowhere(Stage::Map)));
+    assert_eq!(lending.lacking(), 1);
+    lending.returned(NOW, 1);
+    lending.wanted(NOW, 2, wants(&plain, &gpu));
+    assert_eq!(lending.lack(2), Some(nowhere(Stage::Reduce)));
+    // What was said turns out to be wrong, and then right.
+    lending.needed(NOW, 2, Stage::Reduce, &[]);
+    assert_eq!(lending.lack(2), None);
+    lending.needed(NOW, 2, Stage::Map, &["gpu".into()]);
+    assert_eq!(lending.lack(2), Some(nowhere(Stage::Map)));
+    let mut blind = Lending::new(named("fifo-blind").unwrap(), ResourceTypes::default());
+    blind.joined(NOW, offer(1, 1));
+    blind.wanted(NOW, 1, wants(&gpu, &plain));
+    assert_eq!(blind.lack(1), None);
+    assert_eq!(blind.runnable(NOW, 1, Stage::Map, &[input("n1")]).len(), 1);
 }

@@ -14,8 +14,8 @@ impl Lending {
             return None;
         }
         let session = self.driver.session();
-        let (stage, wanted, unit) = match borrower.wish.wants {
-            Wants::Gang(processes) => (Stage::Gang, processes, borrower.wish.unit),
+        let (stage, wanted, unit) = match &borrower.wish.wants {
+            Wants::Gang(processes) => (Stage::Gang, *processes, borrower.wish.unit),
             Wants::Tasks { map, reduce, .. } => {
                 let pending = |stage, unit| {
                     let pending = session.stage(borrower.ix, stage)?.pending;

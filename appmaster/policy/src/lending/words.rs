@@ -1,6 +1,6 @@
 //! What is lent, to whom, and what follows.
 
-use crate::schedule::{AttemptIx, ContainerIx, Level, Stage, TaskIx, Why};
+use crate::schedule::{AttemptIx, ContainerIx, Level, ResourceName, Stage, TaskIx, Why};
 use crate::{ContainerId, NodeId, Resources};
 
 /// A container that offers slots.
@@ -36,7 +36,7 @@ pub struct Wish {
 }
 
 /// How many slots a job wants, each for one process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wants {
     /// So many, all at once.
     Gang(u32),
@@ -53,10 +53,12 @@ pub enum Wants {
 }
 
 /// What holds for every task of a stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StageTerms {
     /// What it takes of its container.
     pub unit: Resources,
+    /// Elements that its node must have, such as `gpu`; empty: none.
+    pub needs: Vec<ResourceName>,
     /// Whether it may be tried a second time while it still runs.
     pub speculative: bool,
 }
@@ -135,4 +137,15 @@ pub struct Waits {
     pub holders: Vec<(u32, u32)>,
     /// Jobs that wait as well and came earlier.
     pub ahead: u32,
+}
+
+/// Tasks of a job need what no node of the session has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lack {
+    /// Of which stage.
+    pub stage: Stage,
+    /// What they need.
+    pub needs: Vec<ResourceName>,
+    /// The hosts where the session has containers, and what is missing there, in the order of joining.
+    pub nodes: Vec<(String, String)>,
 }

@@ -115,6 +115,12 @@ impl Driver {
         &self.session
     }
 
+    /// Whether its policy knows of no elements.
+    #[must_use]
+    pub fn is_blind(&self) -> bool {
+        self.scheduler.is_blind()
+    }
+
     /// Decisions that could not be carried out since this was last called: faults of the policy.
     pub fn refused(&mut self) -> Vec<Illegal> {
         std::mem::take(&mut self.refused)

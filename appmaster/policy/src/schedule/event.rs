@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AttemptIx, Bundle, Container, ContainerIx, Job, JobIx, Nanos, Node, NodeIx, Slot, SlotIx,
-    Stage, Task, TaskIx,
+    AttemptIx, Bundle, Container, ContainerIx, Job, JobIx, Nanos, Node, NodeIx, ResourceName, Slot,
+    SlotIx, Stage, Task, TaskIx,
 };
 
 /// Something that happened.
@@ -25,6 +25,15 @@ pub enum Event {
         stage: Stage,
         /// Numbered on from those told before.
         tasks: Vec<Task>,
+    },
+    /// Tasks of a stage need these elements from now on, instead of those before. What runs goes on.
+    Needed {
+        /// Whose.
+        job: JobIx,
+        /// Which.
+        stage: Stage,
+        /// What the node of each has to have.
+        locks: Vec<ResourceName>,
     },
     /// A container is there. The node is the one of the same host, or a new one.
     Joined(Node, Container, Vec<Slot>),

@@ -70,7 +70,7 @@ pub mod wrapper;
 pub use assign_task::{Level, assign_task, level};
 pub use blind::Blind;
 pub use bundle::{Bundle, ResourceName};
-pub use can_run::{Misfit, can_run};
+pub use can_run::{Misfit, can_run, has_locks};
 pub use capacity::Capacity;
 pub use cut::Cut;
 pub use dominant::{Share, dominant};

@@ -43,6 +43,9 @@ pub(super) fn ended(ended: &TaskEnded) -> String {
         AttemptEnd::Succeeded => "is done",
         AttemptEnd::Failed => "failed",
         AttemptEnd::Killed => "was ended, since nobody needs it",
+        AttemptEnd::NoDevice => {
+            "found no device, and its task is queued again as one that needs it"
+        }
         AttemptEnd::Lost => "was lost with its container, or could not read what maps have left",
     };
     let why = match ended.sentence.as_str() {

@@ -26,6 +26,7 @@ pub const fn end(end: AttemptEnd) -> &'static str {
         AttemptEnd::Failed => "failed",
         AttemptEnd::Killed => "killed",
         AttemptEnd::Lost => "lost",
+        AttemptEnd::NoDevice => "no device",
     }
 }
 

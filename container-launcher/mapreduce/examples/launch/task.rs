@@ -96,7 +96,7 @@ impl Task {
                     writeln!(std::io::stderr(), "{text}")?;
                     continue;
                 }
-                (FromTask::Failed { sentence }, _) => return Err(sentence.into()),
+                (FromTask::Failed { sentence, .. }, _) => return Err(sentence.into()),
                 (done @ FromTask::MapDone { .. }, ToTask::Map(order)) => {
                     let output = if order.partitions > 0 {
                         Some(self.connection.descriptor()?)

@@ -27,6 +27,10 @@ pub use message::{
 /// part with a sentence when they differ.
 pub const VERSION: u32 = 2;
 
+/// What a task process exits with that found no device of the kind that it needs. Its attempt does not count: the
+/// task is queued again as one that needs such a device.
+pub const NO_DEVICE: u8 = 86;
+
 /// The variable in whose presence an executable takes a role: `plan`, `task` or `drive`.
 pub const ROLE_VARIABLE: &str = "GERBIL_ROLE";
 

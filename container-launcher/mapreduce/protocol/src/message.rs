@@ -59,6 +59,8 @@ tagged! {
         "failed" Failed {
             /// Why, in one sentence.
             sentence: String,
+            /// It found no device of the kind that it needs: it may run elsewhere.
+            no_device: bool = default,
         },
     }
 }

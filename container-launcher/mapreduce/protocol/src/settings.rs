@@ -162,6 +162,22 @@ pub const KNOWN: &[Known] = &[
         meaning: "on a cluster: the same of a reduce",
     },
     Known {
+        name: NEEDS_MAP,
+        default: "",
+        meaning: "on a cluster: what a node must have for a map, its combiner included: cpu, gpu, fpga, or a type that \
+                  the cluster counts; without it what the program declares, or what is found in it",
+    },
+    Known {
+        name: NEEDS_REDUCE,
+        default: "",
+        meaning: "on a cluster: the same of a reduce",
+    },
+    Known {
+        name: DEVICE_FRACTION,
+        default: "0.25",
+        meaning: "on a cluster: of the smallest device's memory, how much a split of a map that needs a GPU may fill",
+    },
+    Known {
         name: NODE_FAILURES,
         default: "3",
         meaning: "on a cluster: failed attempts of the job after which a node gets no further one while there is another; 0: no node is avoided",
@@ -241,6 +257,12 @@ pub const COPIES: &str = "mapreduce.reduce.shuffle.parallelcopies";
 pub const MAP_SPECULATIVE: &str = "mapreduce.map.speculative";
 /// See [`KNOWN`].
 pub const REDUCE_SPECULATIVE: &str = "mapreduce.reduce.speculative";
+/// See [`KNOWN`].
+pub const NEEDS_MAP: &str = "needs.map";
+/// See [`KNOWN`].
+pub const NEEDS_REDUCE: &str = "needs.reduce";
+/// See [`KNOWN`].
+pub const DEVICE_FRACTION: &str = "device.fraction";
 /// See [`KNOWN`].
 pub const NODE_FAILURES: &str = "mapreduce.job.maxtaskfailures.per.tracker";
 /// See [`KNOWN`].
@@ -360,7 +382,15 @@ pub fn standing(name: &str) -> Standing {
     if let Some((_, why)) = idle {
         return Standing::Idle(why);
     }
-    let ours = ["mapreduce.", "gerbil.", "mapred.", "yarn.", "io."];
+    let ours = [
+        "mapreduce.",
+        "gerbil.",
+        "needs.",
+        "device.",
+        "mapred.",
+        "yarn.",
+        "io.",
+    ];
     match ours.iter().any(|ours| name.starts_with(ours)) {
         true => Standing::Unknown(nearest::hint(name, KNOWN.iter().map(|known| known.name))),
         false => Standing::Own,

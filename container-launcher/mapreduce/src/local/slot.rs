@@ -178,7 +178,7 @@ impl Slot<'_> {
                     self.queue.reduce_done(counters);
                     return Ok(());
                 }
-                FromTask::Failed { sentence } => return Err(self.failed(work, &sentence)),
+                FromTask::Failed { sentence, .. } => return Err(self.failed(work, &sentence)),
                 other => {
                     return Err(Error::new(format!(
                         "{}: said {other:?} in the middle",

@@ -9,7 +9,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gerbil_task::{Connection, FromTask, LAUNCHER_VARIABLE, Page, ToTask, VERSION, Welcome};
+use gerbil_task::{
+    Connection, FromTask, LAUNCHER_VARIABLE, NO_DEVICE, Page, ToTask, VERSION, Welcome,
+};
 
 use super::map::MapRun;
 use super::reduce::ReduceRun;
@@ -35,7 +37,10 @@ pub(crate) fn take(app: &App, role: &str) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             crate::say(&format!("{}: {error}", app.name()));
-            ExitCode::from(70)
+            ExitCode::from(match error.is_no_device() {
+                true => NO_DEVICE,
+                false => 70,
+            })
         }
     }
 }
@@ -91,6 +96,7 @@ pub(crate) fn tell_panics(connection: &Connection) -> Result<()> {
         if let Ok(mut speaker) = speaker.lock() {
             drop(speaker.send(&FromTask::Failed {
                 sentence: format!("panicked{place}: {words}"),
+                no_device: false,
             }));
         }
     }));
@@ -153,9 +159,14 @@ fn task(app: &App) -> Result<()> {
             other => Err(Error::new(format!("no order but {other:?}"))),
         };
         if let Err(error) = done {
+            let no_device = error.is_no_device();
             connection.borrow_mut().send(&FromTask::Failed {
                 sentence: error.to_string(),
+                no_device,
             })?;
+            if no_device {
+                return Err(error);
+            }
         }
     }
 }

@@ -10,6 +10,7 @@
 
 mod attempts;
 mod jobs;
+mod needs;
 mod places;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +29,7 @@ impl Session {
             Event::Left(job) => state.left(*job),
             Event::Hosts(hosts) => state.named(hosts),
             Event::Runnable { job, stage, tasks } => state.runnable(*job, *stage, tasks),
+            Event::Needed { job, stage, locks } => state.needed(*job, *stage, locks),
             Event::Joined(node, container, slots) => state.joined(node, container, slots),
             Event::Slots { container, now } => state.recut(*container, now),
             Event::Lost(container) => state.lost(*container),

@@ -5,6 +5,7 @@ mod gangs;
 mod hpe;
 mod hpe_clusters;
 mod hpe_literal;
+mod needs;
 mod policies;
 mod properties;
 mod reservations;

@@ -1,0 +1,64 @@
+//! What tasks need that only some nodes have.
+
+use std::collections::BTreeSet;
+
+use super::Lending;
+use super::words::{Lack, Word};
+use crate::Millis;
+use crate::schedule::{Event, NodeIx, ResourceName, Stage, has_locks};
+
+/// What is said of a node of which no more is known.
+const NO_DEVICE: &str = "no device";
+
+impl Lending {
+    /// Tasks of this stage of `job` need these elements from now on, whatever was said before.
+    pub fn needed(
+        &mut self,
+        now: Millis,
+        job: u32,
+        stage: Stage,
+        needs: &[ResourceName],
+    ) -> Vec<Word> {
+        let Some(borrower) = self.jobs.get(&job) else {
+            return Vec::new();
+        };
+        let needed = Event::Needed {
+            job: borrower.ix,
+            stage,
+            locks: needs.to_vec(),
+        };
+        self.happened(now, &needed)
+    }
+
+    /// A stage of `job` whose tasks need what no node has where the session has containers; of several the first.
+    /// A policy that knows of no elements lacks none.
+    #[must_use]
+    pub fn lack(&self, job: u32) -> Option<Lack> {
+        if self.driver.is_blind() {
+            return None;
+        }
+        let ix = self.jobs.get(&job)?.ix;
+        let session = self.driver.session();
+        let mut seen = BTreeSet::new();
+        let nodes = self.offers.iter().filter_map(|(ix, offer)| {
+            let node = session.container(*ix)?.node;
+            seen.insert(node).then_some((node, offer))
+        });
+        let nodes: Vec<(NodeIx, _)> = nodes.collect();
+        [Stage::Map, Stage::Reduce].into_iter().find_map(|stage| {
+            let need = &session.stage(ix, stage)?.need;
+            let is_there = |(node, _): &(NodeIx, _)| has_locks(session, need, *node);
+            if need.locks.is_empty() || nodes.iter().any(is_there) {
+                return None;
+            }
+            let without = nodes
+                .iter()
+                .map(|(_, offer)| (offer.host.clone(), NO_DEVICE.to_owned()));
+            Some(Lack {
+                stage,
+                needs: need.locks.clone(),
+                nodes: without.collect(),
+            })
+        })
+    }
+}

@@ -1,0 +1,82 @@
+//! What tasks need that only some nodes have, as it was said and as it turns out.
+
+use std::collections::BTreeMap;
+
+use gerbil_task::settings::{NEEDS_MAP, NEEDS_REDUCE};
+use job::StageTerms;
+use policy::schedule::{AttemptIx, End, ResourceName, Stage};
+
+use super::attempts::Attempt;
+use super::{MapReduce, Wanted, sentences};
+
+/// What a task is taken to need that found no device.
+const FOUND: &str = "gpu";
+
+/// Needs as the policies know them.
+pub(crate) fn elements(needs: &[String]) -> Vec<ResourceName> {
+    needs.iter().cloned().map(ResourceName).collect()
+}
+
+impl MapReduce {
+    /// What holds for every task of a stage.
+    pub(super) const fn terms(&self, stage: Stage) -> &StageTerms {
+        match stage {
+            Stage::Map => &self.description.map,
+            Stage::Reduce | Stage::Gang => &self.description.reduce,
+        }
+    }
+
+    /// Whether it ends where no node has what it needs, instead of waiting for one.
+    pub(crate) const fn wants_nodes_now(&self) -> bool {
+        matches!(self.step, super::Step::Running) && !self.description.wait_for_nodes
+    }
+
+    /// An attempt found no device, and nobody knew that it needs one: that is no fault of its own. The first of a
+    /// stage tells it for all.
+    pub(super) fn found_no_device(&mut self, ix: AttemptIx, attempt: &Attempt, sentence: String) {
+        let title = sentences::title(attempt.stage, attempt.task, &self.machine);
+        let words = format!("{title}, attempt {}: {sentence}", attempt.number);
+        tracing::warn!("{words}");
+        self.no_device_attempts = self.no_device_attempts.saturating_add(1);
+        self.failures
+            .insert((attempt.stage, attempt.task), sentence);
+        if self.terms(attempt.stage).needs.is_empty() {
+            self.need(attempt.stage, &words);
+        }
+        self.over(ix, End::NoDevice);
+    }
+
+    /// Tasks of this stage are queued again as ones that need a device; `words` tell how that was found.
+    fn need(&mut self, stage: Stage, words: &str) {
+        let (terms, setting, tasks) = match stage {
+            Stage::Map => (&mut self.description.map, NEEDS_MAP, "maps"),
+            Stage::Reduce | Stage::Gang => (&mut self.description.reduce, NEEDS_REDUCE, "reduces"),
+        };
+        let needs = vec![FOUND.to_owned()];
+        terms.needs.clone_from(&needs);
+        let label = self.description.settings.get(setting);
+        let label = label.map(|label| format!(" instead of {label}, as they are labelled"));
+        self.notice(format!(
+            "{words}; it does not count: {tasks} are queued again as ones that need {FOUND}{}, which -D \
+             {setting}={FOUND} says at once",
+            label.unwrap_or_default()
+        ));
+        self.want(Wanted::Needed {
+            stage,
+            needs: elements(&needs),
+        });
+        self.found_needs.insert(stage, needs);
+    }
+
+    /// What stages turned out to need, by their names.
+    pub(super) fn found_needs(&self) -> BTreeMap<String, Vec<String>> {
+        let found = self.found_needs.iter();
+        let name = |stage: &Stage| match stage {
+            Stage::Map => "map".to_owned(),
+            Stage::Reduce | Stage::Gang => "reduce".to_owned(),
+        };
+        found
+            .map(|(stage, needs)| (name(stage), needs.clone()))
+            .collect()
+    }
+}

@@ -1,0 +1,83 @@
+//! Nodes that lack what tasks need, in sentences.
+
+use policy::lending::Lack;
+use policy::schedule::Stage;
+
+/// Nodes that a sentence names.
+const NAMED: usize = 8;
+
+/// Why a job can never run, and what to do.
+#[must_use]
+pub fn lack(lack: &Lack) -> String {
+    let (stage, setting) = match lack.stage {
+        Stage::Map => ("map", "needs.map"),
+        Stage::Reduce | Stage::Gang => ("reduce", "needs.reduce"),
+    };
+    format!(
+        "{stage} needs {}; {}; hold containers where one is, say -D {setting}=cpu if it needs none, or wait with \
+         --wait-for-nodes",
+        needs(lack),
+        nowhere(lack)
+    )
+}
+
+/// What a job waits for that nobody has yet.
+#[must_use]
+pub fn waits_for_element(lack: &Lack) -> String {
+    format!("waits for a node with {}: {}", needs(lack), nowhere(lack))
+}
+
+fn needs(lack: &Lack) -> String {
+    let needs: Vec<&str> = lack.needs.iter().map(|need| need.0.as_str()).collect();
+    needs.join(" and ")
+}
+
+fn nowhere(lack: &Lack) -> String {
+    let one = match lack.needs.len() {
+        1 => "have one",
+        _ => "have them",
+    };
+    let named = lack.nodes.iter().take(NAMED);
+    let mut named: Vec<String> = named.map(|(host, why)| format!("{host}: {why}")).collect();
+    let more = lack.nodes.len().saturating_sub(NAMED);
+    if more > 0 {
+        named.push(format!("and {more} more"));
+    }
+    match named.as_slice() {
+        [] => "there is no node yet".to_owned(),
+        named => format!(
+            "0 of {} nodes {one} ({})",
+            lack.nodes.len(),
+            named.join("; ")
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_said_for_each_node() {
+        let node = |number: u32| (format!("node{number}"), "no device".to_owned());
+        let mut of = Lack {
+            stage: Stage::Map,
+            needs: vec!["gpu".into()],
+            nodes: vec![node(1), ("node2".into(), "libcuda.so.1 missing".into())],
+        };
+        assert_eq!(
+            lack(&of),
+            "map needs gpu; 0 of 2 nodes have one (node1: no device; node2: libcuda.so.1 missing); hold containers \
+             where one is, say -D needs.map=cpu if it needs none, or wait with --wait-for-nodes"
+        );
+        of.needs.push("fpga".into());
+        of.nodes = (0..10).map(node).collect();
+        let said = waits_for_element(&of);
+        assert!(
+            said.starts_with(
+                "waits for a node with gpu and fpga: 0 of 10 nodes have them (node0: no device;"
+            ) && said.ends_with("node7: no device; and 2 more)"),
+            "{said}"
+        );
+    }
+}
