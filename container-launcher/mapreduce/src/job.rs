@@ -129,7 +129,8 @@ impl Job {
         self
     }
 
-    /// Says what slots of a stage (`map` or `reduce`) must have, such as `gpu`.
+    /// Says what the nodes of a stage (`map`, `combine` or `reduce`) must have, such as `gpu`, whatever its types
+    /// say.
     #[must_use]
     pub fn needs(mut self, stage: &'static str, need: &'static str) -> Self {
         self.needs.push((stage.to_owned(), need.to_owned()));
@@ -150,6 +151,7 @@ impl Job {
             make: Arc::new(make),
             fold: None,
             combiner: None,
+            combiner_need: None,
             place: Arc::new(|partitions: u32, _: &Settings| {
                 Ok(hashed::<M::Key>(partitions, false))
             }),
@@ -167,6 +169,7 @@ pub struct Mapped<M: Mapper> {
     make: Arc<dyn Fn() -> M>,
     fold: Option<MakeFold>,
     combiner: Option<String>,
+    combiner_need: Option<&'static str>,
     place: MakePlace,
     partitioner: String,
     by_first: bool,
@@ -194,6 +197,7 @@ impl<M: Mapper> Mapped<M> {
             )
         };
         self.combiner = Some(std::any::type_name::<C>().to_owned());
+        self.combiner_need = C::NEED;
         self.fold = Some(Arc::new(move || -> Box<dyn Fold> {
             let mut combiner = make();
             Box::new(
@@ -270,11 +274,22 @@ impl<M: Mapper> Mapped<M> {
     fn spec<K: Value, V: Value>(
         self,
         output: WriterOf,
-        reducer: Option<&str>,
+        reducer: Option<(&str, Option<&'static str>)>,
         reduce: Option<Box<Reduce>>,
     ) -> Ready<K, V> {
-        let name = |of: &str| of.to_owned();
         let keys = self.keys();
+        let mut needs = self.job.needs;
+        let (reducer, reducer_need) = reducer.unzip();
+        for (stage, need) in [
+            ("map", M::NEED),
+            ("combine", self.combiner_need),
+            ("reduce", reducer_need.flatten()),
+        ] {
+            let is_said = needs.iter().any(|(said, _)| said == stage);
+            let need = need.filter(|_| !is_said);
+            needs.extend(need.map(|need| (stage.to_owned(), need.to_owned())));
+        }
+        let name = |of: &str| of.to_owned();
         let planned = PlannedJob {
             name: self.job.name.to_owned(),
             mapper: name(std::any::type_name::<M>()),
@@ -290,7 +305,8 @@ impl<M: Mapper> Mapped<M> {
             ],
             order: keys.name().to_owned(),
             settings: self.job.settings,
-            needs: self.job.needs,
+            needs,
+            expansion: M::EXPANSION,
         };
         let (make, fold, place) = (Arc::clone(&self.make), self.fold, self.place);
         let sampled = self.make;
@@ -349,7 +365,7 @@ impl<M: Mapper> Mapped<M> {
         let output = WriterOf::new::<TextOutput, R::Key, R::Value>();
         self.spec(
             output,
-            Some(std::any::type_name::<R>()),
+            Some((std::any::type_name::<R>(), R::NEED)),
             Some(Box::new(run)),
         )
     }

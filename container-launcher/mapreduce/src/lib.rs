@@ -56,6 +56,8 @@ pub use drive::run::Run;
 pub use drive::submit::{Finished, Submit, Submitted};
 pub use emit::{Emit, Output};
 pub use error::{Context as ErrorContext, Error, Result};
+#[cfg(feature = "derive")]
+pub use gerbil_mapreduce_derive::cluster_resource;
 pub use input::{
     FixedLength, Granule, InputFormat, KeyValueText, NLines, Numbers, SequenceFile, Source,
     TextLines, WholeFile,

@@ -15,6 +15,14 @@ pub trait Mapper: Sized + 'static {
     /// The values that are emitted.
     type Value: Value;
 
+    /// What its node must have: `cpu`, `gpu`, `fpga`, or a type that the cluster counts. `None`: nobody says.
+    /// The attribute `cluster_resource` fills it in, and leaves it readable in the executable.
+    const NEED: Option<&'static str> = None;
+
+    /// Bytes of a device's memory that a byte of its input takes there, at least 1: splits of a mapper that needs a
+    /// GPU are cut so that they fit.
+    const EXPANSION: u32 = 1;
+
     /// Called once before the first record.
     ///
     /// # Errors

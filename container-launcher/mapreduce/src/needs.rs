@@ -1,7 +1,7 @@
 //! What stages need of their slots, readable in the executable without running it.
 
-/// Says that stage `$stage` (`map` or `reduce`) of a job needs `$need` of its slots, such as `"gpu"`: one line
-/// of JSON, `{"stage":…,"type":…,"need":…}`, in the executable's section `gerbil_needs`, and an associated
+/// Says that stage `$stage` (`map`, `combine` or `reduce`) of a job needs `$need` of its slots, such as `"gpu"`: one
+/// line of JSON, `{"stage":…,"type":…,"need":…}`, in the executable's section `gerbil_needs`, and an associated
 /// constant `NEEDS` of the type.
 ///
 /// ```

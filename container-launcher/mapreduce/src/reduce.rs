@@ -16,6 +16,9 @@ pub trait Reducer<K: Key, V: Value>: Sized + 'static {
     /// The values that are emitted.
     type Value: Value;
 
+    /// What its node must have, as [`Mapper::NEED`](crate::Mapper::NEED).
+    const NEED: Option<&'static str> = None;
+
     /// Called once before the first key.
     ///
     /// # Errors
@@ -48,6 +51,9 @@ pub trait Reducer<K: Key, V: Value>: Sized + 'static {
 
 /// Joins two values of one key, early and as often as it pays; it must not matter how they are bracketed.
 pub trait Combiner<V: Value>: 'static {
+    /// What the node of the maps must have, beside what the mapper needs.
+    const NEED: Option<&'static str> = None;
+
     /// What `left` and `right` are together.
     ///
     /// # Errors

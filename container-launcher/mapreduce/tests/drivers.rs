@@ -56,6 +56,7 @@ fn welcome(version: u32) -> ToDriver {
         version,
         defaults: BTreeMap::new(),
         given: BTreeMap::new(),
+        split_max: BTreeMap::new(),
     }
 }
 

@@ -108,6 +108,7 @@ impl Driver<'_> {
                 version: VERSION,
                 defaults: BTreeMap::new(),
                 given: BTreeMap::new(),
+                split_max: BTreeMap::new(),
             },
             FromDriver::Submit(submission) => self.submit(&submission)?,
             FromDriver::Wait { submission } => {

@@ -72,6 +72,8 @@ tagged! {
             /// Settings that the client was given: they stand over those of the plan, and below those of the driver's
             /// own command line.
             given: BTreeMap<String, String> = default,
+            /// Jobs whose splits have to fit a device, and the most bytes that a split of each may have.
+            split_max: BTreeMap<String, u64> = default,
         },
         /// The job is on its way.
         "accepted" Accepted {

@@ -226,7 +226,9 @@ record! {
         pub order: String = default,
         /// Settings that the job brings along.
         pub settings: BTreeMap<String, String>,
-        /// What stages need of their slots: `(stage, need)`.
+        /// What stages need of their slots: `(stage, need)`, the stage being `map`, `combine` or `reduce`.
         pub needs: Vec<(String, String)>,
+        /// Bytes of a device's memory that a byte of a map's input takes there; 0: one.
+        pub expansion: u32 = default,
     }
 }

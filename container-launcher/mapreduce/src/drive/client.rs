@@ -21,6 +21,8 @@ pub(crate) struct Client {
     pub(crate) defaults: BTreeMap<String, String>,
     /// Settings that the client was given, above those of the plan.
     pub(crate) given: BTreeMap<String, String>,
+    /// Most bytes of a split of jobs whose splits have to fit a device.
+    pub(crate) split_max: BTreeMap<String, u64>,
 }
 
 impl Client {
@@ -31,11 +33,13 @@ impl Client {
                 version,
                 defaults,
                 given,
+                split_max,
             } if version == VERSION => Ok(Self {
                 connection: Rc::new(RefCell::new(connection)),
                 submissions: Cell::new(0),
                 defaults,
                 given,
+                split_max,
             }),
             ToDriver::Welcome { version, .. } => Err(Error::new(format!(
                 "the client speaks version {version} of the task protocol, this is {VERSION}"

@@ -12,7 +12,7 @@ use crate::error::{Context as _, Error, Result};
 use crate::input::splits::splits;
 use crate::job::Spec;
 use crate::partition::{CUTS, choose_cuts};
-use crate::settings::{RECURSIVE, REDUCES, Settings};
+use crate::settings::{RECURSIVE, REDUCES, SPLIT_MAX, SPLIT_PACK, Settings};
 use crate::task::map::sizes;
 
 /// A job on its way to be run.
@@ -94,6 +94,12 @@ impl<'a> Submit<'a> {
             settings.set(name, value);
         }
         settings.check()?;
+        if let Some(most) = self.client.split_max.get(&self.order.job) {
+            for name in [SPLIT_MAX, SPLIT_PACK] {
+                let least = settings.parse::<u64>(name)?.min(*most);
+                settings.set(name, &least.to_string());
+            }
+        }
         // What no task could do is said before there is one.
         sizes(&settings)?;
         let written = if spec.reduce.is_some() {

@@ -77,6 +77,7 @@ impl<'a> Client<'a> {
                 version: VERSION,
                 defaults: BTreeMap::new(),
                 given: BTreeMap::new(),
+                split_max: BTreeMap::new(),
             });
         };
         let sentence = refusal.clone();

@@ -1,0 +1,77 @@
+//! The attribute [`macro@cluster_resource`], for `impl Mapper`, `impl Reducer` and `impl Combiner`.
+
+use proc_macro::TokenStream;
+use quote::{ToTokens as _, quote};
+use syn::{Error, ItemImpl, LitByteStr, LitStr, Type, parse_macro_input};
+
+/// Says what the nodes must have that a mapper, reducer or combiner runs on: `cpu` (nothing), `gpu` or `gpgpu`,
+/// `fpga`, or a type that the cluster counts.
+///
+/// It becomes the constant `NEED` of the trait, which a job's plan carries, and a line of JSON,
+/// `{"stage":…,"type":…,"need":…}`, in the executable's section `gerbil_needs`, which is found without running it.
+///
+/// ```ignore
+/// #[cluster_resource("gpgpu")]
+/// impl Mapper for Distances {
+///     // as any other
+/// }
+/// ```
+#[proc_macro_attribute]
+pub fn cluster_resource(need: TokenStream, on: TokenStream) -> TokenStream {
+    let need = parse_macro_input!(need as LitStr);
+    let on = parse_macro_input!(on as ItemImpl);
+    expanded(&need, on)
+        .unwrap_or_else(|error| error.to_compile_error())
+        .into()
+}
+
+fn expanded(need: &LitStr, mut on: ItemImpl) -> Result<proc_macro2::TokenStream, Error> {
+    let label = need.value();
+    let is_label = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    if label.is_empty() || !label.chars().all(is_label) {
+        return Err(Error::new(
+            need.span(),
+            "cpu, gpu, fpga, or a type that the cluster counts, such as acc/kmeans-map, is wanted",
+        ));
+    }
+    let of_which = "this stands on an impl of Mapper, Reducer or Combiner";
+    let name = on
+        .trait_
+        .as_ref()
+        .and_then(|(name, _)| name.segments.last());
+    let name = name.map(|segment| segment.ident.to_string());
+    let stage = match name.as_deref() {
+        Some("Mapper") => "map",
+        Some("Reducer") => "reduce",
+        Some("Combiner") => "combine",
+        _ => return Err(Error::new_spanned(&on.self_ty, of_which)),
+    };
+    let Type::Path(of) = &*on.self_ty else {
+        return Err(Error::new_spanned(&on.self_ty, of_which));
+    };
+    let of = of
+        .path
+        .segments
+        .last()
+        .map(|segment| segment.ident.to_string());
+    let line = format!(
+        "{{\"stage\":\"{stage}\",\"type\":\"{}\",\"need\":\"{label}\"}}\n",
+        of.unwrap_or_default()
+    );
+    let length = line.len();
+    let line = LitByteStr::new(line.as_bytes(), need.span());
+    on.items.push(syn::parse_quote! {
+        const NEED: ::core::option::Option<&'static str> = ::core::option::Option::Some(#need);
+    });
+    let on = on.into_token_stream();
+    Ok(quote! {
+        #on
+
+        const _: () = {
+            #[used]
+            #[allow(unsafe_code, reason = "a section of its own; nothing is read through it")]
+            #[unsafe(link_section = "gerbil_needs")]
+            static LINE: [u8; #length] = *#line;
+        };
+    })
+}
