@@ -42,7 +42,7 @@ pub use data::{Checkpoints, StageOut};
 pub use description::{Application, Description, Jobs};
 pub use large_reads::LargeReads;
 pub use mapreduce::{FileAt, MapReduceJob, Split, StageTerms, TasksReport};
-pub use mapreduce_report::{MapReduceJobReport, MapReduceReport};
+pub use mapreduce_report::{MapReduceJobReport, MapReduceReport, StageNeed};
 pub use mpi::{BindUnit, Binding, MpiJob, Program, Terminal, Universe, Yielding};
 pub use role::Role;
 pub use seat::Seat;

@@ -37,6 +37,8 @@ pub struct MapReduceJobReport {
     pub output: String,
     /// Bytes of its input.
     pub input_bytes: u64,
+    /// What its stages need of their nodes.
+    pub needs: Vec<StageNeed>,
     /// As of a command that runs this job alone.
     pub exit_code: i32,
     /// The cause in one sentence; empty for a success.
@@ -47,4 +49,20 @@ pub struct MapReduceJobReport {
     pub ended_us: i64,
     /// What its tasks came to; `None`: it never began, or was lost.
     pub tasks: Option<TasksReport>,
+}
+
+/// What a stage of a job needs of its nodes, and why that is thought.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StageNeed {
+    /// `map`, `combine` or `reduce`.
+    pub stage: String,
+    /// `gpu`, `fpga`, or a type of the cluster's; `None`: nothing.
+    pub need: Option<String>,
+    /// 1: declared; 2: found, or not, in files.
+    pub level: u8,
+    /// Where, a few words each.
+    pub evidence: Vec<String>,
+    /// `declared`, `sure`, `likely` or `none`.
+    pub confidence: String,
 }

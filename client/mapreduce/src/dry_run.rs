@@ -153,6 +153,7 @@ mod tests {
                 path: "/out".into(),
             },
             overwrite: None,
+            needs: Vec::new(),
             notes: vec!["a note".into()],
         };
         let wanted = [

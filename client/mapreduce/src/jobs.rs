@@ -10,7 +10,7 @@ use gerbil_task::settings::QUIET;
 use job::exit::Exit;
 use job::history::{self, HistoryFolder};
 use job::role::BINARY_LINK;
-use job::{Program, Staged};
+use job::{Program, StageNeed, Staged};
 use proto_hadoop::ApplicationClient;
 use session::status::short;
 use session::submit::{Job, Runs};
@@ -87,6 +87,8 @@ pub struct Accepted {
     pub reduces: u32,
     /// Bytes of its input.
     pub bytes: u64,
+    /// What its stages need.
+    pub needs: Vec<StageNeed>,
     /// Nothing is to be said of it but what fails.
     pub is_quiet: bool,
 }
@@ -247,6 +249,7 @@ impl Jobs {
                 true => format!("{application}.{number}"),
                 false => short(application, number),
             },
+            needs: order.needs,
             name: order.name,
             output: order.output.url(),
             maps: order.job.splits.len(),

@@ -11,6 +11,9 @@
 //! ([`jobs`]). Where the user has no session, the first job is what an [`application`] of the run's own is submitted
 //! for. A program without a driver is driven from here.
 //!
+//! What its stages need of their nodes is known before anything is submitted ([`needs`]), and splits are cut so that
+//! they fit the devices of these ([`device_split`]).
+//!
 //! Where an output is to take the place of an old one, that happens when it is complete ([`overwrite`]).
 //! What has become of jobs that are over is read by [`mod@history`], and told as words or as a page.
 //!
@@ -31,12 +34,14 @@
 pub mod application;
 pub mod blocks;
 pub mod cluster;
+pub mod device_split;
 pub mod driver;
 mod dry_run;
 mod error;
 pub mod history;
 pub mod input;
 pub mod jobs;
+pub mod needs;
 pub mod open;
 pub mod order;
 pub mod overwrite;

@@ -5,28 +5,32 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 
 use gerbil_task::settings::{
-    JOB_NAME, MAP_ATTEMPTS, MAP_MEMORY, MAP_SPECULATIVE, NODE_FAILURES, QUEUE, RECURSIVE,
-    REDUCE_ATTEMPTS, REDUCE_MEMORY, REDUCE_SPECULATIVE, REDUCES, SKIP,
+    JOB_NAME, KNOWN, MAP_ATTEMPTS, MAP_MEMORY, MAP_SPECULATIVE, NODE_FAILURES, QUEUE, RECURSIVE,
+    REDUCE_ATTEMPTS, REDUCE_MEMORY, REDUCE_SPECULATIVE, REDUCES, SKIP, SPLIT_MAX, SPLIT_PACK,
 };
 use gerbil_task::splits::{self, REDUCES_MAX};
 use gerbil_task::{Listed, PlannedJob, Submission};
-use job::{FileAt, MapReduceJob, Program, Split, StageTerms};
-use policy::Resources;
+use job::{FileAt, MapReduceJob, Program, Split, StageNeed, StageTerms};
+use policy::{MiB, Resources};
 use storage::{Address, Storage, parent};
 
 use crate::blocks::blocks;
+use crate::device_split;
 use crate::error::MapReduceError;
 use crate::input::{self, Found};
+use crate::needs::{Needs, OfJob};
 use crate::overwrite::Overwrite;
 use crate::places::{Place, Places, of_a_disk};
 use crate::plan::Planned;
-use crate::settings::{Settings, check, number, priority};
+use crate::settings::{Given, Settings, check, number, priority};
 use crate::splits::placed;
 
 /// Attempts of a task that may fail, where nobody says another number: Hadoop's.
 const ATTEMPTS: u32 = 4;
 /// Failed attempts of a job that make it avoid a node, likewise.
 const FAILURES_OF_A_NODE: u32 = 3;
+/// What splits have to fit.
+const GPU: &str = "gpu";
 /// The only thing that an output folder may have.
 pub(crate) const TEMPORARY: &str = "_temporary";
 
@@ -45,6 +49,8 @@ pub struct Order {
     pub output: Place,
     /// That takes the place of an old one there.
     pub overwrite: Option<Overwrite>,
+    /// What its stages need, for a report.
+    pub needs: Vec<StageNeed>,
     /// What should be known of it, a sentence each.
     pub notes: Vec<String>,
 }
@@ -62,6 +68,10 @@ pub struct Orders {
     explain: bool,
     /// Jobs wait for nodes that have what they need.
     wait_for_nodes: bool,
+    /// What the program needs.
+    needs: Needs,
+    /// Memory of the smallest GPU that a node offers; `None`: it is not known.
+    smallest_device: Option<MiB>,
     /// Files that the driver knows of, by whole name.
     listed: Mutex<BTreeMap<String, Found>>,
 }
@@ -69,13 +79,15 @@ pub struct Orders {
 impl Orders {
     /// Of the jobs of a plan.
     #[must_use]
-    pub fn new(planned: Planned, places: Places, overwrites: bool) -> Self {
+    pub fn new(planned: Planned, places: Places, needs: Needs, overwrites: bool) -> Self {
         Self {
             planned,
             places,
             overwrites,
             explain: false,
             wait_for_nodes: false,
+            needs,
+            smallest_device: None,
             listed: Mutex::default(),
         }
     }
@@ -92,6 +104,45 @@ impl Orders {
     pub const fn waiting_for_nodes(mut self, waits: bool) -> Self {
         self.wait_for_nodes = waits;
         self
+    }
+
+    /// With splits of maps that need a GPU cut for one of so much memory, the smallest that a node offers.
+    #[must_use]
+    pub const fn fitting(mut self, smallest_device: Option<MiB>) -> Self {
+        self.smallest_device = smallest_device;
+        self
+    }
+
+    /// Jobs whose splits have to fit a device, and the most bytes of a split of each.
+    ///
+    /// # Errors
+    /// A setting or label makes no sense.
+    pub async fn split_max(
+        &self,
+        settings: &Given,
+    ) -> Result<BTreeMap<String, u64>, MapReduceError> {
+        let mut most = BTreeMap::new();
+        for job in &self.planned.plan.jobs {
+            let settings = settings.over(&job.settings);
+            let needs = self.needs.of(job, &settings).await?;
+            if let Some((bytes, _)) = self.device_split(job, &needs, &settings)? {
+                most.insert(job.name.clone(), bytes);
+            }
+        }
+        Ok(most)
+    }
+
+    /// The most bytes of a split of a job, where it has to fit a GPU, and why.
+    fn device_split(
+        &self,
+        job: &PlannedJob,
+        needs: &OfJob,
+        settings: &Settings,
+    ) -> Result<Option<(u64, String)>, MapReduceError> {
+        match needs.map.iter().any(|need| need == GPU) {
+            true => device_split::most(self.smallest_device, settings, job.expansion),
+            false => Ok(None),
+        }
     }
 
     /// The files that inputs name, by their whole names; splits may be made of them from now on.
@@ -136,8 +187,16 @@ impl Orders {
     /// It makes no sense, its output is there, its input is not.
     pub async fn order(&self, submission: Submission) -> Result<Order, MapReduceError> {
         let planned = self.planned(&submission.job)?;
-        let settings = submission.settings;
+        let mut settings = submission.settings;
         let mut notes = check(&settings)?;
+        let needs = self.needs.of(planned, &settings).await?;
+        needs.settle(&mut settings);
+        notes.extend(needs.notes());
+        let most = self.device_split(planned, &needs, &settings)?;
+        if let Some((bytes, why)) = most.filter(|_| !planned.reads_no_files) {
+            cut(&mut settings, bytes)?;
+            notes.push(why);
+        }
         let priority = priority(&settings)?;
         let queue = settings.get(QUEUE).map(|queue| queue.trim().to_owned());
         let output = self.places.find(&submission.output)?;
@@ -159,11 +218,17 @@ impl Orders {
         }
         let reduces = reduces(planned, &splits, &settings)?;
         notes.extend(of_a_disk(&output));
-        let map = terms(&settings, [MAP_MEMORY, MAP_ATTEMPTS, MAP_SPECULATIVE])?;
-        let reduce = terms(
-            &settings,
-            [REDUCE_MEMORY, REDUCE_ATTEMPTS, REDUCE_SPECULATIVE],
-        )?;
+        let map = StageTerms {
+            needs: needs.map.clone(),
+            ..terms(&settings, [MAP_MEMORY, MAP_ATTEMPTS, MAP_SPECULATIVE])?
+        };
+        let reduce = StageTerms {
+            needs: needs.reduce.clone(),
+            ..terms(
+                &settings,
+                [REDUCE_MEMORY, REDUCE_ATTEMPTS, REDUCE_SPECULATIVE],
+            )?
+        };
         let name = settings.get(JOB_NAME).filter(|name| !name.is_empty());
         let name = name.unwrap_or(&planned.name).clone();
         let job = MapReduceJob {
@@ -197,6 +262,7 @@ impl Orders {
             job,
             output,
             overwrite,
+            needs: needs.report(),
             notes,
         })
     }
@@ -279,6 +345,18 @@ impl Orders {
             u32::try_from(place).unwrap_or(u32::MAX)
         })
     }
+}
+
+/// Splits have at most so many bytes, and no more than settings say.
+fn cut(settings: &mut Settings, most: u64) -> Result<(), MapReduceError> {
+    for name in [SPLIT_MAX, SPLIT_PACK] {
+        let default = KNOWN.iter().find(|known| known.name == name);
+        let default = default.and_then(|known| known.default.parse().ok());
+        let given = number::<u64>(settings, name)?.or(default);
+        let least = given.map_or(most, |given| given.min(most));
+        settings.insert(name.to_owned(), least.to_string());
+    }
+    Ok(())
 }
 
 /// Whether the folder at `path` may hold half an output: without its success, and with somebody's name on it.

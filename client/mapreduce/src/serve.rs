@@ -449,16 +449,27 @@ impl Serving<'_> {
             "registers other jobs than in its role `plan`: registration must not depend on files, time or environment"
                 .to_owned()
         } else {
-            return self.answer(ToDriver::Welcome {
-                version: VERSION,
-                defaults: self.run.settings.defaults.clone(),
-                given: self.run.settings.given.clone(),
-            });
+            match self.run.orders.split_max(&self.run.settings).await {
+                Ok(split_max) => {
+                    return self.answer(ToDriver::Welcome {
+                        version: VERSION,
+                        defaults: self.run.settings.defaults.clone(),
+                        given: self.run.settings.given.clone(),
+                        split_max,
+                    });
+                }
+                Err(error) => return self.not_begun(&error).await,
+            }
         };
         let error = MapReduceError::NoJob {
             program: self.run.program.clone(),
             why,
         };
+        self.not_begun(&error).await;
+    }
+
+    /// There is nothing that the driver could submit.
+    async fn not_begun(&mut self, error: &MapReduceError) {
         let (code, sentence) = (error.exit().code(), error.to_string());
         self.lost(Outcome { code, sentence }).await;
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::finding::{Confidence, Finding, Stage};
-use crate::label::Line;
+use crate::label::{Declared, Label, Line};
 use crate::script::{Language, language, shell};
 use crate::strings::strings;
 use crate::tables::Element;
@@ -58,6 +58,22 @@ impl Detected {
     fn is_sure(&self) -> bool {
         let mut told = self.elements.values().flatten();
         told.any(|(confidence, _)| *confidence == Confidence::Sure)
+    }
+
+    /// What the executable itself declares for a stage: each of its types that has it. A label is told as it is
+    /// written where it is a cluster's.
+    #[must_use]
+    pub fn declared(&self, stage: Stage) -> Vec<Finding> {
+        let of = |line: &Line| {
+            let as_written = || Label::Needs(line.need.clone());
+            Finding::declared(&Declared {
+                stage,
+                label: Label::known_everywhere(&line.need).unwrap_or_else(as_written),
+                by: format!("section gerbil_needs, type {}", line.of),
+            })
+        };
+        let lines = self.needs.iter().filter(|line| line.stage == stage);
+        lines.map(of).collect()
     }
 
     /// What a stage needs that declares nothing: of several elements the surest.

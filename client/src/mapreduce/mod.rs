@@ -20,6 +20,7 @@ use follow::say;
 use follow::signals::Signals;
 use follow::timing::now_us;
 use mapreduce_client::jobs::{Brought, Jobs};
+use mapreduce_client::needs::Needs;
 use mapreduce_client::order::Orders;
 use mapreduce_client::places::Places;
 use mapreduce_client::plan::plan;
@@ -180,12 +181,14 @@ async fn jobs(
         name_of(&program),
         timing.clone(),
     ));
+    let rm_of_types = Arc::clone(&rm);
     let jobs = match (kept, reached) {
         (Some((_, kept)), Some(reached)) => Jobs::of_session(hadoops, brought, rm, kept, reached),
         _ => Jobs::of_application(hadoops, brought, rm, Arc::clone(&own) as _),
     };
     let progress = Progress::new(given.quiet);
-    let orders = Orders::new(planned, places, given.overwrite)
+    let needs = Needs::new(program.clone(), Some(rm_of_types));
+    let orders = Orders::new(planned, places, needs, given.overwrite)
         .explained(explain.is_some())
         .waiting_for_nodes(given.wait_for_nodes);
     let mut shown = Shown::new(progress, given.quiet, jobs.are_alone(), timing.clone());

@@ -1,6 +1,7 @@
 //! `gerbil mr list`, `status`, `counters`, `history`: jobs that are over, and those that are not.
 
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use follow::table::{Column, span, table};
 use follow::timing::now_us;
 use mapreduce_client::Cluster as Hadoops;
 use mapreduce_client::history::{History, Past, page, text};
+use scan::{Request, Stage, detect};
 use session::JobName;
 use session::status::short;
 
@@ -35,6 +37,16 @@ pub(crate) fn main(given: PastArguments) -> ExitCode {
 async fn run(given: PastArguments) -> Result<u8, Failure> {
     let signals = Signals::listen();
     let mut signals = signals.map_err(system("listen to signals", Exit::Lost))?;
+    if let PastTask::Scan {
+        file,
+        shipped,
+        json,
+    } = given.task
+    {
+        let text = scanned(file, shipped, json).await?;
+        print(&text);
+        return Ok(Exit::Success.code());
+    }
     let mut staging = given.staging;
     let cluster = match session_of_environment().map_err(Failure::Usage)? {
         Some(name) => sessions::cluster_of(&name, &mut staging)?,
@@ -68,9 +80,43 @@ async fn show(cluster: &Cluster, history: &History, task: PastTask) -> Result<u8
             }
         }
         PastTask::Kill { job } => return sessions::kill(job).await,
+        // It needs no cluster.
+        PastTask::Scan { .. } => return Ok(Exit::Success.code()),
     };
     print(&text);
     Ok(Exit::Success.code())
+}
+
+/// What a program needs, in lines or as JSON.
+async fn scanned(file: PathBuf, shipped: Vec<PathBuf>, json: bool) -> Result<String, Failure> {
+    std::fs::metadata(&file)
+        .map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
+    let request = Request {
+        program: file,
+        shipped,
+        own: std::env::current_exe().ok().into_iter().collect(),
+    };
+    let detected = tokio::task::spawn_blocking(move || detect(&request)).await;
+    let detected = detected
+        .map_err(std::io::Error::from)
+        .map_err(system("look at the program", Exit::Lost))?;
+    let mut found = Vec::new();
+    for stage in [Stage::Map, Stage::Combine, Stage::Reduce] {
+        let declared = detected.declared(stage);
+        match declared.is_empty() {
+            false => found.extend(declared),
+            // What is found names no stage: a combiner is part of a map.
+            true if stage == Stage::Combine => {}
+            true => found.push(detected.finding(stage)),
+        }
+    }
+    Ok(match json {
+        true => serde_json::to_string_pretty(&found).unwrap_or_default(),
+        false => {
+            let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
+            lines.join("\n")
+        }
+    })
 }
 
 /// What became of a job that is over.

@@ -152,6 +152,7 @@ impl Show for Shown {
             name: job.name.clone(),
             output: job.output.clone(),
             input_bytes: job.bytes,
+            needs: job.needs.clone(),
             exit_code: ended.code.into(),
             sentence: ended.sentence.clone(),
             submitted_us: self.submitted.remove(&job.number).unwrap_or_default(),

@@ -1,12 +1,13 @@
 //! The words of `gerbil mr list` and its like, which show jobs instead of running them.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 use session::JobName;
 
 /// What they are called; a program of such a name is run as ./list.
-const NAMES: [&str; 5] = ["list", "status", "counters", "history", "kill"];
+const NAMES: [&str; 6] = ["list", "status", "counters", "history", "kill", "scan"];
 
 /// Shows MapReduce jobs, those that are over too.
 #[derive(Debug, Parser)]
@@ -56,6 +57,17 @@ pub(crate) enum PastTask {
     Kill {
         /// As list shows it: s42.7
         job: JobName,
+    },
+    /// Say what the stages of a program need of their nodes, such as a GPU, without running it
+    Scan {
+        /// The program, a library, a script or a jar
+        file: PathBuf,
+        /// Files that travel with it
+        #[arg(long, value_name = "FILE")]
+        shipped: Vec<PathBuf>,
+        /// One JSON array instead of lines
+        #[arg(long)]
+        json: bool,
     },
 }
 

@@ -1,0 +1,356 @@
+//! What the stages of a program's jobs need of their nodes: as settings say it, else as the program does, else as is
+//! found in its files.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use gerbil_task::PlannedJob;
+use gerbil_task::settings::{NEEDS_MAP, NEEDS_REDUCE};
+use job::StageNeed;
+use proto_hadoop::ApplicationClient;
+use scan::{Declared, Detected, Finding, Label, Request, Stage, detect, findings};
+use tokio::sync::OnceCell;
+
+use crate::error::MapReduceError;
+use crate::settings::Settings;
+
+/// A mapper's, reducer's or combiner's stage as plans call it.
+const STAGES: [(&str, Stage); 3] = [
+    ("map", Stage::Map),
+    ("combine", Stage::Combine),
+    ("reduce", Stage::Reduce),
+];
+
+/// What is known of one program, and what it is to run on.
+#[derive(Debug)]
+pub struct Needs {
+    request: Request,
+    /// Tells what the cluster counts; `None`: nobody does.
+    rm: Option<Arc<ApplicationClient>>,
+    detected: OnceCell<Detected>,
+    types: OnceCell<Vec<String>>,
+}
+
+/// What tasks of a job need.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OfJob {
+    /// Each of its stages.
+    pub findings: Vec<Finding>,
+    /// Of a map, what its combiner needs included.
+    pub map: Vec<String>,
+    /// Of a reduce.
+    pub reduce: Vec<String>,
+}
+
+impl Needs {
+    /// Of `program`, on a cluster whose types `rm` knows.
+    #[must_use]
+    pub fn new(program: PathBuf, rm: Option<Arc<ApplicationClient>>) -> Self {
+        Self {
+            request: Request {
+                program,
+                shipped: Vec::new(),
+                own: std::env::current_exe().ok().into_iter().collect(),
+            },
+            rm,
+            detected: OnceCell::new(),
+            types: OnceCell::new(),
+        }
+    }
+
+    /// What a job needs with these `settings`.
+    ///
+    /// # Errors
+    /// A label is known neither everywhere nor on this cluster.
+    pub async fn of(
+        &self,
+        planned: &PlannedJob,
+        settings: &Settings,
+    ) -> Result<OfJob, MapReduceError> {
+        let mut stages = vec![Stage::Map];
+        stages.extend(planned.combiner.as_ref().map(|_| Stage::Combine));
+        stages.extend(planned.reducer.as_ref().map(|_| Stage::Reduce));
+        let mut declared = self.of_settings(settings).await?;
+        for (stage, label) in &planned.needs {
+            let Some((_, stage)) = STAGES.into_iter().find(|(name, _)| name == stage) else {
+                continue;
+            };
+            let said_of = format!("{stage} of the job {} needs", planned.name);
+            declared.push(Declared {
+                stage,
+                label: self.label(label, &said_of).await?,
+                by: "the job".to_owned(),
+            });
+        }
+        let is_said = |stage: &Stage| declared.iter().any(|of| of.stage == *stage);
+        let nothing = Detected::default();
+        let detected = match stages.iter().all(is_said) {
+            true => &nothing,
+            false => self.detected().await?,
+        };
+        for line in &detected.needs {
+            for stage in stages_of(planned, &line.of, line.stage) {
+                let said_of = format!("{stage} of {} needs", line.of);
+                declared.push(Declared {
+                    stage,
+                    label: self.label(&line.need, &said_of).await?,
+                    by: format!("section gerbil_needs, type {}", line.of),
+                });
+            }
+        }
+        Ok(OfJob::of(findings(&stages, &declared, detected)))
+    }
+
+    /// What is found in the program's files, once.
+    async fn detected(&self) -> Result<&Detected, MapReduceError> {
+        let request = self.request.clone();
+        let looking = async || {
+            let found = tokio::task::spawn_blocking(move || detect(&request)).await;
+            found.map_err(|broken| MapReduceError::System {
+                doing: "look at the program",
+                source: broken.into(),
+            })
+        };
+        self.detected.get_or_try_init(looking).await
+    }
+
+    /// A setting for maps holds for their combiners, too.
+    async fn of_settings(&self, settings: &Settings) -> Result<Vec<Declared>, MapReduceError> {
+        let mut declared = Vec::new();
+        for (name, stages) in [
+            (NEEDS_MAP, &[Stage::Map, Stage::Combine][..]),
+            (NEEDS_REDUCE, &[Stage::Reduce][..]),
+        ] {
+            let given = settings.get(name).filter(|label| !label.trim().is_empty());
+            let Some(given) = given else { continue };
+            let label = self.label(given, &format!("{name} =")).await?;
+            declared.extend(stages.iter().map(|stage| Declared {
+                stage: *stage,
+                label: label.clone(),
+                by: format!("{name}={}", given.trim()),
+            }));
+        }
+        Ok(declared)
+    }
+
+    /// What a label means; the cluster is asked where not every one knows it.
+    async fn label(&self, text: &str, said_of: &str) -> Result<Label, MapReduceError> {
+        if let Some(label) = Label::known_everywhere(text) {
+            return Ok(label);
+        }
+        let asking = async || match &self.rm {
+            // One that does not answer is said where jobs are submitted.
+            Some(rm) => match rm.resource_types().await {
+                Ok(types) => types.iter().map(|counted| counted.name.clone()).collect(),
+                Err(_unanswered) => Vec::new(),
+            },
+            None => Vec::new(),
+        };
+        let types = self.types.get_or_init(asking).await;
+        let label = Label::of(text, types);
+        label.map_err(|unknown| MapReduceError::Setting(format!("{said_of} {unknown}")))
+    }
+}
+
+/// The stages of a job that run what a line of its executable stands on: a reducer may be the combiner, too.
+fn stages_of(planned: &PlannedJob, of: &str, said: Stage) -> Vec<Stage> {
+    let is = |name: Option<&String>| name.is_some_and(|name| type_name(name) == of);
+    let mut stages = Vec::new();
+    match said {
+        Stage::Map if is(Some(&planned.mapper)) => stages.push(Stage::Map),
+        Stage::Combine | Stage::Reduce if is(planned.combiner.as_ref()) => {
+            stages.push(Stage::Combine);
+        }
+        Stage::Map | Stage::Combine | Stage::Reduce => {}
+    }
+    if said == Stage::Reduce && is(planned.reducer.as_ref()) {
+        stages.push(Stage::Reduce);
+    }
+    stages
+}
+
+/// Without its path and what it is generic over.
+fn type_name(name: &str) -> &str {
+    let name = name.split('<').next().unwrap_or(name);
+    name.rsplit("::").next().unwrap_or(name)
+}
+
+impl OfJob {
+    fn of(findings: Vec<Finding>) -> Self {
+        let needs = |stages: &[Stage]| {
+            let of_stage = findings.iter().filter(|of| stages.contains(&of.stage));
+            let mut needs: Vec<String> = of_stage.filter_map(|of| of.need.clone()).collect();
+            needs.sort_unstable();
+            needs.dedup();
+            needs
+        };
+        let (map, reduce) = (
+            needs(&[Stage::Map, Stage::Combine]),
+            needs(&[Stage::Reduce]),
+        );
+        Self {
+            findings,
+            map,
+            reduce,
+        }
+    }
+
+    /// What should be known of it, a sentence each.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let (found, declared): (Vec<&Finding>, Vec<&Finding>) = (self.findings.iter())
+            .filter(|of| of.need.is_some())
+            .partition(|of| of.level > 1);
+        let mut notes: Vec<String> = declared.iter().map(ToString::to_string).collect();
+        // All that declare nothing have the same evidence.
+        if let Some(first) = found.first() {
+            let need = first.need.clone().unwrap_or_default();
+            let stages: Vec<String> = found.iter().map(|of| of.stage.to_string()).collect();
+            let (needs, advice) = match stages.len() {
+                1 => ("needs", "to be sure, declare it".to_owned()),
+                _ => ("need", "declare what each of them needs".to_owned()),
+            };
+            notes.push(format!(
+                "{} {needs} {need} ({}: {}): {advice}, with #[cluster_resource] or -D {NEEDS_MAP}={need} and -D \
+                 {NEEDS_REDUCE}=cpu",
+                stages.join(" and "),
+                first.confidence,
+                first.evidence.join("; ")
+            ));
+        }
+        notes
+    }
+
+    /// The same, for a report.
+    #[must_use]
+    pub fn report(&self) -> Vec<StageNeed> {
+        let of = |finding: &Finding| StageNeed {
+            stage: finding.stage.to_string(),
+            need: finding.need.clone(),
+            level: finding.level,
+            evidence: finding.evidence.clone(),
+            confidence: match finding.confidence {
+                scan::Confidence::None => "none".to_owned(),
+                other => other.to_string(),
+            },
+        };
+        self.findings.iter().map(of).collect()
+    }
+
+    /// Puts down what is declared, by the settings' names.
+    pub fn settle(&self, settings: &mut Settings) {
+        for (name, stage) in [(NEEDS_MAP, Stage::Map), (NEEDS_REDUCE, Stage::Reduce)] {
+            let declared = self.findings.iter();
+            let declared = declared
+                .filter(|of| of.stage == stage && of.confidence == scan::Confidence::Declared);
+            for finding in declared {
+                let label = finding.need.as_deref().unwrap_or("cpu");
+                settings.insert(name.to_owned(), label.to_owned());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn planned(needs: &[(&str, &str)]) -> PlannedJob {
+        let needs = needs.iter();
+        let needs = needs.map(|(stage, need)| ((*stage).to_owned(), (*need).to_owned()));
+        PlannedJob {
+            name: "near".into(),
+            mapper: "near::Distances<u64>".into(),
+            combiner: Some("near::Nearest".into()),
+            reducer: Some("near::Nearest".into()),
+            needs: needs.collect(),
+            ..PlannedJob::default()
+        }
+    }
+
+    /// Of a program that is a text, which tells nothing.
+    async fn of(needs: &[(&str, &str)], settings: &[(&str, &str)]) -> Result<OfJob, String> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let settings = settings.iter();
+        let settings = settings.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let known = Needs::new(file.path().to_owned(), None);
+        let found = known.of(&planned(needs), &settings.collect()).await;
+        found.map_err(|error| error.to_string())
+    }
+
+    #[tokio::test]
+    async fn a_map_task_needs_what_its_mapper_and_its_combiner_need() {
+        let needs = [("map", "gpgpu"), ("combine", "fpga"), ("reduce", "cpu")];
+        let found = of(&needs, &[]).await.unwrap();
+        assert_eq!(
+            (found.map.join(" "), found.reduce.len()),
+            ("fpga gpu".into(), 0)
+        );
+        let notes = [
+            "map needs gpu (declared: the job)",
+            "combine needs fpga (declared: the job)",
+        ];
+        assert_eq!(found.notes(), notes);
+        // A setting stands over the program, for the whole of the task.
+        let found = of(&needs, &[(NEEDS_MAP, "cpu"), (NEEDS_REDUCE, " gpu")]).await;
+        let found = found.unwrap();
+        assert_eq!((found.map.len(), found.reduce.join(" ")), (0, "gpu".into()));
+        let mut settings = Settings::new();
+        found.settle(&mut settings);
+        assert_eq!(
+            (&*settings[NEEDS_MAP], &*settings[NEEDS_REDUCE]),
+            ("cpu", "gpu")
+        );
+        let none = of(&[], &[]).await.unwrap();
+        assert_eq!(
+            (none.map.len(), none.reduce.len(), none.notes().len()),
+            (0, 0, 0)
+        );
+        assert_eq!(none.report()[2].confidence, "none");
+    }
+
+    #[tokio::test]
+    async fn a_label_that_nobody_knows_is_refused() {
+        assert_eq!(
+            of(&[], &[(NEEDS_MAP, "gpuu")]).await.unwrap_err(),
+            "needs.map = \"gpuu\": known are cpu, gpu, fpga"
+        );
+        assert_eq!(
+            of(&[("reduce", "gpus")], &[]).await.unwrap_err(),
+            "reduce of the job near needs \"gpus\": known are cpu, gpu, fpga"
+        );
+    }
+
+    #[test]
+    fn lines_of_an_executable_belong_to_the_types_of_a_job() {
+        let planned = planned(&[]);
+        let stages = |of: &str, said| stages_of(&planned, of, said);
+        assert_eq!(stages("Distances", Stage::Map), [Stage::Map]);
+        assert_eq!(stages("Distances", Stage::Reduce), []);
+        assert_eq!(
+            stages("Nearest", Stage::Reduce),
+            [Stage::Combine, Stage::Reduce]
+        );
+        assert_eq!(stages("Nearest", Stage::Combine), [Stage::Combine]);
+        assert_eq!(stages("Other", Stage::Map), []);
+    }
+
+    #[test]
+    fn what_is_found_holds_for_all_that_declare_nothing() {
+        let finding = |stage| Finding {
+            stage,
+            need: Some("gpu".into()),
+            level: 2,
+            evidence: vec!["symbol cuInit".into()],
+            confidence: scan::Confidence::Sure,
+        };
+        let found = OfJob::of([Stage::Map, Stage::Reduce].map(finding).into());
+        assert_eq!(
+            found.notes(),
+            [
+                "map and reduce need gpu (sure: symbol cuInit): declare what each of them needs, with \
+              #[cluster_resource] or -D needs.map=gpu and -D needs.reduce=cpu"
+            ]
+        );
+    }
+}
