@@ -4,6 +4,7 @@
 mod commits;
 mod failures;
 mod history;
+mod needs;
 mod outputs;
 mod own;
 
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
         failures::CASES,
         own::CASES,
         history::CASES,
+        needs::CASES,
         commits::CASES,
     ];
     suite::run(vec![Group::new(builder, &cases)])

@@ -27,8 +27,11 @@ impl Mapper for Faulty {
                 std::hint::spin_loop();
             },
             b"sleep" => std::thread::park_timeout(std::time::Duration::from_millis(300)),
+            // Their second attempts find one.
+            b"no device" if out.attempt() == 0 => return Err(Error::of_cuda(100, "cuInit")),
+            b"exit 86" if out.attempt() == 0 => leave_with(86),
             b"abort" => std::process::abort(),
-            b"exit" => leave(),
+            b"exit" => leave_with(0),
             b"eat" => loop {
                 self.eaten.push(vec![1; 1 << 20]);
                 std::thread::park_timeout(std::time::Duration::from_millis(1));
@@ -63,10 +66,10 @@ impl Mapper for Faulty {
     }
 }
 
-/// Ends the process as if all were well.
+/// Ends the process, whatever it is in the middle of.
 #[expect(clippy::exit, reason = "that a mapper does it is what is tested")]
-fn leave() -> ! {
-    std::process::exit(0)
+fn leave_with(code: i32) -> ! {
+    std::process::exit(code)
 }
 
 fn main() -> ExitCode {
@@ -92,7 +95,7 @@ fn driver(run: &mut Run<'_>) -> Result<()> {
     let how: String = run.option("driver")?;
     let job = run.job("faulty").input(&input).output(&output);
     let job = match how.as_str() {
-        "exit" => leave(),
+        "exit" => leave_with(0),
         "error" => return Err(Error::new("this driver wants no job")),
         "params" => job.params(&"not a number")?,
         _ => job,
@@ -100,7 +103,7 @@ fn driver(run: &mut Run<'_>) -> Result<()> {
     let job = job.submit()?;
     match how.as_str() {
         "panic" => assert!(how.is_empty(), "this driver had enough"),
-        "exit later" => leave(),
+        "exit later" => leave_with(0),
         // The client waits then.
         "forget" => return Ok(()),
         "loop" => loop {

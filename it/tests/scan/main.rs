@@ -1,0 +1,89 @@
+//! What `scan` says of programs of many kinds, built here as their users build them: C and Rust by the compilers,
+//! Python, shells, jars, and files put together by hand where this machine has no compiler for them.
+
+mod made;
+mod programs;
+
+use made::Lab;
+use programs::{Program, all};
+use scan::{Confidence, Request, Stage, detect};
+
+/// Of programs that declare nothing, how many hundredths are to be told right.
+const FOUND: usize = 95;
+
+#[test]
+fn programs_of_many_kinds_are_told_apart() {
+    let lab = Lab::new().unwrap();
+    let all = all(&lab).unwrap();
+    assert!(all.len() >= 40, "{} programs", all.len());
+    let (mut missed, mut found) = (Vec::new(), 0);
+    for Program {
+        name,
+        path,
+        shipped,
+        wanted,
+        declares,
+    } in &all
+    {
+        let request = Request {
+            program: path.clone(),
+            shipped: shipped.clone(),
+            own: Vec::new(),
+        };
+        let detected = detect(&request);
+        let declared = detected.declared(Stage::Map).into_iter().next();
+        let finding = declared.unwrap_or_else(|| detected.finding(Stage::Map));
+        let is_right = finding.need.as_deref() == *wanted
+            && (finding.confidence == Confidence::Declared) == *declares;
+        println!("{name}: {finding}");
+        if is_right {
+            found += usize::from(!declares);
+            continue;
+        }
+        assert!(!declares, "{name}: {finding}");
+        assert!(wanted.is_some(), "{name} needs nothing: {finding}");
+        missed.push(format!("{name}: {finding}"));
+    }
+    let undeclared = all.iter().filter(|program| !program.declares).count();
+    println!(
+        "{} programs, {} of them declared; of the others {found} of {undeclared} right; missed: {missed:?}",
+        all.len(),
+        all.len() - undeclared
+    );
+    assert!(found * 100 >= undeclared * FOUND, "{missed:?}");
+}
+
+#[test]
+fn examples_without_a_gpu_have_none() {
+    let examples = examples();
+    for name in ["wordcount", "grep", "kmeans", "pi", "tera", "faulty"] {
+        let program = examples.join(name);
+        let request = Request {
+            program,
+            ..Request::default()
+        };
+        let finding = detect(&request).finding(Stage::Map);
+        assert_eq!(finding.need, None, "{name}: {finding}");
+    }
+}
+
+/// Where the examples of `gerbil-mapreduce` lie, built as this test is.
+#[cfg(test)]
+fn examples() -> std::path::PathBuf {
+    let own = std::env::current_exe().unwrap();
+    let profile = own.ancestors().nth(2).unwrap();
+    let mut build = std::process::Command::new(env!("CARGO"));
+    build.args([
+        "build",
+        "--quiet",
+        "--locked",
+        "-p",
+        "gerbil-mapreduce",
+        "--examples",
+    ]);
+    build.args(profile.ends_with("release").then_some("--release"));
+    build.env("CARGO_TARGET_DIR", profile.parent().unwrap());
+    build.current_dir(env!("CARGO_MANIFEST_DIR"));
+    assert!(build.status().unwrap().success());
+    profile.join("examples")
+}
