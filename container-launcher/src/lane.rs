@@ -61,6 +61,15 @@ impl Lanes {
         }
     }
 
+    /// Those of a launcher whose keys open nothing.
+    #[cfg(test)]
+    pub(crate) fn without_keys() -> Self {
+        use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+        let config = ClientConfig::builder().with_root_certificates(RootCertStore::empty());
+        let connector = TlsConnector::from(Arc::new(config.with_no_client_auth()));
+        Self::new(&ClientKeys(connector))
+    }
+
     /// The client's door is there.
     pub(crate) fn lead_to(&self, door: Door) {
         self.door.send_replace(Some(door));

@@ -347,4 +347,43 @@ mod tests {
         );
         assert_eq!(cut(&mut Vec::new(), CHUNK_MAX, true), None);
     }
+
+    /// A lane takes longer pieces than the common way: what a stream holds when one breaks may be more than
+    /// fits into a piece, and what the rank wrote last still lies in the pipe.
+    #[tokio::test]
+    async fn what_a_broken_lane_has_left_and_the_tail_of_the_pipe_are_both_sent() {
+        let (writer, reader) = pipe::pipe().unwrap();
+        let (chunks, mut sent) = mpsc::channel(64);
+        let mut pump = Pump {
+            rank: 0,
+            stream: Stream::Stdout,
+            pipe: reader,
+            chunks,
+            origin: None,
+            live: false,
+            before: Vec::new(),
+            run: 1,
+            ended: CancellationToken::new(),
+            lanes: Lanes::without_keys(),
+            way: Way::common(),
+        };
+        writer.writable().await.unwrap();
+        assert_eq!(writer.try_write(b"the tail\n").unwrap(), 9);
+        pump.pipe.readable().await.unwrap();
+        let mut held = vec![b'x'; CHUNK_MAX + 1000];
+        pump.drain(&mut held).await;
+        pump.finish(held).await;
+        drop(pump);
+        let (mut data, mut ends) = (Vec::new(), Vec::new());
+        while let Some(chunk) = sent.recv().await {
+            assert!(chunk.data.len() <= CHUNK_MAX);
+            data.extend_from_slice(&chunk.data);
+            ends.push(chunk.end);
+        }
+        let (left, tail) = data.split_at(CHUNK_MAX + 1000);
+        assert!(left.iter().all(|&byte| byte == b'x'));
+        assert_eq!(tail, b"the tail\n");
+        assert_eq!(ends.iter().filter(|&&end| end).count(), 1);
+        assert_eq!(ends.last(), Some(&true));
+    }
 }
