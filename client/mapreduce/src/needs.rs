@@ -201,7 +201,17 @@ impl OfJob {
         let (found, declared): (Vec<&Finding>, Vec<&Finding>) = (self.findings.iter())
             .filter(|of| of.need.is_some())
             .partition(|of| of.level > 1);
-        let mut notes: Vec<String> = declared.iter().map(ToString::to_string).collect();
+        // A setting says the same of mappers and combiners.
+        let says_more = |of: &&&Finding| {
+            let mut others = declared.iter();
+            of.stage != Stage::Combine
+                || !others.any(|map| {
+                    map.stage == Stage::Map
+                        && (&map.need, &map.evidence) == (&of.need, &of.evidence)
+                })
+        };
+        let notes = declared.iter().filter(says_more);
+        let mut notes: Vec<String> = notes.map(ToString::to_string).collect();
         // All that declare nothing have the same evidence.
         if let Some(first) = found.first() {
             let need = first.need.clone().unwrap_or_default();
@@ -301,6 +311,8 @@ mod tests {
             (&*settings[NEEDS_MAP], &*settings[NEEDS_REDUCE]),
             ("cpu", "gpu")
         );
+        let both = of(&[], &[(NEEDS_MAP, "gpu")]).await.unwrap();
+        assert_eq!(both.notes(), ["map needs gpu (declared: needs.map=gpu)"]);
         let none = of(&[], &[]).await.unwrap();
         assert_eq!(
             (none.map.len(), none.reduce.len(), none.notes().len()),

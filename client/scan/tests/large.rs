@@ -19,6 +19,7 @@ const TARGET: Duration = Duration::from_millis(20);
 const SLOW: Duration = Duration::from_millis(400);
 
 /// Words as programs have them, then `last`.
+#[cfg(test)]
 fn write(path: &Path, last: &[u8]) {
     let mut object = Object::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
     let words = b"could not open the file lib clock cuts licence /dev/null x = %d\n\0";

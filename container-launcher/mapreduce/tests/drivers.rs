@@ -161,6 +161,56 @@ fn a_client_of_another_version_is_refused() {
 
 /// A client of another file system: paths are its own, and it is the driver who cuts.
 #[test]
+fn splits_fit_a_device_where_the_client_says_so() {
+    let words = ["--quiet", "-D", "gerbil.split.pack=2000", "/in", "/out"];
+    let (mut child, mut client) = driver("wordcount", &words);
+    client.receive::<FromDriver>().unwrap();
+    let ToDriver::Welcome {
+        version,
+        defaults,
+        given,
+        ..
+    } = welcome(VERSION)
+    else {
+        unreachable!()
+    };
+    let split_max = [("wordcount".to_owned(), 1000), ("another".to_owned(), 1)].into();
+    client
+        .send(&ToDriver::Welcome {
+            version,
+            defaults,
+            given,
+            split_max,
+        })
+        .unwrap();
+    let FromDriver::Files { .. } = client.receive().unwrap() else {
+        panic!("the driver asks for no files");
+    };
+    let file = |path: &str, length| Listed {
+        path: path.to_owned(),
+        length,
+    };
+    let files = ["/in/b", "/in/c", "/in/d"].map(|path| file(path, 400));
+    let files = [&[file("/in/a", 4500)][..], &files].concat();
+    client.send(&ToDriver::Listed { files }).unwrap();
+    let FromDriver::Submit(submission) = client.receive().unwrap() else {
+        panic!("the driver submits nothing");
+    };
+    let bytes = |split: &Vec<gerbil_task::Piece>| split.iter().map(|piece| piece.length).sum();
+    let bytes: Vec<u64> = submission.splits.iter().map(bytes).collect();
+    assert_eq!(bytes, [1000, 1000, 1000, 1000, 900, 800]);
+    // What tasks and history are told is what was cut by.
+    for name in [
+        "mapreduce.input.fileinputformat.split.maxsize",
+        "gerbil.split.pack",
+    ] {
+        assert_eq!(submission.settings[name], "1000");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
 fn files_of_another_file_system_are_listed_by_the_client_and_cut_by_the_driver() {
     let (child, mut client) = driver(
         "wordcount",
