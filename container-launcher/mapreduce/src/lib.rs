@@ -25,6 +25,7 @@ mod closure;
 mod codecs;
 mod context;
 mod datum;
+mod device;
 mod drive;
 mod emit;
 mod error;
@@ -52,6 +53,7 @@ pub use app::App;
 pub use closure::{ClosureReducer, LineMapper};
 pub use context::Context;
 pub use datum::{Bytes, Descending, EncodeAs, Json, Key, List, Reverse, Text, Upright, Value};
+pub use device::{Devices, Turn};
 pub use drive::run::Run;
 pub use drive::submit::{Finished, Submit, Submitted};
 pub use emit::{Emit, Output};
@@ -77,10 +79,10 @@ pub mod prelude {
     pub use std::process::ExitCode;
 
     pub use crate::{
-        App, Bytes, Combiner, Context, Descending, Emit, Error, FixedLength, FixedOutput, Identity,
-        Job, Json, KeyValueText, List, Mapper, NLines, Numbers, Order, Output, Partitioner,
-        Reducer, Result, Reverse, Run, SequenceFile, SequenceFileOutput, Sum, Text, TextLines,
-        TextOutput, Values, WholeFile,
+        App, Bytes, Combiner, Context, Descending, Devices, Emit, Error, FixedLength, FixedOutput,
+        Identity, Job, Json, KeyValueText, List, Mapper, NLines, Numbers, Order, Output,
+        Partitioner, Reducer, Result, Reverse, Run, SequenceFile, SequenceFileOutput, Sum, Text,
+        TextLines, TextOutput, Values, WholeFile,
     };
 }
 

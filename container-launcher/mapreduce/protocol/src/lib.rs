@@ -37,3 +37,11 @@ pub const ROLE_VARIABLE: &str = "GERBIL_ROLE";
 /// The variable that carries the launcher's process number, so that a task whose launcher died before the
 /// task could ask the kernel to be told of it finds out nevertheless.
 pub const LAUNCHER_VARIABLE: &str = "GERBIL_LAUNCHER";
+
+/// The variable with the GPUs of the task's node, where it has some: `0@nvidia0,1@nvidia1`, each as the maker's
+/// libraries name it in this process, and as the whole node does.
+pub const DEVICES_VARIABLE: &str = "GERBIL_DEVICES";
+/// The variable with how many tasks one of them runs at a time.
+pub const DEVICE_WAYS_VARIABLE: &str = "GERBIL_DEVICE_WAYS";
+/// The variable with the folder where the tasks of a node queue for them.
+pub const DEVICE_TURNS_VARIABLE: &str = "GERBIL_DEVICE_TURNS";

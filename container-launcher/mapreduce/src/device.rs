@@ -1,0 +1,125 @@
+//! A node's GPUs, of which each runs a few tasks at a time, most often one.
+//!
+//! A launcher starts more tasks on such a node than its devices run, so that some load and store while others
+//! compute: which one computes, tasks agree about among themselves. They queue in a folder of the node
+//! ([`queue`]), in the order in which they come, whoever started them; the kernel takes a place and a device from
+//! a process that ends, however it ends.
+
+mod queue;
+
+use std::path::PathBuf;
+
+use gerbil_task::{DEVICE_TURNS_VARIABLE, DEVICE_WAYS_VARIABLE, DEVICES_VARIABLE};
+
+use crate::error::{Error, Result};
+use queue::{Held, Queue};
+
+/// The devices of this node.
+///
+/// ```no_run
+/// # fn compute(device: &str) {}
+/// # fn map(context: &gerbil_mapreduce::Context) -> gerbil_mapreduce::Result<()> {
+/// let devices = gerbil_mapreduce::Devices::here()?;
+/// // Here input is read and made ready, whoever computes meanwhile.
+/// if let Some(devices) = devices {
+///     let turn = devices.turn(|| context.progress())?;
+///     compute(turn.device());
+/// } // Here the next one's turn comes.
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Devices {
+    /// As their maker's libraries name them.
+    names: Vec<String>,
+    queue: Queue,
+}
+
+/// The right to use a device, until it is dropped.
+#[derive(Debug)]
+pub struct Turn {
+    device: String,
+    _held: Held,
+}
+
+impl Devices {
+    /// Those that this task's launcher tells of; `None`: the node has none.
+    ///
+    /// They are in `GERBIL_DEVICES`, each as `NAME@KEY` with commas between them: the name, or number, by which
+    /// CUDA and its kin know a device in this process, and the name by which the node's launchers know it. Set by
+    /// hand (`GERBIL_DEVICES=0@gpu0`) the same holds for a job on this machine alone.
+    ///
+    /// # Errors
+    /// What the launcher says makes no sense.
+    pub fn here() -> Result<Option<Self>> {
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let Some(list) = variable(DEVICES_VARIABLE) else {
+            return Ok(None);
+        };
+        let folder = variable(DEVICE_TURNS_VARIABLE).unwrap_or_else(|| FOLDER.to_owned());
+        let ways = match variable(DEVICE_WAYS_VARIABLE) {
+            None => 1,
+            Some(ways) => ways.parse().ok().filter(|ways| *ways > 0).ok_or_else(|| {
+                Error::new(format!(
+                    "{DEVICE_WAYS_VARIABLE}={ways} is no number of tasks"
+                ))
+            })?,
+        };
+        let (mut names, mut keys) = (Vec::new(), Vec::new());
+        for device in list.split(',') {
+            let (name, key) = device.split_once('@').unwrap_or((device, device));
+            let is_plain = |key: &str| {
+                let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+                !key.is_empty() && key.chars().all(plain)
+            };
+            if name.is_empty() || !is_plain(key) {
+                return Err(Error::new(format!(
+                    "{DEVICES_VARIABLE}={list}: {device:?} is no device, which is NAME@KEY, the key of letters, \
+                     digits, - and _"
+                )));
+            }
+            names.push(name.to_owned());
+            keys.push(key.to_owned());
+        }
+        Ok(Some(Self {
+            names,
+            queue: Queue::new(PathBuf::from(folder), keys, ways),
+        }))
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Waits until it is this task's turn, and that of no other that came later. Meanwhile `alive` is called again and
+    /// again: a task that shows no sign of life for `mapreduce.task.timeout` is killed.
+    ///
+    /// # Errors
+    /// The folder of the queue cannot be used.
+    pub fn turn(&self, alive: impl FnMut()) -> Result<Turn> {
+        let held = self.queue.enter(alive);
+        let (place, held) = held.map_err(|error| {
+            Error::new(format!(
+                "no turn for a device, in {}: {error}",
+                self.queue.folder().display()
+            ))
+        })?;
+        Ok(Turn {
+            device: self.names.get(place).cloned().unwrap_or_default(),
+            _held: held,
+        })
+    }
+}
+
+impl Turn {
+    /// The device, as its maker's libraries name it in this process: most often its number.
+    #[must_use]
+    pub fn device(&self) -> &str {
+        &self.device
+    }
+}
+
+/// Where the tasks of a node queue, where nothing else is said.
+const FOLDER: &str = "/dev/shm/gerbil-turns";

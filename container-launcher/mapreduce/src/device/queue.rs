@@ -1,0 +1,289 @@
+//! Processes of a node that wait for a few places, in the order in which they come.
+//!
+//! | file of the folder | locked (`flock`) by |
+//! |---|---|
+//! | `door` | who draws a number, for as long as that takes |
+//! | `00000000000000000007` | who waits with this number; where nobody has locked it, he is gone |
+//! | `nvidia0.1` | who has the second place of the device `nvidia0` |
+//!
+//! The one who waits with the lowest number takes the first place that is free, and gives his number back. The
+//! kernel frees the locks of a process that ends, in whatever way.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
+
+/// Between two looks of one who waits.
+const PAUSE: Duration = Duration::from_millis(2);
+/// For others to draw their numbers, which takes each of them some microseconds.
+const DOOR: Duration = Duration::from_secs(30);
+const DOOR_NAME: &str = "door";
+/// Every user of the node makes files of his own there, and nobody removes another's.
+const FOLDER_MODE: u32 = 0o1777;
+/// To lock a file, it need only be read.
+const FILE_MODE: u32 = 0o444;
+/// Digits of a number, so that names sort as numbers do.
+const DIGITS: usize = 20;
+
+/// A place, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Held(#[expect(dead_code, reason = "its lock is what counts")] File);
+
+/// Where to wait, and for which places.
+#[derive(Clone, Debug)]
+pub(super) struct Queue {
+    folder: PathBuf,
+    devices: Vec<String>,
+    ways: u32,
+}
+
+impl Queue {
+    /// For `ways` places of each of `devices`.
+    pub(super) const fn new(folder: PathBuf, devices: Vec<String>, ways: u32) -> Self {
+        Self {
+            folder,
+            devices,
+            ways,
+        }
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Waits for a place, and calls `alive` as long as that takes; of which device it is.
+    pub(super) fn enter(&self, mut alive: impl FnMut()) -> io::Result<(usize, Held)> {
+        make(&self.folder)?;
+        let ticket = Ticket::draw(&self.folder)?;
+        loop {
+            if ticket.is_first()?
+                && let Some(held) = self.take()?
+            {
+                return Ok(held);
+            }
+            alive();
+            std::thread::park_timeout(PAUSE);
+        }
+    }
+
+    /// The first place that nobody has: of all devices the first ones before any second one.
+    fn take(&self) -> io::Result<Option<(usize, Held)>> {
+        for way in 0..self.ways {
+            for (place, device) in self.devices.iter().enumerate() {
+                let file = open(&self.folder.join(format!("{device}.{way}")))?;
+                if try_lock(&file, FlockOperation::NonBlockingLockExclusive)? {
+                    return Ok(Some((place, Held(file))));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// A number in the queue.
+#[derive(Debug)]
+struct Ticket {
+    number: u64,
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Ticket {
+    /// The next number of the folder. Those of processes that are gone are removed.
+    fn draw(folder: &Path) -> io::Result<Self> {
+        let door = open(&folder.join(DOOR_NAME))?;
+        let until = Instant::now() + DOOR;
+        while !try_lock(&door, FlockOperation::NonBlockingLockExclusive)? {
+            if Instant::now() >= until {
+                return Err(io::Error::new(
+                    ErrorKind::TimedOut,
+                    format!("somebody has locked {DOOR_NAME} for {} s", DOOR.as_secs()),
+                ));
+            }
+            std::thread::park_timeout(PAUSE);
+        }
+        let all = numbers(folder)?;
+        for number in &all {
+            let path = folder.join(name(*number));
+            if is_gone(&path)? {
+                // Another user's stays, and is as good as gone.
+                drop(fs::remove_file(&path));
+            }
+        }
+        let number = all.last().map_or(0, |last| last.saturating_add(1));
+        // It appears locked: nobody takes it for one of a process that is gone.
+        let half = folder.join(format!(".{number}-{}", std::process::id()));
+        drop(fs::remove_file(&half));
+        let lock = created(&half)?;
+        try_lock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+        let path = folder.join(name(number));
+        fs::rename(&half, &path)?;
+        Ok(Self {
+            number,
+            path,
+            _lock: lock,
+        })
+    }
+
+    /// Whether nobody waits with a lower number.
+    fn is_first(&self) -> io::Result<bool> {
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        for number in numbers(folder)? {
+            if number >= self.number {
+                break;
+            }
+            if !is_gone(&folder.join(name(number)))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        drop(fs::remove_file(&self.path));
+    }
+}
+
+fn name(number: u64) -> String {
+    format!("{number:0DIGITS$}")
+}
+
+/// The numbers of a folder, ascending.
+fn numbers(folder: &Path) -> io::Result<Vec<u64>> {
+    let mut numbers = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        let number = name.to_str().filter(|name| name.len() == DIGITS);
+        numbers.extend(number.and_then(|name| name.parse::<u64>().ok()));
+    }
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// Whether nobody has locked a number, or it was given back.
+fn is_gone(path: &Path) -> io::Result<bool> {
+    match File::open(path) {
+        Ok(file) => try_lock(&file, FlockOperation::NonBlockingLockShared),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
+fn try_lock(file: &File, how: FlockOperation) -> io::Result<bool> {
+    match flock(file, how) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Makes the folder, unless somebody has.
+fn make(folder: &Path) -> io::Result<()> {
+    match fs::DirBuilder::new().mode(FOLDER_MODE).create(folder) {
+        // Whatever this user's umask is.
+        Ok(()) => fs::set_permissions(folder, Permissions::from_mode(FOLDER_MODE)),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            match fs::symlink_metadata(folder)?.is_dir() {
+                true => Ok(()),
+                false => Err(io::Error::new(ErrorKind::AlreadyExists, "it is no folder")),
+            }
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// A file that everybody locks, made where it is not there.
+fn open(path: &Path) -> io::Result<File> {
+    match File::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => match created(path) {
+            // Somebody was faster.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => File::open(path),
+            other => other,
+        },
+        opened => opened,
+    }
+}
+
+fn created(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .open(path)?;
+    file.set_permissions(Permissions::from_mode(FILE_MODE))?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+
+    use super::*;
+
+    fn queue(folder: &Path, devices: &[&str], ways: u32) -> Queue {
+        let devices = devices.iter().map(|device| (*device).to_owned());
+        Queue::new(folder.join("turns"), devices.collect(), ways)
+    }
+
+    fn waiting(queue: &Queue) -> usize {
+        numbers(queue.folder()).map_or(0, |all| all.len())
+    }
+
+    #[test]
+    fn who_comes_first_is_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let queue = queue(folder.path(), &["nvidia0"], 1);
+        let (_, held) = queue.enter(|| ()).unwrap();
+        let (says, said) = mpsc::channel();
+        let mut all = Vec::new();
+        for number in 0..5 {
+            let (queue, says) = (queue.clone(), says.clone());
+            let before = waiting(&queue);
+            let own = queue.clone();
+            all.push(thread::spawn(move || {
+                let (_, held) = own.enter(|| ()).unwrap();
+                says.send(number).unwrap();
+                drop(held);
+            }));
+            while waiting(&queue) == before {
+                thread::park_timeout(PAUSE);
+            }
+        }
+        assert!(said.recv_timeout(Duration::from_millis(50)).is_err());
+        drop(held);
+        all.into_iter().for_each(|one| one.join().unwrap());
+        let order: Vec<i32> = said.try_iter().collect();
+        assert_eq!(order, [0, 1, 2, 3, 4]);
+        assert_eq!(waiting(&queue), 0);
+    }
+
+    #[test]
+    fn each_device_has_its_ways_and_the_first_ways_go_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let queue = queue(folder.path(), &["a", "b"], 2);
+        let mut held: Vec<_> = (0..4).map(|_| queue.enter(|| ()).unwrap()).collect();
+        let devices: Vec<usize> = held.iter().map(|(device, _)| *device).collect();
+        assert_eq!(devices, [0, 1, 0, 1]);
+        assert!(queue.take().unwrap().is_none());
+        drop(held.remove(1));
+        let mut alive = 0;
+        assert_eq!(queue.enter(|| alive += 1).unwrap().0, 1);
+        assert_eq!(alive, 0);
+    }
+
+    #[test]
+    fn a_folder_that_is_none_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let queue = queue(folder.path(), &["a"], 1);
+        std::os::unix::fs::symlink("/tmp", folder.path().join("turns")).unwrap();
+        let refused = queue.enter(|| ()).unwrap_err();
+        assert!(refused.to_string().contains("no folder"), "{refused}");
+    }
+}

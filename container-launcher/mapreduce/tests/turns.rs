@@ -1,0 +1,89 @@
+//! Tasks of a node that take turns at its devices, as processes that end in every way.
+
+#[cfg(test)]
+mod program;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use program::example;
+
+#[cfg(test)]
+const SOON: Duration = Duration::from_secs(30);
+/// What a device may stay taken by who was killed.
+#[cfg(test)]
+const FREED: Duration = Duration::from_millis(100);
+
+/// A process that takes a turn, notes it as `NAME DEVICE` in `log`, and keeps it until `end` is there.
+#[cfg(test)]
+fn turn(bed: &Path, name: &str) -> Child {
+    Command::new(example("turn"))
+        .arg(name)
+        .arg(bed.join("log"))
+        .arg(bed.join("end"))
+        .env("GERBIL_DEVICES", "0@nvidia0")
+        .env("GERBIL_DEVICE_TURNS", bed.join("turns"))
+        .stdin(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+#[cfg(test)]
+fn log(bed: &Path) -> String {
+    fs::read_to_string(bed.join("log")).unwrap_or_default()
+}
+
+#[cfg(test)]
+fn until(what: &str, mut is: impl FnMut() -> bool) {
+    let limit = Instant::now() + SOON;
+    while !is() {
+        assert!(Instant::now() < limit, "{what}");
+        std::thread::park_timeout(Duration::from_millis(1));
+    }
+}
+
+/// How many wait.
+#[cfg(test)]
+fn waiting(bed: &Path) -> usize {
+    let entries = fs::read_dir(bed.join("turns"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let numbers = entries.filter(|entry| entry.file_name().len() == 20);
+    numbers.count()
+}
+
+#[test]
+fn a_device_is_free_at_once_when_its_holder_or_one_who_waits_is_killed() {
+    let bed = tempfile::tempdir().unwrap();
+    let bed = bed.path();
+    let mut holder = turn(bed, "holder");
+    until("the first has its turn", || log(bed) == "holder 0\n");
+    let mut all = Vec::new();
+    for (number, name) in ["killed", "second", "third"].into_iter().enumerate() {
+        all.push(turn(bed, name));
+        until("it waits", || waiting(bed) == number + 1);
+    }
+    // One who waits, and is before others.
+    all[0].kill().unwrap();
+    all[0].wait().unwrap();
+    let began = Instant::now();
+    holder.kill().unwrap();
+    until("the next has its turn", || {
+        log(bed) == "holder 0\nsecond 0\n"
+    });
+    let freed = began.elapsed();
+    assert!(freed < FREED, "{freed:?}");
+    holder.wait().unwrap();
+    assert_eq!(all[2].try_wait().unwrap(), None);
+    fs::write(bed.join("end"), "").unwrap();
+    for one in &mut all[1..] {
+        assert!(one.wait().unwrap().success());
+    }
+    assert_eq!(log(bed), "holder 0\nsecond 0\nthird 0\n");
+    // The next one to come removes what the killed ones have left.
+    assert!(turn(bed, "last").wait().unwrap().success());
+    assert_eq!(waiting(bed), 0);
+}
