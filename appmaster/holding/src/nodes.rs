@@ -195,6 +195,7 @@ mod tests {
             health_report: String::new(),
             last_health_report_ms: heard_ms,
             labels: labels.iter().map(ToString::to_string).collect(),
+            attributes: std::collections::BTreeMap::new(),
         }
     }
 

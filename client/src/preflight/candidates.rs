@@ -224,6 +224,7 @@ mod tests {
                 .into_iter()
                 .filter(|l| !l.is_empty())
                 .collect(),
+            attributes: BTreeMap::new(),
         }
     }
 

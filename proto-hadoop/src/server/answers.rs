@@ -63,6 +63,17 @@ impl From<&ApplicationReport> for yarn::ApplicationReportProto {
     }
 }
 
+fn attribute((name, value): (&String, &String)) -> yarn::NodeAttributeProto {
+    let (prefix, name) = name.split_once('/').unwrap_or(("", name));
+    yarn::NodeAttributeProto {
+        attribute_key: Some(yarn::NodeAttributeKeyProto {
+            attribute_prefix: Some(prefix.to_owned()),
+            attribute_name: Some(name.to_owned()),
+        }),
+        attribute_value: Some(value.clone()),
+    }
+}
+
 impl From<&NodeReport> for yarn::NodeReportProto {
     fn from(report: &NodeReport) -> Self {
         Self {
@@ -76,6 +87,7 @@ impl From<&NodeReport> for yarn::NodeReportProto {
             health_report: Some(report.health_report.clone()),
             last_health_report_time: Some(report.last_health_report_ms),
             node_labels: report.labels.clone(),
+            node_attributes: report.attributes.iter().map(attribute).collect(),
             ..Self::default()
         }
     }

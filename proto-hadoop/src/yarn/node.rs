@@ -88,6 +88,16 @@ pub struct NodeReport {
     pub last_health_report_ms: i64,
     /// The node's partition, at most one; empty for the default partition.
     pub labels: Vec<String>,
+    /// Its attributes and their values, from Hadoop 3.2: `nm.yarn.io/gpu` of a node's own script or settings,
+    /// `rm.yarn.io/gpu` of the administrator.
+    pub attributes: BTreeMap<String, String>,
+}
+
+/// Its name, with the prefix that says whose it is, and its value.
+fn attribute(wire: yarn::NodeAttributeProto) -> Option<(String, String)> {
+    let key = wire.attribute_key?;
+    let name = format!("{}/{}", key.attribute_prefix(), key.attribute_name());
+    Some((name, wire.attribute_value.unwrap_or_default()))
 }
 
 impl FromWire<yarn::NodeReportProto> for NodeReport {
@@ -106,6 +116,11 @@ impl FromWire<yarn::NodeReportProto> for NodeReport {
                 .node_labels
                 .into_iter()
                 .filter(|label| !label.is_empty())
+                .collect(),
+            attributes: wire
+                .node_attributes
+                .into_iter()
+                .filter_map(attribute)
                 .collect(),
         })
     }

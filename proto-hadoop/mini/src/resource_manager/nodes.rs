@@ -84,6 +84,7 @@ impl Node {
             health_report: self.illness.clone(),
             last_health_report_ms: self.heard_ms,
             labels: Vec::new(),
+            attributes: std::collections::BTreeMap::new(),
         }
     }
 }
