@@ -176,6 +176,15 @@ impl Clients for ClientService {
         Ok(Response::new(status))
     }
 
+    async fn nodes(
+        &self,
+        request: Request<wire::NodesRequest>,
+    ) -> Result<Response<wire::SessionNodes>, Status> {
+        self.admitted.check(&request)?;
+        let nodes = self.asked(News::NodesAsked).await?;
+        Ok(Response::new(nodes))
+    }
+
     async fn kill_job(
         &self,
         request: Request<wire::JobKill>,

@@ -1,44 +1,274 @@
-//! Jobs whose tasks need what no node of the session has: they wait while nodes may come, and end where none does.
+//! What the nodes of a session have: what their launchers find, what YARN has granted, and what is used of it.
 
-use crate::mapreduce::Told;
-use crate::session::{JobId, Session};
-use crate::work::{Heard, Work};
+use std::collections::BTreeMap;
+
+use job::element::{Element, ElementKind, usable};
+use job::wire;
+use policy::elements::{Count, FPGA, GPU, Trust, counted_by, is_taken_whole};
+use policy::{ContainerId, ResourceTypes, Resources};
+use tonic::Status;
+
+use crate::session::Session;
+use crate::sharing::Sharing;
+
+/// Kinds of which YARN may have a count of its own, and the policies' names of them.
+const COUNTED: [(ElementKind, &str); 2] = [(ElementKind::Gpu, GPU), (ElementKind::Fpga, FPGA)];
+
+/// What the node of one container has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct NodeElements {
+    host: String,
+    /// As its launcher has found it.
+    found: Vec<Element>,
+    /// Not all of it is known yet.
+    is_scanning: bool,
+    /// Types that the cluster counts and a session takes whole, with what was granted.
+    granted: BTreeMap<String, u64>,
+    /// What the node's attributes tell.
+    attributed: BTreeMap<String, u64>,
+    /// The difference was said.
+    is_said: bool,
+}
+
+impl NodeElements {
+    /// Of a container with this grant, as its launcher says hello.
+    pub(crate) fn new(
+        node: &wire::NodeFacts,
+        granted: Resources,
+        types: &ResourceTypes,
+        attributed: BTreeMap<String, u64>,
+    ) -> Self {
+        let all = types.iter().filter(|(_, name)| is_taken_whole(name));
+        let granted = all.map(|(index, name)| (name.to_owned(), granted.counts.of(index)));
+        Self {
+            host: node.hostname.clone(),
+            found: node.elements.iter().cloned().map(Into::into).collect(),
+            is_scanning: node.scanning,
+            granted: granted.collect(),
+            attributed,
+            is_said: false,
+        }
+    }
+
+    fn hear(&mut self, elements: Vec<wire::Element>) {
+        self.found = elements.into_iter().map(Into::into).collect();
+        self.is_scanning = false;
+    }
+
+    fn counts(&self) -> impl Iterator<Item = (&'static str, Count)> {
+        COUNTED.into_iter().map(|(kind, name)| {
+            let of_it = self.granted.iter();
+            let of_it = of_it.filter(|(type_name, _)| counted_by(type_name) == Some(name));
+            let granted = of_it.map(|(_, count)| *count);
+            let count = Count {
+                scanned: usable(&self.found, kind).into(),
+                granted: granted.reduce(u64::saturating_add),
+                attributed: self.attributed.get(name).copied(),
+            };
+            (name, count)
+        })
+    }
+
+    /// What tasks may use, by the name that they need it by, `ways` of them at a time.
+    pub(crate) fn offered(&self, trust: Trust, ways: u32) -> BTreeMap<String, u64> {
+        let ways = u64::from(ways);
+        let counts = self
+            .counts()
+            .map(|(name, count)| (name.to_owned(), count.used(trust).saturating_mul(ways)));
+        // Types that no launcher can look for are as YARN says.
+        let granted = self.granted.iter();
+        let others = granted.filter(|(name, _)| counted_by(name).is_none());
+        let others = others.map(|(name, count)| (name.clone(), *count));
+        let all = counts.chain(others);
+        all.filter(|(_, count)| *count > 0).collect()
+    }
+
+    /// What its launcher and YARN do not agree about, in sentences.
+    fn differences(&self, trust: Trust) -> Vec<String> {
+        if self.is_scanning || trust == Trust::Scan {
+            return Vec::new();
+        }
+        let differ = self.counts().filter(|(_, count)| count.differs());
+        differ
+            .map(|(name, count)| {
+                let others = [
+                    count
+                        .granted
+                        .map(|count| format!(", YARN has granted {count}")),
+                    count
+                        .attributed
+                        .map(|count| format!(", the node's attributes say {count}")),
+                ];
+                format!(
+                    "{}: {} {name} found{}: {} used (--elements {})",
+                    self.host,
+                    count.scanned,
+                    others.into_iter().flatten().collect::<String>(),
+                    count.used(trust),
+                    match trust {
+                        Trust::Scan => "scan",
+                        Trust::Yarn => "yarn",
+                        Trust::Both => "both",
+                    }
+                )
+            })
+            .collect()
+    }
+}
+
+impl Sharing {
+    /// Not all that its nodes have is known yet.
+    pub(crate) fn is_scanning(&self) -> bool {
+        self.elements.values().any(|known| known.is_scanning)
+    }
+}
 
 impl Session {
-    /// Nodes, or what jobs need of them, have changed.
-    pub(crate) fn look_for_elements(&mut self) {
-        if let Some(sharing) = &mut self.sharing {
-            sharing.looks_for_elements = true;
-        }
+    /// A launcher has joined a session: what is offered of its node.
+    pub(crate) fn node_joined(
+        &mut self,
+        container: &ContainerId,
+        node: &wire::NodeFacts,
+    ) -> BTreeMap<String, u64> {
+        let types = self.holding.cluster().limits().types.clone();
+        let Some(sharing) = &mut self.sharing else {
+            return BTreeMap::new();
+        };
+        let granted = sharing.pool.granted_to(container).unwrap_or_default();
+        let attributed = sharing.pool.attributed_to(container);
+        let mut known = NodeElements::new(node, granted, &types, attributed);
+        let (trust, ways) = (sharing.plan.elements, sharing.plan.scan.ways.get());
+        let offered = known.offered(trust, ways);
+        say(&mut known, trust);
+        sharing.elements.insert(container.clone(), known);
+        offered
     }
 
-    /// A job that no node can ever run is told so; whether there was one.
-    pub(crate) fn without_element(&mut self) -> bool {
-        let found = self.job_without_element();
-        match found {
-            Some((job, sentence)) => self.tell(job, Heard::OfTasks(Told::NoNode(sentence))),
-            None => return false,
+    /// A launcher has looked again.
+    pub(crate) fn elements_found(&mut self, container: &ContainerId, found: Vec<wire::Element>) {
+        let now = self.now();
+        let Some(sharing) = &mut self.sharing else {
+            return;
+        };
+        let Some(known) = sharing.elements.get_mut(container) else {
+            return;
+        };
+        let (trust, ways) = (sharing.plan.elements, sharing.plan.scan.ways.get());
+        let before = known.offered(trust, ways);
+        known.hear(found);
+        let offered = known.offered(trust, ways);
+        say(known, trust);
+        if offered != before {
+            let slots = sharing.pool.slots(container, &offered);
+            self.lending(|lending| lending.elements(now, container, offered, slots));
         }
-        true
+        self.look_for_elements();
     }
 
-    fn job_without_element(&mut self) -> Option<(JobId, String)> {
-        let sharing = self.sharing.as_mut()?;
-        // Another node may have it.
-        if !sharing.looks_for_elements || !sharing.pool.is_complete() {
-            return None;
-        }
-        let found = sharing.wishes.iter().find_map(|(number, job)| {
-            let Work::MapReduce(mapreduce) = &self.jobs.get(job)?.work else {
-                return None;
-            };
-            let lack = sharing.lending.lack(*number)?;
-            let sentence = sentences::lack(&lack);
-            mapreduce.wants_nodes_now().then_some((*job, sentence))
+    /// What the nodes of a session have, in the order of its containers.
+    pub(crate) fn nodes(&self) -> Result<wire::SessionNodes, Status> {
+        let Some(sharing) = &self.sharing else {
+            return Err(Status::failed_precondition(
+                "this application was started for one job and is no session",
+            ));
+        };
+        let trust = sharing.plan.elements;
+        let nodes = sharing.lending.offers().filter_map(|(offer, _)| {
+            let known = sharing.elements.get(&offer.container)?;
+            let counts = known.counts().map(|(name, count)| wire::ElementCount {
+                name: name.to_owned(),
+                scanned: count.scanned,
+                granted: count.granted,
+                attributed: count.attributed,
+                used: count.used(trust),
+            });
+            let granted = known.granted.iter();
+            let others = granted.filter(|(name, _)| counted_by(name).is_none());
+            let others = others.map(|(name, count)| wire::ElementCount {
+                name: name.clone(),
+                scanned: 0,
+                granted: Some(*count),
+                attributed: None,
+                used: *count,
+            });
+            Some(wire::SessionNode {
+                container: offer.container.to_string(),
+                host: offer.host.clone(),
+                slots: offer.slots,
+                scanning: known.is_scanning,
+                counts: counts.chain(others).collect(),
+                differences: known.differences(trust),
+                elements: known.found.iter().cloned().map(Into::into).collect(),
+            })
         });
-        if found.is_none() {
-            sharing.looks_for_elements = false;
+        Ok(wire::SessionNodes {
+            nodes: nodes.collect(),
+        })
+    }
+}
+
+/// Says the difference of a node, once.
+fn say(known: &mut NodeElements, trust: Trust) {
+    let differences = known.differences(trust);
+    if !differences.is_empty() && !std::mem::replace(&mut known.is_said, true) {
+        for difference in differences {
+            tracing::warn!("{difference}");
         }
-        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gpus(count: u32, broken: bool) -> wire::Element {
+        Element {
+            count,
+            broken: broken.then(|| "signal 11 in cuInit".to_owned()),
+            ..Element::none_of(ElementKind::Gpu)
+        }
+        .into()
+    }
+
+    fn known(found: Vec<wire::Element>, types: &[&str], granted: u64) -> NodeElements {
+        let types = ResourceTypes::new(types.iter().copied());
+        let facts = wire::NodeFacts {
+            hostname: "n1".into(),
+            elements: found,
+            ..wire::NodeFacts::default()
+        };
+        let granted = Resources {
+            counts: types.counts(|_| Some(granted)),
+            ..Resources::new(1024, 1)
+        };
+        NodeElements::new(&facts, granted, &types, BTreeMap::new())
+    }
+
+    #[test]
+    fn what_is_offered_is_the_smaller_count_times_the_ways() {
+        let two = known(vec![gpus(2, false)], &["acc/gpu", "license"], 1);
+        let offered = |of: &NodeElements, trust| of.offered(trust, 3).get(GPU).copied();
+        assert_eq!(offered(&two, Trust::Both), Some(3));
+        assert_eq!(offered(&two, Trust::Scan), Some(6));
+        // What is no accelerator is nobody's element.
+        assert_eq!(two.offered(Trust::Both, 1).len(), 1);
+        let difference = "n1: 2 gpu found, YARN has granted 1: 1 used (--elements both)";
+        assert_eq!(two.differences(Trust::Both), [difference]);
+        assert!(two.differences(Trust::Scan).is_empty());
+        let uncounted = known(vec![gpus(2, false)], &[], 0);
+        assert_eq!(offered(&uncounted, Trust::Both), Some(6));
+        assert!(uncounted.differences(Trust::Both).is_empty());
+        let none = known(Vec::new(), &["acc/gpu", "acc/kmeans-map"], 1);
+        assert_eq!(offered(&none, Trust::Both), None);
+        assert_eq!(offered(&none, Trust::Yarn), Some(3));
+        assert_eq!(none.offered(Trust::Both, 3)["acc/kmeans-map"], 1);
+    }
+
+    #[test]
+    fn a_device_that_breaks_is_offered_no_longer() {
+        let mut node = known(vec![gpus(1, false)], &[], 0);
+        assert_eq!(node.offered(Trust::Both, 1).len(), 1);
+        node.hear(vec![gpus(1, true)]);
+        assert!(node.offered(Trust::Both, 1).is_empty());
     }
 }

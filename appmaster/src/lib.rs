@@ -47,6 +47,7 @@ mod ends;
 mod files;
 mod handing;
 mod inherit;
+mod lack;
 mod lent;
 mod loan;
 mod mapreduce;

@@ -44,6 +44,8 @@ pub(crate) enum News {
     },
     /// A client asks what the session holds and runs.
     StatusAsked(oneshot::Sender<Result<wire::SessionStatus, Status>>),
+    /// A client asks what the session's nodes have.
+    NodesAsked(oneshot::Sender<Result<wire::SessionNodes, Status>>),
     /// A client wants a job of the session ended.
     KillAsked {
         /// Which.

@@ -6,8 +6,10 @@
 //!
 //! Each container has a [`Gang`] of its own, so that none waits for another, and its own request, whose
 //! number is that of its place. No two places are on one node. Nothing here knows what runs in them; how many
-//! there are follows from what jobs lack and use ([`size`]).
+//! there are follows from what jobs lack and use ([`size`]), and what else is asked for with them from what
+//! their nodes have ([`elements`]).
 
+mod elements;
 mod size;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +18,9 @@ use holding::Asking;
 use job::SessionPlan;
 use policy::gang::{Action, Event, Gang, GivenUp, Grant, Limits, Phase};
 use policy::lending::Offer;
-use policy::{ClusterView, ContainerId, Demand, Listed, Millis, Mode, NodeId, NodeShare};
+use policy::{
+    ClusterView, ContainerId, Demand, Listed, Millis, Mode, NodeId, NodeShare, Resources,
+};
 
 /// For a launcher to join: YARN localizes one file, which may be large and the disk slow.
 const JOIN: Millis = Millis(180_000);
@@ -54,6 +58,10 @@ struct Place {
     state: State,
     /// Why it is not there.
     phase: Option<Phase>,
+    /// What is asked for.
+    asked: Option<Asking>,
+    /// What has come.
+    granted: Option<Resources>,
     /// It has joined, and no job has used it since.
     idle_since: Option<Millis>,
 }
@@ -97,6 +105,8 @@ pub(crate) struct Pool {
     avoided: BTreeMap<NodeId, Millis>,
     /// Nodes that have lost a container, and when that is forgotten.
     failed: BTreeMap<NodeId, Millis>,
+    /// The nodes as they were read last.
+    view: Option<ClusterView>,
     /// The nodes are being read.
     looking: bool,
     /// Every node that there is has a container, or is avoided.
@@ -113,6 +123,7 @@ impl Pool {
             next: 0,
             avoided: BTreeMap::new(),
             failed: BTreeMap::new(),
+            view: None,
             looking: false,
             is_everywhere: false,
         }
@@ -134,8 +145,14 @@ impl Pool {
         self.avoided.retain(|_, until| *until > now);
         self.failed.retain(|_, until| *until > now);
         self.is_everywhere = false;
+        if let Ok(view) = view {
+            self.view = Some(view.clone());
+        }
         let numbers: Vec<u32> = self.places.keys().copied().collect();
-        let mut wants = Vec::new();
+        let mut wants = match view {
+            Ok(view) => self.ask_less(view),
+            Err(_) => Vec::new(),
+        };
         for number in numbers {
             let event = match view {
                 Ok(view) => {
@@ -168,8 +185,13 @@ impl Pool {
             .collect()
     }
 
-    /// A launcher has joined.
-    pub(crate) fn joined(&mut self, container: &ContainerId) -> Vec<Want> {
+    /// A launcher has joined, whose node has these elements.
+    pub(crate) fn joined(
+        &mut self,
+        container: &ContainerId,
+        elements: BTreeMap<String, u64>,
+    ) -> Vec<Want> {
+        let (slots, room) = (self.slots(container, &elements), self.room(container));
         let place = self.places.values_mut();
         let place = place
             .filter(|place| place.container() == Some(container))
@@ -183,8 +205,9 @@ impl Pool {
             node: share.node,
             host: share.host,
             rack: share.rack,
-            slots: self.plan.slots.get(),
-            pool: self.plan.slot.times(self.plan.slots.get()),
+            slots,
+            pool: self.plan.slot.times(room),
+            elements,
         })]
     }
 
@@ -310,7 +333,7 @@ impl Pool {
                 host: None,
                 processes: 1,
             }],
-            ..Demand::anywhere(one, self.plan.slot.times(self.plan.slots.get()))
+            ..Demand::anywhere(one, self.plan.slot.times(self.plan.room.get()))
         };
         let place = Place {
             gang: Gang::new(
@@ -321,6 +344,8 @@ impl Pool {
             share: None,
             state: State::Asked,
             phase: None,
+            asked: None,
+            granted: None,
             idle_since: None,
         };
         self.places.insert(number, place);
@@ -344,7 +369,7 @@ impl Pool {
         let Some(place) = self.places.get_mut(&number) else {
             return Vec::new();
         };
-        let mut wants = Vec::new();
+        let (mut wants, mut asks) = (Vec::new(), Vec::new());
         for action in place.gang.step(now, event) {
             match action {
                 Action::TakeSnapshot => {
@@ -365,7 +390,7 @@ impl Pool {
                         held,
                         kept,
                     };
-                    wants.push(Want::Ask(number, asking));
+                    asks.push(asking);
                 }
                 Action::Release { containers, .. } => wants.push(Want::Release(containers)),
                 Action::Show(phase) => place.phase = Some(phase),
@@ -374,6 +399,7 @@ impl Pool {
                 Action::Complete(members) => {
                     for member in members {
                         place.share = Some(member.share);
+                        place.granted = Some(member.grant.resources);
                         place.state = State::Starting {
                             container: member.grant.container.clone(),
                             join_by: now.plus(JOIN),
@@ -392,6 +418,13 @@ impl Pool {
                     wants.push(Want::Release(held));
                 }
             }
+        }
+        for asking in asks {
+            let asking = self.with_elements(asking);
+            if let Some(place) = self.places.get_mut(&number) {
+                place.asked = Some(asking.clone());
+            }
+            wants.push(Want::Ask(number, asking));
         }
         wants
     }

@@ -181,6 +181,7 @@ impl Session {
     fn share(&mut self, plan: SessionPlan) -> Result<()> {
         let policy = policy::schedule::of_session(&plan.policy)?;
         let lending = Lending::new(policy, self.holding.cluster().limits().types.clone());
+        self.holding.scan(plan.scan.clone(), plan.elements);
         let pool = Pool::new(plan.clone(), rand::random());
         let mut sharing = Sharing::new(plan, pool, lending);
         if self.attempt.attempt > 1 {

@@ -244,6 +244,7 @@ impl Session {
             }
             News::KillAsked { job, answer } => drop(answer.send(self.kill_asked(job))),
             News::StatusAsked(answer) => drop(answer.send(self.status())),
+            News::NodesAsked(answer) => drop(answer.send(self.nodes())),
             News::StopAsked {
                 now,
                 verdict,

@@ -9,7 +9,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use job::SessionPlan;
+use job::{SessionPlan, wire};
 use policy::commit::Records;
 use policy::lending::{Lending, Word};
 use policy::lifecycle::Event;
@@ -17,6 +17,7 @@ use policy::{ClusterView, ContainerId, Millis, gang};
 use proto_hadoop::yarn::FinalApplicationStatus;
 use tonic::Status;
 
+use crate::elements::NodeElements;
 use crate::loan::{Loan, Use};
 use crate::mapreduce::Book;
 use crate::news::JobEvents;
@@ -40,6 +41,8 @@ pub(crate) struct Sharing {
     pub(crate) lending: Lending,
     /// Jobs that want slots and were not told of yet: as many have some as may at the same time.
     pub(crate) held_back: BTreeSet<(Reverse<i32>, JobId)>,
+    /// What the nodes of containers have whose launchers have joined.
+    pub(crate) elements: BTreeMap<ContainerId, NodeElements>,
     /// Jobs by the numbers of their wishes.
     pub(crate) wishes: BTreeMap<u32, JobId>,
     pub(crate) next_wish: u32,
@@ -96,6 +99,7 @@ impl Sharing {
             pool,
             lending,
             held_back: BTreeSet::new(),
+            elements: BTreeMap::new(),
             wishes: BTreeMap::new(),
             next_wish: 0,
             next_job: 1,
@@ -200,6 +204,9 @@ impl Session {
                     self.look_for_elements();
                 }
                 Want::Withdraw(container) => {
+                    if let Some(sharing) = &mut self.sharing {
+                        sharing.elements.remove(&container);
+                    }
                     self.lending(|lending| lending.lost(now, &container));
                     self.look_for_elements();
                 }
@@ -217,6 +224,7 @@ impl Session {
         let now = self.now();
         self.lending(|lending| lending.lost(now, container));
         if let Some(sharing) = &mut self.sharing {
+            sharing.elements.remove(container);
             sharing.settling.insert(container.clone(), now.plus(SETTLE));
         }
         for job in self.jobs_in(container) {
@@ -405,9 +413,10 @@ impl Session {
     }
 
     /// A launcher has joined.
-    pub(crate) fn shared_joined(&mut self, container: &ContainerId) {
+    pub(crate) fn shared_joined(&mut self, container: &ContainerId, node: &wire::NodeFacts) {
+        let elements = self.node_joined(container, node);
         if let Some(sharing) = &mut self.sharing {
-            let wants = sharing.pool.joined(container);
+            let wants = sharing.pool.joined(container, elements);
             self.want(wants);
         }
     }

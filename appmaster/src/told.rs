@@ -20,7 +20,9 @@ impl Session {
         };
         match heard {
             Of::Granted(granted) => self.shared_grants(granted),
-            Of::Joined { container, .. } => self.shared_joined(&container),
+            Of::Joined {
+                container, node, ..
+            } => self.shared_joined(&container, &node),
             Of::Said { container, event } => self.shared_said(container, event),
             Of::Lost(container) => self.launcher_lost(&container),
             Of::Ended {
@@ -81,6 +83,7 @@ impl Session {
             }
             Said::FilesFetched(fetched) => self.fetched(container, &fetched),
             Said::JobLeft(left) => self.left(container, JobId(left.job)),
+            Said::Elements(found) => self.elements_found(&container, found.elements),
             Said::Hello(_) => {
                 tracing::warn!("the launcher in {container} said what makes no sense");
             }
@@ -148,7 +151,7 @@ fn said(container: ContainerId, event: Said) -> Option<(JobId, Heard)> {
             return Some((JobId(job), Heard::Said { container, event }));
         }
         Said::Hello(_) => "said hello twice",
-        Said::Task(_) | Said::FilesFetched(_) | Said::JobLeft(_) => {
+        Said::Task(_) | Said::FilesFetched(_) | Said::JobLeft(_) | Said::Elements(_) => {
             "answered what it was not ordered"
         }
     };

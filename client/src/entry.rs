@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::subcommands::{self, Command};
-use crate::{accelerators, mapreduce, ps, run, sessions};
+use crate::{accelerators, mapreduce, probe, ps, run, sessions};
 
 /// The first name of the file.
 const RUN: &str = "gerbil-run";
@@ -24,6 +24,7 @@ pub(crate) fn main() -> ExitCode {
         Ok(Command::MapReduce(given)) => mapreduce::main(*given),
         Ok(Command::Past(given)) => mapreduce::past(given),
         Ok(Command::Ps { json }) => ps::main(json),
+        Ok(Command::Probe(given)) => probe::main(&given),
         Ok(Command::Session(task)) => sessions::main(task),
         Ok(Command::Accelerators(words)) => accelerators::main(words),
         Err(error) => error.show(),

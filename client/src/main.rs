@@ -36,6 +36,7 @@ mod outcome;
 mod placement_request;
 mod plan;
 mod preflight;
+mod probe;
 mod ps;
 mod run;
 mod sessions;
@@ -71,6 +72,7 @@ fn main() -> ExitCode {
         Some(Role::ContainerLauncher) => container_launcher::main(),
         Some(Role::Warden) => container_launcher::warden_main(std::env::args_os().skip(2)),
         Some(Role::Topology) => container_launcher::topology_main(std::env::args_os().skip(2)),
+        Some(Role::Probe) => container_launcher::probe_main(std::env::args_os().skip(2)),
         Some(Role::LocalCluster) => local::daemon::main(std::env::args().skip(2)),
         None => entry::main(),
     }

@@ -6,6 +6,7 @@
 
 mod mapreduce;
 mod past;
+mod probe;
 mod session;
 
 use std::ffi::OsString;
@@ -18,6 +19,7 @@ use crate::arguments::{Arguments, ParseError};
 
 pub(crate) use mapreduce::{MapReduceArguments, OwnApplication, command as mapreduce};
 pub(crate) use past::{PastArguments, PastTask};
+pub(crate) use probe::ProbeArguments;
 pub(crate) use session::{AttachOptions, LogsOptions, SessionStart, SessionTask};
 
 /// The second name of the file.
@@ -83,6 +85,8 @@ enum Task {
         #[command(subcommand)]
         task: SessionTask,
     },
+    /// Print the GPUs and other elements of this node, and by what they are known
+    Probe(ProbeArguments),
     /// Print the completions of a shell: source <(gerbil completions bash)
     Completions {
         /// The shell
@@ -129,6 +133,8 @@ pub(crate) enum Command {
         /// As JSON.
         json: bool,
     },
+    /// Of this node's elements.
+    Probe(ProbeArguments),
     /// Of the sessions.
     Session(SessionTask),
     /// Of the accelerators' driver.
@@ -168,6 +174,7 @@ pub(crate) fn translated(words: Vec<OsString>) -> Result<Command, ParseError> {
         Task::Mr(given) => return Ok(Command::MapReduce(given)),
         Task::Session { task } => return Ok(Command::Session(task)),
         Task::Ps { json } => return Ok(Command::Ps { json }),
+        Task::Probe(given) => return Ok(Command::Probe(given)),
         Task::Attach { job, given } => {
             return Ok(Command::Session(SessionTask::Attach { job, given }));
         }
@@ -189,6 +196,7 @@ pub(crate) fn translated(words: Vec<OsString>) -> Result<Command, ParseError> {
         Task::Session { .. }
         | Task::Mr(_)
         | Task::Ps { .. }
+        | Task::Probe(_)
         | Task::Attach { .. }
         | Task::Logs { .. } => Vec::new(),
         Task::Kill { application } => vec!["--kill", application],
@@ -252,6 +260,7 @@ mod tests {
             Command::Session(_) => return Ok("session".into()),
             Command::MapReduce(_) => return Ok("mr".into()),
             Command::Past(_) => return Ok("past".into()),
+            Command::Probe(_) => return Ok("probe".into()),
             Command::Ps { json } => return Ok(if json { "ps json" } else { "ps" }.into()),
         };
         let found: Vec<_> = found.iter().map(|word| word.to_str().unwrap()).collect();
@@ -270,6 +279,7 @@ mod tests {
             ("kill application_1_0001.7", "session"),
             ("kill s1.7", "session"),
             ("session list", "session"),
+            ("probe --json", "probe"),
             ("attach s1.7 --input", "session"),
             ("logs s1.7 3 -l", "session"),
             ("session stop night --now", "session"),

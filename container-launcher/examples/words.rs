@@ -46,6 +46,14 @@ impl Mapper for Words {
                     out.emit(b"filled", &number)?;
                 }
             }
+            // In its turn at one of the node's devices.
+            b"!device" => {
+                let devices = Devices::here()?.ok_or_else(|| Error::new("there is no device"))?;
+                let turn = devices.turn(|| ())?;
+                writeln!(out.side_file("device")?, "{}", turn.device())?;
+            }
+            // As a program ends that finds no device.
+            b"!lost" => std::process::exit(86),
             b"!side" => out.side_file("side")?.write_all(b"beside\n")?,
             _ => {}
         }

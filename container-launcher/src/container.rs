@@ -2,11 +2,15 @@
 //! way to the ApplicationMaster.
 
 use job::Seat;
+use job::element::Element;
 use job::pass::Pass;
+use job::wire::NodeElements;
+use job::wire::launcher_event::Event;
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
 use crate::devices;
+use crate::elements::Watch;
 use crate::fetch::Exchange;
 use crate::lane::ClientKeys;
 use crate::life::{Calls, Outbox};
@@ -36,6 +40,8 @@ pub(crate) struct Container<'a> {
     pub(crate) exchange: Exchange,
     /// Its graphics processors.
     pub(crate) gpus: devices::Pool,
+    /// What its node has.
+    pub(crate) elements: Watch,
     pub(crate) sampling: Sampling,
     /// Processes that were reaped while somebody else's were, until their job is told.
     pub(crate) reaped: Vec<Ended>,
@@ -44,6 +50,20 @@ pub(crate) struct Container<'a> {
 }
 
 impl Container<'_> {
+    /// Tells the ApplicationMaster what the node has now.
+    pub(crate) fn tell_elements(&mut self, elements: Vec<Element>) {
+        let elements = elements.into_iter().map(Into::into).collect();
+        self.outbox
+            .push_back(Event::Elements(NodeElements { elements }));
+    }
+
+    /// A task has not found the device that the node has.
+    pub(crate) fn device_lost(&mut self) {
+        if let Some(elements) = self.elements.lost() {
+            self.tell_elements(elements);
+        }
+    }
+
     /// What is shown to the ApplicationMaster with each call about a job.
     pub(crate) fn pass(&self, job: JobId) -> Pass {
         Pass {

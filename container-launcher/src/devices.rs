@@ -40,6 +40,17 @@ struct Device {
     on_node: PathBuf,
 }
 
+impl Devices {
+    /// Each as `NAME@KEY`: as its maker's libraries name it, and what the whole node calls it, the name of its file.
+    pub(crate) fn keys(&self) -> Vec<String> {
+        let key = |device: &Device| {
+            let file = device.on_node.file_name().unwrap_or_default();
+            format!("{}@{}", device.name, file.to_string_lossy())
+        };
+        self.each.iter().map(key).collect()
+    }
+}
+
 #[cfg(test)]
 impl Devices {
     /// GPUs with these names, of files in `folder`.

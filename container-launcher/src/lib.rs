@@ -23,6 +23,9 @@
 //! The main thread does all this but for these: the nursery's forks, and what is carried, which is the
 //! link to the AM, output and input, on threads of their own. So a line of PMI is answered where it is read.
 //!
+//! Of its node's elements, GPUs and the like, a session is told what files tell with the hello, and what libraries
+//! say that a process beside it asks (`elements`) when that is known.
+//!
 //! Invariants:
 //! - No rank outlives its launcher. Ranks are killed by the kernel when the forking thread ends;
 //!   what they have started themselves is found by descent, because the launcher is a subreaper,
@@ -43,6 +46,7 @@ mod container;
 mod cores;
 mod devices;
 mod dial;
+mod elements;
 mod fetch;
 mod files;
 mod foreign_processes;
@@ -78,6 +82,7 @@ use std::time::Duration;
 
 use job::exit::Exit;
 
+pub use elements::probe_main;
 pub use mpi::topology::topology_main;
 pub use mpi::yielding::SHIM;
 pub use surroundings::Surroundings;

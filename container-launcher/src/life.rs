@@ -32,6 +32,7 @@ pub(crate) use link::{Calls, Outbox, RankOutbox};
 use crate::container::Container;
 use crate::devices;
 use crate::dial::DialError;
+use crate::elements::Watch;
 use crate::fetch::Exchange;
 use crate::lane::ClientKeys;
 use crate::mpi::topology::Topology;
@@ -135,6 +136,7 @@ pub(crate) async fn live(
         calls,
         keys,
         outbox,
+        elements: Watch::new(place.seat.scan.clone(), around),
         exchange: Exchange::new(place),
         gpus: devices::Pool::default(),
         sampling: Sampling::Idle,
@@ -162,6 +164,7 @@ pub(crate) async fn live(
                 let ended = nursery.reap().await;
                 life.on_ended(ended).await;
             }
+            elements = life.container.elements.next() => life.container.tell_elements(elements),
             look = life.container.sampling.next() => life.sample(look),
             Some(_) = life.container.tasks.join_next(), if !life.container.tasks.is_empty() => {}
             fetched = life.fetching.next() => life.on_fetched(fetched),

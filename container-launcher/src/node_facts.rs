@@ -1,13 +1,23 @@
 //! What the AM is told about the node.
 
+use std::path::Path;
+
+use job::element::Scan;
 use job::wire::NodeFacts;
 use nix::unistd::gethostname;
 
 use crate::cores::Cores;
+use crate::elements;
 
-/// Looks at the node this process runs on.
-pub(crate) fn read() -> NodeFacts {
+/// Looks at the node this process runs on; for its elements where a scan is wanted.
+pub(crate) fn read(scan: Option<&Scan>) -> NodeFacts {
+    let (elements, scanning) = match scan {
+        Some(scan) => elements::at_once(Path::new(&scan.root)),
+        None => Default::default(),
+    };
     NodeFacts {
+        elements: elements.into_iter().map(Into::into).collect(),
+        scanning,
         glibc: glibc(),
         cores: Cores::usable().whole(),
         hostname: hostname(),
@@ -50,7 +60,7 @@ mod tests {
 
     #[test]
     fn the_node_tells_something() {
-        let facts = read();
+        let facts = read(None);
         assert!(facts.cores > 0);
         assert!(!facts.hostname.is_empty());
         assert!(facts.free_port > 0);

@@ -258,6 +258,9 @@ impl Tasks {
             // It has said its last, or hears within a moment that the process is gone.
             drop(attempt.conversation.take());
             let ended = report::event(process, &mut attempt, &mut container.exchange);
+            if ended.no_device {
+                container.device_lost();
+            }
             // What one that failed has printed somebody may want to read.
             if ended.trouble.is_empty() {
                 start::forget(&self.folder, process);

@@ -5,8 +5,10 @@ use std::collections::btree_map::Entry;
 use std::time::Duration;
 
 use credentials::{Credentials, Token};
+use job::element::{Scan, Trust};
 use job::role::BINARY_LINK;
 use job::{Role, Staged, StagedKind, secrets};
+use policy::elements::{GPU, counted_by};
 use proto_hadoop::yarn::{
     Container, ContainerLaunch, ContainerStart, LocalResource, LocalResourceKind, Visibility,
 };
@@ -43,6 +45,8 @@ pub(crate) struct LaunchTemplate {
     tokens: BTreeMap<String, Token>,
     appmaster: String,
     interface: Option<String>,
+    /// How launchers look for elements, and whose count of them holds.
+    pub(crate) scan: Option<(Scan, Trust)>,
 }
 
 impl LaunchTemplate {
@@ -89,6 +93,7 @@ impl LaunchTemplate {
             tokens,
             appmaster,
             interface,
+            scan: None,
         })
     }
 
@@ -100,6 +105,7 @@ impl LaunchTemplate {
             ticket: ticket.to_vec(),
             links: self.links.clone(),
             interface: self.interface.clone(),
+            scan: self.scan_at(container),
         };
         let mut secrets = self.secrets.clone();
         secrets.insert(secrets::SEAT.into(), serde_json::to_vec(&seat)?);
@@ -111,6 +117,20 @@ impl LaunchTemplate {
                 secrets,
             },
             ..ContainerLaunch::default()
+        })
+    }
+
+    /// How the launcher of a container looks for elements.
+    fn scan_at(&self, container: &Container) -> Option<Scan> {
+        let (scan, trust) = self.scan.as_ref()?;
+        let granted = container.resource.others.iter();
+        let granted = granted.filter(|(name, _)| counted_by(name) == Some(GPU));
+        let granted = granted
+            .map(|(_, count)| *count)
+            .fold(0, u64::saturating_add);
+        Some(Scan {
+            granted: (*trust == Trust::Yarn).then(|| u32::try_from(granted).unwrap_or(u32::MAX)),
+            ..scan.at(&container.node.host)
         })
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
+use job::element::{Scan, Trust};
 use job::wire;
 use job::wire::launcher_order::Order;
 use policy::{ClusterView, ContainerId, Resources};
@@ -56,6 +57,11 @@ impl fmt::Debug for Holding {
 }
 
 impl Holding {
+    /// Launchers that are started from now on look for elements, and tell of them.
+    pub fn scan(&mut self, scan: Scan, trust: Trust) {
+        self.launch.scan = Some((scan, trust));
+    }
+
     /// Keeps its books by what is heard, in the order in which it is; `None` where that is of no concern
     /// to the owner.
     pub fn hear(&mut self, heard: Heard) -> Option<Heard> {

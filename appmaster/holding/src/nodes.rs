@@ -1,8 +1,9 @@
 //! The cluster as the policy sees it, read from the ResourceManager.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use job::Application;
+use policy::elements::{FPGA, GPU};
 use policy::{
     ClusterView, Counted, MiB, Millis, NodeId, NodeView, Queue, ResourceTypes, Resources,
 };
@@ -140,6 +141,7 @@ pub(crate) fn view(
                     _ => Resources::default(),
                 },
                 heard: Millis(report.last_health_report_ms.try_into().unwrap_or(0)),
+                elements: elements(&report.attributes),
             })
             .collect(),
         maximum: limits.maximum,
@@ -147,6 +149,20 @@ pub(crate) fn view(
         counted: limits.counted,
         queue: Box::new(queue(limits, candidates, reports)),
     }
+}
+
+/// How many elements a node's attributes tell of: those called `gpu` and `fpga`, whoever has set them; of two the
+/// smaller number.
+fn elements(attributes: &BTreeMap<String, String>) -> BTreeMap<String, u64> {
+    let mut elements: BTreeMap<String, u64> = BTreeMap::new();
+    for (name, value) in attributes {
+        let name = name.rsplit('/').next().unwrap_or(name);
+        if let (true, Ok(count)) = ([GPU, FPGA].contains(&name), value.parse()) {
+            let there = elements.entry(name.to_owned()).or_insert(count);
+            *there = count.min(*there);
+        }
+    }
+    elements
 }
 
 /// The countable types of this application: those `asked` for, then what else its ResourceManager counts.
@@ -195,8 +211,20 @@ mod tests {
             health_report: String::new(),
             last_health_report_ms: heard_ms,
             labels: labels.iter().map(ToString::to_string).collect(),
-            attributes: std::collections::BTreeMap::new(),
+            attributes: BTreeMap::new(),
         }
+    }
+
+    #[test]
+    fn attributes_that_count_elements_are_understood_and_the_smaller_of_two_holds() {
+        let attributes = [
+            ("nm.yarn.io/gpu", "2"),
+            ("rm.yarn.io/gpu", "1"),
+            ("rm.yarn.io/fpga", "some"),
+            ("rm.yarn.io/os", "7"),
+        ];
+        let attributes = attributes.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(elements(&attributes.into()), [("gpu".to_owned(), 1)].into());
     }
 
     fn ids(candidates: &Candidates, reports: &[NodeReport]) -> Vec<String> {

@@ -1,5 +1,7 @@
 //! What a policy sees of the cluster: one snapshot, taken while the ApplicationMaster runs.
 
+use std::collections::BTreeMap;
+
 use crate::quantities::how_often;
 use crate::{MiB, Millis, NodeId, Queue, ResourceTypes, Resources};
 
@@ -20,6 +22,8 @@ pub struct NodeView {
     pub appmaster: Resources,
     /// When it last told YARN of its health, in milliseconds since 1970 by its own clock.
     pub heard: Millis,
+    /// Elements that its attributes count, by the names that policies have for them.
+    pub elements: BTreeMap<String, u64>,
 }
 
 /// Which resources the scheduler counts.

@@ -20,6 +20,7 @@ mod cluster;
 pub mod commit;
 mod degraded;
 mod demand;
+pub mod elements;
 mod end;
 pub mod gang;
 pub mod lending;

@@ -1,6 +1,7 @@
 use std::num::NonZeroU32;
 
 use job::StagingFolder;
+use job::element::{Scan, Trust};
 use policy::{ClusterView, MiB, NodeId, NodeView, ResourceTypes, Resources};
 
 use super::*;
@@ -13,11 +14,15 @@ pub(super) fn plan(containers: u32) -> SessionPlan {
         most: NonZeroU32::new(containers).unwrap(),
         idle_container: Millis(60_000),
         slots: NonZeroU32::new(2).unwrap(),
+        gpu_slots: NonZeroU32::new(2).unwrap(),
+        room: NonZeroU32::new(2).unwrap(),
         slot: Resources::new(512, 1),
         types: ResourceTypes::default(),
         policy: "fifo".into(),
         running: None,
         idle: None,
+        scan: Scan::default(),
+        elements: Trust::Scan,
         is_owned: false,
         exclude: Vec::new(),
         staging: StagingFolder {
@@ -98,7 +103,7 @@ fn containers_lie_on_as_many_nodes_and_one_that_is_lost_is_replaced_elsewhere() 
     assert_eq!(started(&wants), [&id(1), &id(2)]);
     assert_eq!(pool.missing(), 2);
     for number in [1, 2] {
-        let wants = pool.joined(&id(number));
+        let wants = pool.joined(&id(number), BTreeMap::new());
         let [Want::Offer(offer)] = &wants[..] else {
             panic!("{wants:?}");
         };
@@ -115,7 +120,7 @@ fn containers_lie_on_as_many_nodes_and_one_that_is_lost_is_replaced_elsewhere() 
     assert!(!nodes.contains(&asked(&wants)[0]));
     let wants = granted(&mut pool, now, wants, 3);
     assert_eq!(started(&wants), [&id(3)]);
-    pool.joined(&id(3));
+    pool.joined(&id(3), BTreeMap::new());
     // No node is left.
     pool.lost(now, &id(2), true);
     assert!(asked(&pool.snapshot(now, &Ok(view(3)))).is_empty());
@@ -140,8 +145,8 @@ fn what_comes_is_used_and_what_does_not_is_waited_for() {
     let wants = granted(&mut pool, now, wants, 1);
     assert_eq!(started(&wants).len(), 2);
     assert_eq!(pool.missing(), 3);
-    pool.joined(&id(1));
-    pool.joined(&id(2));
+    pool.joined(&id(1), BTreeMap::new());
+    pool.joined(&id(2), BTreeMap::new());
     assert_eq!(pool.missing(), 1);
     assert!(matches!(pool.phase(), Some(Phase::WaitingForRoom(_))));
     assert!(pool.wakes_at().is_some());
@@ -161,7 +166,7 @@ fn a_launcher_that_does_not_join_is_replaced() {
     let wants = granted(&mut pool, JOIN, wants, 2);
     assert_eq!(started(&wants), [&id(2)]);
     // It comes too late.
-    assert!(pool.joined(&id(1)).is_empty());
+    assert!(pool.joined(&id(1), BTreeMap::new()).is_empty());
 }
 
 #[test]
@@ -191,10 +196,71 @@ fn a_node_is_left_alone_when_it_loses_a_second_container() {
         let wants = pool.snapshot(now, &Ok(view(2)));
         nodes.extend(asked(&wants));
         granted(&mut pool, now, wants, number);
-        pool.joined(&id(number));
+        pool.joined(&id(number), BTreeMap::new());
         now = now.plus(Millis(60_000));
         pool.lost(now, &id(number), false);
     }
     assert_eq!(nodes[0], nodes[1]);
     assert_ne!(nodes[1], nodes[2]);
+}
+
+/// The same nodes, and YARN counts so many GPUs of each.
+fn with_gpus(mut view: ClusterView, each: &[u64]) -> ClusterView {
+    view.types = ResourceTypes::new(["acc/gpu", "license"]);
+    for (node, count) in view.nodes.iter_mut().zip(each) {
+        let of = |name: &str| Some(if name == "acc/gpu" { *count } else { 9 });
+        node.capability.counts = view.types.counts(of);
+    }
+    view.maximum.counts = view.types.counts(|_| Some(100));
+    view
+}
+
+/// What is asked for: memory and GPUs.
+fn sizes(wants: &[Want], types: &ResourceTypes) -> Vec<(u64, Vec<(String, u64)>)> {
+    let asked = wants.iter().filter_map(|want| match want {
+        Want::Ask(_, asking) => Some(asking.fresh().map(|share| share.ask).collect::<Vec<_>>()),
+        _ => None,
+    });
+    let of = |ask: Resources| {
+        let counts = types.named(ask.counts);
+        let counts = counts.map(|(name, count)| (name.to_owned(), count));
+        (ask.memory.0, counts.collect())
+    };
+    asked.flatten().map(of).collect()
+}
+
+#[test]
+fn a_node_s_gpus_are_asked_for_with_its_container_which_has_more_slots_there() {
+    let mut plan = plan(1);
+    plan.elements = Trust::Both;
+    (plan.slots, plan.room) = (NonZeroU32::MIN, NonZeroU32::MIN);
+    plan.gpu_slots = NonZeroU32::new(4).unwrap();
+    let mut pool = Pool::new(plan.clone(), 1);
+    let now = Millis(0);
+    pool.begin(now);
+    let seen = with_gpus(view(1), &[2]);
+    let wants = pool.snapshot(now, &Ok(seen.clone()));
+    // Nothing of what is no accelerator.
+    let gpus = |count| vec![("acc/gpu".to_owned(), count)];
+    assert_eq!(sizes(&wants, &seen.types), [(2048, gpus(2))]);
+    // Somebody else has one now: no more is asked for than there is.
+    let wants = pool.snapshot(now, &Ok(with_gpus(view(1), &[1])));
+    assert_eq!(sizes(&wants, &seen.types), [(2048, gpus(1))]);
+    granted(&mut pool, now, wants, 1);
+    let elements: BTreeMap<String, u64> = [("gpu".to_owned(), 1)].into();
+    assert_eq!(pool.slots(&id(1), &elements), 4);
+    // Found to be broken: the memory is there for those who come when it is back.
+    let wants = pool.joined(&id(1), BTreeMap::new());
+    let [Want::Offer(offer)] = &wants[..] else {
+        panic!("{wants:?}");
+    };
+    assert_eq!((offer.slots, offer.pool.memory), (1, MiB(2048)));
+
+    let mut plain = Pool::new(plan, 1);
+    plain.begin(now);
+    let wants = plain.snapshot(now, &Ok(with_gpus(view(1), &[0])));
+    assert_eq!(sizes(&wants, &seen.types), [(512, Vec::new())]);
+    granted(&mut plain, now, wants, 1);
+    // YARN counts none, and the launcher has found one.
+    assert_eq!(plain.slots(&id(1), &elements), 1);
 }

@@ -14,6 +14,7 @@ pub mod codec;
 pub mod container_exit;
 pub mod data;
 mod description;
+pub mod element;
 pub mod exit;
 pub mod explain;
 mod fence;

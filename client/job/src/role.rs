@@ -1,6 +1,6 @@
-//! One binary, six roles.
+//! One binary, seven roles.
 //!
-//! The file that the user copied is client, ApplicationMaster, launcher, the launcher's two helpers, and the
+//! The file that the user copied is client, ApplicationMaster, launcher, the launcher's three helpers, and the
 //! cluster of a session that needs none of Hadoop's;
 //! which of them a process is, its first argument says.
 
@@ -15,6 +15,9 @@ pub enum Role {
     Warden,
     /// Writes down what the node is made of; started by the launcher.
     Topology,
+    /// Asks the libraries of a node's devices, which may crash or hang; started by the launcher, and once more
+    /// by itself for each library.
+    Probe,
     /// Is a cluster of this machine for as long as a session runs in it; started by the client.
     LocalCluster,
 }
@@ -28,6 +31,7 @@ impl Role {
             Self::ContainerLauncher => "--as=container-launcher",
             Self::Warden => "--as=warden",
             Self::Topology => "--as=topology",
+            Self::Probe => "--as=probe",
             Self::LocalCluster => "--as=local-cluster",
         }
     }
@@ -40,6 +44,7 @@ impl Role {
             Self::ContainerLauncher,
             Self::Warden,
             Self::Topology,
+            Self::Probe,
             Self::LocalCluster,
         ];
         roles.into_iter().find(|role| role.argument() == argument)
@@ -60,6 +65,7 @@ mod tests {
             Role::ContainerLauncher,
             Role::Warden,
             Role::Topology,
+            Role::Probe,
             Role::LocalCluster,
         ] {
             assert_eq!(Role::from_argument(role.argument()), Some(role));

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::element::Scan;
+
 /// A launcher's place in the job. Travels as JSON in its container's credentials.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seat {
@@ -20,6 +22,8 @@ pub struct Seat {
     pub links: Vec<(String, String)>,
     /// Network interface at which other launchers fetch from it; `None`: at any.
     pub interface: Option<String>,
+    /// How it looks for the elements of its node; `None`: nobody wants to know.
+    pub scan: Option<Scan>,
 }
 
 impl fmt::Debug for Seat {

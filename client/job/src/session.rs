@@ -6,6 +6,8 @@ use policy::{Millis, ResourceTypes, Resources};
 use serde::{Deserialize, Serialize};
 use storage::Address;
 
+use crate::element::{Scan, Trust};
+
 /// What a session is started with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionPlan {
@@ -22,7 +24,11 @@ pub struct SessionPlan {
     pub idle_container: Millis,
     /// Slots of each container: processes that run there at the same time.
     pub slots: NonZeroU32,
-    /// What each slot is, counts by `types`; a container is so many times as much.
+    /// The same of one on a node with GPUs, as far as its memory reaches.
+    pub gpu_slots: NonZeroU32,
+    /// Slots that a container's memory is asked for where YARN counts no GPU.
+    pub room: NonZeroU32,
+    /// What each slot is, counts by `types`; a container is `room` times as much.
     pub slot: Resources,
     /// The countable types that the client knows of the cluster.
     pub types: ResourceTypes,
@@ -32,6 +38,10 @@ pub struct SessionPlan {
     pub running: Option<NonZeroU32>,
     /// Without jobs for so long it ends; `None`: never.
     pub idle: Option<Millis>,
+    /// How launchers look for elements of their nodes.
+    pub scan: Scan,
+    /// Whose count of elements holds.
+    pub elements: Trust,
     /// One client owns it, and it ends with that client.
     pub is_owned: bool,
     /// Hosts that it takes no container on, as their nodes registered them.

@@ -16,6 +16,7 @@ pub mod kept;
 pub mod kill;
 mod logs;
 pub mod name;
+pub mod nodes;
 pub mod reach;
 pub mod ready;
 pub mod status;

@@ -16,6 +16,7 @@ use follow::progress::Progress;
 use follow::say;
 use follow::signals::Signals;
 use mini::RunFolder;
+use session::nodes::lines;
 use session::status::Job;
 use session::stop::{How, Stopped, end, stop};
 use session::{Folder, JobName, Kept, Name, Reached, SessionError, reach};
@@ -45,6 +46,13 @@ async fn run(task: SessionTask) -> Result<u8, Failure> {
             let kept = folder.find_session(&name)?;
             tokio::select! {
                 status = status(&folder, &kept, json) => status,
+                signal = signals.ending() => Ok(128u8.saturating_add(signal)),
+            }
+        }
+        SessionTask::Nodes { name, json } => {
+            let kept = folder.find_session(&name)?;
+            tokio::select! {
+                nodes = nodes(&folder, &kept, json) => nodes,
                 signal = signals.ending() => Ok(128u8.saturating_add(signal)),
             }
         }
@@ -149,6 +157,17 @@ async fn status(folder: &Folder, kept: &Kept, json: bool) -> Result<u8, Failure>
     let text = match json {
         true => serde_json::to_string(&status).unwrap_or_default(),
         false => status.lines().join("\n"),
+    };
+    print(&text);
+    Ok(Exit::Success.code())
+}
+
+async fn nodes(folder: &Folder, kept: &Kept, json: bool) -> Result<u8, Failure> {
+    let rm = reach::resource_managers(&kept.owned);
+    let nodes = Reached::new(&rm, folder, kept).await?.nodes(kept).await?;
+    let text = match json {
+        true => serde_json::to_string(&nodes).unwrap_or_default(),
+        false => lines(&nodes).join("\n"),
     };
     print(&text);
     Ok(Exit::Success.code())

@@ -1,9 +1,12 @@
 //! `gerbil session start`.
 
+use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
+use ::job::element::Scan;
 use ::job::exit::Exit;
 use ::job::{Description, Jobs, SessionPlan};
 use follow::keys::JobKeys;
@@ -33,6 +36,11 @@ use crate::run::staging_meanwhile;
 use crate::subcommands::SessionStart;
 use crate::system::system;
 
+/// Slots on a node with GPUs, where nothing is said: one task computes, others load and store.
+const GPU_SLOTS: NonZeroU32 = match NonZeroU32::new(4) {
+    Some(slots) => slots,
+    None => NonZeroU32::MIN,
+};
 /// By which YARN's lists find sessions.
 const TAG: &str = "gerbil-session";
 
@@ -76,6 +84,7 @@ pub(super) async fn start(
     };
     let rm = cluster.rm();
     let slot = Resources::new(given.memory.map_or_else(|| step_mib(&cluster), Ok)?, 1);
+    let slots = Slots::of(&given);
     let mut progress = Progress::new(false);
     progress.show("staging gerbil");
     let moved = Arc::new(staging::Moved::default());
@@ -83,7 +92,7 @@ pub(super) async fn start(
         let checking = async {
             let wanted = preflight::Held {
                 containers: given.containers,
-                container: slot.times(given.slots_per_container.get()),
+                container: slot.times(slots.room.get()),
                 exclude: &given.exclude,
             };
             Ok(preflight::held(&rm, &wanted).await?)
@@ -115,18 +124,22 @@ pub(super) async fn start(
             containers: given.containers,
             first: given.containers,
             most,
-            idle_container: Millis(
-                u64::try_from(given.idle_timeout.as_millis()).unwrap_or(u64::MAX),
-            ),
-            slots: given.slots_per_container,
+            idle_container: millis(given.idle_timeout),
+            slots: slots.plain,
+            gpu_slots: slots.gpu,
+            room: slots.room,
             slot,
             types: ResourceTypes::default(),
             policy: given.policy.clone(),
             running: given.max_running,
-            idle: given
-                .session_timeout
-                .0
-                .map(|span| Millis(u64::try_from(span.as_millis()).unwrap_or(u64::MAX))),
+            idle: given.session_timeout.0.map(millis),
+            scan: Scan {
+                root: given.scan_root.clone(),
+                ways: given.ways,
+                interval: given.scan_interval.map(millis),
+                granted: None,
+            },
+            elements: given.elements,
             is_owned: false,
             exclude: checked.excluded,
             staging: describe::staging_folder(&staged),
@@ -157,6 +170,32 @@ pub(super) async fn start(
     began
         .follow(given.containers.get(), &mut progress, signals)
         .await
+}
+
+/// How many slots containers have.
+struct Slots {
+    plain: NonZeroU32,
+    /// On nodes with GPUs, as far as the memory of their containers reaches.
+    gpu: NonZeroU32,
+    /// For which memory is asked.
+    room: NonZeroU32,
+}
+
+impl Slots {
+    /// Where a node's GPUs are found only when its container is there, each container is to be large enough.
+    fn of(given: &SessionStart) -> Self {
+        let plain = given.slots_per_container.unwrap_or(NonZeroU32::MIN);
+        let gpu = given.gpu_slots.or(given.slots_per_container);
+        Self {
+            plain,
+            gpu: gpu.unwrap_or(GPU_SLOTS),
+            room: given.gpu_slots.map_or(plain, |gpu| gpu.max(plain)),
+        }
+    }
+}
+
+fn millis(span: Duration) -> Millis {
+    Millis(u64::try_from(span.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// A session that is on its way.

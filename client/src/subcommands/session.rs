@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use policy::elements::Trust;
 use policy::schedule::{POLICIES, WRAPPERS, names};
 use session::{JobName, Name};
 
@@ -16,6 +17,17 @@ use crate::hostfile::{self, Names};
 pub(super) const MOST: NonZeroU32 = most(100_000);
 /// Most slots of one: each may be a job of its own.
 pub(super) const SLOTS: NonZeroU32 = most(job::link::JOBS_MAX);
+
+/// Most tasks at a time on a device.
+const WAYS: NonZeroU32 = most(1024);
+
+/// A folder of the nodes.
+fn root(text: &str) -> Result<String, String> {
+    match text.starts_with('/') {
+        true => Ok(text.to_owned()),
+        false => Err(format!("{text} is no absolute path; / is the node itself")),
+    }
+}
 
 /// What `--policy` may be.
 fn policies() -> String {
@@ -50,6 +62,14 @@ pub(crate) enum SessionTask {
         /// The session
         name: Name,
         /// One JSON object instead of words
+        #[arg(long)]
+        json: bool,
+    },
+    /// What the session's nodes have: GPUs and other elements, by what they are known, and what YARN counts
+    Nodes {
+        /// The session
+        name: Name,
+        /// One JSON array instead of words
         #[arg(long)]
         json: bool,
     },
@@ -130,9 +150,33 @@ pub(crate) struct SessionStart {
     pub idle_timeout: Duration,
 
     /// Processes that a container runs at the same time; cores are not counted
-    #[arg(long, value_name = "S", default_value = "1",
-        value_parser = Whole::new("number of slots", NonZeroU32::MIN, SLOTS))]
-    pub slots_per_container: NonZeroU32,
+    /// [default: 1]
+    #[arg(long, value_name = "S", value_parser = Whole::new("number of slots", NonZeroU32::MIN, SLOTS))]
+    pub slots_per_container: Option<NonZeroU32>,
+
+    /// The same on a node with GPUs, whose other tasks load and store while one has a GPU [default: as
+    /// --slots-per-container; without that 4, where YARN counts the GPUs]
+    #[arg(long, value_name = "K", value_parser = Whole::new("number of slots", NonZeroU32::MIN, SLOTS))]
+    pub gpu_slots: Option<NonZeroU32>,
+
+    /// Whose count of a node's GPUs and other elements holds: scan, what its launcher finds; yarn, what YARN
+    /// grants, all that the node has free being asked for; both, the smaller, where YARN counts any
+    #[arg(long, value_name = "WHOSE", default_value = "both")]
+    pub elements: Trust,
+
+    /// Tasks that a GPU runs at a time; others wait in turn
+    #[arg(long, value_name = "N", default_value = "1",
+        value_parser = Whole::new("number of tasks", NonZeroU32::MIN, WAYS))]
+    pub ways: NonZeroU32,
+
+    /// Look for elements again every so often [default: once, when a launcher begins]
+    #[arg(long, value_name = "SPAN", value_parser = span)]
+    pub scan_interval: Option<Duration>,
+
+    /// Look for them below this folder of the nodes, which has dev, sys and usr/lib, to try a session without
+    /// the devices; %h is the node's host
+    #[arg(long, value_name = "FOLDER", default_value = "/", value_parser = root, hide_short_help = true)]
+    pub scan_root: String,
 
     /// Memory of a slot: MiB, or with a unit as in 512m or 4g [default: the cluster's smallest container]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
@@ -245,9 +289,10 @@ mod tests {
     fn a_session_has_one_container_with_one_slot_unless_more_is_said() {
         let given = start("start");
         assert_eq!(
-            (given.containers.get(), given.slots_per_container.get()),
-            (1, 1)
+            (given.containers.get(), given.slots_per_container),
+            (1, None)
         );
+        assert_eq!((given.elements, given.ways.get()), (Trust::Both, 1));
         assert_eq!(given.name, None);
         assert_eq!(given.policy, "fifo");
         assert_eq!(given.session_timeout, Idle(Some(Duration::from_secs(600))));
@@ -264,6 +309,9 @@ mod tests {
             ("start --containers 0", "0 is no number of containers"),
             ("start a/b", "is no name of a session"),
             ("start --session-timeout soon", "or never"),
+            ("start --elements all", "none of scan"),
+            ("start --ways 0", "0 is no number of tasks"),
+            ("start --scan-root trial", "no absolute path"),
             ("stop a --now --drain", "cannot be used with"),
             ("stop", "NAME"),
         ] {

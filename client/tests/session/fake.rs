@@ -415,6 +415,19 @@ impl Clients for Fake {
         Ok(Response::new(wire::Submitted { job }))
     }
 
+    async fn nodes(
+        &self,
+        _request: Request<wire::NodesRequest>,
+    ) -> Result<Response<wire::SessionNodes>, Status> {
+        let node = wire::SessionNode {
+            container: "container_1700000000000_0042_01_000002".into(),
+            host: "n2".into(),
+            slots: 2,
+            ..wire::SessionNode::default()
+        };
+        Ok(Response::new(wire::SessionNodes { nodes: vec![node] }))
+    }
+
     async fn kill_job(
         &self,
         request: Request<wire::JobKill>,

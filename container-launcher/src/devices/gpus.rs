@@ -19,6 +19,15 @@ pub(super) enum Maker {
 impl Maker {
     const EVERY: [Self; 3] = [Self::Nvidia, Self::Amd, Self::Intel];
 
+    /// In small letters.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Nvidia => "nvidia",
+            Self::Amd => "amd",
+            Self::Intel => "intel",
+        }
+    }
+
     /// With the variable that CUDA, ROCm and Level Zero read.
     pub(super) const fn kind(self) -> Kind {
         Kind {
@@ -48,7 +57,15 @@ pub(crate) fn here(variable: &dyn Fn(&str) -> Option<String>) -> Option<Devices>
     under(Path::new("/"), variable)
 }
 
-fn under(root: &Path, variable: &dyn Fn(&str) -> Option<String>) -> Option<Devices> {
+/// The files of those below `root` that may be opened, by the maker's name, of all makers that have some.
+pub(crate) fn by_maker(root: &Path) -> Vec<(&'static str, Vec<PathBuf>)> {
+    let all = Maker::EVERY.into_iter();
+    let all = all.map(|maker| (maker.name(), maker.files(root)));
+    all.filter(|(_, files)| !files.is_empty()).collect()
+}
+
+/// What a container has on a machine below `root`.
+pub(crate) fn under(root: &Path, variable: &dyn Fn(&str) -> Option<String>) -> Option<Devices> {
     Maker::EVERY.into_iter().find_map(|maker| {
         let (files, kind) = (maker.files(root), maker.kind());
         let each: Vec<Device> = match variable(kind.variable).filter(|l| !l.is_empty()) {

@@ -34,6 +34,7 @@ fn keys() -> (LauncherKeys, LauncherKeys) {
                 ticket: Vec::new(),
                 links: Vec::new(),
                 interface: None,
+                scan: None,
             },
             authority: authority.pem().into_bytes(),
             certificate: certificate.pem().into_bytes(),

@@ -50,7 +50,7 @@ pub(super) async fn join(
             build: job::BUILD.to_owned(),
             container: place.seat.container.clone(),
             ticket: place.seat.ticket.clone(),
-            node: Some(node_facts::read()),
+            node: Some(node_facts::read(place.seat.scan.as_ref())),
             life: place.life.to_vec(),
         })),
         ..LauncherEvent::default()

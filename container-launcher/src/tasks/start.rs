@@ -201,10 +201,12 @@ impl Tasks {
             job: self.job,
             number,
         };
-        let start = Start::new(id, &command, streams).set([
+        let own = [
             (ROLE_VARIABLE, "task".to_owned()),
             (LAUNCHER_VARIABLE, std::process::id().to_string()),
-        ]);
+        ];
+        let devices = container.elements.variables();
+        let start = Start::new(id, &command, streams).set(own.into_iter().chain(devices));
         let started = container.nursery.start(start).await;
         started.map_err(|error| without_host(&program::not_started(&program.file, &error)))
     }

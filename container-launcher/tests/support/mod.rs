@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use credentials::Credentials;
+use job::element::Scan;
 use job::pass::Pass;
 use job::resumable::Resumable;
 use job::sequence::Bounds;
@@ -482,6 +483,15 @@ impl Appmaster {
 
     /// A container with these files, as YARN would leave it to a launcher.
     pub fn container(&self, files: &[(&str, &str)], ticket: &[u8]) -> Container {
+        self.container_that_scans(files, ticket, None)
+    }
+
+    fn container_that_scans(
+        &self,
+        files: &[(&str, &str)],
+        ticket: &[u8],
+        scan: Option<Scan>,
+    ) -> Container {
         static NUMBER: AtomicU32 = AtomicU32::new(1);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let id = format!("container_{}_0001_01_{number:06}", std::process::id());
@@ -498,6 +508,7 @@ impl Appmaster {
             ticket: ticket.to_vec(),
             links: Vec::new(),
             interface: None,
+            scan,
         };
         let mut credentials = Credentials::default();
         for (alias, value) in [
@@ -513,8 +524,18 @@ impl Appmaster {
         Container { id, folder }
     }
 
-    fn launcher_by(&self, mut command: Command, files: &[(&str, &str)], ticket: &[u8]) -> Launcher {
-        let Container { id, folder } = self.container(files, ticket);
+    /// Starts a launcher that looks for elements so.
+    pub fn launcher_that_scans(&self, scan: Option<Scan>) -> Launcher {
+        let container = self.container_that_scans(&[], b"ticket", scan);
+        Self::launcher_in(Command::new(binary()), container)
+    }
+
+    fn launcher_by(&self, command: Command, files: &[(&str, &str)], ticket: &[u8]) -> Launcher {
+        Self::launcher_in(command, self.container(files, ticket))
+    }
+
+    fn launcher_in(mut command: Command, container: Container) -> Launcher {
+        let Container { id, folder } = container;
         let child = command
             .arg(Role::ContainerLauncher.argument())
             .current_dir(folder.path())

@@ -80,15 +80,42 @@ impl Lending {
         let node = Node {
             host: offer.host.clone(),
             rack: offer.rack.clone(),
-            pool: crate::schedule::Bundle::new(),
-            free: crate::schedule::Bundle::new(),
+            pool: sizes::of_node(&offer.elements),
+            free: sizes::of_node(&offer.elements),
         };
-        let stages = [Stage::Map, Stage::Reduce, Stage::Gang];
-        let slots = (0..offer.slots).map(|_| Slot::free(&stages));
+        let slots = cut(offer.slots);
         let ix = ContainerIx(self.next_container);
         self.next_container = self.next_container.saturating_add(1);
         self.offers.insert(ix, offer);
-        self.happened(now, &Event::Joined(node, container, slots.collect()))
+        self.happened(now, &Event::Joined(node, container, slots))
+    }
+
+    /// The node of a container has other elements than were offered, and the container so many slots.
+    pub fn elements(
+        &mut self,
+        now: Millis,
+        container: &ContainerId,
+        elements: BTreeMap<String, u64>,
+        slots: u32,
+    ) -> Vec<Word> {
+        let mut offers = self.offers.iter_mut();
+        let Some((ix, offer)) = offers.find(|(_, offer)| offer.container == *container) else {
+            return Vec::new();
+        };
+        let changed = Event::Pool {
+            container: *ix,
+            pool: sizes::of_node(&elements),
+        };
+        offer.elements = elements;
+        if offer.slots != slots {
+            offer.slots = slots;
+            let recut = Event::Slots {
+                container: *ix,
+                now: cut(slots),
+            };
+            self.driver.tell(nanos(now), &recut);
+        }
+        self.happened(now, &changed)
     }
 
     /// A container is gone. Gangs in it keep what they have elsewhere until they [return](Self::returned)
@@ -343,6 +370,12 @@ impl Lending {
         self.jobs.get_mut(&start.job)?.attempts.insert(ix);
         Some(Word::Start(start))
     }
+}
+
+/// Slots that run everything.
+fn cut(slots: u32) -> Vec<Slot> {
+    let stages = [Stage::Map, Stage::Reduce, Stage::Gang];
+    (0..slots).map(|_| Slot::free(&stages)).collect()
 }
 
 fn most(one: Resources, other: Resources) -> Resources {

@@ -1,5 +1,7 @@
 //! Amounts of YARN's as the schedulers count them.
 
+use std::collections::BTreeMap;
+
 use crate::schedule::Bundle;
 use crate::{ResourceTypes, Resources};
 
@@ -10,6 +12,14 @@ pub(super) fn bundle(amount: Resources, types: &ResourceTypes) -> Bundle {
     types
         .named(amount.counts)
         .fold(bundle, |bundle, (name, count)| bundle.with(name, count))
+}
+
+/// What a node has as a whole.
+pub(super) fn of_node(elements: &BTreeMap<String, u64>) -> Bundle {
+    let all = elements.iter();
+    all.fold(Bundle::new(), |bundle, (name, count)| {
+        bundle.with(name, *count)
+    })
 }
 
 /// Whether a container is large enough for one process.

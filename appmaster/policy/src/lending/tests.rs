@@ -21,6 +21,7 @@ fn offer(number: u32, slots: u32) -> Offer {
         rack: "/r".into(),
         slots,
         pool: Resources::new(1024, 1).times(slots),
+        elements: BTreeMap::new(),
     }
 }
 
@@ -395,4 +396,20 @@ fn tasks_wait_for_a_node_that_has_what_they_need_and_it_is_known_that_none_has()
     blind.wanted(NOW, 1, wants(&gpu, &plain));
     assert_eq!(blind.lack(1), None);
     assert_eq!(blind.runnable(NOW, 1, Stage::Map, &[input("n1")]).len(), 1);
+}
+
+#[test]
+fn a_node_that_has_a_gpu_after_all_has_more_slots() {
+    let mut lending = lending("fifo+gang");
+    let small = Offer {
+        slots: 1,
+        ..offer(1, 3)
+    };
+    lending.joined(NOW, small);
+    assert_eq!(lending.wanted(NOW, 1, wish(3)), []);
+    let elements = [("gpu".to_owned(), 1)].into();
+    let lent = gangs(lending.elements(NOW, &id(1), elements, 3));
+    assert_eq!(lent[0].job, 1);
+    assert_eq!(lending.offers().next().unwrap().1, 3);
+    assert_eq!(lending.elements(NOW, &id(9), BTreeMap::new(), 1), []);
 }

@@ -1,5 +1,7 @@
 //! What is lent, to whom, and what follows.
 
+use std::collections::BTreeMap;
+
 use crate::schedule::{AttemptIx, ContainerIx, Level, ResourceName, Stage, TaskIx, Why};
 use crate::{ContainerId, NodeId, Resources};
 
@@ -18,6 +20,8 @@ pub struct Offer {
     pub slots: u32,
     /// What all of them share.
     pub pool: Resources,
+    /// Elements of the node, `gpu` and the like, each with how many tasks may use them at a time.
+    pub elements: BTreeMap<String, u64>,
 }
 
 /// What a job wants.

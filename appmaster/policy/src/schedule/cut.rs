@@ -61,6 +61,7 @@ mod tests {
         };
         assert_eq!(maps(&Bundle::new().with("acc/gpu", 1)), 3);
         assert_eq!(maps(&Bundle::new().with("yarn.io/gpu", 2)), 3);
+        assert_eq!(maps(&Bundle::new().with("gpu", 1)), 3);
         assert_eq!(maps(&Bundle::new().with("acc/gpu", 0)), 4);
         assert_eq!(maps(&Bundle::new()), 4);
         assert_eq!(cut.slots(&Bundle::new()).len(), 5);

@@ -4,12 +4,10 @@
 //! for in turn.
 
 use super::{Bundle, Need, NodeIx, ResourceName, Session};
+use crate::elements::{GPU, counted_by};
 
 /// What every container counts.
 const EVERYWHERE: [&str; 2] = ["memory-mb", "vcores"];
-
-/// GPUs, as clusters name the type.
-const GPUS: [&str; 2] = ["acc/gpu", "yarn.io/gpu"];
 
 fn is_element(name: &ResourceName) -> bool {
     !EVERYWHERE.contains(&name.0.as_str())
@@ -63,5 +61,6 @@ fn pools(session: &Session, node: NodeIx) -> impl Iterator<Item = &Bundle> {
 
 /// Whether GPUs are among what a node counts.
 pub(super) fn has_gpu(pool: &Bundle) -> bool {
-    GPUS.iter().any(|name| pool.amount(&(*name).into()) > 0)
+    let mut some = pool.iter().filter(|(_, amount)| *amount > 0);
+    some.any(|(name, _)| name.0 == GPU || counted_by(&name.0) == Some(GPU))
 }

@@ -44,6 +44,13 @@ pub enum Event {
         /// All of them.
         now: Vec<Slot>,
     },
+    /// What the host of a container has as a whole has changed: a device is broken, or back.
+    Pool {
+        /// Whose host.
+        container: ContainerIx,
+        /// All that it has.
+        pool: Bundle,
+    },
     /// A container is gone, and what ran in it.
     Lost(ContainerIx),
     /// A decision was taken.

@@ -14,6 +14,7 @@ use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use ::job::element::{Scan, Trust};
 use ::job::exit::Exit;
 use ::job::{Description, Jobs, SessionPlan, wire};
 use follow::follower::Owning;
@@ -267,12 +268,17 @@ impl Own {
             most: size.most,
             idle_container: IDLE,
             slots: size.slots,
+            gpu_slots: size.slots,
+            room: size.slots,
             slot: size.slot,
             types: ResourceTypes::default(),
             policy: "fifo".to_owned(),
             running: None::<NonZeroU32>,
             // Its driver may think as long as it lives.
             idle: None,
+            scan: Scan::default(),
+            // It takes nothing of YARN's count that its jobs may not need.
+            elements: Trust::Scan,
             is_owned: true,
             exclude,
             staging: describe::staging_folder(staged),

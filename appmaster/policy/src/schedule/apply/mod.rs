@@ -32,6 +32,7 @@ impl Session {
             Event::Needed { job, stage, locks } => state.needed(*job, *stage, locks),
             Event::Joined(node, container, slots) => state.joined(node, container, slots),
             Event::Slots { container, now } => state.recut(*container, now),
+            Event::Pool { container, pool } => state.has_now(*container, pool),
             Event::Lost(container) => state.lost(*container),
             Event::Ordered(decision) => state.ordered(decision),
             Event::Began(attempt) => state.began(*attempt),

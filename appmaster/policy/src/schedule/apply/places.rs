@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::schedule::session::{Attempt, ContainerRecord, NodeRecord, State};
 use crate::schedule::{
-    AttemptIx, Container, ContainerIx, End, JobIx, Nanos, Node, NodeIx, Slot, SlotIx, Stage, Taken,
-    TaskIx,
+    AttemptIx, Bundle, Container, ContainerIx, End, JobIx, Nanos, Node, NodeIx, Slot, SlotIx,
+    Stage, Taken, TaskIx,
 };
 
 impl State {
@@ -110,6 +110,24 @@ impl State {
         record.slots.retain(|other| *other != ix);
         let node = record.container.node;
         self.not_free(node, ix);
+    }
+
+    /// What is taken of the node stays taken.
+    pub(super) fn has_now(&mut self, container: ContainerIx, pool: &Bundle) {
+        let node = self.containers.get(&container);
+        let node = node.map(|record| record.container.node);
+        let Some(there) = node.and_then(|node| self.nodes.get_mut(node.0 as usize)) else {
+            return;
+        };
+        let Node {
+            pool: before, free, ..
+        } = &there.node;
+        let mut now_free = pool.clone();
+        for (name, amount) in before.iter() {
+            now_free.take(name, amount.saturating_sub(free.amount(name)));
+        }
+        there.node.pool = pool.clone();
+        there.node.free = now_free;
     }
 
     pub(super) fn lost(&mut self, ix: ContainerIx) {

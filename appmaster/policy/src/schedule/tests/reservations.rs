@@ -191,3 +191,27 @@ fn slots_cut_anew_keep_what_runs_on_them() {
     assert!(bed.driver.session().slot(SlotIx(1)).is_none());
     assert_eq!(jobs(&bed.end(0, End::Done)), [1]);
 }
+
+#[test]
+fn a_device_that_is_back_makes_its_node_fit_for_those_who_wait_for_it() {
+    use crate::schedule::{Bundle, Need, Task};
+    let mut bed = Bed::new("hpe", 1, 2);
+    let need = Need {
+        bundle: Bundle::new(),
+        locks: vec!["gpu".into()],
+    };
+    assert_eq!(
+        bed.submit_job("ann", 0, Stage::Map, vec![Task::default(); 2], need),
+        []
+    );
+    let has = |count| Event::Pool {
+        container: ContainerIx(0),
+        pool: Bundle::new().with("gpu", count),
+    };
+    assert_eq!(jobs(&bed.tell(&has(1))), [0, 0]);
+    bed.begin_all();
+    // Broken again: what runs goes on, what fails of it waits.
+    assert_eq!(bed.tell(&has(0)), []);
+    assert_eq!(bed.end(0, End::Failed), []);
+    assert_eq!(jobs(&bed.tell(&has(1))), [0]);
+}

@@ -1,0 +1,45 @@
+//! Jobs whose tasks need what no node of the session has: they wait while nodes may come, and end where none does.
+
+use crate::mapreduce::Told;
+use crate::session::{JobId, Session};
+use crate::work::{Heard, Work};
+
+impl Session {
+    /// Nodes, or what jobs need of them, have changed.
+    pub(crate) fn look_for_elements(&mut self) {
+        if let Some(sharing) = &mut self.sharing {
+            sharing.looks_for_elements = true;
+        }
+    }
+
+    /// A job that no node can ever run is told so; whether there was one.
+    pub(crate) fn without_element(&mut self) -> bool {
+        let found = self.job_without_element();
+        match found {
+            Some((job, sentence)) => self.tell(job, Heard::OfTasks(Told::NoNode(sentence))),
+            None => return false,
+        }
+        true
+    }
+
+    fn job_without_element(&mut self) -> Option<(JobId, String)> {
+        let sharing = self.sharing.as_mut()?;
+        // Another node may have it, or one whose libraries have not answered yet.
+        let is_known = sharing.pool.is_complete() && !sharing.is_scanning();
+        if !sharing.looks_for_elements || !is_known {
+            return None;
+        }
+        let found = sharing.wishes.iter().find_map(|(number, job)| {
+            let Work::MapReduce(mapreduce) = &self.jobs.get(job)?.work else {
+                return None;
+            };
+            let lack = sharing.lending.lack(*number)?;
+            let sentence = sentences::lack(&lack);
+            mapreduce.wants_nodes_now().then_some((*job, sentence))
+        });
+        if found.is_none() {
+            sharing.looks_for_elements = false;
+        }
+        found
+    }
+}

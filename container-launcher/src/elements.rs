@@ -1,0 +1,44 @@
+//! What the node has beside cores and memory, as the ApplicationMaster is told of it.
+//!
+//! ```text
+//! device files, sockets, lists below /sys ([`files`], [`cores`]) ──▶ at once, with the hello
+//!   └─ a device file or a library of devices is there ─▶ --as=probe ROOT, beside the launcher
+//!         └─ --as=probe ROOT cuda LIBRARY, --as=probe ROOT opencl LIBRARY ([`api`]), each a child of its own
+//!               └─ what they answered, and what crashed or hung ([`merge`]) ──▶ later, as an event ([`watch`])
+//! ```
+//!
+//! A node without such files and libraries costs some reads of small files, and no process. Libraries of devices
+//! are loaded in children alone: what crashes there, or does not come back within [`DEADLINE`], is a device that
+//! is broken, and nothing else.
+
+mod api;
+mod cores;
+mod cuda;
+mod files;
+mod merge;
+mod opencl;
+mod probe;
+mod watch;
+
+use std::path::Path;
+use std::time::Duration;
+
+use job::element::Element;
+
+pub use probe::probe_main;
+pub(crate) use watch::Watch;
+
+/// For all that a library of devices is asked, from its start.
+const DEADLINE: Duration = Duration::from_secs(2);
+
+/// What files below `root` tell, and whether libraries are to be asked before that is all.
+pub(crate) fn at_once(root: &Path) -> (Vec<Element>, bool) {
+    let seen = files::Seen::below(root);
+    let asks = seen.asks();
+    let mut elements = cores::classes(root);
+    elements.extend(seen.fpgas());
+    if !asks {
+        elements.extend(merge::gpus(&seen.gpus, None, None));
+    }
+    (elements, asks)
+}

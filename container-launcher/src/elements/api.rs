@@ -1,0 +1,190 @@
+//! Asks one library of devices in a child, which may crash or hang there.
+//!
+//! The child says in a line what it is about to call, so that who listens knows where it ended.
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use job::Role;
+use job::element::Element;
+use serde::{Deserialize, Serialize};
+
+/// Most that a child may say, bytes.
+const SAID_MAX: u64 = 1 << 20;
+/// Lines of a child that wait to be understood.
+const LINES: usize = 16;
+/// For the kernel to end a child that was killed; one that waits for a device in the kernel is left behind.
+const KILL: Duration = Duration::from_millis(100);
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// A library of devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Api {
+    Cuda,
+    OpenCl,
+}
+
+impl Api {
+    pub(super) const EVERY: [Self; 2] = [Self::Cuda, Self::OpenCl];
+
+    /// As the child's command line says it.
+    pub(super) const fn argument(self) -> &'static str {
+        match self {
+            Self::Cuda => "cuda",
+            Self::OpenCl => "opencl",
+        }
+    }
+
+    pub(super) fn from_argument(argument: &str) -> Option<Self> {
+        Self::EVERY
+            .into_iter()
+            .find(|api| api.argument() == argument)
+    }
+
+    /// The name of its binary interface.
+    pub(super) const fn library(self) -> &'static str {
+        match self {
+            Self::Cuda => "libcuda.so.1",
+            Self::OpenCl => "libOpenCL.so.1",
+        }
+    }
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// It knows these.
+    Devices(Vec<Element>),
+    /// It works, and knows none: why.
+    Nothing(String),
+    /// It does not work: where, and how that was seen.
+    Broken(String),
+}
+
+/// A line of the child.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Line {
+    /// It is about to call this.
+    Call(String),
+    Device(Element),
+    Nothing(String),
+    Broken(String),
+    /// There is no more.
+    End,
+}
+
+/// Writes a line, at once.
+pub(super) fn tell(line: &Line) {
+    let text = serde_json::to_string(line).unwrap_or_default();
+    let mut out = std::io::stdout().lock();
+    // Who does not listen any more has ended this process, or is about to.
+    drop(writeln!(out, "{text}").and_then(|()| out.flush()));
+}
+
+/// Has `executable` ask a library of the machine below `root`, until then.
+pub(super) fn ask(
+    executable: &Path,
+    root: &Path,
+    api: Api,
+    library: &Path,
+    until: Instant,
+) -> Answer {
+    let child = Command::new(executable)
+        .arg(Role::Probe.argument())
+        .arg(root)
+        .arg(api.argument())
+        .arg(library)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn();
+    let mut child = match child {
+        Ok(child) => child,
+        Err(error) => return Answer::Broken(format!("no process to ask it: {error}")),
+    };
+    let (said, heard) = mpsc::sync_channel(LINES);
+    let Some(out) = child.stdout.take() else {
+        return Answer::Broken("no pipe to its process".to_owned());
+    };
+    // It ends with what the child has started: nobody waits for it.
+    std::thread::spawn(move || {
+        let mut lines = std::io::BufReader::new(out.take(SAID_MAX));
+        let mut line = String::new();
+        while std::io::BufRead::read_line(&mut lines, &mut line).is_ok_and(|bytes| bytes > 0) {
+            let understood = serde_json::from_str(line.trim_end());
+            let Ok(understood) = understood else { return };
+            if said.send(understood).is_err() {
+                return;
+            }
+            line.clear();
+        }
+    });
+    let mut lines = Vec::new();
+    let hung = loop {
+        match heard.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok(Line::End) => break false,
+            Ok(line) => lines.push(line),
+            Err(mpsc::RecvTimeoutError::Timeout) => break true,
+            Err(mpsc::RecvTimeoutError::Disconnected) => break false,
+        }
+    };
+    if hung {
+        drop(child.kill());
+    }
+    let ended = ended(&mut child, hung, until);
+    understood(lines, hung, ended)
+}
+
+/// How the child ended, as far as that is to be waited for. It has said all that it says, or is killed.
+fn ended(child: &mut Child, hung: bool, until: Instant) -> Option<ExitStatus> {
+    let until = match hung {
+        true => Instant::now() + KILL,
+        false => until,
+    };
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) if Instant::now() < until => std::thread::park_timeout(PAUSE),
+            // Its last words are there: what its library does when it is unloaded is of no interest.
+            Ok(None) => {
+                drop(child.kill());
+                return None;
+            }
+            Err(_) => return None,
+        }
+    }
+}
+
+fn understood(lines: Vec<Line>, hung: bool, ended: Option<ExitStatus>) -> Answer {
+    let (mut call, mut devices, mut nothing) = (String::from("its start"), Vec::new(), None);
+    for line in lines {
+        match line {
+            Line::Call(name) => call = name,
+            Line::Device(element) => devices.push(element),
+            Line::Nothing(why) => nothing = Some(why),
+            Line::Broken(why) => return Answer::Broken(why),
+            Line::End => {}
+        }
+    }
+    if hung {
+        let seconds = super::DEADLINE.as_secs();
+        return Answer::Broken(format!("no answer within {seconds} s in {call}"));
+    }
+    match ended.map(|status| (status.signal(), status.code())) {
+        Some((Some(signal), _)) => return Answer::Broken(format!("signal {signal} in {call}")),
+        Some((_, Some(code))) if code != 0 => {
+            return Answer::Broken(format!("its process exited with code {code} in {call}"));
+        }
+        _ => {}
+    }
+    match (devices.is_empty(), nothing) {
+        (false, _) => Answer::Devices(devices),
+        (true, Some(why)) => Answer::Nothing(why),
+        (true, None) => Answer::Broken(format!("its process ended without a word in {call}")),
+    }
+}

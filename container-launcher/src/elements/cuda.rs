@@ -1,0 +1,130 @@
+//! CUDA's driver library: which devices it knows.
+//!
+//! Five functions whose types have been the same since CUDA 3.2: a binding of all of CUDA would be larger than what
+//! it does here, and ends the process where one function is missing.
+
+use std::ffi::{CStr, c_char, c_int, c_uint};
+use std::path::Path;
+
+use job::element::{Element, ElementKind};
+use libloading::Library;
+
+use super::api::{Answer, Line, tell};
+
+/// `CUDA_ERROR_NO_DEVICE`.
+const NO_DEVICE: c_int = 100;
+/// `CUDA_ERROR_STUB_LIBRARY`: what is linked against on machines without a driver.
+const STUB: c_int = 34;
+/// More than any machine has.
+const MOST: c_int = 1024;
+/// Of a name, bytes.
+const NAME: usize = 256;
+
+/// Asks the library; only in a process that may crash.
+pub(super) fn ask(library: &Path) -> Result<Answer, libloading::Error> {
+    tell(&Line::Call(format!("dlopen of {}", library.display())));
+    answers(&load(library)?)
+}
+
+#[expect(unsafe_code, reason = "a library is loaded")]
+fn load(library: &Path) -> Result<Library, libloading::Error> {
+    // SAFETY: the driver's initialisers have no conditions, and this process is there for it alone.
+    unsafe { Library::new(library) }
+}
+
+#[expect(unsafe_code, reason = "CUDA is a C library")]
+fn answers(library: &Library) -> Result<Answer, libloading::Error> {
+    // SAFETY: the functions have these types in every libcuda.so.1 (`cuda.h`); numbers go to functions that
+    // take numbers, and what is written to lives across the call and has the length that is told.
+    unsafe {
+        let init = library.get::<unsafe extern "C" fn(c_uint) -> c_int>("cuInit")?;
+        let version =
+            library.get::<unsafe extern "C" fn(*mut c_int) -> c_int>("cuDriverGetVersion")?;
+        let count = library.get::<unsafe extern "C" fn(*mut c_int) -> c_int>("cuDeviceGetCount")?;
+        let name = library
+            .get::<unsafe extern "C" fn(*mut c_char, c_int, c_int) -> c_int>("cuDeviceGetName")?;
+        let memory = library
+            .get::<unsafe extern "C" fn(*mut usize, c_int) -> c_int>("cuDeviceTotalMem_v2")?;
+
+        tell(&Line::Call("cuInit".to_owned()));
+        match init(0) {
+            0 => {}
+            NO_DEVICE => return Ok(nothing("cuInit says 100 (no device)")),
+            STUB => return Ok(nothing("cuInit says 34 (a library without a driver)")),
+            code => return Ok(Answer::Broken(format!("cuInit says {code}"))),
+        }
+        tell(&Line::Call("cuDriverGetVersion".to_owned()));
+        let mut driver = 0;
+        let told = version(&raw mut driver) == 0 && driver > 0;
+        let driver = match told {
+            true => format!("CUDA {}.{}", driver / 1000, driver % 1000 / 10),
+            false => String::new(),
+        };
+        tell(&Line::Call("cuDeviceGetCount".to_owned()));
+        let mut devices = 0;
+        match count(&raw mut devices) {
+            0 if devices > 0 => {}
+            0 => return Ok(nothing("cuDeviceGetCount says 0")),
+            code => return Ok(Answer::Broken(format!("cuDeviceGetCount says {code}"))),
+        }
+        let mut elements: Vec<Element> = Vec::new();
+        // Without a list of its own a process sees them by these numbers.
+        for device in 0..devices.min(MOST) {
+            tell(&Line::Call(format!("cuDeviceGetName of device {device}")));
+            let mut text = [0_u8; NAME];
+            let length = c_int::try_from(NAME - 1).unwrap_or(0);
+            let code = name(text.as_mut_ptr().cast(), length, device);
+            if code != 0 {
+                return Ok(Answer::Broken(format!(
+                    "cuDeviceGetName of device {device} says {code}"
+                )));
+            }
+            tell(&Line::Call(format!("cuDeviceTotalMem of device {device}")));
+            let mut bytes = 0;
+            let code = memory(&raw mut bytes, device);
+            if code != 0 {
+                return Ok(Answer::Broken(format!(
+                    "cuDeviceTotalMem of device {device} says {code}"
+                )));
+            }
+            let model = CStr::from_bytes_until_nul(&text).unwrap_or_default();
+            add(
+                &mut elements,
+                Element {
+                    maker: "nvidia".to_owned(),
+                    model: model.to_string_lossy().into_owned(),
+                    memory_mib: u64::try_from(bytes).unwrap_or(u64::MAX) >> 20,
+                    count: 1,
+                    driver: driver.clone(),
+                    evidence: vec!["libcuda.so.1".to_owned()],
+                    ..Element::none_of(ElementKind::Gpu)
+                },
+            );
+        }
+        Ok(Answer::Devices(elements))
+    }
+}
+
+fn nothing(why: &str) -> Answer {
+    Answer::Nothing(why.to_owned())
+}
+
+/// One more device, which may be as others are.
+pub(super) fn add(elements: &mut Vec<Element>, device: Element) {
+    let alike = elements.iter_mut().find(|element| {
+        let of = |one: &Element| {
+            (
+                one.kind,
+                one.maker.clone(),
+                one.model.clone(),
+                one.memory_mib,
+                one.driver.clone(),
+            )
+        };
+        of(element) == of(&device)
+    });
+    match alike {
+        Some(element) => element.count = element.count.saturating_add(1),
+        None => elements.push(device),
+    }
+}

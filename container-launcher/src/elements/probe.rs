@@ -1,0 +1,113 @@
+//! The role that asks libraries of devices: `--as=probe ROOT` prints the node's elements as a JSON array,
+//! `--as=probe ROOT API LIBRARY` is the child that loads one library.
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use job::element::Element;
+use job::exit::Exit;
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::signal::{SigHandler, Signal, signal};
+use nix::unistd::alarm;
+
+use super::api::{Answer, Api, Line, ask, tell};
+use super::{DEADLINE, cuda, files, merge, opencl};
+use crate::say;
+
+/// A process that nobody ends is gone after so many seconds.
+const SECONDS_MAX: u32 = 5;
+
+/// Runs the role: `args` are what follows it on the command line.
+pub fn probe_main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
+    let Some(root) = args.next() else {
+        say("a probe needs a folder; / is this machine");
+        return ExitCode::from(Exit::Usage.code());
+    };
+    alarm::set(SECONDS_MAX);
+    set_pdeathsig(Signal::SIGKILL).ok();
+    let api = args.next();
+    let api = api.and_then(|api| Api::from_argument(api.to_str()?));
+    match (api, args.next()) {
+        (Some(api), Some(library)) => child(api, Path::new(&library)),
+        (None, None) => all(&PathBuf::from(root)),
+        _ => {
+            say("a probe of a library needs its kind, cuda or opencl, and its file");
+            return ExitCode::from(Exit::Usage.code());
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Loads a library and says what it answers.
+fn child(api: Api, library: &Path) {
+    // What crashes here is no news to whoever looks for cores.
+    setrlimit(Resource::RLIMIT_CORE, 0, 0).ok();
+    crashes_are_ends();
+    let asked = match api {
+        Api::Cuda => cuda::ask(library),
+        Api::OpenCl => opencl::ask(library),
+    };
+    match asked {
+        Ok(Answer::Devices(elements)) => {
+            elements
+                .into_iter()
+                .for_each(|element| tell(&Line::Device(element)));
+        }
+        Ok(Answer::Nothing(why)) => tell(&Line::Nothing(why)),
+        Ok(Answer::Broken(why)) => tell(&Line::Broken(why)),
+        Err(error) => tell(&Line::Broken(format!("{}: {error}", api.library()))),
+    }
+    tell(&Line::End);
+}
+
+/// The runtime looks at faults itself, to tell of a stack that has overflowed: here each ends the process at once.
+#[expect(unsafe_code, reason = "signal handlers have no safe face")]
+fn crashes_are_ends() {
+    for fault in [Signal::SIGSEGV, Signal::SIGBUS] {
+        // SAFETY: the default action runs no code of this process.
+        unsafe { signal(fault, SigHandler::SigDfl) }.ok();
+    }
+}
+
+/// Prints all elements.
+fn all(root: &Path) {
+    let elements = elements(root);
+    let text = serde_json::to_string(&elements).unwrap_or_default();
+    // A reader that has left has no use for it.
+    drop(writeln!(std::io::stdout().lock(), "{text}"));
+}
+
+/// All of the machine below `root`; each library is asked in a child of its own, all at the same time.
+fn elements(root: &Path) -> Vec<Element> {
+    let seen = files::Seen::below(root);
+    let (mut elements, _) = super::at_once(root);
+    if !seen.asks() {
+        return elements;
+    }
+    let until = Instant::now() + DEADLINE;
+    let own = std::env::current_exe();
+    let own = own.unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
+    let (mut cuda, mut open_cl) = (None, None);
+    std::thread::scope(|scope| {
+        let own = &own;
+        let asking = seen.libraries.iter().map(|(api, library)| {
+            let asked = scope.spawn(move || ask(own, root, *api, library, until));
+            (*api, asked)
+        });
+        let asking: Vec<_> = asking.collect();
+        for (api, asked) in asking {
+            let failed = |_| Answer::Broken("its thread ended".to_owned());
+            let answer = Some(asked.join().unwrap_or_else(failed));
+            match api {
+                Api::Cuda => cuda = answer,
+                Api::OpenCl => open_cl = answer,
+            }
+        }
+    });
+    elements.extend(merge::gpus(&seen.gpus, cuda, open_cl));
+    elements
+}

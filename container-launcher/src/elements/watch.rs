@@ -1,0 +1,246 @@
+//! The elements of the launcher's own node: asked for when it begins, again every so often if the session wants
+//! that, and again when a task has found a device gone.
+
+use std::io::Error;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use gerbil_task::{DEVICE_TURNS_VARIABLE, DEVICE_WAYS_VARIABLE, DEVICES_VARIABLE};
+use job::Role;
+use job::element::{Element, ElementKind, Scan, usable};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::unix::pipe;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::{DEADLINE, at_once};
+use crate::devices::gpus;
+use crate::surroundings::Surroundings;
+
+/// Beyond what libraries may take, for two processes to start and end.
+const MORE: Duration = Duration::from_secs(1);
+/// Most that the probe may say, bytes.
+const SAID_MAX: u64 = 1 << 20;
+/// A device that was lost is looked for again after this.
+const LOST: Duration = Duration::from_secs(30);
+/// Losses after which it is used no more.
+const LOST_MAX: u32 = 2;
+
+/// Where tasks queue for devices: one folder for all launchers of the node.
+const FOLDER: &str = "/dev/shm/gerbil-turns";
+
+/// What is known of the node, and when it is looked at again.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    scan: Option<Scan>,
+    around: Surroundings,
+    known: Vec<Element>,
+    due: Option<Instant>,
+    /// What asks for them now.
+    asking: JoinSet<Result<Vec<Element>, Error>>,
+    losses: u32,
+}
+
+impl Watch {
+    /// Of a launcher that is told how to look, or that nobody wants to know.
+    pub(crate) fn new(scan: Option<Scan>, around: &Surroundings) -> Self {
+        let mut watch = Self {
+            scan,
+            around: around.clone(),
+            known: Vec::new(),
+            due: None,
+            asking: JoinSet::new(),
+            losses: 0,
+        };
+        if let Some(scan) = &watch.scan {
+            let (known, asks) = at_once(Path::new(&scan.root));
+            watch.known = known;
+            watch.due = match asks {
+                true => Some(Instant::now()),
+                false => watch.next_scan(),
+            };
+        }
+        watch
+    }
+
+    fn next_scan(&self) -> Option<Instant> {
+        let interval = self.scan.as_ref()?.interval?;
+        Some(Instant::now() + Duration::from_millis(interval.0))
+    }
+
+    /// What there is when that was found out anew; never, while nothing is to be found out. May be dropped and
+    /// called again.
+    pub(crate) async fn next(&mut self) -> Vec<Element> {
+        let Some(scan) = &self.scan else {
+            return std::future::pending().await;
+        };
+        let root = PathBuf::from(&scan.root);
+        if self.asking.is_empty() {
+            let Some(due) = self.due else {
+                return std::future::pending().await;
+            };
+            sleep_until(due).await;
+            self.due = None;
+            self.asking.spawn(probed(self.around.clone(), root.clone()));
+        }
+        let asked = self.asking.join_next().await;
+        let asked = asked.unwrap_or_else(|| Ok(Err(Error::other("nobody does"))));
+        self.known = match asked.unwrap_or_else(|error| Err(Error::other(error))) {
+            Ok(elements) => elements,
+            Err(error) => {
+                let (mut elements, _) = at_once(&root);
+                elements.push(Element {
+                    broken: Some(format!("they could not be looked for: {error}")),
+                    ..Element::none_of(ElementKind::Gpu)
+                });
+                elements
+            }
+        };
+        self.due = self.next_scan();
+        self.known.clone()
+    }
+
+    /// A task has not found the device that is there: the node has none until that was looked at again. What is
+    /// known then; `None`: none was known.
+    pub(crate) fn lost(&mut self) -> Option<Vec<Element>> {
+        if usable(&self.known, ElementKind::Gpu) == 0 {
+            return None;
+        }
+        self.losses = self.losses.saturating_add(1);
+        let off = self.losses >= LOST_MAX;
+        let why = match off {
+            true => "lost by tasks twice: off for this session".to_owned(),
+            false => format!("lost by a task: looked for again in {} s", LOST.as_secs()),
+        };
+        let gpus = self.known.iter_mut();
+        for element in gpus.filter(|element| element.kind == ElementKind::Gpu) {
+            element.broken = Some(why.clone());
+        }
+        // What is being asked was asked before.
+        self.asking = JoinSet::new();
+        self.due = (!off).then(|| Instant::now() + LOST);
+        Some(self.known.clone())
+    }
+
+    /// What the process of a task is told of the devices; nothing where there are none.
+    pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
+        let Some(scan) = &self.scan else {
+            return Vec::new();
+        };
+        let found = usable(&self.known, ElementKind::Gpu);
+        let count = scan.granted.unwrap_or(found);
+        if count == 0 {
+            return Vec::new();
+        }
+        let variable = |name: &str| Some(self.around.text(name)?.to_owned());
+        let named = gpus::under(Path::new(&scan.root), &variable);
+        let named = named.map(|devices| devices.keys()).unwrap_or_default();
+        // Those without a file are known to a library, or to YARN, alone.
+        let others = (0..).map(|number: u32| format!("{number}@gpu{number}"));
+        let others = others.skip(named.len());
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        let devices: Vec<String> = named.iter().cloned().chain(others).take(count).collect();
+        vec![
+            (DEVICES_VARIABLE, devices.join(",")),
+            (DEVICE_WAYS_VARIABLE, scan.ways.to_string()),
+            (DEVICE_TURNS_VARIABLE, FOLDER.to_owned()),
+        ]
+    }
+}
+
+/// Has the executable look.
+async fn probed(around: Surroundings, root: PathBuf) -> Result<Vec<Element>, Error> {
+    let mut child = around
+        .command(Role::Probe)
+        .arg(root)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    // The thread that reaps ranks reaps it, and it ends by itself.
+    let out = child.stdout.take();
+    let out = out.ok_or_else(|| Error::other("there is no pipe"))?;
+    let pipe = pipe::Receiver::from_owned_fd(OwnedFd::from(out))?;
+    let mut text = Vec::new();
+    let mut pipe = pipe.take(SAID_MAX);
+    let reading = pipe.read_to_end(&mut text);
+    match timeout(DEADLINE + MORE, reading).await {
+        Ok(read) => read?,
+        Err(_late) => return Err(Error::other("the probe does not end")),
+    };
+    serde_json::from_slice(&text).map_err(|_unclear| Error::other("the probe says nothing"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn watch(known: Vec<Element>) -> Watch {
+        let around = Surroundings {
+            folder: PathBuf::from("/"),
+            environment: BTreeMap::new(),
+            executable: PathBuf::from("/bin/false"),
+        };
+        let scan = Scan {
+            root: "/nonexistent".to_owned(),
+            ..Scan::default()
+        };
+        Watch {
+            known,
+            ..Watch::new(Some(scan), &around)
+        }
+    }
+
+    fn gpus(count: u32) -> Vec<Element> {
+        vec![Element {
+            count,
+            ..Element::none_of(ElementKind::Gpu)
+        }]
+    }
+
+    #[tokio::test]
+    async fn a_device_that_is_lost_is_looked_for_again_and_after_the_second_time_no_more() {
+        let mut watch = watch(gpus(2));
+        assert_eq!(watch.due, None);
+        let lost = watch.lost().unwrap();
+        assert_eq!(usable(&lost, ElementKind::Gpu), 0);
+        let due = watch.due.unwrap().saturating_duration_since(Instant::now());
+        assert!(
+            due > LOST - Duration::from_secs(5) && due <= LOST,
+            "{due:?}"
+        );
+        // Others that ran beside it say nothing new.
+        assert_eq!(watch.lost(), None);
+        watch.known = gpus(2);
+        let off = watch.lost().unwrap();
+        assert!(
+            off[0]
+                .broken
+                .as_deref()
+                .unwrap()
+                .contains("off for this session")
+        );
+        assert_eq!(watch.due, None);
+    }
+
+    #[tokio::test]
+    async fn tasks_are_told_of_devices_that_are_found_or_granted() {
+        let named = |watch: &Watch| {
+            let variables = watch.variables();
+            let mut devices = variables
+                .into_iter()
+                .filter(|(name, _)| *name == DEVICES_VARIABLE);
+            devices.next().map(|(_, devices)| devices)
+        };
+        assert_eq!(named(&watch(gpus(0))), None);
+        // No file stands for them.
+        assert_eq!(named(&watch(gpus(2))).unwrap(), "0@gpu0,1@gpu1");
+        let mut granted = watch(Vec::new());
+        granted.scan.as_mut().unwrap().granted = Some(1);
+        assert_eq!(named(&granted).unwrap(), "0@gpu0");
+    }
+}

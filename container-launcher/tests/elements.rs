@@ -1,0 +1,118 @@
+//! What a launcher tells of its node's elements, and what its tasks are told of them: beside a library of devices
+//! that is loaded for real.
+
+#[cfg(test)]
+mod support;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use job::element::{Element, ElementKind, Scan};
+use job::wire::launcher_event::Event as Told;
+use support::tasks::{Bed, done};
+use support::{Appmaster, Link};
+
+/// CUDA's driver library with two devices, which is in no hurry.
+#[cfg(test)]
+const CUDA: &str = r#"
+#include <string.h>
+#include <stddef.h>
+#include <unistd.h>
+int cuInit(unsigned flags) { usleep(200000); return 0; }
+int cuDriverGetVersion(int *version) { *version = 13000; return 0; }
+int cuDeviceGetCount(int *count) { *count = 2; return 0; }
+int cuDeviceGetName(char *name, int length, int device) { strncpy(name, "Trial", length); return 0; }
+int cuDeviceTotalMem_v2(size_t *bytes, int device) { *bytes = (size_t)16 << 30; return 0; }
+"#;
+
+#[cfg(test)]
+fn machine(root: &Path) {
+    fs::create_dir_all(root.join("dev")).unwrap();
+    for device in ["nvidia0", "nvidia1"] {
+        fs::write(root.join("dev").join(device), "").unwrap();
+    }
+    fs::write(root.join("cuda.c"), CUDA).unwrap();
+    fs::create_dir_all(root.join("usr/lib")).unwrap();
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-w", "-o"])
+        .arg(root.join("usr/lib/libcuda.so.1"))
+        .arg(root.join("cuda.c"))
+        .status();
+    assert!(
+        built
+            .expect("a C compiler: it/setup installs one")
+            .success()
+    );
+}
+
+#[cfg(test)]
+fn scan(root: &Path) -> Option<Scan> {
+    Some(Scan {
+        root: root.display().to_string(),
+        ..Scan::default()
+    })
+}
+
+#[cfg(test)]
+async fn found(link: &mut Link) -> Vec<Element> {
+    loop {
+        match link.told().await {
+            Told::Elements(found) => return found.elements.into_iter().map(Into::into).collect(),
+            Told::Task(_) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_node_without_devices_is_told_whole_with_the_hello_and_nobody_asks_who_does_not_want_to_know()
+ {
+    let mut am = Appmaster::start().await;
+    let root = tempfile::tempdir().unwrap();
+    let cards = root.path().join("dev");
+    fs::create_dir_all(&cards).unwrap();
+    fs::write(cards.join("xdma0_control"), "").unwrap();
+    let _scans = am.launcher_that_scans(scan(root.path()));
+    let link = am.link().await;
+    let node = link.hello.node.clone().unwrap();
+    assert!(!node.scanning);
+    let kinds: Vec<ElementKind> = node
+        .elements
+        .into_iter()
+        .map(|element| Element::from(element).kind)
+        .collect();
+    assert_eq!(kinds, [ElementKind::Fpga]);
+    link.leave().await;
+    let _does_not = am.launcher_that_scans(None);
+    let link = am.link().await;
+    assert!(link.hello.node.clone().unwrap().elements.is_empty());
+    link.leave().await;
+}
+
+#[tokio::test]
+async fn devices_are_told_when_their_library_has_answered_and_again_when_a_task_has_lost_one() {
+    let mut am = Appmaster::start().await;
+    let root = tempfile::tempdir().unwrap();
+    machine(root.path());
+    let _launcher = am.launcher_that_scans(scan(root.path()));
+    let mut link = am.link().await;
+    let node = link.hello.node.clone().unwrap();
+    assert!(node.scanning && node.elements.is_empty(), "{node:?}");
+    let gpus = found(&mut link).await;
+    assert_eq!((gpus.len(), gpus[0].usable()), (1, 2), "{gpus:?}");
+    let bed = Bed::new(&["!device\n", "!lost\n", "!device\n"]).await;
+    bed.set_up().await;
+    let ended = bed.run(&mut link, 0, &bed.map(0, 0, 0)).await;
+    done(&ended);
+    // It exits as one does that finds no device.
+    let lost = bed.start(1, 1, &bed.map(1, 0, 0));
+    support::tasks::order(&link, job::wire::task_order::Order::Start(lost)).await;
+    let broken = found(&mut link).await;
+    let why = broken[0].broken.as_deref().unwrap_or_default();
+    assert_eq!(why, "lost by a task: looked for again in 30 s");
+    assert_eq!(broken[0].usable(), 0);
+    bed.commit(&["task_m_000000"]).await;
+    assert_eq!(bed.text("device-m-00000").await, "0\n");
+    link.leave().await;
+}
