@@ -68,6 +68,9 @@ pub struct NodeReport {
     pub avail_memory_mb: u64,
     /// Cores in use, as far as the scheduler counts them.
     pub used_virtual_cores: u32,
+    /// Its attributes, as the page has them; null where it has none.
+    #[serde(default)]
+    pub node_attributes_info: Value,
 }
 
 /// An application as the ResourceManager sees it.

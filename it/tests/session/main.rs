@@ -1,9 +1,13 @@
 //! Sessions on a real cluster of three nodes: what runs in them, what waits, and what is left of them.
 
+mod elements;
+
+use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
+use elements::Machines;
 use it::bed::{Case, DEADLINE, Given, text_of};
 use it::command::Running;
 use it::session::{command, session, shows, start, stop, told};
@@ -48,10 +52,27 @@ fn main() -> ExitCode {
     let builder = Cluster::builder().nodes(3);
     let expiry = "yarn.nm.liveness-monitor.expiry-interval-ms";
     let faults = Cluster::builder().nodes(3).two_resource_managers();
+    // Its folders are there until the last case has ended.
+    let machines = Machines::new();
+    let different = machines.as_ref().map(Machines::cluster);
+    let different = match different {
+        Ok(Ok(different)) => different,
+        Ok(Err(error)) => return unable(&error),
+        Err(error) => return unable(error),
+    };
     suite::run(vec![
         Group::new(builder, &[CASES]),
+        Group::new(different, &[elements::CASES]),
         Group::new(faults.set(File::Yarn, expiry, "6000"), &[FAULTS]),
     ])
+}
+
+fn unable(error: &anyhow::Error) -> ExitCode {
+    drop(writeln!(
+        std::io::stderr(),
+        "no machines that differ: {error:#}"
+    ));
+    ExitCode::FAILURE
 }
 
 fn job(given: &Given, arguments: &[&str]) -> Result<Run> {

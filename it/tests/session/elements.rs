@@ -1,0 +1,219 @@
+//! Nodes that differ: what their launchers find in folders that stand for machines, beside what YARN counts. The
+//! first has two GPUs, of which YARN counts one; the library of the second crashes; the third has nothing.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use anyhow::{Context as _, Result, ensure};
+use it::bed::{self, Case, DEADLINE, Given};
+use it::reported::hosts;
+use it::resource_manager::NodeReport;
+use it::session::{stop, told};
+use it::settings::File;
+use it::{gerbil, wait};
+use serde_json::Value;
+use tempfile::TempDir;
+
+pub const CASES: &[(&str, Case)] = &[
+    ("what nodes have is told, the smaller count used", both),
+    ("what launchers find is used alone", scanned),
+    ("what YARN grants is used alone", granted),
+];
+
+const TYPE: &str = "acc/gpu";
+const PROVIDER: &str = "yarn.nodemanager.node-attributes.provider";
+/// Where the machines are of this run.
+static MACHINES: OnceLock<PathBuf> = OnceLock::new();
+/// Of each node.
+const EACH: [u64; 3] = [1, 1, 0];
+
+/// CUDA's driver library with two devices; `INIT` is what `cuInit` does.
+const CUDA: &str = r#"
+#include <signal.h>
+#include <string.h>
+#include <stddef.h>
+int cuInit(unsigned flags) { INIT; return 0; }
+int cuDriverGetVersion(int *version) { *version = 13000; return 0; }
+int cuDeviceGetCount(int *count) { *count = 2; return 0; }
+int cuDeviceGetName(char *name, int length, int device) { strncpy(name, "Trial", length); return 0; }
+int cuDeviceTotalMem_v2(size_t *bytes, int device) { *bytes = (size_t)16 << 30; return 0; }
+"#;
+
+/// Folders that stand for the machines `0`, `1` and `2`, and `3`, which is what the third node's attributes tell of.
+#[derive(Debug)]
+pub struct Machines(TempDir);
+
+impl Machines {
+    pub fn new() -> Result<Self> {
+        let folder = bed::folder()?;
+        for (machine, init, devices) in [
+            ("0", "", 2),
+            ("1", "raise(SIGSEGV)", 1),
+            ("2", "", 0),
+            ("3", "", 2),
+        ] {
+            let root = folder.path().join(machine);
+            fs::create_dir_all(root.join("dev"))?;
+            for device in 0..devices {
+                fs::write(root.join(format!("dev/nvidia{device}")), "")?;
+            }
+            if devices > 0 {
+                library(&root, init)?;
+            }
+        }
+        symlink(gerbil::binary()?, folder.path().join("gerbil"))?;
+        MACHINES.get_or_init(|| folder.path().to_owned());
+        Ok(Self(folder))
+    }
+
+    /// A cluster that counts GPUs of some nodes, and whose nodes tell of them by a script.
+    pub fn cluster(&self) -> Result<it::Builder> {
+        let calculator = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator";
+        let mut builder = it::Cluster::builder()
+            .nodes(EACH.len())
+            .set(File::ResourceTypes, "yarn.resource-types", TYPE)
+            .set(
+                File::CapacityScheduler,
+                "yarn.scheduler.capacity.resource-calculator",
+                calculator,
+            )
+            .set(File::Yarn, PROVIDER, "script");
+        for (node, (count, machine)) in EACH.into_iter().zip(["0", "1", "3"]).enumerate() {
+            let name = format!("yarn.nodemanager.resource-type.{TYPE}");
+            builder = builder.set_on_node(node, File::NodeResources, &name, count.to_string());
+            let folder = self.0.path().display();
+            let script = self.0.path().join(format!("tell-{machine}"));
+            let line =
+                format!("exec {folder}/gerbil probe --node-attributes --root {folder}/{machine}");
+            fs::write(&script, format!("#!/bin/sh\n{line}\n"))?;
+            fs::set_permissions(&script, Permissions::from_mode(0o755))?;
+            let name = format!("{PROVIDER}.script.path");
+            builder = builder.set_on_node(node, File::Yarn, &name, script.display().to_string());
+        }
+        Ok(builder)
+    }
+}
+
+/// The folder where those of a running suite are, under the names of hosts.
+fn hosts_of(given: &Given) -> Result<PathBuf> {
+    let folder = given.folder.join("machines");
+    fs::create_dir_all(&folder)?;
+    let own = MACHINES.get().context("nobody has made the machines")?;
+    for (machine, host) in hosts(given).iter().enumerate() {
+        let link = folder.join(host);
+        if !link.exists() {
+            symlink(own.join(machine.to_string()), link)?;
+        }
+    }
+    Ok(folder)
+}
+
+fn library(root: &Path, init: &str) -> Result<()> {
+    let source = root.join("cuda.c");
+    fs::write(&source, CUDA.replace("INIT", init))?;
+    fs::create_dir_all(root.join("usr/lib"))?;
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-w", "-o"])
+        .arg(root.join("usr/lib/libcuda.so.1"))
+        .arg(&source)
+        .status()
+        .context("cc")?;
+    ensure!(built.success(), "cc: {built}");
+    Ok(())
+}
+
+/// Starts a session whose launchers look there, and waits until all is known: its nodes, by host.
+fn nodes(given: &Given, options: &[&str]) -> Result<Vec<Value>> {
+    // Scripts run beside the NodeManagers' beginning.
+    wait::until("attributes have come", DEADLINE, || {
+        let nodes = given.cluster.resource_manager().nodes()?;
+        let told = |node: &NodeReport| node.node_attributes_info.to_string().contains("gpu");
+        Ok(nodes.iter().all(told).then_some(()))
+    })?;
+    let root = hosts_of(given)?.join("%h").display().to_string();
+    let line = [
+        "start",
+        "s",
+        "--containers",
+        "3",
+        "--memory",
+        "128",
+        "--scan-root",
+        &root,
+    ];
+    told(given, &[&line[..], options].concat(), 0)?;
+    let nodes = wait::until("libraries have been asked", DEADLINE, || {
+        let said = told(given, &["nodes", "s", "--json"], 0)?;
+        let nodes: Vec<Value> = serde_json::from_str(&said.stdout_text())?;
+        let is_known = nodes.iter().all(|node| node["is_scanning"] == false);
+        Ok(is_known.then_some(nodes))
+    })?;
+    let mut sorted = Vec::new();
+    for host in hosts(given) {
+        let of_host = nodes.iter().find(|node| node["host"] == host.as_str());
+        sorted.push(
+            of_host
+                .with_context(|| format!("{host}: {nodes:?}"))?
+                .clone(),
+        );
+    }
+    Ok(sorted)
+}
+
+/// Of GPUs what each node has found, what YARN has granted it, what its attributes tell, and what is used.
+fn gpus(nodes: &[Value]) -> Vec<[Option<u64>; 4]> {
+    let of = |node: &Value| {
+        let counts = node["counts"].as_array().cloned().unwrap_or_default();
+        let gpu = counts.into_iter().find(|count| count["name"] == "gpu");
+        let gpu = gpu.unwrap_or_default();
+        ["scanned", "granted", "attributed", "used"].map(|name| gpu[name].as_u64())
+    };
+    nodes.iter().map(of).collect()
+}
+
+fn expect(nodes: &[Value], wanted: [[u64; 4]; 3]) -> Result<()> {
+    let wanted: Vec<[Option<u64>; 4]> = wanted.iter().map(|node| node.map(Some)).collect();
+    let found = gpus(nodes);
+    ensure!(found == wanted, "{found:?}\n{nodes:#?}");
+    Ok(())
+}
+
+fn both(given: &Given) -> Result<()> {
+    let nodes = nodes(given, &[])?;
+    expect(&nodes, [[2, 1, 2, 1], [0, 1, 0, 0], [0, 0, 2, 0]])?;
+    // Where YARN counts a GPU there is room for those who load and store; where it is broken there is not.
+    let slots: Vec<&Value> = nodes.iter().map(|node| &node["slots"]).collect();
+    ensure!(slots == [4, 1, 1], "{slots:?}");
+    let words = told(given, &["nodes", "s"], 0)?.stdout_text();
+    for wanted in [
+        "2 gpu nvidia Trial 16384 MiB, CUDA 13.0",
+        "1 gpu nvidia, broken: signal 11 in cuInit",
+        "2 gpu found, YARN has granted 1, the node's attributes say 2: 1 used (--elements both)",
+        "0 gpu found, YARN has granted 1, the node's attributes say 0: 0 used (--elements both)",
+        "0 gpu found, YARN has granted 0, the node's attributes say 2: 0 used (--elements both)",
+    ] {
+        ensure!(words.contains(wanted), "{wanted}\n{words}");
+    }
+    stop(given, "s")
+}
+
+fn scanned(given: &Given) -> Result<()> {
+    let options = ["--elements", "scan", "--slots-per-container", "2"];
+    let nodes = nodes(given, &options)?;
+    // Nothing is asked of YARN.
+    expect(&nodes, [[2, 0, 2, 2], [0, 0, 0, 0], [0, 0, 2, 0]])?;
+    let slots: Vec<&Value> = nodes.iter().map(|node| &node["slots"]).collect();
+    ensure!(slots == [2, 2, 2], "{slots:?}");
+    stop(given, "s")
+}
+
+fn granted(given: &Given) -> Result<()> {
+    let nodes = nodes(given, &["--elements", "yarn", "--gpu-slots", "3"])?;
+    expect(&nodes, [[2, 1, 2, 1], [0, 1, 0, 1], [0, 0, 2, 0]])?;
+    let slots: Vec<&Value> = nodes.iter().map(|node| &node["slots"]).collect();
+    ensure!(slots == [3, 3, 1], "{slots:?}");
+    stop(given, "s")
+}
