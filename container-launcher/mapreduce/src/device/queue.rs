@@ -241,7 +241,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let queue = queue(folder.path(), &["nvidia0"], 1);
         let (_, held) = queue.enter(|| ()).unwrap();
-        let (says, said) = mpsc::channel();
+        let (says, said) = mpsc::sync_channel(8);
         let mut all = Vec::new();
         for number in 0..5 {
             let (queue, says) = (queue.clone(), says.clone());
