@@ -1,13 +1,21 @@
 //! What the nodes of a session have.
 
+use std::time::Duration;
+
 use follow::table::{Column, table};
-use job::element::Element;
+use job::element::{Element, ElementKind};
 use job::wire;
 use serde::Serialize;
+use tokio::time::{Instant, sleep};
 
 use crate::error::SessionError;
 use crate::kept::Kept;
 use crate::reach::{Reached, answer};
+
+/// For libraries of devices to answer that are still being asked.
+const SCANNED: Duration = Duration::from_secs(3);
+/// Between two looks whether they have.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// A node that has a container of the session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -54,6 +62,33 @@ impl Reached {
         let said = answer(&kept.name, asked).await?;
         Ok(said.nodes.into_iter().map(Node::from).collect())
     }
+
+    /// The memory of the smallest GPU that tasks may use, MiB; `None`: there is none, or none tells of any. Libraries
+    /// that are still being asked are waited for, for 3 s.
+    ///
+    /// # Errors
+    ///
+    /// It does not answer.
+    pub async fn smallest_gpu(&mut self, kept: &Kept) -> Result<Option<u64>, SessionError> {
+        let until = Instant::now() + SCANNED;
+        loop {
+            let nodes = self.nodes(kept).await?;
+            match nodes.iter().any(|node| node.is_scanning) && Instant::now() < until {
+                true => sleep(LOOK).await,
+                false => return Ok(smallest_gpu(&nodes)),
+            }
+        }
+    }
+}
+
+fn smallest_gpu(nodes: &[Node]) -> Option<u64> {
+    let offers = |node: &&Node| {
+        let mut counts = node.counts.iter();
+        counts.any(|count| count.name == "gpu" && count.used > 0)
+    };
+    let elements = nodes.iter().filter(offers).flat_map(|node| &node.elements);
+    let whole = elements.filter(|of| of.kind == ElementKind::Gpu && of.broken.is_none());
+    whole.map(|of| of.memory_mib).filter(|mib| *mib > 0).min()
 }
 
 impl From<wire::SessionNode> for Node {
@@ -150,8 +185,6 @@ pub fn words(element: &Element) -> String {
 
 #[cfg(test)]
 mod tests {
-    use job::element::ElementKind;
-
     use super::*;
 
     fn gpu(count: u32, broken: Option<&str>) -> Element {
@@ -183,6 +216,26 @@ mod tests {
             differences: Vec::new(),
             elements,
         }
+    }
+
+    #[test]
+    fn the_smallest_gpu_is_one_that_tasks_may_use() {
+        let small = |broken| Element {
+            memory_mib: 256,
+            ..gpu(1, broken)
+        };
+        let unknown = Element {
+            memory_mib: 0,
+            ..gpu(1, None)
+        };
+        let nodes = [
+            node("n1", vec![gpu(2, None), unknown], 1),
+            node("n2", vec![small(Some("signal 11 in cuInit"))], 1),
+            node("n3", vec![small(None)], 0),
+        ];
+        assert_eq!(smallest_gpu(&nodes), Some(81_559));
+        assert_eq!(smallest_gpu(&[node("n3", vec![small(None)], 2)]), Some(256));
+        assert_eq!(smallest_gpu(&nodes[2..]), None);
     }
 
     #[test]

@@ -27,6 +27,7 @@ use mapreduce_client::plan::plan;
 use mapreduce_client::serve::Run;
 use mapreduce_client::settings::{Given, QUEUE};
 use mapreduce_client::{Cluster as Hadoops, serve};
+use policy::MiB;
 use session::{Reached, reach};
 use staging::program::locate;
 
@@ -157,13 +158,17 @@ async fn jobs(
     });
     let reaching = async {
         Ok::<_, Failure>(match &kept {
-            Some((folder, kept)) => Some(Reached::new(&rm, folder, kept).await?),
-            None => None,
+            Some((folder, kept)) => {
+                let mut reached = Reached::new(&rm, folder, kept).await?;
+                let smallest = reached.smallest_gpu(kept).await?;
+                (Some(reached), smallest)
+            }
+            None => (None, None),
         })
     };
     let planning = async { Ok(plan(program.clone()).await?) };
     let ready = async { tokio::try_join!(reaching, planning) };
-    let (reached, planned) = tokio::select! {
+    let ((reached, smallest_gpu), planned) = tokio::select! {
         ready = ready => ready?,
         signal = signals.ending() => return Ok(128u8.saturating_add(signal)),
     };
@@ -190,6 +195,7 @@ async fn jobs(
     let needs = Needs::new(program.clone(), Some(rm_of_types));
     let orders = Orders::new(planned, places, needs, given.overwrite)
         .explained(explain.is_some())
+        .fitting(smallest_gpu.map(MiB))
         .waiting_for_nodes(given.wait_for_nodes);
     let mut shown = Shown::new(progress, given.quiet, jobs.are_alone(), timing.clone());
     shown.explain = explain;
