@@ -13,7 +13,7 @@ use it::reported::hosts;
 use it::resource_manager::NodeReport;
 use it::session::{stop, told};
 use it::settings::File;
-use it::{gerbil, wait};
+use it::{gerbil, mapreduce, wait};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -21,6 +21,7 @@ pub const CASES: &[(&str, Case)] = &[
     ("what nodes have is told, the smaller count used", both),
     ("what launchers find is used alone", scanned),
     ("what YARN grants is used alone", granted),
+    ("maps that need a GPU go where one is", mapped),
 ];
 
 const TYPE: &str = "acc/gpu";
@@ -197,6 +198,44 @@ fn both(given: &Given) -> Result<()> {
     ] {
         ensure!(words.contains(wanted), "{wanted}\n{words}");
     }
+    stop(given, "s")
+}
+
+/// Its maps run on the only node whose GPU can be used; under `hpe` what needs none is kept off it.
+fn mapped(given: &Given) -> Result<()> {
+    let options = ["--elements", "scan", "--slots-per-container", "2"];
+    nodes(given, &[&options[..], &["--policy", "hpe"]].concat())?;
+    let text = mapreduce::text(7);
+    let inputs: Vec<String> = (0..6).map(|number| format!("part-{number}")).collect();
+    let inputs: Vec<(&str, &str)> = inputs.iter().map(|name| (name.as_str(), &*text)).collect();
+    mapreduce::put(given, "/gpu/in", &inputs)?;
+    let wordcount = bed::text_of(&mapreduce::example("wordcount")?)?;
+    let line = [
+        "--session",
+        "s",
+        "--explain",
+        "-D",
+        "needs.map=gpu",
+        // Small files are packed otherwise.
+        "-D",
+        "mapreduce.input.fileinputformat.split.maxsize=20000",
+        &wordcount,
+        "/gpu/in",
+        "/gpu/out",
+    ];
+    let run = mapreduce::mr(&given.cluster, &given.folder, &line)?.deadline(DEADLINE);
+    let said = run.finish()?.success("gerbil mr")?.stderr_text();
+    let fits = "0.25 of the 16384 MiB of the smallest device";
+    ensure!(said.contains(fits), "{said}");
+    let of_stage = |stage: &str| -> Vec<&str> {
+        let begins = |line: &&str| line.contains(&format!(": {stage} ")) && line.contains("slot");
+        said.lines().filter(begins).collect()
+    };
+    let (maps, reduces) = (of_stage("map"), of_stage("reduce"));
+    let with = format!(" on {}, ", hosts(given).first().context("no host")?);
+    ensure!(maps.len() >= 6 && !reduces.is_empty(), "{said}");
+    ensure!(maps.iter().all(|line| line.contains(&with)), "{said}");
+    ensure!(!reduces.iter().any(|line| line.contains(&with)), "{said}");
     stop(given, "s")
 }
 
