@@ -1,5 +1,5 @@
 use super::bed::{Bed, jobs, reloaded};
-use crate::schedule::{Bundle, Decision, End, JobIx, Nanos, SlotIx, Stage};
+use crate::schedule::{Bundle, Decision, End, JobIx, Nanos, Need, SlotIx, Stage, Task};
 
 fn gang(job: u32, slots: &[u32]) -> Decision {
     Decision::Gang {
@@ -47,6 +47,23 @@ fn a_hold_that_does_not_come_whole_is_given_up_for_a_while() {
     bed.end(0, End::Done);
     assert_eq!(bed.driver.wakes_at(), Some(Nanos::from_secs(60)));
     assert_eq!(jobs(&bed.wait(Nanos::from_secs(60))), [2]);
+}
+
+/// Also before tasks that came earlier: what is free is held for it.
+#[test]
+fn a_gang_of_a_higher_priority_goes_first() {
+    let mut bed = Bed::new("fifo+gang:hold=60s", 1, 2);
+    bed.submit("ann", Stage::Map, 4);
+    bed.begin_all();
+    bed.submit("low", Stage::Gang, 2);
+    let need = Need::default();
+    bed.submit_job("high", 5, Stage::Gang, vec![Task::default(); 2], need);
+    let whose = |decisions: Vec<Decision>| match decisions[..] {
+        [Decision::Hold { job, .. } | Decision::Gang { job, .. }] => job,
+        _ => panic!("{decisions:?}"),
+    };
+    assert_eq!(whose(bed.end(0, End::Done)), JobIx(2));
+    assert_eq!(bed.end(1, End::Done), [gang(2, &[0, 1])]);
 }
 
 /// How long is held, and how long nothing is after that, is on file, too.

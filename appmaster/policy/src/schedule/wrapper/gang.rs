@@ -1,10 +1,11 @@
 //! MPI jobs among tasks: all ranks start together, and slots are drained for a gang that is next.
 //!
-//! The gang that was submitted first is the only one that holds, so that two never hold what the other
-//! needs. It holds when the policy inside would give a slot that it could use to a job that was submitted
-//! later, and only where the session has enough slots for it at all. What it holds is given up after
+//! The gang of the highest priority, of several the one that was submitted first, is the only one that holds, so
+//! that two never hold what the other needs. It holds when the policy inside would give a slot that it could use to
+//! a job that comes after it by the same order, and only where the session has enough slots for it at all. What it holds is given up after
 //! `hold`, and for as long again others may have it.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::schedule::can_run::could_run;
@@ -54,20 +55,25 @@ impl GangScheduling {
     }
 }
 
-/// Gangs in order of submission, with what a rank of each takes.
-fn gangs(session: &Session) -> impl Iterator<Item = (u64, JobIx, &Need)> {
+/// Higher priorities first, then in order of submission.
+type Turn = (Reverse<i32>, u64);
+
+fn turn(session: &Session, job: JobIx) -> Option<Turn> {
+    let job = session.job(job)?;
+    Some((Reverse(job.priority), job.seq))
+}
+
+/// Gangs by turn, with what a rank of each takes.
+fn gangs(session: &Session) -> impl Iterator<Item = (Turn, JobIx, &Need)> {
     let mut all: Vec<_> = session
         .classes(Stage::Gang)
         .flat_map(|class| session.runnable(Stage::Gang, class))
         .filter_map(|job| {
-            Some((
-                session.job(job)?.seq,
-                job,
-                &session.stage(job, Stage::Gang)?.need,
-            ))
+            let need = &session.stage(job, Stage::Gang)?.need;
+            Some((turn(session, job)?, job, need))
         })
         .collect();
-    all.sort_by_key(|(seq, job, _)| (*seq, *job));
+    all.sort_by_key(|(turn, job, _)| (*turn, *job));
     all.into_iter()
 }
 
@@ -92,7 +98,7 @@ fn room(session: &Session, job: JobIx, need: &Need) -> Option<Vec<SlotIx>> {
         }
     }
     // The fullest nodes first; among equals the one of the lowest number, as sorting is stable.
-    nodes.sort_by_key(|slots| std::cmp::Reverse(slots.len()));
+    nodes.sort_by_key(|slots| Reverse(slots.len()));
     let slots: Vec<SlotIx> = nodes.into_iter().flatten().take(wanted).collect();
     (slots.len() == wanted && wanted > 0).then_some(slots)
 }
@@ -176,12 +182,12 @@ impl Scheduler for GangScheduling {
     }
 
     fn next(&mut self, now: Nanos, session: &Session, node: Option<NodeIx>) -> Option<Decision> {
-        let Some((seq, job, need)) =
+        let Some((first, job, need)) =
             gangs(session).find(|(_, job, need)| could_ever(session, *job, need))
         else {
             return self.inner.next(now, session, node);
         };
-        // Whoever finds room starts, but nobody before the first has had the choice.
+        // No other gang starts before the first, which might never find its room again.
         if let Some(slots) = room(session, job, need) {
             return Some(Decision::Gang { job, slots });
         }
@@ -196,7 +202,7 @@ impl Scheduler for GangScheduling {
         else {
             return decision;
         };
-        let later = session.job(*other).is_some_and(|other| other.seq > seq);
+        let later = turn(session, *other).is_some_and(|other| other > first);
         if !later || !could_run(session, need, Stage::Gang, *slot) {
             return decision;
         }
