@@ -15,6 +15,9 @@ impl Session {
         let now = self.now();
         if let Some(sharing) = &mut self.sharing {
             let words = with(&mut sharing.lending);
+            for refused in sharing.lending.refused() {
+                tracing::error!("the policy has decided what cannot be: {refused}");
+            }
             sharing.unheard.extend(words);
             sharing.show_soon(now);
             sharing.resize_soon(now);

@@ -118,6 +118,14 @@ impl Lending {
         self.happened(now, &changed)
     }
 
+    /// Decisions that could not be carried out since this was last called, a sentence each: faults of the policy.
+    pub fn refused(&mut self) -> Vec<String> {
+        let refused = self.driver.refused().into_iter();
+        refused
+            .map(|illegal| format!("{:?}: {}", illegal.decision, illegal.why))
+            .collect()
+    }
+
     /// A container is gone. Gangs in it keep what they have elsewhere until they [return](Self::returned)
     /// it; one that starts again wants slots anew, under another number. Tasks in it may start again.
     pub fn lost(&mut self, now: Millis, container: &ContainerId) -> Vec<Word> {
