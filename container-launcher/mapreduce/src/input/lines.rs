@@ -90,12 +90,18 @@ impl LineReader {
         loop {
             if let Some((to, next)) = self.find(searched) {
                 let from = self.start;
+                if to - from > self.longest {
+                    return Err(self.too_long());
+                }
                 self.position += (next - from) as u64;
                 self.start = next;
                 return Ok(Some((from, to)));
             }
             if self.ended {
                 let (from, to) = (self.start, self.filled);
+                if to - from > self.longest {
+                    return Err(self.too_long());
+                }
                 self.start = to;
                 self.position += (to - from) as u64;
                 return Ok((from < to).then_some((from, to)));
@@ -282,12 +288,24 @@ mod tests {
             "logs/a.txt",
             [b"ok\n".to_vec(), vec![b'x'; 600_000]].concat(),
         );
+        let refused = |source| {
+            let mut reader = TextLines::open(source, &settings).unwrap();
+            assert!(reader.next().unwrap().is_some());
+            let error = reader.next().unwrap_err().to_string();
+            assert!(
+                error.contains("logs/a.txt: the line at byte 3 is longer than 1000 bytes"),
+                "{error}"
+            );
+        };
+        refused(source);
+        // Also where it ends in what was read with it, or with the file.
+        for end in ["\n", ""] {
+            let text = ["ok\n", &"x".repeat(1001), end].concat();
+            refused(Source::in_memory("logs/a.txt", text.into_bytes()));
+        }
+        let text = ["ok\n", &"x".repeat(1000), "\n"].concat();
+        let source = Source::in_memory("logs/a.txt", text.into_bytes());
         let mut reader = TextLines::open(source, &settings).unwrap();
-        assert!(reader.next().unwrap().is_some());
-        let error = reader.next().unwrap_err().to_string();
-        assert!(
-            error.contains("logs/a.txt: the line at byte 3 is longer than 1000 bytes"),
-            "{error}"
-        );
+        assert!(reader.next().unwrap().is_some() && reader.next().unwrap().is_some());
     }
 }
