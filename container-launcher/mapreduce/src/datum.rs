@@ -9,6 +9,7 @@
 //! parts of a tuple a text ends with `00 00`, and a zero byte in it is written `00 FF`, so that no text runs
 //! into what follows; [`Reverse`] inverts every bit.
 
+mod java_text;
 mod json;
 mod list;
 mod numbers;

@@ -1,5 +1,6 @@
 //! Integers, floats, `bool`, `char` and nothing: fixed lengths, big-endian, ordered as bytes.
 
+use super::java_text::JavaText as _;
 use super::{EncodeAs, Key, Value, malformed};
 use crate::error::Result;
 
@@ -23,7 +24,7 @@ macro_rules! fixed {
             }
 
             fn text(bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
-                out.extend_from_slice(Self::decode(bytes)?.to_string().as_bytes());
+                out.extend_from_slice(Self::decode(bytes)?.java_text().as_bytes());
                 Ok(())
             }
 
