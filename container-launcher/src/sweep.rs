@@ -225,6 +225,21 @@ mod tests {
 
     #[test]
     fn what_is_one_job_s_dies_and_nobody_else_s() {
+        const ALONE: &str = "GERBIL_SWEEP_TEST_ALONE";
+        if std::env::var_os(ALONE).is_none() {
+            // In a process of its own: what nobody leads is killed, too, and other tests have children here.
+            let name = "sweep::tests::what_is_one_job_s_dies_and_nobody_else_s";
+            let own = std::env::current_exe().unwrap();
+            let mut alone = Command::new(own);
+            alone.args(["--exact", name]).env(ALONE, "1");
+            let told = alone.output().unwrap();
+            let printed = String::from_utf8_lossy(&told.stdout);
+            assert!(
+                told.status.success() && printed.contains("1 passed"),
+                "{printed}"
+            );
+            return;
+        }
         let container = "container_sweep_jobs";
         let kin = Kin::of_this_process(container);
         let (mut led, mut orphaned, mut other) = (
