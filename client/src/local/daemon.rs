@@ -111,8 +111,24 @@ fn settings_file(folder: &Path) -> PathBuf {
     folder.join("yarn-site.xml")
 }
 
+/// Closes what a shell has handed on: a lock, or the end of a pipe, that it keeps for commands that end soon.
+fn close_inherited() {
+    let Ok(open) = std::fs::read_dir("/proc/self/fd") else {
+        return;
+    };
+    let numbers = open.flatten().filter_map(|entry| {
+        let number: i32 = entry.file_name().to_str()?.parse().ok()?;
+        (number > 2).then_some(number)
+    });
+    for number in numbers.collect::<Vec<i32>>() {
+        // That of the folder is closed already.
+        nix::unistd::close(number).ok();
+    }
+}
+
 /// The process; `words`: how many nodes, and the number of the first application.
 pub(crate) fn main(mut words: impl Iterator<Item = String>) -> ExitCode {
+    close_inherited();
     // It leads already where somebody started it so.
     nix::unistd::setsid().ok();
     let nodes = words.next().and_then(|nodes| nodes.parse().ok());

@@ -34,7 +34,11 @@ impl User {
     }
 
     async fn gerbil(&self, words: &[&str]) -> Told {
-        let mut command = Command::new("env");
+        // As from a script that holds a lock while it runs.
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", "exec 9>\"$0\"; exec env \"$@\""])
+            .arg(self.held());
         let link = self.folder.path().join("gerbil");
         let file = Path::new(env!("CARGO_BIN_EXE_gerbil-run"));
         let _there = std::os::unix::fs::symlink(file, &link).is_ok();
@@ -55,6 +59,11 @@ impl User {
             .stdin(Stdio::null())
             .kill_on_drop(true);
         told(timeout(SOON, command.output()).await.unwrap().unwrap())
+    }
+
+    /// What the script holds.
+    fn held(&self) -> PathBuf {
+        self.folder.path().join("held")
     }
 
     /// Folders of clusters, those of the dead too.
@@ -95,6 +104,12 @@ async fn a_session_on_this_machine_needs_no_hadoop_and_leaves_nothing() {
     let (code, printed, said) = user.gerbil(&start).await;
     assert_eq!(code, Some(0), "{said}");
     assert!(printed.contains("ready, with 6 slots"), "{printed}");
+    let open = std::fs::read_dir(format!("/proc/{}/fd", user.daemon())).unwrap();
+    let mut open = open.filter_map(|file| std::fs::read_link(file.unwrap().path()).ok());
+    assert!(
+        !open.any(|file| file == user.held()),
+        "what a shell keeps is kept on"
+    );
     let job = ["run", "--session", "here"];
     let (code, printed, said) = user
         .gerbil(&[&job[..], &["-n", "6", "echo", "up"]].concat())
