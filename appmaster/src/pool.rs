@@ -27,6 +27,8 @@ const JOIN: Millis = Millis(180_000);
 /// A node that is in doubt, or that has lost a second container within this time, is left alone for as long:
 /// within it YARN misses a node, by Hadoop's default.
 const AVOID: Millis = Millis(600_000);
+/// The same where the session holds nothing and no other node is left.
+const AVOID_ALONE: Millis = Millis(30_000);
 /// Where no node is left to ask for, it is looked again after this.
 const LOOK_AGAIN: Millis = Millis(30_000);
 
@@ -156,7 +158,7 @@ impl Pool {
         for number in numbers {
             let event = match view {
                 Ok(view) => {
-                    let free = self.free_for(number, view);
+                    let free = self.free_for(now, number, view);
                     self.is_everywhere |= free.nodes.is_empty() && !view.nodes.is_empty();
                     Event::Snapshot(free)
                 }
@@ -352,15 +354,25 @@ impl Pool {
         self.step(now, number, Event::Begin)
     }
 
-    /// The nodes on which a place may be: those of no other, and none that one was lost with.
-    fn free_for(&self, number: u32, view: &ClusterView) -> ClusterView {
+    /// The nodes on which a place may be: those of no other, and none that one was lost with; where that leaves none
+    /// and the session holds nothing, those that have been avoided for a while.
+    fn free_for(&self, now: Millis, number: u32, view: &ClusterView) -> ClusterView {
         let others = self.places.iter().filter(|(other, _)| **other != number);
         let taken: BTreeSet<&NodeId> = others
             .filter_map(|(_, place)| Some(&place.share.as_ref()?.node))
             .collect();
         let mut free = view.clone();
-        let is_free = |id: &NodeId| !taken.contains(id) && !self.avoided.contains_key(id);
-        free.nodes.retain(|node| is_free(&node.id));
+        free.nodes.retain(|node| !taken.contains(&node.id));
+        let is_sound = |id: &NodeId| !self.avoided.contains_key(id);
+        let is_alone = self.places.values().all(|place| place.granted.is_none());
+        if is_alone && !free.nodes.iter().any(|node| is_sound(&node.id)) {
+            let rested = now.plus(AVOID).0.saturating_sub(AVOID_ALONE.0);
+            let has_rested = |until: &Millis| until.0 <= rested;
+            free.nodes
+                .retain(|node| self.avoided.get(&node.id).is_none_or(has_rested));
+        } else {
+            free.nodes.retain(|node| is_sound(&node.id));
+        }
         free
     }
 

@@ -136,6 +136,24 @@ fn containers_lie_on_as_many_nodes_and_one_that_is_lost_is_replaced_elsewhere() 
     );
 }
 
+/// Without any container a node that has lost some is better than none, after a while.
+#[test]
+fn the_only_node_is_tried_again_soon() {
+    let mut pool = Pool::new(plan(1), 1);
+    pool.begin(Millis(0));
+    let wants = pool.snapshot(Millis(0), &Ok(view(1)));
+    granted(&mut pool, Millis(0), wants, 1);
+    pool.joined(&id(1), BTreeMap::new());
+    let lost = Millis(60_000);
+    pool.lost(lost, &id(1), true);
+    assert_eq!(asked(&pool.snapshot(lost, &Ok(view(1)))), []);
+    assert!(pool.is_everywhere());
+    let soon = lost.plus(AVOID_ALONE);
+    assert!(pool.wakes_at().is_some_and(|at| at <= soon));
+    assert!(matches!(pool.tick(soon)[..], [Want::Snapshot]));
+    assert_eq!(asked(&pool.snapshot(soon, &Ok(view(1)))).len(), 1);
+}
+
 #[test]
 fn what_comes_is_used_and_what_does_not_is_waited_for() {
     let mut pool = Pool::new(plan(3), 1);
