@@ -1,7 +1,10 @@
 //! Asks a policy for decisions until it has none, and keeps it honest.
 
+use std::collections::BTreeSet;
+
+use super::element::has_element;
 use super::legal::legal;
-use super::{Decision, Event, JobIx, Nanos, Saved, Session, Snapshot};
+use super::{Decision, Event, JobIx, Nanos, NodeIx, Saved, Session, Snapshot};
 
 /// One policy's way of choosing between jobs.
 pub trait Scheduler: std::fmt::Debug + Send + Sync {
@@ -23,12 +26,7 @@ pub trait Scheduler: std::fmt::Debug + Send + Sync {
     }
 
     /// The next decision at `node`, or one for the whole session. It is applied before the next is asked.
-    fn next(
-        &mut self,
-        now: Nanos,
-        session: &Session,
-        node: Option<super::NodeIx>,
-    ) -> Option<Decision>;
+    fn next(&mut self, now: Nanos, session: &Session, node: Option<NodeIx>) -> Option<Decision>;
 
     /// Where a partition of so many bytes is gathered.
     fn home(
@@ -38,7 +36,7 @@ pub trait Scheduler: std::fmt::Debug + Send + Sync {
         job: JobIx,
         partition: u32,
         bytes: u64,
-    ) -> Option<super::NodeIx> {
+    ) -> Option<NodeIx> {
         match self.inner_mut() {
             Some(inner) => inner.home(now, session, job, partition, bytes),
             None => super::home(session),
@@ -149,18 +147,34 @@ impl Driver {
         self.scheduler.hear(now, &self.session, event);
     }
 
-    /// Nodes with free slots by number, one decision each, so that work spreads, until a round has
-    /// none; then for the whole session, until there is none. A node without a decision is not asked
-    /// again before something happens.
+    /// Nodes with free slots by number, one decision each, so that work spreads, until a round has none; then for
+    /// the whole session, until there is none. Nodes that have an element come after all others have as much as
+    /// they take, so that what needs none leaves them free, unless the policy knows of no elements. A node without
+    /// a decision is not asked again before something happens.
     pub fn decide(&mut self, now: Nanos) -> Vec<Decision> {
         let mut decisions = Vec::new();
-        let mut silent: std::collections::BTreeSet<super::NodeIx> =
-            std::collections::BTreeSet::new();
+        let tells_apart = !self.scheduler.is_blind();
+        let special = |session: &Session, node| tells_apart && has_element(session, node);
+        self.rounds(now, &mut decisions, |session, node| !special(session, node));
+        self.rounds(now, &mut decisions, special);
+        while self.ask(now, None, &mut decisions) {}
+        decisions
+    }
+
+    /// Asks the nodes that `are` meant in turn, until none has a decision.
+    fn rounds(
+        &mut self,
+        now: Nanos,
+        decisions: &mut Vec<Decision>,
+        are: impl Fn(&Session, NodeIx) -> bool,
+    ) {
+        let mut silent = BTreeSet::new();
         loop {
             let before = decisions.len();
             let mut at = self.session.free_node_after(None);
             while let Some(node) = at {
-                if !silent.contains(&node) && !self.ask(now, Some(node), &mut decisions) {
+                let is_meant = !silent.contains(&node) && are(&self.session, node);
+                if !(is_meant && self.ask(now, Some(node), decisions)) {
                     silent.insert(node);
                 }
                 at = self.session.free_node_after(Some(node));
@@ -169,16 +183,9 @@ impl Driver {
                 break;
             }
         }
-        while self.ask(now, None, &mut decisions) {}
-        decisions
     }
 
-    fn ask(
-        &mut self,
-        now: Nanos,
-        node: Option<super::NodeIx>,
-        decisions: &mut Vec<Decision>,
-    ) -> bool {
+    fn ask(&mut self, now: Nanos, node: Option<NodeIx>, decisions: &mut Vec<Decision>) -> bool {
         let Some(decision) = self.scheduler.next(now, &self.session, node) else {
             return false;
         };

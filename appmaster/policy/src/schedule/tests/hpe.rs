@@ -112,6 +112,24 @@ fn needs_are_those_of_a_stage() {
     assert_eq!(with_gpu, [(0, Stage::Map, 0, 1)]);
 }
 
+#[test]
+fn what_needs_no_element_goes_where_there_is_none_while_there_is_room() {
+    for policy in ["hpe", "fifo", "fair"] {
+        let mut bed = Bed::new(policy, 0, 0);
+        bed.join(0, 2, gpu());
+        bed.join(1, 2, Bundle::new());
+        let places = |decisions: &[_]| -> Vec<u32> {
+            let started = started(decisions).into_iter();
+            started.map(|(.., slot)| slot).collect()
+        };
+        let plain = bed.submit("ann", Stage::Map, 3);
+        assert_eq!(places(&plain), [2, 3, 0], "{policy}");
+        let needing = vec![Task::default()];
+        let needing = bed.submit_job("bob", 0, Stage::Map, needing, need('G'));
+        assert_eq!(places(&needing), [1], "{policy}");
+    }
+}
+
 /// One slot and one plain job, while jobs for its GPU never run out: after how many seconds the plain one starts.
 fn patience(policy: &str) -> Option<u64> {
     let mut bed = Bed::new(policy, 0, 0);
