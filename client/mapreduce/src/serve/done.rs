@@ -1,0 +1,124 @@
+//! What is answered to a driver when work for it, or a job of its, has come to an end.
+
+use std::sync::Arc;
+
+use follow::ended::Ended;
+use follow::follower::tasks::Told;
+use gerbil_task::ToDriver;
+use tokio::sync::mpsc;
+
+use super::{Done, Outcome, Serving, Submitted};
+use crate::driver::Answer;
+use crate::error::MapReduceError;
+use crate::open::Opened;
+
+/// What a driver is told of a job whose ApplicationMaster was lost while it committed.
+const COUNTERS_LOST: &str =
+    "its output is whole, but its counters were lost with its ApplicationMaster";
+
+impl Serving<'_> {
+    /// What was done for the driver has come to an end.
+    pub(super) fn done(&mut self, done: Done, tell: &mpsc::Sender<(u32, Told)>) {
+        match done {
+            Done::Answer(Ok(answer)) => self.answer(answer),
+            Done::Answer(Err(error)) => self.refuse(&error),
+            Done::Opened(opened) => match *opened {
+                Ok(Opened { file, filling }) => {
+                    if let Some(filling) = filling {
+                        self.filling.spawn(filling.fill());
+                    }
+                    self.answer(Answer {
+                        message: ToDriver::Opened,
+                        file: Some(file),
+                    });
+                }
+                Err(error) => self.refuse(&error),
+            },
+            Done::Planned(Ok(lines)) => {
+                self.show.planned(&lines);
+                let (code, sentence) = (0, String::new());
+                self.stop(Outcome { code, sentence }, 0);
+            }
+            Done::Planned(Err(error)) => self.not_taken(&error),
+            Done::Submitted(number, accepted) => match *accepted {
+                Ok(Submitted {
+                    job: accepted,
+                    output,
+                    overwrite,
+                    notes,
+                }) => {
+                    notes.into_iter().for_each(|note| self.note(note));
+                    self.show.accepted(&accepted);
+                    let id = accepted.id.clone();
+                    let (jobs, tell) = (Arc::clone(&self.run.jobs), tell.clone());
+                    let (job, wishes) = (accepted.number, self.run.jobs.wishes.subscribe());
+                    self.under_way.insert(number, (accepted, output));
+                    self.following.spawn(async move {
+                        let ended = jobs.follow(job, tell.clone(), wishes).await;
+                        match overwrite {
+                            Some(overwrite) => (number, overwrite.conclude(ended, job, tell).await),
+                            None => (number, ended),
+                        }
+                    });
+                    self.answer(ToDriver::Accepted { id });
+                }
+                Err(error) => self.not_taken(&error),
+            },
+        }
+    }
+
+    /// There is no such job, which a program without a driver does not get over.
+    fn not_taken(&mut self, error: &MapReduceError) {
+        match self.driver {
+            Some(_) => self.refuse(error),
+            None => {
+                let (code, sentence) = (error.exit().code(), error.to_string());
+                self.stop(Outcome { code, sentence }, 0);
+            }
+        }
+    }
+
+    pub(super) fn job_ended(&mut self, submission: u32, ended: Ended) {
+        let Some((accepted, output)) = self.under_way.remove(&submission) else {
+            return;
+        };
+        let verdict = ended.verdict.as_ref();
+        let report = verdict.and_then(|verdict| serde_json::from_str(&verdict.tasks).ok());
+        self.show.ended(&accepted, &ended, report.as_ref());
+        if ended.code == 0 {
+            self.outputs.insert(output);
+        }
+        self.ended.insert(submission, (ended, report));
+        self.answer_wait();
+    }
+
+    /// Tells the driver of the job that it waits for, if that has ended.
+    pub(super) fn answer_wait(&mut self) {
+        let Some(number) = self.waited_for else {
+            return;
+        };
+        if self.under_way.contains_key(&number) {
+            return;
+        }
+        self.waited_for = None;
+        let Some((ended, report)) = self.ended.get(&number) else {
+            return self.refuse(&MapReduceError::Asked(format!(
+                "there is no submission {number}"
+            )));
+        };
+        self.waited.insert(number);
+        let failure = match (ended.code, ended.sentence.as_str()) {
+            // A driver may decide by the counters what comes next.
+            (0, _) if ended.verdict.is_none() => Some(COUNTERS_LOST.to_owned()),
+            (0, _) => None,
+            (code, "") => Some(format!("the job ended with code {code}")),
+            (_, sentence) => Some(sentence.to_owned()),
+        };
+        let counters = report.clone().unwrap_or_default().counters;
+        self.answer(ToDriver::Ended {
+            counters,
+            failure,
+            has_output: ended.code == 0,
+        });
+    }
+}

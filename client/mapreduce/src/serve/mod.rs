@@ -1,0 +1,374 @@
+//! One run: a driver and the jobs that it submits, from its hello to the last verdict.
+//!
+//! Whatever takes time (a listing, a submission) is done beside the loop, so that news of jobs, signals and the
+//! driver's own end are heard at once. How it ends early is decided in one place: what ends it is remembered, jobs
+//! under way are told to end, and their verdicts are awaited, unless the user asks once more.
+
+mod done;
+mod driver;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use follow::ended::Ended;
+use follow::follower::tasks::{Told, Wish};
+use follow::signals::{self, Asked, Signals};
+use gerbil_task::ToDriver;
+use job::TasksReport;
+use job::exit::Exit;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use crate::driver::{Answer, Driver, Heard};
+use crate::error::MapReduceError;
+use crate::jobs::{Accepted, Jobs};
+use crate::open::Opened;
+use crate::order::Orders;
+use crate::overwrite::Overwrite;
+use crate::places::Place;
+use crate::settings::Given;
+
+/// News of jobs that wait to be shown.
+const NEWS: usize = 64;
+/// For the word to leave that this process is about to be stopped.
+const LAST_WORD: Duration = Duration::from_millis(100);
+/// Between two looks at how much is uploaded.
+const UPLOADING: Duration = Duration::from_millis(250);
+/// What a failure returns that is neither a signal's nor a job's.
+const FAILED: u8 = 1;
+
+/// A run.
+#[derive(Debug)]
+pub struct Run {
+    /// The program, as its roles are started here.
+    pub program: PathBuf,
+    /// The user's words behind it.
+    pub words: Vec<OsString>,
+    /// Settings below and above those of its jobs.
+    pub settings: Given,
+    /// Completes what is submitted.
+    pub orders: Arc<Orders>,
+    /// Runs it.
+    pub jobs: Arc<Jobs>,
+    /// The first job is told, and nothing is run.
+    pub is_dry: bool,
+}
+
+/// Whoever shows people what happens.
+pub trait Show {
+    /// Something that is good to know.
+    fn note(&mut self, sentence: &str);
+    /// What the first job would be, a line each.
+    fn planned(&mut self, lines: &[String]);
+    /// So many bytes of so many have been uploaded.
+    fn uploaded(&mut self, done: u64, all: u64);
+    /// What all jobs wait for.
+    fn waits(&mut self, why: &str);
+    /// The session has taken a job.
+    fn accepted(&mut self, job: &Accepted);
+    /// News of a job.
+    fn told(&mut self, job: &Accepted, told: &Told);
+    /// A job has ended; there may be nothing to report.
+    fn ended(&mut self, job: &Accepted, ended: &Ended, report: Option<&TasksReport>);
+    /// The user has asked for the end, and may ask once more to leave before it.
+    fn ending(&mut self, jobs: usize);
+    /// This process is about to be stopped.
+    fn paused(&mut self);
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// What the command returns.
+    pub code: u8,
+    /// Why, for people; empty: nothing is to be said.
+    pub sentence: String,
+}
+
+type Work = Pin<Box<dyn Future<Output = Done>>>;
+
+/// What was done for a driver.
+enum Done {
+    /// What it is answered.
+    Answer(Result<Answer, MapReduceError>),
+    /// A file that it is handed.
+    Opened(Box<Result<Opened, MapReduceError>>),
+    /// What its submission would be.
+    Planned(Result<Vec<String>, MapReduceError>),
+    /// Its submission of this number is the session's.
+    Submitted(u32, Box<Result<Submitted, MapReduceError>>),
+}
+
+/// What the session has taken.
+struct Submitted {
+    job: Accepted,
+    output: Place,
+    overwrite: Option<Overwrite>,
+    /// What should be known of it, a sentence each.
+    notes: Vec<String>,
+}
+
+/// The run, while it lasts.
+struct Serving<'a> {
+    run: Run,
+    show: &'a mut dyn Show,
+    driver: Option<Driver>,
+    /// What is done for the driver now.
+    work: Option<Work>,
+    /// A job that the driver waits for.
+    waited_for: Option<u32>,
+    /// The driver is done.
+    is_done: bool,
+    following: JoinSet<(u32, Ended)>,
+    /// Files on their way to the driver.
+    filling: JoinSet<Result<(), MapReduceError>>,
+    /// By the driver's number.
+    under_way: BTreeMap<u32, (Accepted, Place)>,
+    ended: BTreeMap<u32, (Ended, Option<TasksReport>)>,
+    waited: BTreeSet<u32>,
+    outputs: BTreeSet<Place>,
+    /// Sentences that were said.
+    noted: BTreeSet<String>,
+    /// Why all ends.
+    stopping: Option<Outcome>,
+}
+
+/// Runs a program to its end.
+///
+/// # Errors
+/// Its driver cannot be started.
+pub async fn serve(
+    run: Run,
+    signals: &mut Signals,
+    show: &mut dyn Show,
+) -> Result<Outcome, MapReduceError> {
+    let drives = run.orders.planned.plan.drives;
+    let driver = match drives {
+        true => Some(Driver::start(run.program.clone(), run.words.clone())?),
+        false => None,
+    };
+    let (tell, mut news) = mpsc::channel(NEWS);
+    let mut serving = Serving {
+        run,
+        show,
+        driver,
+        work: None,
+        waited_for: None,
+        is_done: false,
+        following: JoinSet::new(),
+        filling: JoinSet::new(),
+        under_way: BTreeMap::new(),
+        ended: BTreeMap::new(),
+        waited: BTreeSet::new(),
+        outputs: BTreeSet::new(),
+        noted: BTreeSet::new(),
+        stopping: None,
+    };
+    let settings = serving.run.settings.notes.clone();
+    settings.into_iter().for_each(|note| serving.note(note));
+    if !drives {
+        serving.drive_only_job()?;
+    }
+    let outcome = serving.until_over(signals, &tell, &mut news).await;
+    if let Some(driver) = serving.driver.take() {
+        driver.end().await;
+    }
+    Ok(outcome)
+}
+
+impl Serving<'_> {
+    async fn until_over(
+        &mut self,
+        signals: &mut Signals,
+        tell: &mpsc::Sender<(u32, Told)>,
+        news: &mut mpsc::Receiver<(u32, Told)>,
+    ) -> Outcome {
+        loop {
+            if let Some(outcome) = self.over() {
+                return outcome;
+            }
+            tokio::select! {
+                heard = hear(&mut self.driver) => self.heard(heard).await,
+                done = work(&mut self.work) => {
+                    self.work = None;
+                    self.done(done, tell);
+                }
+                Some((job, told)) = news.recv() => self.told(job, &told),
+                Some(joined) = self.following.join_next() => {
+                    while let Ok((job, told)) = news.try_recv() {
+                        self.told(job, &told);
+                    }
+                    match joined {
+                        Ok((submission, ended)) => self.job_ended(submission, ended),
+                        Err(broken) => {
+                            self.under_way.clear();
+                            let sentence = format!("following a job was broken off: {broken}");
+                            let code = Exit::Lost.code();
+                            self.lost(Outcome { code, sentence }).await;
+                        }
+                    }
+                }
+                Some(Ok(Err(error))) = self.filling.join_next() => {
+                    // What it has read is no whole file, and it cannot know.
+                    let (code, sentence) = (error.exit().code(), error.to_string());
+                    self.lost(Outcome { code, sentence }).await;
+                }
+                () = sleep(UPLOADING), if self.work.is_some() => {
+                    use std::sync::atomic::Ordering::Relaxed;
+                    let moved = &self.run.jobs.moved;
+                    let (done, all) = (moved.done.load(Relaxed), moved.all.load(Relaxed));
+                    match self.run.jobs.waits() {
+                        waits if waits.is_empty() => self.show.uploaded(done, all),
+                        waits => self.show.waits(&waits),
+                    }
+                }
+                asked = signals.next() => match asked {
+                    Asked::Forward(_) => {}
+                    Asked::Pause => {
+                        let before = *self.run.jobs.wishes.borrow();
+                        self.run.jobs.wishes.send_replace(Wish::Pause);
+                        self.show.paused();
+                        sleep(LAST_WORD).await;
+                        signals::pause();
+                        self.run.jobs.wishes.send_replace(before);
+                    }
+                    Asked::End(signal) => {
+                        if let Some(outcome) = self.interrupted(signal).await {
+                            return outcome;
+                        }
+                    }
+                },
+            }
+        }
+    }
+
+    /// News of a job that is under way.
+    fn told(&mut self, job: u32, told: &Told) {
+        let mut all = self.under_way.values();
+        if let Some((accepted, _)) = all.find(|(accepted, _)| accepted.number == job) {
+            self.show.told(accepted, told);
+        }
+    }
+
+    /// How the run ended, if it has.
+    fn over(&mut self) -> Option<Outcome> {
+        if !self.under_way.is_empty() || self.work.is_some() {
+            return None;
+        }
+        if let Some(outcome) = self.stopping.take() {
+            return Some(outcome);
+        }
+        if !self.is_done {
+            return None;
+        }
+        self.answer(ToDriver::Leave);
+        // A job that failed and that nobody waited for is the whole run's failure.
+        let ended = self.ended.iter();
+        let mut unheard = ended.filter(|(number, _)| !self.waited.contains(number));
+        let failed = unheard.find(|(_, (ended, _))| ended.code != 0);
+        let outcome = failed.map(|(_, (ended, _))| Outcome {
+            code: ended.code,
+            sentence: ended.sentence.clone(),
+        });
+        Some(outcome.unwrap_or(Outcome {
+            code: 0,
+            sentence: String::new(),
+        }))
+    }
+
+    /// Says something that is good to know, once.
+    fn note(&mut self, sentence: String) {
+        if self.noted.insert(sentence.clone()) {
+            self.show.note(&sentence);
+        }
+    }
+
+    fn answer(&self, answer: impl Into<Answer>) {
+        if let Some(driver) = &self.driver {
+            driver.answer(answer.into());
+        }
+    }
+
+    fn refuse(&self, error: &MapReduceError) {
+        self.answer(ToDriver::Refused {
+            sentence: error.to_string(),
+        });
+    }
+
+    /// All is to end, for this reason, on account of this signal if of one.
+    fn stop(&mut self, outcome: Outcome, signal: u8) {
+        self.stopping.get_or_insert(outcome);
+        self.waited_for = None;
+        self.is_done = false;
+        self.run.jobs.wishes.send_replace(Wish::End(signal));
+    }
+
+    /// The user asks for the end; an outcome if he does not wait for it.
+    async fn interrupted(&mut self, signal: u8) -> Option<Outcome> {
+        let code = 128_u8.saturating_add(signal);
+        if self.stopping.is_some() {
+            let ids: Vec<&str> = self
+                .under_way
+                .values()
+                .map(|(job, _)| job.id.as_str())
+                .collect();
+            return Some(Outcome {
+                code,
+                sentence: format!(
+                    "{} told to end, and not waited for; gerbil {} shows whether it is gone",
+                    match ids.as_slice() {
+                        [] => "the driver was".to_owned(),
+                        [one] => format!("{one} was"),
+                        several => format!("{} were", several.join(", ")),
+                    },
+                    match self.run.jobs.are_alone() {
+                        true => "ps",
+                        false => "session status",
+                    }
+                ),
+            });
+        }
+        // What is on its way to the session is let go: a job that nobody follows ends there.
+        self.work = None;
+        self.show.ending(self.under_way.len());
+        let sentence = match self.ended.len() + self.under_way.len() {
+            0 => "interrupted before anything was submitted".to_owned(),
+            _ => "interrupted".to_owned(),
+        };
+        self.stop(Outcome { code, sentence }, signal);
+        if let Some(driver) = self.driver.take() {
+            driver.end().await;
+        }
+        None
+    }
+
+    /// There is no driver any more, and so no reason for its jobs.
+    async fn lost(&mut self, outcome: Outcome) {
+        self.work = None;
+        if let Some(driver) = self.driver.take() {
+            driver.end().await;
+        }
+        self.stop(outcome, 0);
+    }
+}
+
+/// What the driver says next; for ever where there is none.
+async fn hear(driver: &mut Option<Driver>) -> Option<Heard> {
+    match driver {
+        Some(driver) => driver.hear().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// What comes of what is done for the driver; for ever where nothing is.
+async fn work(work: &mut Option<Work>) -> Done {
+    match work {
+        Some(work) => work.await,
+        None => std::future::pending().await,
+    }
+}
