@@ -128,6 +128,7 @@ fn cause(report: &RankReport) -> &'static str {
     };
     match (ended.out_of_memory(), ended.pmi()) {
         (OutOfMemory::Group, _) => "out of its container's memory",
+        (OutOfMemory::Share, _) => "beyond its share of its container's memory",
         (OutOfMemory::Node, _) => "perhaps out of the node's memory",
         (OutOfMemory::No, PmiStage::Silent) => "without MPI_Init",
         (OutOfMemory::No, PmiStage::Initialized) => "without MPI_Finalize",

@@ -26,6 +26,14 @@ impl Mapper for Words {
                     std::thread::park();
                 }
             }
+            // Half a gigabyte of pages that are all written to.
+            b"!eat" => {
+                let eaten = vec![1_u8; 512 << 20];
+                std::hint::black_box(&eaten);
+                loop {
+                    std::thread::park();
+                }
+            }
             // More than any pipe holds, and then it stands.
             b"!fill" => {
                 for number in 0..300_000_u64 {

@@ -55,6 +55,7 @@ mod job_files;
 mod lane;
 mod left_files;
 mod life;
+mod memory_limit;
 mod mpi;
 mod node_facts;
 mod nursery;

@@ -9,6 +9,7 @@ mod fetching;
 mod join;
 mod link;
 mod orders;
+mod samples;
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -22,6 +23,7 @@ use thiserror::Error;
 use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use ended::EndedJobs;
 use fetching::Fetching;
@@ -38,7 +40,6 @@ use crate::lane::ClientKeys;
 use crate::mpi::topology::Topology;
 use crate::nursery::{Ended, Nursery};
 use crate::process::JobId;
-use crate::samples::Look;
 use crate::sampling::Sampling;
 use crate::seat::LauncherKeys;
 use crate::share::{Happened, Share};
@@ -150,6 +151,7 @@ pub(crate) async fn live(
         ended: EndedJobs::default(),
         fetching: Fetching::default(),
         leaving: JoinSet::new(),
+        sample_at: None,
     };
     loop {
         tokio::select! {
@@ -165,7 +167,7 @@ pub(crate) async fn live(
                 life.on_ended(ended).await;
             }
             elements = life.container.elements.next() => life.container.tell_elements(elements),
-            look = life.container.sampling.next() => life.sample(look),
+            look = life.container.sampling.next() => life.sample(look).await,
             Some(_) = life.container.tasks.join_next(), if !life.container.tasks.is_empty() => {}
             fetched = life.fetching.next() => life.on_fetched(fetched),
             Some(left) = life.leaving.join_next() => life.on_left(left),
@@ -185,6 +187,8 @@ struct Life<'a> {
     fetching: Fetching,
     /// What removes the folders of jobs that are over.
     leaving: JoinSet<JobId>,
+    /// When what processes use is told next, at the earliest.
+    sample_at: Option<Instant>,
 }
 
 impl Life<'_> {
@@ -232,23 +236,6 @@ impl Life<'_> {
         if !self.container.reaped.is_empty() {
             self.on_ended(Vec::new()).await;
         }
-    }
-
-    /// Tells what has changed, or looks at the processes again.
-    fn sample(&mut self, look: Option<Look>) {
-        let over = self.jobs.values().all(Share::all_ended);
-        self.container.sampling = match look {
-            _ if over => Sampling::Idle,
-            Some(look) => {
-                for (&job, share) in &mut self.jobs {
-                    let own = look.usages.iter().filter(|(of, _)| *of == job);
-                    let own = own.map(|(_, usage)| *usage).collect();
-                    share.sampled(own);
-                }
-                Sampling::Due(look.next.into())
-            }
-            None => Sampling::look(self.container.nursery),
-        };
     }
 }
 

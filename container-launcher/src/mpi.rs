@@ -245,6 +245,18 @@ impl Mpi {
         }
     }
 
+    /// Of the container's memory, for each rank, MiB.
+    pub(crate) fn memory_mib(&self) -> u64 {
+        self.share.as_ref().map_or(0, |share| share.memory_mib)
+    }
+
+    /// A rank is about to be killed because it has more memory than its share.
+    pub(crate) fn over_share(&mut self, rank: u32) {
+        for world in self.worlds.values_mut() {
+            world.ranks.processes.over_share(rank);
+        }
+    }
+
     pub(crate) fn all_ended(&self) -> bool {
         let mut worlds = self.worlds.values();
         worlds.all(|world| world.ranks.processes.all_ended())

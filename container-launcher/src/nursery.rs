@@ -69,6 +69,7 @@ enum Request {
     Signal(Whom, Signal, oneshot::Sender<()>),
     Sweep(JobId, oneshot::Sender<Vec<Ended>>),
     Look(oneshot::Sender<Look>),
+    Kill(process::Id, oneshot::Sender<()>),
     Nudge(JobId, Vec<u32>, Signal, oneshot::Sender<()>),
     Close,
 }
@@ -129,6 +130,11 @@ impl Nursery {
             .await;
     }
 
+    /// Kills a process and all that descends from it, whatever process groups these have begun.
+    pub(crate) async fn kill(&self, id: process::Id) {
+        self.ask(|answer| Request::Kill(id, answer)).await;
+    }
+
     /// Looks at what the ranks use. The answer may be waited for while other things are asked;
     /// `None`: nobody will answer.
     pub(crate) fn look(&self) -> Option<oneshot::Receiver<Look>> {
@@ -182,6 +188,10 @@ impl Thread {
             }
             Request::Sweep(job, answer) => drop(answer.send(self.sweep_job(job))),
             Request::Look(answer) => return self.look(answer, requests),
+            Request::Kill(id, answer) => {
+                self.kill_tree(id);
+                answer.send(()).ok();
+            }
             Request::Nudge(job, numbers, signal, answer) => {
                 for (&pid, of) in &self.alive {
                     if of.id.job == job && numbers.contains(&of.id.number) {
@@ -216,7 +226,8 @@ impl Thread {
             foreign.learn(&processes, Pid::this().as_raw());
             self.foreign = foreign;
             let alive = self.alive.iter().map(|(&pid, running)| (pid, running));
-            drop(answer.send(samples::look(alive, &processes, began)));
+            let own = Pid::this().as_raw();
+            drop(answer.send(samples::look(alive, &processes, own, began)));
         }
         flow
     }
@@ -236,6 +247,22 @@ impl Thread {
                 killpg(Pid::from_raw(pid), signal).ok();
             }
         }
+    }
+
+    fn kill_tree(&self, id: process::Id) {
+        let mut alive = self.alive.iter();
+        let Some((&leader, _)) = alive.find(|(_, of)| of.id == id) else {
+            return;
+        };
+        let processes = processes::all();
+        for &pid in processes.keys() {
+            let of = samples::leader(pid, &processes, |pid| self.alive.contains_key(&pid));
+            if of == Some(leader) {
+                kill(Pid::from_raw(pid), Signal::SIGKILL).ok();
+            }
+        }
+        // Those that it began meanwhile.
+        self.signal(Whom::One(id), Signal::SIGKILL);
     }
 
     fn sweep_job(&mut self, job: JobId) -> Vec<Ended> {

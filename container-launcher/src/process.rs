@@ -52,6 +52,8 @@ pub(crate) struct Process {
     ended: Option<(Ended, Instant)>,
     /// It ended after the order to stop.
     stopped: bool,
+    /// It was killed because it had more memory than its share.
+    is_over: bool,
     reported: bool,
     /// Until it has ended.
     grants: Grants,
@@ -74,6 +76,7 @@ impl Process {
             gone,
             ended: None,
             stopped: false,
+            is_over: false,
             reported: false,
             grants,
         }
@@ -128,6 +131,13 @@ impl Processes {
         self.all.retain(|_, process| !process.reported);
     }
 
+    /// Notes that one is about to be killed because it has more memory than its share.
+    pub(crate) fn over_share(&mut self, number: u32) {
+        if let Some(process) = self.all.get_mut(&number) {
+            process.is_over = true;
+        }
+    }
+
     pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
         self.all.keys().copied()
     }
@@ -176,6 +186,7 @@ impl Processes {
                 ended,
                 stopped: process.stopped,
                 out_of_memory: match ended.end {
+                    End::Signal(9) if process.is_over => OutOfMemory::Share,
                     End::Signal(9) => Kills::so_far().since(self.kills),
                     _ => OutOfMemory::No,
                 },

@@ -37,14 +37,19 @@ pub(crate) struct Alive {
 pub(crate) struct Look {
     /// Each with its job.
     pub(crate) usages: Vec<(JobId, RankUsage)>,
-    /// When to look again.
+    /// What the launcher and all that descends from it have resident, KiB.
+    pub(crate) container_kib: u64,
+    /// When what is used is to be looked at again.
     pub(crate) next: Instant,
+    /// How long this one took.
+    pub(crate) took: Duration,
 }
 
-/// What the ranks that run use, by the node's `processes`, which were read from `began` on.
+/// What the ranks that run use, by the node's `processes`, which were read from `began` on by process `own`.
 pub(crate) fn look<'a>(
     ranks: impl Iterator<Item = (i32, &'a Alive)>,
     processes: &BTreeMap<i32, Process>,
+    own: i32,
     began: Instant,
 ) -> Look {
     let ranks: Vec<(i32, &Alive)> = ranks.collect();
@@ -53,11 +58,31 @@ pub(crate) fn look<'a>(
         began.saturating_duration_since(since)
     });
     let usages = of(ranks.into_iter(), processes, began);
-    let pause = pause(age).max(began.elapsed().saturating_mul(PAUSE_FACTOR));
+    let container_kib = resident_kib(own, processes);
+    let took = began.elapsed();
+    let pause = pause(age).max(pause_after(took));
     Look {
         usages,
+        container_kib,
         next: began.checked_add(pause).unwrap_or(began),
+        took,
     }
+}
+
+/// What a process and all that descends from it have resident.
+fn resident_kib(own: i32, processes: &BTreeMap<i32, Process>) -> u64 {
+    let unit = Units::of_this_kernel();
+    let own = processes.iter().filter(|(pid, process)| {
+        let descends = leader(**pid, processes, |pid| pid == own).is_some();
+        !process.is_zombie && (**pid == own || descends)
+    });
+    own.map(|(_, process)| process.resident_pages.saturating_mul(unit.page_bytes) / BYTES_PER_KIB)
+        .fold(0, u64::saturating_add)
+}
+
+/// For how long there is no further look after one that took so long.
+pub(crate) const fn pause_after(took: Duration) -> Duration {
+    took.saturating_mul(PAUSE_FACTOR)
 }
 
 /// Until the next look, where the youngest rank is of this age.
@@ -109,7 +134,7 @@ fn of<'a>(
 }
 
 /// The rank that a process belongs to, by the pid that leads it.
-fn leader(
+pub(crate) fn leader(
     pid: i32,
     processes: &BTreeMap<i32, Process>,
     is_rank: impl Fn(i32) -> bool,
@@ -231,6 +256,20 @@ mod tests {
             (job, usage)
         };
         assert_eq!(usages, [expected(4, 15), expected(5, 16)]);
+    }
+
+    #[test]
+    fn a_container_has_what_the_launcher_and_its_descendants_have() {
+        let all = [
+            (1, process(0, 1, 1000)),
+            (5, process(1, 5, 1)),
+            (10, process(5, 10, 2)),
+            // It has begun a session of its own; the other belongs to nobody here.
+            (11, process(10, 11, 4)),
+            (30, process(1, 30, 1000)),
+        ];
+        let pages = Units::of_this_kernel().page_bytes / 1024;
+        assert_eq!(resident_kib(5, &all.into()), 7 * pages);
     }
 
     #[test]

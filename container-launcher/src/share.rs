@@ -3,6 +3,7 @@
 use job::wire::RankUsage;
 
 use crate::container::Container;
+use crate::memory_limit::Over;
 use crate::mpi::{self, Mpi};
 use crate::nursery::Ended;
 use crate::tasks::{self, Tasks};
@@ -53,6 +54,23 @@ impl Share {
             // Nobody asks for it yet.
             Self::Tasks(_) => {}
         }
+    }
+
+    /// Of the container's memory, for one of its processes, MiB; 0: none was told.
+    pub(crate) fn memory_mib(&self, number: u32) -> u64 {
+        match self {
+            Self::Mpi(mpi) => mpi.memory_mib(),
+            Self::Tasks(tasks) => tasks.memory_mib(number),
+        }
+    }
+
+    /// One of its processes is to end: the container is about to have too much memory.
+    pub(crate) async fn over_share(&mut self, over: &Over, container: &mut Container<'_>) {
+        match self {
+            Self::Mpi(mpi) => mpi.over_share(over.id.number),
+            Self::Tasks(tasks) => tasks.over_share(over),
+        }
+        container.nursery.kill(over.id).await;
     }
 
     /// The job is over, and no process of it is left.

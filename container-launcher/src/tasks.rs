@@ -45,6 +45,7 @@ use self::attempt::{Attempt, Said};
 use self::places::{AttemptFolder, Storages};
 use crate::container::Container;
 use crate::job_files;
+use crate::memory_limit::Over;
 use crate::node_facts;
 use crate::nursery::{Ended, Whom};
 use crate::out_of_memory::Kills;
@@ -159,6 +160,7 @@ impl Tasks {
         match self.start(order, container).await {
             Ok(attempt) => {
                 self.attempts.insert(process, attempt);
+                container.sampling.begin();
                 self.look_at
                     .get_or_insert_with(|| Instant::now() + watch::LOOK);
                 self.set_look();
@@ -186,6 +188,19 @@ impl Tasks {
     pub(crate) fn on_ended(&mut self, ended: &[Ended], container: &mut Container<'_>) {
         self.processes.ended(ended, false);
         self.report(container);
+    }
+
+    /// Of the container's memory, for a task, MiB.
+    pub(crate) fn memory_mib(&self, process: u32) -> u64 {
+        self.attempts.get(&process).map_or(0, |of| of.memory_mib)
+    }
+
+    /// A task is about to be killed because it has more memory than its share.
+    pub(crate) fn over_share(&mut self, over: &Over) {
+        if let Some(attempt) = self.attempts.get_mut(&over.id.number) {
+            let title = attempt.title();
+            attempt.kill(format!("{title} has {}", over.sentence()));
+        }
     }
 
     pub(crate) fn all_ended(&self) -> bool {

@@ -249,6 +249,39 @@ async fn a_task_is_seen_and_one_that_does_not_get_on_is_ended_with_its_place() {
 }
 
 #[tokio::test]
+async fn the_task_that_has_too_much_ends_before_its_container_does() {
+    let mut am = Appmaster::start().await;
+    let launcher = am.launcher_with_memory(policy::MiB(300));
+    let mut link = am.link().await;
+    let bed = Bed::new(&["!stand\n", "!eat\n"]).await;
+    bed.set_up().await;
+    for (process, memory_mib) in [(0, 150), (1, 100)] {
+        let start = StartTask {
+            memory_mib,
+            ..bed.start(process, process, &bed.map(process, 0, 0))
+        };
+        order(&link, Order::Start(start)).await;
+        if process == 0 {
+            launcher.file(&format!("jobs/{JOB}/standing")).await;
+        }
+    }
+    let ended = ended(&mut link).await;
+    assert_eq!(ended.process, 1, "{ended:?}");
+    let said = ended
+        .trouble
+        .contains("MiB in memory where 100 are its share, and its container")
+        && ended.trouble.contains(" of 300: it was ended before YARN");
+    assert!(said, "{ended:?}");
+    // The other goes on.
+    order(&link, Order::End(EndTask { process: 0 })).await;
+    let stopped = self::ended(&mut link).await;
+    assert!(
+        stopped.trouble.contains("map 0 was ended by order"),
+        "{stopped:?}"
+    );
+}
+
+#[tokio::test]
 async fn the_end_of_a_job_ends_all_of_it_at_once() {
     let mut am = Appmaster::start().await;
     let mut launcher = am.launcher(&[]);

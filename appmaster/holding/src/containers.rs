@@ -8,6 +8,7 @@ use credentials::{Credentials, Token};
 use job::element::{Scan, Trust};
 use job::role::BINARY_LINK;
 use job::{Role, Staged, StagedKind, secrets};
+use policy::MiB;
 use policy::elements::{GPU, counted_by};
 use proto_hadoop::yarn::{
     Container, ContainerLaunch, ContainerStart, LocalResource, LocalResourceKind, Visibility,
@@ -102,6 +103,7 @@ impl LaunchTemplate {
             build: job::BUILD.into(),
             appmaster: self.appmaster.clone(),
             container: container.id.to_string(),
+            memory: MiB(container.resource.memory_mib),
             ticket: ticket.to_vec(),
             links: self.links.clone(),
             interface: self.interface.clone(),

@@ -166,9 +166,14 @@ impl Orders {
         order: &ToTask,
     ) -> wire::StartTask {
         let (task, name) = names(attempt.stage, number, attempt.number);
+        let terms = match attempt.stage {
+            Stage::Map => &description.map,
+            Stage::Reduce | Stage::Gang => &description.reduce,
+        };
         wire::StartTask {
             process: ix.0,
             slot: attempt.slot,
+            memory_mib: terms.unit.memory.0,
             program: Some(self.program.clone()),
             plan: description.plan.clone(),
             welcome: self.welcome.clone(),

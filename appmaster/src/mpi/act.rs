@@ -121,6 +121,7 @@ impl Mpi {
             binding: Some(description.binding.into()),
             gpus_per_process: description.gpus_per_process,
             gpus_are_counted: description.gpus_are_counted(),
+            memory_mib: description.demand.unit.memory.0,
             universe_size: self.universe_size(&seats),
             terminal: description.terminal.as_ref().map(Into::into),
             host: String::new(),

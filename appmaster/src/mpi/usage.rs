@@ -148,6 +148,7 @@ impl Mpi {
             None | Some(wire::OutOfMemory::No) => OutOfMemory::No,
             Some(wire::OutOfMemory::Node) => OutOfMemory::Node,
             Some(wire::OutOfMemory::Group) => OutOfMemory::Group,
+            Some(wire::OutOfMemory::Share) => OutOfMemory::Share,
         };
         Seen {
             largest,

@@ -18,10 +18,11 @@ impl Session {
         plan: &SessionPlan,
         json: &[u8],
     ) -> Result<Taken, Status> {
-        let description: MapReduceJob = serde_json::from_slice(json).map_err(senseless)?;
+        let mut description: MapReduceJob = serde_json::from_slice(json).map_err(senseless)?;
         holds_together(&description).map_err(senseless)?;
         let [map, mut reduce] =
             [&description.map, &description.reduce].map(|terms| of_slot(terms, plan));
+        (description.map.unit, description.reduce.unit) = (map.unit, reduce.unit);
         let unit = match description.reduces {
             0 => {
                 reduce.needs.clear();

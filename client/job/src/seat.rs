@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use policy::MiB;
 use serde::{Deserialize, Serialize};
 
 use crate::element::Scan;
@@ -15,6 +16,9 @@ pub struct Seat {
     pub appmaster: String,
     /// YARN's id of the container.
     pub container: String,
+    /// Memory that YARN has given the container; 0: unknown.
+    #[serde(default)]
+    pub memory: MiB,
     /// Shown to the AM as proof of being that container. Never logged.
     pub ticket: Vec<u8>,
     /// Further names of files in the container's working directory: the name, and the one that YARN

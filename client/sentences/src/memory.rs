@@ -53,6 +53,11 @@ pub(crate) const fn addition(seen: OutOfMemory) -> &'static str {
             "; the kernel killed processes of this container because its control group was out \
              of memory: ask for more with --mem-per-proc"
         }
+        OutOfMemory::Share => {
+            "; its launcher ended it because it had more than its share of its container's memory, \
+             before YARN would have ended the container with all that runs in it: ask for more with \
+             --mem-per-proc"
+        }
     }
 }
 
@@ -136,6 +141,7 @@ mod tests {
         assert_eq!(said(OutOfMemory::No), plain(&killed));
         assert!(said(OutOfMemory::Node).contains("may be who sent it"));
         assert!(said(OutOfMemory::Group).contains("control group was out of memory"));
+        assert!(said(OutOfMemory::Share).contains("more than its share"));
         let crashed = Cause::RankFailed {
             rank: Rank(1).into(),
             host: "n1".into(),

@@ -33,6 +33,7 @@ fn keys() -> (LauncherKeys, LauncherKeys) {
                 container: String::new(),
                 ticket: Vec::new(),
                 links: Vec::new(),
+                memory: policy::MiB(0),
                 interface: None,
                 scan: None,
             },

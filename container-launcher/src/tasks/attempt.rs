@@ -33,6 +33,8 @@ pub(crate) enum Said {
 /// An attempt.
 pub(super) struct Attempt {
     pub(super) slot: u32,
+    /// Of the container's memory, MiB.
+    pub(super) memory_mib: u64,
     /// A map or a reduce.
     pub(super) task: Arc<ToTask>,
     /// What it notes of itself.
@@ -65,6 +67,7 @@ pub(super) struct Attempt {
 /// What one is made of.
 pub(super) struct Parts {
     pub(super) slot: u32,
+    pub(super) memory_mib: u64,
     pub(super) task: Arc<ToTask>,
     pub(super) page: Page,
     pub(super) status: Arc<Mutex<String>>,
@@ -80,6 +83,7 @@ impl Attempt {
         let watch = Watch::new(parts.bounds, parts.pid, parts.page.read());
         Self {
             slot: parts.slot,
+            memory_mib: parts.memory_mib,
             task: parts.task,
             page: parts.page,
             status: parts.status,

@@ -102,6 +102,7 @@ impl Tasks {
         let (printed, ends) = (Printed::default(), self.ends.child_token());
         let mut attempt = Attempt::new(Parts {
             slot,
+            memory_mib: order.memory_mib,
             task: Arc::new(ready.task),
             page,
             status: Arc::default(),

@@ -29,6 +29,7 @@ use job::wire::{
     MpiEvent, MpiOrder, OutputChunk, OutputTaken, Program, RankEnded, RankUsage, Share, Stop,
 };
 use job::{Role, Seat, link, secrets};
+use policy::MiB;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tempfile::TempDir;
 use tokio::io::copy_bidirectional;
@@ -483,14 +484,15 @@ impl Appmaster {
 
     /// A container with these files, as YARN would leave it to a launcher.
     pub fn container(&self, files: &[(&str, &str)], ticket: &[u8]) -> Container {
-        self.container_that_scans(files, ticket, None)
+        self.container_with(files, ticket, None, MiB(0))
     }
 
-    fn container_that_scans(
+    fn container_with(
         &self,
         files: &[(&str, &str)],
         ticket: &[u8],
         scan: Option<Scan>,
+        memory: MiB,
     ) -> Container {
         static NUMBER: AtomicU32 = AtomicU32::new(1);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -507,6 +509,7 @@ impl Appmaster {
             container: id.clone(),
             ticket: ticket.to_vec(),
             links: Vec::new(),
+            memory,
             interface: None,
             scan,
         };
@@ -526,7 +529,13 @@ impl Appmaster {
 
     /// Starts a launcher that looks for elements so.
     pub fn launcher_that_scans(&self, scan: Option<Scan>) -> Launcher {
-        let container = self.container_that_scans(&[], b"ticket", scan);
+        let container = self.container_with(&[], b"ticket", scan, MiB(0));
+        Self::launcher_in(Command::new(binary()), container)
+    }
+
+    /// Starts a launcher in a container of so much memory.
+    pub fn launcher_with_memory(&self, memory: MiB) -> Launcher {
+        let container = self.container_with(&[], b"ticket", None, memory);
         Self::launcher_in(Command::new(binary()), container)
     }
 

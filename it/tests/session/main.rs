@@ -27,6 +27,7 @@ const CASES: &[(&str, Case)] = &[
     ("Ctrl-C ends one job alone", interrupted),
     ("a job is killed by its name", killed_by_name),
     ("a program's crash is its own end alone", crashed),
+    ("a program that eats memory ends alone", overfed),
     ("gerbil-run killed -9", client_killed),
     ("stop --now ends what runs", stopped_now),
     ("stop runs jobs to their ends", drained),
@@ -334,6 +335,21 @@ fn crashed(given: &Given) -> Result<()> {
     let abort = given.program("abort")?;
     fails(given, &["-n", "4", &abort, "1", "9"], 9, &["rank 1"])?;
     shows(given, "1 job runs, 0 waiting, 2 ended")?;
+    interrupt(other)?;
+    stop(given, "s")
+}
+
+/// YARN would end its container, and the rank of another job that is there.
+fn overfed(given: &Given) -> Result<()> {
+    start(given, "s")?;
+    let other = lingering(given, "5")?;
+    // It holds all that it reads until a line ends, and is not the rank itself.
+    let eats = "setsid -w tail < /dev/zero";
+    let words = ["rank 0", "more than its share of its container's memory"];
+    fails(given, &["-n", "1", "sh", "-c", eats], 128 + 9, &words)?;
+    shows(given, "1 job runs, 0 waiting, 1 ended")?;
+    shows(given, "3 containers with 6 slots, 5 of them lent")?;
+    succeeds(given, &["-n", "1", "true"])?;
     interrupt(other)?;
     stop(given, "s")
 }

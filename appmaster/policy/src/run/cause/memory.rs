@@ -16,7 +16,7 @@ pub struct Seen {
     /// Who of the container's ranks held the most of the memory in question, and how much, when last
     /// sampled.
     pub largest: Option<(Rank, MiB)>,
-    /// Whether the kernel killed processes for want of memory while the rank ran.
+    /// Whether processes were killed for want of memory while the rank ran, and which.
     pub out_of_memory: OutOfMemory,
 }
 
@@ -30,6 +30,9 @@ pub enum OutOfMemory {
     Node,
     /// In the container's own control group.
     Group,
+    /// Not the kernel: its launcher ended the rank, which had more than its share, before YARN would have ended
+    /// the container.
+    Share,
 }
 
 /// Which memory of a container was over its limit.

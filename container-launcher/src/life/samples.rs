@@ -1,0 +1,86 @@
+//! What is done with what processes are seen to use: it is told, and kept below what YARN has given the container.
+
+use tokio::time::Instant;
+
+use super::Life;
+use crate::memory_limit::{self, Held};
+use crate::process::Id;
+use crate::samples::{self, Look};
+use crate::sampling::Sampling;
+use crate::share::Share;
+
+impl Life<'_> {
+    /// Tells what has changed, or looks at the processes again.
+    pub(super) async fn sample(&mut self, look: Option<Look>) {
+        let over = self.jobs.values().all(Share::all_ended);
+        self.container.sampling = match look {
+            _ if over => Sampling::Idle,
+            Some(look) => {
+                let now = Instant::now();
+                if self.sample_at.is_none_or(|at| at <= now) {
+                    self.sample_at = Some(look.next.into());
+                    self.tell_usages(&look);
+                }
+                self.keep_below_limit(&look).await;
+                Sampling::Due(self.look_again_at(now, &look))
+            }
+            None => Sampling::look(self.container.nursery),
+        };
+    }
+
+    fn tell_usages(&mut self, look: &Look) {
+        for (&job, share) in &mut self.jobs {
+            let own = look.usages.iter().filter(|(of, _)| *of == job);
+            let own = own.map(|(_, usage)| *usage).collect();
+            share.sampled(own);
+        }
+    }
+
+    /// When the processes are looked at next: for what they use, or for what the container may have.
+    fn look_again_at(&self, now: Instant, look: &Look) -> Instant {
+        let next = look.next.into();
+        if !self.is_shared() {
+            return next;
+        }
+        let given_kib = self.given_kib();
+        let pause = memory_limit::pause(look.container_kib, given_kib);
+        next.min(now + pause.max(samples::pause_after(look.took)))
+    }
+
+    /// Where several jobs may be, the one that has too much ends alone.
+    async fn keep_below_limit(&mut self, look: &Look) {
+        if !self.is_shared() {
+            return;
+        }
+        let held = look.usages.iter().map(|(job, usage)| {
+            let (job, number) = (*job, usage.rank);
+            let share = self.jobs.get(&job);
+            let share_mib = share.map_or(0, |share| share.memory_mib(number));
+            Held {
+                id: Id { job, number },
+                resident_kib: usage.resident_kib,
+                share_kib: share_mib.saturating_mul(1024),
+            }
+        });
+        let over = memory_limit::over(look.container_kib, self.given_kib(), held);
+        let Some(over) = over else { return };
+        if let Some(share) = self.jobs.get_mut(&over.id.job) {
+            let (job, number) = (over.id.job.0, over.id.number);
+            crate::say(&format!(
+                "process {number} of job {job} has {}",
+                over.sentence()
+            ));
+            share.over_share(&over, &mut self.container).await;
+        }
+    }
+
+    /// Jobs of a session are in this container.
+    fn is_shared(&self) -> bool {
+        self.jobs.keys().any(|job| job.is_of_session())
+    }
+
+    /// The memory that YARN has given the container.
+    fn given_kib(&self) -> u64 {
+        self.container.seat.memory.0.saturating_mul(1024)
+    }
+}

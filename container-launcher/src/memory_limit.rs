@@ -1,0 +1,122 @@
+//! Ends the process that has too much, before YARN ends the whole container for it.
+//!
+//! Every three seconds a NodeManager adds up what the processes of a container have resident, and ends the
+//! container where that is more than the container was given. In a session several jobs share one: only the
+//! process that went beyond its own share of it is to end, and its job with it.
+//!
+//! What is compared: the launcher and all that descends from it, pages that processes share counted for each of
+//! them, as the NodeManager does. Address space is not: whether that is checked the NodeManager alone knows.
+
+use std::time::Duration;
+
+use crate::process;
+
+/// Of what the container was given: beyond it somebody is ended.
+const LIMIT_PERCENT: u64 = 95;
+/// Beyond it looks follow each other more closely.
+const ALARM_PERCENT: u64 = 70;
+/// Between two looks, each of which reads the node's table of processes.
+const CALM: Duration = Duration::from_millis(250);
+const ALARMED: Duration = Duration::from_millis(50);
+
+/// What one process has resident, its children's included.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    pub(crate) id: process::Id,
+    pub(crate) resident_kib: u64,
+    /// Its share of the container; 0: none was told.
+    pub(crate) share_kib: u64,
+}
+
+/// Who is to end, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Over {
+    pub(crate) id: process::Id,
+    pub(crate) resident_kib: u64,
+    pub(crate) share_kib: u64,
+    /// What the container has, and what it was given.
+    pub(crate) container_kib: u64,
+    pub(crate) given_kib: u64,
+}
+
+/// Until the next look at a container that was given so much.
+pub(crate) const fn pause(resident_kib: u64, given_kib: u64) -> Duration {
+    if resident_kib > percent(given_kib, ALARM_PERCENT) {
+        ALARMED
+    } else {
+        CALM
+    }
+}
+
+/// The process that is most beyond its share, if the container is about to be ended by YARN. Of two that are
+/// equal the later one.
+pub(crate) fn over(
+    container_kib: u64,
+    given_kib: u64,
+    held: impl Iterator<Item = Held>,
+) -> Option<Over> {
+    if given_kib == 0 || container_kib <= percent(given_kib, LIMIT_PERCENT) {
+        return None;
+    }
+    let beyond = |held: &Held| i128::from(held.resident_kib) - i128::from(held.share_kib);
+    let most = held.max_by_key(beyond)?;
+    Some(Over {
+        id: most.id,
+        resident_kib: most.resident_kib,
+        share_kib: most.share_kib,
+        container_kib,
+        given_kib,
+    })
+}
+
+impl Over {
+    /// What to say of it, as the rest of a sentence.
+    pub(crate) fn sentence(&self) -> String {
+        let mib = |kib: u64| kib / 1024;
+        format!(
+            "{} MiB in memory where {} are its share, and its container {} of {}: it was ended before YARN would \
+             have ended the container with all that runs in it",
+            mib(self.resident_kib),
+            mib(self.share_kib),
+            mib(self.container_kib),
+            mib(self.given_kib)
+        )
+    }
+}
+
+const fn percent(of: u64, percent: u64) -> u64 {
+    of.saturating_mul(percent) / 100
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::{Id, JobId};
+
+    fn held(job: u32, resident_kib: u64, share_kib: u64) -> Held {
+        let (job, number) = (JobId(job), 0);
+        Held {
+            id: Id { job, number },
+            resident_kib,
+            share_kib,
+        }
+    }
+
+    #[test]
+    fn whoever_is_most_beyond_its_share_ends_and_nobody_before_the_limit() {
+        let all = || [held(1, 500, 600), held(2, 400, 100), held(3, 90, 100)].into_iter();
+        assert_eq!(over(950, 1000, all()), None);
+        let found = over(951, 1000, all()).unwrap();
+        assert_eq!((found.id.job, found.resident_kib), (JobId(2), 400));
+        // What the container was given is not known.
+        assert_eq!(over(951, 0, all()), None);
+        // It is the launcher's own, and nobody can help it.
+        assert_eq!(over(951, 1000, [].into_iter()), None);
+    }
+
+    #[test]
+    fn looks_are_closer_where_it_becomes_narrow() {
+        assert_eq!(pause(700, 1000), CALM);
+        assert_eq!(pause(701, 1000), ALARMED);
+    }
+}
