@@ -29,9 +29,26 @@ pub fn of(cluster: &Cluster, job: &str) -> Result<Vec<String>> {
         .iter()
         .map(|found| format!("process {}: {}", found.pid, found.arguments.join(" ")))
         .collect();
+    let staged = left.staged.into_iter();
+    all.extend(staged.filter(|path| path.contains(mark(job))));
+    for attempt in 1..=RUNS {
+        all.extend(shared(job, &format!("_{attempt:06}"))?);
+    }
+    all.sort_unstable();
+    all.dedup();
+    Ok(all)
+}
+
+/// What is left of the shared memory and the temporary files of `job`; of MPICH's segments, those of the
+/// attempt, or of the job of a session, whose name goes on like this: `_000001`, `_000001_7`.
+///
+/// # Errors
+///
+/// It cannot be looked at.
+pub fn shared(job: &str, of: &str) -> Result<Vec<String>> {
     let mark = mark(job);
-    all.extend(left.staged.into_iter().filter(|path| path.contains(mark)));
-    let segments = segments(mark);
+    let segments = segments(&format!("kvs_appattempt_{mark}{of}"));
+    let mut all = Vec::new();
     for folder in SHARED {
         all.extend(named(Path::new(folder), |name| {
             name.contains(mark) || segments.iter().any(|start| name.starts_with(start))
@@ -62,21 +79,19 @@ fn mark(job: &str) -> &str {
     job.trim_start_matches("application_")
 }
 
-/// How the names of the segments begin that MPICH makes for the key-value spaces of a job: with the
+/// How the names of the segments begin that MPICH makes for a key-value space and its further runs: with the
 /// 32-bit FNV-1a of the space's name.
-fn segments(mark: &str) -> Vec<String> {
+fn segments(first: &str) -> Vec<String> {
     let mut all = Vec::new();
-    for attempt in 1..=RUNS {
-        for run in 1..=RUNS {
-            let space = match run {
-                1 => format!("kvs_appattempt_{mark}_{attempt:06}"),
-                run => format!("kvs_appattempt_{mark}_{attempt:06}_run_{run}"),
-            };
-            let hash = space.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
-                (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-            });
-            all.extend(SEGMENTS.map(|kind| format!("{kind}_{hash:x}_")));
-        }
+    for run in 1..=RUNS {
+        let space = match run {
+            1 => first.to_owned(),
+            run => format!("{first}_run_{run}"),
+        };
+        let hash = space.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
+            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+        });
+        all.extend(SEGMENTS.map(|kind| format!("{kind}_{hash:x}_")));
     }
     all
 }
@@ -146,9 +161,9 @@ mod tests {
 
     #[test]
     fn segments_are_named_as_mpich_names_them() {
-        let all = segments("1700000000000_0001");
-        assert_eq!(all.len(), 32);
-        // Of "kvs_appattempt_1700000000000_0001_000001", by another implementation.
+        let all = segments("kvs_appattempt_1700000000000_0001_000001");
+        assert_eq!(all.len(), 8);
+        // By another implementation.
         assert_eq!(all[0], "mpich_shm_aa530b9_");
     }
 }

@@ -1,6 +1,7 @@
 //! Sessions on a real cluster of three nodes: what runs in them, what waits, and what is left of them.
 
 mod elements;
+mod remains;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -62,7 +63,7 @@ fn main() -> ExitCode {
         Err(error) => return unable(error),
     };
     suite::run(vec![
-        Group::new(builder, &[CASES]),
+        Group::new(builder, &[CASES, remains::CASES]),
         Group::new(different, &[elements::CASES]),
         Group::new(faults.set(File::Yarn, expiry, "6000"), &[FAULTS]),
     ])
