@@ -38,6 +38,9 @@ impl Calls {
     }
 }
 
+/// Before the name of a method whose calls are counted once more, with the time that they waited.
+const AGAIN: &str = "Overall";
+
 /// How often each method was called since the daemon's start, at one port.
 pub(crate) fn by_method(daemon: Ipv4Addr, port: u16) -> Result<Vec<(String, u64)>> {
     let bean = format!("Hadoop:service=ResourceManager,name=RpcDetailedActivityForPort{port}");
@@ -46,6 +49,9 @@ pub(crate) fn by_method(daemon: Ipv4Addr, port: u16) -> Result<Vec<(String, u64)
     let all = found.context("no such port")?.iter();
     let counts = all.filter_map(|(key, value)| {
         let method = key.strip_suffix("NumOps")?;
+        if method.starts_with(AGAIN) {
+            return None;
+        }
         Some((
             method.to_owned(),
             value.as_u64().filter(|count| *count > 0)?,

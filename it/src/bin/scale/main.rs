@@ -28,6 +28,8 @@ struct Options {
     /// Short runs: whether it works, not what it gives.
     #[arg(long)]
     quick: bool,
+    #[command(flatten)]
+    waiting: waiting::Smaller,
 }
 
 /// One job.
@@ -70,6 +72,7 @@ fn run() -> Result<()> {
         mut parts,
         out,
         quick,
+        waiting,
     } = Options::parse();
     if parts.is_empty() || parts.contains(&Part::All) {
         parts = Part::value_variants().to_vec();
@@ -81,9 +84,12 @@ fn run() -> Result<()> {
             Part::Allocation => allocation::to_ten_thousand(quick)?,
             Part::Links => links::measure(quick)?,
             Part::Nodes => nodes::measure(quick)?,
-            Part::Waiting => waiting::measure(quick)?,
+            Part::Waiting => waiting::measure(quick, &waiting)?,
         };
-        figure.save(&out)?;
+        // What was made smaller is no result.
+        if part != Part::Waiting || waiting.is_whole() {
+            figure.save(&out)?;
+        }
         say(&figure.text())?;
     }
     Ok(())

@@ -1,8 +1,10 @@
 //! What jobs that wait for containers cost a ResourceManager of thousands of nodes, and who else feels it.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
+use clap::Args;
 use it::hollow::job::{Desk, Started, seconds};
 use it::hollow::{Fleet, Plan};
 use it::load::Usage;
@@ -14,6 +16,9 @@ use crate::{Answer, command, say};
 
 const SCHEDULER_PORT: u16 = 8030;
 const CLIENT_PORT: u16 = 8032;
+/// Its methods, as it counts them.
+const ALLOCATE: &str = "Allocate";
+const NODE_LIST: &str = "GetClusterNodes";
 /// Of each node: what the holder takes, and room for one ApplicationMaster.
 const HELD_MIB: u64 = 2048;
 const FREE_MIB: u64 = 1024;
@@ -28,9 +33,36 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// Small jobs beside, for each row.
 const BESIDE: usize = 3;
 
+/// Another size of this part: its figure is shown, and not kept.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Smaller {
+    /// Waiting: so many hollow nodes.
+    #[arg(long)]
+    nodes: Option<usize>,
+    /// Waiting: so many jobs, in steps (0,1,10).
+    #[arg(long, value_delimiter = ',')]
+    jobs: Option<Vec<usize>>,
+    /// Waiting: between the two countings, seconds.
+    #[arg(long)]
+    later: Option<u64>,
+}
+
+impl Smaller {
+    pub(crate) const fn is_whole(&self) -> bool {
+        matches!(
+            self,
+            Self {
+                nodes: None,
+                jobs: None,
+                later: None
+            }
+        )
+    }
+}
+
 struct Sizes {
     nodes: usize,
-    waiting: &'static [usize],
+    waiting: Vec<usize>,
     count: Duration,
     later: Duration,
 }
@@ -43,6 +75,8 @@ struct Row {
     allocates: f64,
     node_lists: f64,
     others: f64,
+    /// By method.
+    calls: BTreeMap<String, f64>,
     sent_mb: f64,
     /// Of one core, percent.
     manager: f64,
@@ -56,29 +90,32 @@ struct Row {
 /// What has been counted so far.
 struct Mark {
     at: Instant,
-    allocates: u64,
-    node_lists: u64,
-    all: u64,
+    calls: BTreeMap<String, u64>,
     sent: u64,
     manager: Usage,
     heartbeats: u64,
 }
 
-pub(crate) fn measure(quick: bool) -> Answer {
-    let sizes = match quick {
+pub(crate) fn measure(quick: bool, smaller: &Smaller) -> Answer {
+    let mut sizes = match quick {
         true => Sizes {
             nodes: 100,
-            waiting: &[0, 1, 5],
+            waiting: vec![0, 1, 5],
             count: Duration::from_secs(10),
             later: Duration::from_secs(5),
         },
         false => Sizes {
             nodes: 5000,
-            waiting: &[0, 1, 10, 100],
+            waiting: vec![0, 1, 10, 100],
             count: MINUTE,
             later: LATER,
         },
     };
+    sizes.nodes = smaller.nodes.unwrap_or(sizes.nodes);
+    sizes.later = smaller.later.map_or(sizes.later, Duration::from_secs);
+    if let Some(jobs) = &smaller.jobs {
+        sizes.waiting.clone_from(jobs);
+    }
     let plan = Plan {
         nodes: sizes.nodes,
         memory_mib: HELD_MIB + FREE_MIB,
@@ -92,7 +129,7 @@ pub(crate) fn measure(quick: bool) -> Answer {
     let holder = hold(&fleet, &desk, sizes.nodes)?;
     let mut waiting: Vec<Started> = Vec::new();
     let mut rows = Vec::new();
-    for &count in sizes.waiting {
+    for &count in &sizes.waiting {
         let there = waiting.len();
         while waiting.len() < count {
             waiting.push(start_waiting(&fleet, &desk)?);
@@ -119,7 +156,7 @@ pub(crate) fn measure(quick: bool) -> Answer {
         started.running.signal(Signal::SIGTERM)?;
         started.running.finish()?;
     }
-    figure(&rows, sizes.nodes, setting.finish()?)
+    figure(&rows, &sizes, setting.finish()?)
 }
 
 /// One job that takes nearly all of every node but one.
@@ -152,20 +189,14 @@ impl Mark {
         };
         let (scheduler, of_scheduler) = of(SCHEDULER_PORT)?;
         let (clients, of_clients) = of(CLIENT_PORT)?;
-        let count = |all: &[(String, u64)], method: &str| {
-            let found = all.iter().find(|(name, _)| name == method);
-            found.map_or(0, |(_, count)| *count)
-        };
+        let mut calls = BTreeMap::new();
+        for (method, count) in scheduler.into_iter().chain(clients) {
+            *calls.entry(method).or_default() += count;
+        }
         let process = fleet.cluster().daemon_process(Daemon::ResourceManager);
         Ok(Self {
             at: Instant::now(),
-            allocates: count(&scheduler, "Allocate"),
-            node_lists: count(&clients, "GetClusterNodes"),
-            all: scheduler
-                .iter()
-                .chain(&clients)
-                .map(|(_, count)| count)
-                .sum(),
+            calls,
             sent: of_scheduler + of_clients,
             manager: Usage::of(process.context("no ResourceManager")?)?,
             heartbeats: fleet.account()?.heartbeats,
@@ -187,8 +218,17 @@ fn count_once(
     let after = Mark::now(fleet)?;
     let elapsed = after.at.duration_since(before.at);
     let a_minute = |count: u64| count as f64 * MINUTE.div_duration_f64(elapsed);
-    let allocates = after.allocates - before.allocates;
-    let node_lists = after.node_lists - before.node_lists;
+    let calls: BTreeMap<String, f64> = after
+        .calls
+        .iter()
+        .map(|(method, count)| {
+            let before = before.calls.get(method).copied().unwrap_or(0);
+            (method.clone(), a_minute(count - before))
+        })
+        .filter(|(_, count)| *count > 0.0)
+        .collect();
+    let of = |method: &str| calls.get(method).copied().unwrap_or(0.0);
+    let (allocates, node_lists) = (of(ALLOCATE), of(NODE_LIST));
     let due = plan.nodes as f64 * elapsed.div_duration_f64(plan.heartbeat);
     let (mut granted, mut whole) = (Vec::new(), Vec::new());
     for _ in 0..BESIDE {
@@ -200,9 +240,10 @@ fn count_once(
     Ok(Row {
         waiting,
         waited,
-        allocates: a_minute(allocates),
-        node_lists: a_minute(node_lists),
-        others: a_minute((after.all - before.all).saturating_sub(allocates + node_lists)),
+        allocates,
+        node_lists,
+        others: calls.values().sum::<f64>() - allocates - node_lists,
+        calls,
         sent_mb: a_minute(after.sent - before.sent) / 1e6,
         manager: after.manager.percent_since(&before.manager),
         in_time: (after.heartbeats - before.heartbeats) as f64 / due,
@@ -213,13 +254,16 @@ fn count_once(
 
 impl Row {
     fn words(&self) -> String {
+        let calls = self.calls.iter();
+        let calls: Vec<_> = calls
+            .map(|(method, count)| format!("{count:.0} {method}"))
+            .collect();
         format!(
-            "{} waiting for {} s: {:.0} allocates, {:.1} node lists, {:.1} MB a minute; ResourceManager {:.0} %, \
-             {:.0} % of heartbeats; a small job beside: {} s",
+            "{} waiting for {} s: a minute {}, {:.1} MB; ResourceManager {:.0} %, {:.0} % of heartbeats; a small \
+             job beside: {} s",
             self.waiting,
             self.waited,
-            self.allocates,
-            self.node_lists,
+            calls.join(", "),
             self.sent_mb,
             self.manager,
             self.in_time * 100.0,
@@ -228,7 +272,8 @@ impl Row {
     }
 }
 
-fn figure(rows: &[Row], nodes: usize, setting: it::results::Setting) -> Answer {
+fn figure(rows: &[Row], sizes: &Sizes, setting: it::results::Setting) -> Answer {
+    let nodes = sizes.nodes;
     let mut table = Table::new(&[
         "jobs that wait",
         "the youngest since, s",
@@ -274,7 +319,7 @@ fn figure(rows: &[Row], nodes: usize, setting: it::results::Setting) -> Answer {
              ApplicationMaster as processes of this machine. Counted twice, as the ResourceManager counts \
              itself (JMX): as soon as the last of them waits, and {} s later. Then {BESIDE} small jobs, for \
              which there is room, one after the other.",
-            LATER.as_secs()
+            sizes.later.as_secs()
         ),
         paper: String::new(),
         findings: vec![format!(
