@@ -147,6 +147,17 @@ pub(crate) async fn sight(cluster: &ApplicationClient, own: ApplicationId, holds
 }
 
 async fn look(cluster: &ApplicationClient, own: ApplicationId, holds: bool) -> Sight {
+    // Who has nothing is in nobody's way, and many may wait: the others are listed only where room is reserved.
+    if !holds {
+        match cluster.report(&own).await {
+            Ok(report) if report.usage.reserved_containers > 0 => {}
+            Ok(_nothing) => return Sight::default(),
+            Err(error) => {
+                tracing::warn!("getApplicationReport: {error}");
+                return Sight::default();
+            }
+        }
+    }
     let filter = ApplicationFilter {
         states: vec![YarnApplicationState::Running],
         types: vec![job::APPLICATION_TYPE.into()],
@@ -165,7 +176,6 @@ async fn look(cluster: &ApplicationClient, own: ApplicationId, holds: bool) -> S
         reserves: ours.is_some_and(|report| report.usage.reserved_containers > 0),
         rivals: Vec::new(),
     };
-    // Who has nothing is in nobody's way.
     if !holds && !sight.reserves {
         return sight;
     }

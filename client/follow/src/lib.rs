@@ -23,6 +23,7 @@ mod lanes;
 mod local_address;
 mod logs;
 mod output;
+mod pace;
 pub mod pattern;
 pub mod progress;
 mod queue_holders;

@@ -33,14 +33,16 @@ use crate::follower::{Own, patiently, reason};
 use crate::keys::JobKeys;
 use crate::kill::kill;
 use crate::local_address;
+use crate::pace::Pace;
 use crate::progress::{Aside, Progress};
 
-/// Between two looks for the token, at first and when it lasts: it takes the ResourceManager some
-/// hundredths of a second.
-const SOON: Duration = Duration::from_millis(10);
+/// Between two looks for the token: it takes the ResourceManager some hundredths of a second.
+const PACE: Pace = Pace {
+    soon: Duration::from_millis(10),
+    soon_ends: Duration::from_secs(2),
+};
+/// Between two looks at one that is about to be over.
 const LATER: Duration = Duration::from_millis(250);
-/// When "at first" is over.
-const SOON_ENDS: Duration = Duration::from_secs(2);
 /// For the ApplicationMaster to leave, when everything is said.
 const LEAVE: Duration = Duration::from_secs(3);
 /// For it to end the job in order, when this command cannot go on.
@@ -191,8 +193,7 @@ async fn admission(
         if let (Some(attempt), Some(token)) = (report.current_attempt, report.am_rm_token) {
             return Ok(Admission::Admitted(attempt, token));
         }
-        let young = since.elapsed() < SOON_ENDS;
-        sleep(if young { SOON } else { LATER }).await;
+        sleep(PACE.pause(since.elapsed())).await;
     }
 }
 

@@ -14,15 +14,19 @@ use crate::attempts::{self, Attempts};
 use crate::ended::{Ended, chain, judge};
 use crate::error::FollowError;
 use crate::kill::kill;
+use crate::pace::Pace;
 use crate::progress::Progress;
 use crate::queue_holders::Holders;
 use crate::say::say;
 use crate::timeout::WaitTimeout;
 
-/// Between two looks at the application, soon after the submit.
-const SOON: Duration = Duration::from_millis(25);
-/// When "soon" is over.
-const SOON_ENDS: Duration = Duration::from_secs(3);
+/// Between two looks at the application.
+const PACE: Pace = Pace {
+    soon: Duration::from_millis(25),
+    soon_ends: Duration::from_secs(3),
+};
+/// Between two looks at one that runs and cannot be reached.
+const RUNS: Duration = Duration::from_secs(1);
 /// What is waited for, where YARN itself does not say it.
 const NOT_STARTED: &str = "YARN has not started the ApplicationMaster yet";
 /// For YARN to say of an ApplicationMaster that cannot be reached that it is gone.
@@ -175,7 +179,7 @@ impl Own<'_> {
                     return Ok(Followed::Lost("it could not be reached".into()));
                 }
                 Seen::Waiting(_) => {}
-                Seen::Running(..) => sleep(LATER).await,
+                Seen::Running(..) => sleep(RUNS).await,
                 Seen::Over(report) => return Ok(Followed::Ended(judge(&report))),
             }
         }
@@ -254,6 +258,5 @@ async fn look(
 
 /// Between two looks.
 async fn pause(progress: &Progress) {
-    let young = progress.age() < SOON_ENDS;
-    sleep(if young { SOON } else { LATER }).await;
+    sleep(PACE.pause(progress.age())).await;
 }
