@@ -6,6 +6,9 @@ use super::shortfall::Shortfall;
 use super::{Action, Gang, GivenUp, NoRoom, Phase, State, Unused};
 use crate::{ClusterView, Millis, Placement, Rejection};
 
+/// What it takes to read many nodes, at [`Gang::cost`].
+const MANY: Millis = Millis(1_000);
+
 impl Gang {
     pub(super) fn look(&mut self) -> Vec<Action> {
         self.state = State::Looking;
@@ -44,11 +47,18 @@ impl Gang {
         self.chance.between(shortest, longest)
     }
 
-    /// How long to wait before the nodes are read again, from `least` to `most`: a sixteenth of the time in which
-    /// nothing has come, so that whoever waits for long costs the ResourceManager little, and by chance up
-    /// to a quarter less, so that gangs that wait for the same do not look in step.
+    /// How long to wait before the nodes are read again, from `least`, or more where there are many, to `most`: a
+    /// sixteenth of the time in which nothing has come, where there are many nodes an eighth, so that whoever waits
+    /// for long costs the ResourceManager little, and by chance up to a quarter less, so that gangs that wait for
+    /// the same do not look in step.
     pub(super) fn until_next_look(&mut self, now: Millis, least: Millis, most: Millis) -> Millis {
-        let span = self.part_of_idle(now).min(most);
+        let least = least.max(self.cost());
+        let part = match self.cost() > MANY {
+            // There is a word when something is freed, for which none of them need be read.
+            true => self.part_of_idle(now).plus(self.part_of_idle(now)),
+            false => self.part_of_idle(now),
+        };
+        let span = part.min(most);
         match span > least {
             true => {
                 let shortest = Millis(span.0.saturating_sub(span.0 / 4));
@@ -62,6 +72,7 @@ impl Gang {
     /// all the time, and is seldom room for this one.
     pub(super) fn soonest_look(&self, now: Millis, least: Millis, most: Millis) -> Millis {
         let rest = self.part_of_idle(now).min(most);
+        let least = least.max(self.cost());
         self.looked.plus(rest.max(least)).max(now)
     }
 
@@ -71,6 +82,14 @@ impl Gang {
             0 => LONGEST_ROOM_LOOK,
             _ => LONGEST_LOOK,
         }
+    }
+
+    /// The shortest span between two looks at as many nodes as the last has shown. Reading a thousand of them takes
+    /// the ResourceManager some 20 ms: one gang shall not cost it more than a fiftieth of its time.
+    fn cost(&self) -> Millis {
+        let nodes = self.view.as_ref().map_or(0, |view| view.nodes.len());
+        let nodes = u64::try_from(nodes).unwrap_or(u64::MAX);
+        Millis(nodes).min(LONGEST_LOOK)
     }
 
     /// A sixteenth of the time in which nothing has come.
