@@ -1,13 +1,16 @@
 //! How long decisions take on a large session, and the simulator itself: in processor time of the one thread, which
 //! a busy machine changes little.
 
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use policy::lending::{Lending, Offer, Wants, Wish, Word};
 use policy::schedule::{
     AttemptIx, Bundle, Container, Driver, End, Event, Job, JobIx, Nanos, Need, Node, NodeIx, Slot,
     Stage, StageState, Task, named,
 };
+use policy::{ContainerId, Millis, NodeId, ResourceTypes, Resources};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::record::What;
@@ -131,6 +134,104 @@ pub fn decisions(policy: &str, nodes: u32, jobs: u32, tasks: usize, ends: u32) -
         mean,
         worst,
         total,
+    })
+}
+
+/// What was measured of a session in which many gangs wait.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    /// A gang comes, or one has ended and gives its slots back: with what is decided then.
+    pub turns: Figures,
+    /// To say of each that waits why it does.
+    pub words: Duration,
+    /// How many wait.
+    pub wait: usize,
+}
+
+/// Ranks of a gang: from one to as many as two nodes have slots.
+const fn ranks(number: u32) -> u32 {
+    1 + number.wrapping_mul(7) % 16
+}
+
+/// `nodes` of 8 slots in a session where `jobs` gangs wait, as an ApplicationMaster keeps it: `turns` times the gang
+/// that has run longest ends, and another comes.
+///
+/// # Errors
+///
+/// No such policy, or it decided what cannot be carried out.
+pub fn gangs(policy: &str, nodes: u32, jobs: u32, turns: u32) -> Result<Waiting> {
+    let slot = Resources::new(1024, 1);
+    let mut lending = Lending::new(named(policy)?, ResourceTypes::default());
+    for node in 0..nodes {
+        let offer = Offer {
+            container: ContainerId(format!("c{node}")),
+            node: NodeId(format!("n{node}:1")),
+            host: format!("n{node}"),
+            rack: format!("r{}", node / 32),
+            slots: 8,
+            pool: slot.times(8),
+            elements: BTreeMap::new(),
+        };
+        lending.joined(Millis(0), offer);
+    }
+    let wish = |number: u32| Wish {
+        wants: Wants::Gang(ranks(number)),
+        unit: slot,
+        user: format!("user{}", number % 50),
+        queue: "default".to_owned(),
+        priority: 0,
+    };
+    let (mut run, mut waiting) = (VecDeque::new(), BTreeSet::new());
+    let (mut total, mut worst, mut events) = (Duration::ZERO, Duration::ZERO, 0_u32);
+    let mut decided = 0_u64;
+    let mut next = 0_u32;
+    let come = jobs.saturating_add(nodes.saturating_mul(8));
+    while next < come.saturating_add(turns) {
+        // At first they only come: that is not measured.
+        let is_measured = next >= come;
+        let now = Millis(u64::from(next));
+        let ended = run.front().copied().filter(|_| is_measured);
+        let begin = processor_time();
+        let mut words = lending.wanted(now, next, wish(next));
+        let came = processor_time().saturating_sub(begin);
+        let begin = processor_time();
+        if let Some(ended) = ended {
+            run.pop_front();
+            words.extend(lending.returned(now, ended));
+        }
+        let left = processor_time().saturating_sub(begin);
+        waiting.insert(next);
+        for word in words {
+            if let Word::Lent(lent) = word {
+                waiting.remove(&lent.job);
+                run.push_back(lent.job);
+                decided = decided.saturating_add(u64::from(is_measured));
+            }
+        }
+        if is_measured {
+            total = total.saturating_add(came).saturating_add(left);
+            worst = worst.max(came).max(left);
+            events = events.saturating_add(2);
+        }
+        if let Some(refused) = lending.refused().into_iter().next() {
+            bail!("the policy decided {refused}");
+        }
+        next = next.saturating_add(1);
+    }
+    let begin = processor_time();
+    for job in &waiting {
+        std::hint::black_box(lending.waits(*job));
+    }
+    Ok(Waiting {
+        turns: Figures {
+            decisions: decided,
+            events: u64::from(events),
+            mean: total.checked_div(events).unwrap_or_default(),
+            worst,
+            total,
+        },
+        words: processor_time().saturating_sub(begin),
+        wait: waiting.len(),
     })
 }
 

@@ -32,8 +32,9 @@ gerbil-sim policies
         names every policy and wrapper, with their keys
 gerbil-sim duel [--seeds N]
         lets MPI jobs fight for small clusters that lose nodes, containers and masters (2000 of each kind)
-gerbil-sim bench [--policy POLICY] [--nodes N] [--jobs N] [--tasks N]
-        times decisions with N jobs of N tasks each in line (10000 of 10, on 100 nodes)
+gerbil-sim bench [--policy POLICY] [--nodes N] [--jobs N] [--tasks N] [--gangs]
+        times decisions with N jobs of N tasks each in line (10000 of 10, on 100 nodes); with --gangs each is a gang
+        of 1 to 16, and of a session where they wait for each other's end
 gerbil-sim hpe fig4|fig7|fig8|fig9|sweep|all [--job M|D|W:KEY=VALUE,...]... [-D KEY=VALUE]... [--out FOLDER]
         plays the queues of Pamar's figures and prints tables and the paper's claims as Markdown; into FOLDER it writes
         the same as FIGURE.md, each figure as JSON, and its charts as SVG; keys of --job are maps, load, device, store,
@@ -61,6 +62,7 @@ struct Options {
     nodes: u32,
     jobs: u32,
     tasks: usize,
+    gangs: bool,
     seeds: u64,
     given: Vec<PathBuf>,
 }
@@ -75,6 +77,7 @@ fn command() -> Result<()> {
         nodes: 100,
         jobs: 10_000,
         tasks: 10,
+        gangs: false,
         seeds: 2_000,
         given: Vec::new(),
     };
@@ -94,6 +97,7 @@ fn command() -> Result<()> {
             Arg::Long("nodes") => options.nodes = arguments.value()?.parse()?,
             Arg::Long("jobs") => options.jobs = arguments.value()?.parse()?,
             Arg::Long("tasks") => options.tasks = arguments.value()?.parse()?,
+            Arg::Long("gangs") => options.gangs = true,
             Arg::Long("seeds") => options.seeds = arguments.value()?.parse()?,
             Arg::Value(value) if verb.is_none() && value == "hpe" => return figures(arguments),
             Arg::Value(value) if verb.is_none() => verb = Some(value.string()?),
@@ -235,6 +239,9 @@ fn measure(options: &Options) -> Result<()> {
         tasks,
         ..
     } = options;
+    if options.gangs {
+        return of_gangs(policy, *nodes, *jobs);
+    }
     let ends = u32::try_from(tasks.saturating_mul(usize::try_from(*jobs)?))?.min(20_000);
     let figures = bench::decisions(policy, *nodes, *jobs, *tasks, ends)?;
     println!(
@@ -253,6 +260,22 @@ fn measure(options: &Options) -> Result<()> {
         speed.total.as_secs_f64(),
         alone.as_secs_f64(),
         f64::from(u32::try_from(speed.events)?) / alone.as_secs_f64().max(1e-12),
+    );
+    Ok(())
+}
+
+/// Gangs that end and come while others wait.
+const TURNS: u32 = 2_000;
+
+fn of_gangs(policy: &str, nodes: u32, jobs: u32) -> Result<()> {
+    let bench::Waiting { turns, words, wait } = bench::gangs(policy, nodes, jobs, TURNS)?;
+    println!(
+        "{policy}, {nodes} nodes of 8 slots, {wait} gangs of 1 to 16 wait: {} events and {} decisions, mean {:.1} µs, worst {:.0} µs an event; why each of them waits takes {:.1} ms",
+        turns.events,
+        turns.decisions,
+        turns.mean.as_secs_f64() * 1e6,
+        turns.worst.as_secs_f64() * 1e6,
+        words.as_secs_f64() * 1e3,
     );
     Ok(())
 }
