@@ -3,6 +3,7 @@
 mod blame;
 pub(crate) mod client;
 mod commit;
+mod descent;
 pub(crate) mod elsewhere;
 mod files;
 mod interrupt;

@@ -14,7 +14,7 @@ use gerbil_task::{FrameError, FromDriver, Submission, ToDriver, VERSION};
 
 use super::interrupt::{Interrupts, with_interrupts};
 use super::process::{HELLO, LEAVE, LOOK, Process};
-use super::{Order, files, paths};
+use super::{Order, descent, files, paths};
 use crate::app::App;
 use crate::arguments::Arguments;
 use crate::context::Counters;
@@ -37,6 +37,7 @@ struct Client<'a> {
 pub(crate) fn serve(app: &App, arguments: &Arguments) -> Result<(), (Error, u8)> {
     with_interrupts(|interrupts| {
         let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+        let orphans = descent::Orphans::adopt();
         let mut driver = Process::start("drive", &words, Stdio::inherit())?;
         driver.connection = driver.connection.of_driver();
         let mut client = Client {
@@ -50,6 +51,7 @@ pub(crate) fn serve(app: &App, arguments: &Arguments) -> Result<(), (Error, u8)>
         };
         let served = client.greet().and_then(|()| client.serve());
         client.driver.kill();
+        orphans.end();
         served
     })
 }

@@ -11,6 +11,7 @@ use gerbil_task::{
     Connection, FrameError, FromTask, LAUNCHER_VARIABLE, ROLE_VARIABLE, ToTask, VERSION,
 };
 
+use super::descent;
 use super::slot::Slot;
 use crate::error::{Context as _, Error, Result};
 
@@ -53,6 +54,12 @@ impl Process {
 
     /// Ends the process and whatever it has started.
     pub(super) fn kill(&mut self) {
+        let started = descent::of(self.child.id());
+        self.kill_group();
+        descent::end(&started);
+    }
+
+    fn kill_group(&mut self) {
         let pid = i32::try_from(self.child.id())
             .ok()
             .and_then(rustix::process::Pid::from_raw);
@@ -83,10 +90,13 @@ impl Process {
 
     /// Waits for a process that was told to leave.
     pub(super) fn leave(mut self) {
+        // Once it has ended nobody can tell whose they were.
+        let started = descent::of(self.child.id());
         drop(self.connection.send(&ToTask::Leave));
         self.ended(LEAVE);
         // The group may have members that outlived it.
-        self.kill();
+        self.kill_group();
+        descent::end(&started);
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Instant;
 use gerbil_task::Blame;
 
 use super::blame::Failure;
+use super::descent;
 use super::process::Process;
 use super::queue::Work;
 use super::slot::Slot;
@@ -33,11 +34,11 @@ impl Slot<'_> {
                 fault: self.fault(work, &blame),
             });
         }
-        if let Some((limit, used)) = self
-            .memory
-            .zip(resident(process.child.id()))
-            .filter(|(limit, used)| used > limit)
-        {
+        let over = self.memory.and_then(|limit| {
+            let used = resident(process.child.id());
+            (used > limit).then_some((limit, used))
+        });
+        if let Some((limit, used)) = over {
             return Err(Failure {
                 sentence: work.blamed().overfed(&blame, used, limit),
                 fault: self.fault(work, &blame),
@@ -47,9 +48,15 @@ impl Slot<'_> {
     }
 }
 
-/// Bytes of a process that are in memory.
-fn resident(pid: u32) -> Option<u64> {
-    let statm = std::fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
-    let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
-    Some(pages * rustix::param::page_size() as u64)
+/// Bytes of a process, and of those that it has started, that are in memory.
+fn resident(pid: u32) -> u64 {
+    let started = descent::of(pid)
+        .into_iter()
+        .map(|(pid, _)| pid.unsigned_abs());
+    let pages = |pid| -> Option<u64> {
+        let statm = std::fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
+        statm.split_whitespace().nth(1)?.parse().ok()
+    };
+    let pages: u64 = started.chain([pid]).filter_map(pages).sum();
+    pages * rustix::param::page_size() as u64
 }
