@@ -11,7 +11,7 @@ use gerbil_task::{FromDriver, VERSION};
 use crate::app::App;
 use crate::arguments::Arguments;
 use crate::error::Result;
-use crate::task::role::{socket, tell_panics};
+use crate::task::role::{FAILED, socket, tell_panics};
 use client::Client;
 use run::Run;
 
@@ -23,7 +23,9 @@ pub(crate) fn drive(app: &App, arguments: &Arguments) -> Result<ExitCode> {
         plan: app.digest(),
     })?;
     tell_panics(&connection)?;
-    let client = Client::greet(connection)?;
+    let Some(client) = Client::greet(connection)? else {
+        return Ok(ExitCode::from(FAILED));
+    };
     let mut run = Run {
         app,
         arguments,

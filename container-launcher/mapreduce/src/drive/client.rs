@@ -26,25 +26,26 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Hears the answer to the driver's hello. It ends with the client, so it waits for that alone.
-    pub(crate) fn greet(mut connection: Connection) -> Result<Self> {
+    /// Hears the answer to the driver's hello. It ends with the client, so it waits for that alone. None: it is
+    /// refused, and the client says why.
+    pub(crate) fn greet(mut connection: Connection) -> Result<Option<Self>> {
         match connection.receive()? {
             ToDriver::Welcome {
                 version,
                 defaults,
                 given,
                 split_max,
-            } if version == VERSION => Ok(Self {
+            } if version == VERSION => Ok(Some(Self {
                 connection: Rc::new(RefCell::new(connection)),
                 submissions: Cell::new(0),
                 defaults,
                 given,
                 split_max,
-            }),
+            })),
             ToDriver::Welcome { version, .. } => Err(Error::new(format!(
                 "the client speaks version {version} of the task protocol, this is {VERSION}"
             ))),
-            ToDriver::Refused { sentence } => Err(Error::new(sentence)),
+            ToDriver::Refused { .. } => Ok(None),
             other => Err(Error::new(format!("no welcome but {other:?}"))),
         }
     }

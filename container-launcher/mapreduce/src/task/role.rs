@@ -24,22 +24,25 @@ use crate::job::Spec;
 use crate::settings::Settings;
 use crate::sort::scratch::Scratch;
 
+/// Exit code of a role that failed for a reason of its own.
+pub(crate) const FAILED: u8 = 70;
+
 /// Takes the role `role`, on the socket at descriptor 0.
 pub(crate) fn take(app: &App, role: &str) -> ExitCode {
     let done = match role {
         "task" => task(app),
-        "plan" => plan(app),
+        "plan" => plan(app).map(|()| ExitCode::SUCCESS),
         other => Err(Error::new(format!(
             "GERBIL_ROLE={other}: the roles of this version are plan, task and drive"
         ))),
     };
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             crate::say(&format!("{}: {error}", app.name()));
             ExitCode::from(match error.is_no_device() {
                 true => NO_DEVICE,
-                false => 70,
+                false => FAILED,
             })
         }
     }
@@ -103,7 +106,7 @@ pub(crate) fn tell_panics(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
-fn task(app: &App) -> Result<()> {
+fn task(app: &App) -> Result<ExitCode> {
     let mut connection = socket()?;
     connection.send(&FromTask::Hello {
         version: VERSION,
@@ -111,7 +114,8 @@ fn task(app: &App) -> Result<()> {
     })?;
     let welcome = match connection.receive()? {
         ToTask::Welcome(welcome) => welcome,
-        ToTask::Refused { sentence } => return Err(Error::new(sentence)),
+        // The launcher says it, once.
+        ToTask::Refused { .. } => return Ok(ExitCode::from(FAILED)),
         other => return Err(Error::new(format!("no welcome but {other:?}"))),
     };
     if welcome.version != VERSION {
@@ -155,7 +159,7 @@ fn task(app: &App) -> Result<()> {
                 };
                 reduce(spec, run, &connection)
             }
-            ToTask::Leave => return Ok(()),
+            ToTask::Leave => return Ok(ExitCode::SUCCESS),
             other => Err(Error::new(format!("no order but {other:?}"))),
         };
         if let Err(error) = done {
