@@ -44,6 +44,18 @@ impl Mapper for Faulty {
             }
             b"chdir" => std::env::set_current_dir("/")?,
             b"fork" => drop(std::process::Command::new("sleep").arg("600").spawn()?),
+            b"setsid" => start("setsid", "exec sleep 600")?,
+            // Its own parent is gone at once.
+            b"daemon" => start("setsid", "sleep 600 &")?,
+            b"child eats" => {
+                start(
+                    "sh",
+                    "x=$(head -c 300000000 /dev/zero | tr '\\0' x); sleep 600",
+                )?;
+                loop {
+                    std::thread::park();
+                }
+            }
             b"long key" => out.emit(&vec![b'k'; 100_000_000], &1)?,
             // Its second attempt does not.
             b"straggle" if out.attempt() == 0 => {
@@ -64,6 +76,19 @@ impl Mapper for Faulty {
         }
         out.emit(line, &1)
     }
+}
+
+/// Starts a shell with `script`, by `how`, which keeps nothing of this process open.
+fn start(how: &str, script: &str) -> Result<()> {
+    use std::process::{Command, Stdio};
+    let mut command = Command::new(how);
+    if how == "setsid" {
+        command.arg("sh");
+    }
+    command.args(["-c", script]);
+    let command = command.stdin(Stdio::null()).stdout(Stdio::null());
+    drop(command.stderr(Stdio::null()).spawn()?);
+    Ok(())
 }
 
 /// Ends the process, whatever it is in the middle of.
