@@ -1,11 +1,13 @@
 //! ApplicationMasters that are killed -9 while a job's files get their names.
 
+mod round;
+
 use anyhow::{Context as _, Result, bail, ensure};
-use it::bed::{Case, DEADLINE, Given};
-use it::process::signal_by_id;
+use it::bed::{Case, Given};
+use it::mapreduce;
 use it::session::{self, application, start_with};
-use it::{Run, mapreduce, victims, wait};
-use nix::sys::signal::Signal;
+
+use round::{Killed, Moment, round};
 
 use crate::{alone, files, is_gone, is_same, local, mr, program, put, text};
 
@@ -30,98 +32,6 @@ const MAPS: &str = "mapreduce.job.maps=300";
 const ROWS: &str = "30000";
 /// What is said of a job that was between two renames.
 const FINISHED: &str = "the commit was finished: its output is whole";
-
-/// When it is killed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Moment {
-    /// So many files have their names.
-    Files(usize),
-    /// Tasks have their results, and the job has not.
-    Tasks,
-}
-
-/// What became of a job whose ApplicationMaster was killed.
-#[derive(Debug)]
-struct Round {
-    /// It had ended by itself before.
-    was_over: bool,
-    /// The job was over but for its verdict.
-    is_late: bool,
-    code: i32,
-    said: String,
-    id: String,
-}
-
-/// Which ApplicationMasters are killed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Killed {
-    First,
-    All,
-}
-
-/// Runs a job until that moment, and to its end.
-fn round(given: &Given, run: Run, out: &str, moment: Moment, killed: Killed) -> Result<Round> {
-    let mut running = run.start()?;
-    let hdfs = given.cluster.hdfs();
-    let parts = || -> Result<(usize, bool)> {
-        let all = hdfs.list(out)?;
-        let parts = all.iter().filter(|of| of.path_suffix.starts_with("part-"));
-        let success = all.iter().any(|of| of.path_suffix == "_SUCCESS");
-        Ok((parts.count(), success))
-    };
-    let tasks = || -> Result<usize> {
-        let temporary = format!("{out}/_temporary");
-        let jobs = hdfs.list(&temporary)?;
-        let Some(job) = jobs
-            .iter()
-            .find(|of| of.path_suffix.starts_with("application_"))
-        else {
-            return Ok(0);
-        };
-        let all = hdfs.list(&format!("{temporary}/{}", job.path_suffix))?;
-        let tasks = all.iter().filter(|of| of.path_suffix.starts_with("task_"));
-        Ok(tasks.count())
-    };
-    // It has to be known before, as looking for it takes longer than many renames.
-    let masters = wait::until("the job's folder", DEADLINE, || {
-        ensure!(!running.is_over()?, "the job is over before it began");
-        match tasks()? {
-            0 => Ok(None),
-            _ => Ok(Some(victims::masters(&given.cluster)?)),
-        }
-    })?;
-    ensure!(!masters.is_empty(), "no ApplicationMaster");
-    let mut was_over = false;
-    wait::until("the moment", DEADLINE, || {
-        let is_now = match moment {
-            Moment::Files(wanted) => parts()?.0 >= wanted,
-            Moment::Tasks => tasks()? > 20,
-        };
-        was_over = running.is_over()?;
-        Ok((is_now || was_over).then_some(()))
-    })?;
-    for master in &masters {
-        // It may have left in between.
-        drop(signal_by_id(master.pid, Signal::SIGKILL));
-    }
-    let (_, is_late) = parts()?;
-    if killed == Killed::All {
-        wait::until("the end of the application", DEADLINE, || {
-            for master in victims::masters(&given.cluster)? {
-                drop(signal_by_id(master.pid, Signal::SIGKILL));
-            }
-            Ok(running.is_over()?.then_some(()))
-        })?;
-    }
-    let finished = running.finish()?;
-    Ok(Round {
-        was_over,
-        is_late,
-        code: finished.code(),
-        said: finished.stderr_text(),
-        id: given.newest()?.id,
-    })
-}
 
 fn own_application(given: &Given) -> Result<()> {
     let input = put(given, "/commits/in", &[("a", &text(9))])?;
