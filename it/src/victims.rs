@@ -123,3 +123,33 @@ pub fn kill_node(given: &Given) -> Result<usize> {
     sweep::kill_all(&given.cluster.nodes()[index].folder, GONE)?;
     Ok(index)
 }
+
+/// The node that these ApplicationMasters run on.
+///
+/// # Errors
+///
+/// They show none.
+pub fn node_of(given: &Given, masters: &[Found]) -> Result<usize> {
+    let mut nodes = given.cluster.nodes().into_iter();
+    let shows = |folder: &str| {
+        let mut words = masters.iter().flat_map(|master| &master.arguments);
+        words.any(|word| word.contains(folder))
+    };
+    let node = nodes.find(|node| shows(&(node.folder.to_string_lossy().into_owned() + "/")));
+    Ok(node.context("no node has the ApplicationMaster")?.index)
+}
+
+/// Loses a node: `first` of its processes at once, then all others and its NodeManager, which tells nobody.
+///
+/// # Errors
+///
+/// Some of it goes on.
+pub fn lose_node(given: &Given, index: usize, first: &[Found]) -> Result<()> {
+    given.cluster.freeze(Daemon::NodeManager(index))?;
+    for found in first {
+        // It may have ended in between.
+        drop(signal_by_id(found.pid, Signal::SIGKILL));
+    }
+    given.cluster.kill(Daemon::NodeManager(index))?;
+    sweep::kill_all(&given.cluster.nodes()[index].folder, GONE)
+}

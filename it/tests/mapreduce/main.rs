@@ -15,6 +15,7 @@ use anyhow::{Context as _, Result, ensure};
 use it::bed::{DEADLINE, Given, text_of};
 use it::mapreduce::{Files, is_same, local, put, read, text};
 use it::session::{start_with, told};
+use it::settings::File;
 use it::suite::{self, Group};
 use it::{Cluster, Finished, Run, mapreduce, wait};
 
@@ -28,7 +29,13 @@ fn main() -> ExitCode {
         needs::CASES,
         commits::CASES,
     ];
-    suite::run(vec![Group::new(builder, &cases)])
+    // A node that is not heard for so long is lost.
+    let expiry = "yarn.nm.liveness-monitor.expiry-interval-ms";
+    let faults = Cluster::builder().nodes(3).set(File::Yarn, expiry, "6000");
+    suite::run(vec![
+        Group::new(builder, &cases),
+        Group::new(faults, &[commits::node::CASES]),
+    ])
 }
 
 fn program(name: &str) -> Result<String> {

@@ -2,9 +2,14 @@
 
 use anyhow::{Result, ensure};
 use it::bed::{DEADLINE, Given};
+use it::daemon::Daemon;
 use it::process::signal_by_id;
+use it::sweep::Found;
 use it::{Run, victims, wait};
 use nix::sys::signal::Signal;
+
+/// Files that every job of these cases makes, `_SUCCESS` aside.
+const FILES: usize = 300;
 
 /// When it is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +37,8 @@ pub(super) struct Round {
 pub(super) enum Killed {
     First,
     All,
+    /// The first, with its node and all that runs there.
+    Node,
 }
 
 /// Runs a job until that moment, and to its end.
@@ -72,6 +79,10 @@ pub(super) fn round(
         }
     })?;
     ensure!(!masters.is_empty(), "no ApplicationMaster");
+    let node = match killed {
+        Killed::Node => Some(victims::node_of(given, &masters)?),
+        Killed::First | Killed::All => None,
+    };
     let mut was_over = false;
     wait::until("the moment", DEADLINE, || {
         let is_now = match moment {
@@ -81,18 +92,26 @@ pub(super) fn round(
         was_over = running.is_over()?;
         Ok((is_now || was_over).then_some(()))
     })?;
-    for master in &masters {
-        // It may have left in between.
-        drop(signal_by_id(master.pid, Signal::SIGKILL));
+    match node.filter(|_| !was_over) {
+        Some(node) => victims::lose_node(given, node, &masters)?,
+        None => masters.iter().for_each(kill),
     }
     let (_, is_late) = parts()?;
-    if killed == Killed::All {
-        wait::until("the end of the application", DEADLINE, || {
-            for master in victims::masters(&given.cluster)? {
-                drop(signal_by_id(master.pid, Signal::SIGKILL));
-            }
-            Ok(running.is_over()?.then_some(()))
-        })?;
+    // While another ApplicationMaster works on it, too.
+    wait::until("the end of the command", DEADLINE, || {
+        if killed == Killed::All {
+            victims::masters(&given.cluster)?.iter().for_each(kill);
+        }
+        let (files, success) = parts()?;
+        ensure!(
+            files == FILES || !success,
+            "_SUCCESS beside {files} of {FILES} files"
+        );
+        Ok(running.is_over()?.then_some(()))
+    })?;
+    if let Some(node) = node.filter(|_| !was_over) {
+        given.cluster.start(Daemon::NodeManager(node))?;
+        given.cluster.wait_for_nodes(given.cluster.nodes().len())?;
     }
     let finished = running.finish()?;
     Ok(Round {
@@ -102,4 +121,9 @@ pub(super) fn round(
         said: finished.stderr_text(),
         id: given.newest()?.id,
     })
+}
+
+/// It may have left in between.
+fn kill(master: &Found) {
+    drop(signal_by_id(master.pid, Signal::SIGKILL));
 }
