@@ -34,6 +34,7 @@ mod queue;
 mod resource_types;
 pub mod run;
 pub mod schedule;
+pub mod scratch;
 
 pub use choose::{COMMUNICATES_MUCH, Choice, Circumstances, Outlook, Wait, choose};
 pub use cluster::{ClusterView, Counted, NodeView};
