@@ -33,10 +33,20 @@ pub(crate) fn describe(
     }
 }
 
+/// Where a session's processes may be reached; `None`: anywhere.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Network<'a> {
+    /// Ports of the ApplicationMaster, inclusive.
+    pub am_ports: Option<(u16, u16)>,
+    /// The same of each launcher.
+    pub launcher_ports: Option<(u16, u16)>,
+    /// Interface of the nodes.
+    pub interface: Option<&'a str>,
+}
+
 /// How a session's application stands to the cluster, this binary being `staged`.
 pub(crate) fn session_application(
-    am_ports: Option<(u16, u16)>,
-    interface: Option<&str>,
+    network: Network<'_>,
     cluster: &Cluster,
     staged: Vec<Staged>,
 ) -> Result<Application, ClusterError> {
@@ -47,8 +57,9 @@ pub(crate) fn session_application(
         am_expiry_ms: am_expiry_ms(cluster)?,
         attempts: SESSION_ATTEMPTS,
         am_memory: MiB(AM_MEMORY_MIB),
-        am_ports,
-        interface: interface.map(str::to_owned),
+        am_ports: network.am_ports,
+        launcher_ports: network.launcher_ports,
+        interface: network.interface.map(str::to_owned),
         allocation_step: MiB(step_mib(cluster)?),
         node_names_have_ports: node_names(cluster)? == NodeNames::HostAndPort,
         node_label: None,
@@ -115,6 +126,8 @@ fn application(plan: &Plan, checked: &Checked, cluster: &Cluster, staged: &Outco
             DeployMode::Client => 0,
         }),
         am_ports: plan.deployment.am_ports,
+        // Launchers of such a job have nothing to fetch from each other.
+        launcher_ports: None,
         interface: plan.deployment.interface.clone(),
         allocation_step: MiB(plan.placement.allocation_step_mib),
         node_names_have_ports: plan.placement.node_names == NodeNames::HostAndPort,

@@ -44,21 +44,28 @@ pub(crate) struct LaunchTemplate {
     command: String,
     secrets: BTreeMap<String, Vec<u8>>,
     tokens: BTreeMap<String, Token>,
-    appmaster: String,
-    interface: Option<String>,
+    reached: Reached,
     /// How launchers look for elements, and whose count of them holds.
     pub(crate) scan: Option<(Scan, Trust)>,
 }
 
+/// Where launchers find others.
+pub(crate) struct Reached {
+    /// `host:port` at which they find us.
+    pub(crate) appmaster: String,
+    /// That at which they find each other, if it matters.
+    pub(crate) interface: Option<String>,
+    /// On which ports, inclusive, if it matters.
+    pub(crate) ports: Option<(u16, u16)>,
+}
+
 impl LaunchTemplate {
-    /// With `staged` files in their working directories and Hadoop's `tokens`. `appmaster` is the
-    /// `host:port` at which launchers find us, `interface` that at which they find each other, if it
-    /// matters.
+    /// With `staged` files in their working directories and Hadoop's `tokens`.
     pub(crate) fn new(
         staged: &[Staged],
         keys: &Keys,
         tokens: BTreeMap<String, Token>,
-        (appmaster, interface): (String, Option<String>),
+        reached: Reached,
     ) -> anyhow::Result<Self> {
         let mut resources = BTreeMap::new();
         let (staged, links) = once_each(staged);
@@ -92,8 +99,7 @@ impl LaunchTemplate {
                 .map(|(alias, pem)| (alias.to_owned(), pem.clone()))
                 .collect(),
             tokens,
-            appmaster,
-            interface,
+            reached,
             scan: None,
         })
     }
@@ -101,12 +107,13 @@ impl LaunchTemplate {
     fn launch(&self, container: &Container, ticket: &[u8]) -> anyhow::Result<ContainerLaunch> {
         let seat = job::Seat {
             build: job::BUILD.into(),
-            appmaster: self.appmaster.clone(),
+            appmaster: self.reached.appmaster.clone(),
             container: container.id.to_string(),
             memory: MiB(container.resource.memory_mib),
             ticket: ticket.to_vec(),
             links: self.links.clone(),
-            interface: self.interface.clone(),
+            ports: self.reached.ports,
+            interface: self.reached.interface.clone(),
             scan: self.scan_at(container),
         };
         let mut secrets = self.secrets.clone();

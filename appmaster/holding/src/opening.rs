@@ -9,7 +9,7 @@ use job::Application;
 use policy::ResourceTypes;
 use proto_hadoop::{AppAttemptId, ApplicationMasterClient, ContainerId, NodeId};
 
-use crate::containers::LaunchTemplate;
+use crate::containers::{LaunchTemplate, Reached};
 use crate::draft::Draft;
 use crate::holding::Holding;
 use crate::keys::Keys;
@@ -80,7 +80,11 @@ impl Holding {
         let heard = port.heard;
         let stream = ResourceManager::new(rm, host, number, expiry, draft.clone(), heard.clone());
         let staged = &application.staged;
-        let reached = (port.address, application.interface.clone());
+        let reached = Reached {
+            appmaster: port.address,
+            interface: application.interface.clone(),
+            ports: application.launcher_ports,
+        };
         let holding = Self {
             launch: LaunchTemplate::new(staged, opening.keys, opening.tokens, reached)?,
             draft,

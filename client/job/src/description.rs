@@ -42,6 +42,9 @@ pub struct Application {
     pub am_memory: MiB,
     /// Ports the AM may listen on, inclusive; `None`: any.
     pub am_ports: Option<(u16, u16)>,
+    /// Ports the launchers may listen on for each other, inclusive; `None`: any.
+    #[serde(default)]
+    pub launcher_ports: Option<(u16, u16)>,
     /// Network interface that the AM advertises and the ranks talk over.
     pub interface: Option<String>,
     /// By the client's settings, the RM rounds containers up to multiples of this.

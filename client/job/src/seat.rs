@@ -24,6 +24,9 @@ pub struct Seat {
     /// Further names of files in the container's working directory: the name, and the one that YARN
     /// gave the file.
     pub links: Vec<(String, String)>,
+    /// Ports on which it may listen for other launchers, inclusive; `None`: any.
+    #[serde(default)]
+    pub ports: Option<(u16, u16)>,
     /// Network interface at which other launchers fetch from it; `None`: at any.
     pub interface: Option<String>,
     /// How it looks for the elements of its node; `None`: nobody wants to know.

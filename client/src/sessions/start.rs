@@ -114,8 +114,11 @@ pub(super) async fn start(
     let description = Description {
         build: ::job::BUILD.into(),
         application: describe::session_application(
-            given.am_ports,
-            given.iface.as_deref(),
+            describe::Network {
+                am_ports: given.am_ports,
+                launcher_ports: given.launcher_ports,
+                interface: given.iface.as_deref(),
+            },
             &cluster,
             staged.staged.clone(),
         )?,

@@ -122,6 +122,11 @@ pub(crate) struct OwnApplication {
     #[arg(long, value_name = "FIRST-LAST", value_parser = ports, conflicts_with = "session")]
     pub am_ports: Option<(u16, u16)>,
 
+    /// Ports its launchers may listen on, where reduces fetch what maps of other nodes have left, for firewalls; as
+    /// many on a node as containers may be there
+    #[arg(long, value_name = "FIRST-LAST", value_parser = ports, conflicts_with = "session")]
+    pub launcher_ports: Option<(u16, u16)>,
+
     /// Network interface of the nodes over which its tasks talk
     #[arg(long, value_name = "INTERFACE", conflicts_with = "session")]
     pub iface: Option<String>,
@@ -145,6 +150,7 @@ impl OwnApplication {
             ("--memory", self.memory.is_some()),
             ("--queue", self.queue.is_some()),
             ("--am-ports", self.am_ports.is_some()),
+            ("--launcher-ports", self.launcher_ports.is_some()),
             ("--iface", self.iface.is_some()),
             ("--exclude", !self.exclude.is_empty()),
             ("--wait-timeout", self.wait_timeout.is_some()),

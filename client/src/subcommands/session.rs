@@ -207,6 +207,11 @@ pub(crate) struct SessionStart {
     #[arg(long, value_name = "FIRST-LAST", value_parser = ports)]
     pub am_ports: Option<(u16, u16)>,
 
+    /// Ports its launchers may listen on, where reduces fetch what maps of other nodes have left, for firewalls; as
+    /// many on a node as containers may be there
+    #[arg(long, value_name = "FIRST-LAST", value_parser = ports)]
+    pub launcher_ports: Option<(u16, u16)>,
+
     /// Network interface of the nodes over which its jobs talk
     #[arg(long, value_name = "INTERFACE")]
     pub iface: Option<String>,

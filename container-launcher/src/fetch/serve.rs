@@ -49,6 +49,11 @@ pub(crate) enum ServeError {
     Keys(#[from] TlsError),
     #[error(transparent)]
     Interface(#[from] InterfaceError),
+    #[error(
+        "no port of {first}-{last} is free for this launcher; widen --launcher-ports: it needs one for each container \
+         of a node"
+    )]
+    NoPort { first: u16, last: u16 },
     #[error("cannot listen for other launchers: {0}")]
     Listen(#[from] io::Error),
 }
@@ -73,12 +78,13 @@ impl Server {
             served: Places::default(),
             closed: Arc::clone(&closed),
         });
+        let ports = place.seat.ports;
         let listener = match &place.seat.interface {
             Some(name) => {
                 let own = interface::address(name, &node_facts::hostname())?;
-                TcpListener::bind((own, 0))?
+                listen(ports, |port| TcpListener::bind((own, port)))?
             }
-            None => listen()?,
+            None => listen(ports, every)?,
         };
         let address = listener.local_addr()?;
         let thread = thread::Builder::new().name("fetch port".into());
@@ -105,10 +111,22 @@ impl Drop for Server {
     }
 }
 
+/// At a port that is free: any, or the first of these, inclusive.
+fn listen(
+    ports: Option<(u16, u16)>,
+    at: impl Fn(u16) -> io::Result<TcpListener>,
+) -> Result<TcpListener, ServeError> {
+    let Some((first, last)) = ports else {
+        return Ok(at(0)?);
+    };
+    let free = (first..=last).find_map(|port| at(port).ok());
+    free.ok_or(ServeError::NoPort { first, last })
+}
+
 /// On both families, where the node has both.
-fn listen() -> io::Result<TcpListener> {
-    TcpListener::bind(SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)))
-        .or_else(|_no_such_family| TcpListener::bind(("0.0.0.0", 0)))
+fn every(port: u16) -> io::Result<TcpListener> {
+    TcpListener::bind(SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)))
+        .or_else(|_no_such_family| TcpListener::bind(("0.0.0.0", port)))
 }
 
 fn let_in(listener: &TcpListener, serving: &Arc<Serving>) {

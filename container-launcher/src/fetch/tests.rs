@@ -34,6 +34,7 @@ fn keys() -> (LauncherKeys, LauncherKeys) {
                 ticket: Vec::new(),
                 links: Vec::new(),
                 memory: policy::MiB(0),
+                ports: None,
                 interface: None,
                 scan: None,
             },
@@ -124,6 +125,21 @@ fn parts_of_a_partition_come_in_the_order_of_the_request() {
             scope.spawn(|| bring(&fetcher, &server, &[0]).unwrap());
         }
     });
+}
+
+#[test]
+fn ports_that_are_given_are_kept_to() {
+    let (mut launcher, _) = keys();
+    let free = TcpListener::bind("[::]:0").unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    launcher.seat.ports = Some((port, port));
+    let first = Server::open(&launcher, Kept::default()).unwrap();
+    assert_eq!(first.address().port(), port);
+    let second = Server::open(&launcher, Kept::default()).unwrap_err();
+    let said =
+        format!("no port of {port}-{port} is free for this launcher; widen --launcher-ports");
+    assert!(second.to_string().starts_with(&said), "{second}");
 }
 
 #[test]

@@ -510,6 +510,7 @@ impl Appmaster {
             ticket: ticket.to_vec(),
             links: Vec::new(),
             memory,
+            ports: None,
             interface: None,
             scan,
         };

@@ -2,6 +2,8 @@
 //! first has two GPUs, of which YARN counts one; the library of the second crashes; the third has nothing.
 
 use std::fs::{self, Permissions};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::ops::RangeInclusive;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -203,8 +205,11 @@ fn both(given: &Given) -> Result<()> {
 
 /// Its maps run on the only node whose GPU can be used; under `hpe` what needs none is kept off it.
 fn mapped(given: &Given) -> Result<()> {
+    let ports = free_ports()?;
+    let range = format!("{}-{}", ports.start(), ports.end());
     let options = ["--elements", "scan", "--slots-per-container", "2"];
-    nodes(given, &[&options[..], &["--policy", "hpe"]].concat())?;
+    let further = ["--policy", "hpe", "--launcher-ports", &range];
+    nodes(given, &[&options[..], &further].concat())?;
     let text = mapreduce::text(7);
     let inputs: Vec<String> = (0..6).map(|number| format!("part-{number}")).collect();
     let inputs: Vec<(&str, &str)> = inputs.iter().map(|name| (name.as_str(), &*text)).collect();
@@ -236,7 +241,21 @@ fn mapped(given: &Given) -> Result<()> {
     ensure!(maps.len() >= 6 && !reduces.is_empty(), "{said}");
     ensure!(maps.iter().all(|line| line.contains(&with)), "{said}");
     ensure!(!reduces.iter().any(|line| line.contains(&with)), "{said}");
+    // Where the reduce has fetched from.
+    let is_open = |port| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
+    ensure!(ports.into_iter().any(is_open), "nobody listens at {range}");
     stop(given, "s")
+}
+
+/// Ten ports on which nobody listens.
+fn free_ports() -> Result<RangeInclusive<u16>> {
+    let is_free = |ports: &RangeInclusive<u16>| {
+        let mut ports = ports.clone();
+        ports.all(|port| TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).is_ok())
+    };
+    // Below those that are given to whoever asks for any.
+    let mut ranges = (20_000..30_000).step_by(10).map(|port| port..=port + 9);
+    ranges.find(is_free).context("no ten ports are free")
 }
 
 fn scanned(given: &Given) -> Result<()> {

@@ -11,6 +11,7 @@ use tokio::time::timeout;
 use tokio_stream::StreamExt as _;
 
 use super::*;
+use crate::containers::Reached;
 use crate::nodes::{Candidates, Limits};
 use crate::requests::RequestTable;
 use crate::test_keys::JobKeys;
@@ -36,9 +37,14 @@ fn holding() -> (Holding, mpsc::Receiver<Heard>) {
     };
     let client = Arc::new(ApplicationClient::new(Vec::new(), "nobody"));
     let keys = JobKeys::new().appmaster;
+    let reached = Reached {
+        appmaster: "here:1".into(),
+        interface: None,
+        ports: None,
+    };
     let holding = Holding {
         draft: Draft::new(RequestTable::default()),
-        launch: LaunchTemplate::new(&[], &keys, BTreeMap::new(), ("here:1".into(), None)).unwrap(),
+        launch: LaunchTemplate::new(&[], &keys, BTreeMap::new(), reached).unwrap(),
         tickets: Tickets::default(),
         heard: HeardSender::new(heard),
         tasks: TaskTracker::new(),

@@ -150,8 +150,11 @@ impl Own {
         let description = Description {
             build: ::job::BUILD.into(),
             application: describe::session_application(
-                self.given.am_ports,
-                self.given.iface.as_deref(),
+                describe::Network {
+                    am_ports: self.given.am_ports,
+                    launcher_ports: self.given.launcher_ports,
+                    interface: self.given.iface.as_deref(),
+                },
                 &self.cluster,
                 // The program goes the way of those of a session.
                 binary(&staged.staged),
