@@ -157,6 +157,19 @@ impl Lending {
         self.happened(now, &Event::Lost(ix))
     }
 
+    /// A container is wanted back, and will be taken at about `by`: nothing more is lent of it. What runs there goes on.
+    pub fn leaving(&mut self, now: Millis, container: &ContainerId, by: Millis) -> Vec<Word> {
+        let mut offers = self.offers.iter();
+        let Some((ix, _)) = offers.find(|(_, offer)| offer.container == *container) else {
+            return Vec::new();
+        };
+        let wanted = Event::Preempt {
+            containers: vec![*ix],
+            by: nanos(by),
+        };
+        self.happened(now, &wanted)
+    }
+
     /// `job` wants slots; a number is used once. One of tasks says [later](Self::runnable) which may start.
     pub fn wanted(&mut self, now: Millis, job: u32, wish: Wish) -> Vec<Word> {
         let ix = JobIx(self.next_job);

@@ -115,6 +115,29 @@ fn the_next_job_starts_when_one_returns_its_slots() {
 }
 
 #[test]
+fn nothing_more_is_lent_of_a_container_that_is_wanted_back() {
+    let mut lending = lending("fifo+gang");
+    lending.joined(NOW, offer(1, 2));
+    lending.joined(NOW, offer(2, 2));
+    assert_eq!(lending.wanted(NOW, 1, wish(1)).len(), 1);
+    assert_eq!(lending.leaving(NOW, &id(1), Millis(15_000)), []);
+    assert_eq!(lending.leaving(NOW, &id(9), Millis(15_000)), []);
+    // Neither a gang as wide as all, nor one that has room beside what leaves, looks at it.
+    assert_eq!(lending.wanted(NOW, 2, wish(3)), []);
+    let waits = lending.waits(2).unwrap();
+    assert_eq!((waits.free, waits.all), (2, 2));
+    let lent = gangs(lending.wanted(NOW, 3, wish(2)));
+    assert_eq!(lent[0].shares, [(id(2), 2)]);
+    assert_eq!(lending.lacking(), 3);
+    // What it had there it has until it ends, and nobody after it.
+    assert_eq!(lending.held(1), 1);
+    assert_eq!(lending.returned(NOW, 1), []);
+    lending.lost(NOW, &id(1));
+    let lent = gangs(lending.joined(NOW, offer(4, 3)));
+    assert_eq!((lent[0].job, &lent[0].shares), (2, &vec![(id(4), 3)]));
+}
+
+#[test]
 fn memory_is_counted_beside_slots() {
     let mut lending = lending("fifo+gang");
     lending.joined(NOW, offer(1, 4));

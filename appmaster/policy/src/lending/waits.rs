@@ -27,7 +27,8 @@ impl Lending {
         let (mut free, mut all) = (0_u32, 0_u32);
         for (ix, slot) in session.slots() {
             let offer = self.offers.get(&slot.container);
-            if offer.is_some_and(|offer| sizes::fits(unit, offer.pool)) {
+            let stays = !session.is_leaving(slot.container);
+            if stays && offer.is_some_and(|offer| sizes::fits(unit, offer.pool)) {
                 all = all.saturating_add(1);
                 let fits = can_run(session, borrower.ix, stage, ix).is_ok();
                 free = free.saturating_add(u32::from(fits && slot.taken == Taken::Free));

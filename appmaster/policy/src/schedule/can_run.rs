@@ -12,6 +12,8 @@ pub enum Misfit {
     Gone,
     /// The slot does not run tasks of this stage.
     Stage(Stage),
+    /// Its container is wanted back.
+    Leaving,
     /// Too little is free.
     Short {
         /// Of what.
@@ -32,6 +34,7 @@ impl fmt::Display for Misfit {
         match self {
             Self::Gone => f.write_str("the slot is gone"),
             Self::Stage(stage) => write!(f, "the slot runs no tasks of stage {stage:?}"),
+            Self::Leaving => f.write_str("the slot's container is wanted back"),
             Self::Short {
                 name,
                 needed,
@@ -76,6 +79,9 @@ pub(super) fn fits(
     let place = session.slot(slot).ok_or(Misfit::Gone)?;
     if !place.stages.contains(&stage) {
         return Err(Misfit::Stage(stage));
+    }
+    if session.is_leaving(place.container) {
+        return Err(Misfit::Leaving);
     }
     let container = session.container(place.container).ok_or(Misfit::Gone)?;
     let node = session.node(container.node).ok_or(Misfit::Gone)?;
@@ -125,11 +131,12 @@ fn has_devices(session: &Session, need: &Need, node: NodeIx) -> Result<(), Misfi
     missing.map_or(Ok(()), |name| Err(Misfit::Device(name.clone())))
 }
 
-/// Whether `slot` could run such a task if nothing else ran: by what there is, not by what is free.
+/// Whether `slot` could run such a task if nothing else ran: by what there is, not by what is free. None could whose
+/// container is wanted back.
 pub(super) fn could_run(session: &Session, need: &Need, stage: Stage, slot: SlotIx) -> bool {
     let Some(place) = session
         .slot(slot)
-        .filter(|slot| slot.stages.contains(&stage))
+        .filter(|slot| slot.stages.contains(&stage) && !session.is_leaving(slot.container))
     else {
         return false;
     };

@@ -213,7 +213,13 @@ impl State {
             };
             record.leaving = Some(by);
             let (node, slots) = (record.container.node, record.slots.clone());
-            slots.into_iter().for_each(|slot| self.not_free(node, slot));
+            for slot in slots {
+                // What is kept there for a gang is of no use to it.
+                if self.held.contains_key(&slot) {
+                    self.free(slot);
+                }
+                self.not_free(node, slot);
+            }
         }
     }
 

@@ -27,6 +27,13 @@ impl Session {
         Some(&record.container)
     }
 
+    /// Whether a container is wanted back: no new task goes there.
+    #[must_use]
+    pub fn is_leaving(&self, container: ContainerIx) -> bool {
+        let record = self.state.containers.get(&container);
+        record.is_some_and(|record| record.leaving.is_some())
+    }
+
     /// Slots of a container, by position.
     #[must_use]
     pub fn slots_of(&self, container: ContainerIx) -> &[SlotIx] {

@@ -1,5 +1,7 @@
 use super::bed::{Bed, jobs, reloaded};
-use crate::schedule::{Bundle, Decision, End, JobIx, Nanos, Need, SlotIx, Stage, Task};
+use crate::schedule::{
+    Bundle, ContainerIx, Decision, End, Event, JobIx, Nanos, Need, SlotIx, Stage, Task,
+};
 
 fn gang(job: u32, slots: &[u32]) -> Decision {
     Decision::Gang {
@@ -35,6 +37,24 @@ fn small_jobs_never_starve_a_wide_gang() {
             assert_eq!(decisions, [gang(1, &[0, 1, 2, 3])]);
         }
     }
+}
+
+/// What is kept for a gang in a container that is wanted back is of no use to it.
+#[test]
+fn a_gang_waits_for_slots_that_stay() {
+    let mut bed = Bed::new("fifo+gang:hold=60s", 3, 1);
+    bed.submit("ann", Stage::Map, 3);
+    bed.begin_all();
+    bed.submit("mpi", Stage::Gang, 2);
+    bed.submit("bob", Stage::Map, 1);
+    assert!(matches!(bed.end(0, End::Done)[..], [Decision::Hold { .. }]));
+    bed.tell(&Event::Preempt {
+        containers: vec![ContainerIx(0)],
+        by: Nanos::from_secs(15),
+    });
+    assert_eq!(bed.driver.session().held(JobIx(1)).count(), 0);
+    assert!(matches!(bed.end(1, End::Done)[..], [Decision::Hold { .. }]));
+    assert_eq!(bed.end(2, End::Done), [gang(1, &[1, 2])]);
 }
 
 #[test]
