@@ -48,6 +48,7 @@ mod files;
 mod handing;
 mod inherit;
 mod lack;
+mod leaving;
 mod lent;
 mod loan;
 mod mapreduce;

@@ -7,9 +7,10 @@
 //! Each container has a [`Gang`] of its own, so that none waits for another, and its own request, whose
 //! number is that of its place. No two places are on one node. Nothing here knows what runs in them; how many
 //! there are follows from what jobs lack and use ([`size`]), and what else is asked for with them from what
-//! their nodes have ([`elements`]).
+//! their nodes have ([`elements`]). What YARN wants back is left ([`leaving`]).
 
 mod elements;
+mod leaving;
 mod size;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,6 +67,8 @@ struct Place {
     granted: Option<Resources>,
     /// It has joined, and no job has used it since.
     idle_since: Option<Millis>,
+    /// Wanted back, and by whom, in words: it goes when no job uses it.
+    leaving: Option<String>,
 }
 
 #[derive(Debug)]
@@ -234,7 +237,9 @@ impl Pool {
         if let State::Joined(container) = place.state {
             wants.push(Want::Withdraw(container));
         }
-        if let Some(NodeShare { node, .. }) = place.share {
+        // That YARN takes back what it wants back is no fault of the node.
+        let faulty = place.share.filter(|_| place.leaving.is_none());
+        if let Some(NodeShare { node, .. }) = faulty {
             let until = now.plus(AVOID);
             let again = self.failed.insert(node.clone(), until).is_some();
             if again || in_doubt {
@@ -242,7 +247,7 @@ impl Pool {
             }
         }
         // Of an elastic one more are asked for when they are wanted.
-        if self.places.len() < usize::try_from(self.plan.containers.get()).unwrap_or(usize::MAX) {
+        if self.staying() < self.plan.containers.get() {
             wants.extend(self.open(now));
         }
         wants
@@ -310,8 +315,7 @@ impl Pool {
 
     /// No further node is to be expected: as many containers as there may be are there, or every node has one.
     pub(crate) fn is_complete(&self) -> bool {
-        let all = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
-        (self.missing() == 0 && all >= self.plan.most.get()) || self.is_everywhere()
+        (self.missing() == 0 && self.staying() >= self.plan.most.get()) || self.is_everywhere()
     }
 
     /// Why one of them is not; `None`: they are, or it is not known.
@@ -349,6 +353,7 @@ impl Pool {
             asked: None,
             granted: None,
             idle_since: None,
+            leaving: None,
         };
         self.places.insert(number, place);
         self.step(now, number, Event::Begin)

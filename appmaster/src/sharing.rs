@@ -145,7 +145,7 @@ impl Sharing {
 
     /// What jobs lack or use has changed.
     pub(crate) fn resize_soon(&mut self, now: Millis) {
-        if self.pool.is_elastic() {
+        if self.pool.is_elastic() || self.pool.is_leaving() {
             self.resize_at.get_or_insert(now.plus(RESIZE));
         }
     }
@@ -275,7 +275,7 @@ impl Session {
     }
 
     /// Holds more containers, or fewer.
-    fn resize(&mut self) {
+    pub(crate) fn resize(&mut self) {
         let now = self.now();
         let loans = self.jobs.values().filter_map(|entry| entry.loan.as_ref());
         let used: BTreeSet<ContainerId> = loans.flat_map(Loan::in_use).cloned().collect();
@@ -283,15 +283,16 @@ impl Session {
             return;
         };
         sharing.resize_at = None;
+        let mut wants = sharing.pool.leave(&used);
         // What is asked for at the beginning is for a job that has not come.
         if sharing.stage == Stage::Open && sharing.next_job > 1 {
             let lacking = sharing.lending.lacking();
-            let wants = sharing.pool.resize(now, lacking, &used);
-            self.want(wants);
+            wants.extend(sharing.pool.resize(now, lacking, &used));
         }
+        self.want(wants);
     }
 
-    fn jobs_in(&self, container: &ContainerId) -> Vec<JobId> {
+    pub(crate) fn jobs_in(&self, container: &ContainerId) -> Vec<JobId> {
         let there = self.jobs.iter().filter(|(_, entry)| {
             let loan = entry.loan.as_ref();
             loan.is_some_and(|loan| loan.is_in(container))

@@ -25,6 +25,11 @@ impl Session {
                 host: offer.host.clone(),
                 slots: offer.slots,
                 lent,
+                leaves: sharing
+                    .pool
+                    .leaves_for(&offer.container)
+                    .unwrap_or_default()
+                    .to_owned(),
             });
         Ok(wire::SessionStatus {
             name: sharing.plan.name.clone(),

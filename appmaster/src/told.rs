@@ -7,6 +7,7 @@ use policy::gang;
 use policy::lifecycle::{Event, Grant, KillReason};
 use policy::{ContainerId, NodeId};
 
+use crate::leaving::{self, Back};
 use crate::mapreduce::Told;
 use crate::session::{JobId, MPI, Session};
 use crate::work::Heard;
@@ -57,11 +58,9 @@ impl Session {
             }
             Of::ResourceManagerLost { .. } | Of::Killed => self.terminated(),
             Of::Finished(_) => self.unregistered(),
-            Of::Cut
-            | Of::Headroom(_)
-            | Of::WantedBack(_)
-            | Of::Asked { .. }
-            | Of::Localizing(_) => {}
+            Of::WantedBack(containers) => self.wanted_back(&containers, Back::Preempted),
+            Of::NodeLeaves { node, within } => self.node_leaves(&node, within),
+            Of::Cut | Of::Headroom(_) | Of::Asked { .. } | Of::Localizing(_) => {}
         }
     }
 
@@ -102,7 +101,15 @@ impl Session {
             } => return Some((MPI, Heard::Joined { container, node })),
             Of::Said { container, event } => return said(container, event),
             Of::Lost(container) => return Some((MPI, Heard::Lost(container))),
-            Of::WantedBack(containers) => return Some((MPI, Heard::WantedBack(containers))),
+            Of::WantedBack(containers) => {
+                let sentence = leaving::of_containers(containers.len());
+                return Some((MPI, Heard::WantedBack(sentence)));
+            }
+            Of::NodeLeaves { node, within } => {
+                let there = self.holding.on_node(&node).len();
+                let sentence = leaving::of_node(there, &node, within)?;
+                return Some((MPI, Heard::WantedBack(sentence)));
+            }
             Of::Asked { containers, rows } => {
                 return Some((MPI, Heard::Asked { containers, rows }));
             }

@@ -95,8 +95,8 @@ pub(crate) enum Heard {
     Granted(Vec<Grant>),
     /// What the queue still gives the application has changed.
     Headroom(Resources),
-    /// The scheduler wants so many containers back, for another queue or application.
-    WantedBack(usize),
+    /// YARN wants containers back: a sentence for the user.
+    WantedBack(String),
     /// The ResourceManager has taken requests for so many new containers, in so many rows.
     Asked {
         /// New containers.

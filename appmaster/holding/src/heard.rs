@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use credentials::Token;
 use job::wire;
-use policy::{ClusterView, ContainerId, Millis, Resources};
+use policy::{ClusterView, ContainerId, Millis, NodeId, Resources};
 use proto_hadoop::yarn::Container;
 use tokio::sync::mpsc;
 
@@ -81,8 +81,15 @@ pub enum Heard {
     Headroom(Resources),
     /// Nodes have come, gone or changed: the scheduler may have more to give.
     Freed,
-    /// The scheduler wants so many containers back, for another queue or application.
-    WantedBack(usize),
+    /// The scheduler wants these containers back, for another queue or application. Each is told once.
+    WantedBack(Vec<ContainerId>),
+    /// A node is being decommissioned: it gives no more containers.
+    NodeLeaves {
+        /// Which.
+        node: NodeId,
+        /// Then it is gone, with what runs there; `None`: nobody says.
+        within: Option<Millis>,
+    },
     /// The ResourceManager has taken requests for so many new containers, in so many rows.
     Asked {
         /// New containers.

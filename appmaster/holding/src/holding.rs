@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use job::element::{Scan, Trust};
 use job::wire;
 use job::wire::launcher_order::Order;
-use policy::{ClusterView, ContainerId, Resources};
+use policy::{ClusterView, ContainerId, NodeId, Resources};
 use proto_hadoop::yarn::FinalApplicationStatus;
 use tokio_util::task::TaskTracker;
 
@@ -231,6 +231,21 @@ impl Holding {
             status,
             diagnostics,
         });
+    }
+
+    /// The containers that are held on a node.
+    #[must_use]
+    pub fn on_node(&self, node: &NodeId) -> Vec<ContainerId> {
+        let there = self.grants.iter();
+        let there = there.filter(|(_, granted)| granted.container.node.to_string() == node.0);
+        there.map(|(container, _)| container.clone()).collect()
+    }
+
+    /// The host of a container that is held, as its node registered it.
+    #[must_use]
+    pub fn host_of(&self, container: &ContainerId) -> Option<String> {
+        let granted = self.grants.get(container)?;
+        Some(granted.container.node.host.clone())
     }
 
     /// Whether a container is held.

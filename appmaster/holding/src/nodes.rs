@@ -212,6 +212,7 @@ mod tests {
             last_health_report_ms: heard_ms,
             labels: labels.iter().map(ToString::to_string).collect(),
             attributes: BTreeMap::new(),
+            decommissioning_timeout: None,
         }
     }
 

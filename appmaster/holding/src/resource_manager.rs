@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use policy::{ContainerId, Millis};
+use policy::{ContainerId, Millis, NodeId};
 use proto_hadoop::yarn::{
     AllocateRequest, AllocateResponse, AmCommand, Container, FinalApplicationStatus, NmTokens,
-    Resource,
+    NodeState, Resource,
 };
 use proto_hadoop::{ApplicationMasterClient, CallError};
 use tokio::time::{sleep, timeout, timeout_at};
@@ -327,11 +327,20 @@ impl ResourceManager {
         if !granted.is_empty() {
             self.tell(Heard::Granted(granted)).await;
         }
-        let wanted: Vec<_> = answer.preempted.iter().map(|wanted| wanted.id).collect();
-        let before = self.wanted_back.len();
-        self.wanted_back.extend(wanted.iter().copied());
-        if self.wanted_back.len() > before {
-            self.tell(Heard::WantedBack(wanted.len())).await;
+        let wanted = answer.preempted.iter().map(|wanted| wanted.id);
+        let new = wanted.filter(|id| self.wanted_back.insert(*id));
+        let new: Vec<ContainerId> = new.map(|id| ContainerId(id.to_string())).collect();
+        if !new.is_empty() {
+            self.tell(Heard::WantedBack(new)).await;
+        }
+        let leaving = answer.updated_nodes.iter();
+        for report in leaving.filter(|report| report.state == NodeState::Decommissioning) {
+            let within = report.decommissioning_timeout;
+            let leaves = Heard::NodeLeaves {
+                node: NodeId(report.id.to_string()),
+                within: within.map(|seconds| Millis(u64::from(seconds).saturating_mul(1_000))),
+            };
+            self.tell(leaves).await;
         }
         for status in answer.completed {
             self.wanted_back.remove(&status.id);

@@ -392,7 +392,7 @@ impl Mpi {
                 return self.step(Event::LinkLost(container));
             }
             Heard::Headroom(headroom) => self.headroom = Some(headroom),
-            Heard::WantedBack(containers) => self.wanted_back(containers),
+            Heard::WantedBack(sentence) => self.wanted_back(sentence),
             Heard::Asked { containers, rows } => self.story.asked(self.now, containers, rows),
             Heard::Files(done) => self.checkpoint_heard(done),
             Heard::Looked(look) => self.looked(&look),

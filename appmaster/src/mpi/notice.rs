@@ -26,16 +26,8 @@ impl Mpi {
         self.story.degraded = sentences;
     }
 
-    /// Says that containers are about to be preempted: the job ends with them, or begins anew.
-    pub(crate) fn wanted_back(&mut self, containers: usize) {
-        let count = match containers {
-            1 => "1 container".to_owned(),
-            more => format!("{more} containers"),
-        };
-        let sentence = format!(
-            "YARN's scheduler wants {count} of this job back for another queue or application \
-             (preemption)"
-        );
+    /// Says that containers are about to be taken: the job ends with them, or begins anew.
+    pub(crate) fn wanted_back(&mut self, sentence: String) {
         tracing::warn!("{sentence}");
         self.story.outbox.notice(sentence);
     }

@@ -27,15 +27,16 @@ impl Pool {
             return Vec::new();
         }
         let mut wants = Vec::new();
-        let joined = self.places.values().filter(|place| place.is_joined());
+        let joined = self.places.values();
+        let joined = joined.filter(|place| place.is_joined() && place.leaving.is_none());
         let joined = u32::try_from(joined.count()).unwrap_or(u32::MAX);
         let lacking = slots.div_ceil(self.plan.slots.get());
         let (floor, most) = (self.plan.containers.get(), self.plan.most.get());
         let wanted = joined.saturating_add(lacking).clamp(floor, most);
-        while self.places() < wanted {
+        while self.staying() < wanted {
             wants.extend(self.open(now));
         }
-        while self.places() > wanted
+        while self.staying() > wanted
             && let Some(number) = self.newest_not_there()
         {
             wants.extend(self.close(number));
@@ -51,12 +52,8 @@ impl Pool {
     pub(crate) fn idle_until(&self) -> Option<Millis> {
         let floor = self.plan.containers.get();
         let idle = self.places.values().filter_map(|place| place.idle_since);
-        let first = idle.min().filter(|_| self.places() > floor)?;
+        let first = idle.min().filter(|_| self.staying() > floor)?;
         Some(first.plus(self.patience()))
-    }
-
-    fn places(&self) -> u32 {
-        u32::try_from(self.places.len()).unwrap_or(u32::MAX)
     }
 
     /// That of this session.
@@ -73,7 +70,7 @@ impl Pool {
     }
 
     /// A place is wanted no more.
-    fn close(&mut self, number: u32) -> Vec<Want> {
+    pub(super) fn close(&mut self, number: u32) -> Vec<Want> {
         let Some(mut place) = self.places.remove(&number) else {
             return Vec::new();
         };
@@ -92,7 +89,7 @@ impl Pool {
     fn note_use(&mut self, now: Millis, used: &BTreeSet<ContainerId>) {
         for place in self.places.values_mut() {
             let is_idle = match &place.state {
-                State::Joined(container) => !used.contains(container),
+                State::Joined(container) => !used.contains(container) && place.leaving.is_none(),
                 State::Asked | State::Starting { .. } | State::Nowhere { .. } => false,
             };
             place.idle_since = match is_idle {
@@ -112,7 +109,8 @@ impl Pool {
         let idle = self.places.iter().rev().filter(|(_, place)| is_due(place));
         let idle: Vec<u32> = idle.map(|(number, _)| *number).collect();
         let floor = usize::try_from(self.plan.containers.get()).unwrap_or(usize::MAX);
-        let most = self.places.len().saturating_sub(floor);
+        let staying = usize::try_from(self.staying()).unwrap_or(usize::MAX);
+        let most = staying.saturating_sub(floor);
         let back = idle.into_iter().take(most);
         back.flat_map(|number| self.close(number)).collect()
     }

@@ -82,7 +82,7 @@ fn started(wants: &[Want]) -> Vec<&ContainerId> {
     started.collect()
 }
 
-fn asked(wants: &[Want]) -> Vec<NodeId> {
+pub(super) fn asked(wants: &[Want]) -> Vec<NodeId> {
     let asked = wants.iter().filter_map(|want| match want {
         Want::Ask(_, asking) => Some(asking.fresh().map(|share| share.node.clone())),
         _ => None,

@@ -63,6 +63,8 @@ pub struct Container {
     pub slots: u32,
     /// Slots that jobs have.
     pub lent: u32,
+    /// Why it goes as soon as no job uses it; empty: it stays.
+    pub leaves: String,
 }
 
 /// A job that is not over.
@@ -132,6 +134,7 @@ impl Status {
             host: held.host,
             slots: held.slots,
             lent: held.lent,
+            leaves: held.leaves,
         });
         let jobs = said.jobs.into_iter().map(|job| Job {
             state: match job.state() {
@@ -231,6 +234,9 @@ impl Status {
                 ]
             };
             lines.extend(table(2, &columns, self.containers.iter().map(row)));
+            let leaving = self.containers.iter();
+            let leaving = leaving.filter(|held| !held.leaves.is_empty());
+            lines.extend(leaving.map(|held| format!("  {} leaves: {}", held.host, held.leaves)));
         }
         lines.push(format!(
             "{}, {} waiting, {} ended",
@@ -317,6 +323,10 @@ mod tests {
             host: format!("n{number}"),
             slots: 4,
             lent,
+            leaves: match number {
+                3 => "node n3 is being decommissioned".into(),
+                _ => String::new(),
+            },
         };
         wire::SessionStatus {
             name: "default".into(),
@@ -355,6 +365,7 @@ session default is application_1700000000000_0042, policy fifo
   host  slots  lent  container
   n2        4     4  container_1700000000000_0042_01_000002
   n3        4     1  container_1700000000000_0042_01_000003
+  n3 leaves: node n3 is being decommissioned
 1 job runs, 1 waiting, 4 ended
   job    user  slots   age  program
   s42.5  ada       5  65 s  cpi

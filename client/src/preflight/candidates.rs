@@ -225,6 +225,7 @@ mod tests {
                 .filter(|l| !l.is_empty())
                 .collect(),
             attributes: BTreeMap::new(),
+            decommissioning_timeout: None,
         }
     }
 

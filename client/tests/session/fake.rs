@@ -449,6 +449,7 @@ impl Clients for Fake {
             host: "n1".into(),
             slots: 2,
             lent: 1,
+            leaves: String::new(),
         };
         Ok(Response::new(wire::SessionStatus {
             name: "night".into(),

@@ -88,6 +88,7 @@ impl From<&NodeReport> for yarn::NodeReportProto {
             last_health_report_time: Some(report.last_health_report_ms),
             node_labels: report.labels.clone(),
             node_attributes: report.attributes.iter().map(attribute).collect(),
+            decommissioning_timeout: report.decommissioning_timeout,
             ..Self::default()
         }
     }

@@ -91,6 +91,9 @@ pub struct NodeReport {
     /// Its attributes and their values, from Hadoop 3.2: `nm.yarn.io/gpu` of a node's own script or settings,
     /// `rm.yarn.io/gpu` of the administrator.
     pub attributes: BTreeMap<String, String>,
+    /// Seconds that a node has which is being [decommissioned](NodeState::Decommissioning); `None`: it is not, or its
+    /// Hadoop does not say.
+    pub decommissioning_timeout: Option<u32>,
 }
 
 /// Its name, with the prefix that says whose it is, and its value.
@@ -122,6 +125,7 @@ impl FromWire<yarn::NodeReportProto> for NodeReport {
                 .into_iter()
                 .filter_map(attribute)
                 .collect(),
+            decommissioning_timeout: wire.decommissioning_timeout,
         })
     }
 }

@@ -347,7 +347,7 @@ fn asking() -> Asking {
         round: 1,
         placement: Placement {
             shares: vec![NodeShare {
-                node: policy::NodeId("n1:1".into()),
+                node: NodeId("n1:1".into()),
                 host: "n1".into(),
                 rack: "/r".into(),
                 processes: 1,
@@ -432,7 +432,7 @@ async fn a_resource_manager_that_keeps_its_connection_and_answers_nothing_is_mis
     // It goes on asking: whoever unregisters later needs the connection.
     loop {
         if let Heard::WantedBack(containers) = stage.hear().await {
-            assert_eq!(containers, 1);
+            assert_eq!(containers.len(), 1);
             break;
         }
     }

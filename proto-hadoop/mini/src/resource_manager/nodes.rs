@@ -85,6 +85,7 @@ impl Node {
             last_health_report_ms: self.heard_ms,
             labels: Vec::new(),
             attributes: std::collections::BTreeMap::new(),
+            decommissioning_timeout: None,
         }
     }
 }
