@@ -2,6 +2,7 @@
 
 mod builder;
 mod control;
+mod decommission;
 mod devices;
 mod leftovers;
 mod logs;

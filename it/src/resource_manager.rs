@@ -106,6 +106,9 @@ pub struct ApplicationReport {
     /// Containers that it holds; -1 when it is over.
     #[serde(default)]
     pub running_containers: i64,
+    /// Containers other than its master's that the scheduler has ended for others.
+    #[serde(default, rename = "numNonAMContainerPreempted")]
+    pub preempted: u32,
     /// `ACCEPTED`, `RUNNING`, `FINISHED`, `FAILED`, `KILLED`, …
     pub state: String,
     /// `UNDEFINED`, `SUCCEEDED`, `FAILED`, `KILLED`

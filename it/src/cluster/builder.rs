@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 
-use super::{Cluster, devices, room};
+use super::{Cluster, decommission, devices, room};
 use crate::archives::Archives;
 use crate::daemon::Daemon;
 use crate::hadoop::{Distribution, Version};
@@ -20,9 +20,6 @@ use crate::warden::Warden;
 
 /// Four NodeManagers are there after 11 s on two idle cores; the rest is for a busy machine.
 const READY: Duration = Duration::from_secs(180);
-
-/// The host that every cluster's list of excluded hosts names.
-const GONE: &str = "gone.invalid";
 
 /// Memory and cores of one NodeManager, as it announces them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -329,9 +326,8 @@ impl Builder {
             fs::write(cluster.zookeeper_settings(), zookeeper(master, &data))
                 .context("writing ZooKeeper's settings")?;
         }
-        // A host that is gone and never registered: the ResourceManager lists it without a port.
-        let gone = folder.join("excluded-hosts");
-        fs::write(&gone, format!("{GONE}\n")).context("writing the list of excluded hosts")?;
+        decommission::exclude(folder, &[])?;
+        let gone = decommission::excluded(folder);
         set(
             File::Yarn,
             "yarn.resourcemanager.nodes.exclude-path",

@@ -109,7 +109,7 @@ impl Cluster {
         }
     }
 
-    fn wait_for_end(&self, daemon: Daemon) -> Result<()> {
+    pub(super) fn wait_for_end(&self, daemon: Daemon) -> Result<()> {
         wait::until(&format!("the end of {daemon}"), ENDS, || {
             match self.lock().get_mut(&daemon) {
                 Some(child) => Ok(child.try_wait()?),

@@ -49,6 +49,15 @@ impl Cluster {
         self.run_tool("org.apache.hadoop.hdfs.tools.DFSAdmin", arguments)
     }
 
+    /// `yarn rmadmin ARGUMENTS`
+    ///
+    /// # Errors
+    ///
+    /// As [`Cluster::dfs`].
+    pub fn yarn_admin(&self, arguments: &[&str]) -> Result<Finished> {
+        self.run_tool("org.apache.hadoop.yarn.client.cli.RMAdminCLI", arguments)
+    }
+
     /// Forbids or allows changes to HDFS.
     ///
     /// # Errors

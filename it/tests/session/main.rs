@@ -1,6 +1,7 @@
 //! Sessions on a real cluster of three nodes: what runs in them, what waits, and what is left of them.
 
 mod elements;
+mod leaving;
 mod remains;
 
 use std::io::Write as _;
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
     suite::run(vec![
         Group::new(builder, &[CASES, remains::CASES]),
         Group::new(different, &[elements::CASES]),
+        Group::new(leaving::cluster(), &[leaving::CASES]),
         Group::new(faults.set(File::Yarn, expiry, "6000"), &[FAULTS]),
     ])
 }
