@@ -174,7 +174,7 @@ pub enum Rejection {
     TooFewProcesses {
         /// The mode.
         mode: Mode,
-        /// Processes.
+        /// Processes of the job.
         processes: u32,
         /// Nodes, each of which has to get one.
         nodes: usize,

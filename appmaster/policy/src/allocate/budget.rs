@@ -13,7 +13,7 @@ use crate::{Counted, MiB, NodeShare, Rejection, Resources, Vcores};
 pub(super) struct Budget {
     /// At the most, when nothing else is in the queue.
     ever: Option<Resources>,
-    /// Now.
+    /// By the queue's headroom, with what is in it at present; `None`: no limit is known.
     now: Option<Resources>,
 }
 

@@ -10,9 +10,9 @@ pub(super) struct Candidate<'a> {
     pub node: &'a NodeView,
     /// Place in the order by node id, which breaks ties.
     pub by_id: usize,
-    /// [`ClusterView::room`].
+    /// What is free on the node, by [`ClusterView::room`].
     pub room: Resources,
-    /// [`ClusterView::ceiling`].
+    /// What it could give if nothing else ran there, by [`ClusterView::ceiling`].
     pub ceiling: Resources,
     /// Whole units that the room holds, in what the scheduler counts.
     pub now: u64,

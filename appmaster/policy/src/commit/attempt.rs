@@ -36,7 +36,7 @@ pub enum AttemptVerdict {
     Committed,
     /// Another is.
     Beaten {
-        /// Which.
+        /// The attempt that has signed the result, by its name in the folder.
         by: String,
     },
     /// The job's folder is gone: the job is over.

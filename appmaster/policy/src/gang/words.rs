@@ -68,16 +68,16 @@ pub enum Action {
     },
     /// Give containers back.
     Release {
-        /// Which.
+        /// Containers that the gang was granted.
         containers: Vec<ContainerId>,
-        /// Why.
+        /// What made them useless.
         why: Unused,
     },
     /// The phase changed; for whoever watches.
     Show(Phase),
     /// These hosts have newly not answered, though YARN counts them as running.
     Silent {
-        /// The hosts.
+        /// Host names of nodes whose requests are outstanding.
         hosts: Vec<String>,
         /// For how long a request may stay unanswered.
         within: Millis,
@@ -88,7 +88,7 @@ pub enum Action {
     Complete(Vec<Member>),
     /// It will not come together; nothing is asked for any more, and what was held goes back.
     GiveUp {
-        /// Why.
+        /// What ends the job.
         why: GivenUp,
         /// What is held.
         held: Vec<ContainerId>,

@@ -87,9 +87,9 @@ pub enum Word {
     Stop {
         /// The number that its job was told by.
         job: u32,
-        /// Which.
+        /// The attempt, as [`Start`] numbered it.
         attempt: AttemptIx,
-        /// For what.
+        /// The reason, as its job is told it.
         why: Why,
     },
 }
@@ -103,9 +103,9 @@ pub struct Start {
     pub attempt: AttemptIx,
     /// Of which stage.
     pub stage: Stage,
-    /// Which.
+    /// The task's number within its stage, from 0.
     pub task: TaskIx,
-    /// Where.
+    /// YARN's id of the container that has the slot.
     pub container: ContainerId,
     /// That container's host, as the node registered it.
     pub host: String,

@@ -43,30 +43,30 @@ pub enum Event {
         /// Number of the group's rank 0: its ranks are numbered on from there, and no number is
         /// ever given twice.
         first: Rank,
-        /// By container.
+        /// The ranks of each container that has any of the group.
         seats: Vec<(ContainerId, Vec<Rank>)>,
     },
     /// The newest processes of this group could not all be started: there are none of it.
     NotSpawned(u32),
     /// A rank is gone.
     RankEnded {
-        /// Which.
+        /// Its number in the job.
         rank: Rank,
-        /// How.
+        /// What it returned, or the signal that ended it.
         end: End,
         /// How far it got with MPI.
         stage: Stage,
     },
     /// A rank called `MPI_Abort`.
     Aborted {
-        /// Which.
+        /// Its number in the job.
         rank: Rank,
         /// The code it gave.
         code: i32,
     },
     /// A rank did not speak PMI as it should, and is killed.
     Broke {
-        /// Which.
+        /// Its number in the job.
         rank: Rank,
         /// What it did.
         what: String,
@@ -86,23 +86,23 @@ pub enum Event {
     LinkLost(ContainerId),
     /// YARN says that a container is over.
     ContainerEnded {
-        /// Which.
+        /// The container; nothing of it runs any more.
         container: ContainerId,
         /// YARN's exit status: negative ones are YARN's own.
         status: i32,
-        /// YARN's words.
+        /// YARN's diagnostics, of any number of lines; may be empty.
         diagnostics: String,
     },
     /// Somebody wants the job ended.
     KillRequested(KillReason),
     /// No answer from the ResourceManager for so long that another attempt may be starting.
     ResourceManagerLost {
-        /// The silence.
+        /// For how long it has not answered.
         silent: Millis,
     },
     /// The ResourceManager refuses what is asked of it, again and again.
     RequestsRefused {
-        /// Its words.
+        /// What it answered the last time, one sentence or more.
         words: String,
     },
     /// Containers are missing, what is there or reserved is in the way of another job that is older and
@@ -140,9 +140,9 @@ pub enum Action {
     },
     /// Give containers back that are not used.
     Release {
-        /// Which.
+        /// Containers that were granted to the job, started or not.
         containers: Vec<ContainerId>,
-        /// Why.
+        /// What made them useless.
         why: Unused,
     },
     /// A container was lost, and the program is to be started again in what is left and what will
@@ -170,7 +170,7 @@ pub enum Action {
     Show(Phase),
     /// These hosts have newly not answered, though YARN counts them as running.
     Silent {
-        /// The hosts.
+        /// Host names of nodes whose requests are outstanding.
         hosts: Vec<String>,
         /// For how long a request may stay unanswered.
         within: Millis,

@@ -11,7 +11,7 @@ pub struct Digest(pub u128);
 pub enum Event {
     /// An attempt was ordered to start at a launcher.
     Started {
-        /// Which.
+        /// The attempt, by the number that the scheduler gave it.
         attempt: AttemptIx,
         /// Of which stage.
         stage: Stage,
@@ -23,7 +23,7 @@ pub enum Event {
     /// A map has ended well; its output lies with its launcher, or is committed where there are no
     /// partitions.
     Mapped {
-        /// Which.
+        /// The map's attempt.
         attempt: AttemptIx,
         /// Of its output.
         digest: Digest,
@@ -34,14 +34,14 @@ pub enum Event {
     Reduced(AttemptIx),
     /// An attempt is over without a result.
     Ended {
-        /// Which.
+        /// The attempt, of a map or of a reduce.
         attempt: AttemptIx,
         /// How; never [`End::Done`].
         how: End,
     },
     /// A map's attempt failed, over a record that the job's code had and that it was not told to leave out.
     FailedOn {
-        /// Which.
+        /// The attempt, of a map or of a reduce.
         attempt: AttemptIx,
         /// The record's number in the split.
         record: u64,
@@ -83,9 +83,9 @@ pub enum Event {
 pub enum Action {
     /// So many tasks of a stage may start, numbered on from those before.
     Runnable {
-        /// Which.
+        /// The stage that those tasks are of.
         stage: Stage,
-        /// How many.
+        /// Tasks that may start, at least 1.
         count: u32,
     },
     /// The results of these maps are lost, and wanted: they run again.
@@ -125,9 +125,9 @@ pub enum Failure {
     Attempts {
         /// Of which stage.
         stage: Stage,
-        /// Which.
+        /// The task's number within its stage, from 0.
         task: TaskIx,
-        /// How often.
+        /// Failed attempts at it, as many as the job allows, or more.
         failed: u32,
     },
     /// A map gave other records when it ran again, after a reduce of the first ones had committed.

@@ -13,87 +13,87 @@ use crate::{ContainerId, End, Millis, Rank, Rejection};
 pub enum Cause {
     /// A rank returned something else than 0, or a signal killed it.
     RankFailed {
-        /// Which.
+        /// The rank that ended so before any other.
         rank: Who,
-        /// Where.
+        /// Its node's host name.
         host: String,
-        /// How.
+        /// What it returned, or the signal.
         end: End,
     },
     /// A rank called `MPI_Abort`.
     Aborted {
-        /// Which.
+        /// The rank that called first.
         rank: Who,
-        /// Where.
+        /// Its node's host name.
         host: String,
         /// The code it gave.
         code: i32,
     },
     /// A rank did not speak PMI as it should.
     Broke {
-        /// Which.
+        /// The rank, which was killed for it.
         rank: Who,
-        /// Where.
+        /// Its node's host name.
         host: String,
         /// What it did.
         what: String,
     },
     /// A rank returned 0 between `MPI_Init` and `MPI_Finalize`.
     LeftEarly {
-        /// Which.
+        /// The first that did.
         rank: Who,
-        /// Where.
+        /// Its node's host name.
         host: String,
     },
     /// A rank returned 0 without `MPI_Init`, while others were in it.
     NeverInitialized {
-        /// Which.
+        /// The first that did.
         rank: Who,
-        /// Where.
+        /// Its node's host name.
         host: String,
     },
     /// A launcher could not start the program.
     Refused {
-        /// Its sentence.
+        /// The launcher's own words, a whole sentence.
         sentence: String,
         /// The fitting exit code.
         code: u8,
     },
     /// A NodeManager did not start the container.
     StartFailed {
-        /// Where.
+        /// The NodeManager's host name.
         host: String,
         /// What came back.
         why: String,
     },
     /// Launchers did not dial in.
     NotJoined {
-        /// Where.
+        /// Host names of the containers without a launcher.
         hosts: Vec<String>,
         /// How long they had.
         waited: Millis,
     },
     /// YARN ended a container, or its process died.
     ContainerEnded {
-        /// Which.
+        /// The container that YARN says is over.
         container: ContainerId,
-        /// Where.
+        /// Its node's host name.
         host: String,
         /// YARN's exit status.
         status: i32,
-        /// YARN's words.
+        /// YARN's diagnostics, of any number of lines; may be empty.
         diagnostics: String,
     },
     /// The link to a launcher broke and YARN has not said why.
     LinkLost {
-        /// Its container.
+        /// The launcher's container.
         container: ContainerId,
-        /// Where.
+        /// Its node's host name.
         host: String,
     },
     /// A launcher broke the rules of our own protocol.
     Misbehaved {
-        /// Where.
+        /// Its node's host name.
         host: String,
         /// What it did.
         what: String,
@@ -102,7 +102,7 @@ pub enum Cause {
     Impossible(Box<Rejection>),
     /// The ResourceManager does not take the requests.
     RequestsRefused {
-        /// Its words.
+        /// What it answered the last time, one sentence or more.
         words: String,
     },
     /// Some containers did not come in time.
@@ -137,7 +137,7 @@ pub enum Cause {
     NotRepeated {
         /// How it was lost.
         lost: Box<Self>,
-        /// Why not.
+        /// What kept the program from a further start.
         why: Box<Self>,
     },
     /// The program has been given input that cannot be given again.
@@ -151,7 +151,7 @@ pub enum Cause {
     Killed(KillReason),
     /// The ResourceManager is gone.
     ResourceManagerLost {
-        /// The silence.
+        /// For how long it has not answered.
         silent: Millis,
     },
 }

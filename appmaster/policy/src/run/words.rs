@@ -34,30 +34,30 @@ pub enum Event {
         /// Number of the group's rank 0: its ranks are numbered on from there, and no number is
         /// ever given twice.
         first: Rank,
-        /// By container.
+        /// The ranks of each container that has any of the group.
         seats: Vec<(ContainerId, Vec<Rank>)>,
     },
     /// The newest processes of this group could not all be started: there are none of it.
     NotSpawned(u32),
     /// A rank is gone.
     RankEnded {
-        /// Which.
+        /// Its number in the job.
         rank: Rank,
-        /// How.
+        /// What it returned, or the signal that ended it.
         end: End,
         /// How far it got with MPI.
         stage: Stage,
     },
     /// A rank called `MPI_Abort`.
     Aborted {
-        /// Which.
+        /// Its number in the job.
         rank: Rank,
         /// The code it gave.
         code: i32,
     },
     /// A rank did not speak PMI as it should, and is killed.
     Broke {
-        /// Which.
+        /// Its number in the job.
         rank: Rank,
         /// What it did.
         what: String,
@@ -75,11 +75,11 @@ pub enum Event {
     LinkLost(ContainerId),
     /// YARN says that a container is over.
     ContainerEnded {
-        /// Which.
+        /// The container; nothing of it runs any more.
         container: ContainerId,
         /// YARN's exit status: negative ones are YARN's own.
         status: i32,
-        /// YARN's words.
+        /// YARN's diagnostics, of any number of lines; may be empty.
         diagnostics: String,
     },
     /// A rank was given input that cannot be given again: the program cannot be started again.

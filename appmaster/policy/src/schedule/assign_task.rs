@@ -9,7 +9,7 @@ pub enum Level {
     Node,
     /// In the node's rack.
     Rack,
-    /// Elsewhere.
+    /// In another rack than every node that has its input.
     Any,
 }
 

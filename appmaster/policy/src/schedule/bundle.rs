@@ -26,7 +26,7 @@ impl fmt::Display for ResourceName {
 pub struct Bundle(BTreeMap<ResourceName, u64>);
 
 impl Bundle {
-    /// Nothing.
+    /// A bundle of no resources at all.
     #[must_use]
     pub const fn new() -> Self {
         Self(BTreeMap::new())

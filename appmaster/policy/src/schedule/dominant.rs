@@ -10,9 +10,9 @@ use super::Bundle;
 /// The fraction `part` of `whole`. A part of nothing is larger than any other.
 #[derive(Clone, Copy, Debug)]
 pub struct Share {
-    /// Numerator.
+    /// What is held, in units of the resource.
     pub part: u64,
-    /// Denominator.
+    /// What there is in all, in the same unit; may be 0.
     pub whole: u64,
 }
 

@@ -19,18 +19,18 @@ pub enum Event {
     Hosts(Vec<String>),
     /// Tasks of a stage may start. More may be told later.
     Runnable {
-        /// Whose.
+        /// The job of those tasks.
         job: JobIx,
-        /// Which.
+        /// The stage that all of them are of.
         stage: Stage,
         /// Numbered on from those told before.
         tasks: Vec<Task>,
     },
     /// Tasks of a stage need these elements from now on, instead of those before. What runs goes on.
     Needed {
-        /// Whose.
+        /// The job of those tasks.
         job: JobIx,
-        /// Which.
+        /// The stage that needs them.
         stage: Stage,
         /// What the node of each has to have.
         locks: Vec<ResourceName>,
@@ -39,14 +39,14 @@ pub enum Event {
     Joined(Node, Container, Vec<Slot>),
     /// A container's slots are cut anew: by position, those that are taken stay so.
     Slots {
-        /// Whose.
+        /// The container that offers them.
         container: ContainerIx,
         /// All of them.
         now: Vec<Slot>,
     },
     /// What the host of a container has as a whole has changed: a device is broken, or back.
     Pool {
-        /// Whose host.
+        /// A container of that host; what its node has holds for all containers there.
         container: ContainerIx,
         /// All that it has.
         pool: Bundle,
@@ -59,7 +59,7 @@ pub enum Event {
     Began(AttemptIx),
     /// How far an attempt is; told at most once a second.
     Progress {
-        /// Whose.
+        /// The attempt, which has begun.
         attempt: AttemptIx,
         /// What it does.
         phase: Phase,
@@ -70,16 +70,16 @@ pub enum Event {
     },
     /// An attempt is over.
     Ended {
-        /// Which.
+        /// The attempt whose slot is free from now on.
         attempt: AttemptIx,
-        /// How.
+        /// Whether its result is there; else what ended it.
         how: End,
         /// How long it was in each phase.
         phases: Vec<(Phase, Nanos)>,
     },
     /// An attempt runs where it was ordered to, or where it was before. For a swap: of `one`.
     Moved {
-        /// Which.
+        /// The attempt of the order.
         attempt: AttemptIx,
         /// Whether the order was carried out.
         ok: bool,
@@ -88,25 +88,25 @@ pub enum Event {
     Stopped(AttemptIx),
     /// Results of maps are lost, and are wanted.
     OutputLost {
-        /// Whose.
+        /// The job whose maps they are.
         job: JobIx,
         /// Which tasks of its map stage.
         maps: Vec<TaskIx>,
     },
     /// So much of a partition lies at a node now.
     Gathered {
-        /// Whose.
+        /// The job whose reduces read it.
         job: JobIx,
         /// Number of the partition.
         partition: u32,
-        /// Where.
+        /// The node that has so much of it.
         node: NodeIx,
         /// Bytes in all.
         bytes: u64,
     },
     /// Containers are wanted back: no new task goes there.
     Preempt {
-        /// Which.
+        /// The containers that YARN wants; what runs there goes on until it ends or they are taken.
         containers: Vec<ContainerIx>,
         /// When they will be taken.
         by: Nanos,
@@ -115,12 +115,12 @@ pub enum Event {
     Asked {
         /// The size of each.
         bundle: Bundle,
-        /// How many.
+        /// Containers of this size that are asked for in all, in place of what was told before.
         count: u32,
     },
     /// YARN will never give containers of this size.
     Refused {
-        /// The size.
+        /// What each would hold.
         bundle: Bundle,
     },
     /// Time has passed.
@@ -162,64 +162,64 @@ pub enum End {
 pub enum Decision {
     /// A task starts on a slot.
     Start {
-        /// Whose.
+        /// The task's job.
         job: JobIx,
         /// Of which stage.
         stage: Stage,
-        /// Which.
+        /// Its number within the stage, from 0; it may start and is pending.
         task: TaskIx,
-        /// Where.
+        /// The slot, free until now.
         slot: SlotIx,
     },
     /// A second attempt at the task of an attempt that is slow.
     Copy {
         /// The slow one.
         of: AttemptIx,
-        /// Where.
+        /// A free slot for the second attempt, of another node than the slow one's.
         slot: SlotIx,
     },
     /// An attempt goes on on another slot of its node.
     Move {
-        /// Which.
+        /// The attempt that changes its slot.
         attempt: AttemptIx,
-        /// Where to.
+        /// A free slot of the same node.
         to: SlotIx,
     },
     /// Two attempts of one node change their slots.
     Swap {
         /// The one whose [`Event::Moved`] tells for both.
         one: AttemptIx,
-        /// The other.
+        /// An attempt on the same node, of which no event of its own is told.
         other: AttemptIx,
     },
     /// An attempt is ended.
     Stop {
-        /// Which.
+        /// The attempt to be ended, begun or not.
         attempt: AttemptIx,
-        /// For what.
+        /// The reason, as its job is told it.
         why: Why,
     },
     /// A partition is gathered elsewhere.
     Rehome {
-        /// Whose.
+        /// The job whose reduces read the partition.
         job: JobIx,
         /// Number of the partition.
         partition: u32,
-        /// Where.
+        /// The node that is its home from now on.
         to: NodeIx,
     },
     /// All tasks of a gang start, the n-th on the n-th slot.
     Gang {
-        /// Whose.
+        /// The gang.
         job: JobIx,
         /// As many as tasks.
         slots: Vec<SlotIx>,
     },
     /// Free slots are kept for a gang.
     Hold {
-        /// Whose.
+        /// The gang that waits for more slots.
         job: JobIx,
-        /// Which.
+        /// Free slots: nothing else starts on them until then.
         slots: Vec<SlotIx>,
         /// Given up then, if the gang has not started.
         until: Nanos,

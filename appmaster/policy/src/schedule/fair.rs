@@ -15,12 +15,12 @@ use super::{Decision, JobIx, Nanos, NodeIx, Owner, Saved, Scheduler, Session, Sl
 /// Among whom slots are shared equally.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum By {
-    /// Users.
+    /// Users, whatever queues their jobs are in.
     #[default]
     Tenant,
-    /// Queues.
+    /// Queues, whoever submitted to them.
     Queue,
-    /// Jobs.
+    /// Jobs, each for itself.
     Job,
 }
 

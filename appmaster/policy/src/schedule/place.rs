@@ -76,7 +76,7 @@ impl Slot {
 /// Who has a slot. An order is no fact: what was decided is reserved until the launcher confirms it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Taken {
-    /// Nobody.
+    /// Nobody: a task may start on it.
     Free,
     /// Kept for what was decided and is not confirmed.
     Reserved(Decision),

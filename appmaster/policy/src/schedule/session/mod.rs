@@ -42,7 +42,7 @@ pub struct Class(pub(super) u32);
 /// One try at a task.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Attempt {
-    /// Whose.
+    /// The job of its task.
     pub job: JobIx,
     /// Of which stage.
     pub stage: Stage,
