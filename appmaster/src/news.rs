@@ -37,7 +37,7 @@ pub(crate) enum News {
     OwnerLeft,
     /// A client gives the session a job.
     Submitted {
-        /// What.
+        /// The job's description and how it is to be followed.
         submission: Box<wire::Submission>,
         /// Its number, or why it is not taken.
         answer: oneshot::Sender<Result<u32, Status>>,
@@ -48,7 +48,7 @@ pub(crate) enum News {
     NodesAsked(oneshot::Sender<Result<wire::SessionNodes, Status>>),
     /// A client wants a job of the session ended.
     KillAsked {
-        /// Which.
+        /// Its number within the session.
         job: JobId,
         /// It will be, or there is none.
         answer: oneshot::Sender<Result<(), Status>>,

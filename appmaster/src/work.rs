@@ -99,7 +99,7 @@ pub(crate) enum Heard {
     WantedBack(String),
     /// The ResourceManager has taken requests for so many new containers, in so many rows.
     Asked {
-        /// New containers.
+        /// Containers in all of the rows.
         containers: u32,
         /// Rows of the call.
         rows: u32,
@@ -123,7 +123,7 @@ pub(crate) enum Heard {
     Said {
         /// Its container.
         container: ContainerId,
-        /// What.
+        /// Its message, of the ranks there.
         event: wire::mpi_event::Event,
     },
     /// Of the tasks of a job that has such.
@@ -202,7 +202,7 @@ pub(crate) enum Do {
     Tell {
         /// Its container.
         to: ContainerId,
-        /// What.
+        /// The order; the job's number is added on the way.
         order: Box<ToLauncher>,
     },
     /// The launcher there, if there is one, is to leave with all that it runs; none is let in any more.
@@ -219,7 +219,7 @@ pub(crate) enum Do {
     CloseOutput,
     /// See how far the output of this run is, where each launcher has begun so many streams.
     LookAtOutput {
-        /// Which run.
+        /// The run's number, from 1: starts of the program, counted.
         run: u32,
         /// Streams, by container.
         streams: BTreeMap<ContainerId, u64>,

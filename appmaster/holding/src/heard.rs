@@ -34,11 +34,11 @@ pub enum Heard {
     Granted(Vec<Granted>),
     /// YARN says that a container is over.
     Ended {
-        /// Which.
+        /// The container; nothing of it runs any more.
         container: ContainerId,
         /// YARN's exit status: negative ones are YARN's own.
         status: i32,
-        /// YARN's words.
+        /// YARN's diagnostics, of any number of lines; may be empty.
         diagnostics: String,
     },
     /// A NodeManager did not take the order to start a container.
@@ -63,7 +63,7 @@ pub enum Heard {
     Said {
         /// Its container.
         container: ContainerId,
-        /// What.
+        /// Its message, of a job or of the launcher itself.
         event: wire::launcher_event::Event,
     },
     /// A link broke; its launcher may come by another.
@@ -92,7 +92,7 @@ pub enum Heard {
     },
     /// The ResourceManager has taken requests for so many new containers, in so many rows.
     Asked {
-        /// New containers.
+        /// Containers in all of the rows.
         containers: u32,
         /// Rows of the call.
         rows: u32,
@@ -106,7 +106,7 @@ pub enum Heard {
     ResourceManagerRestarted,
     /// No answer from it for so long that another attempt may be starting.
     ResourceManagerLost {
-        /// The silence.
+        /// For how long it has not answered.
         silent: Millis,
     },
     /// YARN has ended this attempt.

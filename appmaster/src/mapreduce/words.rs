@@ -16,7 +16,7 @@ pub(crate) enum Told {
     Said {
         /// Its container.
         container: ContainerId,
-        /// What.
+        /// Its message, of one attempt.
         event: task_event::Event,
     },
     /// As many jobs have slots as may: this one is among them, and says which tasks may start.
@@ -27,9 +27,9 @@ pub(crate) enum Told {
     Placed(Start),
     /// An attempt at a task is to be ended.
     Stop {
-        /// Which.
+        /// The attempt, as [`Told::Placed`] numbered it.
         attempt: AttemptIx,
-        /// For what.
+        /// The reason that the scheduler gave.
         why: Why,
     },
     /// The answer to a [`Wanted::Folder`].
@@ -52,7 +52,7 @@ pub(crate) enum Wanted {
     },
     /// Tasks of a stage need these elements from now on.
     Needed {
-        /// Which.
+        /// The stage that needs them.
         stage: Stage,
         /// What the node of each must have.
         needs: Vec<ResourceName>,
@@ -63,18 +63,18 @@ pub(crate) enum Wanted {
     Began(AttemptIx),
     /// An attempt has done so much of so much.
     Progress {
-        /// Which.
+        /// The attempt, as [`Told::Placed`] numbered it.
         attempt: AttemptIx,
-        /// So much.
+        /// Bytes done of its phase.
         done: u64,
-        /// Of so much, which is not nothing.
+        /// Bytes of the phase, at least 1.
         of: u64,
     },
     /// An attempt is over: its slot is free.
     Over {
-        /// Which.
+        /// The attempt, as [`Told::Placed`] numbered it.
         attempt: AttemptIx,
-        /// How.
+        /// Whether its result is there; else what ended it.
         how: End,
     },
     /// The results of these maps are lost, and they run again.
@@ -83,7 +83,7 @@ pub(crate) enum Wanted {
     Tell {
         /// Its container.
         to: ContainerId,
-        /// What.
+        /// The order; the job's number is added on the way.
         order: Box<task_order::Order>,
     },
     /// Work on the output folder.
