@@ -19,8 +19,8 @@ use tonic::{Request, Response, Status, Streaming};
 use crate::console::Console;
 use crate::consoles::Consoles;
 use crate::detached::{Detached, Kept, Wanted};
-use crate::handing::Output;
 use crate::news::{News, NewsSender, tell};
+use crate::output_stream::Output;
 use crate::session::JobId;
 use crate::work::Heard;
 

@@ -36,6 +36,7 @@
 //! the next AM finishes. On clusters that run every user's containers
 //! as one OS user, co-tenants can read the credentials file.
 
+mod client_events;
 mod clients;
 mod console;
 mod consoles;
@@ -45,7 +46,6 @@ mod effects;
 mod elements;
 mod ends;
 mod files;
-mod handing;
 mod inherit;
 mod lack;
 mod leaving;
@@ -54,7 +54,7 @@ mod loan;
 mod mapreduce;
 mod mpi;
 mod news;
-mod outbox;
+mod output_stream;
 mod owner;
 mod pool;
 mod run;
@@ -74,8 +74,8 @@ mod work;
 
 use std::process::ExitCode;
 
-pub use handing::Output;
 pub use holding::{Keys, Place};
+pub use output_stream::Output;
 pub use run::serve;
 pub use seat::Seat;
 

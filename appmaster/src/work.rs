@@ -12,12 +12,12 @@ use policy::lifecycle::{Event, Grant, KillReason};
 use policy::{ContainerId, Millis, Resources};
 use proto_hadoop::yarn::FinalApplicationStatus;
 
+use crate::client_events::Outbox;
 use crate::files::{FileWork, FilesDone};
 use crate::mapreduce::{MapReduce, Told, Wanted};
 use crate::mpi::Mpi;
 use crate::mpi::standoff::Sight;
 use crate::mpi::waiting::Look;
-use crate::outbox::Outbox;
 
 /// One job, of one kind.
 pub(crate) enum Work {

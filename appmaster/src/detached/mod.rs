@@ -12,8 +12,8 @@
 //! not kept, and is told how much. Of the last jobs that have ended all of that stays, too.
 
 mod budget;
+mod detached_job;
 mod follow;
-mod kept;
 mod parts;
 mod said;
 mod spool;
@@ -28,7 +28,7 @@ use job::wire;
 use crate::detached::budget::Budget;
 use crate::session::JobId;
 
-pub(crate) use kept::{Input, Kept};
+pub(crate) use detached_job::{Input, Kept};
 pub(crate) use watch::Wanted;
 
 /// Jobs that have ended and are remembered.

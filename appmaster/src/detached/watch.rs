@@ -9,7 +9,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::task::TaskTracker;
 use tonic::{Status, Streaming};
 
-use crate::detached::kept::Kept;
+use crate::detached::detached_job::Kept;
 use crate::detached::parts::Place;
 use crate::detached::said::Heard;
 use crate::detached::spool::End;

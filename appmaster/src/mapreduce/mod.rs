@@ -44,11 +44,11 @@ use policy::mapreduce::{Job, MaxAttempts};
 use policy::schedule::{AttemptIx, ContainerIx, Stage, TaskIx};
 use policy::{ContainerId, Millis};
 
+use crate::client_events::Outbox;
 use crate::mapreduce::attempts::Attempts;
 use crate::mapreduce::ending::Ending;
 use crate::mapreduce::history::Past;
 use crate::mapreduce::orders::Orders;
-use crate::outbox::Outbox;
 use crate::work::{Do, Heard};
 
 pub(crate) use book::{Book, Record};

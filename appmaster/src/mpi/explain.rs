@@ -13,9 +13,9 @@ use policy::{
     Resources,
 };
 
+use crate::client_events::Outbox;
 use crate::mpi::missing::{self, Wanted};
 use crate::mpi::waiting::Watch;
-use crate::outbox::Outbox;
 
 /// Nodes that one line lists; the rest is counted.
 const MOST_NODES: usize = 2_000;

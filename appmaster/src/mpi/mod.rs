@@ -26,13 +26,13 @@
 mod act;
 pub(crate) mod checkpoints;
 pub(crate) mod commit;
+mod degraded;
 mod ending;
 mod exits;
 pub(crate) mod explain;
 mod holders;
 mod missing;
 mod names;
-mod notice;
 mod repeat;
 mod report;
 mod results;
@@ -54,6 +54,7 @@ use policy::lifecycle::{Action, Event, Grant, Job, KillReason};
 use policy::{ContainerId, Millis, Rank, Resources};
 use proto_hadoop::AppAttemptId;
 
+use crate::client_events::Outbox;
 use crate::mpi::act::merged;
 use crate::mpi::checkpoints::Checkpoints;
 use crate::mpi::ending::Ending;
@@ -65,7 +66,6 @@ use crate::mpi::seats::Seats;
 use crate::mpi::spawn::Groups;
 use crate::mpi::standoff::Standoff;
 use crate::mpi::usage::Usages;
-use crate::outbox::Outbox;
 use crate::work::{Do, Heard};
 
 /// A job that no client has attached to by then writes its output to the AM's log.

@@ -9,8 +9,8 @@ use proto_hadoop::ApplicationId;
 use tokio::time::{Instant, sleep};
 
 use crate::error::SessionError;
-use crate::kept::{Folder, Kept};
 use crate::reach::{Reached, answer};
+use crate::record::{Folder, Kept};
 
 /// Between two looks whether it is over.
 const LOOK: Duration = Duration::from_millis(100);

@@ -1,7 +1,7 @@
 //! Sessions, as whoever has one sees them: an application that holds containers and runs the jobs that it
 //! is given.
 //!
-//! A session has a [`name`] here; what is needed to use it is [`kept`] in a file of the user's. With that
+//! A session has a [`name`] here; what is needed to use it is in a file of the user's ([`record`]). With that
 //! YARN is asked once where its ApplicationMaster is ([`mod@reach`]), which is then given a job
 //! ([`mod@submit`]), asked for its [`mod@status`], or told to end a job ([`mod@kill`]) or to [`mod@stop`];
 //! and for what a detached job has printed (`Reached::logs`). A session that has just been
@@ -12,19 +12,19 @@
 //! within a stated time.
 
 mod error;
-pub mod kept;
 pub mod kill;
 mod logs;
 pub mod name;
 pub mod nodes;
 pub mod reach;
 pub mod ready;
+pub mod record;
 pub mod status;
 pub mod stop;
 pub mod submit;
 
 pub use error::SessionError;
-pub use kept::{Folder, Kept};
 pub use kill::JobName;
 pub use name::Name;
 pub use reach::{Place, Reached};
+pub use record::{Folder, Kept};

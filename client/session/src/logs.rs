@@ -3,8 +3,8 @@
 use follow::Layout;
 
 use crate::error::SessionError;
-use crate::kept::Kept;
 use crate::reach::Reached;
+use crate::record::Kept;
 
 impl Reached {
     /// Prints it, of one rank where one is named; the exit code.

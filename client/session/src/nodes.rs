@@ -9,8 +9,8 @@ use serde::Serialize;
 use tokio::time::{Instant, sleep};
 
 use crate::error::SessionError;
-use crate::kept::Kept;
 use crate::reach::{Reached, answer};
+use crate::record::Kept;
 
 /// For libraries of devices to answer that are still being asked.
 const SCANNED: Duration = Duration::from_secs(3);

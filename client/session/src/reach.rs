@@ -16,8 +16,8 @@ use tonic::transport::Channel;
 use tonic::{Response, Status};
 
 use crate::error::SessionError;
-use crate::kept::{Folder, Kept, Owned};
 use crate::name::Name;
+use crate::record::{Folder, Kept, Owned};
 
 /// For an ApplicationMaster that is reached to answer.
 const ANSWER: Duration = Duration::from_secs(15);

@@ -9,8 +9,8 @@ use proto_hadoop::ApplicationClient;
 use tokio::time::sleep;
 
 use crate::error::SessionError;
-use crate::kept::Kept;
 use crate::reach::{Place, Reached, place};
+use crate::record::Kept;
 use crate::status::Status;
 
 /// Between two looks.

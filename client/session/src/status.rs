@@ -9,8 +9,8 @@ use proto_hadoop::ApplicationId;
 use serde::Serialize;
 
 use crate::error::SessionError;
-use crate::kept::Kept;
 use crate::reach::{Reached, answer};
+use crate::record::Kept;
 
 /// One look.
 #[derive(Clone, Debug, PartialEq, Serialize)]

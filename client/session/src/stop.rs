@@ -11,9 +11,9 @@ use proto_hadoop::ApplicationClient;
 use tokio::time::{Instant, sleep};
 
 use crate::error::SessionError;
-use crate::kept::{Folder, Kept, Owned};
 use crate::name::Name;
 use crate::reach::{Place, Reached, answer, place, placed};
+use crate::record::{Folder, Kept, Owned};
 
 /// Between two looks whether it is over.
 const LOOK: Duration = Duration::from_millis(100);

@@ -5,8 +5,8 @@ use job::{MapReduceJob, MpiJob, Staged, StagedKind, wire};
 use storage::Address;
 
 use crate::error::SessionError;
-use crate::kept::Kept;
 use crate::reach::{Reached, answer};
+use crate::record::Kept;
 
 /// A job, and what lists say of it.
 #[derive(Debug)]

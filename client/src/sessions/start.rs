@@ -18,9 +18,9 @@ use follow::submit::{Application, submit};
 use follow::timeout::WaitTimeout;
 use policy::{Millis, ResourceTypes, Resources, schedule};
 use proto_hadoop::{ApplicationClient, ApplicationId};
-use session::kept::Owned;
 use session::reach::{Place, place};
 use session::ready::{Readiness, ready};
+use session::record::Owned;
 use session::{Folder, Kept, Name, SessionError, reach};
 use staging::stage;
 

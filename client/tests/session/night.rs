@@ -12,7 +12,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use proto_hadoop::yarn::{ApplicationSubmission, ContainerLaunch, Resource, YarnApplicationState};
 use proto_hadoop::{ApplicationClient, ApplicationId, ApplicationMasterClient};
-use session::kept::Owned;
+use session::record::Owned;
 use session::{Folder, Kept};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
