@@ -168,12 +168,12 @@ impl Saved {
                 until,
                 rests,
                 inner,
-            } => Box::new(GangScheduling {
-                hold,
-                inner: inner.scheduler(),
-                until,
-                rests,
-            }),
+            } => {
+                let mut gangs = GangScheduling::new(hold, inner.scheduler());
+                gangs.until = until;
+                gangs.rests = rests;
+                Box::new(gangs)
+            }
         }
     }
 }

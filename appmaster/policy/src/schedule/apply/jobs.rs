@@ -33,6 +33,7 @@ impl State {
             homes: BTreeMap::new(),
             under_way: 0,
             listed_running: BTreeMap::new(),
+            listed_gang: None,
             left: false,
         };
         self.jobs.insert(ix, record);
@@ -253,6 +254,9 @@ impl State {
         }
         put(&mut self.unfinished, stage, entry, unfinished);
         self.index_running(ix);
+        if stage == Stage::Gang {
+            self.index_gang(ix);
+        }
         if waited != waiting_since {
             if let Some(since) = waited {
                 put(&mut self.waiting, (stage, class), (since, ix), false);
@@ -286,6 +290,29 @@ impl State {
             if let Some(after) = after {
                 put(&mut self.by_running, key, (after, seq, ix), true);
                 record.listed_running.insert(*stage, after);
+            }
+        }
+    }
+
+    /// Brings the order of gangs that wait in line.
+    fn index_gang(&mut self, ix: JobIx) {
+        let Some(record) = self.jobs.get_mut(&ix) else {
+            return;
+        };
+        let Some(class) = record.class.get(&Stage::Gang).copied() else {
+            return;
+        };
+        let (seq, priority) = (record.job.seq, record.job.priority);
+        let state = record.job.stages.get(&Stage::Gang);
+        let ranks = state.map_or(0, |state| state.pending);
+        let after = (ranks > 0 && !record.left).then_some(ranks);
+        let before = std::mem::replace(&mut record.listed_gang, after);
+        if before == after {
+            return;
+        }
+        for (ranks, is_in) in [(before, false), (after, true)] {
+            if let Some(ranks) = ranks {
+                put(&mut self.gangs, (priority, class, ranks), (seq, ix), is_in);
             }
         }
     }

@@ -111,6 +111,30 @@ impl Session {
         each.min()
     }
 
+    /// The gang in sight that waits and is first by priority and then by submission, of those with at most as many
+    /// ranks as `most` says for what a rank takes. Cost: O(priorities · classes · sizes), however many wait.
+    #[must_use]
+    pub fn first_gang(&self, most: impl Fn(Class) -> usize) -> Option<JobIx> {
+        let mut first: Option<(i32, u64, JobIx)> = None;
+        for ((priority, class, ranks), jobs) in self.state.gangs.iter().rev() {
+            if first.is_some_and(|(highest, ..)| highest > *priority) {
+                break;
+            }
+            if most(*class) < *ranks as usize {
+                continue;
+            }
+            let mut seen = jobs
+                .iter()
+                .filter(|(_, job)| self.sees(*job) && self.of_priority(*job));
+            if let Some((seq, job)) = seen.next()
+                && first.is_none_or(|(_, least, other)| (*seq, *job) < (least, other))
+            {
+                first = Some((*priority, *seq, *job));
+            }
+        }
+        first.map(|(_, _, job)| job)
+    }
+
     fn sees(&self, job: JobIx) -> bool {
         let Shown {
             job: only, hidden, ..

@@ -78,6 +78,8 @@ pub(super) struct JobRecord {
     pub(super) under_way: u32,
     /// The stages that stand in `by_running`, and under which number.
     pub(super) listed_running: BTreeMap<Stage, u32>,
+    /// It stands in `gangs`, as one of so many ranks.
+    pub(super) listed_gang: Option<u32>,
     pub(super) left: bool,
 }
 
@@ -154,6 +156,9 @@ pub(super) struct State {
     /// The same by how many attempts of the job are under way, in each priority.
     #[serde(with = "pairs")]
     pub(super) by_running: BTreeMap<(Stage, Class, i32), ByRunning>,
+    /// Gangs that wait, by priority, what a rank takes and how many there are.
+    #[serde(with = "pairs")]
+    pub(super) gangs: BTreeMap<(i32, Class, u32), BTreeSet<(u64, JobIx)>>,
     /// Jobs whose stage is not done.
     pub(super) unfinished: BTreeMap<Stage, BTreeSet<(u64, JobIx)>>,
     /// Jobs whose stage waits with nothing of it running, by since when.

@@ -4,13 +4,16 @@
 //! that two never hold what the other needs. It holds when the policy inside would give a slot that it could use to
 //! a job that comes after it by the same order, and only where the session has enough slots for it at all. What it holds is given up after
 //! `hold`, and for as long again others may have it.
+//!
+//! Cost: O(priorities · classes of need · sizes) to find that gang, however many wait, and once after each event O(free
+//! slots) to look for its room.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::schedule::can_run::could_run;
 use crate::schedule::{
-    Decision, Event, JobIx, Nanos, Need, NodeIx, Saved, Scheduler, Session, SlotIx, Stage,
+    Class, Decision, Event, JobIx, Nanos, Need, NodeIx, Saved, Scheduler, Session, SlotIx, Stage,
 };
 
 /// Starts gangs, and holds slots for the next one.
@@ -24,6 +27,10 @@ pub struct GangScheduling {
     pub until: Option<Nanos>,
     /// Nothing is held before.
     pub rests: Nanos,
+    /// How many slots could take a rank of each class, until slots come or go.
+    all: BTreeMap<Class, usize>,
+    /// A gang that has found no room since something last happened.
+    without_room: Option<JobIx>,
 }
 
 impl GangScheduling {
@@ -35,7 +42,19 @@ impl GangScheduling {
             inner,
             until: None,
             rests: Nanos(0),
+            all: BTreeMap::new(),
+            without_room: None,
         }
+    }
+
+    /// The gang that is next, of those for which the session has enough slots at all.
+    fn first(&mut self, session: &Session) -> Option<JobIx> {
+        for class in session.classes(Stage::Gang) {
+            if let Some(need) = session.need(class) {
+                self.all.entry(class).or_insert_with(|| all(session, need));
+            }
+        }
+        session.first_gang(|class| self.all.get(&class).copied().unwrap_or(0))
     }
 
     /// The time to which slots are held now; none while a hold that failed rests.
@@ -61,20 +80,6 @@ type Turn = (Reverse<i32>, u64);
 fn turn(session: &Session, job: JobIx) -> Option<Turn> {
     let job = session.job(job)?;
     Some((Reverse(job.priority), job.seq))
-}
-
-/// Gangs by turn, with what a rank of each takes.
-fn gangs(session: &Session) -> impl Iterator<Item = (Turn, JobIx, &Need)> {
-    let mut all: Vec<_> = session
-        .classes(Stage::Gang)
-        .flat_map(|class| session.runnable(Stage::Gang, class))
-        .filter_map(|job| {
-            let need = &session.stage(job, Stage::Gang)?.need;
-            Some((turn(session, job)?, job, need))
-        })
-        .collect();
-    all.sort_by_key(|(turn, job, _)| (*turn, *job));
-    all.into_iter()
 }
 
 /// Slots on which all ranks of a gang can start now: its own and free ones, on as few nodes as may be.
@@ -106,7 +111,7 @@ fn room(session: &Session, job: JobIx, need: &Need) -> Option<Vec<SlotIx>> {
 /// Those of `slots` that can take a rank each, all at a time, by what is free in their containers and
 /// their node.
 fn together(session: &Session, need: &Need, slots: Vec<SlotIx>) -> Vec<SlotIx> {
-    let mut taken: std::collections::BTreeMap<_, u64> = std::collections::BTreeMap::new();
+    let mut taken: BTreeMap<_, u64> = BTreeMap::new();
     let mut fitting = Vec::new();
     for ix in slots {
         let Some(slot) = session.slot(ix) else {
@@ -142,18 +147,12 @@ fn together(session: &Session, need: &Need, slots: Vec<SlotIx>) -> Vec<SlotIx> {
     fitting
 }
 
-/// Whether the session has as many slots as the gang has ranks, whoever has them now.
-fn could_ever(session: &Session, job: JobIx, need: &Need) -> bool {
-    let Some(state) = session.stage(job, Stage::Gang) else {
-        return false;
-    };
-    let wanted = state.pending as usize;
+/// Slots of the session that could take such a rank, whoever has them now.
+fn all(session: &Session, need: &Need) -> usize {
     let slots = session.slots().map(|(slot, _)| slot);
     slots
         .filter(|slot| could_run(session, need, Stage::Gang, *slot))
-        .take(wanted)
         .count()
-        == wanted
 }
 
 impl Scheduler for GangScheduling {
@@ -169,6 +168,11 @@ impl Scheduler for GangScheduling {
         if matches!(event, Event::Ordered(Decision::Gang { .. })) {
             self.until = None;
         }
+        self.without_room = None;
+        if let Event::Joined(..) | Event::Slots { .. } | Event::Pool { .. } | Event::Lost(_) = event
+        {
+            self.all.clear();
+        }
         self.inner.hear(now, session, event);
     }
 
@@ -182,14 +186,19 @@ impl Scheduler for GangScheduling {
     }
 
     fn next(&mut self, now: Nanos, session: &Session, node: Option<NodeIx>) -> Option<Decision> {
-        let Some((first, job, need)) =
-            gangs(session).find(|(_, job, need)| could_ever(session, *job, need))
-        else {
+        let next = self.first(session).and_then(|job| {
+            let need = &session.stage(job, Stage::Gang)?.need;
+            Some((turn(session, job)?, job, need))
+        });
+        let Some((first, job, need)) = next else {
             return self.inner.next(now, session, node);
         };
         // No other gang starts before the first, which might never find its room again.
-        if let Some(slots) = room(session, job, need) {
-            return Some(Decision::Gang { job, slots });
+        if self.without_room != Some(job) {
+            if let Some(slots) = room(session, job, need) {
+                return Some(Decision::Gang { job, slots });
+            }
+            self.without_room = Some(job);
         }
         let decision = self.inner.next(now, session, node);
         if let Some(Decision::Copy { .. }) = decision {
