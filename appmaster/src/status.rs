@@ -2,12 +2,20 @@
 
 use job::wire;
 use policy::gang::Phase;
-use policy::lending::Wants;
+use policy::lending::{Line, Wants};
 use tonic::Status;
 
 use crate::loan::Loan;
 use crate::session::{Entry, JobId, Session};
-use crate::sharing::Stage;
+use crate::sharing::{Sharing, Stage};
+
+impl Sharing {
+    /// The jobs that wait; holders of slots are called by the numbers that their users know.
+    fn line(&self) -> Line<'_> {
+        self.lending
+            .line(|number| self.job_of(number).map(|job| job.0))
+    }
+}
 
 impl Session {
     /// What a session holds and runs.
@@ -17,6 +25,7 @@ impl Session {
                 "this application was started for one job and is no session",
             ));
         };
+        let mut line = sharing.line();
         let containers = sharing
             .lending
             .offers()
@@ -38,7 +47,7 @@ impl Session {
             jobs: self
                 .jobs
                 .iter()
-                .filter_map(|(job, entry)| self.row(*job, entry))
+                .filter_map(|(job, entry)| self.row(*job, entry, &mut line))
                 .collect(),
             ended: sharing.ended,
             asked: sharing.pool.missing(),
@@ -48,10 +57,10 @@ impl Session {
         })
     }
 
-    fn row(&self, job: JobId, entry: &Entry) -> Option<wire::SessionJob> {
+    fn row(&self, job: JobId, entry: &Entry, line: &mut Line<'_>) -> Option<wire::SessionJob> {
         use wire::session_job::State;
         let loan = entry.loan.as_ref()?;
-        let waits = self.waits(loan);
+        let waits = self.waits(loan, line);
         let state = match (&waits, entry.work.is_ending()) {
             (_, true) => State::Ending,
             (Some(_), false) => State::Waiting,
@@ -80,20 +89,14 @@ impl Session {
     }
 
     /// Why a job has no slots, a sentence; `None`: it has, or needs none.
-    fn waits(&self, loan: &Loan) -> Option<String> {
+    fn waits(&self, loan: &Loan, line: &mut Line<'_>) -> Option<String> {
         let sharing = self.sharing.as_ref()?;
         match loan.number {
             Some(number) => {
-                let mut waits = sharing.lending.waits(number)?;
+                let waits = line.waits(number)?;
                 if let Some(lack) = sharing.lending.lack(number) {
                     return Some(sentences::waits_for_element(&lack));
                 }
-                // Jobs are called by the numbers that their users know.
-                waits.holders = waits
-                    .holders
-                    .into_iter()
-                    .filter_map(|(number, slots)| Some((sharing.job_of(number)?.0, slots)))
-                    .collect();
                 let missing = sharing.pool.missing();
                 Some(sentences::waits_for_slots(&waits, missing))
             }
@@ -127,11 +130,15 @@ impl Session {
 
     /// Says to the clients of jobs that wait what they wait for.
     pub(crate) fn show_waiting(&self) {
+        let Some(sharing) = &self.sharing else {
+            return;
+        };
+        let mut line = sharing.line();
         for entry in self.jobs.values() {
             let (Some(client), Some(loan)) = (&entry.client, &entry.loan) else {
                 continue;
             };
-            if let Some(note) = self.waits(loan) {
+            if let Some(note) = self.waits(loan, &mut line) {
                 let phase = wire::Phase {
                     kind: wire::phase::Kind::WaitingForRoom.into(),
                     note,

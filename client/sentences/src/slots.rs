@@ -60,7 +60,7 @@ mod tests {
             unit: Resources::new(2048, 1),
             free: 3,
             all: 8,
-            holders: vec![(5, 2)],
+            holders: vec![(5, 2)].into(),
             ahead: 0,
         };
         assert_eq!(
@@ -71,7 +71,7 @@ mod tests {
             wanted: 1,
             free: 0,
             all: 0,
-            holders: Vec::new(),
+            holders: Vec::new().into(),
             ahead: 1,
             ..waits
         };

@@ -31,6 +31,7 @@ use crate::schedule::{
 };
 use crate::{ClusterView, ContainerId, Counted, Millis, NodeView, ResourceTypes, Resources};
 
+pub use waits::Line;
 pub use words::{Input, Lack, Lent, Offer, StageTerms, Start, Waits, Wants, Wish, Word};
 
 #[derive(Debug)]

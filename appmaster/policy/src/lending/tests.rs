@@ -93,8 +93,8 @@ fn the_next_job_starts_when_one_returns_its_slots() {
     assert_eq!(lending.wanted(NOW, 2, wish(2)), []);
     let waits = lending.waits(2).unwrap();
     assert_eq!(
-        (waits.free, waits.holders, waits.ahead),
-        (1, vec![(1, 3)], 0)
+        (waits.free, &*waits.holders, waits.ahead),
+        (1, &[(1, 3)][..], 0)
     );
     assert_eq!(lending.wanted(NOW, 3, wish(4)), []);
     assert_eq!(lending.waits(3).unwrap().ahead, 1);
@@ -322,7 +322,7 @@ fn tasks_of_a_lost_container_and_lost_results_run_again() {
     assert_eq!(again[0].2, 0);
     // A gang waits for the tasks that have the slots, and says so.
     lending.wanted(NOW, 2, wish(1));
-    assert_eq!(lending.waits(2).unwrap().holders, [(1, 1)]);
+    assert_eq!(*lending.waits(2).unwrap().holders, [(1, 1)]);
     let lent = gangs(lending.returned(NOW, 1));
     assert_eq!(lent[0].job, 2);
 }

@@ -1,19 +1,67 @@
-//! Why a job has no slots.
+//! Why jobs have no slots.
 
-use super::Lending;
-use super::sizes;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
+
 use super::words::{Waits, Wants};
-use crate::schedule::{Stage, Taken, can_run};
+use super::{Borrower, Lending, sizes};
+use crate::Resources;
+use crate::schedule::{JobIx, Need, Stage, Taken, can_run};
+
+/// Those that wait as they stand now: looked at once, and then one after the other.
+///
+/// Cost: O(jobs · log jobs) to begin, O(slots) for each kind of need, and O(log jobs) a job.
+#[derive(Debug)]
+pub struct Line<'a> {
+    lending: &'a Lending,
+    holders: Arc<[(u32, u32)]>,
+    /// Those that wait as well and came earlier, of each.
+    ahead: BTreeMap<JobIx, u32>,
+    /// Slots that are free, and that are there, for what a process takes.
+    slots: BTreeMap<(Stage, Need), (u32, u32)>,
+}
 
 impl Lending {
+    /// The jobs that wait. `called` says by what number holders of slots are known to who reads of them; who has
+    /// none is not named.
+    #[must_use]
+    pub fn line(&self, called: impl Fn(u32) -> Option<u32>) -> Line<'_> {
+        let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+        let of_slots = |(job, other): (&u32, &Borrower)| {
+            let slots = count(other.attempts.len());
+            (slots > 0).then(|| Some((called(*job)?, slots))).flatten()
+        };
+        let mut holders: Vec<(u32, u32)> = self.jobs.iter().filter_map(of_slots).collect();
+        holders.sort_by_key(|(job, slots)| (std::cmp::Reverse(*slots), *job));
+        let waiting = self.numbers.iter().filter(|(_, job)| {
+            let borrower = self.jobs.get(job);
+            borrower.is_some_and(|borrower| borrower.attempts.is_empty())
+        });
+        let ahead = waiting.map(|(ix, _)| *ix).zip(0..);
+        Line {
+            lending: self,
+            holders: holders.into(),
+            ahead: ahead.collect(),
+            slots: BTreeMap::new(),
+        }
+    }
+
     /// Why `job` waits; `None`: it does not.
     #[must_use]
     pub fn waits(&self, job: u32) -> Option<Waits> {
-        let borrower = self.jobs.get(&job)?;
+        self.line(Some).waits(job)
+    }
+}
+
+impl Line<'_> {
+    /// Why `job` waits; `None`: it does not.
+    pub fn waits(&mut self, job: u32) -> Option<Waits> {
+        let borrower = self.lending.jobs.get(&job)?;
         if !borrower.attempts.is_empty() {
             return None;
         }
-        let session = self.driver.session();
+        let session = self.lending.driver.session();
         let (stage, wanted, unit) = match &borrower.wish.wants {
             Wants::Gang(processes) => (Stage::Gang, *processes, borrower.wish.unit),
             Wants::Tasks { map, reduce, .. } => {
@@ -24,35 +72,38 @@ impl Lending {
                 pending(Stage::Map, map.unit).or_else(|| pending(Stage::Reduce, reduce.unit))?
             }
         };
+        let need = session.stage(borrower.ix, stage)?.need.clone();
+        let (free, all) = match self.slots.entry((stage, need)) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(unknown) => {
+                *unknown.insert(self.lending.slots_for(borrower.ix, stage, unit))
+            }
+        };
+        Some(Waits {
+            wanted,
+            unit,
+            free,
+            all,
+            holders: Arc::clone(&self.holders),
+            ahead: self.ahead.get(&borrower.ix).copied().unwrap_or(0),
+        })
+    }
+}
+
+impl Lending {
+    /// Slots that are free, and that are there, for a process of `unit` of a job's stage.
+    fn slots_for(&self, job: JobIx, stage: Stage, unit: Resources) -> (u32, u32) {
+        let session = self.driver.session();
         let (mut free, mut all) = (0_u32, 0_u32);
         for (ix, slot) in session.slots() {
             let offer = self.offers.get(&slot.container);
             let stays = !session.is_leaving(slot.container);
             if stays && offer.is_some_and(|offer| sizes::fits(unit, offer.pool)) {
                 all = all.saturating_add(1);
-                let fits = can_run(session, borrower.ix, stage, ix).is_ok();
+                let fits = can_run(session, job, stage, ix).is_ok();
                 free = free.saturating_add(u32::from(fits && slot.taken == Taken::Free));
             }
         }
-        let mut holders: Vec<(u32, u32)> = (self.jobs.iter())
-            .map(|(job, other)| {
-                (
-                    *job,
-                    u32::try_from(other.attempts.len()).unwrap_or(u32::MAX),
-                )
-            })
-            .filter(|(_, slots)| *slots > 0)
-            .collect();
-        holders.sort_by_key(|(job, slots)| (std::cmp::Reverse(*slots), *job));
-        let ahead = self.jobs.values();
-        let ahead = ahead.filter(|other| other.attempts.is_empty() && other.ix < borrower.ix);
-        Some(Waits {
-            wanted,
-            unit,
-            free,
-            all,
-            holders,
-            ahead: u32::try_from(ahead.count()).unwrap_or(u32::MAX),
-        })
+        (free, all)
     }
 }

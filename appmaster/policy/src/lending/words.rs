@@ -1,6 +1,7 @@
 //! What is lent, to whom, and what follows.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::schedule::{AttemptIx, ContainerIx, Level, ResourceName, Stage, TaskIx, Why};
 use crate::{ContainerId, NodeId, Resources};
@@ -138,7 +139,7 @@ pub struct Waits {
     /// The same if nobody else had any.
     pub all: u32,
     /// Jobs that have slots, and how many; those with the most first.
-    pub holders: Vec<(u32, u32)>,
+    pub holders: Arc<[(u32, u32)]>,
     /// Jobs that wait as well and came earlier.
     pub ahead: u32,
 }
