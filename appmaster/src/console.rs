@@ -11,9 +11,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use job::sequence::Incoming;
 use job::wire;
 use policy::ContainerId;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 
+use crate::consoles::Moves;
 use crate::ends::Ends;
+use crate::session::JobId;
 
 /// Chunks of output under way inside the AM: with [`job::CHUNK_MAX`] at most 1 MiB.
 const OUTPUT_QUEUE: usize = 16;
@@ -28,8 +30,9 @@ pub(crate) struct Console {
     /// Tells whether anybody still holds one.
     streams: mpsc::WeakSender<wire::OutputChunk>,
     ends: Mutex<Ends>,
-    /// A stream, a launcher's call or all output has come to its end.
-    an_end: Notify,
+    job: JobId,
+    /// Hears when a stream, a launcher's call or all output has come to its end.
+    moves: Arc<Moves>,
     handed_over: AtomicBool,
     /// Streams whose output goes by a lane.
     lanes: Arc<AtomicUsize>,
@@ -39,13 +42,15 @@ pub(crate) struct Console {
 }
 
 impl Console {
-    pub(crate) fn new() -> Self {
+    /// Of this job; `moves` hears of the ends of its streams.
+    pub(crate) fn new(job: JobId, moves: Arc<Moves>) -> Self {
         let (output, output_taker) = mpsc::channel(OUTPUT_QUEUE);
         let (input, input_taker) = mpsc::channel(INPUT_QUEUE);
         Self {
             streams: output.downgrade(),
             ends: Mutex::default(),
-            an_end: Notify::new(),
+            job,
+            moves,
             handed_over: AtomicBool::new(false),
             lanes: Arc::default(),
             output: Mutex::new(Some(output)),
@@ -63,11 +68,6 @@ impl Console {
     /// Whether each of `launchers` has ended as many streams of `run` as it has begun.
     pub(crate) fn has_all(&self, run: u32, launchers: &BTreeMap<ContainerId, u64>) -> bool {
         lock(&self.ends).are_all(run, launchers)
-    }
-
-    /// Until another stream has ended, or the last of all output was handed over.
-    pub(crate) async fn an_end(&self) {
-        self.an_end.notified().await;
     }
 
     /// No further output is taken.
@@ -98,7 +98,7 @@ impl Console {
     /// Noted by whoever took the output, when it has handed on the last of it.
     pub(crate) fn handed_over(&self) {
         self.handed_over.store(true, Ordering::Release);
-        self.an_end.notify_one();
+        self.moves.tell(self.job);
     }
 
     /// Whether the last byte has left this process, or will never.
@@ -178,7 +178,7 @@ impl holding::Bringing for Bringing {
         }
         if is_end {
             lock(&self.console.ends).hear(&self.container, run);
-            self.console.an_end.notify_one();
+            self.console.moves.tell(self.console.job);
         }
     }
 }
@@ -186,7 +186,7 @@ impl holding::Bringing for Bringing {
 impl Drop for Bringing {
     fn drop(&mut self) {
         lock(&self.console.ends).close(&self.container);
-        self.console.an_end.notify_one();
+        self.console.moves.tell(self.console.job);
     }
 }
 
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_lane_holds_the_output_up_until_its_stream_comes_back() {
-        let console = Console::new();
+        let console = Console::new(JobId(1), Arc::default());
         let (mut one, mut other) = (console.lanes(), console.lanes());
         for _again in 0..2 {
             one.hear(&chunk(0, 7));

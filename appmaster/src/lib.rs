@@ -36,6 +36,7 @@
 //! the next AM finishes. On clusters that run every user's containers
 //! as one OS user, co-tenants can read the credentials file.
 
+mod agenda;
 mod client_events;
 mod clients;
 mod console;

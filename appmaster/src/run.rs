@@ -18,8 +18,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::service::Routes;
 
+use crate::agenda::Agenda;
 use crate::clients::ClientService;
-use crate::console::Console;
 use crate::consoles::Consoles;
 use crate::detached::Detached;
 use crate::mapreduce::Book;
@@ -64,13 +64,12 @@ pub async fn serve(
     let _dropped = leaving.clone().drop_guard();
     let consoles = Arc::new(Consoles::default());
     if let Jobs::One(_) = jobs {
-        let console = Arc::new(Console::new());
+        let console = consoles.begin(MPI);
         if let Some(beside) = beside
             && let Some(chunks) = console.take_output()
         {
             let _taken = beside.send(Output::new(chunks, &console)).is_ok();
         }
-        consoles.insert(MPI, console);
     }
     let detached = Arc::new(Detached::here());
     let clients = ClientsServer::new(ClientService {
@@ -118,6 +117,7 @@ pub async fn serve(
 
     let mut session = Session {
         jobs: BTreeMap::new(),
+        agenda: Agenda::default(),
         sharing: None,
         consoles,
         detached: Arc::clone(&detached),

@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::Status;
 
+use crate::agenda::Agenda;
 use crate::console::Console;
 use crate::consoles::Consoles;
 use crate::detached::Detached;
@@ -79,7 +80,7 @@ impl Entry {
     }
 
     /// When something is due, on the session's clock.
-    fn wakes_at(&self) -> Option<Millis> {
+    pub(crate) fn wakes_at(&self) -> Option<Millis> {
         let own = self.work.wakes_at().map(|at| self.began.plus(at));
         let client = self.loan.as_ref().and_then(|loan| loan.attach_by);
         own.into_iter().chain(client).min()
@@ -89,6 +90,7 @@ impl Entry {
 /// All jobs, the containers that they run in, and everybody who serves them.
 pub(crate) struct Session {
     pub(crate) jobs: BTreeMap<JobId, Entry>,
+    pub(crate) agenda: Agenda,
     /// What jobs share; `None`: there is one, and nothing is shared.
     pub(crate) sharing: Option<Sharing>,
     pub(crate) consoles: Arc<Consoles>,
@@ -114,9 +116,9 @@ impl Session {
         self.begin_sharing();
         self.settle();
         while !self.is_over() {
-            let jobs = self.jobs.values().filter_map(Entry::wakes_at);
+            self.agenda.bring_up(&self.jobs);
             let sharing = self.sharing.as_ref().and_then(Sharing::wakes_at);
-            let wake = jobs.chain(sharing).min();
+            let wake = self.agenda.first_due().into_iter().chain(sharing).min();
             let wake = wake.map(|at| self.began + Duration::from_millis(at.0));
             tokio::select! {
                 news = inbox.recv() => match news {
@@ -125,7 +127,7 @@ impl Session {
                 },
                 () = until(wake) => self.wake(),
                 (job, place) = self.outlet() => self.post(job, place),
-                job = self.output_moved() => self.tell(job, Heard::OutputMoved),
+                job = self.consoles.moved() => self.tell(job, Heard::OutputMoved),
             }
             self.settle();
         }
@@ -142,6 +144,7 @@ impl Session {
     /// A job's life begins.
     pub(crate) fn begin(&mut self, job: JobId) {
         let now = self.now();
+        self.agenda.changed(job);
         let Some(entry) = self.jobs.get_mut(&job) else {
             return;
         };
@@ -166,6 +169,7 @@ impl Session {
         if let Some(sharing) = &mut self.sharing {
             sharing.touch(job);
         }
+        self.agenda.changed(job);
         let mut told = VecDeque::from([heard]);
         while let Some(heard) = told.pop_front() {
             let now = self.now();
@@ -181,10 +185,7 @@ impl Session {
     /// Tells all jobs for which something is due.
     fn wake(&mut self) {
         let now = self.now();
-        let is_due = |entry: &Entry| entry.wakes_at().is_some_and(|at| now >= at);
-        let due = self.jobs.iter().filter(|(_, entry)| is_due(entry));
-        let due: Vec<JobId> = due.map(|(job, _)| *job).collect();
-        for job in due {
+        for job in self.agenda.due(now) {
             if self.loan(job).is_some_and(|loan| loan.is_unattended(now)) {
                 tracing::warn!("the client of job {} has not come", job.0);
                 self.tell(job, Heard::ClientLeft);
@@ -260,11 +261,8 @@ impl Session {
 
     /// A place for the next event that a client is to be told; never, while there is none.
     async fn outlet(&self) -> (JobId, Outlet) {
-        let waiting = self
-            .jobs
-            .iter()
-            .filter(|(_, entry)| entry.work.has_an_event());
-        let waiting = waiting.filter_map(|(job, entry)| Some((*job, entry.client.clone()?)));
+        let waiting = self.agenda.telling();
+        let waiting = waiting.filter_map(|job| Some((job, self.jobs.get(&job)?.client.clone()?)));
         let places = waiting
             .map(|(job, events)| boxed(async move { (job, events.reserve_owned().await.ok()) }));
         first(places.collect()).await
@@ -275,21 +273,11 @@ impl Session {
         let Some(place) = place else {
             return self.tell(job, Heard::ClientDeaf);
         };
+        self.agenda.changed(job);
         let entry = self.jobs.get_mut(&job);
         if let Some(event) = entry.and_then(|entry| entry.work.outbox().next()) {
             let _stream = place.send(Ok(event));
         }
-    }
-
-    /// The job of which another stream of output has come to its end.
-    async fn output_moved(&self) -> JobId {
-        let all = self.jobs.iter().map(|(job, entry)| {
-            boxed(async {
-                entry.console.an_end().await;
-                *job
-            })
-        });
-        first(all.collect()).await
     }
 }
 

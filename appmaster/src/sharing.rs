@@ -187,6 +187,7 @@ impl Session {
     }
 
     pub(crate) fn loan(&mut self, job: JobId) -> Option<&mut Loan> {
+        self.agenda.changed(job);
         self.jobs.get_mut(&job)?.loan.as_mut()
     }
 
@@ -382,6 +383,7 @@ impl Session {
             return;
         }
         self.jobs.remove(&job);
+        self.agenda.changed(job);
         self.consoles.remove(job);
         self.record_ended(job);
         let now = self.now();

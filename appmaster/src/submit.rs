@@ -3,8 +3,6 @@
 mod mapreduce;
 mod mpi;
 
-use std::sync::Arc;
-
 use holding::same_build;
 use job::wire;
 use job::wire::submission::Kind;
@@ -12,7 +10,6 @@ use policy::lending::{Wants, Wish};
 use policy::{Millis, Resources};
 use tonic::Status;
 
-use crate::console::Console;
 use crate::loan::{Given, Loan};
 use crate::session::{Entry, JobId, Session};
 use crate::sharing::Stage;
@@ -76,13 +73,11 @@ impl Session {
         }
         let loan = Loan::new(job, now, now.plus(ATTACH), given);
         self.is_busy();
-        let console = Arc::new(Console::new());
         let entry = Entry {
             began: now,
             loan: Some(loan),
-            ..Entry::new(taken.work, console)
+            ..Entry::new(taken.work, self.consoles.begin(job))
         };
-        self.consoles.insert(job, Arc::clone(&entry.console));
         self.jobs.insert(job, entry);
         self.begin(job);
         if submission.detached {

@@ -35,7 +35,7 @@ impl Stage {
         let address = place.own_address();
         let (news, inbox) = mpsc::channel(NEWS_QUEUE);
         let (consoles, tasks) = (Arc::new(Consoles::default()), TaskTracker::new());
-        consoles.insert(MPI, Arc::new(Console::new()));
+        consoles.begin(MPI);
         let leaving = CancellationToken::new();
         let clients = ClientsServer::new(ClientService {
             admitted: Admitted::new(&keys.appmaster.client_certificate, "client").unwrap(),
