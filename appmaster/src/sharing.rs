@@ -8,6 +8,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::{Duration, Instant};
 
 use job::{SessionPlan, wire};
 use policy::commit::Records;
@@ -49,6 +50,7 @@ pub(crate) struct Sharing {
     pub(crate) next_job: u32,
     /// Jobs that are over.
     pub(crate) ended: u32,
+    pub(crate) deciding: Deciding,
     /// What was decided about slots, and the jobs have not heard.
     pub(crate) unheard: VecDeque<Word>,
     /// Jobs with which something has happened.
@@ -70,6 +72,23 @@ pub(crate) struct Sharing {
     /// By which the next ApplicationMaster would find jobs; `None`: it would find none.
     pub(crate) book: Option<Book>,
     pub(crate) records: Records,
+}
+
+/// What the policy has cost so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Deciding {
+    /// What it was told.
+    pub(crate) told: u64,
+    /// How long it took to decide after that, all together.
+    pub(crate) took: Duration,
+}
+
+impl Deciding {
+    /// Once more, since `began`.
+    pub(crate) fn took(&mut self, began: Instant) {
+        self.told = self.told.saturating_add(1);
+        self.took = self.took.saturating_add(began.elapsed());
+    }
 }
 
 /// How far a session's life is.
@@ -104,6 +123,7 @@ impl Sharing {
             next_wish: 0,
             next_job: 1,
             ended: 0,
+            deciding: Deciding::default(),
             unheard: VecDeque::new(),
             touched: BTreeSet::new(),
             settling: BTreeMap::new(),

@@ -1,6 +1,7 @@
 //! Slots of a session: wished for by a job, lent to it, returned when no container has anything of it.
 
 use std::cmp::Reverse;
+use std::time::Instant;
 
 use policy::lending::{Lending, Lent, Start, Wants, Word};
 use policy::lifecycle::Event;
@@ -14,7 +15,9 @@ impl Session {
     pub(crate) fn lending(&mut self, with: impl FnOnce(&mut Lending) -> Vec<Word>) {
         let now = self.now();
         if let Some(sharing) = &mut self.sharing {
+            let began = Instant::now();
             let words = with(&mut sharing.lending);
+            sharing.deciding.took(began);
             for refused in sharing.lending.refused() {
                 tracing::error!("the policy has decided what cannot be: {refused}");
             }
@@ -47,7 +50,9 @@ impl Session {
             sharing.next_wish = number.wrapping_add(1);
             loan.number = Some(number);
             sharing.wishes.insert(number, job);
+            let began = Instant::now();
             let words = sharing.lending.wanted(now, number, loan.wish.clone());
+            sharing.deciding.took(began);
             sharing.unheard.extend(words);
             sharing.show_soon(now);
             sharing.resize_soon(now);

@@ -35,6 +35,10 @@ pub struct Status {
     pub is_stopping: bool,
     /// Detached jobs that have ended, the last ones, whose output is kept.
     pub kept: Vec<Ended>,
+    /// What the policy was told of jobs and containers.
+    pub told: u64,
+    /// How long it took to decide after all of it, microseconds.
+    pub deciding_us: u64,
 }
 
 /// A detached job that has ended.
@@ -170,6 +174,8 @@ impl Status {
             asking: said.asking,
             is_stopping: said.is_stopping,
             kept: kept.collect(),
+            told: said.told,
+            deciding_us: said.deciding_us,
         }
     }
 
@@ -352,6 +358,8 @@ mod tests {
                 exit_code: 9,
                 sentence: "rank 0 on n2 exited with code 9".into(),
             }],
+            told: 12,
+            deciding_us: 90,
         }
     }
 
@@ -399,6 +407,10 @@ detached jobs that have ended (gerbil logs JOB)
     fn other_programs_read_the_same() {
         let json = serde_json::to_value(Status::new(id(), said())).unwrap();
         assert_eq!(json["containers"][0]["lent"], 4);
+        assert_eq!(
+            (&json["told"], &json["deciding_us"]),
+            (&12.into(), &90.into())
+        );
         assert_eq!(json["jobs"][1]["id"], "s42.7");
         assert_eq!(json["jobs"][1]["state"], "waiting");
         assert_eq!(json["jobs"][1]["detached"], true);
