@@ -62,6 +62,7 @@ pub mod memory;
 pub mod mpi;
 pub mod mpich_suite;
 pub mod process;
+pub mod queue;
 pub mod reported;
 pub mod resource_manager;
 pub mod results;

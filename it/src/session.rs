@@ -41,7 +41,7 @@ pub fn command(given: &Given, words: &[&str]) -> Result<Run> {
 ///
 /// # Errors
 ///
-/// As [`session`].
+/// As [`session()`].
 pub fn told(given: &Given, words: &[&str], code: i32) -> Result<Finished> {
     let finished = session(given, words)?.finish()?;
     ensure!(
@@ -58,7 +58,7 @@ pub fn told(given: &Given, words: &[&str], code: i32) -> Result<Finished> {
 ///
 /// # Errors
 ///
-/// As [`session`].
+/// As [`session()`].
 pub fn start(given: &Given, name: &str) -> Result<()> {
     start_with(given, name, "256")
 }
@@ -67,7 +67,7 @@ pub fn start(given: &Given, name: &str) -> Result<()> {
 ///
 /// # Errors
 ///
-/// As [`session`].
+/// As [`session()`].
 pub fn start_with(given: &Given, name: &str, memory: &str) -> Result<()> {
     let line = [
         "--containers",
@@ -96,7 +96,7 @@ pub fn start_with(given: &Given, name: &str, memory: &str) -> Result<()> {
 ///
 /// # Errors
 ///
-/// As [`session`].
+/// As [`session()`].
 pub fn stop(given: &Given, name: &str) -> Result<()> {
     let id = given.newest()?.id;
     let over = told(given, &["stop", name], 0)?;
@@ -119,7 +119,7 @@ pub fn stop(given: &Given, name: &str) -> Result<()> {
 ///
 /// # Errors
 ///
-/// As [`session`].
+/// As [`session()`].
 pub fn application(given: &Given, id: &str) -> Result<ApplicationReport> {
     let all = given.applications()?;
     let found = all.into_iter().find(|report| report.id == id);
@@ -130,7 +130,7 @@ pub fn application(given: &Given, id: &str) -> Result<ApplicationReport> {
 ///
 /// # Errors
 ///
-/// As [`session`].
+/// As [`session()`].
 pub fn shows(given: &Given, words: &str) -> Result<String> {
     let mut shown = String::new();
     let seen = wait::until(words, SHOWN, || {

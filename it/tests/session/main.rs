@@ -8,10 +8,12 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use ::session::status::Status;
 use anyhow::{Context as _, Result, ensure};
 use elements::Machines;
 use it::bed::{Case, DEADLINE, Given, text_of};
 use it::command::Running;
+use it::queue::Queue;
 use it::session::{command, session, shows, start, stop, told};
 use it::settings::File;
 use it::suite::{self, Group};
@@ -36,6 +38,7 @@ const CASES: &[(&str, Case)] = &[
     ("detached jobs are watched, at once and later", detached),
     ("detached jobs need nothing of this machine", left_alone),
     ("detached jobs end with stop --now", detached_stopped),
+    ("a thousand jobs wait", thousand),
     ("two sessions side by side", two),
     ("containers come with jobs and go without", elastic),
     ("killed through YARN", killed_through_yarn),
@@ -504,6 +507,54 @@ fn detached(given: &Given) -> Result<()> {
     let printed = watched.success("seq")?.stdout_text();
     ensure!(printed.starts_with("1\n2\n") && printed.ends_with("\n1000000\n"));
     ensure!(printed.contains("bytes of output are left out here]"));
+    stop(given, "s")
+}
+
+/// More jobs than a session runs in a day wait in it, each says why, and all of them run.
+fn thousand(given: &Given) -> Result<()> {
+    const JOBS: usize = 1_000;
+    const AT_ONCE: usize = 8;
+    let line = "start s --containers 3 --slots-per-container 2 --memory 256 --max-running 8";
+    told(given, &line.split(' ').collect::<Vec<_>>(), 0)?;
+    let conf = given.cluster.conf_dir();
+    let state = conf.parent().context("no folder of settings")?;
+    let state = state.join("state");
+    let runtime = tokio::runtime::Runtime::new()?;
+    let of_status = |status: &Status, words: &str| {
+        let jobs = status.jobs.iter();
+        jobs.filter(|job| job.waits.contains(words)).count()
+    };
+    let mut queue = runtime.block_on(async {
+        let mut queue = Queue::reach(&state, "s").await?;
+        let holder = queue.submit("sleep", &["3600"], 6).await?;
+        for number in 0..JOBS {
+            let processes = u32::try_from(number % 6 + 1)?;
+            queue.submit("true", &[], processes).await?;
+        }
+        let status = queue.status().await?;
+        let (slots, turns) = ("job 1 holds 6", "waits for another job to end: 8 run");
+        ensure!(status.count("waiting") == JOBS, "{:?}", status.lines());
+        ensure!(
+            of_status(&status, slots) == AT_ONCE - 1
+                && of_status(&status, turns) == JOBS + 1 - AT_ONCE,
+            "{:?}",
+            status.jobs.get(..20)
+        );
+        queue.kill(holder).await?;
+        anyhow::Ok(queue)
+    })?;
+    let status = wait::until("a thousand jobs to end", DEADLINE, || {
+        let status = runtime.block_on(queue.status())?;
+        Ok(status.jobs.is_empty().then_some(status))
+    })?;
+    ensure!(status.ended as usize == JOBS + 1, "{} ended", status.ended);
+    let failed = status.kept.iter().filter(|ended| ended.exit_code != 0);
+    ensure!(
+        status.kept.len() == 100 && failed.count() == 0,
+        "{:?}",
+        status.kept
+    );
+    drop(queue);
     stop(given, "s")
 }
 
