@@ -236,13 +236,13 @@ impl Status {
                     held.host.clone(),
                     held.slots.to_string(),
                     held.lent.to_string(),
-                    held.container.clone(),
+                    match held.leaves.as_str() {
+                        "" => held.container.clone(),
+                        why => format!("{}, which leaves: {why}", held.container),
+                    },
                 ]
             };
             lines.extend(table(2, &columns, self.containers.iter().map(row)));
-            let leaving = self.containers.iter();
-            let leaving = leaving.filter(|held| !held.leaves.is_empty());
-            lines.extend(leaving.map(|held| format!("  {} leaves: {}", held.host, held.leaves)));
         }
         lines.push(format!(
             "{}, {} waiting, {} ended",
@@ -372,8 +372,7 @@ session default is application_1700000000000_0042, policy fifo
 1 container asked of YARN: the queue default has no more room
   host  slots  lent  container
   n2        4     4  container_1700000000000_0042_01_000002
-  n3        4     1  container_1700000000000_0042_01_000003
-  n3 leaves: node n3 is being decommissioned
+  n3        4     1  container_1700000000000_0042_01_000003, which leaves: node n3 is being decommissioned
 1 job runs, 1 waiting, 4 ended
   job    user  slots   age  program
   s42.5  ada       5  65 s  cpi

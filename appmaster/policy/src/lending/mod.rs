@@ -119,6 +119,12 @@ impl Lending {
         self.happened(now, &changed)
     }
 
+    /// The queues that jobs may name; `None`: any.
+    #[must_use]
+    pub fn queues(&self) -> Option<Vec<&str>> {
+        self.driver.queues()
+    }
+
     /// Decisions that could not be carried out since this was last called, a sentence each: faults of the policy.
     pub fn refused(&mut self) -> Vec<String> {
         let refused = self.driver.refused().into_iter();

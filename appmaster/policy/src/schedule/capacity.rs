@@ -2,7 +2,9 @@
 //!
 //! A slot goes to the queue that has the least of its share; inside a queue it is first come, first
 //! served. What a queue does not use others take, unless the policy is told `elastic=false`.
-//! Queues that are not declared share what the declared ones leave of 100.
+//! Queues that are not declared share what the declared ones leave of 100; of a session that is `default` alone.
+//!
+//! A gang is let in whole where one more slot would stay within its queue's share.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use super::dominant::Share;
 use super::fifo::{ONE_BY_ONE, first, start};
-use super::{Decision, Nanos, NodeIx, Owner, Saved, Scheduler, Session, SlotIx};
+use super::{Decision, JobIx, Nanos, NodeIx, Owner, Saved, Scheduler, Session, SlotIx};
+
+/// The queue of jobs that name none.
+const DEFAULT: &str = "default";
 
 /// The policy.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -55,6 +60,29 @@ impl Scheduler for Capacity {
         session
             .free_slots(node)
             .find_map(|slot| self.at(session, slot, node, slots))
+    }
+
+    fn standing(&self, session: &Session, job: JobIx) -> Share {
+        let queue = session.job(job).map_or(DEFAULT, |job| &job.queue);
+        Share {
+            part: u64::from(session.used(&Owner::Queue(queue.to_owned()))),
+            whole: self.share(queue),
+        }
+    }
+
+    fn lets(&self, session: &Session, job: JobIx) -> bool {
+        let queue = session.job(job).map_or(DEFAULT, |job| &job.queue);
+        let slots = u64::try_from(session.slot_count()).unwrap_or(u64::MAX);
+        let used = session.used(&Owner::Queue(queue.to_owned()));
+        self.within(queue, used, slots)
+    }
+
+    fn queues(&self) -> Option<Vec<&str>> {
+        let declared = self.shares.keys().map(String::as_str);
+        let mut all: Vec<&str> = declared.chain([DEFAULT]).collect();
+        all.sort_unstable();
+        all.dedup();
+        Some(all)
     }
 
     fn saved(&self) -> Option<Saved> {

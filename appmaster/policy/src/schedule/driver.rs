@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::element::has_element;
 use super::legal::legal;
-use super::{Decision, Event, JobIx, Nanos, NodeIx, Saved, Session, Snapshot};
+use super::{Decision, Event, JobIx, Nanos, NodeIx, Saved, Session, Share, Snapshot};
 
 /// One policy's way of choosing between jobs.
 pub trait Scheduler: std::fmt::Debug + Send + Sync {
@@ -41,6 +41,24 @@ pub trait Scheduler: std::fmt::Debug + Send + Sync {
             Some(inner) => inner.home(now, session, job, partition, bytes),
             None => super::home(session),
         }
+    }
+
+    /// What whoever owns `job` has of what is meant for it: of two jobs the one with less is served first, among
+    /// equals the one that was submitted first. Nothing of anybody where the policy does not share out.
+    fn standing(&self, session: &Session, job: JobIx) -> Share {
+        let nothing = Share { part: 0, whole: 1 };
+        self.inner()
+            .map_or(nothing, |inner| inner.standing(session, job))
+    }
+
+    /// Whether all of `job` may start at once, by what its owner has already.
+    fn lets(&self, session: &Session, job: JobIx) -> bool {
+        self.inner().is_none_or(|inner| inner.lets(session, job))
+    }
+
+    /// The queues that jobs may name; `None`: any.
+    fn queues(&self) -> Option<Vec<&str>> {
+        self.inner()?.queues()
     }
 
     /// When it wants to be asked again, if nothing happens before.
@@ -111,6 +129,12 @@ impl Driver {
     #[must_use]
     pub const fn session(&self) -> &Session {
         &self.session
+    }
+
+    /// The queues that jobs may name; `None`: any.
+    #[must_use]
+    pub fn queues(&self) -> Option<Vec<&str>> {
+        self.scheduler.queues()
     }
 
     /// Whether its policy knows of no elements.

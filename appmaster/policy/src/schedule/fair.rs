@@ -45,12 +45,36 @@ impl Scheduler for Fair {
         })
     }
 
+    fn standing(&self, session: &Session, job: JobIx) -> Share {
+        let Some(known) = session.job(job) else {
+            return Share { part: 0, whole: 1 };
+        };
+        let (owner, name) = match self.by {
+            By::Tenant => (Owner::Tenant(known.tenant.clone()), &known.tenant),
+            By::Queue => (Owner::Queue(known.queue.clone()), &known.queue),
+            By::Job => {
+                let running = known.stages.values().map(|stage| u64::from(stage.running));
+                let part = running.fold(0, u64::saturating_add);
+                return Share { part, whole: 1 };
+            }
+        };
+        Share {
+            part: u64::from(session.used(&owner)),
+            whole: self.weight(name),
+        }
+    }
+
     fn saved(&self) -> Option<Saved> {
         Some(Saved::Fair(self.clone()))
     }
 }
 
 impl Fair {
+    /// Of a user or queue, at least 1.
+    fn weight(&self, name: &str) -> u64 {
+        self.weights.get(name).copied().unwrap_or(1).max(1)
+    }
+
     /// The first job of whoever has least for its weight. Owners are walked from the least on, those of one
     /// share together: O(owners · log owners), and one look into the jobs of each that ties.
     fn owners(&self, session: &Session, slot: SlotIx) -> Option<(u64, Stage, JobIx)> {
@@ -63,7 +87,7 @@ impl Fair {
             else {
                 return None;
             };
-            let whole = self.weights.get(name).copied().unwrap_or(1).max(1);
+            let whole = self.weight(name);
             let part = u64::from(session.used(owner));
             Some((Share { part, whole }, owner))
         });

@@ -303,6 +303,7 @@ impl State {
             return;
         };
         let (seq, priority) = (record.job.seq, record.job.priority);
+        let owner = (record.job.tenant.clone(), record.job.queue.clone());
         let state = record.job.stages.get(&Stage::Gang);
         let ranks = state.map_or(0, |state| state.pending);
         let after = (ranks > 0 && !record.left).then_some(ranks);
@@ -312,7 +313,8 @@ impl State {
         }
         for (ranks, is_in) in [(before, false), (after, true)] {
             if let Some(ranks) = ranks {
-                put(&mut self.gangs, (priority, class, ranks), (seq, ix), is_in);
+                let key = (priority, owner.clone(), class, ranks);
+                put(&mut self.gangs, key, (seq, ix), is_in);
             }
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Class, Owner, Shown};
-use crate::schedule::{Job, JobIx, Nanos, Need, NodeIx, Session, Stage};
+use crate::schedule::{Job, JobIx, Nanos, Need, NodeIx, Session, Share, Stage};
 
 /// Jobs in order of submission.
 type Jobs = BTreeSet<(u64, JobIx)>;
@@ -111,28 +111,53 @@ impl Session {
         each.min()
     }
 
-    /// The gang in sight that waits and is first by priority and then by submission, of those with at most as many
-    /// ranks as `most` says for what a rank takes. Cost: O(priorities · classes · sizes), however many wait.
+    /// The gang in sight that waits and is next: of those of the highest priority the one that holds slots, else the
+    /// one whose `standing` is least, else the one that was submitted first. It has at most as many ranks as `most` says
+    /// for what a rank takes and, unless it holds, one that starts by what `lets` says of it.
+    ///
+    /// Of gangs of the same owner, need and size the first alone is asked for: a policy goes by nothing else.
+    /// Cost: O(priorities · owners · classes · sizes), however many wait.
     #[must_use]
-    pub fn first_gang(&self, most: impl Fn(Class) -> usize) -> Option<JobIx> {
-        let mut first: Option<(i32, u64, JobIx)> = None;
-        for ((priority, class, ranks), jobs) in self.state.gangs.iter().rev() {
+    pub fn first_gang(
+        &self,
+        most: impl Fn(Class) -> usize,
+        standing: impl Fn(JobIx) -> Share,
+        lets: impl Fn(JobIx) -> bool,
+    ) -> Option<JobIx> {
+        let mut first: Option<(i32, (bool, Share, u64, JobIx))> = None;
+        for (key, jobs) in self.state.gangs.iter().rev() {
+            let (priority, _owner, class, ranks) = key;
             if first.is_some_and(|(highest, ..)| highest > *priority) {
                 break;
             }
             if most(*class) < *ranks as usize {
                 continue;
             }
-            let mut seen = jobs
-                .iter()
-                .filter(|(_, job)| self.sees(*job) && self.of_priority(*job));
-            if let Some((seq, job)) = seen.next()
-                && first.is_none_or(|(_, least, other)| (*seq, *job) < (least, other))
-            {
-                first = Some((*priority, *seq, *job));
+            let holder = self.holders().find(|holder| jobs.contains(holder));
+            let waits = holder.is_none();
+            let mut seen = holder.into_iter().chain(jobs.iter().copied());
+            let next = seen.find(|(_, job)| self.sees(*job) && self.of_priority(*job));
+            let Some((seq, job)) = next.filter(|(_, job)| !waits || lets(*job)) else {
+                continue;
+            };
+            let turn = (waits, standing(job), seq, job);
+            if first.is_none_or(|(_, least)| turn < least) {
+                first = Some((*priority, turn));
             }
         }
-        first.map(|(_, _, job)| job)
+        first.map(|(_, (.., job))| job)
+    }
+
+    /// The gangs that slots are held for, with their order of submission.
+    fn holders(&self) -> impl Iterator<Item = (u64, JobIx)> {
+        let mut held = self.state.held_of.iter().map(|(job, _)| *job);
+        let mut last = None;
+        let each = std::iter::from_fn(move || {
+            let next = held.find(|job| last != Some(*job));
+            last = next;
+            next
+        });
+        each.filter_map(|job| Some((self.job(job)?.seq, job)))
     }
 
     fn sees(&self, job: JobIx) -> bool {

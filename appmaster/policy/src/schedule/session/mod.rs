@@ -117,6 +117,10 @@ pub(super) struct ContainerRecord {
     pub(super) leaving: Option<Nanos>,
 }
 
+/// What gangs have in common that a policy tells apart by nothing but their turn: priority, tenant and queue, what a
+/// rank takes, and how many ranks there are.
+type GangKey = (i32, (String, String), Class, u32);
+
 /// Jobs in the order of their attempts under way, then of submission.
 type ByRunning = BTreeSet<(u32, u64, JobIx)>;
 
@@ -156,9 +160,9 @@ pub(super) struct State {
     /// The same by how many attempts of the job are under way, in each priority.
     #[serde(with = "pairs")]
     pub(super) by_running: BTreeMap<(Stage, Class, i32), ByRunning>,
-    /// Gangs that wait, by priority, what a rank takes and how many there are.
+    /// Gangs that wait, in order of submission.
     #[serde(with = "pairs")]
-    pub(super) gangs: BTreeMap<(i32, Class, u32), BTreeSet<(u64, JobIx)>>,
+    pub(super) gangs: BTreeMap<GangKey, BTreeSet<(u64, JobIx)>>,
     /// Jobs whose stage is not done.
     pub(super) unfinished: BTreeMap<Stage, BTreeSet<(u64, JobIx)>>,
     /// Jobs whose stage waits with nothing of it running, by since when.

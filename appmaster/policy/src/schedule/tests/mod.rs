@@ -2,6 +2,7 @@
 
 mod bed;
 mod gangs;
+mod gangs_by_turn;
 mod hpe;
 mod hpe_clusters;
 mod hpe_literal;

@@ -1,19 +1,22 @@
 //! MPI jobs among tasks: all ranks start together, and slots are drained for a gang that is next.
 //!
-//! The gang of the highest priority, of several the one that was submitted first, is the only one that holds, so
-//! that two never hold what the other needs. It holds when the policy inside would give a slot that it could use to
-//! a job that comes after it by the same order, and only where the session has enough slots for it at all. What it holds is given up after
-//! `hold`, and for as long again others may have it.
+//! One gang is next: of those of the highest priority the one whose owner has least of what the policy inside
+//! [means for it](Scheduler::standing), among equals the one that was submitted first. It alone starts, and it alone
+//! holds, so that two never hold what the other needs; who has begun to hold stays next until that is over, however
+//! much others have meanwhile. It holds when the policy inside would give a slot that it could use to a job that comes
+//! after it by the same order, and only where the session has enough slots for it at all. What it holds is given up
+//! after `hold`, and for as long again others may have it.
 //!
-//! Cost: O(priorities · classes of need · sizes) to find that gang, however many wait, and once after each event O(free
-//! slots) to look for its room.
+//! Cost: O(priorities · owners · classes of need · sizes) to find that gang, however many wait, and once after each
+//! event O(free slots) to look for its room.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::schedule::can_run::could_run;
 use crate::schedule::{
-    Class, Decision, Event, JobIx, Nanos, Need, NodeIx, Saved, Scheduler, Session, SlotIx, Stage,
+    Class, Decision, Event, JobIx, Nanos, Need, NodeIx, Saved, Scheduler, Session, Share, SlotIx,
+    Stage,
 };
 
 /// Starts gangs, and holds slots for the next one.
@@ -54,7 +57,11 @@ impl GangScheduling {
                 self.all.entry(class).or_insert_with(|| all(session, need));
             }
         }
-        session.first_gang(|class| self.all.get(&class).copied().unwrap_or(0))
+        session.first_gang(
+            |class| self.all.get(&class).copied().unwrap_or(0),
+            |job| self.inner.standing(session, job),
+            |job| self.inner.lets(session, job),
+        )
     }
 
     /// The time to which slots are held now; none while a hold that failed rests.
@@ -74,12 +81,13 @@ impl GangScheduling {
     }
 }
 
-/// Higher priorities first, then in order of submission.
-type Turn = (Reverse<i32>, u64);
+/// Higher priorities first, then who has least of what is meant for it, then in order of submission.
+type Turn = (Reverse<i32>, Share, u64);
 
-fn turn(session: &Session, job: JobIx) -> Option<Turn> {
-    let job = session.job(job)?;
-    Some((Reverse(job.priority), job.seq))
+fn turn(inner: &dyn Scheduler, session: &Session, job: JobIx) -> Option<Turn> {
+    let known = session.job(job)?;
+    let standing = inner.standing(session, job);
+    Some((Reverse(known.priority), standing, known.seq))
 }
 
 /// Slots on which all ranks of a gang can start now: its own and free ones, on as few nodes as may be.
@@ -169,7 +177,11 @@ impl Scheduler for GangScheduling {
             self.until = None;
         }
         self.without_room = None;
-        if let Event::Joined(..) | Event::Slots { .. } | Event::Pool { .. } | Event::Lost(_) = event
+        if let Event::Joined(..)
+        | Event::Slots { .. }
+        | Event::Pool { .. }
+        | Event::Preempt { .. }
+        | Event::Lost(_) = event
         {
             self.all.clear();
         }
@@ -188,7 +200,7 @@ impl Scheduler for GangScheduling {
     fn next(&mut self, now: Nanos, session: &Session, node: Option<NodeIx>) -> Option<Decision> {
         let next = self.first(session).and_then(|job| {
             let need = &session.stage(job, Stage::Gang)?.need;
-            Some((turn(session, job)?, job, need))
+            Some((turn(&*self.inner, session, job)?, job, need))
         });
         let Some((first, job, need)) = next else {
             return self.inner.next(now, session, node);
@@ -211,7 +223,7 @@ impl Scheduler for GangScheduling {
         else {
             return decision;
         };
-        let later = turn(session, *other).is_some_and(|other| other > first);
+        let later = turn(&*self.inner, session, *other).is_some_and(|other| other > first);
         if !later || !could_run(session, need, Stage::Gang, *slot) {
             return decision;
         }
