@@ -19,6 +19,8 @@ use crate::work::Work;
 const ATTACH: Millis = Millis(30_000);
 /// Jobs that may be there at the same time: each costs some kilobytes here.
 const JOBS_MAX: usize = 20_000;
+/// Where jobs wait that name no queue.
+const DEFAULT_QUEUE: &str = "default";
 /// Letters of a job's name.
 const NAME_MAX: usize = 256;
 
@@ -50,6 +52,16 @@ impl Session {
                 "it has {JOBS_MAX} jobs, and takes the next when one of them is over"
             )));
         }
+        let queue = match submission.queue.as_str() {
+            "" => DEFAULT_QUEUE,
+            named => named,
+        };
+        if let Some(queues) = sharing.lending.queues()
+            && !queues.contains(&queue)
+        {
+            return Err(refused(unknown_queue(queue, &sharing.plan.policy, &queues)));
+        }
+        let queue = queue.to_owned();
         let job = JobId(sharing.next_job);
         let taken = match submission.kind {
             Some(Kind::Mpi(mpi)) => self.mpi(job, &sharing.plan, &mpi)?,
@@ -64,7 +76,7 @@ impl Session {
                 wants: taken.wants,
                 unit: taken.unit,
                 user: submission.user,
-                queue: "default".into(),
+                queue,
                 priority: submission.priority,
             },
         };
@@ -85,6 +97,14 @@ impl Session {
         }
         Ok(job.0)
     }
+}
+
+fn unknown_queue(queue: &str, policy: &str, queues: &[&str]) -> String {
+    format!(
+        "its policy {policy} has no queue {queue}; there {} {}",
+        if queues.len() == 1 { "is" } else { "are" },
+        queues.join(", ")
+    )
 }
 
 fn refused(why: String) -> Status {

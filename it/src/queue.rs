@@ -43,6 +43,8 @@ impl Queue {
         let mpi = mpi(program, args, processes)?;
         let job = Job {
             name: program.to_owned(),
+            user: "it",
+            queue: "default",
             priority: 0,
             runs: Runs::Mpi(&mpi),
             address: &Address::Shared,

@@ -229,6 +229,8 @@ impl Jobs {
         let files: Vec<Staged> = files.cloned().collect();
         let job = Job {
             name: order.name.clone(),
+            user: &self.cluster.user,
+            queue: order.queue.as_deref().unwrap_or("default"),
             priority: order.priority.unwrap_or_default(),
             detached: false,
             runs: Runs::MapReduce(&order.job),

@@ -41,7 +41,7 @@ pub struct Order {
     pub name: String,
     /// Where it stands among others.
     pub priority: Option<i32>,
-    /// Where an application of its own goes, where the command names no queue.
+    /// Where an application of its own goes, where the command names no queue; in a session, that of its policy.
     pub queue: Option<String>,
     /// All but its program.
     pub job: MapReduceJob,

@@ -13,6 +13,10 @@ use crate::record::Kept;
 pub struct Job<'a> {
     /// Of its program.
     pub name: String,
+    /// Whose it is.
+    pub user: &'a str,
+    /// Where it waits, for policies that share out between queues.
+    pub queue: &'a str,
     /// Higher goes first, where the session's policy looks at it.
     pub priority: i32,
     /// What runs.
@@ -70,7 +74,8 @@ impl Reached {
         let submission = wire::Submission {
             build: job::BUILD.into(),
             name: job.name.clone(),
-            user: kept.owned.user.clone(),
+            user: job.user.to_owned(),
+            queue: job.queue.to_owned(),
             priority: job.priority,
             kind: Some(job.runs.kind().map_err(unwritable)?),
             addresses: vec![serde_json::to_string(job.address).map_err(unwritable)?],

@@ -86,7 +86,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     pub session: SessionArguments,
 
-    /// Queue to submit to
+    /// Queue to submit to; in a session that of its policy, which shares out between queues where it is capacity, or
+    /// fair:by=queue
     #[arg(long, value_name = "QUEUE", default_value = "default", help_heading = WHERE)]
     pub queue: String,
 

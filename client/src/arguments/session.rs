@@ -47,7 +47,6 @@ const REFUSED: &[(&str, &str)] = &[
         "gerbil session start --local starts one on this machine",
     ),
     ("deploy-mode", "a session's ApplicationMaster runs already"),
-    ("queue", STARTED),
     ("am-ports", STARTED),
     ("iface", STARTED),
     (
@@ -165,6 +164,7 @@ mod tests {
     const SAME: &[&str] = &[
         "session",
         "detach",
+        "queue",
         "priority",
         "name",
         "mem-per-proc",
@@ -264,12 +264,13 @@ mod tests {
             refused.starts_with("GERBIL_SESSION: \"a/b\" is no name"),
             "{refused}"
         );
-        let refused = check("--session a --queue", None).unwrap_err();
+        let refused = check("--session a --iface", None).unwrap_err();
         assert_eq!(
             refused,
-            "--queue does not go with a session (--session a): that is said when a session is started: gerbil \
+            "--iface does not go with a session (--session a): that is said when a session is started: gerbil \
              session start"
         );
+        assert_eq!(check("--session a --queue", None), Ok(Some("a".into())));
         let refused = check("--hosts", Some("night")).unwrap_err();
         assert!(refused.contains("(GERBIL_SESSION=night)"), "{refused}");
     }

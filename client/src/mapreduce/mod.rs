@@ -25,7 +25,7 @@ use mapreduce_client::order::Orders;
 use mapreduce_client::places::Places;
 use mapreduce_client::plan::plan;
 use mapreduce_client::serve::Run;
-use mapreduce_client::settings::{Given, QUEUE};
+use mapreduce_client::settings::Given;
 use mapreduce_client::{Cluster as Hadoops, serve};
 use policy::MiB;
 use session::{Reached, reach};
@@ -145,13 +145,7 @@ async fn jobs(
         .skip_bad
         .map(|most| format!("{}={most}", gerbil_task::settings::SKIP));
     let settings: Vec<String> = given.settings.iter().cloned().chain(skip_bad).collect();
-    let mut settings = Given::new(&hadoops, &settings)?;
-    if kept.is_some() && settings.given.contains_key(QUEUE) {
-        let note = format!(
-            "{QUEUE} does nothing here: gerbil session start --queue says that of a session"
-        );
-        settings.notes.push(note);
-    }
+    let settings = Given::new(&hadoops, &settings)?;
     let rm = Arc::new(match &kept {
         Some((_, kept)) => reach::resource_managers(&kept.owned),
         None => cluster.rm(),

@@ -82,6 +82,8 @@ pub(crate) async fn job(
     let mpi = describe::for_session(&plan, &staged);
     let job = Job {
         name: plan.deployment.name.clone(),
+        user: &cluster.user,
+        queue: &plan.deployment.queue,
         priority,
         runs: Runs::Mpi(&mpi),
         detached,

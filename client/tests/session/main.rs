@@ -303,10 +303,10 @@ mod tests {
             said.contains("0.0.1+0") && said.contains(job::BUILD),
             "{said}"
         );
-        let (code, _, said) = run(&["--session", "night", "--queue", "q"]).await;
+        let (code, _, said) = run(&["--session", "night", "--iface", "lo"]).await;
         assert_eq!(code, Some(64), "{said}");
         assert!(
-            said.contains("--queue does not go with a session"),
+            said.contains("--iface does not go with a session"),
             "{said}"
         );
         use std::os::unix::fs::PermissionsExt as _;
