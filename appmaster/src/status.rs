@@ -78,7 +78,22 @@ impl Session {
             age_ms: self.now().0.saturating_sub(loan.submitted.0),
             waits: waits.unwrap_or_default(),
             detached: self.detached.get(job).is_some(),
+            queue: loan.wish.queue.clone(),
+            shares: self.shares(loan),
         })
+    }
+
+    /// Where a job has slots.
+    fn shares(&self, loan: &Loan) -> Vec<wire::SessionShare> {
+        let (Some(number), Some(sharing)) = (loan.number, &self.sharing) else {
+            return Vec::new();
+        };
+        let shares = sharing.lending.shares(number).into_iter();
+        let shares = shares.map(|(offer, slots)| wire::SessionShare {
+            host: offer.host.clone(),
+            slots,
+        });
+        shares.collect()
     }
 
     /// Slots that a job wants, or has where it takes them as they come.

@@ -12,6 +12,9 @@ use crate::error::SessionError;
 use crate::reach::{Reached, answer};
 use crate::record::Kept;
 
+/// Where jobs wait that name no queue: no word is lost about it.
+const DEFAULT_QUEUE: &str = "default";
+
 /// One look.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Status {
@@ -94,6 +97,19 @@ pub struct Job {
     pub waits: String,
     /// No client follows it.
     pub detached: bool,
+    /// Where it waits, for policies that share out between queues.
+    pub queue: String,
+    /// Where it has slots, in the order of the containers.
+    pub shares: Vec<Share>,
+}
+
+/// Slots that a job has on a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Share {
+    /// The node.
+    pub host: String,
+    /// Ranks or tasks that it has there.
+    pub slots: u32,
 }
 
 impl Job {
@@ -155,6 +171,15 @@ impl Status {
             age_ms: job.age_ms,
             waits: job.waits,
             detached: job.detached,
+            queue: job.queue,
+            shares: job
+                .shares
+                .into_iter()
+                .map(|share| Share {
+                    host: share.host,
+                    slots: share.slots,
+                })
+                .collect(),
         });
         let kept = said.kept.into_iter().map(|ended| Ended {
             id: short(application, ended.job),
@@ -195,6 +220,18 @@ impl Status {
         self.jobs.iter().filter(|job| job.state == state).count()
     }
 
+    /// Who has the slots of a node: `s42.5:4 s42.6`, where no number is one slot.
+    fn holders(&self, host: &str) -> String {
+        let there = self.jobs.iter().flat_map(|job| {
+            let here = job.shares.iter().filter(|share| share.host == host);
+            here.map(|share| match share.slots {
+                1 => job.id.clone(),
+                slots => format!("{}:{slots}", job.id),
+            })
+        });
+        there.collect::<Vec<_>>().join(" ")
+    }
+
     /// The same in words, line after line.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
@@ -229,6 +266,7 @@ impl Status {
                 Column::Left("host"),
                 Column::Right("slots"),
                 Column::Right("lent"),
+                Column::Left("to"),
                 Column::Left("container"),
             ];
             let row = |held: &Container| {
@@ -236,13 +274,14 @@ impl Status {
                     held.host.clone(),
                     held.slots.to_string(),
                     held.lent.to_string(),
-                    match held.leaves.as_str() {
-                        "" => held.container.clone(),
-                        why => format!("{}, which leaves: {why}", held.container),
-                    },
+                    self.holders(&held.host),
+                    held.container.clone(),
                 ]
             };
             lines.extend(table(2, &columns, self.containers.iter().map(row)));
+            let leaving = self.containers.iter();
+            let leaving = leaving.filter(|held| !held.leaves.is_empty());
+            lines.extend(leaving.map(|held| format!("  {} leaves: {}", held.host, held.leaves)));
         }
         lines.push(format!(
             "{}, {} waiting, {} ended",
@@ -255,21 +294,23 @@ impl Status {
             self.ended
         ));
         if !self.jobs.is_empty() {
-            let columns = [
-                Column::Left("job"),
-                Column::Left("user"),
+            let has_queues = self.jobs.iter().any(|job| job.queue != DEFAULT_QUEUE);
+            let mut columns = vec![Column::Left("job"), Column::Left("user")];
+            columns.extend(has_queues.then_some(Column::Left("queue")));
+            columns.extend([
                 Column::Right("slots"),
                 Column::Right("age"),
                 Column::Left("program"),
-            ];
+            ]);
             let row = |job: &Job| {
-                vec![
-                    job.id.clone(),
-                    job.user.clone(),
+                let mut row = vec![job.id.clone(), job.user.clone()];
+                row.extend(has_queues.then(|| job.queue.clone()));
+                row.extend([
                     job.slots.to_string(),
                     span(Duration::from_millis(job.age_ms)),
                     job.words(),
-                ]
+                ]);
+                row
             };
             lines.extend(table(2, &columns, self.jobs.iter().map(row)));
         }
@@ -320,6 +361,16 @@ mod tests {
             age_ms: 65_000,
             waits: waits.into(),
             detached: number == 7,
+            queue: "default".into(),
+            shares: match state {
+                State::Running => [("n2", 4), ("n3", 1)]
+                    .map(|(host, slots)| wire::SessionShare {
+                        host: host.into(),
+                        slots,
+                    })
+                    .into(),
+                _ => Vec::new(),
+            },
         }
     }
 
@@ -370,9 +421,10 @@ mod tests {
 session default is application_1700000000000_0042, policy fifo
 2 containers with 8 slots, 5 of them lent
 1 container asked of YARN: the queue default has no more room
-  host  slots  lent  container
-  n2        4     4  container_1700000000000_0042_01_000002
-  n3        4     1  container_1700000000000_0042_01_000003, which leaves: node n3 is being decommissioned
+  host  slots  lent  to       container
+  n2        4     4  s42.5:4  container_1700000000000_0042_01_000002
+  n3        4     1  s42.5    container_1700000000000_0042_01_000003
+  n3 leaves: node n3 is being decommissioned
 1 job runs, 1 waiting, 4 ended
   job    user  slots   age  program
   s42.5  ada       5  65 s  cpi
@@ -381,6 +433,19 @@ detached jobs that have ended (gerbil logs JOB)
   job    code  program
   s42.3     9  lmp: rank 0 on n2 exited with code 9";
         assert_eq!(lines, wanted);
+    }
+
+    #[test]
+    fn queues_are_told_where_jobs_name_them() {
+        let mut said = said();
+        said.jobs.truncate(1);
+        said.jobs[0].queue = "prod".into();
+        let lines = Status::new(id(), said).lines();
+        let row = lines.iter().position(|line| line.contains("queue  slots"));
+        assert_eq!(
+            lines[row.unwrap() + 1],
+            "  s42.5  ada   prod       5  65 s  cpi"
+        );
     }
 
     #[test]
@@ -413,6 +478,7 @@ detached jobs that have ended (gerbil logs JOB)
         assert_eq!(json["jobs"][1]["id"], "s42.7");
         assert_eq!(json["jobs"][1]["state"], "waiting");
         assert_eq!(json["jobs"][1]["detached"], true);
+        assert_eq!(json["jobs"][0]["shares"][1]["host"], "n3");
         assert_eq!(json["kept"][0]["exit_code"], 9);
         assert_eq!(json["is_stopping"], false);
     }

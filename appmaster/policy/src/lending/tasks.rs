@@ -1,11 +1,11 @@
 //! The tasks of a job, each on a slot of its own.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::words::{Input, Word};
+use super::words::{Input, Offer, Word};
 use super::{Lending, nanos};
 use crate::Millis;
-use crate::schedule::{AttemptIx, End, Event, Phase, Stage, Task, TaskIx, wanted};
+use crate::schedule::{AttemptIx, ContainerIx, End, Event, Phase, Stage, Task, TaskIx, wanted};
 
 impl Lending {
     /// These tasks of `job` may start, numbered on from those before.
@@ -65,6 +65,24 @@ impl Lending {
     pub fn held(&self, job: u32) -> u32 {
         let held = self.jobs.get(&job).map_or(0, |of| of.attempts.len());
         u32::try_from(held).unwrap_or(u32::MAX)
+    }
+
+    /// Slots that a job has, by container, in the order of joining. Cost: O(attempts of the job).
+    #[must_use]
+    pub fn shares(&self, job: u32) -> Vec<(&Offer, u32)> {
+        let session = self.driver.session();
+        let attempts = self.jobs.get(&job).into_iter().flat_map(|of| &of.attempts);
+        let mut shares: BTreeMap<ContainerIx, u32> = BTreeMap::new();
+        for attempt in attempts.filter_map(|ix| session.attempt(*ix)) {
+            if let Some(slot) = session.slot(attempt.slot) {
+                let share = shares.entry(slot.container).or_default();
+                *share = share.saturating_add(1);
+            }
+        }
+        let shares = shares.into_iter();
+        shares
+            .filter_map(|(ix, slots)| Some((self.offers.get(&ix)?, slots)))
+            .collect()
     }
 
     /// An attempt runs.
