@@ -162,6 +162,12 @@ async fn on(
     };
     let ends = given.ends.clone();
     let kept = given.data.kept();
+    if let (true, Some(name)) = (reporting.dry_run, given.session.session.clone()) {
+        return tokio::select! {
+            looked = sessions::dry_run(&name, given, cluster) => looked,
+            signal = signals.ending() => Ok(128u8.saturating_add(signal)),
+        };
+    }
     if reporting.dry_run {
         let quiet = reporting.quiet;
         let plan = Plan::new(given, cluster)?;

@@ -91,10 +91,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("checkpoint-dir", SAVED),
     ("restore", SAVED),
     (
-        "dry-run",
-        "what a job would wait for there, gerbil session status shows",
-    ),
-    (
         "explain",
         "what a job waits for there, gerbil session status shows",
     ),
@@ -165,6 +161,7 @@ mod tests {
         "session",
         "detach",
         "queue",
+        "dry-run",
         "priority",
         "name",
         "mem-per-proc",

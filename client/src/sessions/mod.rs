@@ -1,6 +1,7 @@
 //! `gerbil session`: starts sessions, shows them, ends them; a job that is run in one; and those that are
 //! left to it.
 
+mod dry_run;
 mod job;
 mod key;
 mod list;
@@ -28,6 +29,7 @@ use crate::subcommands::SessionTask;
 use crate::system::system;
 use crate::{frame, history};
 
+pub(crate) use dry_run::dry_run;
 pub(crate) use job::job;
 
 /// The whole command.
