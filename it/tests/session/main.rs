@@ -3,6 +3,7 @@
 mod elements;
 mod leaving;
 mod remains;
+mod turns;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -67,7 +68,7 @@ fn main() -> ExitCode {
         Err(error) => return unable(error),
     };
     suite::run(vec![
-        Group::new(builder, &[CASES, remains::CASES]),
+        Group::new(builder, &[CASES, remains::CASES, turns::CASES]),
         Group::new(different, &[elements::CASES]),
         Group::new(leaving::cluster(), &[leaving::CASES]),
         Group::new(faults.set(File::Yarn, expiry, "6000"), &[FAULTS]),
@@ -245,9 +246,9 @@ fn exit_codes(given: &Given) -> Result<()> {
     )?;
     fails(
         given,
-        &["--queue", "q", "true"],
+        &["--iface", "lo", "true"],
         64,
-        &["--queue does not go with a session"],
+        &["--iface does not go with a session"],
     )?;
     succeeds(given, &["-n", "6", "true"])?;
     stop(given, "s")
