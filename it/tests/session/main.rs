@@ -1,5 +1,6 @@
 //! Sessions on a real cluster of three nodes: what runs in them, what waits, and what is left of them.
 
+mod beside;
 mod elements;
 mod leaving;
 mod remains;
@@ -68,10 +69,16 @@ fn main() -> ExitCode {
         Err(error) => return unable(error),
     };
     suite::run(vec![
-        Group::new(builder, &[CASES, remains::CASES, turns::CASES]),
+        Group::new(
+            builder,
+            &[CASES, remains::CASES, turns::CASES, beside::CASES],
+        ),
         Group::new(different, &[elements::CASES]),
         Group::new(leaving::cluster(), &[leaving::CASES]),
-        Group::new(faults.set(File::Yarn, expiry, "6000"), &[FAULTS]),
+        Group::new(
+            faults.set(File::Yarn, expiry, "6000"),
+            &[FAULTS, beside::FAULTS],
+        ),
     ])
 }
 
@@ -263,6 +270,9 @@ fn waits(given: &Given) -> Result<()> {
         shown.contains("1 job runs, 1 waiting") && shown.contains("5 of them lent"),
         "{shown}"
     );
+    let seen = succeeds(given, &["-n", "1", "--dry-run", "true"])?.stdout_text();
+    let words = "wants 1 of the 6 slots of session s at once, 1 are free: 1 job waits already";
+    ensure!(seen.contains(words), "{seen}");
     let late = job(given, &["-n", "2", "--wait-timeout", "1s", "true"])?.finish()?;
     expect::sentence(&late, 75, &["did not run within 1s"])?;
     interrupt(held)?;
