@@ -18,6 +18,7 @@ pub const CASES: &[(&str, Case)] = &[
         all_end,
     ),
     ("the folder of staged files is removed", folder_removed),
+    ("a program spawns others where it has slots", spawned),
 ];
 
 pub const FAULTS: &[(&str, Case)] = &[("a node is lost, and its job begins again", begins_again)];
@@ -81,6 +82,19 @@ fn folder_removed(given: &Given) -> Result<()> {
     let finished = succeeds(given, &["-n", "4", &given.example("cpi")?])?;
     let printed = finished.stdout_text();
     ensure!(printed.contains("pi is about 3.14159265358"), "{printed}");
+    interrupt(held)?;
+    stop(given, "s")
+}
+
+fn spawned(given: &Given) -> Result<()> {
+    start_with(given, "s", "256")?;
+    let spawn = given.program("spawn")?;
+    let held = lingering(given, "2")?;
+    let finished = succeeds(given, &["-n", "4", &spawn, "spawn", "6"])?;
+    let printed = finished.stdout_text();
+    ensure!(printed.matches(": sum 45").count() == 10, "{printed}");
+    let shown = shows(given, "1 job runs, 0 waiting, 1 ended")?;
+    ensure!(shown.contains("2 of them lent"), "{shown}");
     interrupt(held)?;
     stop(given, "s")
 }
