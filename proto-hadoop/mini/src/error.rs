@@ -13,7 +13,7 @@ pub enum MiniError {
     /// A port cannot be opened.
     #[error("cannot open {what}: {source}")]
     Listen {
-        /// Whose port.
+        /// The daemon whose port it is.
         what: &'static str,
         /// The system's words.
         #[source]
@@ -24,7 +24,7 @@ pub enum MiniError {
     File {
         /// What was tried.
         doing: &'static str,
-        /// With what.
+        /// The file or folder.
         path: PathBuf,
         /// The system's words.
         #[source]
@@ -33,7 +33,7 @@ pub enum MiniError {
     /// The ResourceManager does not answer a node.
     #[error("the node {node} cannot register within {} s: {source}", waited.as_secs())]
     Register {
-        /// Which.
+        /// The node that tried, as `host:port`.
         node: NodeId,
         /// How long it tried.
         waited: Duration,
@@ -44,9 +44,9 @@ pub enum MiniError {
     /// The ResourceManager refuses a node.
     #[error("the ResourceManager refuses the node {node}: {diagnostics}")]
     Refused {
-        /// Which.
+        /// The node that tried, as `host:port`.
         node: NodeId,
-        /// Why.
+        /// The ResourceManager's own words.
         diagnostics: String,
     },
 }

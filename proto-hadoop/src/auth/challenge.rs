@@ -5,9 +5,9 @@ use super::SaslError;
 /// Quality of protection of what follows the log-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Qop {
-    /// Plain.
+    /// Neither signed nor encrypted.
     Auth,
-    /// Signed.
+    /// Signed, not encrypted.
     AuthInt,
     /// Signed and encrypted.
     AuthConf,

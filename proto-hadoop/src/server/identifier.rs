@@ -40,9 +40,9 @@ fn token(kind: &str, identifier: Vec<u8>, service: String, key: &MasterKey) -> T
 /// Lets an ApplicationMaster log in to the scheduler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AmRmIdentifier {
-    /// Whose.
+    /// The attempt whose ApplicationMaster logs in.
     pub attempt: AppAttemptId,
-    /// Signed with.
+    /// Number of the master key that it is signed with.
     pub key: i32,
 }
 
@@ -83,13 +83,13 @@ impl FromWire<yarn::AmrmTokenIdentifierProto> for AmRmIdentifier {
 /// Lets an ApplicationMaster log in to a NodeManager.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NmIdentifier {
-    /// Whose.
+    /// The attempt whose ApplicationMaster logs in.
     pub attempt: AppAttemptId,
     /// To which node.
     pub node: NodeId,
     /// Owner of the application.
     pub submitter: String,
-    /// Signed with.
+    /// Number of the master key that it is signed with.
     pub key: i32,
 }
 
@@ -144,7 +144,7 @@ pub struct ContainerIdentifier {
     pub resource: Resource,
     /// After this it starts nothing any more; milliseconds since 1970.
     pub expires_ms: i64,
-    /// Signed with.
+    /// Number of the master key that it is signed with.
     pub key: i32,
     /// Which ResourceManager granted it: when that one started.
     pub resource_manager: i64,

@@ -55,7 +55,7 @@ pub struct AllocateAnswer {
 pub struct FinishCall {
     /// How it ended.
     pub status: FinalApplicationStatus,
-    /// Why.
+    /// Why it ended so, for people; may be empty.
     pub diagnostics: String,
     /// Web address of what remains of it.
     pub tracking_url: String,

@@ -109,7 +109,7 @@ impl AllocateRequest {
 /// A container that the scheduler wants back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PreemptedContainer {
-    /// Which.
+    /// YARN's id of that container.
     pub id: ContainerId,
     /// It will be taken; otherwise giving back others of the same size saves it.
     pub strict: bool,
@@ -120,7 +120,7 @@ pub struct PreemptedContainer {
 pub enum AmCommand {
     /// Register again and send the whole table.
     Resync,
-    /// Stop.
+    /// End: this attempt is not the application's any more.
     Shutdown,
 }
 

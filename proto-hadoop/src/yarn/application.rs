@@ -241,11 +241,11 @@ fn count(value: Option<i32>) -> u32 {
 /// Which applications to list; an empty list does not filter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ApplicationFilter {
-    /// States.
+    /// States, of which one must be its own.
     pub states: Vec<YarnApplicationState>,
-    /// Users.
+    /// Users, of whom one must have submitted it.
     pub users: Vec<String>,
-    /// Queues.
+    /// Queues, of which one must have it.
     pub queues: Vec<String>,
     /// Types, such as `YARN`.
     pub types: Vec<String>,

@@ -28,11 +28,11 @@ pub struct ApplicationClient {
 /// What to tell a container's process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
-    /// SIGQUIT.
+    /// SIGQUIT, at which a JVM prints its threads.
     ThreadDump,
-    /// SIGTERM.
+    /// SIGTERM, which a program may catch.
     Graceful,
-    /// SIGKILL.
+    /// SIGKILL, which none can.
     Forceful,
 }
 

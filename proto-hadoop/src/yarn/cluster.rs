@@ -9,7 +9,7 @@ use super::ApplicationReport;
 pub struct ClusterMetrics {
     /// NodeManagers that take part, whatever their state.
     pub nodes: u32,
-    /// Running.
+    /// NodeManagers that take containers.
     pub active: u32,
     /// Silent for too long.
     pub lost: u32,

@@ -52,7 +52,7 @@ pub enum ContainerState {
     New,
     /// Being localized, or running.
     Running,
-    /// Ended.
+    /// Ended, whatever the reason; its exit status tells.
     Complete,
 }
 

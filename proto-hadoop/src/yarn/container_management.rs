@@ -33,7 +33,7 @@ pub struct ContainerStart<'a> {
 pub struct Outcome<T> {
     /// Done, or known.
     pub succeeded: Vec<T>,
-    /// Refused.
+    /// Containers for which it was not done, each with the reason.
     pub failed: Vec<ContainerFailure>,
 }
 

@@ -74,7 +74,7 @@ pub struct NodeReport {
     pub http_address: String,
     /// Rack path, `/default-rack` where the cluster has no topology.
     pub rack: String,
-    /// State.
+    /// Whether it takes containers.
     pub state: NodeState,
     /// What its containers hold, reservations included.
     pub used: Resource,

@@ -40,7 +40,7 @@ pub enum NodeAction {
     Normal,
     /// Register again.
     Resync,
-    /// End.
+    /// End: the ResourceManager does not take this node.
     Shutdown,
 }
 
@@ -49,7 +49,7 @@ pub enum NodeAction {
 pub struct NodeRegistered {
     /// Go on, or not.
     pub action: NodeAction,
-    /// Why not.
+    /// The ResourceManager's words where it sends the node away; else empty.
     pub diagnostics: String,
     /// Signs container tokens; given when the node may go on.
     pub container_key: Option<MasterKey>,
@@ -72,7 +72,7 @@ pub struct NodeHeartbeat {
     pub illness: String,
     /// Newest keys that the node has.
     pub container_key: Option<MasterKey>,
-    /// The same.
+    /// The same, of tokens with which ApplicationMasters log in to the node.
     pub nm_key: Option<MasterKey>,
 }
 
@@ -83,11 +83,11 @@ pub struct HeartbeatAnswer {
     pub response_id: i32,
     /// Go on, or not.
     pub action: NodeAction,
-    /// Why not.
+    /// The ResourceManager's words where it sends the node away; else empty.
     pub diagnostics: String,
     /// A newer key, when there is one.
     pub container_key: Option<MasterKey>,
-    /// The same.
+    /// The same, of tokens with which ApplicationMasters log in to the node.
     pub nm_key: Option<MasterKey>,
     /// Containers to end.
     pub containers_to_end: Vec<ContainerId>,

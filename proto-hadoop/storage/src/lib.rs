@@ -53,7 +53,7 @@ const MARK: Duration = Duration::from_secs(2);
 /// How to reach a file system.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Address {
-    /// HDFS.
+    /// A NameNode, or the nameservice of several.
     Hdfs {
         /// What to connect to: `hdfs://host:port` or `hdfs://nameservice`.
         connect: String,

@@ -14,9 +14,9 @@ use tokio::time::Instant;
 /// A container that a node has accepted.
 #[derive(Debug)]
 pub struct Accepted<'a> {
-    /// Where.
+    /// The node that has it.
     pub node: &'a NodeId,
-    /// Which.
+    /// YARN's id of it.
     pub container: ContainerId,
     /// What its ApplicationMaster, or the ResourceManager, wants run.
     pub launch: &'a ContainerLaunch,

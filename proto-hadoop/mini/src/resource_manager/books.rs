@@ -84,7 +84,7 @@ pub(super) struct Launch {
     pub(super) launch: proto_hadoop::yarn::ContainerLaunch,
 }
 
-/// Everything.
+/// All that this ResourceManager knows, below one lock.
 #[derive(Debug)]
 pub(super) struct Books {
     pub(super) options: Options,
