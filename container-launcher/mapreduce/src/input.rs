@@ -39,7 +39,7 @@ pub enum Granule {
     Record(u64),
     /// After so many lines, and nowhere else.
     Lines(u64),
-    /// Nowhere.
+    /// Nowhere: each file is one split.
     File,
 }
 

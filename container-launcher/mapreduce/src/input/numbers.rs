@@ -10,7 +10,7 @@ use crate::settings::{MAPS, Settings};
 #[derive(Debug)]
 pub struct Numbers;
 
-/// Counts.
+/// The numbers of one split, in order.
 #[derive(Debug)]
 pub struct Counting {
     next: u64,

@@ -7,7 +7,7 @@ use crate::context::{Counters, TASK_COUNTER};
 /// Processor time of the process when a task began.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usage {
-    /// Milliseconds.
+    /// Processor time of all threads until then, ms.
     began: u64,
 }
 

@@ -8,9 +8,9 @@ use crate::spawn::SpawnRequest;
 pub enum NameRequest {
     /// Make a port known under a name.
     Publish {
-        /// The name.
+        /// The name that others look for.
         service: String,
-        /// The port.
+        /// The port's name, as MPI gave it.
         port: String,
     },
     /// Which port has this name?
@@ -36,7 +36,7 @@ pub enum Stage {
 pub enum Effect {
     /// Send these bytes, one or more whole lines, to the rank.
     Reply {
-        /// To whom.
+        /// The rank, by the number under which its lines are handed in.
         rank: u32,
         /// The bytes, newlines included.
         line: String,
@@ -49,21 +49,21 @@ pub enum Effect {
     },
     /// The rank asks the name service; [`name_answer`](super::NodeServer::name_answer) answers.
     Name {
-        /// Who.
+        /// The rank, by the number under which its lines are handed in.
         rank: u32,
-        /// What.
+        /// What it wants to have known, found or forgotten.
         request: NameRequest,
     },
     /// The rank wants new processes; [`spawn_answer`](super::NodeServer::spawn_answer) answers.
     Spawn {
-        /// Who.
+        /// The rank, by the number under which its lines are handed in.
         rank: u32,
-        /// Which.
+        /// The programs and how many processes of each.
         request: SpawnRequest,
     },
     /// The rank asks to end the job, as `MPI_Abort` does.
     Abort {
-        /// Who.
+        /// The rank, by the number under which its lines are handed in.
         rank: u32,
         /// As the program gave it; not limited to 0..=255.
         exit_code: i32,
@@ -72,14 +72,14 @@ pub enum Effect {
     },
     /// The rank has reached another stage.
     Stage {
-        /// Who.
+        /// The rank, by the number under which its lines are handed in.
         rank: u32,
         /// Where it is now.
         stage: Stage,
     },
     /// The rank does not speak PMI as it should and is not answered any more: end it.
     Broken {
-        /// Who.
+        /// The rank, by the number under which its lines are handed in.
         rank: u32,
         /// What it did.
         sentence: String,
