@@ -31,9 +31,9 @@ pub struct Figures {
     pub events: u64,
     /// Mean of an event with its decisions.
     pub mean: Duration,
-    /// Longest.
+    /// The longest of an event with its decisions.
     pub worst: Duration,
-    /// All of it.
+    /// All events with their decisions.
     pub total: Duration,
 }
 
@@ -241,7 +241,7 @@ pub fn gangs(policy: &str, nodes: u32, jobs: u32, turns: u32) -> Result<Waiting>
 pub struct Speed {
     /// Events that were played.
     pub events: u64,
-    /// All of it.
+    /// All events with their decisions.
     pub total: Duration,
     /// What of it went into the session and its policy.
     pub deciding: Duration,

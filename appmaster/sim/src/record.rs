@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 /// A line of a record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Line {
-    /// When.
+    /// Time of the session's clock, ns.
     pub at: Nanos,
-    /// What.
+    /// What happened or was decided then.
     #[serde(flatten)]
     pub what: What,
 }

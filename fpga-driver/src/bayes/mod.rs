@@ -20,7 +20,7 @@ use crate::packet::{Header, LOAD, types};
 /// Log probabilities.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
-    /// Classes.
+    /// How many classes documents are sorted into.
     pub classes: usize,
     /// (terms + 1) × classes, Q8.24; the first row the classes' own.
     pub logs: Vec<i32>,

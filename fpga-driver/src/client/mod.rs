@@ -60,7 +60,7 @@ pub enum AcceleratorError {
         socket = socket.display()
     )]
     Stranger {
-        /// Where.
+        /// The socket that was tried.
         socket: PathBuf,
         /// Whose it is.
         uid: u32,

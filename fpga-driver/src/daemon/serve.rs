@@ -41,7 +41,7 @@ pub enum DriverError {
     /// Another driver listens there.
     #[error("another fpgad listens at {socket}", socket = socket.display())]
     Running {
-        /// Where.
+        /// The socket that this one was to listen at.
         socket: PathBuf,
     },
     /// The socket cannot be made.

@@ -141,7 +141,7 @@ impl Sums {
         }
     }
 
-    /// Clusters.
+    /// How many clusters the card summed up.
     pub fn k(&self) -> usize {
         self.values.len() / (self.dimension + 1)
     }

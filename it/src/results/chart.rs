@@ -80,9 +80,9 @@ impl Series {
 /// A picture.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Chart {
-    /// Below.
+    /// The axis below.
     pub x: Axis,
-    /// To the left; a linear one begins at 0.
+    /// The axis to the left; a linear one begins at 0.
     pub y: Axis,
     /// Names below the bars; none: lines.
     pub names: Vec<String>,

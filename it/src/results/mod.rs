@@ -64,7 +64,7 @@ pub struct Setting {
 /// Rows of text below headings.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Table {
-    /// Headings.
+    /// Headings of the columns, from the left.
     pub columns: Vec<String>,
     /// As many cells each as there are headings.
     pub rows: Vec<Vec<String>>,

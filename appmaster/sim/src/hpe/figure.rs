@@ -45,11 +45,11 @@ pub struct Row {
 /// Something that the paper says.
 #[derive(Clone, Debug, Serialize)]
 pub struct Claim {
-    /// What.
+    /// The claim, in words.
     pub text: String,
     /// The paper's number.
     pub paper: String,
-    /// Ours.
+    /// What came out here, in the same form.
     pub ours: String,
     /// Whether it is so here.
     pub holds: bool,
@@ -60,7 +60,7 @@ pub struct Claim {
 pub struct Drawing {
     /// `fig4a`.
     pub name: String,
-    /// SVG.
+    /// The picture as SVG.
     pub svg: String,
 }
 
