@@ -54,7 +54,7 @@ pub(crate) enum Inherited {
     /// All that makes sense on a node.
     #[default]
     All,
-    /// Nothing.
+    /// No variable of ours.
     None,
     /// These, whatever they are.
     Named(Vec<String>),

@@ -9,7 +9,7 @@
 /// By a call and not by `MALLOC_ARENA_MAX` and its like, which the ranks would inherit.
 #[cfg(target_env = "gnu")]
 pub fn set_up() {
-    /// Arenas.
+    /// Arenas that threads share at the most.
     const ARENAS: i32 = 2;
     /// Free memory at the end of an arena that is kept, bytes.
     const KEPT: i32 = 4 << 20;

@@ -52,9 +52,9 @@ pub enum Explained {
 /// Memory, cores and what else the cluster counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Amount {
-    /// MiB.
+    /// Memory, MiB.
     pub memory_mib: u64,
-    /// Cores.
+    /// Virtual cores, as YARN counts them.
     pub vcores: u32,
     /// GPUs, where the cluster counts them; left out where there are none.
     #[serde(default, skip_serializing_if = "no_gpus")]

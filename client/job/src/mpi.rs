@@ -129,9 +129,9 @@ pub enum Yielding {
     /// On nodes where there are more ranks than cores.
     #[default]
     Auto,
-    /// Everywhere.
+    /// On every node, whatever its cores.
     Always,
-    /// Nowhere.
+    /// On no node: ranks that wait keep their core.
     Never,
 }
 

@@ -17,7 +17,7 @@ pub struct Report {
     pub application: String,
     /// The program, as the user gave it.
     pub program: String,
-    /// Processes.
+    /// Processes that the job was started with, on all nodes.
     pub processes: u32,
     /// The mode that placed them, as `-r` takes it.
     pub mode: String,

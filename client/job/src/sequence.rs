@@ -15,9 +15,9 @@ use thiserror::Error;
 /// How much may wait until the receiver has taken it.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Messages.
+    /// Messages at the most.
     pub count: usize,
-    /// Their bytes, as the sender counts them.
+    /// Their bytes at the most, as the sender counts them.
     pub bytes: usize,
 }
 

@@ -77,7 +77,7 @@ pub enum MapReduceError {
     /// There is no application for the jobs.
     #[error("{sentence}")]
     Application {
-        /// Why.
+        /// Why there is none, a whole sentence.
         sentence: String,
         /// What the command returns.
         exit: Exit,

@@ -15,9 +15,9 @@ const MOST: usize = 1_000_000;
 /// A file of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Where.
+    /// The file system that has it, and its path there.
     pub place: Place,
-    /// Bytes.
+    /// Length, bytes.
     pub length: u64,
 }
 

@@ -10,11 +10,11 @@ use crate::label::{Declared, Label};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {
-    /// Mappers.
+    /// Map tasks: readers and mappers.
     Map,
     /// Combiners, which run in map tasks.
     Combine,
-    /// Reducers.
+    /// Reduce tasks: reducers and writers.
     Reduce,
 }
 
@@ -56,7 +56,7 @@ impl fmt::Display for Confidence {
 /// What one stage needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Which.
+    /// The stage whose tasks need it.
     pub stage: Stage,
     /// `gpu`, `fpga`, or a type of the cluster's; `None`: nothing that not every node has.
     pub need: Option<String>,

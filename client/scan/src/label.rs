@@ -77,7 +77,7 @@ impl Label {
 pub struct Declared {
     /// Of which stage.
     pub stage: Stage,
-    /// What.
+    /// What it is declared to need.
     pub label: Label,
     /// In a few words.
     pub by: String,

@@ -12,11 +12,11 @@ const COMMANDS: &[(&str, Element)] = &[
 /// What a script is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
-    /// Python.
+    /// Python, of any version.
     Python,
     /// A shell.
     Shell,
-    /// Another.
+    /// Another interpreter's language, which is not looked into.
     Other,
 }
 

@@ -82,9 +82,9 @@ pub enum SessionError {
     OtherBuild {
         /// The session.
         name: Name,
-        /// Its build.
+        /// The build that the session runs.
         theirs: String,
-        /// Ours.
+        /// This client's build.
         ours: &'static str,
     },
     /// No such session.

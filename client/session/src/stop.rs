@@ -27,7 +27,7 @@ const LEAVES: Duration = Duration::from_secs(60);
 pub enum How {
     /// They are run to their ends; there are no further ones.
     Drain,
-    /// Now.
+    /// They are killed.
     Now,
 }
 

@@ -32,7 +32,7 @@ pub struct Job<'a> {
 /// What a job runs.
 #[derive(Clone, Copy, Debug)]
 pub enum Runs<'a> {
-    /// Ranks.
+    /// Ranks of an MPI program.
     Mpi(&'a MpiJob),
     /// Maps and reduces.
     MapReduce(&'a MapReduceJob),

@@ -27,7 +27,7 @@ pub enum Input {
     /// Our own.
     #[default]
     Own,
-    /// Nothing.
+    /// Nothing: who reads sees the end at once.
     None,
     /// A file.
     File(PathBuf),
@@ -36,7 +36,7 @@ pub enum Input {
 /// What rank 0 reads, run after run.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// Nothing.
+    /// Nothing: who reads sees the end at once.
     Nothing,
     /// A file, which every run reads from its beginning.
     File(PathBuf),

@@ -12,7 +12,7 @@ pub enum Locality {
     Node,
     /// In its rack.
     Rack,
-    /// Elsewhere.
+    /// In another rack.
     Elsewhere,
     /// It has none that is on a node.
     Nowhere,
