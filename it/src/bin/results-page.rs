@@ -3,13 +3,21 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::Parser;
 use it::results;
+
+/// Makes the page of results of the figures in a folder.
+#[derive(Debug, Parser)]
+struct Options {
+    /// Where the figures' JSON is, and where the page goes.
+    #[arg(default_value_os_t = results::folder())]
+    folder: PathBuf,
+}
 
 #[expect(clippy::print_stderr, reason = "a command says on stderr why it ends")]
 fn main() -> ExitCode {
-    let folder = std::env::args_os().nth(1).map(PathBuf::from);
-    let folder = folder.unwrap_or_else(results::folder);
-    match results::page::write(&folder) {
+    let options = Options::parse();
+    match results::page::write(&options.folder) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("results-page: {error:#}");
