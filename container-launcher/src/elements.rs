@@ -25,6 +25,8 @@ use std::time::Duration;
 
 use job::element::Element;
 
+use crate::surroundings::Surroundings;
+
 pub use probe::probe_main;
 pub(crate) use watch::Watch;
 
@@ -32,8 +34,8 @@ pub(crate) use watch::Watch;
 const DEADLINE: Duration = Duration::from_secs(2);
 
 /// What files below `root` tell, and whether libraries are to be asked before that is all.
-pub(crate) fn at_once(root: &Path) -> (Vec<Element>, bool) {
-    let seen = files::Seen::below(root);
+pub(crate) fn at_once(root: &Path, around: &Surroundings) -> (Vec<Element>, bool) {
+    let seen = files::Seen::below(root, around);
     let asks = seen.asks();
     let mut elements = cores::classes(root);
     elements.extend(seen.fpgas());

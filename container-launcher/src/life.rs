@@ -114,7 +114,7 @@ pub(crate) async fn live(
     let mut children = signal(SignalKind::child()).map_err(signals)?;
     let place = Arc::new(place);
     let mut joining = JoinSet::new();
-    joining.spawn_on(link::begin(Arc::clone(&place)), carriers);
+    joining.spawn_on(link::begin(Arc::clone(&place), around.clone()), carriers);
     let (link, keeping) = tokio::select! {
         Some(Ok(begun)) = joining.join_next() => begun?,
         () = endings.next() => return Err(LifeError::Terminated),

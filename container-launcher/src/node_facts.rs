@@ -8,11 +8,12 @@ use nix::unistd::gethostname;
 
 use crate::cores::Cores;
 use crate::elements;
+use crate::surroundings::Surroundings;
 
 /// Looks at the node this process runs on; for its elements where a scan is wanted.
-pub(crate) fn read(scan: Option<&Scan>) -> NodeFacts {
+pub(crate) fn read(scan: Option<&Scan>, around: &Surroundings) -> NodeFacts {
     let (elements, scanning) = match scan {
-        Some(scan) => elements::at_once(Path::new(&scan.root)),
+        Some(scan) => elements::at_once(Path::new(&scan.root), around),
         None => Default::default(),
     };
     NodeFacts {
@@ -60,7 +61,7 @@ mod tests {
 
     #[test]
     fn the_node_tells_something() {
-        let facts = read(None);
+        let facts = read(None, &Surroundings::of_this_process().unwrap());
         assert!(facts.cores > 0);
         assert!(!facts.hostname.is_empty());
         assert!(facts.free_port > 0);

@@ -8,11 +8,14 @@ use job::element::{Element, ElementKind};
 
 use super::api::Api;
 use crate::devices::gpus;
+use crate::surroundings::Surroundings;
 
 /// Where libraries are, of a root that is not the machine's own.
 const FOLDERS: [&str; 3] = ["usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/lib"];
 /// Where the dynamic linker keeps the names of all libraries.
 const CACHE: &str = "etc/ld.so.cache";
+/// Where it looks before, if the container was given it.
+const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 /// Where OpenCL's loader learns of drivers, each a file of this ending.
 const DRIVERS: (&str, &str) = ("etc/OpenCL/vendors", "icd");
 /// A file of a card behind Xilinx's DMA driver.
@@ -32,7 +35,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    pub(super) fn below(root: &Path) -> Self {
+    pub(super) fn below(root: &Path, around: &Surroundings) -> Self {
         let by_maker = gpus::by_maker(root).into_iter();
         let named = by_maker.map(|(maker, files)| {
             let names = files.iter().map(|file| file.display().to_string());
@@ -40,7 +43,7 @@ impl Seen {
         });
         let libraries = Api::EVERY.into_iter().filter_map(|api| {
             let has_driver = api != Api::OpenCl || has_driver(root);
-            let library = library(root, api.library()).filter(|_| has_driver)?;
+            let library = library(root, api.library(), around).filter(|_| has_driver)?;
             Some((api, library))
         });
         let socket = root.join(DRIVER_SOCKET);
@@ -108,13 +111,13 @@ fn has_driver(root: &Path) -> bool {
 }
 
 /// How a library is loaded that is there: of the machine itself by its name alone, as everybody loads it.
-fn library(root: &Path, name: &str) -> Option<PathBuf> {
+fn library(root: &Path, name: &str, around: &Surroundings) -> Option<PathBuf> {
     if root != Path::new("/") {
         let all = FOLDERS.iter().map(|folder| root.join(folder).join(name));
         return all.into_iter().find(|file| file.exists());
     }
-    let set = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-    let is_set = std::env::split_paths(&set).any(|folder| folder.join(name).exists());
+    let set = around.variable(LIBRARY_PATH).unwrap_or_default();
+    let is_set = std::env::split_paths(set).any(|folder| folder.join(name).exists());
     let cache = fs::read(root.join(CACHE)).unwrap_or_default();
     let is_cached = || {
         // Names end with a zero.
@@ -130,6 +133,15 @@ mod tests {
 
     use super::*;
 
+    /// Where that folder is the one of `LD_LIBRARY_PATH`.
+    fn around(folder: &str) -> Surroundings {
+        Surroundings {
+            folder: PathBuf::from("/"),
+            environment: [(LIBRARY_PATH.into(), folder.into())].into(),
+            executable: PathBuf::from("/bin/false"),
+        }
+    }
+
     fn write(root: &Path, path: &str) {
         let path = root.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -140,19 +152,19 @@ mod tests {
     fn libraries_are_asked_where_they_are_and_no_process_is_needed_where_nothing_is() {
         let node = tempfile::tempdir().unwrap();
         let root = node.path();
-        let seen = Seen::below(root);
+        let seen = Seen::below(root, &around(""));
         assert!(!seen.asks() && seen.gpus.is_empty() && seen.fpgas().is_none());
         // A loader of OpenCL alone has nobody to ask.
         write(root, "usr/lib/libOpenCL.so.1");
-        assert!(!Seen::below(root).asks());
+        assert!(!Seen::below(root, &around("")).asks());
         write(root, "etc/OpenCL/vendors/pocl.icd");
         write(root, "usr/lib64/libcuda.so.1");
-        let asked = Seen::below(root).libraries;
+        let asked = Seen::below(root, &around("")).libraries;
         let cuda = (Api::Cuda, root.join("usr/lib64/libcuda.so.1"));
         let open_cl = (Api::OpenCl, root.join("usr/lib/libOpenCL.so.1"));
         assert_eq!(asked, [cuda, open_cl]);
         write(root, "dev/nvidia0");
-        let gpus = Seen::below(root).gpus;
+        let gpus = Seen::below(root, &around("")).gpus;
         let file = root.join("dev/nvidia0").display().to_string();
         assert_eq!(gpus, [("nvidia", vec![file])]);
     }
@@ -169,19 +181,29 @@ mod tests {
         ] {
             write(root, &format!("dev/{file}"));
         }
-        let found = Seen::below(root).fpgas().unwrap();
+        let found = Seen::below(root, &around("")).fpgas().unwrap();
         assert_eq!((found.maker.as_str(), found.count), ("xilinx", 2));
         fs::remove_dir_all(root.join("dev")).unwrap();
         fs::create_dir_all(root.join("run/gerbil")).unwrap();
         let _listens = UnixListener::bind(root.join(DRIVER_SOCKET)).unwrap();
-        let found = Seen::below(root).fpgas().unwrap();
+        let found = Seen::below(root, &around("")).fpgas().unwrap();
         assert_eq!((found.driver.as_str(), found.count), ("fpgad", 1));
     }
 
     #[test]
     fn the_c_library_is_found_in_the_cache() {
-        let root = Path::new("/");
-        assert_eq!(library(root, "libc.so.6"), Some("libc.so.6".into()));
-        assert_eq!(library(root, "libc.so"), None);
+        let found = |name| library(Path::new("/"), name, &around(""));
+        assert_eq!(found("libc.so.6"), Some("libc.so.6".into()));
+        assert_eq!(found("libc.so"), None);
+    }
+
+    #[test]
+    fn a_library_is_found_where_the_container_was_told_to_look() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "libcuda.so.7");
+        let told = around(folder.path().to_str().unwrap());
+        let found = |around| library(Path::new("/"), "libcuda.so.7", around);
+        assert_eq!(found(&told), Some("libcuda.so.7".into()));
+        assert_eq!(found(&around("")), None);
     }
 }

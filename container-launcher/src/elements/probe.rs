@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -17,6 +17,7 @@ use nix::unistd::alarm;
 use super::api::{Answer, Api, Line, ask, tell};
 use super::{DEADLINE, cuda, files, merge, opencl};
 use crate::say;
+use crate::surroundings::Surroundings;
 
 /// A process that nobody ends is gone after so many seconds.
 const SECONDS_MAX: u32 = 5;
@@ -33,7 +34,13 @@ pub fn probe_main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let api = api.and_then(|api| Api::from_argument(api.to_str()?));
     match (api, args.next()) {
         (Some(api), Some(library)) => child(api, Path::new(&library)),
-        (None, None) => all(&PathBuf::from(root)),
+        (None, None) => match Surroundings::of_this_process() {
+            Ok(around) => all(Path::new(&root), &around),
+            Err(error) => {
+                say(&format!("cannot start: where it was started: {error}"));
+                return ExitCode::from(Exit::Lost.code());
+            }
+        },
         _ => {
             say("a probe of a library needs its kind, cuda or opencl, and its file");
             return ExitCode::from(Exit::Usage.code());
@@ -74,26 +81,24 @@ fn crashes_are_ends() {
 }
 
 /// Prints all elements.
-fn all(root: &Path) {
-    let elements = elements(root);
+fn all(root: &Path, around: &Surroundings) {
+    let elements = elements(root, around);
     let text = serde_json::to_string(&elements).unwrap_or_default();
     // A reader that has left has no use for it.
     drop(writeln!(std::io::stdout().lock(), "{text}"));
 }
 
 /// All of the machine below `root`; each library is asked in a child of its own, all at the same time.
-fn elements(root: &Path) -> Vec<Element> {
-    let seen = files::Seen::below(root);
-    let (mut elements, _) = super::at_once(root);
+fn elements(root: &Path, around: &Surroundings) -> Vec<Element> {
+    let seen = files::Seen::below(root, around);
+    let (mut elements, _) = super::at_once(root, around);
     if !seen.asks() {
         return elements;
     }
     let until = Instant::now() + DEADLINE;
-    let own = std::env::current_exe();
-    let own = own.unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
     let (mut cuda, mut open_cl) = (None, None);
     std::thread::scope(|scope| {
-        let own = &own;
+        let own = &around.executable;
         let asking = seen.libraries.iter().map(|(api, library)| {
             let asked = scope.spawn(move || ask(own, root, *api, library, until));
             (*api, asked)

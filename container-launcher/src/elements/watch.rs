@@ -55,7 +55,7 @@ impl Watch {
             losses: 0,
         };
         if let Some(scan) = &watch.scan {
-            let (known, asks) = at_once(Path::new(&scan.root));
+            let (known, asks) = at_once(Path::new(&scan.root), around);
             watch.known = known;
             watch.due = match asks {
                 true => Some(Instant::now()),
@@ -90,7 +90,7 @@ impl Watch {
         self.known = match asked.unwrap_or_else(|error| Err(Error::other(error))) {
             Ok(elements) => elements,
             Err(error) => {
-                let (mut elements, _) = at_once(&root);
+                let (mut elements, _) = at_once(&root, &self.around);
                 elements.push(Element {
                     broken: Some(format!("they could not be looked for: {error}")),
                     ..Element::none_of(ElementKind::Gpu)

@@ -14,6 +14,7 @@ use tonic::{Code, Status, Streaming};
 use crate::dial::{self, DialError};
 use crate::node_facts;
 use crate::seat::LauncherKeys;
+use crate::surroundings::Surroundings;
 
 /// The AM answers hello at once.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(30);
@@ -36,6 +37,7 @@ pub(super) enum Refused {
 /// Dials and says hello: for the first time, or (`again`) once more, until then.
 pub(super) async fn join(
     place: &LauncherKeys,
+    around: &Surroundings,
     said: &Resumable<Event>,
     again: Option<Instant>,
 ) -> Result<Joined, Refused> {
@@ -50,7 +52,7 @@ pub(super) async fn join(
             build: job::BUILD.to_owned(),
             container: place.seat.container.clone(),
             ticket: place.seat.ticket.clone(),
-            node: Some(node_facts::read(place.seat.scan.as_ref())),
+            node: Some(node_facts::read(place.seat.scan.as_ref(), around)),
             life: place.life.to_vec(),
         })),
         ..LauncherEvent::default()

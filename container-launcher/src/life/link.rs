@@ -26,6 +26,7 @@ use super::join::{Joined, Refused, join, words};
 use crate::process::JobId;
 use crate::say;
 use crate::seat::LauncherKeys;
+use crate::surroundings::Surroundings;
 
 /// What may wait for the AM. The ranks bound it: a fence, an abort and an end of each.
 const BOUNDS: Bounds = Bounds {
@@ -124,10 +125,11 @@ pub(super) struct Link {
 /// Dials the AM and begins the conversation; its task is to be run beside everything else.
 pub(super) async fn begin(
     place: Arc<LauncherKeys>,
+    around: Surroundings,
 ) -> Result<(Link, impl Future<Output = ()> + Send + 'static), LifeError> {
     let said = Resumable::new(BOUNDS);
     let dialled = Instant::now();
-    let joined = join(&place, &said, None)
+    let joined = join(&place, &around, &said, None)
         .await
         .map_err(|refused| match refused {
             Refused::Dial(error) => error.into(),
@@ -145,6 +147,7 @@ pub(super) async fn begin(
     };
     let keeper = Keeper {
         place,
+        around,
         said,
         orders: orders_to,
         calls: calls_to,
@@ -156,6 +159,7 @@ pub(super) async fn begin(
 
 struct Keeper {
     place: Arc<LauncherKeys>,
+    around: Surroundings,
     said: Resumable<Event>,
     orders: mpsc::Sender<Result<Order, LifeError>>,
     calls: watch::Sender<LaunchersClient<Channel>>,
@@ -275,7 +279,7 @@ impl Keeper {
                 let seconds = link::LOST.as_secs();
                 return Err(self.lost(&format!("no answer for {seconds} s, at last: {cause}")));
             }
-            match join(&self.place, &self.said, Some(lost_at)).await {
+            match join(&self.place, &self.around, &self.said, Some(lost_at)).await {
                 Ok(joined) => return Ok(joined),
                 Err(Refused::Final(cause)) => return Err(self.lost(&cause)),
                 Err(Refused::Dial(error)) => {
