@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 
 /// The options of this group.
 #[derive(Clone, Copy, Debug, Args)]
-#[command(next_help_heading = super::WHERE)]
+#[command(next_help_heading = super::headings::WHERE)]
 pub(crate) struct Deployment {
     /// Where the job's ApplicationMaster runs: in a container of the cluster, or in this process,
     /// which saves that container and its start; the nodes must then reach this machine

@@ -4,7 +4,7 @@ use clap::Args;
 
 /// A cluster on this machine in place of Hadoop's.
 #[derive(Debug, Args)]
-#[command(next_help_heading = super::WHERE)]
+#[command(next_help_heading = super::headings::WHERE)]
 pub(crate) struct LocalArguments {
     /// Run on this machine alone, without Hadoop: a small cluster lives as long as the job. With a
     /// number it has so many nodes, which share the machine

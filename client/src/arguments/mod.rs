@@ -9,6 +9,7 @@ mod deployment;
 mod detached;
 mod ends;
 mod form;
+mod headings;
 mod launchers;
 mod lexer;
 mod local;
@@ -34,6 +35,7 @@ pub(crate) use data::{DataArguments, Outgoing};
 pub(crate) use deployment::{DeployMode, Deployment};
 pub(crate) use ends::{Ends, ExitRule};
 pub(crate) use form::Form;
+use headings::{PROGRAM, WHERE};
 pub(crate) use launchers::page;
 pub(crate) use local::LocalArguments;
 pub(crate) use parse_error::{Help, ParseError};
@@ -47,9 +49,7 @@ use session::SessionArguments;
 pub(crate) use session::of_environment as session_of_environment;
 pub(crate) use streams::{CopyTo, StreamArguments};
 
-/// Headings of --help that more than one file has options under.
-const WHERE: &str = "Where the job runs";
-const PROGRAM: &str = "The program";
+/// The heading of --help under which this file alone has options.
 const HELP: &str = "Other jobs, and help";
 
 /// Runs MPI programs on a Hadoop YARN cluster, as mpiexec does on its own hosts.

@@ -11,7 +11,7 @@ use crate::split_words;
 
 /// The options that are one program's alone.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = super::PROGRAM)]
+#[command(next_help_heading = super::headings::PROGRAM)]
 pub(crate) struct Start {
     /// Give the program's processes the variable NAME; may be repeated. NAME=VALUE, one word, is
     /// understood too

@@ -8,7 +8,7 @@ const VARIABLE: &str = "GERBIL_SESSION";
 
 /// The options of this group.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = super::WHERE)]
+#[command(next_help_heading = super::headings::WHERE)]
 pub(crate) struct SessionArguments {
     /// Run the program in a session, which holds its containers already (gerbil session start) and has
     /// other jobs too; Ctrl-C ends the job alone [default: what GERBIL_SESSION names]
