@@ -14,6 +14,7 @@ use crate::list::ListError;
 use crate::plan::PlanError;
 use crate::preflight::PreflightError;
 use crate::system::SystemError;
+use crate::usage::UsageError;
 
 /// Why the run cannot go on, in one sentence. Each room has its own reasons; those of no room in
 /// particular stand here.
@@ -77,8 +78,8 @@ pub(crate) enum Failure {
         waits: String,
     },
     /// The command line makes no sense.
-    #[error("{0}")]
-    Usage(String),
+    #[error(transparent)]
+    Usage(#[from] UsageError),
     /// Hadoop's settings make no sense.
     #[error(transparent)]
     Settings(#[from] ConfError),

@@ -43,6 +43,7 @@ mod sessions;
 mod split_words;
 mod subcommands;
 mod system;
+mod usage;
 
 use std::process::ExitCode;
 

@@ -73,7 +73,7 @@ async fn run(mut given: Arguments, started_us: i64) -> Result<u8, Failure> {
     if let Some(list) = given.reporting.list.take() {
         return Box::pin(listed(&list, given.reporting, signals)).await;
     }
-    given.named().map_err(Failure::Usage)?;
+    given.named()?;
     let Some(nodes) = given.local.local else {
         let cluster = match &given.session.session {
             Some(name) => sessions::cluster_of(name, &mut given.staging)?,

@@ -1,13 +1,22 @@
 //! Splits one string into words, as GERBIL's `-i "ARGS"` wants it, and lines of files of options.
 
+/// There are no words.
+#[derive(Debug, thiserror::Error)]
+#[error("a quote is never closed in the arguments {text}")]
+pub(crate) struct OpenQuote {
+    /// All of the text.
+    text: String,
+}
+
 /// The words that a POSIX shell makes of `text`, where nothing is expanded: quotes and backslashes
 /// protect blanks, and a word that begins with # begins a comment.
 ///
 /// # Errors
 /// A quote that is never closed.
-pub(crate) fn split(text: &str) -> Result<Vec<String>, String> {
-    shell_words::split(text)
-        .map_err(|_open| format!("a quote is never closed in the arguments {text}"))
+pub(crate) fn split(text: &str) -> Result<Vec<String>, OpenQuote> {
+    shell_words::split(text).map_err(|_open| OpenQuote {
+        text: text.to_owned(),
+    })
 }
 
 #[cfg(test)]
@@ -21,7 +30,12 @@ mod tests {
             ["a", "b c", "d \" e", "f g", ""]
         );
         assert_eq!(split("").unwrap(), Vec::<String>::new());
-        assert!(split("a 'b").unwrap_err().contains("never closed"));
+        assert!(
+            split("a 'b")
+                .unwrap_err()
+                .to_string()
+                .contains("never closed")
+        );
         // Between double quotes a backslash protects little.
         assert_eq!(
             split(r#""a\tb" 'a\tb' a\tb "a\\b" "\$x""#).unwrap(),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::values::{Whole, slurm_time, span, yes_or_no};
+use crate::usage::UsageError;
 
 /// Most runs and attempts that can be asked for.
 const RESTARTS_MAX: u32 = 1000;
@@ -102,8 +103,8 @@ impl Ends {
     /// Hydra takes 0 and less for no limit.
     ///
     /// # Errors
-    /// One sentence for the user.
-    pub(crate) fn limit(&self, variable: Option<&str>) -> Result<Option<Duration>, String> {
+    /// The variable has no number.
+    pub(crate) fn limit(&self, variable: Option<&str>) -> Result<Option<Duration>, UsageError> {
         let given = self.timeout.or(self.time);
         let Some(text) = variable.filter(|_| given.is_none()) else {
             return Ok(given);
@@ -113,9 +114,9 @@ impl Ends {
                 .ok()
                 .filter(|seconds| *seconds > 0)
                 .map(Duration::from_secs)),
-            Err(_no_number) => Err(format!(
-                "the variable MPIEXEC_TIMEOUT is {text}, which is no number of seconds"
-            )),
+            Err(_no_number) => Err(UsageError::TimeoutVariable {
+                text: text.to_owned(),
+            }),
         }
     }
 }
@@ -141,16 +142,18 @@ mod tests {
 
     #[test]
     fn a_limit_is_an_option_or_a_variable() {
+        let limit = |ends: &Ends, variable| ends.limit(variable).map_err(|error| error.to_string());
         let seconds = |n| Ok(Some(Duration::from_secs(n)));
         let ends = given("-timeout 5m ./cpi").unwrap();
-        assert_eq!(ends.limit(Some("7")), seconds(300));
-        assert_eq!(given("-t 5 ./cpi").unwrap().limit(Some("7")), seconds(300));
+        assert_eq!(limit(&ends, Some("7")), seconds(300));
+        let ends = given("-t 5 ./cpi").unwrap();
+        assert_eq!(limit(&ends, Some("7")), seconds(300));
         assert!(given("-t 5 -timeout 5 ./cpi").is_err());
         let none = Ends::default();
-        assert_eq!(none.limit(Some(" 7")), seconds(7));
-        assert_eq!(none.limit(Some("-1")), Ok(None));
-        assert_eq!(none.limit(None), Ok(None));
-        assert!(none.limit(Some("soon")).unwrap_err().contains("soon"));
+        assert_eq!(limit(&none, Some(" 7")), seconds(7));
+        assert_eq!(limit(&none, Some("-1")), Ok(None));
+        assert_eq!(limit(&none, None), Ok(None));
+        assert!(limit(&none, Some("soon")).unwrap_err().contains("soon"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 use super::binding::MapBy;
 use super::ranks::RankBy;
 use super::{Arguments, Help, ParseError, lexer, session, words_on_disk};
+use crate::usage::UsageError;
 
 impl Arguments {
     /// Reads a command line, the command's own name first.
@@ -118,13 +119,11 @@ impl Arguments {
     ///
     /// # Errors
     /// One sentence for the user.
-    pub(crate) fn named(&self) -> Result<(), String> {
+    pub(crate) fn named(&self) -> Result<(), UsageError> {
         let other = self.kill.is_some() || self.ps || self.data.checkpoint.is_some();
         match other || self.mpi.is_some() || !self.command.is_empty() {
             true => Ok(()),
-            false => Err(
-                "no program is named; as in gerbil-run -n 4 ./cpi (gerbil-run -h has more)".into(),
-            ),
+            false => Err(UsageError::NothingNamed),
         }
     }
 }

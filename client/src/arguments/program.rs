@@ -8,6 +8,7 @@ use super::values::Whole;
 use crate::environment::{Inherited, Variable, Wish};
 use crate::hostfile::PROCESSES_MAX;
 use crate::split_words;
+use crate::usage::UsageError;
 
 /// The options that are one program's alone.
 #[derive(Clone, Debug, Default, Args)]
@@ -125,27 +126,26 @@ pub(crate) struct Program {
 /// The program and its arguments, from whichever form was used.
 ///
 /// # Errors
-/// One sentence for the user.
+/// No program, or arguments that are none.
 pub(super) fn named(
     mpi: Option<OsString>,
     arguments: Option<&str>,
     command: Vec<OsString>,
-) -> Result<(OsString, Vec<String>), String> {
+) -> Result<(OsString, Vec<String>), UsageError> {
     match (mpi, arguments) {
         (Some(program), None) => Ok((program, Vec::new())),
         (Some(program), Some(text)) => Ok((program, split_words::split(text)?)),
-        (None, Some(text)) => Err(format!(
-            "-i {text}: arguments in this form belong to a program given with -a; without -a \
-             write them behind the program"
-        )),
+        (None, Some(text)) => Err(UsageError::ArgumentsAlone {
+            text: text.to_owned(),
+        }),
         (None, None) => {
             let mut command = command.into_iter();
             let Some(program) = command.next() else {
-                return Err("no program given; write for example: gerbil-run -n 4 ./cpi".into());
+                return Err(UsageError::NoProgramGiven);
             };
             let text = |arg: OsString| {
                 arg.into_string()
-                    .map_err(|arg| format!("the argument {} is no UTF-8", arg.display()))
+                    .map_err(|argument| UsageError::NotUtf8 { argument })
             };
             Ok((program, command.map(text).collect::<Result<_, _>>()?))
         }

@@ -7,6 +7,7 @@ use clap::{CommandFactory as _, Parser as _};
 use super::program::{self, Further};
 use super::{Arguments, ParseError, Program};
 use crate::hostfile::PROCESSES_MAX;
+use crate::usage::UsageError;
 
 impl Arguments {
     /// Reads the programs behind the first; all of them then have a number of processes.
@@ -67,8 +68,8 @@ impl Arguments {
     /// All programs, in the order of their ranks.
     ///
     /// # Errors
-    /// One sentence for the user.
-    pub(crate) fn programs(&mut self) -> Result<Vec<Program>, String> {
+    /// A program is missing, or has arguments that are none.
+    pub(crate) fn programs(&mut self) -> Result<Vec<Program>, UsageError> {
         let (mpi, command) = (self.mpi.take(), std::mem::take(&mut self.command));
         let (file, args) = program::named(mpi, self.arguments.as_deref(), command)?;
         let mut programs = vec![Program {

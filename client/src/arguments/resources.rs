@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use policy::{GPU, MOST_RESOURCE_TYPES};
 use proto_hadoop::yarn::{MEMORY, VCORES};
 
+use crate::usage::UsageError;
+
 /// `acc/kmeans-map=2`.
 pub(super) fn resource(text: &str) -> Result<(String, u64), String> {
     let (name, number) = text
@@ -33,18 +35,20 @@ pub(super) fn resource(text: &str) -> Result<(String, u64), String> {
 ///
 /// # Errors
 /// A type stands there twice, or there are too many.
-pub(crate) fn of_a_process(given: Vec<(String, u64)>) -> Result<Vec<(String, u64)>, String> {
+pub(crate) fn of_a_process(given: Vec<(String, u64)>) -> Result<Vec<(String, u64)>, UsageError> {
     // One place is kept for GPUs.
     let most = MOST_RESOURCE_TYPES.saturating_sub(1);
     let mut seen = BTreeSet::new();
     if let Some((twice, _)) = given.iter().find(|(name, _)| !seen.insert(name)) {
-        return Err(format!("--resource names {twice} twice"));
+        return Err(UsageError::ResourceTwice {
+            name: twice.clone(),
+        });
     }
     match given.len() > most {
-        true => Err(format!(
-            "--resource names {} types; a process may want {most}",
-            given.len()
-        )),
+        true => Err(UsageError::ResourceTypes {
+            count: given.len(),
+            most,
+        }),
         false => Ok(given),
     }
 }
@@ -80,9 +84,15 @@ mod tests {
         assert!(
             of_a_process(types(&["a", "b", "a"]))
                 .unwrap_err()
+                .to_string()
                 .contains("a twice")
         );
         let many: Vec<(String, u64)> = (0..8).map(|n| (n.to_string(), 1)).collect();
-        assert!(of_a_process(many).unwrap_err().contains("may want 7"));
+        assert!(
+            of_a_process(many)
+                .unwrap_err()
+                .to_string()
+                .contains("may want 7")
+        );
     }
 }

@@ -3,6 +3,8 @@
 use clap::Args;
 use session::Name;
 
+use crate::usage::UsageError;
+
 /// The session where no option names one.
 const VARIABLE: &str = "GERBIL_SESSION";
 
@@ -137,9 +139,10 @@ pub(super) fn variable() -> Option<String> {
 }
 
 /// The same as a name.
-pub(crate) fn of_environment() -> Result<Option<Name>, String> {
+pub(crate) fn of_environment() -> Result<Option<Name>, UsageError> {
     let name = variable().filter(|name| !name.is_empty());
-    name.map(|name| parsed(&name)).transpose()
+    let name = name.map(|name| parsed(&name)).transpose();
+    name.map_err(|sentence| UsageError::SessionVariable { sentence })
 }
 
 fn parsed(name: &str) -> Result<Name, String> {

@@ -98,12 +98,12 @@ fn a_number_that_is_none_is_named() {
 #[test]
 fn gerbils_own_form_says_the_same() {
     let program = |line: &str| {
-        let programs = parse(line).unwrap().programs();
-        programs.map(|programs| (programs[0].file.clone(), programs[0].args.clone()))
+        let programs = parse(line).unwrap().programs().unwrap();
+        (programs[0].file.clone(), programs[0].args.clone())
     };
     let theirs = program("-a ./cpi -n 2 -i 1");
     assert_eq!(theirs, program("-n 2 ./cpi 1"));
-    assert_eq!(theirs, Ok(("./cpi".into(), vec!["1".to_owned()])));
+    assert_eq!(theirs, ("./cpi".into(), vec!["1".to_owned()]));
     assert!(parse("-a ./cpi ./other").is_err());
     assert!(parse("-i x ./cpi").unwrap().programs().is_err());
     assert!(parse("-n 2").unwrap().programs().is_err());

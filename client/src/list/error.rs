@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use job::exit::Exit;
 
 use crate::arguments::ParseError;
+use crate::split_words::OpenQuote;
 use crate::system::SystemError;
 
 /// One sentence.
@@ -28,8 +29,8 @@ pub(crate) enum ListError {
     #[error("{}: {wrong} lines are wrong; nothing was submitted", path.display())]
     Wrong { path: PathBuf, wrong: usize },
     /// A line that cannot be taken apart.
-    #[error("{0}")]
-    Words(String),
+    #[error(transparent)]
+    Words(#[from] OpenQuote),
     #[error("the line says nothing behind gerbil-run")]
     NoWords,
     #[error("asks for help or the version, which is no job")]

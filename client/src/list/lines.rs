@@ -99,7 +99,7 @@ fn split(line: &str) -> Result<Option<Vec<OsString>>, ListError> {
     if line.is_empty() || line.starts_with('#') {
         return Ok(None);
     }
-    let mut words = split_words::split(line).map_err(ListError::Words)?;
+    let mut words = split_words::split(line)?;
     let first = words.first().map(Path::new).and_then(Path::file_name);
     if first.is_some_and(|name| name == "gerbil-run") {
         words.remove(0);
@@ -165,7 +165,10 @@ mod tests {
 
     fn read_text(text: &str, reporting: &Reporting) -> Result<Vec<Job>, ListError> {
         read(Path::new("jobs"), text, reporting, &|mut given| {
-            given.programs().map(|_| ())
+            given
+                .programs()
+                .map(|_| ())
+                .map_err(|error| error.to_string())
         })
     }
 

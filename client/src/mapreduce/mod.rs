@@ -38,6 +38,7 @@ use crate::frame;
 use crate::sessions::{cluster_of, folder, is_here};
 use crate::subcommands::MapReduceArguments;
 use crate::system::system;
+use crate::usage::UsageError;
 
 use own::Own;
 pub(crate) use past::main as past;
@@ -63,9 +64,7 @@ async fn run(given: MapReduceArguments) -> Result<u8, Failure> {
     let destination = match &given.report {
         None => None,
         Some(path) if path == Path::new("-") => {
-            return Err(Failure::Usage(
-                "--report -: standard output is the program's; name a file, or /dev/stderr".into(),
-            ));
+            return Err(UsageError::ReportOnOutput.into());
         }
         Some(path) => match Destination::open(path, &mut signals).await? {
             ControlFlow::Continue(destination) => Some(destination),
@@ -107,13 +106,11 @@ async fn jobs(
     let timing = Timing::new();
     let name = match given.session {
         Some(name) => Some(name),
-        None => session_of_environment().map_err(Failure::Usage)?,
+        None => session_of_environment()?,
     };
     if let (Some(name), Some(option)) = (&name, given.own.typed()) {
-        return Err(Failure::Usage(format!(
-            "{option}: GERBIL_SESSION names session {name}, which has its containers already; unset it to run this \
-             in an application of its own"
-        )));
+        let name = name.clone();
+        return Err(UsageError::SizedSession { option, name }.into());
     }
     let mut staging = given.staging;
     let cluster = match &name {
@@ -131,7 +128,7 @@ async fn jobs(
         }
     };
     let Some((program, words)) = given.words.split_first() else {
-        return Err(Failure::Usage("gerbil mr wants a program".to_owned()));
+        return Err(UsageError::NoProgram.into());
     };
     let path = std::env::var_os("PATH");
     let program = locate(program.as_ref(), path.as_deref())?;

@@ -22,6 +22,7 @@ use crate::cluster::Cluster;
 use crate::failure::Failure;
 use crate::subcommands::{PastArguments, PastTask};
 use crate::system::system;
+use crate::usage::UsageError;
 use crate::{frame, ps, sessions};
 
 use super::own::TAG;
@@ -48,7 +49,7 @@ async fn run(given: PastArguments) -> Result<u8, Failure> {
         return Ok(Exit::Success.code());
     }
     let mut staging = given.staging;
-    let cluster = match session_of_environment().map_err(Failure::Usage)? {
+    let cluster = match session_of_environment()? {
         Some(name) => sessions::cluster_of(&name, &mut staging)?,
         None => Cluster::find()?,
     };
@@ -89,8 +90,10 @@ async fn show(cluster: &Cluster, history: &History, task: PastTask) -> Result<u8
 
 /// What a program needs, in lines or as JSON.
 async fn scanned(file: PathBuf, shipped: Vec<PathBuf>, json: bool) -> Result<String, Failure> {
-    std::fs::metadata(&file)
-        .map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
+    std::fs::metadata(&file).map_err(|source| UsageError::Program {
+        path: file.clone(),
+        source,
+    })?;
     let request = Request {
         program: file,
         shipped,
@@ -123,9 +126,7 @@ async fn scanned(file: PathBuf, shipped: Vec<PathBuf>, json: bool) -> Result<Str
 async fn over(history: &History, job: JobName) -> Result<JobHistory, Failure> {
     match history.find(job).await {
         Ok(found) => Ok(found),
-        Err(_) if under_way(job).await.is_some() => Err(Failure::Usage(format!(
-            "{job} is not over yet; gerbil mr status {job} tells how it is"
-        ))),
+        Err(_) if under_way(job).await.is_some() => Err(UsageError::NotOver { job }.into()),
         Err(error) => Err(error.into()),
     }
 }

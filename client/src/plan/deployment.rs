@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::{PlanError, short};
 use crate::arguments::{Arguments, DeployMode};
 use crate::cluster::{Cluster, ClusterError};
+use crate::usage::UsageError;
 
 /// Hadoop's YarnConfiguration.APPLICATION_MAX_TAGS.
 const TAGS_MAX: usize = 10;
@@ -47,10 +48,11 @@ impl DeploymentPlan {
         program: &Path,
     ) -> Result<Self, PlanError> {
         if given.tags.len() > TAGS_MAX {
-            return Err(PlanError::Usage(format!(
-                "--tags names {}; YARN takes at most {TAGS_MAX}",
-                given.tags.len()
-            )));
+            return Err(UsageError::Tags {
+                count: given.tags.len(),
+                most: TAGS_MAX,
+            }
+            .into());
         }
         let is_local = given.local.local.is_some();
         let most = cluster.number("yarn.resourcemanager.am.max-attempts", AM_MAX_ATTEMPTS)?;

@@ -8,6 +8,7 @@ use job::exit::Exit;
 use crate::cluster::ClusterError;
 use crate::data::DataError;
 use crate::placement_request::Contradiction;
+use crate::usage::UsageError;
 
 /// One sentence.
 #[derive(Debug, thiserror::Error)]
@@ -16,8 +17,8 @@ pub(crate) enum PlanError {
     #[error(transparent)]
     Contradiction(#[from] Contradiction),
     /// The command line makes no sense.
-    #[error("{0}")]
-    Usage(String),
+    #[error(transparent)]
+    Usage(#[from] UsageError),
     /// The cluster's settings.
     #[error(transparent)]
     Cluster(#[from] ClusterError),

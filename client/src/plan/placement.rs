@@ -57,7 +57,7 @@ impl PlacementPlan {
             memory_mib: given.mem_per_proc.unwrap_or(step),
             memory_is_explicit: given.mem_per_proc.is_some(),
             vcores: given.vcores_per_proc,
-            resources: of_a_process(given.resource.clone()).map_err(PlanError::Usage)?,
+            resources: of_a_process(given.resource.clone())?,
             gpus_per_process: given.bind.gpus_per_proc.and_then(|gpus| gpus.0),
             node_names: node_names(cluster)?,
             allocation_step_mib: step,

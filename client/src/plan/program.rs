@@ -54,12 +54,9 @@ pub(crate) struct Executable {
 impl ProgramPlan {
     /// `notes` learns what the user should know.
     pub(super) fn new(given: &mut Arguments, notes: &mut Vec<String>) -> Result<Self, PlanError> {
-        let typed = given.programs().map_err(PlanError::Usage)?;
+        let typed = given.programs()?;
         let variable = std::env::var("MPIEXEC_TIMEOUT").ok();
-        let run_limit = given
-            .ends
-            .limit(variable.as_deref())
-            .map_err(PlanError::Usage)?;
+        let run_limit = given.ends.limit(variable.as_deref())?;
         let own = environment::own(std::env::vars_os());
         let here = start_here(given.local.local, &given.ship, &given.data);
         let mut missing = BTreeSet::new();

@@ -27,6 +27,7 @@ use crate::describe;
 use crate::failure::Failure;
 use crate::plan::Plan;
 use crate::run::{staged, staging_meanwhile};
+use crate::usage::UsageError;
 
 /// One job, from its command line to its end. `own` learns what the report is to say of it.
 pub(crate) async fn job(
@@ -73,11 +74,8 @@ pub(crate) async fn job(
                 .extension()
                 .is_none_or(|kind| kind != "tar")
     }) {
-        return Err(Failure::Usage(format!(
-            "--archives: a session unpacks .tar alone, and {} is another archive; pack it anew, or run the job \
-             without a session",
-            other.link
-        )));
+        let link = other.link.clone();
+        return Err(UsageError::Archive { link }.into());
     }
     let mpi = describe::for_session(&plan, &staged);
     let job = Job {

@@ -8,14 +8,13 @@ use session::{Folder, Name};
 
 use super::print;
 use crate::failure::Failure;
+use crate::usage::UsageError;
 
 /// Prints a session's key, or writes it into a file; the exit code.
 pub(super) fn show(folder: &Folder, name: Name, output: Option<&Path>) -> Result<u8, Failure> {
     let kept = folder.find_session(&name)?;
     if kept.owned.local.is_some() {
-        return Err(Failure::Usage(format!(
-            "session {name} is on this machine alone (--local), where no other host reaches it"
-        )));
+        return Err(UsageError::LocalSession { name }.into());
     }
     match output {
         None => print(&kept.key()),

@@ -27,6 +27,7 @@ use crate::failure::Failure;
 use crate::local::{self, Local};
 use crate::subcommands::SessionTask;
 use crate::system::system;
+use crate::usage::UsageError;
 use crate::{frame, history};
 
 pub(crate) use dry_run::dry_run;
@@ -84,11 +85,8 @@ async fn run(task: SessionTask) -> Result<u8, Failure> {
 /// Ends a job of one of the user's sessions.
 pub(crate) async fn kill(job: JobName) -> Result<u8, Failure> {
     match killed(&folder()?, job).await {
-        Err(Failure::Session(error @ SessionError::NoSuchJob { .. })) => {
-            Err(Failure::Usage(format!(
-                "{error}; a job in an application of its own ends with that: gerbil ps lists it, gerbil kill APPLICATION \
-             ends it"
-            )))
+        Err(Failure::Session(source @ SessionError::NoSuchJob { .. })) => {
+            Err(UsageError::NoSuchJob { source }.into())
         }
         other => other,
     }

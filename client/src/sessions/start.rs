@@ -35,6 +35,7 @@ use crate::preflight;
 use crate::run::staging_meanwhile;
 use crate::subcommands::SessionStart;
 use crate::system::system;
+use crate::usage::UsageError;
 
 /// Slots on a node with GPUs, where nothing is said: one task computes, others load and store.
 const GPU_SLOTS: NonZeroU32 = match NonZeroU32::new(4) {
@@ -50,18 +51,14 @@ pub(super) async fn start(
     folder: &Folder,
     signals: &mut Signals,
 ) -> Result<u8, Failure> {
-    if let Err(unknown) = schedule::named(&given.policy) {
-        return Err(Failure::Usage(format!(
-            "--policy {}: {unknown}",
-            given.policy
-        )));
+    if let Err(source) = schedule::named(&given.policy) {
+        let text = given.policy;
+        return Err(UsageError::Policy { text, source }.into());
     }
     let most = given.max_containers.unwrap_or(given.containers);
     if most < given.containers {
-        return Err(Failure::Usage(format!(
-            "--max-containers {most} is fewer than --containers {}",
-            given.containers
-        )));
+        let containers = given.containers;
+        return Err(UsageError::FewerThanContainers { most, containers }.into());
     }
     if let Some(name) = &given.name
         && let Some(application) = taken(folder, name).await?

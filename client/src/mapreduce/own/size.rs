@@ -7,6 +7,7 @@ use policy::{MiB, Resources};
 use crate::failure::Failure;
 use crate::preflight::{Ground, Held, Node};
 use crate::subcommands::OwnApplication;
+use crate::usage::UsageError;
 
 /// How large it is to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,9 +52,7 @@ impl Size {
         let containers = given.containers.unwrap_or(NonZeroU32::MIN);
         let most = match (given.max_containers, given.containers) {
             (Some(most), _) if most < containers => {
-                return Err(Failure::Usage(format!(
-                    "--max-containers {most} is fewer than --containers {containers}"
-                )));
+                return Err(UsageError::FewerThanContainers { most, containers }.into());
             }
             (Some(most), _) | (None, Some(most)) => most,
             (None, None) => large.unwrap_or(NonZeroU32::MIN),
