@@ -16,7 +16,7 @@ pub struct Placement {
 /// One node's part of a job: one container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeShare {
-    /// The node.
+    /// YARN's id of the node.
     pub node: NodeId,
     /// Its host name, for the request.
     pub host: String,
@@ -109,12 +109,12 @@ pub enum Rejection {
     },
     /// The mode wants a list, and there is none.
     NoList {
-        /// The mode.
+        /// The mode that was asked for.
         mode: Mode,
     },
     /// The mode wants hosts, and an entry names none.
     HostNotGiven {
-        /// The mode.
+        /// The mode that was asked for.
         mode: Mode,
         /// Number of the entry, from 1.
         entry: usize,
@@ -161,7 +161,7 @@ pub enum Rejection {
     },
     /// There are fewer nodes than the mode must use.
     TooFewNodes {
-        /// The mode.
+        /// The mode that was asked for.
         mode: Mode,
         /// Nodes that it must use.
         wanted: usize,
@@ -172,7 +172,7 @@ pub enum Rejection {
     },
     /// There are fewer processes than nodes that the mode must use.
     TooFewProcesses {
-        /// The mode.
+        /// The mode that was asked for.
         mode: Mode,
         /// Processes of the job.
         processes: u32,
@@ -192,7 +192,7 @@ pub enum Rejection {
         processes: u32,
         /// What their containers would hold together, if they share as much as they may.
         wanted: Resources,
-        /// The queue.
+        /// The queue that the job is submitted to.
         queue: String,
         /// The most that it gives.
         maximum: Resources,
@@ -203,7 +203,7 @@ pub enum Rejection {
     },
     /// The queue gives too little now: wait and look again.
     QueueFull {
-        /// The queue.
+        /// The queue that the job is submitted to.
         queue: String,
         /// What it still gives.
         left: Resources,

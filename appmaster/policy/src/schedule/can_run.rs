@@ -16,7 +16,7 @@ pub enum Misfit {
     Leaving,
     /// Too little is free.
     Short {
-        /// Of what.
+        /// The resource that is short.
         name: ResourceName,
         /// How much a task takes.
         needed: u64,

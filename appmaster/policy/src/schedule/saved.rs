@@ -45,7 +45,7 @@ pub enum Saved {
         passed: BTreeMap<(JobIx, Stage, NodeIx), Nanos>,
         /// When it was last asked.
         asked: Nanos,
-        /// The policy.
+        /// The policy inside the rule, with what it keeps.
         inner: Box<Self>,
     },
     /// [`Speculate`], with its members.
@@ -60,12 +60,12 @@ pub enum Saved {
         look: Nanos,
         /// There are some.
         busy: bool,
-        /// The policy.
+        /// The policy inside the rule, with what it keeps.
         inner: Box<Self>,
     },
-    /// [`Avoid`].
+    /// [`Avoid`], which keeps nothing.
     Avoid {
-        /// The policy.
+        /// The policy inside the rule, with what it keeps.
         inner: Box<Self>,
     },
     /// [`Priority`], with its members.
@@ -74,7 +74,7 @@ pub enum Saved {
         preempt: bool,
         /// Tasks that lost an attempt.
         ended: BTreeSet<(JobIx, Stage, TaskIx)>,
-        /// The policy.
+        /// The policy inside the rule, with what it keeps.
         inner: Box<Self>,
     },
     /// [`Age`], with its members.
@@ -85,7 +85,7 @@ pub enum Saved {
         plain: bool,
         /// When the next has waited for too long.
         due: Option<Nanos>,
-        /// The policy.
+        /// The policy inside the rule, with what it keeps.
         inner: Box<Self>,
     },
     /// [`GangScheduling`], with its members.
@@ -96,7 +96,7 @@ pub enum Saved {
         until: Option<Nanos>,
         /// Nothing is held before.
         rests: Nanos,
-        /// The policy.
+        /// The policy inside the rule, with what it keeps.
         inner: Box<Self>,
     },
 }

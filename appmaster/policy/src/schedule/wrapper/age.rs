@@ -14,14 +14,14 @@ pub struct Age {
     pub limit: Nanos,
     /// Only stages whose tasks need no element are looked at: those that [`Hpe`](crate::schedule::Hpe) passes over.
     pub plain: bool,
-    /// The policy.
+    /// The policy inside, asked where nobody has waited for too long.
     pub inner: Box<dyn Scheduler>,
     /// When somebody will have waited for too long: the policy may leave a slot empty until then.
     pub due: Option<Nanos>,
 }
 
 impl Age {
-    /// Around `inner`.
+    /// The rule around the policy `inner`.
     #[must_use]
     pub const fn new(limit: Nanos, plain: bool, inner: Box<dyn Scheduler>) -> Self {
         Self {

@@ -5,7 +5,7 @@ use crate::schedule::{Decision, Nanos, NodeIx, Saved, Scheduler, Session};
 /// The policy inside sees no job at a node that the job [avoids](Session::avoids).
 #[derive(Debug)]
 pub struct Avoid {
-    /// The policy.
+    /// The policy inside, which chooses tasks.
     pub inner: Box<dyn Scheduler>,
 }
 

@@ -25,7 +25,7 @@ pub struct Delay {
     pub node: Nanos,
     /// How much longer it then waits for one in such a rack.
     pub rack: Nanos,
-    /// The policy.
+    /// The policy inside, which chooses tasks.
     pub inner: Box<dyn Scheduler>,
     /// Since when a stage is passed over at a node.
     pub passed: BTreeMap<(JobIx, Stage, NodeIx), Nanos>,
@@ -34,7 +34,7 @@ pub struct Delay {
 }
 
 impl Delay {
-    /// Around `inner`.
+    /// The rule around the policy `inner`.
     #[must_use]
     pub const fn new(node: Nanos, rack: Nanos, inner: Box<dyn Scheduler>) -> Self {
         Self {

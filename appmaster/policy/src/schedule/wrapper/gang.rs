@@ -37,7 +37,7 @@ pub struct GangScheduling {
 }
 
 impl GangScheduling {
-    /// Around `inner`.
+    /// The rule around the policy `inner`.
     #[must_use]
     pub const fn new(hold: Nanos, inner: Box<dyn Scheduler>) -> Self {
         Self {

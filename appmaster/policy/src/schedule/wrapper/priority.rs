@@ -15,7 +15,7 @@ use crate::schedule::{
 pub struct Priority {
     /// Whether attempts of a lower priority are ended for jobs that find no slot.
     pub preempt: bool,
-    /// The policy.
+    /// The policy inside, which chooses tasks.
     pub inner: Box<dyn Scheduler>,
     /// Tasks that lost an attempt already.
     pub ended: BTreeSet<(JobIx, Stage, TaskIx)>,
@@ -62,7 +62,7 @@ impl Scheduler for Priority {
 }
 
 impl Priority {
-    /// Around `inner`.
+    /// The rule around the policy `inner`.
     #[must_use]
     pub const fn new(preempt: bool, inner: Box<dyn Scheduler>) -> Self {
         Self {

@@ -21,7 +21,7 @@ pub struct Speculate {
     pub share: u64,
     /// An attempt that has less left is not worth a copy.
     pub least: Nanos,
-    /// The policy.
+    /// The policy inside, which is asked first.
     pub inner: Box<dyn Scheduler>,
     /// When attempts are looked through again.
     pub look: Nanos,
@@ -30,7 +30,7 @@ pub struct Speculate {
 }
 
 impl Speculate {
-    /// Around `inner`.
+    /// The rule around the policy `inner`.
     #[must_use]
     pub const fn new(factor: u64, share: u64, least: Nanos, inner: Box<dyn Scheduler>) -> Self {
         Self {
