@@ -49,7 +49,7 @@ pub const COMBINE: u16 = 2;
 
 /// Types of centroids, keys and values, as the header's one byte says them.
 pub mod types {
-    /// Nothing there.
+    /// There are none in the packet.
     pub const NONE: u8 = 0;
     /// Unsigned, 32 bits.
     pub const U32: u8 = 1;

@@ -55,7 +55,7 @@ pub struct NodeId {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("\"{text}\" is not {wanted}")]
 pub struct IdError {
-    /// The text.
+    /// The text that was read, whole.
     pub text: String,
     /// The wanted form.
     pub wanted: &'static str,

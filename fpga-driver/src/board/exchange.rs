@@ -37,7 +37,7 @@ pub enum ExchangeError {
     Silent {
         /// What was waited for.
         what: &'static str,
-        /// How long.
+        /// For how long it was waited for.
         waited: Duration,
     },
     /// The result is not what the card says it is.

@@ -50,7 +50,7 @@ pub enum CredentialsError {
     /// Bytes after the last secret.
     #[error("credentials file goes on for {extra} bytes after its end")]
     TrailingBytes {
-        /// How many.
+        /// Bytes behind the end.
         extra: usize,
     },
     /// The protobuf message of version 1 does not decode.

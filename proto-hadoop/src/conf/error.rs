@@ -61,7 +61,7 @@ pub enum ConfError {
         path: PathBuf,
         /// What it wants to include.
         href: String,
-        /// Why not.
+        /// Why it is not included, a sentence's end.
         problem: &'static str,
     },
     /// Variables that never end.

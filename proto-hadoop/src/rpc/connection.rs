@@ -37,7 +37,7 @@ const GATHER: usize = 64 << 10;
 pub(crate) enum End {
     /// The server's own words.
     Fatal { class: String, message: String },
-    /// The network's.
+    /// What the operating system said of the connection.
     Io(Arc<io::Error>),
     /// Not Hadoop at all.
     Foreign { found: String },

@@ -5,7 +5,7 @@ use super::error::CallError;
 /// Whether running a call twice does what running it once does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Idempotence {
-    /// It does.
+    /// It does: a call that may have run is tried again.
     Idempotent,
     /// It does not: try again only when the call surely did not run.
     AtMostOnce,

@@ -47,7 +47,7 @@ pub struct AmRmIdentifier {
 }
 
 impl AmRmIdentifier {
-    /// Token kind.
+    /// The kind that Hadoop gives tokens with this identifier.
     pub const KIND: &'static str = "YARN_AM_RM_TOKEN";
 
     /// Reads the bytes of a token.
@@ -94,7 +94,7 @@ pub struct NmIdentifier {
 }
 
 impl NmIdentifier {
-    /// Token kind.
+    /// The kind that Hadoop gives tokens with this identifier.
     pub const KIND: &'static str = "NMToken";
 
     /// Reads the bytes of a token.
@@ -159,7 +159,7 @@ pub struct ContainerIdentifier {
 }
 
 impl ContainerIdentifier {
-    /// Token kind.
+    /// The kind that Hadoop gives tokens with this identifier.
     pub const KIND: &'static str = "ContainerToken";
 
     /// Reads the bytes of a token.

@@ -35,7 +35,7 @@ pub struct RegisterCall {
 pub struct AllocateCall {
     /// From the last answer; 0 after registering.
     pub response_id: i32,
-    /// The rest.
+    /// What is asked for, given back and told.
     pub request: AllocateRequest,
 }
 
@@ -44,7 +44,7 @@ pub struct AllocateCall {
 pub struct AllocateAnswer {
     /// For the next call.
     pub response_id: i32,
-    /// The rest.
+    /// What was granted, and what has ended.
     pub response: AllocateResponse,
     /// The ApplicationMaster's next log-in, when the key has changed.
     pub token: Option<Token>,

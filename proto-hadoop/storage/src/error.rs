@@ -65,7 +65,7 @@ pub enum StorageError {
         doing: &'static str,
         /// The whole name.
         url: String,
-        /// Who tried.
+        /// The user as whom it was tried.
         user: String,
         /// The server's words.
         said: String,
@@ -77,7 +77,7 @@ pub enum StorageError {
         doing: &'static str,
         /// The whole name.
         url: String,
-        /// Who tried.
+        /// The user as whom it was tried.
         user: String,
         /// The server's words.
         said: String,
@@ -155,7 +155,7 @@ pub enum StorageError {
     TooMany {
         /// The folder.
         path: String,
-        /// The bound.
+        /// The most there may be.
         most: usize,
     },
     /// A small file is none.
@@ -163,9 +163,9 @@ pub enum StorageError {
     TooLarge {
         /// The whole name.
         url: String,
-        /// Its bytes.
+        /// Its length, bytes.
         size: u64,
-        /// The bound.
+        /// The most there may be.
         most: usize,
     },
 }
