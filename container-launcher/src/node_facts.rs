@@ -49,7 +49,7 @@ pub(crate) fn glibc() -> String {
     version.to_string_lossy().into_owned()
 }
 
-/// As above.
+/// There is no glibc.
 #[cfg(not(target_env = "gnu"))]
 pub(crate) fn glibc() -> String {
     String::new()

@@ -40,9 +40,9 @@ struct Joined {
     life: Vec<u8>,
     /// Where links go that it opens later.
     links: mpsc::Sender<Fresh>,
-    /// By job.
+    /// By the number of the job in the application.
     outputs: BTreeMap<u32, Output>,
-    /// By job.
+    /// By the number of the job in the application.
     inputs: BTreeMap<u32, Input>,
 }
 

@@ -49,7 +49,7 @@ pub enum FollowError {
     DescriptionTooLong {
         /// Bytes.
         length: usize,
-        /// The bound.
+        /// The most there may be, bytes.
         most: usize,
     },
     /// What is to be told to the ApplicationMaster cannot be written.

@@ -22,7 +22,7 @@ pub struct Subject<'a> {
     pub rank: u32,
     /// As YARN names it.
     pub host: &'a str,
-    /// From 0.
+    /// The node's place among the job's nodes, from 0.
     pub node: u32,
 }
 

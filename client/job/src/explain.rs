@@ -305,9 +305,9 @@ pub struct DryRun {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outlook {
-    /// At once.
+    /// It would start at once.
     Starts,
-    /// When there is room.
+    /// It would wait for room.
     Waits,
     /// The cluster can never hold it.
     Never,

@@ -70,7 +70,7 @@ pub const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 /// the connection's own would end it while the client is stopped, and that may be for as long as its user
 /// likes, when it has said so before.
 pub const ALIVE: Duration = Duration::from_secs(5);
-/// As above.
+/// A client of which nothing was heard for so long is lost.
 pub const LEASE: Duration = Duration::from_secs(15);
 /// A launcher says as often as a client that it is there, and is answered at once. One that has heard no
 /// answer for so long dials anew.

@@ -119,7 +119,7 @@ pub enum Universe {
     Unknown,
     /// As many as the job's containers have cores.
     Cores,
-    /// So many.
+    /// As many as were asked for.
     Processes(NonZeroU32),
 }
 

@@ -15,7 +15,7 @@ use crate::record::Kept;
 /// Where jobs wait that name no queue: no word is lost about it.
 const DEFAULT_QUEUE: &str = "default";
 
-/// One look.
+/// What a session said of itself when it was asked.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Status {
     /// By which its user calls it.
@@ -47,7 +47,7 @@ pub struct Status {
 /// A detached job that has ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Ended {
-    /// Its number.
+    /// Its number in the session, from 1.
     pub job: u32,
     /// By which lists call it.
     pub id: String,
@@ -77,7 +77,7 @@ pub struct Container {
 /// A job that is not over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Job {
-    /// Its number.
+    /// Its number in the session, from 1.
     pub job: u32,
     /// By which lists call it: `s42.7`.
     pub id: String,

@@ -16,7 +16,7 @@ use crate::hostfile::HostListError;
 pub(crate) enum ParseError {
     /// A text is to be shown.
     Help {
-        /// The text.
+        /// Help as clap makes it, or the short one.
         text: Help,
         /// It was asked for, and is not shown for want of a command.
         asked: bool,

@@ -107,7 +107,7 @@ fn expanded(name: &str) -> Result<Vec<String>, Trouble> {
     }
 }
 
-/// Of hosts.
+/// Names of hosts, as typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Names(pub Vec<String>);
 

@@ -19,7 +19,7 @@ pub(crate) enum ListError {
     #[error("--list {}: line {line} is no UTF-8", path.display())]
     NoText {
         path: PathBuf,
-        /// From 1.
+        /// The line's number, from 1.
         line: usize,
     },
     #[error("{} lists no job", path.display())]

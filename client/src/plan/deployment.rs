@@ -19,7 +19,7 @@ const NM_EXPIRY_MS: u64 = 600_000;
 /// value, whatever is asked for.
 const AM_MAX_ATTEMPTS: u64 = 2;
 
-/// The group.
+/// Where the ApplicationMaster runs, and what YARN is told of the application.
 pub(crate) struct DeploymentPlan {
     pub mode: DeployMode,
     /// The cluster is in this process: nobody else can ask it for anything.

@@ -15,7 +15,7 @@ const PORTS_IN_NODE_NAMES: &str = "yarn.scheduler.include-port-in-node-name";
 /// Hadoop's default of `yarn.scheduler.minimum-allocation-mb`.
 const MINIMUM_ALLOCATION_MIB: u64 = 1024;
 
-/// The group.
+/// Which nodes are asked for, and what of them.
 pub(crate) struct PlacementPlan {
     /// How many processes, by which mode, over which list.
     pub wanted: PlacementRequest,

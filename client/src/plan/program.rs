@@ -12,7 +12,7 @@ use crate::arguments::{Arguments, DataArguments, ShipArguments};
 use crate::environment;
 use crate::missing_files;
 
-/// The group.
+/// What is run, with which files and in which environment.
 pub(crate) struct ProgramPlan {
     /// The first of the executables, as the user named it.
     pub name: PathBuf,

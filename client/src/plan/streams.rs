@@ -11,7 +11,7 @@ use super::PlanError;
 use crate::arguments::{Arguments, CopyTo};
 use crate::cluster::Cluster;
 
-/// The group.
+/// Where input comes from and output goes.
 pub(crate) struct StreamPlan {
     /// Where output goes.
     pub layout: Layout,

@@ -137,7 +137,7 @@ pub enum ElfError {
     /// It begins like ELF and goes on like something else.
     #[error("a damaged ELF file ({what})")]
     Malformed {
-        /// Which part.
+        /// The part that makes no sense, in a word or two.
         what: &'static str,
     },
 }

@@ -36,7 +36,7 @@ pub struct SpawnRequest {
 /// So many processes of one program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpawnCommand {
-    /// How many.
+    /// Processes to be started of it.
     pub processes: u32,
     /// As the program names it.
     pub program: String,

@@ -25,9 +25,9 @@ pub enum LineError {
     /// Something that is neither `key` nor `key=value`.
     #[error("PMI line with {found:?} where a key was expected: {line:?}")]
     NotAKey {
-        /// The piece.
+        /// The piece as it was sent.
         found: String,
-        /// As above.
+        /// What was sent, lossy, at most 200 characters.
         line: String,
     },
     /// `key=` with nothing after it.
@@ -35,13 +35,13 @@ pub enum LineError {
     NoValue {
         /// The key.
         key: String,
-        /// As above.
+        /// What was sent, lossy, at most 200 characters.
         line: String,
     },
     /// Keys and values are text.
     #[error("PMI line that is not UTF-8: {line:?}")]
     NotText {
-        /// As above.
+        /// What was sent, lossy, at most 200 characters.
         line: String,
     },
 }

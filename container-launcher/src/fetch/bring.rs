@@ -71,7 +71,7 @@ pub(crate) struct Unfetched {
     pub(crate) maps: Vec<u32>,
 }
 
-/// Why not.
+/// Why nothing was brought.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FetchError {
     #[error("cannot fetch what maps have left at {address}: {source}")]

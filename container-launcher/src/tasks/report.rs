@@ -10,7 +10,7 @@ use super::conversation::{Done, Failure};
 use crate::fetch::Exchange;
 use crate::node_facts;
 
-/// Its number.
+/// Linux's number of the signal that no process survives.
 const SIGKILL: u8 = 9;
 
 impl Attempt {
