@@ -20,7 +20,7 @@ pub fn own(line: &str) -> Option<&str> {
         .or_else(|| line.strip_prefix("gerbil: "))
 }
 
-/// Those lines.
+/// The lines of stderr that are `gerbil-run`'s own, in their order.
 #[must_use]
 pub fn own_lines(finished: &Finished) -> Vec<String> {
     finished

@@ -31,7 +31,7 @@ const fn start_ms() -> u64 {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Node {
-    /// How many.
+    /// How many such nodes there are; 1 where nothing is said.
     #[serde(default = "one")]
     pub count: u32,
     /// Their rack.
@@ -118,7 +118,7 @@ pub struct Job {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Phase {
-    /// How many.
+    /// How many tasks the stage has.
     pub count: u32,
     /// Seconds of a core each, once begun and before it wants its devices.
     #[serde(default)]

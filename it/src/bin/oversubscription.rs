@@ -23,7 +23,7 @@ struct Options {
     runs: NonZeroUsize,
 }
 
-/// One run.
+/// For one run, its waiting included.
 const DEADLINE: Duration = Duration::from_secs(180);
 const RANKS: [u32; 3] = [4, 8, 16];
 /// Barriers of a yielding run.

@@ -28,7 +28,7 @@ const LEAVE: Duration = Duration::from_secs(5);
 pub struct Plan {
     /// Of the ResourceManager.
     pub version: Version,
-    /// How many.
+    /// NodeManagers that register.
     pub nodes: usize,
     /// Of each node, and the largest container.
     pub memory_mib: u64,

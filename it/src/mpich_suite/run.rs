@@ -41,7 +41,7 @@ pub enum Verdict {
     },
     /// `runtests` did not run it.
     Skipped {
-        /// Why not.
+        /// Why not, as `runtests` says it.
         reason: String,
     },
 }

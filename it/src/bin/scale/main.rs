@@ -32,7 +32,7 @@ struct Options {
     waiting: waiting::Smaller,
 }
 
-/// One job.
+/// For one job, its waiting included.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(180);
 
 /// What is measured.
