@@ -39,6 +39,7 @@ impl Mpi {
                     }));
                 }
                 Action::Release { containers, why } => {
+                    let why = sentences::unused(why);
                     tracing::info!("giving back {} containers: {why}", containers.len());
                     for container in &containers {
                         self.links.remove(container);

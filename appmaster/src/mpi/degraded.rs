@@ -13,13 +13,13 @@ impl Mpi {
         let demand = self.story.demand();
         // Who forbids sharing where cores are not counted has asked for none.
         let wants_cores = demand.oversubscribe || counted == Counted::MemoryAndVcores;
-        let sentences = seats.iter().filter_map(|seat| {
+        let short = seats.iter().filter_map(|seat| {
             let share = self.story.share(&seat.node)?;
             let link = self.links.get(&seat.container).filter(|_| wants_cores);
             let cores = link.map(|link| link.cores);
             degraded(demand.unit, counted, share, seat.resources, cores)
         });
-        let sentences: Vec<String> = sentences.map(|degraded| degraded.to_string()).collect();
+        let sentences: Vec<String> = short.map(|short| sentences::degraded(&short)).collect();
         if let Some(notice) = degraded_notice(&sentences) {
             self.story.outbox.notice(notice);
         }

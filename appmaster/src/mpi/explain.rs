@@ -116,7 +116,7 @@ impl Story {
                     round, placement, ..
                 } => self.ask(now, headroom, *round, placement),
                 Action::Release { containers, why } => {
-                    self.release(now, containers, &why.to_string());
+                    self.release(now, containers, sentences::unused(*why));
                 }
                 Action::Show(Phase::WaitingForRoom(why)) => {
                     self.watch.begin(now);

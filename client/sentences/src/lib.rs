@@ -8,6 +8,7 @@
 
 mod cause;
 mod choice;
+mod degraded;
 mod element;
 mod memory;
 mod rejection;
@@ -16,7 +17,8 @@ mod waiting;
 
 pub use cause::cause;
 pub use choice::choice;
+pub use degraded::degraded;
 pub use element::{lack, waits_for_element};
 pub use rejection::rejection;
 pub use slots::waits_for_slots;
-pub use waiting::{let_go, no_room, silent, unanswered};
+pub use waiting::{let_go, no_room, silent, unanswered, unused};

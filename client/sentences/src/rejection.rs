@@ -189,7 +189,7 @@ fn key(by: LimitedBy, types: &ResourceTypes) -> String {
 }
 
 /// So many processes, in words.
-fn number(processes: u32) -> String {
+pub(crate) fn number(processes: u32) -> String {
     match processes {
         1 => "1 process".into(),
         many => format!("{many} processes"),

@@ -1,7 +1,7 @@
 //! What a job waits for, in sentences.
 
 use crate::rejection::rejection;
-use policy::gang::{LetGo, NoRoom, Silent};
+use policy::gang::{LetGo, NoRoom, Silent, Unused};
 use policy::{Millis, ResourceTypes};
 
 /// Spans of silence, in seconds, that are told: a sentence that changed with each second would never have
@@ -16,6 +16,18 @@ pub fn no_room(why: &NoRoom, types: &ResourceTypes) -> String {
     match why {
         NoRoom::Rejected(why) => rejection(why, types),
         NoRoom::Unseen(why) => format!("the nodes cannot be read: {why}"),
+    }
+}
+
+/// Why containers are given back.
+#[must_use]
+pub const fn unused(why: Unused) -> &'static str {
+    match why {
+        Unused::NotWanted => "its node or its size is no longer wanted",
+        Unused::Incomplete => "the job's other containers did not come in time",
+        Unused::Forgotten => "the ResourceManager has restarted and does not know them any more",
+        Unused::Lost => "its launcher or its node is lost",
+        Unused::JobEnds => "the job ends",
     }
 }
 

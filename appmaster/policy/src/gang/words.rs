@@ -1,7 +1,6 @@
 //! What a gang hears and what it says.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use super::Missing;
 use crate::{ClusterView, ContainerId, Millis, NodeId, NodeShare, Placement, Rejection, Resources};
@@ -128,18 +127,6 @@ pub enum Unused {
     Lost,
     /// The job ends before they were put to use.
     JobEnds,
-}
-
-impl fmt::Display for Unused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotWanted => "its node or its size is no longer wanted",
-            Self::Incomplete => "the job's other containers did not come in time",
-            Self::Forgotten => "the ResourceManager has restarted and does not know them any more",
-            Self::Lost => "its launcher or its node is lost",
-            Self::JobEnds => "the job ends",
-        })
-    }
 }
 
 /// How far it is.
