@@ -18,7 +18,7 @@ use tonic::{Request, Response, Status, Streaming};
 
 use crate::console::Console;
 use crate::consoles::Consoles;
-use crate::detached::{Detached, Kept, Wanted};
+use crate::detached::{Detached, ENDED_MAX, Kept, Wanted};
 use crate::news::{News, NewsSender, tell};
 use crate::output_stream::Output;
 use crate::session::JobId;
@@ -233,14 +233,8 @@ impl ClientService {
     /// Why nothing is kept of a job.
     fn not_kept(&self, job: u32) -> Status {
         match self.consoles.get(JobId(job)) {
-            Some(_) => Status::failed_precondition(format!(
-                "job {job} is followed by the command that has started it, which has its output; only what \
-                 was submitted with --detach is kept for others"
-            )),
-            None => Status::not_found(format!(
-                "there is no job {job} here: it is over, or never was; only what was submitted with \
-                 --detach is kept beyond its end, the last 100 jobs of that kind"
-            )),
+            Some(_) => Status::failed_precondition(sentences::followed(job)),
+            None => Status::not_found(sentences::not_kept(job, ENDED_MAX)),
         }
     }
 

@@ -90,28 +90,7 @@ impl NodeElements {
         }
         let differ = self.counts().filter(|(_, count)| count.differs());
         differ
-            .map(|(name, count)| {
-                let others = [
-                    count
-                        .granted
-                        .map(|count| format!(", YARN has granted {count}")),
-                    count
-                        .attributed
-                        .map(|count| format!(", the node's attributes say {count}")),
-                ];
-                format!(
-                    "{}: {} {name} found{}: {} used (--elements {})",
-                    self.host,
-                    count.scanned,
-                    others.into_iter().flatten().collect::<String>(),
-                    count.used(trust),
-                    match trust {
-                        Trust::Scan => "scan",
-                        Trust::Yarn => "yarn",
-                        Trust::Both => "both",
-                    }
-                )
-            })
+            .map(|(name, count)| sentences::elements_differ(&self.host, name, count, trust))
             .collect()
     }
 }

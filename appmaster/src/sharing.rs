@@ -358,7 +358,7 @@ impl Session {
             self.show_waiting();
         }
         if idle && open {
-            let words = "no job has come for as long as --session-timeout says".to_owned();
+            let words = sentences::NOBODY_CAME.to_owned();
             self.stop(false, FinalApplicationStatus::Succeeded, words);
         }
         if unowned && open {

@@ -117,10 +117,9 @@ impl Session {
                 let missing = sharing.pool.missing();
                 Some(sentences::waits_for_slots(&waits, missing))
             }
-            None if loan.lent.is_none() && !loan.is_done => Some(format!(
-                "waits for another job to end: {} run, as --max-running says",
-                sharing.running()
-            )),
+            None if loan.lent.is_none() && !loan.is_done => {
+                Some(sentences::waits_for_turn(sharing.running()))
+            }
             None => None,
         }
     }

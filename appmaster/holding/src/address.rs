@@ -86,9 +86,7 @@ async fn listen(ports: Option<(u16, u16)>, at: IpAddr) -> Result<(TcpListener, u
         }
     }
     match refused {
-        Some(error) => Err(error).with_context(|| {
-            format!("no port of {first}-{last} is free for the ApplicationMaster; widen --am-ports")
-        }),
+        Some(error) => Err(error).with_context(|| sentences::no_free_port(first, last)),
         None => bail!("the port range {first}-{last} is empty"),
     }
 }

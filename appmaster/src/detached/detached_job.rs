@@ -76,12 +76,7 @@ impl Kept {
         let mut input = lock(&self.input);
         match *input {
             Input::Free => *input = Input::Given,
-            Input::Empty => {
-                return Err(
-                    "its standard input was empty from the beginning; --detach --input 0 \
-                            keeps it open for who attaches with --input",
-                );
-            }
+            Input::Empty => return Err(sentences::INPUT_WAS_EMPTY),
             Input::Given => return Err("somebody else has given its standard input"),
         }
         Ok(())

@@ -32,7 +32,7 @@ pub(crate) use detached_job::{Input, Kept};
 pub(crate) use watch::Wanted;
 
 /// Jobs that have ended and are remembered.
-const ENDED_MAX: usize = 100;
+pub(crate) const ENDED_MAX: usize = 100;
 /// Bytes of disk for all jobs.
 const DISK_MAX: u64 = 256 << 20;
 /// In the AM's working directory.

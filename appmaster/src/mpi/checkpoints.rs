@@ -229,12 +229,8 @@ impl Checkpoints {
             folder: own.folder.clone(),
             keeps: kept.is_some(),
         };
-        let notice = kept.map(|saved| {
-            format!(
-                "checkpoint {} stays: a job with --restore {} goes on from it",
-                saved.manifest.number, own.application
-            )
-        });
+        let notice =
+            kept.map(|saved| sentences::checkpoint_stays(saved.manifest.number, &own.application));
         Some((clearing, notice))
     }
 }

@@ -40,11 +40,9 @@ impl Session {
             .min(plan.slots.get())
             .saturating_mul(plan.most.get());
         if processes > most {
-            return Err(refused(format!(
-                "{processes} processes of {} want as many slots at once, and of its {slots} slots \
-                 {most} can be such; start a larger one (--containers, --max-containers, \
-                 --slots-per-container, --memory)",
-                unit.memory
+            let memory = unit.memory;
+            return Err(refused(sentences::too_many_processes(
+                processes, memory, slots, most,
             )));
         }
         let demand = Demand {

@@ -1,5 +1,6 @@
 //! Nodes that lack what tasks need, in sentences.
 
+use policy::elements::{Count, Trust};
 use policy::lending::Lack;
 use policy::schedule::Stage;
 
@@ -25,6 +26,30 @@ pub fn lack(lack: &Lack) -> String {
 #[must_use]
 pub fn waits_for_element(lack: &Lack) -> String {
     format!("waits for a node with {}: {}", needs(lack), nowhere(lack))
+}
+
+/// That not all who count the elements `name` of a node come to the same number, and which one is used.
+#[must_use]
+pub fn elements_differ(host: &str, name: &str, count: Count, trust: Trust) -> String {
+    let others = [
+        count
+            .granted
+            .map(|count| format!(", YARN has granted {count}")),
+        count
+            .attributed
+            .map(|count| format!(", the node's attributes say {count}")),
+    ];
+    format!(
+        "{host}: {} {name} found{}: {} used (--elements {})",
+        count.scanned,
+        others.into_iter().flatten().collect::<String>(),
+        count.used(trust),
+        match trust {
+            Trust::Scan => "scan",
+            Trust::Yarn => "yarn",
+            Trust::Both => "both",
+        }
+    )
 }
 
 fn needs(lack: &Lack) -> String {

@@ -1,5 +1,5 @@
-//! What `policy` decides, in sentences for the user: what happened, with the numbers, and which option or
-//! Hadoop setting to change.
+//! What `policy` decides, and what the ApplicationMaster meets beside that, in sentences for the user: what
+//! happened, with the numbers, and which option or Hadoop setting to change.
 //!
 //! A decision is data; here alone it meets the words of `gerbil-run`'s command line and the keys of
 //! Hadoop's settings. Client and ApplicationMaster say the same of the same thing, so they share these
@@ -7,18 +7,26 @@
 //! table that names them is that of the [`ClusterView`](policy::ClusterView) that the decision was made on.
 
 mod cause;
+mod checkpoint;
 mod choice;
 mod degraded;
 mod element;
 mod memory;
+mod port;
 mod rejection;
+mod session;
 mod slots;
 mod waiting;
 
 pub use cause::cause;
+pub use checkpoint::checkpoint_stays;
 pub use choice::choice;
 pub use degraded::degraded;
-pub use element::{lack, waits_for_element};
+pub use element::{elements_differ, lack, waits_for_element};
+pub use port::no_free_port;
 pub use rejection::rejection;
+pub use session::{
+    INPUT_WAS_EMPTY, NOBODY_CAME, followed, not_kept, too_many_processes, waits_for_turn,
+};
 pub use slots::waits_for_slots;
 pub use waiting::{let_go, no_room, silent, unanswered, unused};

@@ -1,0 +1,44 @@
+//! What a session and its jobs wait for, and what it refuses, in sentences.
+
+use policy::MiB;
+
+/// Why a job of a session waits that may not have slots yet: as many as may run do, `running` of them.
+#[must_use]
+pub fn waits_for_turn(running: usize) -> String {
+    format!("waits for another job to end: {running} run, as --max-running says")
+}
+
+/// Why a session ends that nobody uses.
+pub const NOBODY_CAME: &str = "no job has come for as long as --session-timeout says";
+
+/// Why nobody else is shown `job`, which a command follows.
+#[must_use]
+pub fn followed(job: u32) -> String {
+    format!(
+        "job {job} is followed by the command that has started it, which has its output; only what was submitted with \
+         --detach is kept for others"
+    )
+}
+
+/// Why nothing is known of `job`; of those that were left to the session the last `kept` are known when they are over.
+#[must_use]
+pub fn not_kept(job: u32, kept: usize) -> String {
+    format!(
+        "there is no job {job} here: it is over, or never was; only what was submitted with --detach is kept beyond \
+         its end, the last {kept} jobs of that kind"
+    )
+}
+
+/// Why a job that was left to its session takes no input of who attaches.
+pub const INPUT_WAS_EMPTY: &str = "its standard input was empty from the beginning; --detach --input 0 \
+                                   keeps it open for who attaches with --input";
+
+/// Why a session can never hold a gang: as many slots of `unit` each as it has `processes` are wanted at once, and
+/// of the `slots` that it may have at the most `fit` hold so much.
+#[must_use]
+pub fn too_many_processes(processes: u32, unit: MiB, slots: u32, fit: u32) -> String {
+    format!(
+        "{processes} processes of {unit} want as many slots at once, and of its {slots} slots {fit} can be such; start \
+         a larger one (--containers, --max-containers, --slots-per-container, --memory)"
+    )
+}
