@@ -19,7 +19,7 @@ pub(crate) enum News {
     Holding(holding::Heard),
     /// A client wants to follow a job.
     ClientAttached {
-        /// Which job.
+        /// The job that is followed, by its number.
         of: JobId,
         /// Where it hears of it.
         events: JobEvents,

@@ -41,20 +41,20 @@ pub enum TlsError {
     Unreadable {
         /// What was to be read.
         what: &'static str,
-        /// Why not.
+        /// What is wrong with the PEM text.
         source: PemError,
     },
     /// They do not belong together, or are of no known kind.
     #[error("cannot use the job's keys: {source}")]
     Unusable {
-        /// Why not.
+        /// What rustls does not like about them.
         #[from]
         source: rustls::Error,
     },
     /// The authority cannot be one.
     #[error("cannot check certificates by the job's authority: {source}")]
     Authority {
-        /// Why not.
+        /// What rustls does not like about it.
         #[from]
         source: VerifierBuilderError,
     },

@@ -89,7 +89,7 @@ impl Overwrite {
     /// Refuses a job that reads what is to be put away; `path`: of a file of its input, on the same file system.
     ///
     /// # Errors
-    /// It does.
+    /// The job reads it: the file lies in the folder that is to be put away.
     pub fn spares(&self, path: &str) -> Result<(), MapReduceError> {
         match is_in(path, &self.old.path) {
             false => Ok(()),

@@ -111,7 +111,7 @@ pub enum SessionError {
     Taken {
         /// The name.
         name: Name,
-        /// The other.
+        /// The application of the session that has the name.
         application: ApplicationId,
     },
     /// YARN says that its application has ended.

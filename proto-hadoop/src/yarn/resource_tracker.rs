@@ -62,7 +62,7 @@ pub struct NodeRegistered {
 /// One heartbeat of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeHeartbeat {
-    /// Which node.
+    /// The node that beats, as it registered.
     pub node: NodeId,
     /// From the last answer; 0 after registering.
     pub response_id: i32,
