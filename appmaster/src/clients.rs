@@ -67,7 +67,9 @@ impl Clients for ClientService {
             if hello.input {
                 kept.claim_input().map_err(Status::failed_precondition)?;
             }
-            return Ok(Response::new(kept.events(orders, &self.tasks)?));
+            let events = kept.events(orders, &self.tasks)?;
+            tell(&self.news, News::Watched).await?;
+            return Ok(Response::new(events));
         }
         let (events, outgoing) = mpsc::channel(EVENT_QUEUE);
         let (admitted, admission) = oneshot::channel();

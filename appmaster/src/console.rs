@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use job::sequence::Incoming;
 use job::wire;
@@ -22,13 +22,11 @@ const OUTPUT_QUEUE: usize = 16;
 /// Chunks of input under way inside the AM.
 const INPUT_QUEUE: usize = 4;
 
-/// Both queues.
+/// Both queues, and what is known of who fills them.
 #[derive(Debug)]
 pub(crate) struct Console {
-    /// Borrowed for each chunk that a launcher brings. Taken away at the end, so that the queue ends.
-    output: Mutex<Option<mpsc::Sender<wire::OutputChunk>>>,
-    /// Tells whether anybody still holds one.
-    streams: mpsc::WeakSender<wire::OutputChunk>,
+    /// Made for the first who uses one: they are some kilobytes, and thousands of jobs may wait.
+    queues: OnceLock<Queues>,
     ends: Mutex<Ends>,
     job: JobId,
     /// Hears when a stream, a launcher's call or all output has come to its end.
@@ -36,33 +34,53 @@ pub(crate) struct Console {
     handed_over: AtomicBool,
     /// Streams whose output goes by a lane.
     lanes: Arc<AtomicUsize>,
+}
+
+#[derive(Debug)]
+struct Queues {
+    /// Borrowed for each chunk that a launcher brings. Taken away at the end, so that the queue ends.
+    output: Mutex<Option<mpsc::Sender<wire::OutputChunk>>>,
+    /// Tells whether anybody still holds one.
+    streams: mpsc::WeakSender<wire::OutputChunk>,
     output_taker: Mutex<Option<mpsc::Receiver<wire::OutputChunk>>>,
     input: Mutex<Option<mpsc::Sender<wire::InputChunk>>>,
     input_taker: Mutex<Option<mpsc::Receiver<wire::InputChunk>>>,
 }
 
-impl Console {
-    /// Of this job; `moves` hears of the ends of its streams.
-    pub(crate) fn new(job: JobId, moves: Arc<Moves>) -> Self {
+impl Queues {
+    fn new() -> Self {
         let (output, output_taker) = mpsc::channel(OUTPUT_QUEUE);
         let (input, input_taker) = mpsc::channel(INPUT_QUEUE);
         Self {
             streams: output.downgrade(),
-            ends: Mutex::default(),
-            job,
-            moves,
-            handed_over: AtomicBool::new(false),
-            lanes: Arc::default(),
             output: Mutex::new(Some(output)),
             output_taker: Mutex::new(Some(output_taker)),
             input: Mutex::new(Some(input)),
             input_taker: Mutex::new(Some(input_taker)),
         }
     }
+}
+
+impl Console {
+    /// Of this job; `moves` hears of the ends of its streams.
+    pub(crate) fn new(job: JobId, moves: Arc<Moves>) -> Self {
+        Self {
+            queues: OnceLock::new(),
+            ends: Mutex::default(),
+            job,
+            moves,
+            handed_over: AtomicBool::new(false),
+            lanes: Arc::default(),
+        }
+    }
+
+    fn queues(&self) -> &Queues {
+        self.queues.get_or_init(Queues::new)
+    }
 
     /// Where a chunk goes; `None` once the job is closed. Not to be kept: the queue would not end.
     fn output(&self) -> Option<mpsc::Sender<wire::OutputChunk>> {
-        lock(&self.output).clone()
+        lock(&self.queues().output).clone()
     }
 
     /// Whether each of `launchers` has ended as many streams of `run` as it has begun.
@@ -72,17 +90,17 @@ impl Console {
 
     /// No further output is taken.
     pub(crate) fn close(&self) {
-        lock(&self.output).take();
+        lock(&self.queues().output).take();
     }
 
     /// Whether, after [`Console::close`], all that was brought has been taken over.
     pub(crate) fn is_closed(&self) -> bool {
-        self.streams.upgrade().is_none()
+        self.queues().streams.upgrade().is_none()
     }
 
     /// Whether output waits for its taker, here or in a lane.
     pub(crate) fn is_backed_up(&self) -> bool {
-        let streams = self.streams.upgrade();
+        let streams = self.queues().streams.upgrade();
         let waits = streams.is_some_and(|queue| queue.capacity() < queue.max_capacity());
         waits || self.lanes.load(Ordering::Acquire) > 0
     }
@@ -108,19 +126,19 @@ impl Console {
 
     /// The reading end, for the first who asks.
     pub(crate) fn take_output(&self) -> Option<mpsc::Receiver<wire::OutputChunk>> {
-        lock(&self.output_taker).take()
+        lock(&self.queues().output_taker).take()
     }
 
     /// Where the client's input goes, for the first who asks.
     pub(crate) fn input(&self) -> Option<mpsc::Sender<wire::InputChunk>> {
-        lock(&self.input).take()
+        lock(&self.queues().input).take()
     }
 
     /// Input begins again, for another run: what is still under way has no reader any more.
     pub(crate) fn renew_input(&self) {
         let (input, input_taker) = mpsc::channel(INPUT_QUEUE);
-        *lock(&self.input) = Some(input);
-        *lock(&self.input_taker) = Some(input_taker);
+        *lock(&self.queues().input) = Some(input);
+        *lock(&self.queues().input_taker) = Some(input_taker);
     }
 }
 
@@ -142,7 +160,7 @@ impl Console {
 
     /// What the launcher of rank 0 reads.
     pub(crate) fn take_input(&self) -> Option<mpsc::Receiver<wire::InputChunk>> {
-        lock(&self.input_taker).take()
+        lock(&self.queues().input_taker).take()
     }
 }
 

@@ -94,6 +94,8 @@ impl Session {
                 let event = Some(wire::job_event::Event::Phase(phase));
                 if let Some(events) = &entry.client {
                     let _shown = events.try_send(Ok(wire::JobEvent { event })).is_ok();
+                } else if let (Some(kept), Some(event)) = (self.detached.get(job), event) {
+                    kept.hear(event);
                 }
             }
             Do::LogOutput => {

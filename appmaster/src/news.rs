@@ -35,6 +35,8 @@ pub(crate) enum News {
     },
     /// That client has left, or is missed for too long.
     OwnerLeft,
+    /// Somebody watches a job that is detached, and is to see why it waits.
+    Watched,
     /// A client gives the session a job.
     Submitted {
         /// The job's description and how it is to be followed.

@@ -243,6 +243,12 @@ impl Session {
                 let job = self.submit(*submission);
                 let _heard = answer.send(job).is_ok();
             }
+            News::Watched => {
+                let now = self.now();
+                if let Some(sharing) = &mut self.sharing {
+                    sharing.show_soon(now);
+                }
+            }
             News::KillAsked { job, answer } => drop(answer.send(self.kill_asked(job))),
             News::StatusAsked(answer) => drop(answer.send(self.status())),
             News::NodesAsked(answer) => drop(answer.send(self.nodes())),

@@ -383,6 +383,7 @@ impl Session {
             if let Some(word) = sharing.unheard.pop_front() {
                 self.decided(word);
             } else if let Some(job) = sharing.touched.pop_first() {
+                self.may_be_followed(job);
                 self.may_begin_again(job);
                 self.may_return(job);
                 self.may_end(job);

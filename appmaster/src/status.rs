@@ -150,9 +150,17 @@ impl Session {
             return;
         };
         let mut line = sharing.line();
-        for entry in self.jobs.values() {
-            let (Some(client), Some(loan)) = (&entry.client, &entry.loan) else {
+        for (job, entry) in &self.jobs {
+            let Some(loan) = &entry.loan else {
                 continue;
+            };
+            let kept = match &entry.client {
+                Some(_) => None,
+                // Of one that is detached and only waits whoever watches it hears.
+                None => match self.detached.get(*job).filter(|kept| kept.is_watched()) {
+                    None => continue,
+                    watched => watched,
+                },
             };
             if let Some(note) = self.waits(loan, &mut line) {
                 let phase = wire::Phase {
@@ -160,8 +168,13 @@ impl Session {
                     note,
                     ..wire::Phase::default()
                 };
-                let event = Some(wire::job_event::Event::Phase(phase));
-                let _shown = client.try_send(Ok(wire::JobEvent { event })).is_ok();
+                let event = wire::job_event::Event::Phase(phase);
+                if let Some(client) = &entry.client {
+                    let event = Some(event);
+                    let _shown = client.try_send(Ok(wire::JobEvent { event })).is_ok();
+                } else if let Some(kept) = kept {
+                    kept.hear(event);
+                }
             }
         }
     }

@@ -99,7 +99,7 @@ impl Kept {
     }
 
     /// What is told of it.
-    pub(super) fn hear(&self, event: Event) {
+    pub(crate) fn hear(&self, event: Event) {
         lock(&self.said).add(event);
         self.change();
     }
@@ -128,6 +128,11 @@ impl Kept {
     pub(super) fn watch(&self) -> Option<watch::Receiver<()>> {
         let may = self.changed.receiver_count() < STREAMS_MAX;
         may.then(|| self.changed.subscribe())
+    }
+
+    /// Whether somebody watches.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.changed.receiver_count() > 0
     }
 
     /// Until whoever watches has heard all, or does not for a while.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use job::wire;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 use tonic::Status;
 
@@ -24,7 +24,7 @@ impl Session {
         let Some(entry) = self.jobs.get_mut(&job) else {
             return;
         };
-        let (Some(loan), Some(output)) = (&mut entry.loan, entry.console.take_output()) else {
+        let Some(loan) = &mut entry.loan else {
             return;
         };
         loan.attach_by = None;
@@ -32,10 +32,32 @@ impl Session {
             Work::Mpi(mpi) if mpi.description.input => Input::Free,
             Work::Mpi(_) | Work::MapReduce(_) => Input::Empty,
         };
-        let kept = self.detached.insert(job, &loan.name, input);
+        let _kept = self.detached.insert(job, &loan.name, input);
+        self.tell(job, Heard::ClientAttached);
+    }
+
+    /// One that is detached, and has slots or something to tell, is followed from now on: while it only waits there
+    /// is nobody, since thousands may.
+    pub(crate) fn may_be_followed(&mut self, job: JobId) {
+        let Some(entry) = self.jobs.get_mut(&job) else {
+            return;
+        };
+        let is_lent = entry.loan.as_ref().is_some_and(|loan| loan.lent.is_some());
+        let is_up = match &entry.work {
+            Work::Mpi(_) => is_lent || entry.work.is_ending() || entry.work.has_an_event(),
+            Work::MapReduce(_) => true,
+        };
+        if entry.client.is_some() || !is_up {
+            return;
+        }
+        let Some(kept) = self.detached.get(job) else {
+            return;
+        };
+        let Some(output) = entry.console.take_output() else {
+            return;
+        };
         let (events, heard) = mpsc::channel(EVENT_QUEUE);
-        let (admitted, _nobody) = oneshot::channel();
-        entry.visitor = Some((events, admitted));
+        entry.client = Some(events);
         let following = Following {
             job,
             kept,
@@ -44,7 +66,7 @@ impl Session {
             news: self.news.clone(),
         };
         self.tasks.spawn(following.follow(heard, output));
-        self.tell(job, Heard::ClientAttached);
+        self.agenda.changed(job);
     }
 }
 
