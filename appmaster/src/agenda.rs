@@ -26,10 +26,10 @@ impl Agenda {
     }
 
     /// Looks at the jobs that have changed.
-    pub(crate) fn bring_up(&mut self, jobs: &BTreeMap<JobId, Entry>) {
+    pub(crate) fn bring_up(&mut self, jobs: &BTreeMap<JobId, Box<Entry>>) {
         while let Some(job) = self.changed.pop_first() {
             let entry = jobs.get(&job);
-            self.is_due(job, entry.and_then(Entry::wakes_at));
+            self.is_due(job, entry.and_then(|entry| entry.wakes_at()));
             match entry.is_some_and(|entry| entry.work.has_an_event()) {
                 true => self.telling.insert(job),
                 false => self.telling.remove(&job),

@@ -173,7 +173,7 @@ impl Session {
         });
         if let Some(console) = self.consoles.get(MPI) {
             let entry = Entry::new(Work::Mpi(Box::new(mpi)), console);
-            self.jobs.insert(MPI, entry);
+            self.jobs.insert(MPI, Box::new(entry));
         }
     }
 

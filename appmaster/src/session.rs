@@ -89,7 +89,8 @@ impl Entry {
 
 /// All jobs, the containers that they run in, and everybody who serves them.
 pub(crate) struct Session {
-    pub(crate) jobs: BTreeMap<JobId, Entry>,
+    /// Boxed: nodes of the tree are half empty.
+    pub(crate) jobs: BTreeMap<JobId, Box<Entry>>,
     pub(crate) agenda: Agenda,
     /// What jobs share; `None`: there is one, and nothing is shared.
     pub(crate) sharing: Option<Sharing>,

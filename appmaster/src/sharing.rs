@@ -400,7 +400,7 @@ impl Session {
             let returned = |loan: &Loan| loan.is_done && loan.number.is_none();
             entry.work.is_over() && entry.loan.as_ref().is_some_and(returned)
         };
-        if !self.jobs.get(&job).is_some_and(is_over) {
+        if !self.jobs.get(&job).is_some_and(|entry| is_over(entry)) {
             return;
         }
         self.jobs.remove(&job);

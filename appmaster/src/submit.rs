@@ -90,7 +90,7 @@ impl Session {
             loan: Some(loan),
             ..Entry::new(taken.work, self.consoles.begin(job))
         };
-        self.jobs.insert(job, entry);
+        self.jobs.insert(job, Box::new(entry));
         self.begin(job);
         if submission.detached {
             self.detach(job);

@@ -18,6 +18,8 @@ impl Session {
     /// The MPI job that `json` describes, or why the session does not take it.
     pub(super) fn mpi(&self, job: JobId, plan: &SessionPlan, json: &[u8]) -> Result<Taken, Status> {
         let mut mpi: MpiJob = serde_json::from_slice(json).map_err(senseless)?;
+        // Thousands may wait.
+        mpi.programs.shrink_to_fit();
         if mpi.checkpoints.is_some() || !mpi.stage_out.is_empty() {
             return Err(refused(
                 "jobs of a session have neither checkpoints nor results that are staged out".into(),
