@@ -64,6 +64,15 @@ impl ClusterError {
     }
 }
 
+/// How full a NodeManager lets a disk become before it takes it for a bad one, hundredths, and whether it looks.
+const DISK_FULLEST: &str =
+    "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage";
+const DISK_CHECKED: &str = "yarn.nodemanager.disk-health-checker.enable";
+/// As yarn-default.xml has it.
+const FULLEST: f32 = 90.0;
+/// Hundredths of a disk that are left to others below that.
+const LEFT: f32 = 5.0;
+
 /// A cluster and who asks.
 pub(crate) struct Cluster {
     pub configuration: Configuration,
@@ -120,6 +129,27 @@ impl Cluster {
         }
     }
 
+    /// Hundredths of a disk that may be taken before tasks leave it, so that no node is given up; 0: all, where nobody
+    /// looks.
+    pub(crate) fn disk_percent(&self) -> Result<u8, ClusterError> {
+        let text = self.configuration.get(DISK_FULLEST)?;
+        let fullest = match &text {
+            None => FULLEST,
+            Some(text) => text
+                .trim()
+                .parse()
+                .map_err(|_not_a_number| ClusterError::NoNumber {
+                    key: DISK_FULLEST.to_owned(),
+                    value: text.clone(),
+                })?,
+        };
+        let looks = self.configuration.get(DISK_CHECKED)?;
+        Ok(match looks.is_some_and(|looks| looks.trim() == "false") {
+            true => 0,
+            false => left_at(fullest),
+        })
+    }
+
     /// A number among the settings.
     pub(crate) fn number(&self, key: &str, default: u64) -> Result<u64, ClusterError> {
         match self.configuration.get(key)? {
@@ -135,6 +165,19 @@ impl Cluster {
     }
 }
 
+/// The hundredths at which tasks leave a disk that is bad above `fullest` of them; 0: at none.
+fn left_at(fullest: f32) -> u8 {
+    let at = fullest - LEFT;
+    // Each number there is, as a float has no other way to one.
+    match fullest < 100.0 {
+        true => (1..=95)
+            .rev()
+            .find(|percent| f32::from(*percent) <= at)
+            .unwrap_or(1),
+        false => 0,
+    }
+}
+
 /// As Hadoop's own client decides it on a cluster without Kerberos.
 pub(crate) fn user(variable: &dyn Fn(&str) -> Option<String>) -> Result<String, ClusterError> {
     if let Some(user) = variable("HADOOP_USER_NAME").filter(|user| !user.is_empty()) {
@@ -143,5 +186,38 @@ pub(crate) fn user(variable: &dyn Fn(&str) -> Option<String>) -> Result<String, 
     match nix::unistd::User::from_uid(nix::unistd::geteuid()) {
         Ok(Some(user)) => Ok(user.name),
         Ok(None) | Err(_) => Err(ClusterError::NoUser),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn disks_are_left_a_little_before_yarn_leaves_them() {
+        let with = |rows: &[(&str, &str)]| {
+            let manager = [("yarn.resourcemanager.hostname", "rm")];
+            let rows = manager.iter().chain(rows);
+            let rows = rows.map(|(name, value)| {
+                format!("<property><name>{name}</name><value>{value}</value></property>")
+            });
+            let text = format!(
+                "<configuration>{}</configuration>",
+                rows.collect::<String>()
+            );
+            let configuration = Configuration::from_xml(&text, &|_none| None).unwrap();
+            let cluster = Cluster::with(configuration, "ann".to_owned()).unwrap();
+            cluster.disk_percent()
+        };
+        assert_eq!(with(&[]).unwrap(), 85);
+        assert_eq!(with(&[(DISK_FULLEST, "98.5")]).unwrap(), 93);
+        assert_eq!(with(&[(DISK_FULLEST, " 3 ")]).unwrap(), 1);
+        assert_eq!(with(&[(DISK_FULLEST, "100")]).unwrap(), 0);
+        assert_eq!(with(&[(DISK_CHECKED, "false")]).unwrap(), 0);
+        let wrong = with(&[(DISK_FULLEST, "most")]).unwrap_err();
+        assert!(
+            wrong.to_string().contains("is most, which is no number"),
+            "{wrong}"
+        );
     }
 }

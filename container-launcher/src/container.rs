@@ -10,6 +10,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
 use crate::devices;
+use crate::disks::Disks;
 use crate::elements::Watch;
 use crate::fetch::Exchange;
 use crate::lane::ClientKeys;
@@ -38,6 +39,8 @@ pub(crate) struct Container<'a> {
     pub(crate) outbox: Outbox,
     /// What maps have left here, and what fetches from elsewhere.
     pub(crate) exchange: Exchange,
+    /// Where tasks spill, and what they fetch lies.
+    pub(crate) disks: Disks,
     /// Its graphics processors.
     pub(crate) gpus: devices::Pool,
     /// What its node has.

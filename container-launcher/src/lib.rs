@@ -46,6 +46,7 @@ mod container;
 mod cores;
 mod devices;
 mod dial;
+mod disks;
 mod elements;
 mod fetch;
 mod files;

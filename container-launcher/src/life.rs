@@ -34,6 +34,7 @@ pub(crate) use link::{Calls, Outbox, RankOutbox};
 use crate::container::Container;
 use crate::devices;
 use crate::dial::DialError;
+use crate::disks::Disks;
 use crate::elements::Watch;
 use crate::fetch::Exchange;
 use crate::lane::ClientKeys;
@@ -138,6 +139,7 @@ pub(crate) async fn live(
         keys,
         outbox,
         elements: Watch::new(place.seat.scan.clone(), around),
+        disks: Disks::of(around, &place.seat.container),
         exchange: Exchange::new(place),
         gpus: devices::Pool::default(),
         sampling: Sampling::Idle,

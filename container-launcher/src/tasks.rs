@@ -27,7 +27,6 @@ mod trouble;
 mod watch;
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -44,6 +43,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use self::attempt::{Attempt, Said};
 use self::places::{AttemptFolder, Storages};
 use crate::container::Container;
+use crate::disks::Room;
 use crate::job_files;
 use crate::memory_limit::Over;
 use crate::node_facts;
@@ -70,8 +70,8 @@ pub(crate) struct Tasks {
     /// Memory in which tasks note what they work on, for so many slots each: the first one's view, and what
     /// tasks are handed.
     blame: BTreeMap<u32, (Page, Arc<OwnedFd>)>,
-    /// The folder for spills.
-    scratch: Option<Arc<File>>,
+    /// What its tasks may have of the disks; none: none has begun.
+    room: Option<Room>,
     /// When tasks are looked at next; none: there are none.
     look_at: Option<Instant>,
     /// What was last told of them.
@@ -106,7 +106,7 @@ impl Tasks {
             said_by,
             said,
             blame: BTreeMap::new(),
-            scratch: None,
+            room: None,
             look_at: None,
             told: Vec::new(),
             told_at: None,
@@ -221,6 +221,7 @@ impl Tasks {
                 attempt.kill(watch::sentence(attempt, wrong));
             }
         }
+        self.look_at_disks();
         let now = Instant::now();
         if self
             .told_at
@@ -244,12 +245,34 @@ impl Tasks {
         self.set_look();
     }
 
+    /// Ends a task where a disk has too much on it, and another only when the first is gone with what it had.
+    fn look_at_disks(&mut self) {
+        let Some(room) = self.room.as_ref().filter(|room| room.is_limited()) else {
+            return;
+        };
+        let mut all = self.attempts.values();
+        if all.any(|of| of.killed.is_some() && of.begun.is_some()) {
+            return;
+        }
+        let watched = self.attempts.iter().filter(|(_, of)| of.watch.is_some());
+        let tasks = watched.filter_map(|(&number, of)| Some((number, of.begun.as_ref()?.pid())));
+        let tasks: Vec<(u32, i32)> = tasks.collect();
+        let Some((number, why)) = room.victim(&tasks) else {
+            return;
+        };
+        if let Some(attempt) = self.attempts.get_mut(&number) {
+            attempt.kill(format!("{} was ended: {why}", attempt.title()));
+        }
+    }
+
     /// When the next look is due, at the latest.
     fn set_look(&mut self) {
         let watched = self.attempts.values().filter_map(|of| of.watch.as_ref());
         let Some(pause) = watched.map(watch::Watch::pause).min() else {
             return;
         };
+        let room = self.room.as_ref().filter(|room| room.is_limited());
+        let pause = room.map_or(pause, |room| pause.min(room.pause().max(watch::LOOK_MIN)));
         let at = Instant::now() + pause;
         self.look_at = Some(self.look_at.map_or(at, |before| before.min(at)));
     }

@@ -23,6 +23,8 @@ pub(super) fn plan(containers: u32) -> SessionPlan {
         idle: None,
         scan: Scan::default(),
         elements: Trust::Scan,
+        local_disk: 0,
+        disk_percent: 85,
         is_owned: false,
         exclude: Vec::new(),
         staging: StagingFolder {

@@ -1,5 +1,8 @@
 //! A MapReduce job of a session: one task of it has to fit.
 
+use std::collections::BTreeMap;
+
+use gerbil_task::settings::{DISK_FULLNESS, LOCAL_DISK};
 use job::{MapReduceJob, SessionPlan, StageTerms};
 use policy::Resources;
 use policy::lending::{self, Wants};
@@ -33,6 +36,7 @@ impl Session {
                 ..map.unit
             },
         };
+        of_disks(&mut description.settings, plan);
         fits(unit, plan.slot.times(plan.slots.get()))?;
         let text = Folder::job(self.attempt.application, job.0);
         Ok(Taken {
@@ -44,6 +48,18 @@ impl Session {
             work: Work::MapReduce(Box::new(MapReduce::new(description, &text))),
             unit,
         })
+    }
+}
+
+/// What tasks may have of disks, as the session was started, unless the job says something else.
+fn of_disks(settings: &mut BTreeMap<String, String>, plan: &SessionPlan) {
+    let terms = [
+        (LOCAL_DISK, plan.local_disk),
+        (DISK_FULLNESS, plan.disk_percent.into()),
+    ];
+    for (name, value) in terms {
+        let given = settings.entry(name.to_owned());
+        given.or_insert_with(|| value.to_string());
     }
 }
 

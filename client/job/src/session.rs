@@ -42,6 +42,11 @@ pub struct SessionPlan {
     pub scan: Scan,
     /// Whose count of elements holds.
     pub elements: Trust,
+    /// MiB that tasks of MapReduce jobs may have on the disks of a container's node, all of the container's together;
+    /// 0: as much as there is.
+    pub local_disk: u64,
+    /// Hundredths of a disk that may be taken, by whomever, before these tasks leave it; 0: all.
+    pub disk_percent: u8,
     /// One client owns it, and it ends with that client.
     pub is_owned: bool,
     /// Hosts that it takes no container on, as their nodes registered them.

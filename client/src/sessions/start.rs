@@ -140,6 +140,8 @@ pub(super) async fn start(
                 granted: None,
             },
             elements: given.elements,
+            local_disk: given.local_disk.unwrap_or_default(),
+            disk_percent: cluster.disk_percent()?,
             is_owned: false,
             exclude: checked.excluded,
             staging: describe::staging_folder(&staged),

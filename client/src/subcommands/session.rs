@@ -182,6 +182,11 @@ pub(crate) struct SessionStart {
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub memory: Option<u64>,
 
+    /// Disk of a node that all MapReduce tasks of a container may fill with what they sort and fetch: MiB, or with a
+    /// unit as in 20g [default: as long as the disk stays 5 % below what YARN bears, which is 90 % unless set]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    pub local_disk: Option<u64>,
+
     /// Queue to submit it to
     #[arg(long, value_name = "QUEUE", default_value = "default")]
     pub queue: String,

@@ -16,6 +16,7 @@ use tokio_rustls::rustls::{ClientConfig, ClientConnection, StreamOwned};
 
 use super::patient::Patient;
 use super::{OPEN, PIECE, SILENCE, frames};
+use crate::disks::Room;
 use crate::process::JobId;
 use crate::seat::LauncherKeys;
 
@@ -45,6 +46,16 @@ pub(crate) struct Waiting<'a> {
     pub(crate) is_over: &'a (dyn Fn() -> bool + Sync),
     /// Hears whenever something was brought.
     pub(crate) gets_on: &'a (dyn Fn() + Sync),
+}
+
+/// Where it is brought to.
+#[derive(Clone, Copy)]
+pub(crate) struct Onto<'a> {
+    pub(crate) file: &'a File,
+    /// From this byte on.
+    pub(crate) at: u64,
+    /// Nothing is asked for that there is no room for.
+    pub(crate) room: &'a Room,
 }
 
 /// A part that was brought: where it lies in the file that it was brought to.
@@ -115,7 +126,7 @@ impl Fetcher {
         Ok(Self(Arc::new(keys.client()?)))
     }
 
-    /// Brings what is `wanted` of the launcher at `address`, in this order, into `into`, from byte `at` on. Waits
+    /// Brings what is `wanted` of the launcher at `address`, in this order. Waits
     /// for the network and the disk, and ends soon after it is over. What came before a connection broke is
     /// not fetched again.
     ///
@@ -126,7 +137,7 @@ impl Fetcher {
         &self,
         address: &str,
         wanted: Wanted<'_>,
-        (into, at): (&File, u64),
+        onto: Onto<'_>,
         waiting: Waiting<'_>,
     ) -> Result<Vec<Fetched>, Unfetched> {
         let mut brought = Brought::default();
@@ -140,8 +151,9 @@ impl Fetcher {
                 partition: wanted.partition,
                 maps: left.to_vec(),
             };
-            let at = brought.parts.last().map_or(at, Fetched::end);
-            let outcome = self.once(address, &request, (into, at), waiting, &mut brought);
+            let at = brought.parts.last().map_or(onto.at, Fetched::end);
+            let onto = Onto { at, ..onto };
+            let outcome = self.once(address, &request, onto, waiting, &mut brought);
             if brought.known() > known {
                 (tries, since) = (1, Instant::now());
             }
@@ -182,7 +194,7 @@ impl Fetcher {
         &self,
         address: &str,
         request: &FetchRequest,
-        (into, mut at): (&File, u64),
+        onto: Onto<'_>,
         waiting: Waiting<'_>,
         brought: &mut Brought,
     ) -> Result<(), FetchError> {
@@ -190,6 +202,11 @@ impl Fetcher {
             address: address.to_owned(),
             source,
         };
+        let full = |source| FetchError::Full {
+            address: address.to_owned(),
+            source,
+        };
+        let mut at = onto.at;
         let mut peer = self.dial(address, waiting).map_err(broken)?;
         frames::send(&mut peer, request).map_err(broken)?;
         let mut piece = vec![0; PIECE];
@@ -206,6 +223,7 @@ impl Fetcher {
                 brought.lacking.push(*map);
                 continue;
             }
+            let mut promise = onto.room.promise(onto.file, part.length).map_err(full)?;
             let offset = at;
             let end = at.saturating_add(part.length);
             while at < end {
@@ -220,12 +238,10 @@ impl Fetcher {
                 if read.is_empty() {
                     return Err(broken(ErrorKind::UnexpectedEof.into()));
                 }
-                into.write_all_at(read, at)
-                    .map_err(|source| FetchError::Full {
-                        address: address.to_owned(),
-                        source,
-                    })?;
-                at = at.saturating_add(u64::try_from(read.len()).unwrap_or(0));
+                onto.file.write_all_at(read, at).map_err(full)?;
+                let length = u64::try_from(read.len()).unwrap_or(0);
+                promise.kept(length);
+                at = at.saturating_add(length);
                 (waiting.gets_on)();
             }
             brought.parts.push(Fetched {

@@ -1,12 +1,12 @@
 //! Brings a reduce's input from several launchers at once.
 
 use std::fs::File;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use super::bring::{Fetched, Fetcher, Unfetched, Waiting, Wanted};
+use super::bring::{Fetched, Fetcher, Onto, Unfetched, Waiting, Wanted};
+use crate::disks::Room;
 use crate::process::JobId;
 
 /// Stack of a thread that fetches, bytes: what it reads lies on the heap.
@@ -34,8 +34,8 @@ pub(crate) struct Gather<'a> {
     pub(crate) fetcher: &'a Fetcher,
     pub(crate) job: JobId,
     pub(crate) partition: u32,
-    /// Where it lies from then on.
-    pub(crate) folder: &'a Path,
+    /// Where it lies from then on: one file of each launcher.
+    pub(crate) room: &'a Room,
     /// Of so many launchers at a time.
     pub(crate) copies: usize,
 }
@@ -87,21 +87,26 @@ impl Gather<'_> {
     }
 
     fn one(&self, from: &From<'_>, waiting: Waiting<'_>) -> Result<Brought, Missing> {
-        let file = tempfile::tempfile_in(self.folder).map_err(|error| {
-            let folder = self.folder.display();
-            Missing {
-                sentence: format!("no file for what is fetched in {folder}: {error}"),
-                maps: Vec::new(),
-            }
+        let own_fault = |sentence| Missing {
+            sentence,
+            maps: Vec::new(),
+        };
+        let folder = self.room.folder().map_err(own_fault)?;
+        let file = tempfile::tempfile_in(folder).map_err(|error| {
+            let folder = folder.display();
+            own_fault(format!("no file for what is fetched in {folder}: {error}"))
         })?;
         let wanted = Wanted {
             job: self.job,
             partition: self.partition,
             maps: &from.maps,
         };
-        let brought = self
-            .fetcher
-            .bring(from.address, wanted, (&file, 0), waiting);
+        let onto = Onto {
+            file: &file,
+            at: 0,
+            room: self.room,
+        };
+        let brought = self.fetcher.bring(from.address, wanted, onto, waiting);
         let mut parts = brought.map_err(|Unfetched { why, maps }| Missing {
             sentence: why.to_string(),
             maps,

@@ -1,16 +1,19 @@
 use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::Instant;
 
 use gerbil_task::Partition;
 use job::Seat;
+use policy::scratch::Limits;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
-use super::bring::{FetchError, Fetched, Unfetched, Wanted};
+use super::bring::{FetchError, Fetched, Onto, Unfetched, Wanted};
 use super::*;
+use crate::disks::{Disks, Room};
 use crate::process::JobId;
 use crate::seat::LauncherKeys;
 
@@ -73,6 +76,20 @@ const PATIENT: Waiting<'_> = Waiting {
     gets_on: &|| {},
 };
 
+/// As much room as there is.
+fn anywhere() -> Room {
+    within(std::env::temp_dir())
+}
+
+/// The same, in one folder.
+fn within(folder: PathBuf) -> Room {
+    Room::new(Disks::at(vec![folder]), Limits::default())
+}
+
+const fn onto<'a>(file: &'a File, at: u64, room: &'a Room) -> Onto<'a> {
+    Onto { file, at, room }
+}
+
 /// What maps have left for partition 1.
 fn of(maps: &[u32]) -> Wanted<'_> {
     Wanted {
@@ -89,7 +106,7 @@ fn bring(
 ) -> Result<(Vec<Fetched>, Vec<u8>), Unfetched> {
     let into = tempfile::tempfile().unwrap();
     let address = format!("localhost:{}", server.address().port());
-    let all = fetcher.bring(&address, of(maps), (&into, 3), PATIENT)?;
+    let all = fetcher.bring(&address, of(maps), onto(&into, 3, &anywhere()), PATIENT)?;
     let mut bytes = Vec::new();
     let mut read: &File = &into;
     read.rewind().unwrap();
@@ -186,13 +203,13 @@ fn a_task_that_is_gone_is_not_fetched_for_and_a_port_that_is_closed_is_named() {
         is_over: &|| true,
         ..PATIENT
     };
-    let ended = fetcher.bring(&address, of(&[0]), (&into, 0), over);
+    let ended = fetcher.bring(&address, of(&[0]), onto(&into, 0, &anywhere()), over);
     assert!(
         matches!(&ended, Err(Unfetched { why: FetchError::Over, maps }) if maps.is_empty()),
         "{ended:?}"
     );
     let address = closed();
-    let refused = fetcher.bring(&address, of(&[0]), (&into, 0), PATIENT);
+    let refused = fetcher.bring(&address, of(&[0]), onto(&into, 0, &anywhere()), PATIENT);
     let refused = refused.unwrap_err();
     assert!(refused.to_string().contains(&address), "{refused}");
     assert_eq!(refused.maps, [0]);
@@ -205,7 +222,7 @@ fn a_task_that_is_gone_is_not_fetched_for_and_a_port_that_is_closed_is_named() {
         is_over: &is_over,
         ..PATIENT
     };
-    let ended = fetcher.bring(&address, of(&[0]), (&into, 0), waiting);
+    let ended = fetcher.bring(&address, of(&[0]), onto(&into, 0, &anywhere()), waiting);
     assert!(ended.is_err() && begun.elapsed() < SILENCE / 2);
 }
 
@@ -244,7 +261,7 @@ fn several_are_fetched_from_at_once_and_one_that_is_broken_is_named_alone() {
         fetcher: &fetcher,
         job: JOB,
         partition: 1,
-        folder: folder.path(),
+        room: &within(folder.path().to_owned()),
         copies: 3,
     };
     // Each waits with its first bytes until all have some: one after the other they never would.
@@ -282,12 +299,36 @@ fn several_are_fetched_from_at_once_and_one_that_is_broken_is_named_alone() {
     assert_eq!(count.into_inner(), 2);
     // Where nothing can be kept nobody else is to blame.
     let gather = Gather {
-        folder: &folder.path().join("none"),
+        room: &within(folder.path().join("none")),
         ..gather
     };
     let missing = gather.bring(&from(&[0, 3]), PATIENT).unwrap_err();
     assert!(missing.maps.is_empty(), "{missing:?}");
-    assert!(missing.sentence.contains("no file"), "{missing:?}");
+    assert!(
+        missing.sentence.contains("cannot be looked at"),
+        "{missing:?}"
+    );
+    let nothing = Limits {
+        most: Some(0),
+        fullness: None,
+    };
+    let none = Room::new(Disks::at(vec![folder.path().to_owned()]), nothing);
+    let gather = Gather {
+        room: &none,
+        ..gather
+    };
+    let missing = gather.bring(&from(&[0, 3]), PATIENT).unwrap_err();
+    assert!(missing.maps.is_empty(), "{missing:?}");
+    assert!(missing.sentence.contains("--local-disk"), "{missing:?}");
+    // There is a file, and no room for what comes.
+    let into = tempfile::tempfile_in(folder.path()).unwrap();
+    let full = fetcher.bring(&addresses[0], of(&[0]), onto(&into, 0, &none), PATIENT);
+    let full = full.unwrap_err();
+    assert!(
+        matches!(full.why, FetchError::Full { .. }) && full.maps.is_empty(),
+        "{full}"
+    );
+    assert_eq!(into.metadata().unwrap().len(), 0);
 }
 
 #[test]
@@ -312,7 +353,12 @@ fn what_a_launcher_cannot_read_any_more_is_not_given_and_what_came_before_is_not
         gets_on: &gets_on,
         ..PATIENT
     };
-    let broken = fetcher.bring(&address, of(&[0, 1, 2]), (&into, 0), waiting);
+    let broken = fetcher.bring(
+        &address,
+        of(&[0, 1, 2]),
+        onto(&into, 0, &anywhere()),
+        waiting,
+    );
     let broken = broken.unwrap_err();
     assert!(matches!(broken.why, FetchError::Io { .. }), "{broken}");
     assert_eq!(broken.maps, [2]);
@@ -346,7 +392,7 @@ fn a_full_disk_is_no_fault_of_whoever_gives() {
     let fetcher = Fetcher::new(&launcher).unwrap();
     let address = format!("localhost:{}", server.address().port());
     let full = File::options().write(true).open("/dev/full").unwrap();
-    let unfetched = fetcher.bring(&address, of(&[0]), (&full, 0), PATIENT);
+    let unfetched = fetcher.bring(&address, of(&[0]), onto(&full, 0, &anywhere()), PATIENT);
     let unfetched = unfetched.unwrap_err();
     assert!(unfetched.maps.is_empty(), "{unfetched:?}");
     let sentence = unfetched.to_string();

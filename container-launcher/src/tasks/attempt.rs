@@ -13,6 +13,7 @@ use super::conversation::{Done, Failure};
 use super::log::Printed;
 use super::places::AttemptFolder;
 use super::watch::{Bounds, Watch};
+use crate::disks::Begun;
 use crate::process::Report;
 
 /// How long a process may take to leave.
@@ -46,6 +47,8 @@ pub(super) struct Attempt {
     pub(super) output: Option<Arc<AttemptFolder>>,
     /// None: it is not watched any more.
     pub(super) watch: Option<Watch>,
+    /// Its process, until that has ended.
+    pub(super) begun: Option<Begun>,
     /// How it ended, as its conversation tells.
     pub(super) last: Option<Result<Done, Failure>>,
     /// Why it was killed; what its conversation says then is no news.
@@ -75,6 +78,7 @@ pub(super) struct Parts {
     pub(super) output: Option<Arc<AttemptFolder>>,
     pub(super) bounds: Bounds,
     pub(super) pid: Pid,
+    pub(super) begun: Begun,
     pub(super) ends: CancellationToken,
 }
 
@@ -90,6 +94,7 @@ impl Attempt {
             printed: parts.printed,
             output: parts.output,
             watch: Some(watch),
+            begun: Some(parts.begun),
             last: None,
             killed: None,
             is_stuck: false,
@@ -137,6 +142,7 @@ impl Attempt {
     pub(super) fn end(&mut self, report: Report) {
         self.kill_at = None;
         self.watch = None;
+        self.begun = None;
         self.ended = Some((report, Instant::now() + SILENT));
     }
 

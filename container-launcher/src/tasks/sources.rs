@@ -1,12 +1,12 @@
 //! What a reduce reads: what maps have left here, and what is brought from other launchers before it begins.
 
 use std::fs::File;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use gerbil_task::{ReduceOrder, Source};
 use job::wire::StartTask;
 
+use crate::disks::Room;
 use crate::fetch::{Brought, Fetcher, From, Gather, Kept, MapOutput, Missing, Waiting};
 use crate::process::JobId;
 
@@ -20,7 +20,7 @@ pub(super) struct Sources {
     launchers: Vec<String>,
     kept_by: Vec<u32>,
     /// What is brought lies there.
-    folder: PathBuf,
+    room: Room,
 }
 
 /// What a source is read from.
@@ -53,7 +53,7 @@ impl Sources {
         kept: Kept,
         (fetcher, copies): (Option<Fetcher>, usize),
         order: &mut StartTask,
-        folder: PathBuf,
+        room: Room,
     ) -> Self {
         Self {
             job,
@@ -62,7 +62,7 @@ impl Sources {
             copies,
             launchers: std::mem::take(&mut order.launchers),
             kept_by: std::mem::take(&mut order.kept_by),
-            folder,
+            room,
         }
     }
 
@@ -138,7 +138,7 @@ impl Sources {
             fetcher,
             job: self.job,
             partition: order.task,
-            folder: &self.folder,
+            room: &self.room,
             copies: self.copies,
         };
         gather.bring(&from, waiting)

@@ -11,6 +11,7 @@ use gerbil_task::{
 };
 use job::wire::{Program, Refusal, StartTask};
 use nix::unistd::Pid;
+use policy::scratch::Limits;
 use tokio::net::unix::pipe;
 use tokio_util::sync::CancellationToken;
 
@@ -25,6 +26,7 @@ use super::sources::Sources;
 use super::trouble::Trouble;
 use super::watch::{self, Bounds};
 use crate::container::Container;
+use crate::disks::Room;
 use crate::process::start::Start;
 use crate::process::streams::{self, Outer, Streams};
 use crate::process::{Grants, Id, Process, environment};
@@ -42,6 +44,7 @@ struct Ready {
     task: ToTask,
     places: Places,
     bounds: Bounds,
+    limits: Limits,
     /// Launchers that a reduce fetches from at the same time.
     copies: usize,
 }
@@ -75,13 +78,14 @@ impl Tasks {
         };
         let kept = container.exchange.kept().clone();
         let fetcher = (fetcher, ready.copies);
-        let sources = Sources::new(self.job, kept, fetcher, &mut order, folder.clone());
+        let room = Room::new(container.disks.clone(), ready.limits);
+        let sources = Sources::new(self.job, kept, fetcher, &mut order, room.clone());
         let system = |error: std::io::Error| format!("task process {number}: {error}");
         let (page, blame) = self.blame(slot / Page::SLOTS).map_err(system)?;
         let place = slot % Page::SLOTS;
         let page = page.slot(place);
         page.begin(0, 0);
-        let scratch = self.scratch(&folder).map_err(system)?;
+        let scratch = Arc::new(File::open(room.folder()?).map_err(system)?);
 
         let (streams, outer) = streams::pipes(false).map_err(system)?;
         let (socket, own) = UnixStream::pair().map_err(system)?;
@@ -110,6 +114,7 @@ impl Tasks {
             output: ready.places.output,
             bounds: ready.bounds,
             pid,
+            begun: container.disks.begun(pid.as_raw()),
             ends,
         });
         let conversation = Conversation {
@@ -146,6 +151,7 @@ impl Tasks {
             Ok(thread) => attempt.conversation = Some(thread),
             Err(error) => attempt.hear(Said::Last(Err(Failure::Sentence(system(error))))),
         }
+        self.room = Some(room);
         Ok(attempt)
     }
 
@@ -176,6 +182,7 @@ impl Tasks {
         Ok(Ready {
             places: Places::of(order, &mut self.storages)?,
             bounds: Bounds::of(&welcome)?,
+            limits: watch::limits(&welcome)?,
             copies: watch::copies(&welcome)?,
             program,
             welcome,
@@ -221,17 +228,6 @@ impl Tasks {
         let blame = (page, Arc::new(descriptor));
         self.blame.insert(number, blame.clone());
         Ok(blame)
-    }
-
-    /// The folder for spills of all tasks of the job.
-    fn scratch(&mut self, folder: &Path) -> std::io::Result<Arc<File>> {
-        if let Some(scratch) = &self.scratch {
-            return Ok(Arc::clone(scratch));
-        }
-        let spills = folder.parent().unwrap_or(folder);
-        let scratch = Arc::new(File::open(spills)?);
-        self.scratch = Some(Arc::clone(&scratch));
-        Ok(scratch)
     }
 }
 

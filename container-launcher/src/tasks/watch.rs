@@ -3,10 +3,11 @@
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use gerbil_task::settings::{COPIES, KNOWN, MEMORY, TIMEOUT};
+use gerbil_task::settings::{COPIES, DISK_FULLNESS, KNOWN, LOCAL_DISK, MEMORY, TIMEOUT};
 use gerbil_task::{Blame, Blamed, Phase, Welcome};
 use job::wire::TaskSeen;
 use nix::unistd::{Pid, SysconfVar, sysconf};
+use policy::scratch::Limits;
 use tokio::time::Instant;
 
 use super::attempt::Attempt;
@@ -15,7 +16,7 @@ use crate::fetch::PATIENCE;
 /// Between two looks, unless a timeout is shorter.
 pub(super) const LOOK: Duration = Duration::from_secs(1);
 /// A look costs something too.
-const LOOK_MIN: Duration = Duration::from_millis(50);
+pub(super) const LOOK_MIN: Duration = Duration::from_millis(50);
 
 /// Each of them has a thread.
 const COPIES_MAX: usize = 32;
@@ -53,6 +54,20 @@ impl Bounds {
 pub(super) fn copies(welcome: &Welcome) -> Result<usize, String> {
     let copies = usize::try_from(number(welcome, COPIES)?).unwrap_or(usize::MAX);
     Ok(copies.clamp(1, COPIES_MAX))
+}
+
+/// What tasks may have of the disks of their container, as the job's settings tell.
+///
+/// # Errors
+///
+/// One is no number: a sentence.
+pub(super) fn limits(welcome: &Welcome) -> Result<Limits, String> {
+    let number = |name| Ok::<_, String>(Some(number(welcome, name)?).filter(|number| *number > 0));
+    let fullness = number(DISK_FULLNESS)?.filter(|percent| *percent < 100);
+    Ok(Limits {
+        most: number(LOCAL_DISK)?.map(|mib| mib.saturating_mul(1 << 20)),
+        fullness: fullness.and_then(|percent| u8::try_from(percent).ok()),
+    })
 }
 
 /// A setting that is a number.
@@ -192,6 +207,27 @@ mod tests {
             wrong.contains("mapreduce.task.timeout is \"soon\""),
             "{wrong}"
         );
+    }
+
+    #[test]
+    fn disks_have_no_limits_unless_they_are_given() {
+        let with = |settings: &[(&str, &str)]| {
+            let settings = settings.iter();
+            let settings = settings.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            limits(&Welcome {
+                settings: settings.collect(),
+                ..Welcome::default()
+            })
+        };
+        assert_eq!(with(&[]), Ok(Limits::default()));
+        let both = [(LOCAL_DISK, "3"), (DISK_FULLNESS, "85")];
+        let wanted = Limits {
+            most: Some(3 << 20),
+            fullness: Some(85),
+        };
+        assert_eq!(with(&both), Ok(wanted));
+        assert_eq!(with(&[(DISK_FULLNESS, "100")]), Ok(Limits::default()));
+        assert!(with(&[(LOCAL_DISK, "much")]).is_err());
     }
 
     #[test]

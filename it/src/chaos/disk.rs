@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
+use nix::sys::statvfs::statvfs;
 
 use crate::command::Run;
 use crate::{Cluster, Daemon};
@@ -94,6 +95,27 @@ impl SmallDisk {
                     Err(error) => return Err(error).context("filling the disk"),
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Takes so many hundredths of it, with all that is there already.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be looked at or written.
+    pub fn fill_to(&self, percent: u64) -> Result<()> {
+        let found = statvfs(&self.folder)?;
+        let bytes = |blocks: u64| blocks.saturating_mul(found.fragment_size());
+        let taken = bytes(found.blocks()).saturating_sub(bytes(found.blocks_available()));
+        let wanted = bytes(found.blocks()) / 100 * percent;
+        let mut file = File::options()
+            .create(true)
+            .append(true)
+            .open(&self.filling)?;
+        let block = vec![1; 1 << 20];
+        for _ in 0..wanted.saturating_sub(taken) >> 20 {
+            file.write_all(&block)?;
         }
         Ok(())
     }

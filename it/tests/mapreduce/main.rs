@@ -2,6 +2,7 @@
 //! left of jobs that do not end well.
 
 mod commits;
+mod disks;
 mod failures;
 mod history;
 mod needs;
@@ -13,6 +14,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use it::bed::{DEADLINE, Given, text_of};
+use it::chaos::disk;
 use it::mapreduce::{Files, is_same, local, put, read, text};
 use it::session::{start_with, told};
 use it::settings::File;
@@ -32,10 +34,14 @@ fn main() -> ExitCode {
     // A node that is not heard for so long is lost.
     let expiry = "yarn.nm.liveness-monitor.expiry-interval-ms";
     let faults = Cluster::builder().nodes(3).set(File::Yarn, expiry, "6000");
-    suite::run(vec![
+    let mut groups = vec![
         Group::new(builder, &cases),
         Group::new(faults, &[commits::node::CASES]),
-    ])
+    ];
+    if disk::can_be_mounted().unwrap_or(false) {
+        groups.push(Group::new(disks::cluster(), &[disks::CASES]));
+    }
+    suite::run(groups)
 }
 
 fn program(name: &str) -> Result<String> {

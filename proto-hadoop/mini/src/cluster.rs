@@ -105,6 +105,11 @@ impl Cluster {
             ),
             ("yarn.scheduler.minimum-allocation-mb", step),
             ("yarn.am.liveness-monitor.expiry-interval-ms", expiry),
+            // No disk is too full for its nodes.
+            (
+                "yarn.nodemanager.disk-health-checker.enable",
+                "false".to_owned(),
+            ),
         ];
         let mut text = "<?xml version=\"1.0\"?>\n<configuration>\n".to_owned();
         for (name, value) in rows {

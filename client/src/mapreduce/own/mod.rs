@@ -159,7 +159,7 @@ impl Own {
                 // The program goes the way of those of a session.
                 binary(&staged.staged),
             )?,
-            jobs: Jobs::Session(Box::new(self.plan(size, ground.excluded, staged))),
+            jobs: Jobs::Session(Box::new(self.plan(size, ground.excluded, staged)?)),
         };
         let application = Submission {
             id,
@@ -263,8 +263,13 @@ impl Own {
         })
     }
 
-    fn plan(&self, size: Size, exclude: Vec<String>, staged: &staging::Outcome) -> SessionPlan {
-        SessionPlan {
+    fn plan(
+        &self,
+        size: Size,
+        exclude: Vec<String>,
+        staged: &staging::Outcome,
+    ) -> Result<SessionPlan, Failure> {
+        Ok(SessionPlan {
             name: self.name.clone(),
             containers: size.containers,
             first: size.first,
@@ -282,10 +287,12 @@ impl Own {
             scan: Scan::default(),
             // It takes nothing of YARN's count that its jobs may not need.
             elements: Trust::Scan,
+            local_disk: self.given.local_disk.unwrap_or_default(),
+            disk_percent: self.cluster.disk_percent()?,
             is_owned: true,
             exclude,
             staging: describe::staging_folder(staged),
-        }
+        })
     }
 
     /// Its ApplicationMaster, once that runs.

@@ -152,6 +152,18 @@ pub const KNOWN: &[Known] = &[
         meaning: "on a cluster: launchers that a reduce fetches from at the same time",
     },
     Known {
+        name: LOCAL_DISK,
+        default: "0",
+        meaning: "on a cluster: MiB that all tasks of a container may have on the disks of its node; 0: as much as \
+                  there is (--local-disk)",
+    },
+    Known {
+        name: DISK_FULLNESS,
+        default: "0",
+        meaning: "on a cluster: hundredths of a disk that may be taken, by whomever, before tasks leave it; 0: all; \
+                  without it 5 below the cluster's own limit",
+    },
+    Known {
         name: MAP_SPECULATIVE,
         default: "true",
         meaning: "on a cluster: whether a map that takes much longer than others is tried a second time beside it",
@@ -253,6 +265,10 @@ pub const MAP_MEMORY: &str = "mapreduce.map.memory.mb";
 pub const REDUCE_MEMORY: &str = "mapreduce.reduce.memory.mb";
 /// See [`KNOWN`].
 pub const COPIES: &str = "mapreduce.reduce.shuffle.parallelcopies";
+/// See [`KNOWN`].
+pub const LOCAL_DISK: &str = "gerbil.local.disk.mb";
+/// See [`KNOWN`].
+pub const DISK_FULLNESS: &str = "gerbil.local.disk.percent";
 /// See [`KNOWN`].
 pub const MAP_SPECULATIVE: &str = "mapreduce.map.speculative";
 /// See [`KNOWN`].
