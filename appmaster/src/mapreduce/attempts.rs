@@ -23,7 +23,7 @@ pub(super) struct Attempt {
     pub(super) is_ordered: bool,
     /// Of a reduce: the last output that there was when it was ordered.
     pub(super) reads_until: u64,
-    /// Of a map: records that it was told to leave out, ascending.
+    /// Records of a map, groups of a reduce, that it was told to leave out, ascending.
     pub(super) skips: Vec<u64>,
     /// The launcher was ordered to end it.
     pub(super) is_stopped: bool,

@@ -189,29 +189,42 @@ impl MapReduce {
         self.over(ix, End::Failed);
     }
 
-    fn may_skip(&self, attempt: &Attempt) -> bool {
-        attempt.stage == Stage::Map && self.description.skip_max > 0
+    const fn may_skip(&self, attempt: &Attempt) -> bool {
+        self.most_skipped(attempt) > 0
     }
 
-    /// A map failed over a record, which later attempts may leave out.
+    /// Records that a map may leave out, groups that a reduce may.
+    const fn most_skipped(&self, attempt: &Attempt) -> u32 {
+        match attempt.stage {
+            Stage::Map => self.description.skip_max,
+            Stage::Reduce => self.description.skip_groups,
+            Stage::Gang => 0,
+        }
+    }
+
+    /// A task failed over a record, or a group, which later attempts may leave out.
     fn failed_on(&mut self, ix: AttemptIx, attempt: &Attempt, record: u64, sentence: String) {
-        let map = attempt.task;
+        let (stage, task) = (attempt.stage, attempt.task);
         let knew = attempt.skips.binary_search(&record).is_ok();
-        if knew || !self.machine.may_skip(map, record) {
+        if knew || !self.machine.may_skip(stage, task, record) {
             return self.failed(ix, attempt, sentence);
         }
-        tracing::warn!("map {}, attempt {}: {sentence}", map.0, attempt.number);
-        let left_out = self.machine.skips(map);
+        let title = sentences::title(stage, task, &self.machine);
+        tracing::warn!("{title}, attempt {}: {sentence}", attempt.number);
+        let left_out = self.machine.skips(stage, task);
         if !left_out.contains(&record) {
+            let what = match stage {
+                Stage::Map => format!("record {record} of its split"),
+                Stage::Reduce | Stage::Gang => format!("group {record} of its partition"),
+            };
             self.notice(format!(
-                "map {} leaves out record {record} of its split, {} of at most {}: {sentence}",
-                map.0,
+                "{title} leaves out {what}, {} of at most {}: {sentence}",
                 left_out.len().saturating_add(1),
-                self.description.skip_max
+                self.most_skipped(attempt)
             ));
         }
         self.failed_attempts = self.failed_attempts.saturating_add(1);
-        self.failures.insert((attempt.stage, map), sentence);
+        self.failures.insert((stage, task), sentence);
         self.attempts.remove(ix, 0);
         self.remember(attempt, AttemptEnd::Failed, 0);
         self.step_machine(Event::FailedOn {

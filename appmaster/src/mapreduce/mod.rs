@@ -171,7 +171,7 @@ impl MapReduce {
                     reduce: description.reduce.attempts.max(1),
                 },
             )
-            .skipping(description.skip_max),
+            .skipping(description.skip_max, description.skip_groups),
             attempts: Attempts::default(),
             places: BTreeMap::new(),
             known: BTreeMap::new(),

@@ -144,6 +144,7 @@ impl Orders {
             task: partition,
             attempt: attempt.number,
             sources,
+            skip: attempt.skips.clone(),
         });
         let mut by_place: Vec<(u32, &str)> = launchers
             .into_iter()

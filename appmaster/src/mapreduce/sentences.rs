@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gerbil_task::settings::{SKIP, SKIP_GROUPS};
 use policy::lifecycle::KillReason;
 use policy::mapreduce::{Failure, Job};
 use policy::schedule::{Stage, TaskIx};
@@ -34,11 +35,14 @@ pub(super) fn failure(
                 1 => format!("{title} failed: {why}"),
                 failed => format!("{title} failed {failed} times, the last time: {why}"),
             };
-            match (stage, machine.skips(task).len()) {
-                (Stage::Reduce | Stage::Gang, _) | (_, 0) => sentence,
-                (Stage::Map, skipped) => format!(
-                    "{sentence}; records that were left out before: {skipped} ({} has the most that may be)",
-                    gerbil_task::settings::SKIP
+            let (what, most) = match stage {
+                Stage::Map => ("records", SKIP),
+                Stage::Reduce | Stage::Gang => ("groups", SKIP_GROUPS),
+            };
+            match machine.skips(stage, task).len() {
+                0 => sentence,
+                skipped => format!(
+                    "{sentence}; {what} that were left out before: {skipped} ({most} has the most that may be)"
                 ),
             }
         }

@@ -151,9 +151,7 @@ impl MapReduce {
         if attempt.is_ordered || self.places.get(&attempt.container) != Some(&Place::Joined) {
             return;
         }
-        if attempt.stage == Stage::Map {
-            attempt.skips = self.machine.skips(attempt.task);
-        }
+        attempt.skips = self.machine.skips(attempt.stage, attempt.task);
         let attempt = &*attempt;
         let description = &self.description;
         let order = match attempt.stage {

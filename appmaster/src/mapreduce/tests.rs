@@ -83,6 +83,7 @@ impl Bed {
             history: None,
             node_failures: 3,
             skip_max: 1,
+            skip_groups: 1,
             explain: false,
             wait_for_nodes: false,
         };

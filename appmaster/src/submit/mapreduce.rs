@@ -145,6 +145,7 @@ mod tests {
             history: None,
             node_failures: 3,
             skip_max: 0,
+            skip_groups: 0,
             explain: false,
             wait_for_nodes: false,
         };

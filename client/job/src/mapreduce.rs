@@ -42,6 +42,8 @@ pub struct MapReduceJob {
     pub node_failures: u32,
     /// Records that each map may leave out because the job's code failed on them; 0: none.
     pub skip_max: u32,
+    /// Groups that each reduce may leave out for the same reason; 0: none.
+    pub skip_groups: u32,
     /// Every placement and end of an attempt is told.
     pub explain: bool,
     /// Where no node has what a stage needs, it waits for one that has.

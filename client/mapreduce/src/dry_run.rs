@@ -138,6 +138,7 @@ mod tests {
                 reduce: terms(2),
                 node_failures: 3,
                 skip_max: 0,
+                skip_groups: 0,
                 explain: false,
                 wait_for_nodes: false,
                 splits: vec![

@@ -6,7 +6,8 @@ use std::sync::PoisonError;
 
 use gerbil_task::settings::{
     JOB_NAME, KNOWN, MAP_ATTEMPTS, MAP_MEMORY, MAP_SPECULATIVE, NODE_FAILURES, QUEUE, RECURSIVE,
-    REDUCE_ATTEMPTS, REDUCE_MEMORY, REDUCE_SPECULATIVE, REDUCES, SKIP, SPLIT_MAX, SPLIT_PACK,
+    REDUCE_ATTEMPTS, REDUCE_MEMORY, REDUCE_SPECULATIVE, REDUCES, SKIP, SKIP_GROUPS, SPLIT_MAX,
+    SPLIT_PACK,
 };
 use gerbil_task::splits::{self, REDUCES_MAX};
 use gerbil_task::{Listed, PlannedJob, Submission};
@@ -235,6 +236,7 @@ impl Orders {
             program: Program::default(),
             node_failures: number(&settings, NODE_FAILURES)?.unwrap_or(FAILURES_OF_A_NODE),
             skip_max: number(&settings, SKIP)?.unwrap_or_default(),
+            skip_groups: number(&settings, SKIP_GROUPS)?.unwrap_or_default(),
             explain: self.explain,
             wait_for_nodes: self.wait_for_nodes,
             plan: self.planned.digest.clone(),

@@ -19,6 +19,7 @@ use follow::report::Destination;
 use follow::say;
 use follow::signals::Signals;
 use follow::timing::now_us;
+use gerbil_task::settings::{SKIP, SKIP_GROUPS};
 use mapreduce_client::jobs::{Brought, Jobs};
 use mapreduce_client::needs::Needs;
 use mapreduce_client::order::Orders;
@@ -138,9 +139,9 @@ async fn jobs(
         configuration: cluster.configuration.clone(),
         user: cluster.user.clone(),
     });
-    let skip_bad = given
-        .skip_bad
-        .map(|most| format!("{}={most}", gerbil_task::settings::SKIP));
+    let skip_bad = [SKIP, SKIP_GROUPS]
+        .into_iter()
+        .filter_map(|name| Some(format!("{name}={}", given.skip_bad?)));
     let settings: Vec<String> = given.settings.iter().cloned().chain(skip_bad).collect();
     let settings = Given::new(&hadoops, &settings)?;
     let rm = Arc::new(match &kept {

@@ -230,14 +230,20 @@ fn summary(job: &Accepted, ended: &Ended, report: &TasksReport) -> String {
         let failed = count(report.failed_attempts.into(), "attempt");
         text.push_str(&format!(", {failed} failed"));
     }
-    let skipped = report.counters.values();
-    let skipped: u64 = skipped
-        .filter_map(|group| group.get("MAP_SKIPPED_RECORDS"))
-        .sum();
-    if skipped > 0 {
+    let skipped = |name: &str, what: &str| {
+        let groups = report.counters.values();
+        let skipped: u64 = groups.filter_map(|group| group.get(name)).sum();
+        (skipped > 0).then(|| count(skipped, what))
+    };
+    let left_out = [
+        skipped("MAP_SKIPPED_RECORDS", "record"),
+        skipped("REDUCE_SKIPPED_GROUPS", "group"),
+    ];
+    let left_out: Vec<String> = left_out.into_iter().flatten().collect();
+    if !left_out.is_empty() {
         text.push_str(&format!(
             ", {} left out because the job's code failed on them",
-            count(skipped, "record")
+            left_out.join(" and ")
         ));
     }
     let counters = counters(&report.counters);

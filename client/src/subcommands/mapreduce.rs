@@ -26,8 +26,9 @@ pub(crate) struct MapReduceArguments {
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     pub settings: Vec<String>,
 
-    /// Leave out up to N records of each map that the program fails on, instead of failing with it; how many
-    /// there were is said at the end. The same as -D mapreduce.map.skip.maxrecords=N [default: 0]
+    /// Leave out up to N records of each map, and up to N groups (keys with their values) of each reduce, that the
+    /// program fails on, instead of failing with it; how many there were is said at the end. The same as -D
+    /// mapreduce.map.skip.maxrecords=N -D mapreduce.reduce.skip.maxgroups=N [default: 0]
     #[arg(long, value_name = "N")]
     pub skip_bad: Option<u32>,
 

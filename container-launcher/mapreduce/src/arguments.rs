@@ -13,7 +13,7 @@ use lexopt::prelude::{Long, Short, Value};
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::job::{JobOption, option_setting};
-use crate::settings::{KNOWN, QUIET, RECURSIVE, REDUCES, SKIP, Settings};
+use crate::settings::{KNOWN, QUIET, RECURSIVE, REDUCES, SKIP, SKIP_GROUPS, Settings};
 
 /// What was asked for.
 #[derive(Debug, Default)]
@@ -44,7 +44,7 @@ const OPTIONS: &[(&str, &str)] = &[
     ),
     (
         "--skip-bad N",
-        "records that each map may leave out because the job's code failed on them",
+        "records of each map, and groups of each reduce, that may be left out because the job's code failed on them",
     ),
     ("--quiet", "say nothing but what fails"),
     ("-D NAME=VALUE", "a setting, see below"),
@@ -92,6 +92,7 @@ impl Arguments {
                         )));
                     }
                     arguments.set(SKIP, &text);
+                    arguments.set(SKIP_GROUPS, &text);
                 }
                 Long("report") => arguments.report = Some(parser.value()?.into()),
                 Short('D') => {

@@ -71,6 +71,8 @@ pub struct Values<'a, K, V> {
     pub(crate) order: Order,
     pub(crate) state: State,
     pub(crate) records: u64,
+    /// What the maps have left could not be read on.
+    pub(crate) is_broken: bool,
     pub(crate) of: PhantomData<fn(K, V)>,
 }
 
@@ -94,7 +96,9 @@ impl<K: Key, V: Value> Values<'_, K, V> {
         match self.state {
             State::First => self.state = State::Within,
             State::Within => {
-                if !self.merge.advance()? {
+                let more = self.merge.advance();
+                self.is_broken = more.is_err();
+                if !more? {
                     self.state = State::End;
                     return Ok(false);
                 }

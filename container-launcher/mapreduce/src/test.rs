@@ -284,6 +284,7 @@ impl Test {
                 task,
                 attempt: 0,
                 sources,
+                skip: Vec::new(),
             };
             let files = left.iter().map(|(file, _)| Arc::clone(file)).collect();
             let context = context('r', task, Vec::new(), files);

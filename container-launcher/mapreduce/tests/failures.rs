@@ -45,7 +45,26 @@ fn a_task_is_tried_again_and_a_record_that_kills_it_left_out() {
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("MAP_SKIPPED_RECORDS=2"), "{said}");
     assert_eq!(bed.read("out2/part-r-00000"), "a\t1\nb\t1\nc\t1\n");
+    // Keys of reduces with all that they have, too.
+    bed.write(
+        "words",
+        "a\nreduce abort\nb\nreduce error\nreduce error\nc\n",
+    );
+    let (code, said) = program(
+        "faulty",
+        &options,
+        &[&bed.at("words"), &bed.at("out5")],
+        &[],
+    );
+    assert_eq!(code, 0, "{said}");
+    assert!(
+        said.contains("REDUCE_SKIPPED_GROUPS=2") && said.contains("REDUCE_SKIPPED_RECORDS=2"),
+        "{said}"
+    );
+    assert_eq!(bed.read("out5/part-r-00000"), "a\t1\nb\t1\nc\t1\n");
     let one = ["--local", "--skip-bad", "1"];
+    let (code, said) = program("faulty", &one, &[&bed.at("words"), &bed.at("out6")], &[]);
+    assert!(code == 1 && said.contains("this word is refused"), "{said}");
     let (code, said) = program("faulty", &one, &[&bed.at("bad"), &bed.at("out3")], &[]);
     assert!(
         code == 1 && said.contains("this line is not empty"),

@@ -26,7 +26,7 @@ Options:
   --reduces N          number of reduces; without it one a GiB of input, 0: none
   --recursive          read folders inside of input folders, too
   --report FILE        write what became of the job to FILE, as JSON, with --local
-  --skip-bad N         records that each map may leave out because the job's code failed on them
+  --skip-bad N         records of each map, and groups of each reduce, that may be left out because the job's code failed on them
   --quiet              say nothing but what fails
   -D NAME=VALUE        a setting, see below
   --help               this text

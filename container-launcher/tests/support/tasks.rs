@@ -243,6 +243,7 @@ pub fn reduce(maps: &[u32]) -> ToTask {
         task: 0,
         attempt: 0,
         sources: sources.collect(),
+        skip: Vec::new(),
     })
 }
 

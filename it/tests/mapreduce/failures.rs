@@ -70,6 +70,24 @@ fn fails(given: &Given) -> Result<()> {
             && said.contains("leaves out record 1 of its split, 1 of at most 2"),
         "{said}"
     );
+    put(
+        given,
+        "/fails/words",
+        &[("a", "good\nreduce error\nreduce abort\nlast\n")],
+    )?;
+    let line = [
+        &skipping[..],
+        &[&faulty, "/fails/words", "/fails/out/words"],
+    ]
+    .concat();
+    let said = succeeds(given, &line)?.stderr_text();
+    ensure!(
+        said.contains("2 groups left out")
+            && said.contains("REDUCE_SKIPPED_GROUPS=2")
+            && said.contains("REDUCE_SKIPPED_RECORDS=2")
+            && said.contains("reduce 0 leaves out group"),
+        "{said}"
+    );
     let too_few = ["-D", "mapreduce.map.skip.maxrecords=1"];
     let line = [&too_few[..], &[&faulty, "/fails/bad", "/fails/out/few"]].concat();
     let finished = mr(given, &line)?.finish()?;

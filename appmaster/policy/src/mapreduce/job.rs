@@ -51,28 +51,30 @@ impl Job {
             outputs: Outputs::new(maps, partitions),
             reduces: Reduces::new(partitions),
             fetches: Fetches::default(),
-            skips: Skips::new(0),
+            skips: Skips::new(0, 0),
             is_over: false,
         }
     }
 
-    /// The same where each map may leave out so many records that the job's code fails on.
+    /// The same where each map may leave out so many records, and each reduce so many groups, that the job's code
+    /// fails on.
     #[must_use]
-    pub fn skipping(mut self, most: u32) -> Self {
-        self.skips = Skips::new(most);
+    pub fn skipping(mut self, records: u32, groups: u32) -> Self {
+        self.skips = Skips::new(records, groups);
         self
     }
 
-    /// Whether a failure over this record counts for nothing: it is left out, or may be.
+    /// Whether a failure over this record of a map, or group of a reduce, counts for nothing: it is left out, or may
+    /// be.
     #[must_use]
-    pub fn may_skip(&self, map: TaskIx, record: u64) -> bool {
-        self.skips.may(map, record)
+    pub fn may_skip(&self, stage: Stage, task: TaskIx, number: u64) -> bool {
+        self.skips.may((stage, task), number)
     }
 
-    /// Numbers of the records that an attempt at a map is to leave out, ascending.
+    /// Numbers of the records, or groups, that an attempt at a task is to leave out, ascending.
     #[must_use]
-    pub fn skips(&self, map: TaskIx) -> Vec<u64> {
-        self.skips.of(map).collect()
+    pub fn skips(&self, stage: Stage, task: TaskIx) -> Vec<u64> {
+        self.skips.of((stage, task)).collect()
     }
 
     /// The partition of a reduce task.
@@ -255,21 +257,22 @@ impl Job {
         }
     }
 
-    /// An attempt failed over a record: what it was not told to leave out is left out by those that follow.
+    /// An attempt failed over a record or a group: what it was not told to leave out is left out by those that follow.
     fn failed_on(&mut self, ix: AttemptIx, record: u64) -> Vec<Action> {
         let Some(Attempt { stage, task, .. }) = self.attempts.get(&ix).copied() else {
             return Vec::new();
         };
-        if stage != Stage::Map {
-            return self.ended(ix, End::Failed);
-        }
-        match self.skips.found(task, record) {
+        match self.skips.found((stage, task), record) {
             Found::TooMany => self.ended(ix, End::Failed),
-            // Of two attempts at a map the first has told.
+            // Of two attempts at a task the first has told.
             Found::Known => self.ended(ix, End::Killed),
             Found::New => {
                 let mut actions = self.ended(ix, End::Killed);
-                actions.push(Action::Skip { map: task, record });
+                actions.push(Action::Skip {
+                    stage,
+                    task,
+                    record,
+                });
                 actions
             }
         }

@@ -1,17 +1,17 @@
-//! Records that maps leave out, because the job's code failed on them.
+//! Records that maps leave out, and groups that reduces do, because the job's code failed on them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::schedule::TaskIx;
+use crate::schedule::{Stage, TaskIx};
 
-/// What is to be done about a failure over a record.
+/// What is to be done about a failure over a record or a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// The record is left out from now on.
+    /// It is left out from now on.
     New,
     /// It is left out already.
     Known,
-    /// The map may leave no more out.
+    /// The task may leave no more out.
     TooMany,
 }
 
@@ -19,37 +19,47 @@ pub(super) enum Found {
 #[derive(Clone, Debug)]
 pub(super) struct Skips {
     /// Records that each map may leave out.
-    most: usize,
-    of: BTreeMap<TaskIx, BTreeSet<u64>>,
+    records: usize,
+    /// Groups that each reduce may.
+    groups: usize,
+    of: BTreeMap<(Stage, TaskIx), BTreeSet<u64>>,
 }
 
 impl Skips {
-    pub(super) fn new(most: u32) -> Self {
+    pub(super) fn new(records: u32, groups: u32) -> Self {
+        let [records, groups] =
+            [records, groups].map(|most| usize::try_from(most).unwrap_or(usize::MAX));
         Self {
-            most: usize::try_from(most).unwrap_or(usize::MAX),
+            records,
+            groups,
             of: BTreeMap::new(),
         }
     }
 
-    /// Whether the map leaves this record out, or may.
-    pub(super) fn may(&self, map: TaskIx, record: u64) -> bool {
-        self.of(map).len() < self.most || self.of(map).any(|known| known == record)
+    /// Whether the task leaves this one out, or may.
+    pub(super) fn may(&self, task: (Stage, TaskIx), number: u64) -> bool {
+        let most = match task.0 {
+            Stage::Map => self.records,
+            Stage::Reduce => self.groups,
+            Stage::Gang => 0,
+        };
+        self.of(task).len() < most || self.of(task).any(|known| known == number)
     }
 
-    /// A map failed over this record.
-    pub(super) fn found(&mut self, map: TaskIx, record: u64) -> Found {
-        if !self.may(map, record) {
+    /// A task failed over this record or group.
+    pub(super) fn found(&mut self, task: (Stage, TaskIx), number: u64) -> Found {
+        if !self.may(task, number) {
             return Found::TooMany;
         }
-        match self.of.entry(map).or_default().insert(record) {
+        match self.of.entry(task).or_default().insert(number) {
             true => Found::New,
             false => Found::Known,
         }
     }
 
-    /// What attempts at a map leave out, ascending.
-    pub(super) fn of(&self, map: TaskIx) -> impl ExactSizeIterator<Item = u64> {
+    /// What attempts at a task leave out, ascending.
+    pub(super) fn of(&self, task: (Stage, TaskIx)) -> impl ExactSizeIterator<Item = u64> {
         const NONE: &BTreeSet<u64> = &BTreeSet::new();
-        self.of.get(&map).unwrap_or(NONE).iter().copied()
+        self.of.get(&task).unwrap_or(NONE).iter().copied()
     }
 }

@@ -249,11 +249,14 @@ fn only_an_attempts_own_faults_count_against_its_task() {
 #[test]
 fn a_record_that_fails_its_map_is_left_out_and_counts_for_nothing() {
     let mut bed = Bed::new(2, 1);
-    bed.job = bed.job.skipping(2);
+    bed.job = bed.job.skipping(2, 0);
     let failed = |attempt, record| Event::FailedOn { attempt, record };
     let skip = |record| {
-        let map = TaskIx(0);
-        vec![Action::Skip { map, record }]
+        vec![Action::Skip {
+            stage: Stage::Map,
+            task: TaskIx(0),
+            record,
+        }]
     };
     let (first, twin) = (bed.start(Stage::Map, 0, 0), bed.start(Stage::Map, 0, 1));
     assert_eq!(bed.job.step(failed(first, 7)), skip(7));
@@ -261,9 +264,15 @@ fn a_record_that_fails_its_map_is_left_out_and_counts_for_nothing() {
     assert_eq!(bed.job.step(failed(twin, 7)), [], "told by the other");
     let second = bed.start(Stage::Map, 0, 0);
     assert_eq!(bed.job.step(failed(second, 3)), skip(3));
-    assert_eq!(bed.job.skips(TaskIx(0)), [3, 7]);
-    assert_eq!(bed.job.skips(TaskIx(1)), [0; 0], "each map has its own");
-    assert!(bed.job.may_skip(TaskIx(0), 7) && !bed.job.may_skip(TaskIx(0), 9));
+    assert_eq!(bed.job.skips(Stage::Map, TaskIx(0)), [3, 7]);
+    assert_eq!(
+        bed.job.skips(Stage::Map, TaskIx(1)),
+        [0; 0],
+        "each map has its own"
+    );
+    assert!(
+        bed.job.may_skip(Stage::Map, TaskIx(0), 7) && !bed.job.may_skip(Stage::Map, TaskIx(0), 9)
+    );
     // A third is one too many: that is a failure as any.
     let third = bed.start(Stage::Map, 0, 0);
     assert_eq!(bed.job.step(failed(third, 9)), []);
@@ -275,7 +284,30 @@ fn a_record_that_fails_its_map_is_left_out_and_counts_for_nothing() {
     };
     let said = bed.job.step(failed(fourth, 9));
     assert_eq!(said, [Action::Fail(failure)]);
-    assert_eq!(bed.job.skips(TaskIx(0)), [3, 7]);
+    assert_eq!(bed.job.skips(Stage::Map, TaskIx(0)), [3, 7]);
+}
+
+#[test]
+fn a_group_that_fails_its_reduce_is_left_out_and_maps_have_lists_of_their_own() {
+    let mut bed = Bed::new(1, 1);
+    bed.job = bed.job.skipping(0, 1);
+    let (map, _) = bed.map(0, 0, 7);
+    bed.gather(map, 0, 0);
+    let attempt = bed.start(Stage::Reduce, 0, 0);
+    let record = 4;
+    let skip = Action::Skip {
+        stage: Stage::Reduce,
+        task: TaskIx(0),
+        record,
+    };
+    assert_eq!(bed.job.step(Event::FailedOn { attempt, record }), [skip]);
+    assert_eq!(bed.job.skips(Stage::Reduce, TaskIx(0)), [4]);
+    assert_eq!(bed.job.skips(Stage::Map, TaskIx(0)), [0; 0]);
+    assert!(!bed.job.may_skip(Stage::Map, TaskIx(0), 4));
+    assert!(!bed.job.may_skip(Stage::Reduce, TaskIx(0), 5));
+    let attempt = bed.start(Stage::Reduce, 0, 0);
+    let reduced = bed.job.step(Event::Reduced(attempt));
+    assert_eq!(reduced, [Action::Done]);
 }
 
 #[test]

@@ -39,11 +39,12 @@ pub enum Event {
         /// How; never [`End::Done`].
         how: End,
     },
-    /// A map's attempt failed, over a record that the job's code had and that it was not told to leave out.
+    /// An attempt failed, over a record of a map or a group of a reduce that the job's code had and that it was not
+    /// told to leave out.
     FailedOn {
         /// The attempt, of a map or of a reduce.
         attempt: AttemptIx,
-        /// The record's number in the split.
+        /// The record's number in the split; the group's in the partition.
         record: u64,
     },
     /// The home of a partition has what an attempt wrote for it.
@@ -105,11 +106,13 @@ pub enum Action {
     /// An attempt that ended after its twin gave other records than that, which nobody reads: what the mapper
     /// emits depends on more than its input.
     Differed(TaskIx),
-    /// Attempts at this map leave this record out from now on.
+    /// Attempts at this task leave this one out from now on.
     Skip {
-        /// The map.
-        map: TaskIx,
-        /// The record's number in the split.
+        /// Of which stage.
+        stage: Stage,
+        /// The task.
+        task: TaskIx,
+        /// The record's number in the split; the group's in the partition.
         record: u64,
     },
     /// Every result is there.

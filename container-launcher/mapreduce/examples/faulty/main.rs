@@ -1,4 +1,5 @@
-//! A job whose mapper does what mappers must not, on lines that say so; the tests of failures run it.
+//! A job whose mapper does what mappers must not, on lines that say so, and whose reducer does on words that do; the
+//! tests of failures run it.
 //!
 //! `cargo run --example faulty -- --local IN OUT`
 
@@ -91,6 +92,28 @@ fn start(how: &str, script: &str) -> Result<()> {
     Ok(())
 }
 
+struct FaultySum;
+
+impl Reducer<Text, u64> for FaultySum {
+    type Key = Text;
+    type Value = u64;
+
+    fn reduce(
+        &mut self,
+        word: &[u8],
+        values: &mut Values<'_, Text, u64>,
+        out: &mut Output<'_, Text, u64>,
+    ) -> Result<()> {
+        match word {
+            b"reduce error" => return Err(Error::new("this word is refused")),
+            b"reduce abort" => std::process::abort(),
+            _ => {}
+        }
+        let sum = values.fold(0, |sum, more| Ok(sum + more))?;
+        out.emit(word, &sum)
+    }
+}
+
 /// Ends the process, whatever it is in the middle of.
 #[expect(clippy::exit, reason = "that a mapper does it is what is tested")]
 fn leave_with(code: i32) -> ! {
@@ -110,7 +133,7 @@ fn main() -> ExitCode {
         )
         .map(|| Faulty { eaten: Vec::new() })
         .combine(|| Sum)
-        .reduce(|| Sum);
+        .reduce(|| FaultySum);
     App::new("faulty").job(job).drive(driver).main()
 }
 

@@ -96,6 +96,7 @@ pub fn run(program: &Path, digest: &str, submission: &Submission, way: Way) -> R
             task: number,
             attempt: 0,
             sources,
+            skip: Vec::new(),
         });
         let (done, _) = task.run(&order, &outputs)?;
         task.commit(out)?;

@@ -58,10 +58,14 @@ impl<'a> Blamed<'a> {
         }
     }
 
-    /// The record that the user's code of a map had.
+    /// The record that the user's code of a map had, or the group that that of a reduce had.
     #[must_use]
     pub fn record(self, blame: &Blame) -> Option<u64> {
-        (blame.phase == Phase::Map).then_some(blame.record)
+        matches!(
+            (self, blame.phase),
+            (Self::Map(_), Phase::Map) | (Self::Reduce(_), Phase::Reduce)
+        )
+        .then_some(blame.record)
     }
 
     /// It says that it failed: `said`.
@@ -169,6 +173,7 @@ mod tests {
             task: 5,
             attempt: 0,
             sources: Vec::new(),
+            skip: Vec::new(),
         };
         assert_eq!(
             Blamed::Reduce(&reduce).died(&page.read(), &super::how(Some(1), None)),

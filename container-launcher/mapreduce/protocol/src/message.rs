@@ -166,6 +166,8 @@ record! {
         pub attempt: u32,
         /// What it reads, in the order of the maps.
         pub sources: Vec<Source>,
+        /// Numbers of groups that are left out, ascending.
+        pub skip: Vec<u64> = default,
     }
 }
 

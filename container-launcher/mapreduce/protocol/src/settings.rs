@@ -127,6 +127,11 @@ pub const KNOWN: &[Known] = &[
         meaning: "records that each map may leave out because the job's code failed on them (--skip-bad)",
     },
     Known {
+        name: SKIP_GROUPS,
+        default: "0",
+        meaning: "groups, keys with their values, that each reduce may leave out for the same reason (--skip-bad)",
+    },
+    Known {
         name: REPEAT,
         default: "false",
         meaning: "whether each map is done twice, which must give the same records: for finding code that does not",
@@ -255,6 +260,8 @@ pub const RECORD_MAX: &str = "gerbil.record.max";
 pub const MEMORY: &str = "gerbil.task.memory.mb";
 /// See [`KNOWN`].
 pub const SKIP: &str = "mapreduce.map.skip.maxrecords";
+/// See [`KNOWN`].
+pub const SKIP_GROUPS: &str = "mapreduce.reduce.skip.maxgroups";
 /// See [`KNOWN`].
 pub const REPEAT: &str = "gerbil.map.repeat";
 /// See [`KNOWN`].

@@ -10,7 +10,7 @@ use gerbil_task::{Blamed, MapOrder, Partition, Piece, ReduceOrder, Source};
 use super::repeat::{self, Repeat};
 use crate::context::Counters;
 use crate::error::{Error, Result};
-use crate::settings::{MAP_ATTEMPTS, REDUCE_ATTEMPTS, REPEAT, SKIP, Settings};
+use crate::settings::{MAP_ATTEMPTS, REDUCE_ATTEMPTS, REPEAT, SKIP, SKIP_GROUPS, Settings};
 use gerbil_task::add;
 
 /// A task to do.
@@ -86,7 +86,8 @@ pub(crate) struct Queue {
     reduces: u32,
     maps: usize,
     attempts: [u32; 2],
-    skip_max: usize,
+    /// Records that a map may leave out, and groups that a reduce may.
+    skip_max: [usize; 2],
     /// Whether each map is done twice.
     repeat: bool,
 }
@@ -96,6 +97,20 @@ pub(crate) struct Queue {
 pub(crate) struct Fault {
     /// The record that the user's code had, if the process died on it.
     pub(crate) record: Option<u64>,
+}
+
+/// Whether the next attempt leaves out what this one failed on: it may, and did not yet.
+fn skip(list: &mut Vec<u64>, failed_on: Option<u64>, most: usize) -> bool {
+    let Some(number) = failed_on.filter(|_| list.len() < most) else {
+        return false;
+    };
+    match list.binary_search(&number) {
+        Ok(_known) => false,
+        Err(place) => {
+            list.insert(place, number);
+            true
+        }
+    }
 }
 
 /// What is to be said of a map that was done twice.
@@ -146,7 +161,7 @@ impl Queue {
                 settings.parse::<u32>(MAP_ATTEMPTS)?.max(1),
                 settings.parse::<u32>(REDUCE_ATTEMPTS)?.max(1),
             ],
-            skip_max: settings.parse(SKIP)?,
+            skip_max: [settings.parse(SKIP)?, settings.parse(SKIP_GROUPS)?],
             repeat: reduces > 0 && settings.parse(REPEAT)?,
         };
         if maps == 0 {
@@ -231,6 +246,7 @@ impl Queue {
                 task,
                 attempt: 0,
                 sources,
+                skip: Vec::new(),
             }));
         }
     }
@@ -312,17 +328,15 @@ impl Queue {
         let again = match work {
             Work::Map(mut order) => {
                 order.attempt += 1;
-                let skipped = fault.record.filter(|_| order.skip.len() < self.skip_max);
-                if let Some(record) = skipped {
-                    order.skip.push(record);
-                    order.skip.sort_unstable();
-                }
-                let allowed = skipped.is_some() || order.attempt < self.attempts[0];
+                let skipped = skip(&mut order.skip, fault.record, self.skip_max[0]);
+                let allowed = skipped || order.attempt < self.attempts[0];
                 allowed.then_some(Work::Map(order))
             }
             Work::Reduce(mut order) => {
                 order.attempt += 1;
-                (order.attempt < self.attempts[1]).then_some(Work::Reduce(order))
+                let skipped = skip(&mut order.skip, fault.record, self.skip_max[1]);
+                let allowed = skipped || order.attempt < self.attempts[1];
+                allowed.then_some(Work::Reduce(order))
             }
         };
         match again {

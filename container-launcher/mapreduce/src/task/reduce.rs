@@ -84,8 +84,11 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
     page.phase(Phase::Reduce);
     let mut out = Output::new(&mut context, &mut sink);
     let (mut groups, mut records) = (0_u64, 0_u64);
+    let (mut skipped_groups, mut skipped_records) = (0_u64, 0_u64);
+    // What cannot be read is no fault of a group, and none is left out for it.
+    let unread = |_: &Error| page.phase(Phase::Sort);
     let mut key = Vec::new();
-    let mut more = merge.advance()?;
+    let mut more = merge.advance().inspect_err(unread)?;
     while more {
         key.clear();
         key.extend_from_slice(merge.key());
@@ -103,9 +106,17 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
             order: by,
             state: State::First,
             records: 0,
+            is_broken: false,
             of: PhantomData::<fn(K, V)>,
         };
-        let done = reducer.reduce(K::decode(by.key(&key))?, &mut values, &mut out);
+        let is_skipped = order.skip.binary_search(&groups).is_ok();
+        let done = match is_skipped {
+            true => Ok(()),
+            false => reducer.reduce(K::decode(by.key(&key))?, &mut values, &mut out),
+        };
+        if values.is_broken {
+            page.phase(Phase::Sort);
+        }
         done.map_err(|error| {
             let mut shown = Vec::new();
             let shown = if K::text(by.key(&key), &mut shown).is_ok() {
@@ -116,26 +127,34 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
             error.context(format!("group {groups}, key {shown:?}"))
         })?;
         // Values that the reducer did not ask for.
-        while values.step()? {}
+        while values.step().inspect_err(unread)? {}
         more = values.state == State::Next;
         records += values.records;
+        if is_skipped {
+            skipped_groups += 1;
+            skipped_records += values.records;
+        }
         groups += 1;
         page.done(records);
     }
+    page.phase(Phase::Cleanup);
     if records != expected {
         return Err(Error::new(format!(
             "{records} records were merged where the maps have {expected}"
         )));
     }
-    page.phase(Phase::Cleanup);
     reducer.cleanup(&mut out).context(|| "cleanup")?;
     page.phase(Phase::Output);
     if let Sink::Write(writers) = &mut sink {
         writers.finish()?;
         context.count_task("REDUCE_OUTPUT_RECORDS", writers.records);
     }
-    context.count_task("REDUCE_INPUT_GROUPS", groups);
-    context.count_task("REDUCE_INPUT_RECORDS", records);
+    context.count_task("REDUCE_INPUT_GROUPS", groups - skipped_groups);
+    context.count_task("REDUCE_INPUT_RECORDS", records - skipped_records);
+    if skipped_groups > 0 {
+        context.count_task("REDUCE_SKIPPED_GROUPS", skipped_groups);
+        context.count_task("REDUCE_SKIPPED_RECORDS", skipped_records);
+    }
     let bytes = order.sources.iter().map(|source| source.length).sum();
     context.count_task("REDUCE_SHUFFLE_BYTES", bytes);
     page.phase(Phase::Idle);
