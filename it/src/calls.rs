@@ -1,4 +1,4 @@
-//! The calls that a ResourceManager has taken at one of its ports, as it counts them itself (JMX).
+//! The calls that a ResourceManager or a NameNode has taken at one of its ports, as it counts them itself (JMX).
 
 use std::net::Ipv4Addr;
 
@@ -42,9 +42,13 @@ impl Calls {
 const AGAIN: &str = "Overall";
 
 /// How often each method was called since the daemon's start, at one port.
-pub(crate) fn by_method(daemon: Ipv4Addr, port: u16) -> Result<Vec<(String, u64)>> {
-    let bean = format!("Hadoop:service=ResourceManager,name=RpcDetailedActivityForPort{port}");
-    let answer = json(&format!("http://{daemon}:8088/jmx?qry={bean}"))?;
+pub(crate) fn by_method(
+    daemon: Ipv4Addr,
+    (service, web): (&str, u16),
+    port: u16,
+) -> Result<Vec<(String, u64)>> {
+    let bean = format!("Hadoop:service={service},name=RpcDetailedActivityForPort{port}");
+    let answer = json(&format!("http://{daemon}:{web}/jmx?qry={bean}"))?;
     let found = answer.pointer("/beans/0").and_then(Value::as_object);
     let all = found.context("no such port")?.iter();
     let counts = all.filter_map(|(key, value)| {

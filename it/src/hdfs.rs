@@ -1,5 +1,6 @@
 //! What tests do to the cluster's HDFS, as its superuser, over the NameNode's own REST interface.
 
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use anyhow::{Context as _, Result, bail};
@@ -7,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use ureq::http::Method;
 
+use crate::calls;
 use crate::resource_manager::{http, json};
 
 /// The HDFS of one cluster.
@@ -48,6 +50,16 @@ impl Hdfs {
             "http://{}:9870/webhdfs/v1{path}?user.name={}&op={operation}",
             self.address, self.superuser
         )
+    }
+
+    /// How often each method was called since the NameNode's start, as it counts that itself: seconds late.
+    ///
+    /// # Errors
+    ///
+    /// It does not answer.
+    pub fn calls_by_method(&self) -> Result<BTreeMap<String, u64>> {
+        let all = calls::by_method(self.address, ("NameNode", 9870), 8020)?;
+        Ok(all.into_iter().collect())
     }
 
     fn change(&self, method: Method, path: &str, operation: &str) -> Result<()> {

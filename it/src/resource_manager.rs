@@ -174,7 +174,7 @@ impl ResourceManager {
     ///
     /// As [`ResourceManager::version`].
     pub fn calls_by_method(&self, port: u16) -> Result<Vec<(String, u64)>> {
-        calls::by_method(self.address, port)
+        calls::by_method(self.address, ("ResourceManager", 8088), port)
     }
 
     /// Every node that has registered.

@@ -1,6 +1,7 @@
 //! `gerbil mr` on a real cluster of three nodes: its output beside that of Hadoop and of a local run, and what is
 //! left of jobs that do not end well.
 
+mod calls;
 mod commits;
 mod disks;
 mod failures;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         history::CASES,
         needs::CASES,
         commits::CASES,
+        calls::CASES,
     ];
     // A node that is not heard for so long is lost.
     let expiry = "yarn.nm.liveness-monitor.expiry-interval-ms";

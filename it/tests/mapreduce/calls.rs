@@ -1,0 +1,91 @@
+//! What a job costs the NameNode, which all jobs of a cluster share.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use it::bed::{Case, Given};
+use it::session::stop;
+use it::wait;
+
+use crate::{program, put, start, succeeds};
+
+pub const CASES: &[(&str, Case)] = &[(
+    "a job is a few calls to the NameNode, and few more for each task",
+    few,
+)];
+
+/// Of a job, and of each of its tasks beside: a map opens its input; a reduce makes its folder, its file, a block of it
+/// and its signature, and is renamed twice.
+const OF_A_JOB: u64 = 36;
+const OF_A_MAP: u64 = 1;
+const OF_A_REDUCE: u64 = 7;
+/// What the NameNode tells of its calls may be so old.
+const OLD: Duration = Duration::from_secs(12);
+/// Calls that a DataNode makes whatever jobs do.
+const OTHERS: &[&str] = &[
+    "SendHeartbeat",
+    "BlockReport",
+    "BlockReceivedAndDeleted",
+    "RegisterDatanode",
+    "VersionRequest",
+    "CacheReport",
+    "SendLifeline",
+];
+/// By which a file is closed: repeated until a DataNode has told of its last block, so that their number is that of the
+/// moment.
+const CLOSING: &[&str] = &["Complete", "GetFileInfo"];
+
+/// Calls by method.
+type Calls = BTreeMap<String, u64>;
+
+fn few(given: &Given) -> Result<()> {
+    start(given)?;
+    for (maps, reduces) in [(4, 2), (24, 6)] {
+        let names: Vec<String> = (0..maps).map(|number| format!("f{number:02}")).collect();
+        let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "a b\n")).collect();
+        let input = format!("/calls/in-{maps}");
+        put(given, &input, &files)?;
+        let job = |number: u32| -> Result<()> {
+            let (faulty, out) = (program("wordcount")?, format!("/calls/out-{maps}-{number}"));
+            let reduces = reduces.to_string();
+            let line = ["-D", "gerbil.split.pack=1", &faulty, "--reduces", &reduces];
+            succeeds(given, &[&line[..], &[&input, &out]].concat()).map(drop)
+        };
+        // The program is on the nodes from then on.
+        job(0)?;
+        let before = calls(given)?;
+        job(1)?;
+        let after = calls(given)?;
+        let made: Calls = after
+            .into_iter()
+            .map(|(method, count)| {
+                let earlier = before.get(&method).copied().unwrap_or_default();
+                (method, count - earlier)
+            })
+            .filter(|(_, count)| *count > 0)
+            .collect();
+        let counted = made
+            .iter()
+            .filter(|(method, _)| !CLOSING.contains(&method.as_str()));
+        let all: u64 = counted.map(|(_, count)| count).sum();
+        let most = OF_A_JOB + OF_A_MAP * maps + OF_A_REDUCE * reduces;
+        ensure!(
+            (1..=most).contains(&all),
+            "{maps} maps, {reduces} reduces: {all} calls where {most} are the most: {made:?}"
+        );
+    }
+    stop(given, "s")
+}
+
+/// Those of everybody but DataNodes, when nobody makes any.
+fn calls(given: &Given) -> Result<Calls> {
+    wait::pause(OLD);
+    let mut all = given.cluster.hdfs().calls_by_method()?;
+    // The same again over all, and what calls were answered with, are listed as well.
+    all.retain(|method, _| {
+        let is_again = method.starts_with("Overall") || method.ends_with("Exception");
+        !is_again && !OTHERS.contains(&method.as_str())
+    });
+    Ok(all)
+}
