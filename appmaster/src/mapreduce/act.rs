@@ -9,9 +9,6 @@ use policy::schedule::{AttemptIx, ContainerIx, TaskIx, Why};
 use super::orders::Orders;
 use super::{MapReduce, Wanted, sentences};
 
-/// How often a map's output may fail to be fetched before the map runs again.
-const DOUBTS: u32 = 3;
-
 impl MapReduce {
     /// The machine hears an event; what it wants is done.
     pub(super) fn step_machine(&mut self, event: Event) {
@@ -58,7 +55,8 @@ impl MapReduce {
             // The next order has it.
             Action::Skip { .. } => {}
             // Outputs are read where they lie, and committed without being asked for.
-            Action::Verify(_) | Action::Grant(_) | Action::Faulty(_) => {}
+            Action::Verify(_) | Action::Grant(_) => {}
+            Action::Faulty(place) => self.is_faulty(place),
         }
     }
 
@@ -84,6 +82,7 @@ impl MapReduce {
             }
         }
         let Some(place) = place else { return };
+        self.faulty.remove(&place);
         self.output_lost(container, place);
         self.unpark();
     }
@@ -97,27 +96,9 @@ impl MapReduce {
         self.lose(&gone, Event::LauncherLost(place));
     }
 
-    /// The output of a map could not be fetched by the launcher that is called `home`.
-    pub(super) fn doubt(&mut self, map: TaskIx, home: ContainerIx) {
-        let Some(attempt) = self.outputs.get(&map).map(|output| output.attempt) else {
-            return;
-        };
-        self.step_machine(Event::FetchFailed { attempt, home });
-        let times = self.unfetched.entry(attempt).or_default();
-        *times = times.saturating_add(1);
-        if *times >= DOUBTS {
-            self.notice(format!(
-                "map {} runs again: what it has left could not be fetched {DOUBTS} times",
-                map.0
-            ));
-            let sound = false;
-            self.lose(&[map], Event::Verified { attempt, sound });
-        }
-    }
-
     /// These outputs are gone, as `event` tells. Nobody keeps a copy: for the machine, what was as good as
     /// gathered is not any more.
-    fn lose(&mut self, maps: &[TaskIx], event: Event) {
+    pub(super) fn lose(&mut self, maps: &[TaskIx], event: Event) {
         for map in maps {
             self.outputs.remove(map);
         }

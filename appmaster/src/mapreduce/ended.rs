@@ -156,6 +156,8 @@ impl MapReduce {
                 self.reduces_done = self.reduces_done.saturating_add(1);
                 self.attempts.remove(ix, 0);
                 self.end_of_attempt(ix, End::Done);
+                let home = attempt.place;
+                self.step_machine(Event::Fetched { home });
                 self.step_machine(Event::Reduced(ix));
             }
         }
@@ -249,18 +251,22 @@ impl MapReduce {
             ));
             return self.over(ix, End::Lost);
         }
-        self.over(ix, End::Lost);
-        for map in maps {
-            // One that was made again meanwhile is not what it has tried to read.
-            let output = self.outputs.get(&TaskIx(*map));
-            if output.is_some_and(|output| output.number <= attempt.reads_until) {
-                self.doubt(TaskIx(*map), attempt.place);
-            }
-        }
+        // One that was made again meanwhile is not what it has tried to read.
+        let tried = maps.iter().map(|map| TaskIx(*map)).filter(|map| {
+            let output = self.outputs.get(map);
+            output.is_some_and(|output| output.number <= attempt.reads_until)
+        });
+        let tried: Vec<TaskIx> = tried.collect();
+        self.accuse(ix, attempt.place, &tried);
     }
 
     /// An attempt is over without a result.
     pub(super) fn over(&mut self, ix: AttemptIx, how: End) {
+        self.over_by(ix, how, how);
+    }
+
+    /// The same, where it is one thing for its task and another for its node.
+    pub(super) fn over_by(&mut self, ix: AttemptIx, how: End, for_node: End) {
         if let Some(attempt) = self.attempts.remove(ix, 0) {
             let end = match how {
                 End::Done => AttemptEnd::Succeeded,
@@ -272,7 +278,7 @@ impl MapReduce {
             self.remember(&attempt, end, 0);
         }
         self.step_machine(Event::Ended { attempt: ix, how });
-        self.end_of_attempt(ix, how);
+        self.end_of_attempt(ix, for_node);
     }
 
     fn end_of_attempt(&mut self, ix: AttemptIx, how: End) {

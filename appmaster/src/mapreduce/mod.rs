@@ -16,6 +16,7 @@
 //! left with their launchers; while some of it is lost and made again, attempts that would read it are
 //! parked in their slots, unless a map wants one.
 
+mod accused;
 mod act;
 mod attempts;
 mod book;
@@ -117,8 +118,10 @@ pub(crate) struct MapReduce {
     places: BTreeMap<ContainerId, Place>,
     /// Containers that it has had attempts in, as the policies know them.
     known: BTreeMap<ContainerId, ContainerIx>,
-    /// How often the output of a map's attempt could not be fetched.
-    unfetched: BTreeMap<AttemptIx, u32>,
+    /// Where the output of a map's attempt could not be fetched, each time.
+    unfetched: BTreeMap<AttemptIx, Vec<ContainerIx>>,
+    /// Containers that give nothing to others, or get nothing from them, while others do.
+    faulty: BTreeSet<ContainerIx>,
     /// How often a reduce could not read everything.
     unread: BTreeMap<TaskIx, u32>,
     outputs: BTreeMap<TaskIx, MapOutput>,
@@ -176,6 +179,7 @@ impl MapReduce {
             places: BTreeMap::new(),
             known: BTreeMap::new(),
             unfetched: BTreeMap::new(),
+            faulty: BTreeSet::new(),
             unread: BTreeMap::new(),
             outputs: BTreeMap::new(),
             outputs_made: 0,

@@ -610,6 +610,82 @@ fn where_launchers_do_not_reach_each_other_a_job_ends() {
     assert!(sentence.starts_with(words), "{sentence}");
 }
 
+/// A reduce at a container could not read what these maps have left.
+#[cfg(test)]
+fn not_read(bed: &mut Bed, container: u32, reduce: AttemptIx, maps: &[u32]) {
+    let ended = wire::TaskEnded {
+        process: reduce.0,
+        trouble: "no way there".into(),
+        unfetched: maps.to_vec(),
+        ..wire::TaskEnded::default()
+    };
+    bed.ended(container, ended);
+}
+
+/// Two maps in containers of their own, and three reduces.
+#[cfg(test)]
+fn mapped() -> Bed {
+    let mut bed = Bed::new(2, 3);
+    for map in [0, 1] {
+        let container = map + 1;
+        let attempt = bed.place(Stage::Map, map, container);
+        bed.joined(container);
+        bed.done(container, attempt, Some(3));
+    }
+    bed
+}
+
+#[test]
+fn a_container_that_cannot_fetch_where_another_could_is_to_blame_and_the_maps_are_not() {
+    let mut bed = mapped();
+    let [well, badly] = [(0, 3), (1, 4)].map(|(reduce, container)| {
+        let attempt = bed.place(Stage::Reduce, reduce, container);
+        bed.joined(container);
+        attempt
+    });
+    bed.done(3, well, None);
+    bed.wanted();
+    not_read(&mut bed, 4, badly, &[0, 1]);
+    assert_eq!(bed.wanted(), [format!("over {} Failed", badly.0)]);
+    assert!(bed.job.unfetched.is_empty());
+    assert_eq!(bed.job.outputs.len(), 2);
+    // Whatever it says from now on is held against nobody else, and the task has not failed.
+    for _ in 0..3 {
+        let again = bed.place(Stage::Reduce, 1, 4);
+        not_read(&mut bed, 4, again, &[0, 1]);
+        assert_eq!(bed.wanted(), [format!("over {} Failed", again.0)]);
+    }
+    assert!(!bed.job.is_ending());
+    assert_eq!(bed.job.outputs.len(), 2);
+}
+
+#[test]
+fn what_lies_where_two_cannot_fetch_who_fetch_elsewhere_is_made_again_at_once() {
+    let mut bed = mapped();
+    for (reduce, container) in [(0, 3), (1, 4)] {
+        let attempt = bed.place(Stage::Reduce, reduce, container);
+        bed.joined(container);
+        bed.done(container, attempt, None);
+    }
+    bed.wanted();
+    // It has given to both, and gives no more.
+    let first = bed.place(Stage::Reduce, 2, 3);
+    not_read(&mut bed, 3, first, &[0]);
+    assert_eq!(bed.wanted(), [format!("over {} Lost", first.0)]);
+    let second = bed.place(Stage::Reduce, 2, 4);
+    not_read(&mut bed, 4, second, &[0]);
+    assert_eq!(
+        bed.wanted(),
+        ["lost 1".to_owned(), format!("over {} Lost", second.0)]
+    );
+    let again = bed.place(Stage::Map, 0, 3);
+    bed.done(3, again, Some(3));
+    bed.orders.clear();
+    let third = bed.place(Stage::Reduce, 2, 4);
+    let (start, _) = bed.started(4, third);
+    assert_eq!(start.launchers, ["n3:40", "n2:40"]);
+}
+
 #[test]
 fn an_output_that_nobody_can_fetch_is_made_again() {
     let mut bed = Bed::new(1, 2);

@@ -90,6 +90,12 @@ impl Job {
         partition.is_some_and(|partition| self.reduces.is_committed(partition))
     }
 
+    /// Whether what a map's attempt has left is the map's output, and not lost.
+    #[must_use]
+    pub fn has_output(&self, attempt: AttemptIx) -> bool {
+        self.outputs.map_of(attempt).is_some()
+    }
+
     /// Whether [`Action::Done`] or [`Action::Fail`] was said.
     #[must_use]
     pub const fn is_over(&self) -> bool {
@@ -124,6 +130,12 @@ impl Job {
             } => self.gathered(attempt, partition, home),
             Event::Dropped { partition } => self.dropped(partition),
             Event::FetchFailed { attempt, home } => self.fetch_failed(attempt, home),
+            Event::Fetched { home } => {
+                for source in self.outputs.launchers() {
+                    self.fetches.served(source, home);
+                }
+                Vec::new()
+            }
             Event::Verified { attempt, sound } => match self.outputs.map_of(attempt) {
                 Some(map) if !sound => self.again(vec![map]),
                 Some(_) | None => Vec::new(),

@@ -1,6 +1,6 @@
 //! Where the outputs of maps lie, and which partitions have gathered them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::map_set::MapSet;
 use super::words::Digest;
@@ -68,6 +68,11 @@ impl Outputs {
         let all = (0..).map(TaskIx).zip(&self.by_map);
         let there = all.filter(|(_, output)| output.is_some_and(|output| output.at == launcher));
         there.map(|(map, _)| map).collect()
+    }
+
+    /// The launchers that have some.
+    pub(super) fn launchers(&self) -> BTreeSet<ContainerIx> {
+        self.by_map.iter().flatten().map(|of| of.at).collect()
     }
 
     /// An output is gone; who it was.

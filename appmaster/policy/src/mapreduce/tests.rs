@@ -322,6 +322,22 @@ fn without_leave_to_skip_a_failure_over_a_record_is_one_as_any() {
 }
 
 #[test]
+fn a_reduce_that_has_read_everything_clears_all_launchers_that_it_has_read_from() {
+    let mut bed = Bed::new(2, 3);
+    let maps = [0, 1].map(|map| bed.map(map, map, 7).0);
+    let failed = |attempt| Event::FetchFailed {
+        attempt,
+        home: ContainerIx(11),
+    };
+    let home = ContainerIx(10);
+    assert_eq!(bed.job.step(Event::Fetched { home }), []);
+    let said = bed.job.step(failed(maps[0]));
+    assert_eq!(said, [Action::Verify(maps[0])]);
+    let said = bed.job.step(failed(maps[1]));
+    assert_eq!(said, [Action::Faulty(ContainerIx(11))]);
+}
+
+#[test]
 fn a_broken_fetch_accuses_a_pair_and_others_clear_one_of_them() {
     let mut bed = Bed::new(3, 3);
     let maps = [0, 1, 2].map(|map| bed.map(map, map, 7).0);

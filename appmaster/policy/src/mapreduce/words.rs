@@ -68,6 +68,11 @@ pub enum Event {
         /// The partition's home.
         home: ContainerIx,
     },
+    /// A reduce has read what every map has left, in this container.
+    Fetched {
+        /// Which.
+        home: ContainerIx,
+    },
     /// A launcher has read an output of its own again, as it was asked to.
     Verified {
         /// The map's attempt.
