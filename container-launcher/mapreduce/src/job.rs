@@ -137,7 +137,36 @@ impl Job {
         self
     }
 
-    /// With mappers that `make` makes.
+    /// With mappers that `make` makes, which captures nothing: what is known when the program is compiled may be in it.
+    ///
+    /// ```
+    /// # use gerbil_mapreduce::prelude::*;
+    /// # struct Above(u64);
+    /// # impl Mapper for Above {
+    /// #     type Input = TextLines;
+    /// #     type Key = u64;
+    /// #     type Value = ();
+    /// #     fn map(&mut self, _: u64, _: &[u8], out: &mut Emit<'_, Self>) -> Result<()> { out.emit(&self.0, &()) }
+    /// # }
+    /// let job = Job::new("above").map(|| Above(7)).map_only();
+    /// # assert_eq!(job.test().input("x\n").reduces(0).run()?.text(), "7\n");
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// What this process alone knows is refused by the compiler; options and params bring it to tasks.
+    ///
+    /// ```compile_fail
+    /// # use gerbil_mapreduce::prelude::*;
+    /// # struct Above(u64);
+    /// # impl Mapper for Above {
+    /// #     type Input = TextLines;
+    /// #     type Key = u64;
+    /// #     type Value = ();
+    /// #     fn map(&mut self, _: u64, _: &[u8], out: &mut Emit<'_, Self>) -> Result<()> { out.emit(&self.0, &()) }
+    /// # }
+    /// let least = std::env::args().count() as u64;
+    /// let job = Job::new("above").map(move || Above(least)).map_only();
+    /// ```
     #[must_use]
     pub fn map<M: Mapper, F: Fn() -> M + Copy + 'static>(self, make: F) -> Mapped<M> {
         const {
@@ -184,7 +213,29 @@ impl<M: Mapper> std::fmt::Debug for Mapped<M> {
 }
 
 impl<M: Mapper> Mapped<M> {
-    /// With combiners that `make` makes.
+    /// With combiners that `make` makes, which captures nothing, as in [`Job::map`].
+    ///
+    /// ```
+    /// # use gerbil_mapreduce::prelude::*;
+    /// # struct Most(u64);
+    /// # impl Combiner<u64> for Most {
+    /// #     fn combine(&mut self, left: u64, right: u64) -> Result<u64> { Ok((left + right).min(self.0)) }
+    /// # }
+    /// # const KNOWN: u64 = 7;
+    /// # let _ = Job::new("job").map_lines::<Text, u64, _>(|line, out| out.emit(line, &1)).combine(|| Most(KNOWN));
+    /// ```
+    ///
+    /// ```compile_fail
+    /// # use gerbil_mapreduce::prelude::*;
+    /// # struct Most(u64);
+    /// # impl Combiner<u64> for Most {
+    /// #     fn combine(&mut self, left: u64, right: u64) -> Result<u64> { Ok((left + right).min(self.0)) }
+    /// # }
+    /// let known = std::env::args().count() as u64;
+    /// # let _ =
+    /// Job::new("job").map_lines::<Text, u64, _>(|line, out| out.emit(line, &1)).combine(move || Most(known))
+    /// # ;
+    /// ```
     #[must_use]
     pub fn combine<C: Combiner<M::Value>, F: Fn() -> C + Copy + 'static>(
         mut self,
@@ -212,7 +263,29 @@ impl<M: Mapper> Mapped<M> {
         self
     }
 
-    /// With a partitioner that `make` makes, instead of Hadoop's hash.
+    /// With a partitioner that `make` makes, which captures nothing, instead of Hadoop's hash.
+    ///
+    /// ```
+    /// # use gerbil_mapreduce::prelude::*;
+    /// # struct Deal(u64);
+    /// # impl Partitioner<Text> for Deal {
+    /// #     fn partition(&mut self, _: &[u8], all: u32) -> Result<u32> { Ok(self.0 as u32 % all) }
+    /// # }
+    /// # const KNOWN: u64 = 7;
+    /// # let _ = Job::new("job").map_lines::<Text, u64, _>(|line, out| out.emit(line, &1)).partition(|| Deal(KNOWN));
+    /// ```
+    ///
+    /// ```compile_fail
+    /// # use gerbil_mapreduce::prelude::*;
+    /// # struct Deal(u64);
+    /// # impl Partitioner<Text> for Deal {
+    /// #     fn partition(&mut self, _: &[u8], all: u32) -> Result<u32> { Ok(self.0 as u32 % all) }
+    /// # }
+    /// let known = std::env::args().count() as u64;
+    /// # let _ =
+    /// Job::new("job").map_lines::<Text, u64, _>(|line, out| out.emit(line, &1)).partition(move || Deal(known))
+    /// # ;
+    /// ```
     #[must_use]
     pub fn partition<P: Partitioner<M::Key>, F: Fn() -> P + Copy + 'static>(
         mut self,
@@ -344,7 +417,37 @@ impl<M: Mapper> Mapped<M> {
         }
     }
 
-    /// With reducers that `make` makes.
+    /// With reducers that `make` makes, which captures nothing.
+    ///
+    /// ```
+    /// # use gerbil_mapreduce::prelude::*;
+    /// # struct Say(u64);
+    /// # impl Reducer<Text, u64> for Say {
+    /// #     type Key = Text;
+    /// #     type Value = u64;
+    /// #     fn reduce(&mut self, key: &[u8], _: &mut Values<'_, Text, u64>, out: &mut Output<'_, Text, u64>) -> Result<()> {
+    /// #         out.emit(key, &self.0)
+    /// #     }
+    /// # }
+    /// # const KNOWN: u64 = 7;
+    /// # let _ = Job::new("job").map_lines::<Text, u64, _>(|line, out| out.emit(line, &1)).reduce(|| Say(KNOWN));
+    /// ```
+    ///
+    /// ```compile_fail
+    /// # use gerbil_mapreduce::prelude::*;
+    /// # struct Say(u64);
+    /// # impl Reducer<Text, u64> for Say {
+    /// #     type Key = Text;
+    /// #     type Value = u64;
+    /// #     fn reduce(&mut self, key: &[u8], _: &mut Values<'_, Text, u64>, out: &mut Output<'_, Text, u64>) -> Result<()> {
+    /// #         out.emit(key, &self.0)
+    /// #     }
+    /// # }
+    /// let known = std::env::args().count() as u64;
+    /// # let _ =
+    /// Job::new("job").map_lines::<Text, u64, _>(|line, out| out.emit(line, &1)).reduce(move || Say(known))
+    /// # ;
+    /// ```
     #[must_use]
     pub fn reduce<R, F>(self, make: F) -> Ready<R::Key, R::Value>
     where

@@ -60,6 +60,7 @@ pub use emit::{Emit, Output};
 pub use error::{Context as ErrorContext, Error, Result};
 #[cfg(feature = "derive")]
 pub use gerbil_mapreduce_derive::cluster_resource;
+pub use gerbil_task::Piece;
 pub use input::{
     FixedLength, Granule, InputFormat, KeyValueText, NLines, Numbers, SequenceFile, Source,
     TextLines, WholeFile,
