@@ -7,6 +7,7 @@ mod descent;
 pub(crate) mod elsewhere;
 mod files;
 mod interrupt;
+mod memory;
 mod paths;
 mod process;
 mod progress;
@@ -14,6 +15,7 @@ mod queue;
 mod repeat;
 mod report;
 mod slot;
+mod spills;
 mod watch;
 
 use std::path::PathBuf;
@@ -26,7 +28,9 @@ use crate::error::{Context as _, Result};
 use crate::job::Spec;
 use crate::settings::{COMPRESS_MAP, REDUCES, Settings};
 use commit::Committer;
+use memory::Budget;
 use queue::Queue;
+use slot::Ground;
 
 /// A job to be run here.
 pub(crate) struct Order<'a> {
@@ -63,6 +67,7 @@ pub(crate) fn run(order: &Order<'_>, stop: &Stop<'_>) -> Result<Counters> {
         .unwrap_or(cores)
         .min(splits.len().max(reduces as usize))
         .clamp(1, 64);
+    let budget = Budget::new(slots, &settings)?;
     let mut committer = Committer::begin(&order.output)?;
     let queue = Queue::new(splits, reduces, &settings)?;
     if !order.quiet {
@@ -72,21 +77,29 @@ pub(crate) fn run(order: &Order<'_>, stop: &Stop<'_>) -> Result<Counters> {
             queue.maps(),
             bytes / 1_000_000
         ));
+        crate::say(&format!("{}: {}", order.spec.planned.name, budget.text()));
     }
     let started = Instant::now();
-    let ended = slot::work(order, &settings, (slots, bytes), stop, &queue, &committer);
-    let done = ended
-        .and_then(|()| queue.verdict())
-        .and_then(|outcome| committer.commit().map(|()| outcome));
+    let outputs = budget.outputs();
+    let ground = Ground {
+        queue: &queue,
+        committer: &committer,
+        outputs: &outputs,
+    };
+    let ended = slot::work(order, &settings, (slots, bytes), stop, ground);
+    let done = ended.and_then(|scratch| Ok((queue.verdict()?, scratch)));
+    let done = done.and_then(|done| committer.commit().map(|()| done));
     if done.is_err() {
         committer.abort();
     }
-    let outcome = done?;
+    let (outcome, scratch) = done?;
     let summary = report::Summary {
         order,
         outcome: &outcome,
         bytes,
         slots,
+        memory: budget.all(),
+        scratch,
         planning: started - began,
         took: began.elapsed(),
     };

@@ -213,7 +213,7 @@ fn merge_of_8(records: &[u8]) -> Result<Figure> {
     let share = all.len().div_ceil(8);
     for spill in all.chunks_mut(share) {
         spill.sort_unstable();
-        let mut writer = BlockWriter::new(scratch.file(u64::MAX)?, Codec::None)?;
+        let mut writer = BlockWriter::new(scratch.on_disk()?, Codec::None)?;
         for record in spill {
             let (key, value) = record.split_at(10);
             writer.record(key, value)?;
@@ -229,7 +229,7 @@ fn merge_of_8(records: &[u8]) -> Result<Figure> {
                 .map(|place| Run::new(Arc::clone(file), place.offset, place.length, 1 << 20))
         });
         let runs = runs.collect();
-        let mut writer = BlockWriter::new(scratch.file(u64::MAX)?, Codec::None)?;
+        let mut writer = BlockWriter::new(scratch.on_disk()?, Codec::None)?;
         let began = clock();
         merge::write(merge::Merge::new(runs), &mut writer, None)?;
         writer.end_partition()?;

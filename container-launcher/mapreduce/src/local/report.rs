@@ -14,6 +14,9 @@ pub(crate) struct Summary<'a> {
     pub(crate) outcome: &'a Outcome,
     pub(crate) bytes: u64,
     pub(crate) slots: usize,
+    /// What the job might have in memory, and the most that was seen of its spills on the disk, bytes.
+    pub(crate) memory: u64,
+    pub(crate) scratch: u64,
     pub(crate) planning: Duration,
     pub(crate) took: Duration,
 }
@@ -45,6 +48,8 @@ impl Summary<'_> {
             "maps": self.outcome.maps,
             "reduces": self.outcome.reduces,
             "slots": self.slots,
+            "memory_budget_bytes": self.memory,
+            "scratch_peak_bytes": self.scratch,
             "failed_attempts": self.outcome.failed_attempts,
             "seconds": {
                 "planning": self.planning.as_secs_f64(),

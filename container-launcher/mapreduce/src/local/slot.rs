@@ -8,9 +8,11 @@ use gerbil_task::{FrameError, FromTask, Page, ToTask, VERSION, Welcome};
 
 use super::blame::Failure;
 use super::commit::Committer;
+use super::memory::Outputs;
 use super::process::{LOOK, Process};
 use super::progress::Progress;
 use super::queue::{Queue, Work};
+use super::spills::Spills;
 use super::{Order, Stop};
 use crate::error::{Context as _, Error, Result};
 use crate::settings::{MEMORY, Settings, TIMEOUT};
@@ -26,20 +28,34 @@ pub(super) struct Slot<'a> {
     pub(super) scratch: &'a File,
     pub(super) queue: &'a Queue,
     pub(super) committer: &'a Committer,
+    pub(super) outputs: &'a Outputs,
     pub(super) timeout: Option<Duration>,
     pub(super) memory: Option<u64>,
 }
 
-/// Works on all tasks of `queue`, which read so many `bytes`, with `slots` processes, and shows progress;
-/// ends before when `stop` says why.
-pub(crate) fn work(
+/// What all slots share: the tasks, and where it goes what they leave.
+#[derive(Clone, Copy)]
+pub(super) struct Ground<'a> {
+    pub(super) queue: &'a Queue,
+    pub(super) committer: &'a Committer,
+    pub(super) outputs: &'a Outputs,
+}
+
+/// Works on all tasks of the queue, which read so many `bytes`, with `slots` processes, and shows progress;
+/// ends before when `stop` says why. Returns how many bytes of the disk spills have had at most, as far as it was
+/// looked at.
+pub(super) fn work(
     order: &Order<'_>,
     settings: &Settings,
     (slots, bytes): (usize, u64),
     stop: &Stop<'_>,
-    queue: &Queue,
-    committer: &Committer,
-) -> Result<()> {
+    ground: Ground<'_>,
+) -> Result<u64> {
+    let Ground {
+        queue,
+        committer,
+        outputs,
+    } = ground;
     let (page, page_descriptor) = Page::create()?;
     let folder = std::env::var_os("TMPDIR").unwrap_or_else(|| "/var/tmp".into());
     let scratch =
@@ -47,6 +63,7 @@ pub(crate) fn work(
     let timeout: u64 = settings.parse(TIMEOUT)?;
     let memory: u64 = settings.parse(MEMORY)?;
     raise_descriptors();
+    let mut spills = Spills::new(&scratch);
     std::thread::scope(|scope| {
         for number in (0_u32..).take(slots) {
             let welcome = Welcome {
@@ -65,6 +82,7 @@ pub(crate) fn work(
                 scratch: &scratch,
                 queue,
                 committer,
+                outputs,
                 timeout: (timeout > 0).then_some(Duration::from_millis(timeout)),
                 memory: (memory > 0).then_some(memory << 20),
             };
@@ -76,11 +94,12 @@ pub(crate) fn work(
                 queue.stop(&sentence);
             }
             progress.show(queue, &page, slots);
+            spills.look();
             queue.wait(LOOK);
         }
         progress.clear();
     });
-    Ok(())
+    Ok(spills.most)
 }
 
 /// Each map's output is a descriptor: as many as the kernel lets a process have.
@@ -162,7 +181,8 @@ impl Slot<'_> {
                         return Err(Error::new("a reduce ended as a map").into());
                     };
                     let file = if order.partitions > 0 {
-                        Some(process.connection.descriptor()?)
+                        let file = process.connection.descriptor()?;
+                        Some(self.outputs.keep(file, self.scratch)?)
                     } else {
                         None
                     };

@@ -271,9 +271,4 @@ impl Run {
         self.next = 0;
         Ok(())
     }
-
-    /// Bytes of the file that were not read yet.
-    pub(crate) const fn left(&self) -> u64 {
-        self.end - self.at
-    }
 }

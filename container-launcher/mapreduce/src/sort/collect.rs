@@ -211,7 +211,9 @@ impl Collector {
         if self.arena.len() + self.kept * ENTRY + bytes + 4 + ENTRY > self.sizes.arena
             && self.kept > 0
         {
-            self.spill()?;
+            // One of several, which together are more than the arena.
+            let file = self.scratch.on_disk()?;
+            self.spill(file)?;
         }
         let partition = if self.entries.len() == 1 {
             0
@@ -249,12 +251,11 @@ impl Collector {
         pages::reserve(&mut self.arena, total);
     }
 
-    /// Sorts what is in the arena and writes it to a file.
-    fn spill(&mut self) -> Result<()> {
+    /// Sorts what is in the arena and writes it to `file`.
+    fn spill(&mut self, file: File) -> Result<()> {
         let before = self.page.read().phase;
         self.page.phase(Phase::Sort);
-        let about = (self.arena.len() + self.kept * 8) as u64;
-        let mut writer = BlockWriter::new(self.scratch.file(about)?, self.sizes.codec)?;
+        let mut writer = BlockWriter::new(file, self.sizes.codec)?;
         let arena = self.arena.as_slice();
         let key_of = |entry: Entry| {
             let (offset, length) = radix::place_of(entry);
@@ -322,7 +323,13 @@ impl Collector {
             self.drain()?;
         }
         if self.kept > 0 || self.spills.is_empty() {
-            self.spill()?;
+            let file = if self.spills.is_empty() {
+                let about = (self.arena.len() + self.kept * 8) as u64;
+                self.output_file(about)?
+            } else {
+                self.scratch.on_disk()?
+            };
+            self.spill(file)?;
         }
         if self.spills.len() == 1 {
             return self
@@ -331,6 +338,14 @@ impl Collector {
                 .ok_or_else(|| Error::new("a spill is missing"));
         }
         self.merge_spills()
+    }
+
+    /// The file of the map's output, of about `bytes`: in memory up to the arena's size, however small that is.
+    fn output_file(&self, bytes: u64) -> Result<File> {
+        if bytes > self.sizes.arena as u64 {
+            return self.scratch.on_disk();
+        }
+        self.scratch.file(bytes)
     }
 
     fn merge_spills(&mut self) -> Result<(Arc<File>, Vec<Partition>)> {
@@ -346,7 +361,7 @@ impl Collector {
                 .map_or(0, |last: &Partition| last.offset + last.length)
         };
         let about = spills.iter().map(length_of).sum();
-        let mut writer = BlockWriter::new(self.scratch.file(about)?, self.sizes.codec)?;
+        let mut writer = BlockWriter::new(self.output_file(about)?, self.sizes.codec)?;
         let fan_in = merge::fan_in(self.sizes.arena);
         for partition in 0..self.entries.len() {
             let runs = merge::narrow(

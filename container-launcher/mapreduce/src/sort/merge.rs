@@ -195,8 +195,7 @@ pub(crate) fn narrow(
         let runs = (from..count.min(from + bin))
             .map(&mut *open)
             .collect::<Result<Vec<_>>>()?;
-        let bytes = runs.iter().map(Run::left).sum();
-        let mut writer = BlockWriter::new(scratch.file(bytes)?, Codec::Lz4)?;
+        let mut writer = BlockWriter::new(scratch.on_disk()?, Codec::Lz4)?;
         write(order.join(runs), &mut writer, None)?;
         writer.end_partition()?;
         let (file, partitions) = writer.finish();

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use crate::error::{Context as _, Result};
 
 /// Up to this many bytes an output stays in memory.
-const SMALL: u64 = 16 << 20;
+pub(crate) const SMALL: u64 = 16 << 20;
 
 /// Where a task writes what is not its output.
 #[derive(Debug)]
@@ -23,6 +23,11 @@ pub(crate) struct Scratch {
 impl Scratch {
     pub(crate) const fn new(folder: OwnedFd) -> Self {
         Self { folder }
+    }
+
+    /// A new file on the disk: for what is one of many, whatever its length.
+    pub(crate) fn on_disk(&self) -> Result<File> {
+        self.file(u64::MAX)
     }
 
     /// A new file, open for reading and writing, for about `bytes`.
