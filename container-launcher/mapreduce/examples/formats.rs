@@ -1,4 +1,4 @@
-//! Each input format once: `formats --job nlines|keyvalue|whole|writeseq|readseq --local IN OUT`.
+//! Each input format once: `formats --job nlines|keyvalue|inorder|whole|writeseq|readseq --local IN OUT`.
 
 use gerbil_mapreduce::prelude::*;
 
@@ -26,6 +26,28 @@ impl Mapper for Pairs {
 
     fn map(&mut self, key: &[u8], value: &[u8], out: &mut Emit<'_, Self>) -> Result<()> {
         out.emit(key, value)
+    }
+}
+
+/// All values of a key, in the order in which they come: nothing else could tell it.
+struct InOrder;
+
+impl Reducer<Text, Text> for InOrder {
+    type Key = Text;
+    type Value = Text;
+
+    fn reduce(
+        &mut self,
+        key: &[u8],
+        values: &mut Values<'_, Text, Text>,
+        out: &mut Output<'_, Text, Text>,
+    ) -> Result<()> {
+        let mut all = Vec::new();
+        while let Some(value) = values.next()? {
+            all.extend_from_slice(value);
+            all.push(b' ');
+        }
+        out.emit(key, &all)
     }
 }
 
@@ -75,6 +97,7 @@ fn main() -> ExitCode {
     App::new("formats")
         .job(Job::new("nlines").map(|| Dealt).reduce(|| Identity))
         .job(Job::new("keyvalue").map(|| Pairs).reduce(|| Identity))
+        .job(Job::new("inorder").map(|| Pairs).reduce(|| InOrder))
         .job(
             Job::new("whole")
                 .set("gerbil.split.pack", "1")

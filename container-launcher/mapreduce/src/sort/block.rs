@@ -27,6 +27,8 @@ use crate::width::word;
 pub(crate) const HEAD: usize = 20;
 /// Raw bytes at which a block is closed.
 pub(crate) const BLOCK: usize = 256 << 10;
+/// Most bytes of the lengths of a record, which stand in front of it.
+const LENGTHS: usize = 2 * 5;
 /// Most bytes that a single record may have, whatever the settings: a length of 32 bits and some room.
 pub(crate) const RECORD_MAX: usize = 1 << 30;
 
@@ -92,7 +94,8 @@ impl BlockWriter {
     /// Appends a record to the present partition.
     #[inline]
     pub(crate) fn record(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        if self.buffer.len() + key.len() + value.len() > HEAD + BLOCK && self.records > 0 {
+        if self.buffer.len() + LENGTHS + key.len() + value.len() > HEAD + BLOCK && self.records > 0
+        {
             self.flush()?;
         }
         push_length(word(key.len()), &mut self.buffer);
