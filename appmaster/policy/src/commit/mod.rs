@@ -26,8 +26,18 @@
 //! may be carried out twice. The job's files go to their places [`AT_ONCE`] at a time, begun in the order of the
 //! manifest; every other call waits for the one before.
 //!
-//! The tests walk through every order in which two ApplicationMasters and two attempts can take their steps, with a
-//! crash or a lost answer at each of them.
+//! **What is proved**, by walking through every order of steps of a few machines on one NameNode, whose answers the
+//! tests on real daemons compare with a NameNode's; each walk prints its states and transitions, and has a floor:
+//! - Of two attempts at a task one is the result, and what it wrote is signed by itself, with a crash, lost answers,
+//!   and calls that take effect at any moment after it was given up to wait for them (2,688 states).
+//! - Of a commit and a giving up, by two or three ApplicationMasters of a job, one happens: `_SUCCESS` stands on a whole
+//!   output alone, and nothing is left behind, with a crash and lost answers, or late calls (82,556 states).
+//! - Of two jobs at one output folder one begins; what a job still has on its way when its folder was removed and used
+//!   again by another changes nothing (3,712 states).
+//! - No order of steps goes round in circles.
+//!
+//! What is presumed: an attempt's name is never used again in a job, for a rename on its way takes along what is in
+//! the folder then; and a job's name by no other job.
 
 mod attempt;
 mod inherited;

@@ -2,7 +2,7 @@ use super::world::{Actor, Walk, World};
 use policy::commit::{AttemptCommit, AttemptVerdict, JobCommit};
 use sim::NameNode;
 
-fn two_attempts(actors: Vec<Actor>) -> World {
+pub(super) fn two_attempts(actors: Vec<Actor>) -> World {
     let name_node = NameNode::with(&[
         ("_temporary", None),
         ("_temporary/.owner", Some("n")),
@@ -18,14 +18,16 @@ fn two_attempts(actors: Vec<Actor>) -> World {
         actors,
         losses: 2,
         kills: 1,
+        delays: 0,
+        late: Vec::new(),
     }
 }
 
-fn attempt(name: &str) -> Actor {
+pub(super) fn attempt(name: &str) -> Actor {
     Actor::Attempt(AttemptCommit::new("n", "t0", name))
 }
 
-fn winners(world: &World) -> Vec<&Actor> {
+pub(super) fn winners(world: &World) -> Vec<&Actor> {
     let won = |actor: &&Actor| matches!(actor, Actor::Attempt(attempt) if attempt.verdict() == Some(&AttemptVerdict::Committed));
     world.actors.iter().filter(won).collect()
 }
@@ -44,7 +46,7 @@ fn one_of_two_attempts_is_the_result() {
             assert_eq!(winners(world).len(), 1, "{world:#?}");
         }
     });
-    assert!(walk.states() > 100 && walk.ends > 1, "{}", walk.states());
+    walk.covers("one of two attempts is the result", 100, 100);
 }
 
 #[test]
@@ -63,5 +65,5 @@ fn an_attempt_of_a_job_that_is_given_up_ends() {
         }
         assert!(!world.name_node.has("part-m-00000"));
     });
-    assert!(walk.states() > 1_000, "{}", walk.states());
+    walk.covers("an attempt of a job that is given up ends", 1_000, 1_000);
 }

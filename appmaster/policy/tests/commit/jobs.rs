@@ -18,7 +18,7 @@ fn results() -> NameNode {
 }
 
 /// The same without the third file: the orders in which three can move are walked through once.
-fn two_results() -> NameNode {
+pub(super) fn two_results() -> NameNode {
     let mut name_node = results();
     let side = name_node.paths.remove("out/_temporary/n/t1/side-r-00001");
     assert!(side.is_some());
@@ -27,7 +27,7 @@ fn two_results() -> NameNode {
 
 const OUTPUT: [&str; 3] = ["part-r-00000", "part-r-00001", "side-r-00001"];
 
-fn commit(attempt: u32) -> Actor {
+pub(super) fn commit(attempt: u32) -> Actor {
     Actor::Job(JobCommit::commit(
         "n",
         attempt,
@@ -35,7 +35,7 @@ fn commit(attempt: u32) -> Actor {
     ))
 }
 
-fn give_up(attempt: u32) -> Actor {
+pub(super) fn give_up(attempt: u32) -> Actor {
     Actor::Job(JobCommit::give_up("n", attempt))
 }
 
@@ -52,7 +52,7 @@ fn holds(world: &World, over: bool) {
     holds_of(&OUTPUT, world, over);
 }
 
-fn holds_of(output: &[&str], world: &World, over: bool) {
+pub(super) fn holds_of(output: &[&str], world: &World, over: bool) {
     let there = |name: &&str| world.name_node.has(name);
     let (all, any) = (output.iter().all(there), output.iter().any(there));
     let success = world.name_node.has("_SUCCESS");
@@ -81,12 +81,14 @@ fn a_commit_is_whole_or_nothing_whatever_is_lost_and_whoever_is_killed() {
         actors: vec![commit(1), give_up(2)],
         losses: 2,
         kills: 1,
+        delays: 0,
+        late: Vec::new(),
     };
     let walk = Walk::through(world, &|_, _| true, &holds);
-    assert!(
-        walk.states() > 10_000 && walk.ends > 2,
-        "{} states",
-        walk.states()
+    walk.covers(
+        "a commit is whole or nothing whatever is lost and whoever is killed",
+        10_000,
+        10_000,
     );
 }
 
@@ -97,11 +99,17 @@ fn a_third_application_master_changes_nothing_of_that() {
         actors: vec![commit(1), give_up(2), give_up(3)],
         losses: 0,
         kills: 2,
+        delays: 0,
+        late: Vec::new(),
     };
     let walk = Walk::through(world, &|_, _| true, &|world, over| {
         holds_of(&OUTPUT[..2], world, over);
     });
-    assert!(walk.states() > 10_000, "{} states", walk.states());
+    walk.covers(
+        "a third application master changes nothing of that",
+        10_000,
+        10_000,
+    );
 }
 
 /// Both know that all tasks are done.
@@ -112,11 +120,13 @@ fn two_that_commit_make_one_output() {
         actors: vec![commit(1), commit(2)],
         losses: 1,
         kills: 1,
+        delays: 0,
+        late: Vec::new(),
     };
     let walk = Walk::through(world, &|_, _| true, &|world, over| {
         holds_of(&OUTPUT[..2], world, over);
     });
-    assert!(walk.states() > 3_000, "{} states", walk.states());
+    walk.covers("two that commit make one output", 3_000, 3_000);
 }
 
 /// An ApplicationMaster sleeps at any point while its output folder is removed and another job writes there.

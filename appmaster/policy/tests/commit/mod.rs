@@ -3,6 +3,7 @@
 mod attempts;
 mod inherited;
 mod jobs;
+mod late;
 mod owners;
 mod records;
 mod withdrawals;

@@ -1,6 +1,7 @@
 //! Walks through every order of steps of a few actors on one NameNode.
 
 use std::collections::BTreeSet;
+use std::io::Write as _;
 
 use policy::commit::{Answer, AttemptCommit, Inherited, JobCommit, Op, Setup};
 use sim::NameNode;
@@ -55,6 +56,10 @@ pub(super) struct World {
     /// How many answers may yet be lost, and how many actors killed.
     pub(super) losses: u32,
     pub(super) kills: u32,
+    /// How many calls may yet take effect later than it was given up to wait for them.
+    pub(super) delays: u32,
+    /// Those that have not yet taken effect. Nobody hears what they come to.
+    pub(super) late: Vec<Op>,
 }
 
 /// What was walked through.
@@ -62,6 +67,8 @@ pub(super) struct World {
 pub(super) struct Walk {
     seen: BTreeSet<World>,
     pub(super) ends: usize,
+    /// Steps from one state to another, those to states that were there already included.
+    pub(super) transitions: usize,
 }
 
 impl Walk {
@@ -79,6 +86,24 @@ impl Walk {
 
     pub(super) fn states(&self) -> usize {
         self.seen.len()
+    }
+
+    /// Prints how much was walked through, which must be so much at the least: a walk that is cut short proves less.
+    pub(super) fn covers(&self, what: &str, states: usize, transitions: usize) {
+        drop(writeln!(
+            std::io::stderr(),
+            "{what}: {} states, {} transitions, {} ends",
+            self.states(),
+            self.transitions,
+            self.ends
+        ));
+        let enough = self.states() >= states && self.transitions >= transitions && self.ends > 0;
+        assert!(
+            enough,
+            "{what}: {} states, {} transitions",
+            self.states(),
+            self.transitions
+        );
     }
 
     fn visit(
@@ -104,10 +129,18 @@ impl Walk {
         if !self.seen.insert(world.clone()) {
             return;
         }
-        let over = world.actors.iter().all(|actor| actor.calls().is_empty());
+        let idle = world.actors.iter().all(|actor| actor.calls().is_empty());
+        let over = idle && world.late.is_empty();
         holds(&world, over);
         self.ends += usize::from(over);
         path.insert(world.clone());
+        for number in 0..world.late.len() {
+            let mut arrived = world.clone();
+            let op = arrived.late.remove(number);
+            drop(arrived.name_node.carry_out(&op));
+            self.transitions += 1;
+            self.visit(arrived, path, alive, holds);
+        }
         for (number, actor) in world.actors.iter().enumerate() {
             let mut next = Vec::new();
             for (call, op) in actor.calls() {
@@ -123,6 +156,14 @@ impl Walk {
                         next.push(lost);
                     }
                 }
+                if world.delays > 0 {
+                    let mut late = world.clone();
+                    late.delays -= 1;
+                    late.late.push(op);
+                    late.late.sort();
+                    late.actors[number].answered(call, Answer::Lost);
+                    next.push(late);
+                }
             }
             if world.kills > 0 && !next.is_empty() {
                 let mut killed = world.clone();
@@ -130,6 +171,7 @@ impl Walk {
                 killed.actors[number] = Actor::Dead;
                 next.push(killed);
             }
+            self.transitions += next.len();
             for world in next {
                 self.visit(world, path, alive, holds);
             }
