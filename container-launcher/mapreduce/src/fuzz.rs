@@ -8,6 +8,7 @@ use gerbil_task::Piece;
 use proptest::prelude::*;
 use rustix::fs::{MemfdFlags, memfd_create};
 
+use crate::allocated::largest;
 use crate::datum::Text;
 use crate::input::{Consumed, InputFormat as _, SequenceFile, Source, at_hand};
 use crate::output::SequenceFileOutput;
@@ -31,8 +32,15 @@ fn content(file: &File) -> Vec<u8> {
     bytes
 }
 
-/// Reads a run of blocks to its end, or to what is wrong with it; how many records there were.
+/// Reads a run of blocks to its end, or to what is wrong with it; how many records there were. No more memory is asked
+/// for than the longest block may have.
 fn records(bytes: &[u8]) -> usize {
+    let (count, largest) = largest(|| read_records(bytes));
+    assert!(largest <= 2 * MOST, "{largest} bytes at once");
+    count
+}
+
+fn read_records(bytes: &[u8]) -> usize {
     let mut run = Run::new(Arc::new(memory(bytes)), 0, bytes.len() as u64, MOST);
     let mut count = 0;
     while run.advance().unwrap_or(false) {
@@ -87,8 +95,15 @@ fn sequence_file(compress: bool) -> Vec<u8> {
     content(&file)
 }
 
-/// Reads a split of a SequenceFile to its end, or to what is wrong with it.
+/// Reads a split of a SequenceFile to its end, or to what is wrong with it; memory is asked for as the file grows, and
+/// not as its lengths say.
 fn read_sequence(bytes: &[u8], offset: u64) -> usize {
+    let (count, largest) = largest(|| read_sequence_of(bytes, offset));
+    assert!(largest <= 2 * bytes.len() + MOST, "{largest} bytes at once");
+    count
+}
+
+fn read_sequence_of(bytes: &[u8], offset: u64) -> usize {
     let size = bytes.len() as u64;
     let piece = Piece {
         name: "fuzz".to_owned(),

@@ -19,6 +19,8 @@
 //! - Whatever a map output, a message or an input holds is an error at worst; nothing is allocated beyond
 //!   what its bound says.
 
+#[cfg(test)]
+mod allocated;
 mod app;
 mod arguments;
 mod closure;

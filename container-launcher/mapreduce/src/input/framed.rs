@@ -14,6 +14,9 @@ use std::io::{self, Read};
 /// Most bytes of a block, stored or raw.
 const BLOCK_MAX: usize = 64 << 20;
 
+/// Most bytes that a stored byte becomes: 255 in a run of LZ4, less in Snappy.
+const EXPANSION: usize = 256;
+
 /// What the frames hold.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Inner {
@@ -83,7 +86,9 @@ impl<R: Read> Framed<R> {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         let broken = |words: String| io::Error::new(io::ErrorKind::InvalidData, words);
-        self.raw.resize(self.left, 0);
+        // Neither codec makes more of a byte than this, whatever the frame promises.
+        let most = self.stored.len().saturating_mul(EXPANSION);
+        self.raw.resize(self.left.min(most), 0);
         let length = match self.inner {
             Inner::Lz4 => lz4_flex::block::decompress_into(&self.stored, &mut self.raw)
                 .map_err(|e| broken(e.to_string()))?,
@@ -157,11 +162,34 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_a_frame_promises_is_not_asked_for_before_it_is_there() {
+        for inner in [Inner::Lz4, Inner::Snappy] {
+            // 64 MiB of five bytes; and as many zeros as a few bytes become in truth.
+            let mut promised = (64_u32 << 20).to_be_bytes().to_vec();
+            promised.extend([0, 0, 0, 5, 1, 2, 3, 4, 5]);
+            let read = || Framed::new(promised.as_slice(), inner).read_to_end(&mut Vec::new());
+            let (read, largest) = crate::allocated::largest(read);
+            assert!(
+                read.is_err() && largest < 10_000,
+                "{inner:?}: {largest} bytes"
+            );
+            let zeros = vec![0; 4 << 20];
+            let mut text = Vec::new();
+            Framed::new(frame(&[&zeros], inner).as_slice(), inner)
+                .read_to_end(&mut text)
+                .unwrap();
+            assert!(text == zeros);
+        }
+    }
+
     proptest::proptest! {
         #[test]
         fn whatever_comes_ends(bytes: Vec<u8>) {
             for inner in [Inner::Lz4, Inner::Snappy] {
-                drop(Framed::new(bytes.as_slice(), inner).read_to_end(&mut Vec::new()));
+                let read = || Framed::new(bytes.as_slice(), inner).read_to_end(&mut Vec::new());
+                let (_, largest) = crate::allocated::largest(read);
+                assert!(largest <= 2 * super::EXPANSION * bytes.len() + 10_000, "{largest} bytes");
             }
         }
     }
