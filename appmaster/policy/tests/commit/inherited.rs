@@ -79,8 +79,8 @@ fn who_knows_only_the_folder_makes_a_commit_whole_or_nothing() {
     let walk = Walk::through(world, &|_, _| true, &holds);
     walk.covers(
         "who knows only the folder makes a commit whole or nothing",
-        1_000,
-        1_000,
+        1_884,
+        7_312,
     );
 }
 

@@ -87,8 +87,8 @@ fn a_commit_is_whole_or_nothing_whatever_is_lost_and_whoever_is_killed() {
     let walk = Walk::through(world, &|_, _| true, &holds);
     walk.covers(
         "a commit is whole or nothing whatever is lost and whoever is killed",
-        10_000,
-        10_000,
+        10_504,
+        70_540,
     );
 }
 
@@ -107,8 +107,8 @@ fn a_third_application_master_changes_nothing_of_that() {
     });
     walk.covers(
         "a third application master changes nothing of that",
-        10_000,
-        10_000,
+        11_902,
+        57_654,
     );
 }
 
@@ -126,7 +126,7 @@ fn two_that_commit_make_one_output() {
     let walk = Walk::through(world, &|_, _| true, &|world, over| {
         holds_of(&OUTPUT[..2], world, over);
     });
-    walk.covers("two that commit make one output", 3_000, 3_000);
+    walk.covers("two that commit make one output", 8_200, 32_318);
 }
 
 /// An ApplicationMaster sleeps at any point while its output folder is removed and another job writes there.

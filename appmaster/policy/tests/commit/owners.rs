@@ -49,7 +49,11 @@ fn one_of_two_jobs_takes_over_what_a_dead_one_left() {
         late: Vec::new(),
     };
     let walk = Walk::through(world, &alive, &holds);
-    walk.covers("one of two jobs takes over what a dead one left", 800, 800);
+    walk.covers(
+        "one of two jobs takes over what a dead one left",
+        1_672,
+        7_382,
+    );
 }
 
 #[test]
@@ -65,7 +69,7 @@ fn one_of_two_jobs_begins_where_nothing_is() {
         late: Vec::new(),
     };
     let walk = Walk::through(world, &alive, &holds);
-    walk.covers("one of two jobs begins where nothing is", 400, 400);
+    walk.covers("one of two jobs begins where nothing is", 533, 2_046);
 }
 
 #[test]

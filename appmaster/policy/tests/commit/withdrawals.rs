@@ -140,7 +140,7 @@ fn two_runs_come_upon_half_an_output() {
         late: Vec::new(),
     };
     let walk = Walk::through(world, &alive, &holds);
-    walk.covers("two runs come upon half an output", 1_000, 1_000);
+    walk.covers("two runs come upon half an output", 3_551, 15_976);
 }
 
 /// YARN says that the job is over, and one of its ApplicationMasters still commits.
@@ -156,7 +156,7 @@ fn a_commit_goes_on_while_it_is_withdrawn() {
         late: Vec::new(),
     };
     let walk = Walk::through(world, &alive, &holds);
-    walk.covers("a commit goes on while it is withdrawn", 1_000, 1_000);
+    walk.covers("a commit goes on while it is withdrawn", 2_316, 8_451);
     let next = Inherited::new("d", 2);
     let world = World {
         name_node: half(),
@@ -167,7 +167,7 @@ fn a_commit_goes_on_while_it_is_withdrawn() {
         late: Vec::new(),
     };
     let walk = Walk::through(world, &alive, &holds);
-    walk.covers("a commit goes on while it is withdrawn", 1_000, 1_000);
+    walk.covers("a commit goes on while it is withdrawn", 2_316, 8_451);
 }
 
 /// Whoever sleeps at any point of a withdrawal, or of the commit that is withdrawn, and wakes when the next owner
