@@ -87,6 +87,19 @@ impl Devices {
         }))
     }
 
+    /// Those that this task's launcher tells of.
+    ///
+    /// # Errors
+    /// The node has none, which queues the task again where there is one; or what the launcher says makes no sense.
+    pub fn wanted() -> Result<Self> {
+        Self::here()?.ok_or_else(|| {
+            Error::no_device(format!(
+                "this node has no GPU that its launcher knows of; with --local {DEVICES_VARIABLE}=0@gpu0 names the \
+                 first of this machine"
+            ))
+        })
+    }
+
     /// How many there are.
     #[must_use]
     pub fn count(&self) -> usize {
@@ -118,6 +131,23 @@ impl Turn {
     #[must_use]
     pub fn device(&self) -> &str {
         &self.device
+    }
+
+    /// Opens the device. It is given back before the turn is over: drop it first.
+    ///
+    /// With `gerbil.opencl.processors` what runs OpenCL on processors counts as a GPU: for tests of kernels.
+    ///
+    /// # Errors
+    /// There is no such device, which queues the task again where there is one; or it does not work.
+    #[cfg(any(feature = "cuda", feature = "opencl"))]
+    pub fn open(&self, settings: &crate::Settings) -> Result<gerbil_gpu::Device> {
+        let processors = settings.parse(crate::settings::OPENCL_PROCESSORS)?;
+        gerbil_gpu::Device::open(&self.device, processors).map_err(|error| {
+            match error.is_no_device() {
+                true => Error::no_device(error.to_string()),
+                false => error.into(),
+            }
+        })
     }
 }
 

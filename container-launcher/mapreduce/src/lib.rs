@@ -60,6 +60,8 @@ pub use drive::run::Run;
 pub use drive::submit::{Finished, Submit, Submitted};
 pub use emit::{Emit, Output};
 pub use error::{Context as ErrorContext, Error, Result};
+#[cfg(any(feature = "cuda", feature = "opencl"))]
+pub use gerbil_gpu as gpu;
 #[cfg(feature = "derive")]
 pub use gerbil_mapreduce_derive::cluster_resource;
 pub use gerbil_task::Piece;

@@ -195,6 +195,11 @@ pub const KNOWN: &[Known] = &[
         meaning: "on a cluster: of the smallest device's memory, how much a split of a map that needs a GPU may fill",
     },
     Known {
+        name: OPENCL_PROCESSORS,
+        default: "false",
+        meaning: "whether OpenCL's devices that are processors, as PoCL's, stand in for GPUs: to test kernels",
+    },
+    Known {
         name: NODE_FAILURES,
         default: "3",
         meaning: "on a cluster: failed attempts of the job after which a node gets no further one while there is another; 0: no node is avoided",
@@ -286,6 +291,8 @@ pub const NEEDS_MAP: &str = "needs.map";
 pub const NEEDS_REDUCE: &str = "needs.reduce";
 /// See [`KNOWN`].
 pub const DEVICE_FRACTION: &str = "device.fraction";
+/// See [`KNOWN`].
+pub const OPENCL_PROCESSORS: &str = "gerbil.opencl.processors";
 /// See [`KNOWN`].
 pub const NODE_FAILURES: &str = "mapreduce.job.maxtaskfailures.per.tracker";
 /// See [`KNOWN`].
