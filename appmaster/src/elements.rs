@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use job::element::{Element, ElementKind, usable};
 use job::wire;
 use policy::elements::{Count, FPGA, GPU, Trust, counted_by, is_taken_whole};
+use policy::schedule::ResourceName;
 use policy::{ContainerId, ResourceTypes, Resources};
 use tonic::Status;
 
@@ -13,6 +14,9 @@ use crate::sharing::Sharing;
 
 /// Kinds of which YARN may have a count of its own, and the policies' names of them.
 const COUNTED: [(ElementKind, &str); 2] = [(ElementKind::Gpu, GPU), (ElementKind::Fpga, FPGA)];
+
+/// What is said of a node of which no more is known.
+pub(crate) const NO_DEVICE: &str = "no device";
 
 /// What the node of one container has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -81,6 +85,48 @@ impl NodeElements {
         let others = others.map(|(name, count)| (name.clone(), *count));
         let all = counts.chain(others);
         all.filter(|(_, count)| *count > 0).collect()
+    }
+
+    /// Why tasks that need these cannot run there; `None`: they can.
+    pub(crate) fn without(&self, trust: Trust, needs: &[ResourceName]) -> Option<String> {
+        let offered = self.offered(trust, 1);
+        let missing = needs.iter().map(|need| need.0.as_str());
+        let missing = missing.filter(|need| !offered.contains_key(*need));
+        let words = missing.map(|need| {
+            let why = self.why_none(trust, need);
+            match needs {
+                [_] => why,
+                _ => format!("{need}: {why}"),
+            }
+        });
+        let words: Vec<String> = words.collect();
+        (!words.is_empty()).then(|| words.join(", "))
+    }
+
+    fn why_none(&self, trust: Trust, need: &str) -> String {
+        let Some((name, count)) = self.counts().find(|(name, _)| *name == need) else {
+            return format!("YARN has granted no {need}");
+        };
+        let granted = count.granted.unwrap_or(0);
+        if trust == Trust::Yarn {
+            return format!("YARN has granted {granted}");
+        }
+        if count.scanned > 0 {
+            return match (count.granted, count.attributed) {
+                (Some(0), _) => format!("{} found, YARN has granted 0", count.scanned),
+                _ => format!("{} found, the node's attributes say 0", count.scanned),
+            };
+        }
+        let of_it = self.found.iter();
+        let mut of_it = of_it.filter(|element| element.kind.name() == name);
+        let broken = of_it.clone().find_map(|element| element.broken.as_ref());
+        // Where it was looked for in vain the evidence says why.
+        let vain = of_it.find_map(|element| element.evidence.first());
+        match (broken, vain) {
+            (Some(why), _) => format!("broken: {why}"),
+            (None, Some(why)) => format!("{NO_DEVICE}: {why}"),
+            (None, None) => NO_DEVICE.to_owned(),
+        }
     }
 
     /// What its launcher and YARN do not agree about, in sentences.
@@ -241,6 +287,43 @@ mod tests {
         assert_eq!(offered(&none, Trust::Both), None);
         assert_eq!(offered(&none, Trust::Yarn), Some(3));
         assert_eq!(none.offered(Trust::Both, 3)["acc/kmeans-map"], 1);
+    }
+
+    #[test]
+    fn a_node_says_why_it_has_none() {
+        let why = |node: &NodeElements, trust| node.without(trust, &[GPU.into()]);
+        let said = |found, granted| {
+            let types: &[&str] = match granted {
+                Some(_) => &["acc/gpu"],
+                None => &[],
+            };
+            why(&known(found, types, granted.unwrap_or(0)), Trust::Both)
+        };
+        assert_eq!(said(vec![gpus(1, false)], None), None);
+        assert_eq!(said(Vec::new(), None).unwrap(), "no device");
+        assert_eq!(
+            said(vec![gpus(1, true)], Some(1)).unwrap(),
+            "broken: signal 11 in cuInit"
+        );
+        assert_eq!(
+            said(vec![gpus(2, false)], Some(0)).unwrap(),
+            "2 found, YARN has granted 0"
+        );
+        let vain = Element {
+            evidence: vec!["cuInit says 100 (no device)".to_owned()],
+            ..Element::none_of(ElementKind::Gpu)
+        };
+        assert_eq!(
+            said(vec![vain.into()], None).unwrap(),
+            "no device: cuInit says 100 (no device)"
+        );
+        let none = known(Vec::new(), &["acc/gpu"], 0);
+        assert_eq!(why(&none, Trust::Yarn).unwrap(), "YARN has granted 0");
+        assert_eq!(
+            none.without(Trust::Scan, &[GPU.into(), "acc/kmeans-map".into()])
+                .unwrap(),
+            "gpu: no device, acc/kmeans-map: YARN has granted no acc/kmeans-map"
+        );
     }
 
     #[test]

@@ -1,8 +1,24 @@
 //! Jobs whose tasks need what no node of the session has: they wait while nodes may come, and end where none does.
 
+use policy::lending::Lack;
+
+use crate::elements::NO_DEVICE;
 use crate::mapreduce::Told;
 use crate::session::{JobId, Session};
+use crate::sharing::Sharing;
 use crate::work::{Heard, Work};
+
+impl Sharing {
+    /// What a job's tasks need and no node has, each of which says why.
+    pub(crate) fn lack(&self, number: u32) -> Option<Lack> {
+        let trust = self.plan.elements;
+        self.lending.lack(number, &|container, needs| {
+            let known = self.elements.get(container);
+            let words = known.and_then(|known| known.without(trust, needs));
+            words.unwrap_or_else(|| NO_DEVICE.to_owned())
+        })
+    }
+}
 
 impl Session {
     /// Nodes, or what jobs need of them, have changed.
@@ -33,7 +49,7 @@ impl Session {
             let Work::MapReduce(mapreduce) = &self.jobs.get(job)?.work else {
                 return None;
             };
-            let lack = sharing.lending.lack(*number)?;
+            let lack = sharing.lack(*number)?;
             let sentence = sentences::lack(&lack);
             mapreduce.wants_nodes_now().then_some((*job, sentence))
         });

@@ -111,7 +111,7 @@ impl Session {
         match loan.number {
             Some(number) => {
                 let waits = line.waits(number)?;
-                if let Some(lack) = sharing.lending.lack(number) {
+                if let Some(lack) = sharing.lack(number) {
                     return Some(sentences::waits_for_element(&lack));
                 }
                 let missing = sharing.pool.missing();

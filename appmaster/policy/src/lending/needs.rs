@@ -4,11 +4,8 @@ use std::collections::BTreeSet;
 
 use super::Lending;
 use super::words::{Lack, Word};
-use crate::Millis;
 use crate::schedule::{Event, NodeIx, ResourceName, Stage, has_locks};
-
-/// What is said of a node of which no more is known.
-const NO_DEVICE: &str = "no device";
+use crate::{ContainerId, Millis};
 
 impl Lending {
     /// Tasks of this stage of `job` need these elements from now on, whatever was said before.
@@ -31,9 +28,13 @@ impl Lending {
     }
 
     /// A stage of `job` whose tasks need what no node has where the session has containers; of several the first.
-    /// A policy that knows of no elements lacks none.
+    /// A policy that knows of no elements lacks none. `why` says what the node of a container lacks of these.
     #[must_use]
-    pub fn lack(&self, job: u32) -> Option<Lack> {
+    pub fn lack(
+        &self,
+        job: u32,
+        why: &dyn Fn(&ContainerId, &[ResourceName]) -> String,
+    ) -> Option<Lack> {
         if self.driver.is_blind() {
             return None;
         }
@@ -53,7 +54,7 @@ impl Lending {
             }
             let without = nodes
                 .iter()
-                .map(|(_, offer)| (offer.host.clone(), NO_DEVICE.to_owned()));
+                .map(|(_, offer)| (offer.host.clone(), why(&offer.container, &need.locks)));
             Some(Lack {
                 stage,
                 needs: need.locks.clone(),

@@ -13,6 +13,10 @@ fn id(number: u32) -> ContainerId {
     ContainerId(format!("c{number}"))
 }
 
+fn no_device(_: &ContainerId, _: &[ResourceName]) -> String {
+    "no device".to_owned()
+}
+
 fn offer(number: u32, slots: u32) -> Offer {
     Offer {
         container: id(number),
@@ -404,20 +408,20 @@ fn tasks_wait_for_a_node_that_has_what_they_need_and_it_is_known_that_none_has()
             .map(|host| (host.to_owned(), "no device".to_owned()))
             .into(),
     };
-    assert_eq!(lending.lack(1), Some(nowhere(Stage::Map)));
+    assert_eq!(lending.lack(1, &no_device), Some(nowhere(Stage::Map)));
     assert_eq!(lending.lacking(), 1);
     lending.returned(NOW, 1);
     lending.wanted(NOW, 2, wants(&plain, &gpu));
-    assert_eq!(lending.lack(2), Some(nowhere(Stage::Reduce)));
+    assert_eq!(lending.lack(2, &no_device), Some(nowhere(Stage::Reduce)));
     // What was said turns out to be wrong, and then right.
     lending.needed(NOW, 2, Stage::Reduce, &[]);
-    assert_eq!(lending.lack(2), None);
+    assert_eq!(lending.lack(2, &no_device), None);
     lending.needed(NOW, 2, Stage::Map, &["gpu".into()]);
-    assert_eq!(lending.lack(2), Some(nowhere(Stage::Map)));
+    assert_eq!(lending.lack(2, &no_device), Some(nowhere(Stage::Map)));
     let mut blind = Lending::new(named("fifo-blind").unwrap(), ResourceTypes::default());
     blind.joined(NOW, offer(1, 1));
     blind.wanted(NOW, 1, wants(&gpu, &plain));
-    assert_eq!(blind.lack(1), None);
+    assert_eq!(blind.lack(1, &no_device), None);
     assert_eq!(blind.runnable(NOW, 1, Stage::Map, &[input("n1")]).len(), 1);
 }
 
