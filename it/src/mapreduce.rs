@@ -34,6 +34,23 @@ pub type Files = BTreeMap<String, Vec<u8>>;
 ///
 /// It cannot be built.
 pub fn example(name: &str) -> Result<PathBuf> {
+    built(name, None)
+}
+
+/// The same with a feature of `gerbil-mapreduce`, as a copy in `folder`: Cargo has one place for all of them.
+///
+/// # Errors
+///
+/// It cannot be built, or copied.
+pub fn example_with(name: &str, feature: &str, folder: &Path) -> Result<PathBuf> {
+    let copy = folder.join(format!("{name}-{feature}"));
+    std::fs::copy(built(name, Some(feature))?, &copy)?;
+    // What lies there is again what everybody expects.
+    built(name, None)?;
+    Ok(copy)
+}
+
+fn built(name: &str, feature: Option<&str>) -> Result<PathBuf> {
     let binary = gerbil::binary()?;
     let profile = binary.parent().context("the build folder")?;
     let target = profile.parent().context("the target folder")?;
@@ -43,6 +60,11 @@ pub fn example(name: &str) -> Result<PathBuf> {
         .args(["build", "--quiet", "--locked", "-p", "gerbil-mapreduce"])
         .args(["--example", name])
         .args(is_release.then_some("--release"))
+        .args(
+            feature
+                .into_iter()
+                .flat_map(|feature| ["--features", feature]),
+        )
         .env("CARGO_TARGET_DIR", target)
         .current_dir(env!("CARGO_MANIFEST_DIR"));
     let built = Run::new(command).deadline(BUILD).finish()?;

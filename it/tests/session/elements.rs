@@ -129,7 +129,7 @@ fn library(root: &Path, init: &str) -> Result<()> {
 }
 
 /// Starts a session whose launchers look there, and waits until all is known: its nodes, by host.
-fn nodes(given: &Given, options: &[&str]) -> Result<Vec<Value>> {
+pub fn nodes(given: &Given, options: &[&str]) -> Result<Vec<Value>> {
     // Scripts run beside the NodeManagers' beginning.
     wait::until("attributes have come", DEADLINE, || {
         let nodes = given.cluster.resource_manager().nodes()?;

@@ -2,6 +2,7 @@
 
 mod beside;
 mod elements;
+mod kernels;
 mod leaving;
 mod remains;
 mod turns;
@@ -73,7 +74,7 @@ fn main() -> ExitCode {
             builder,
             &[CASES, remains::CASES, turns::CASES, beside::CASES],
         ),
-        Group::new(different, &[elements::CASES]),
+        Group::new(different, &[elements::CASES, kernels::CASES]),
         Group::new(leaving::cluster(), &[leaving::CASES]),
         Group::new(
             faults.set(File::Yarn, expiry, "6000"),

@@ -1,5 +1,6 @@
 //! What is said of a server, from the counts of all files: whole numbers, so that nothing depends on their order.
 
+use gerbil_mapreduce::cluster_resource;
 use gerbil_mapreduce::prelude::*;
 
 use crate::{COUNTS, LONGER, UNANSWERED};
@@ -10,6 +11,8 @@ const HALF: u64 = 500;
 /// Adds up, and says.
 pub(crate) struct Scores;
 
+// It is in one executable with a kernel.
+#[cluster_resource("cpu")]
 impl Reducer<u32, List<u32>> for Scores {
     type Key = Text;
     type Value = Text;

@@ -20,7 +20,6 @@ mod product;
 
 mod seeded;
 
-#[cfg(any(feature = "cuda", feature = "opencl"))]
 use gerbil_mapreduce::cluster_resource;
 use gerbil_mapreduce::prelude::*;
 
@@ -83,6 +82,8 @@ impl Partitioner<Row> for Ranges {
 /// Writes rows in their order.
 struct Merge;
 
+// It is in one executable with a kernel.
+#[cluster_resource("cpu")]
 impl Reducer<Row, Bytes> for Merge {
     type Key = Bytes;
     type Value = Bytes;
