@@ -47,11 +47,7 @@ impl Needs {
     #[must_use]
     pub fn new(program: PathBuf, rm: Option<Arc<ApplicationClient>>) -> Self {
         Self {
-            request: Request {
-                program,
-                shipped: Vec::new(),
-                own: std::env::current_exe().ok().into_iter().collect(),
-            },
+            request: Request::here(program),
             rm,
             detected: OnceCell::new(),
             types: OnceCell::new(),

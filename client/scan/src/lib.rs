@@ -10,7 +10,8 @@
 //! | script ([`script`]) | its interpreter's language, and shipped files that it names |
 //! | jar ([`jar`]) | classes of libraries that its classes name: likely |
 //!
-//! Libraries and scripts that are shipped with the program are followed ([`walk`]). A static `nvcc` program needs no
+//! Libraries and scripts that are shipped with the program are followed ([`walk`]), and libraries where the loader finds
+//! them: by the program's own folders (`RUNPATH`), and by `LD_LIBRARY_PATH`. A static `nvcc` program needs no
 //! library of CUDA's: it is known by its sections. Nothing that is found names a stage: it holds for all that declare
 //! nothing.
 //!

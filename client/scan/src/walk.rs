@@ -30,8 +30,27 @@ pub struct Request {
     pub program: PathBuf,
     /// Files that travel with it: libraries, scripts.
     pub shipped: Vec<PathBuf>,
+    /// Folders that the loader looks into, after those of the program itself: what `LD_LIBRARY_PATH` names.
+    pub search: Vec<PathBuf>,
     /// Files that are evidence of nothing: those of the system that runs the program.
     pub own: Vec<PathBuf>,
+}
+
+impl Request {
+    /// `program` alone, as this process would start it; its own file is evidence of nothing.
+    #[must_use]
+    pub fn here(program: PathBuf) -> Self {
+        let search = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+        Self {
+            program,
+            shipped: Vec::new(),
+            // An empty entry is the current folder, which no task has.
+            search: std::env::split_paths(&search)
+                .filter(|folder| folder.is_absolute())
+                .collect(),
+            own: std::env::current_exe().ok().into_iter().collect(),
+        }
+    }
 }
 
 /// What was found in all files.
@@ -220,6 +239,14 @@ impl Walk<'_> {
             };
             let named = self.shipped(library);
             let named = named.or_else(|| elf.folders.iter().find_map(of_folder));
+            let named = named.or_else(|| {
+                let mut search = self
+                    .request
+                    .search
+                    .iter()
+                    .map(|folder| folder.join(library));
+                search.find(|path| path.is_file())
+            });
             self.open.extend(named);
         }
         Ok(())
@@ -276,9 +303,59 @@ mod tests {
         let request = Request {
             program: program.to_owned(),
             shipped: shipped.to_vec(),
-            own: Vec::new(),
+            ..Request::default()
         };
         detect(&request).finding(Stage::Map)
+    }
+
+    #[test]
+    fn libraries_are_found_where_the_loader_looks() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let build = |source: &str, out: &Path, options: &[&std::ffi::OsStr]| {
+            let file = at("source.c");
+            fs::write(&file, source).unwrap();
+            let built = std::process::Command::new("cc")
+                .arg(&file)
+                .arg("-o")
+                .arg(out)
+                .args(options)
+                .status()
+                .unwrap();
+            assert!(built.success());
+        };
+        fs::create_dir(at("libraries")).unwrap();
+        let library = at("libraries/libdistances.so");
+        let kernel = "int cuLaunchKernel(void); int distances(void) { return cuLaunchKernel(); }";
+        build(
+            kernel,
+            &library,
+            &[
+                "-shared".as_ref(),
+                "-fPIC".as_ref(),
+                "-Wl,-soname,libdistances.so".as_ref(),
+            ],
+        );
+        let main = "int distances(void); int main(void) { return distances(); }";
+        let unresolved = "-Wl,--unresolved-symbols=ignore-all";
+        build(
+            main,
+            &at("program"),
+            &[library.as_ref(), unresolved.as_ref()],
+        );
+        assert_eq!(of(&at("program"), &[]).need, None);
+        let request = Request {
+            program: at("program"),
+            search: vec![at("nowhere"), at("libraries")],
+            ..Request::default()
+        };
+        let found = detect(&request).finding(Stage::Map).to_string();
+        assert!(
+            found.starts_with("map needs gpu (sure: libdistances.so: "),
+            "{found}"
+        );
+        let shipped = of(&at("program"), &[library]).to_string();
+        assert_eq!(shipped, found);
     }
 
     #[test]

@@ -95,9 +95,8 @@ async fn scanned(file: PathBuf, shipped: Vec<PathBuf>, json: bool) -> Result<Str
         source,
     })?;
     let request = Request {
-        program: file,
         shipped,
-        own: std::env::current_exe().ok().into_iter().collect(),
+        ..Request::here(file)
     };
     let detected = tokio::task::spawn_blocking(move || detect(&request)).await;
     let detected = detected

@@ -28,7 +28,7 @@ fn programs_of_many_kinds_are_told_apart() {
         let request = Request {
             program: path.clone(),
             shipped: shipped.clone(),
-            own: Vec::new(),
+            ..Request::default()
         };
         let detected = detect(&request);
         let declared = detected.declared(Stage::Map).into_iter().next();
