@@ -129,8 +129,11 @@ impl Load {
 
     fn end(mut self) -> Result<()> {
         self.callers.abort_all();
-        self.runtime.block_on(self.rm.kill(&self.id, None))?;
+        // What they have sent still waits for its turn at the server, and this call like any other.
+        let killed = wait::until("the application of the load is killed", DEADLINE, || {
+            Ok(self.runtime.block_on(self.rm.kill(&self.id, None)).ok())
+        });
         self.runtime.shutdown_timeout(Duration::from_secs(5));
-        Ok(())
+        killed.map(|_is_over| ())
     }
 }
