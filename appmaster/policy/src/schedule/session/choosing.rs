@@ -115,7 +115,8 @@ impl Session {
     /// one whose `standing` is least, else the one that was submitted first. It has at most as many ranks as `most` says
     /// for what a rank takes and, unless it holds, one that starts by what `lets` says of it.
     ///
-    /// Of gangs of the same owner, need and size the first alone is asked for: a policy goes by nothing else.
+    /// Of gangs of the same owner one is asked for, and of the same need and size, too, the first is looked at: a policy
+    /// goes by nothing else.
     /// Cost: O(priorities · owners · classes · sizes), however many wait.
     #[must_use]
     pub fn first_gang(
@@ -125,22 +126,40 @@ impl Session {
         lets: impl Fn(JobIx) -> bool,
     ) -> Option<JobIx> {
         let mut first: Option<(i32, (bool, Share, u64, JobIx))> = None;
+        let holders: Vec<(u64, JobIx)> = self.holders().collect();
+        // Of one owner all have the same standing.
+        let mut known: Option<(&(String, String), Share, bool)> = None;
         for (key, jobs) in self.state.gangs.iter().rev() {
-            let (priority, _owner, class, ranks) = key;
+            let (priority, owner, class, ranks) = key;
             if first.is_some_and(|(highest, ..)| highest > *priority) {
                 break;
             }
             if most(*class) < *ranks as usize {
                 continue;
             }
-            let holder = self.holders().find(|holder| jobs.contains(holder));
+            let holder = holders.iter().find(|holder| jobs.contains(holder)).copied();
             let waits = holder.is_none();
+            let of_owner = known.filter(|(of, ..)| *of == owner);
+            if let (Some((_, stands, may)), Some((_, (_, least, ..)))) = (of_owner, first)
+                && waits
+                && (!may || stands > least)
+            {
+                continue;
+            }
             let mut seen = holder.into_iter().chain(jobs.iter().copied());
             let next = seen.find(|(_, job)| self.sees(*job) && self.of_priority(*job));
-            let Some((seq, job)) = next.filter(|(_, job)| !waits || lets(*job)) else {
+            let Some((seq, job)) = next else {
                 continue;
             };
-            let turn = (waits, standing(job), seq, job);
+            let (stands, may) = match of_owner {
+                Some((_, stands, may)) => (stands, may),
+                None => (standing(job), lets(job)),
+            };
+            known = Some((owner, stands, may));
+            if waits && !may {
+                continue;
+            }
+            let turn = (waits, stands, seq, job);
             if first.is_none_or(|(_, least)| turn < least) {
                 first = Some((*priority, turn));
             }
