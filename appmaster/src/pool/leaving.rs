@@ -67,7 +67,7 @@ impl Pool {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::tests::{asked, granted, id, plan, view};
+    use super::super::tests::{asked, granted, id, plan, released, view};
     use super::*;
 
     const NOW: Millis = Millis(0);
@@ -81,14 +81,6 @@ mod tests {
         pool.joined(&id(1), BTreeMap::new());
         pool.joined(&id(2), BTreeMap::new());
         pool
-    }
-
-    fn released(wants: &[Want]) -> Vec<ContainerId> {
-        let released = wants.iter().filter_map(|want| match want {
-            Want::Release(all) => Some(all.clone()),
-            _ => None,
-        });
-        released.flatten().collect()
     }
 
     #[test]

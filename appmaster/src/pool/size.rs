@@ -118,7 +118,7 @@ impl Pool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{granted, id, plan, view};
+    use super::super::tests::{granted, id, plan, released, view};
     use super::*;
     use std::collections::BTreeMap;
     use std::num::NonZeroU32;
@@ -136,14 +136,6 @@ mod tests {
         granted(&mut pool, NOW, wants, 1);
         pool.joined(&id(1), BTreeMap::new());
         pool
-    }
-
-    fn released(wants: &[Want]) -> Vec<ContainerId> {
-        let released = wants.iter().filter_map(|want| match want {
-            Want::Release(all) => Some(all.clone()),
-            _ => None,
-        });
-        released.flatten().collect()
     }
 
     #[test]

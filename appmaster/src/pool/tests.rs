@@ -92,6 +92,14 @@ pub(super) fn asked(wants: &[Want]) -> Vec<NodeId> {
     asked.flatten().collect()
 }
 
+pub(super) fn released(wants: &[Want]) -> Vec<ContainerId> {
+    let released = wants.iter().filter_map(|want| match want {
+        Want::Release(all) => Some(all.clone()),
+        _ => None,
+    });
+    released.flatten().collect()
+}
+
 #[test]
 fn containers_lie_on_as_many_nodes_and_one_that_is_lost_is_replaced_elsewhere() {
     let mut pool = Pool::new(plan(2), 1);

@@ -32,20 +32,23 @@ pub(super) fn winners(world: &World) -> Vec<&Actor> {
     world.actors.iter().filter(won).collect()
 }
 
+/// At most one of two attempts is the result, and one is when nobody was killed and all is over.
+pub(super) fn one_result(world: &World, over: bool) {
+    assert!(winners(world).len() <= 1, "{world:#?}");
+    // The result is whole: what wrote its file has signed it, and nobody else.
+    let wrote = world.name_node.file("_temporary/n/t0/part-m-00000");
+    let signed = |by: &&str| world.name_node.has(&format!("_temporary/n/t0/.{by}"));
+    let signatures: Vec<&str> = ["a0", "a1"].into_iter().filter(signed).collect();
+    assert_eq!(signatures, wrote.into_iter().collect::<Vec<_>>());
+    if over && world.kills == 1 {
+        assert_eq!(winners(world).len(), 1, "{world:#?}");
+    }
+}
+
 #[test]
 fn one_of_two_attempts_is_the_result() {
     let world = two_attempts(vec![attempt("a0"), attempt("a1")]);
-    let walk = Walk::through(world, &|_, _| true, &|world, over| {
-        assert!(winners(world).len() <= 1, "{world:#?}");
-        // The result is whole: what wrote its file has signed it, and nobody else.
-        let wrote = world.name_node.file("_temporary/n/t0/part-m-00000");
-        let signed = |by: &&str| world.name_node.has(&format!("_temporary/n/t0/.{by}"));
-        let signatures: Vec<&str> = ["a0", "a1"].into_iter().filter(signed).collect();
-        assert_eq!(signatures, wrote.into_iter().collect::<Vec<_>>());
-        if over && world.kills == 1 {
-            assert_eq!(winners(world).len(), 1, "{world:#?}");
-        }
-    });
+    let walk = Walk::through(world, &|_, _| true, &one_result);
     walk.covers("one of two attempts is the result", 164, 508);
 }
 
