@@ -154,6 +154,7 @@ pub(crate) async fn live(
         fetching: Fetching::default(),
         leaving: JoinSet::new(),
         sample_at: None,
+        killed_for_memory: None,
     };
     loop {
         tokio::select! {
@@ -191,6 +192,8 @@ struct Life<'a> {
     leaving: JoinSet<JobId>,
     /// When what processes use is told next, at the earliest.
     sample_at: Option<Instant>,
+    /// When a process was last killed for having too much memory.
+    killed_for_memory: Option<Instant>,
 }
 
 impl Life<'_> {

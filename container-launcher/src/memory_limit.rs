@@ -11,13 +11,16 @@ use std::time::Duration;
 
 use crate::process;
 
-/// Of what the container was given: beyond it somebody is ended.
+/// Of what the container was given: beyond it who has more than his share is ended. Where nobody has, all of it may
+/// be used.
 const LIMIT_PERCENT: u64 = 95;
 /// Beyond it looks follow each other more closely.
 const ALARM_PERCENT: u64 = 70;
 /// Between two looks, each of which reads the node's table of processes.
 const CALM: Duration = Duration::from_millis(250);
 const ALARMED: Duration = Duration::from_millis(50);
+/// What was killed may take so long to give its memory back: until then nobody else is blamed for it.
+pub(crate) const DYING: Duration = Duration::from_secs(1);
 
 /// What one process has resident, its children's included.
 #[derive(Clone, Copy, Debug)]
@@ -48,8 +51,8 @@ pub(crate) const fn pause(resident_kib: u64, given_kib: u64) -> Duration {
     }
 }
 
-/// The process that is most beyond its share, if the container is about to be ended by YARN. Of two that are
-/// equal the later one.
+/// The process that is most beyond its share, or nearest to it, if the container is about to be ended by YARN. Of two
+/// that are equal the later one.
 pub(crate) fn over(
     container_kib: u64,
     given_kib: u64,
@@ -58,6 +61,9 @@ pub(crate) fn over(
     if given_kib == 0 || container_kib <= percent(given_kib, LIMIT_PERCENT) {
         return None;
     }
+    // Who keeps to his share is only ended where YARN would end all.
+    let is_full = container_kib > given_kib;
+    let held = held.filter(|held| is_full || held.resident_kib > held.share_kib);
     let beyond = |held: &Held| i128::from(held.resident_kib) - i128::from(held.share_kib);
     let most = held.max_by_key(beyond)?;
     Some(Over {
@@ -108,6 +114,10 @@ mod tests {
         assert_eq!(over(950, 1000, all()), None);
         let found = over(951, 1000, all()).unwrap();
         assert_eq!((found.id.job, found.resident_kib), (JobId(2), 400));
+        // Whoever keeps to his share may have it.
+        let modest = || [held(1, 600, 600), held(2, 390, 400)].into_iter();
+        assert_eq!(over(990, 1000, modest()), None);
+        assert_eq!(over(1001, 1000, modest()).unwrap().id.job, JobId(1));
         // What the container was given is not known.
         assert_eq!(over(951, 0, all()), None);
         // It is the launcher's own, and nobody can help it.

@@ -49,7 +49,9 @@ impl Life<'_> {
 
     /// Where several jobs may be, the one that has too much ends alone.
     async fn keep_below_limit(&mut self, look: &Look) {
-        if !self.is_shared() {
+        let now = Instant::now();
+        let is_dying = |at: Instant| now.duration_since(at) < memory_limit::DYING;
+        if !self.is_shared() || self.killed_for_memory.is_some_and(is_dying) {
             return;
         }
         let held = look.usages.iter().map(|(job, usage)| {
@@ -70,6 +72,7 @@ impl Life<'_> {
                 "process {number} of job {job} has {}",
                 over.sentence()
             ));
+            self.killed_for_memory = Some(now);
             share.over_share(&over, &mut self.container).await;
         }
     }
