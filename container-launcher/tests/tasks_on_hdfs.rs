@@ -7,6 +7,7 @@ mod support;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::time::Duration;
 
 use gerbil_task::FromTask;
 use job::wire::task_order::Order;
@@ -14,6 +15,7 @@ use policy::commit::JobVerdict;
 use storage::Address;
 use support::tasks::{Bed, JOB, done, ended, order, reduce};
 use support::{Appmaster, Launcher};
+use tokio::time::{Instant, sleep};
 
 /// The HDFS of the test.
 #[cfg(test)]
@@ -133,9 +135,7 @@ async fn when_the_data_node_dies_a_task_reads_on_and_when_all_are_dead_it_says_s
         )
         .await;
         launcher.file(&waiting).await;
-        let serving = serving(&launcher);
-        assert_eq!(serving.len(), 1, "{serving:?}");
-        for pid in serving {
+        for pid in serving(&launcher).await {
             nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::SIGKILL)
                 .unwrap();
         }
@@ -161,9 +161,24 @@ async fn when_the_data_node_dies_a_task_reads_on_and_when_all_are_dead_it_says_s
     }
 }
 
+/// The one DataNode that sends to this launcher, once what the task does not take has filled all on the way to it: until
+/// then the launcher empties the connection as it fills.
+#[cfg(test)]
+async fn serving(launcher: &Launcher) -> BTreeSet<i32> {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        let serving = senders(launcher);
+        if serving.len() == 1 {
+            return serving;
+        }
+        assert!(Instant::now() < deadline, "{serving:?}");
+        sleep(Duration::from_millis(50)).await;
+    }
+}
+
 /// Processes of this machine to which the launcher has a connection with data in it, by which a DataNode sends.
 #[cfg(test)]
-fn serving(launcher: &Launcher) -> BTreeSet<i32> {
+fn senders(launcher: &Launcher) -> BTreeSet<i32> {
     let inodes = |pid: i32| -> BTreeSet<String> {
         let all = fs::read_dir(format!("/proc/{pid}/fd"))
             .into_iter()
