@@ -349,6 +349,10 @@ pub(crate) async fn mark_used(path: &str, at_ms: i64) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
+
     use super::*;
     use crate::Storage;
 
@@ -419,6 +423,79 @@ mod tests {
         }
         let none = storage.read_from(&format!("{path}.none"), 0).await;
         assert!(matches!(none, Err(StorageError::Absent { .. })), "{none:?}");
+    }
+
+    /// Does it on a thread that hears this word from every disk that it asks to have something.
+    fn with_disks_that_say<Done: Future>(word: Errno, what: impl FnOnce() -> Done + Send) {
+        let calls = BTreeMap::from([(nix::libc::SYS_fsync, Vec::new())]);
+        let arch = std::env::consts::ARCH.try_into().unwrap();
+        let (refuse, allow) = (SeccompAction::Errno(word as u32), SeccompAction::Allow);
+        let filter = SeccompFilter::new(calls, allow, refuse, arch).unwrap();
+        let program = BpfProgram::try_from(filter).unwrap();
+        let on_a_thread = || {
+            // The threads that it starts hear the same.
+            seccompiler::apply_filter(&program).unwrap();
+            let mut runtime = tokio::runtime::Builder::new_current_thread();
+            let runtime = runtime.enable_all().build().unwrap();
+            runtime.block_on(what());
+        };
+        std::thread::scope(|scope| scope.spawn(on_a_thread).join().unwrap());
+    }
+
+    #[test]
+    fn what_no_disk_has_is_not_called_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| format!("{}/{name}", folder.path().display());
+        fs::write(path("there"), "1").unwrap();
+        let storage = Storage::open(&Address::Shared).unwrap();
+        let refused = |done: Result<(), StorageError>| {
+            let error = done.unwrap_err().to_string();
+            assert!(error.contains("writing"), "{error}");
+            assert!(error.contains("Invalid argument"), "{error}");
+        };
+        // Of a folder this word says that its file system has no such call: of a file it says no.
+        with_disks_that_say(Errno::EINVAL, async || {
+            storage.make_folder(&path("made")).await.unwrap();
+            refused(storage.write(&path("file"), b"1".to_vec()).await);
+            let mut appending = storage.append(&path("there")).await.unwrap();
+            appending.write(Bytes::from_static(b"2")).await.unwrap();
+            refused(appending.close().await.map(drop));
+        });
+    }
+
+    #[test]
+    fn a_name_that_no_disk_has_is_not_called_given() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| format!("{}/{name}", folder.path().display());
+        fs::write(path("file"), "1").unwrap();
+        fs::create_dir(path("lost")).unwrap();
+        let storage = Storage::open(&Address::Shared).unwrap();
+        let refused = |done: Result<(), StorageError>, doing: &str| {
+            let error = done.unwrap_err().to_string();
+            assert!(error.contains(doing), "{error}");
+            assert!(error.contains("Input/output error"), "{error}");
+        };
+        with_disks_that_say(Errno::EIO, async || {
+            let renamed = storage.rename(&path("file"), &path("new")).await;
+            refused(renamed, "renaming");
+            refused(storage.make_folder(&path("made")).await, "making");
+            refused(storage.make_one_folder(&path("one")).await, "making");
+        });
+        with_disks_that_say(Errno::EINVAL, async || {
+            let renamed = storage.rename(&path("new"), &path("newer")).await;
+            renamed.unwrap();
+        });
+        let all = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        all.unwrap().block_on(async {
+            let options = CreateOptions::default();
+            let mut written = storage.create(&path("lost/file"), options).await.unwrap();
+            written.write(Bytes::from_static(b"1")).await.unwrap();
+            fs::rename(path("lost"), path("found")).unwrap();
+            let closed = written.close().await.unwrap_err();
+            assert!(matches!(closed, StorageError::Absent { .. }), "{closed}");
+        });
     }
 
     #[tokio::test]

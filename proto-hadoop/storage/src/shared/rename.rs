@@ -75,8 +75,8 @@ pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_name_is_claimed_without_taking_it_from_anything() {
+    /// Files and folders, and the names that they may not have and those that they may.
+    fn takes_no_name_from_anything(rename: fn(&Path, &Path) -> io::Result<()>) {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         for name in ["file", "other"] {
@@ -85,10 +85,6 @@ mod tests {
         fs::create_dir_all(path("result/part")).unwrap();
         fs::create_dir_all(path("full/part")).unwrap();
         fs::create_dir(path("empty")).unwrap();
-        for taken in ["other", "full"] {
-            let error = occupy(&path("file"), &path(taken)).unwrap_err();
-            assert_eq!(error.kind(), io::ErrorKind::AlreadyExists, "{taken}");
-        }
         for (from, to) in [
             ("file", "other"),
             ("file", "empty"),
@@ -96,16 +92,37 @@ mod tests {
             ("result", "empty"),
             ("result", "full"),
         ] {
-            let error = claim(&path(from), &path(to)).unwrap_err();
+            let error = rename(&path(from), &path(to)).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::AlreadyExists, "{from} {to}");
             assert!(path(from).exists());
         }
-        claim(&path("file"), &path("new")).unwrap();
-        occupy(&path("other"), &path("also new")).unwrap();
-        assert_eq!(fs::read(path("also new")).unwrap(), b"other");
-        claim(&path("result"), &path("made")).unwrap();
+        assert_eq!(fs::read(path("other")).unwrap(), b"other");
+        rename(&path("file"), &path("new")).unwrap();
+        rename(&path("result"), &path("made")).unwrap();
         assert_eq!(fs::read(path("new")).unwrap(), b"file");
         assert!(path("made/part").is_dir());
         assert!(!path("file").exists() && !path("result").exists());
+    }
+
+    #[test]
+    fn a_name_is_claimed_without_taking_it_from_anything() {
+        takes_no_name_from_anything(claim);
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for name in ["file", "other"] {
+            fs::write(path(name), name).unwrap();
+        }
+        fs::create_dir_all(path("full/part")).unwrap();
+        for taken in ["other", "full"] {
+            let error = occupy(&path("file"), &path(taken)).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::AlreadyExists, "{taken}");
+        }
+        occupy(&path("other"), &path("also new")).unwrap();
+        assert_eq!(fs::read(path("also new")).unwrap(), b"other");
+    }
+
+    #[test]
+    fn a_new_name_is_given_in_one_step_that_takes_it_from_nothing() {
+        takes_no_name_from_anything(without_replacing);
     }
 }
