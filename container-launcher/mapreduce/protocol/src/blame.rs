@@ -6,19 +6,18 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+use crate::shared::{self, BYTES, Shared};
 
 /// Words of eight bytes that a slot has.
 const WORDS: usize = 8;
-/// Most slots of one page: what 4 KiB hold.
+/// Most slots of one page.
 const SLOTS: u32 = 64;
-/// Bytes of the page.
-const BYTES: usize = SLOTS as usize * WORDS * 8;
+const _: () = assert!(SLOTS as usize * WORDS == shared::WORDS);
 
 /// What a task is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,32 +90,10 @@ pub struct Blame {
     pub total: u64,
 }
 
-/// The memory of all slots of a launcher.
-#[derive(Debug)]
-struct Memory {
-    address: NonNull<AtomicU64>,
-}
-
-// SAFETY: the memory is shared between processes by design and is only touched through atomics.
-#[expect(unsafe_code, reason = "memory that a launcher and its tasks share")]
-unsafe impl Send for Memory {}
-// SAFETY: as above.
-#[expect(unsafe_code, reason = "memory that a launcher and its tasks share")]
-unsafe impl Sync for Memory {}
-
-impl Drop for Memory {
-    #[expect(unsafe_code, reason = "what was mapped is unmapped")]
-    fn drop(&mut self) {
-        // SAFETY: mapped by `Page::over` with this length; no reference outlives its `Arc`.
-        // An error would mean that it was not mapped: then there is nothing to give back.
-        unsafe { munmap(self.address.as_ptr().cast(), BYTES) }.ok();
-    }
-}
-
 /// A slot's view of the page.
 #[derive(Clone, Debug)]
 pub struct Page {
-    memory: Arc<Memory>,
+    memory: Arc<Shared>,
     slot: usize,
 }
 
@@ -138,33 +115,17 @@ impl Page {
     ///
     /// # Errors
     /// A slot beyond the page, a file that is too small, and what the kernel says.
-    #[expect(unsafe_code, reason = "memory that a launcher and its tasks share")]
     pub fn over(descriptor: impl AsFd, slot: u32) -> io::Result<Self> {
-        let size = rustix::fs::fstat(&descriptor)?.st_size;
-        if slot >= SLOTS || usize::try_from(size).map_or(true, |size| size < BYTES) {
-            return Err(io::Error::new(
+        match Shared::over(descriptor, 0)? {
+            Some(memory) if slot < SLOTS => Ok(Self {
+                memory: Arc::new(memory),
+                slot: slot as usize,
+            }),
+            _ => Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 format!("slot {slot}: the blame page has {SLOTS}"),
-            ));
+            )),
         }
-        // SAFETY: a fresh mapping of a file that was just seen to be long enough, at an address of the
-        // kernel's choice. Both sides belong to one user and neither shortens the file.
-        let address = unsafe {
-            mmap(
-                std::ptr::null_mut(),
-                BYTES,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::SHARED,
-                &descriptor,
-                0,
-            )?
-        };
-        let address =
-            NonNull::new(address.cast::<AtomicU64>()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self {
-            memory: Arc::new(Memory { address }),
-            slot: slot as usize,
-        })
     }
 
     /// The same page, for another slot; slots beyond the page share the last one.
@@ -177,17 +138,9 @@ impl Page {
     }
 
     #[inline]
-    #[expect(unsafe_code, reason = "memory that a launcher and its tasks share")]
     fn words(&self) -> &[AtomicU64; WORDS] {
-        // SAFETY: `slot` is below `SLOTS`, so its words lie inside the mapping, which lives as long as
-        // `self`; a page is aligned to more than eight bytes.
-        unsafe {
-            self.memory
-                .address
-                .add(self.slot * WORDS)
-                .cast::<[AtomicU64; WORDS]>()
-                .as_ref()
-        }
+        let (slots, _none) = self.memory.words().as_chunks();
+        &slots[self.slot]
     }
 
     /// A task begins.

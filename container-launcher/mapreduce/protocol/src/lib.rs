@@ -11,6 +11,7 @@ mod json;
 mod message;
 pub mod nearest;
 pub mod settings;
+mod shared;
 pub mod splits;
 
 pub use blame::{Blame, Page, Phase};
