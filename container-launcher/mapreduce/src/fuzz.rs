@@ -41,7 +41,7 @@ fn records(bytes: &[u8]) -> usize {
 }
 
 fn read_records(bytes: &[u8]) -> usize {
-    let mut run = Run::new(Arc::new(memory(bytes)), 0, bytes.len() as u64, MOST);
+    let mut run = Run::new(Arc::new(memory(bytes).into()), 0, bytes.len() as u64, MOST);
     let mut count = 0;
     while run.advance().unwrap_or(false) {
         assert!(run.key().len() + run.value().len() <= bytes.len().max(MOST));
@@ -64,7 +64,7 @@ fn block(raw_length: u32, codec: u8, stored: &[u8]) -> Vec<u8> {
 
 fn blocks(codec: Codec) -> Vec<u8> {
     let file = memory(&[]);
-    let mut writer = BlockWriter::new(file.try_clone().unwrap(), codec).unwrap();
+    let mut writer = BlockWriter::new(file.try_clone().unwrap().into(), codec).unwrap();
     for n in 0..500_u32 {
         let value = format!("value {} {n}", "again ".repeat(20));
         writer.record(&n.to_be_bytes(), value.as_bytes()).unwrap();

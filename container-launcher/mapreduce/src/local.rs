@@ -15,7 +15,6 @@ mod queue;
 mod repeat;
 mod report;
 mod slot;
-mod spills;
 mod watch;
 
 use std::path::PathBuf;

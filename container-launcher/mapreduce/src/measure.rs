@@ -178,7 +178,7 @@ fn sort(records: &[u8]) -> Result<Figure> {
 
 fn scratch() -> Result<Arc<Scratch>> {
     let folder: OwnedFd = File::open(std::env::temp_dir())?.into();
-    Ok(Arc::new(Scratch::new(folder)))
+    Ok(Arc::new(Scratch::new(folder, None)))
 }
 
 fn spill(step: &'static str, records: &[u8], codec: Codec) -> Result<Figure> {

@@ -18,7 +18,7 @@ use crate::input::{Open, Opened};
 use crate::job::{Spec, option_setting};
 use crate::partition::{CUTS, choose_cuts};
 use crate::settings::Settings;
-use crate::sort::scratch::Scratch;
+use crate::sort::scratch::{Scratch, Spill};
 use crate::task::map::MapRun;
 use crate::task::reduce::ReduceRun;
 
@@ -62,7 +62,7 @@ type Files = Rc<RefCell<BTreeMap<String, File>>>;
 /// Files in memory.
 struct Memory {
     inputs: Vec<File>,
-    sources: Vec<Arc<File>>,
+    sources: Vec<Arc<Spill>>,
     outputs: Files,
     status: Rc<RefCell<Vec<String>>>,
 }
@@ -82,6 +82,7 @@ impl Ground for Memory {
             .sources
             .get(source as usize)
             .ok_or_else(|| Error::new("a source that is none"))?
+            .file()
             .try_clone()?)
     }
 
@@ -184,7 +185,7 @@ impl Test {
         let status = Rc::default();
         let (page, _descriptor) = Page::create()?;
         let folder: OwnedFd = File::open(std::env::temp_dir())?.into();
-        let scratch = Arc::new(Scratch::new(folder));
+        let scratch = Arc::new(Scratch::new(folder, None));
         let mut counters = Counters::new();
         let mut maps = Vec::new();
         match &self.spec.splits {
@@ -216,7 +217,7 @@ impl Test {
             self.settings.set(CUTS, &choose_cuts(keys, self.reduces));
         }
         let context =
-            |stage: char, number: u32, inputs: Vec<File>, sources: Vec<Arc<File>>| Context {
+            |stage: char, number: u32, inputs: Vec<File>, sources: Vec<Arc<Spill>>| Context {
                 settings: self.settings.clone(),
                 params: self.params.clone(),
                 counters: Counters::new(),
@@ -243,7 +244,7 @@ impl Test {
                 }
             }
         };
-        let mut left: Vec<(Arc<File>, Vec<Partition>)> = Vec::new();
+        let mut left: Vec<(Arc<Spill>, Vec<Partition>)> = Vec::new();
         let mut spare = Vec::new();
         for (task, (pieces, files)) in (0_u32..).zip(maps) {
             let order = MapOrder {

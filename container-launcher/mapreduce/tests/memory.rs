@@ -156,6 +156,61 @@ fn a_sort_keeps_within_the_memory_that_it_prints() {
     }
 }
 
+/// Sorts records of 100 bytes, one map at a time in an arena of 1 MiB, `split` bytes a map; what the report says.
+#[cfg(test)]
+fn sorted(bed: &Bed, split: &str) -> String {
+    let (split_max, report) = (
+        format!("mapreduce.input.fileinputformat.split.maxsize={split}"),
+        bed.at("report"),
+    );
+    let options = [
+        "--local",
+        "--quiet",
+        "--job",
+        "terasort",
+        "--slots",
+        "1",
+        "--reduces",
+        "1",
+        "--report",
+        &report,
+        "-D",
+        &split_max,
+        "-D",
+        "mapreduce.task.io.sort.mb=1",
+        "-D",
+        "mapreduce.map.output.compress=false",
+    ];
+    let out = format!("out-{split}");
+    let (code, said) = program("tera", &options, &[&bed.at("in"), &bed.at(&out)], &[]);
+    assert_eq!(code, 0, "{said}");
+    bed.read("report")
+}
+
+#[test]
+fn the_most_that_lies_on_the_disk_is_known_to_a_byte() {
+    let bed = Bed::new();
+    bed.write("in", records(2_400_000));
+    let numbers = |report: &str| {
+        [
+            "scratch_peak_bytes",
+            "MAP_OUTPUT_MATERIALIZED_BYTES",
+            "SPILLS",
+        ]
+        .map(|name| number_after(report, &format!("\"{name}\": ")))
+    };
+    // Of four outputs that are as long as each other one has room in memory.
+    let [peak, outputs, spills] = numbers(&sorted(&bed, "600000"));
+    assert_eq!((peak, spills), (outputs / 4 * 3, 4));
+    // One map: what it has spilled is there until it is merged. A spill ends with a block that is not full.
+    let [peak, outputs, spills] = numbers(&sorted(&bed, "2400000"));
+    assert_eq!(spills, 4);
+    assert!(
+        (2 * outputs..=2 * outputs + 20 * spills).contains(&peak),
+        "{peak} bytes, where {outputs} were spilled and merged"
+    );
+}
+
 #[test]
 fn the_budget_says_what_it_is_made_of() {
     let bed = Bed::new();

@@ -5,6 +5,7 @@ mod blamed;
 mod counters;
 mod digest;
 mod driver;
+mod footprint;
 mod frame;
 pub mod inputs;
 mod json;
@@ -19,6 +20,7 @@ pub use blamed::{Blamed, changed, how};
 pub use counters::{Counters, add};
 pub use digest::records_digest;
 pub use driver::{FromDriver, Listed, Submission, ToDriver};
+pub use footprint::Footprint;
 pub use frame::{Connection, DRIVER_FRAME_MAX, FRAME_MAX, FrameError};
 pub use message::{
     FromTask, MapOrder, Partition, Piece, Plan, PlannedJob, ReduceOrder, Source, ToTask, Welcome,

@@ -8,9 +8,11 @@ use std::io::Seek as _;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use gerbil_task::Footprint;
+
 use crate::error::{Context as _, Result};
 use crate::settings::Settings;
-use crate::sort::scratch::{SMALL, Scratch};
+use crate::sort::scratch::{SMALL, Scratch, Spill};
 
 /// Bytes of a task process beside its arena: the program itself, what it reads and writes in pieces, blocks of
 /// spills. What mappers and reducers keep is their own affair.
@@ -85,11 +87,12 @@ pub(super) struct Outputs {
 }
 
 impl Outputs {
-    /// The output of a map: itself while there is memory for it, or where it is on a disk; else a copy there.
-    pub(super) fn keep(&self, file: OwnedFd, folder: &File) -> Result<OwnedFd> {
+    /// The output that the task of `slot` has left: itself while there is memory for it, or where it is on a disk;
+    /// else a copy there.
+    pub(super) fn keep(&self, file: OwnedFd, folder: &File, slot: &Footprint) -> Result<Spill> {
         // Files in memory alone have seals.
         if rustix::fs::fcntl_get_seals(&file).is_err() {
-            return Ok(file);
+            return Ok(Spill::left(file, slot));
         }
         let mut file = File::from(file);
         let bytes = file.metadata().context(|| "map output")?.len();
@@ -101,16 +104,13 @@ impl Outputs {
         {
             return Ok(file.into());
         }
-        let scratch = Scratch::new(
-            folder
-                .try_clone()
-                .context(|| "the folder for spills")?
-                .into(),
-        );
+        let folder = folder.try_clone().context(|| "the folder for spills")?;
+        let scratch = Scratch::new(folder.into(), Some(slot.of_launcher()));
         let mut copy = scratch.on_disk()?;
         file.rewind().context(|| "map output")?;
-        std::io::copy(&mut file, &mut copy).context(|| "map output, from memory to the disk")?;
-        Ok(copy.into())
+        copy.append(&mut file, bytes)
+            .context(|| "map output, from memory to the disk")?;
+        Ok(copy)
     }
 }
 
@@ -123,7 +123,9 @@ mod tests {
 
     use rustix::fs::{MemfdFlags, fcntl_get_seals, memfd_create};
 
-    use super::Budget;
+    use gerbil_task::Footprint;
+
+    use super::{Budget, Spill};
     use crate::settings::{ARENA, Settings};
 
     #[test]
@@ -144,18 +146,23 @@ mod tests {
             file.write_all(&vec![byte; 700_000]).unwrap();
             file.into()
         };
-        let kept: Vec<File> = (0..4)
-            .map(|byte| outputs.keep(output(byte), &folder).unwrap().into())
+        let (_page, footprint, _descriptor) = Footprint::create().unwrap();
+        let slot = footprint.of(0);
+        let kept: Vec<Spill> = (0..4)
+            .map(|byte| outputs.keep(output(byte), &folder, &slot).unwrap())
             .collect();
         let in_memory: Vec<bool> = kept
             .iter()
             .map(|file| fcntl_get_seals(file).is_ok())
             .collect();
         assert_eq!(in_memory, [true, true, false, false]);
+        assert_eq!((footprint.now(), slot.take()), (1_400_000, 0));
         for (byte, file) in (0_u8..).zip(&kept) {
             let mut content = vec![9; 700_000];
-            file.read_exact_at(&mut content, 0).unwrap();
+            file.file().read_exact_at(&mut content, 0).unwrap();
             assert!(content.iter().all(|found| *found == byte));
         }
+        drop(kept);
+        assert_eq!((footprint.now(), footprint.most()), (0, 1_400_000));
     }
 }

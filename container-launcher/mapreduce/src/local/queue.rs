@@ -1,7 +1,6 @@
 //! The tasks of a job: which are waiting, what the maps have left, and what became of all.
 
 use std::collections::VecDeque;
-use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,6 +10,7 @@ use super::repeat::{self, Repeat};
 use crate::context::Counters;
 use crate::error::{Error, Result};
 use crate::settings::{MAP_ATTEMPTS, REDUCE_ATTEMPTS, REPEAT, SKIP, SKIP_GROUPS, Settings};
+use crate::sort::scratch::Spill;
 use gerbil_task::add;
 
 /// A task to do.
@@ -50,7 +50,7 @@ impl Work {
 /// What a map has left.
 #[derive(Debug)]
 struct MapOutput {
-    file: Arc<OwnedFd>,
+    file: Arc<Spill>,
     partitions: Vec<Partition>,
 }
 
@@ -252,7 +252,7 @@ impl Queue {
     }
 
     /// What a map has left, to be read.
-    pub(crate) fn output(&self, map: u32) -> Option<Arc<OwnedFd>> {
+    pub(crate) fn output(&self, map: u32) -> Option<Arc<Spill>> {
         self.lock()
             .outputs
             .get(map as usize)?
@@ -266,7 +266,7 @@ impl Queue {
         order: &MapOrder,
         counters: Counters,
         partitions: Vec<Partition>,
-        file: Option<OwnedFd>,
+        file: Option<Spill>,
     ) -> Result<Option<String>> {
         let task = order.task;
         if partitions.len() != self.reduces as usize {

@@ -14,7 +14,7 @@ pub(crate) struct Summary<'a> {
     pub(crate) outcome: &'a Outcome,
     pub(crate) bytes: u64,
     pub(crate) slots: usize,
-    /// What the job might have in memory, and the most that was seen of its spills on the disk, bytes.
+    /// What the job might have in memory, and the most that its spills were on the disk, bytes.
     pub(crate) memory: u64,
     pub(crate) scratch: u64,
     pub(crate) planning: Duration,

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::time::{Duration, Instant};
 
-use gerbil_task::{FrameError, FromTask, Page, ToTask, VERSION, Welcome};
+use gerbil_task::{Footprint, FrameError, FromTask, Page, ToTask, VERSION, Welcome};
 
 use super::blame::Failure;
 use super::commit::Committer;
@@ -12,7 +12,6 @@ use super::memory::Outputs;
 use super::process::{LOOK, Process};
 use super::progress::Progress;
 use super::queue::{Queue, Work};
-use super::spills::Spills;
 use super::{Order, Stop};
 use crate::error::{Context as _, Error, Result};
 use crate::settings::{MEMORY, Settings, TIMEOUT};
@@ -25,6 +24,8 @@ pub(super) struct Slot<'a> {
     pub(super) welcome: Welcome,
     pub(super) page: Page,
     pub(super) page_descriptor: &'a OwnedFd,
+    /// What its tasks have on the disk.
+    pub(super) footprint: Footprint,
     pub(super) scratch: &'a File,
     pub(super) queue: &'a Queue,
     pub(super) committer: &'a Committer,
@@ -42,8 +43,7 @@ pub(super) struct Ground<'a> {
 }
 
 /// Works on all tasks of the queue, which read so many `bytes`, with `slots` processes, and shows progress;
-/// ends before when `stop` says why. Returns how many bytes of the disk spills have had at most, as far as it was
-/// looked at.
+/// ends before when `stop` says why. Returns how many bytes on the disk spills were at most, all at a time.
 pub(super) fn work(
     order: &Order<'_>,
     settings: &Settings,
@@ -56,14 +56,13 @@ pub(super) fn work(
         committer,
         outputs,
     } = ground;
-    let (page, page_descriptor) = Page::create()?;
+    let (page, footprint, page_descriptor) = Footprint::create()?;
     let folder = std::env::var_os("TMPDIR").unwrap_or_else(|| "/var/tmp".into());
     let scratch =
         File::open(&folder).context(|| format!("the folder for spills {}", folder.display()))?;
     let timeout: u64 = settings.parse(TIMEOUT)?;
     let memory: u64 = settings.parse(MEMORY)?;
     raise_descriptors();
-    let mut spills = Spills::new(&scratch);
     std::thread::scope(|scope| {
         for number in (0_u32..).take(slots) {
             let welcome = Welcome {
@@ -79,6 +78,7 @@ pub(super) fn work(
                 welcome,
                 page: page.slot(number),
                 page_descriptor: &page_descriptor,
+                footprint: footprint.of(number),
                 scratch: &scratch,
                 queue,
                 committer,
@@ -94,12 +94,11 @@ pub(super) fn work(
                 queue.stop(&sentence);
             }
             progress.show(queue, &page, slots);
-            spills.look();
             queue.wait(LOOK);
         }
         progress.clear();
     });
-    Ok(spills.most)
+    Ok(footprint.most())
 }
 
 /// Each map's output is a descriptor: as many as the kernel lets a process have.
@@ -132,6 +131,7 @@ impl Slot<'_> {
                 Ok(()) => process = Some(ready),
                 Err(failure) => {
                     ready.kill();
+                    self.footprint.release();
                     self.committer.abort_task(&work.names().0);
                     self.queue.failed(work, &failure.sentence, failure.fault);
                 }
@@ -182,7 +182,7 @@ impl Slot<'_> {
                     };
                     let file = if order.partitions > 0 {
                         let file = process.connection.descriptor()?;
-                        Some(self.outputs.keep(file, self.scratch)?)
+                        Some(self.outputs.keep(file, self.scratch, &self.footprint)?)
                     } else {
                         None
                     };
@@ -244,6 +244,7 @@ impl Slot<'_> {
             .get(source as usize)
             .and_then(|source| self.queue.output(source.map));
         let output = output.ok_or_else(|| Error::new("a source that is none"))?;
-        output.try_clone().context(|| "map output")
+        let file = output.file().try_clone().context(|| "map output")?;
+        Ok(file.into())
     }
 }

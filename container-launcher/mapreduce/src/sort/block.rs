@@ -11,7 +11,6 @@
 //! `{key length, value length, key, value}`, lengths as unsigned LEB128. A record never spans blocks: one
 //! that is longer than [`BLOCK`] is a block of its own.
 
-use std::fs::File;
 use std::io::Write as _;
 use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
@@ -20,6 +19,7 @@ use gerbil_task::Partition;
 
 use super::codec::{Codec, Compressor, decompress};
 use super::digest::Digests;
+use super::scratch::Spill;
 use crate::error::{Context as _, Error, Result};
 use crate::width::word;
 
@@ -64,7 +64,7 @@ fn take_length(bytes: &[u8], at: &mut usize) -> Option<usize> {
 
 /// Writes the blocks of one file, partition by partition.
 pub(crate) struct BlockWriter {
-    file: File,
+    file: Spill,
     compressor: Compressor,
     /// Room for the head, then the raw bytes.
     buffer: Vec<u8>,
@@ -76,7 +76,7 @@ pub(crate) struct BlockWriter {
 }
 
 impl BlockWriter {
-    pub(crate) fn new(file: File, codec: Codec) -> Result<Self> {
+    pub(crate) fn new(file: Spill, codec: Codec) -> Result<Self> {
         let mut buffer = Vec::with_capacity(HEAD + BLOCK + (BLOCK >> 2));
         buffer.resize(HEAD, 0);
         Ok(Self {
@@ -158,14 +158,14 @@ impl BlockWriter {
     }
 
     /// The file, and where its partitions lie.
-    pub(crate) fn finish(self) -> (File, Vec<Partition>) {
+    pub(crate) fn finish(self) -> (Spill, Vec<Partition>) {
         (self.file, self.partitions)
     }
 }
 
 /// A sorted row of records in a file: one partition of one spill or map output.
 pub(crate) struct Run {
-    file: Arc<File>,
+    file: Arc<Spill>,
     at: u64,
     end: u64,
     stored: Vec<u8>,
@@ -178,7 +178,7 @@ pub(crate) struct Run {
 
 impl Run {
     /// The run of `length` bytes at `offset`; positioned before its first record.
-    pub(crate) fn new(file: Arc<File>, offset: u64, length: u64, record_max: usize) -> Self {
+    pub(crate) fn new(file: Arc<Spill>, offset: u64, length: u64, record_max: usize) -> Self {
         let (stored, block) = (Vec::new(), Vec::new());
         Self {
             file,
@@ -240,6 +240,7 @@ impl Run {
             return Err(Error::new("the last block is cut off").context(whole(self.at)()));
         }
         self.file
+            .file()
             .read_exact_at(&mut head, self.at)
             .context(whole(self.at))?;
         let number =
@@ -259,6 +260,7 @@ impl Run {
         };
         into.resize(stored, 0);
         self.file
+            .file()
             .read_exact_at(into, self.at + HEAD as u64)
             .context(whole(self.at))?;
         if crc32c::crc32c_append(crc32c::crc32c(&head[..16]), into) != crc

@@ -1,6 +1,5 @@
 //! What mappers emit, kept until it is sorted and spilled.
 
-use std::fs::File;
 use std::sync::Arc;
 
 use gerbil_task::{Page, Partition, Phase};
@@ -10,7 +9,7 @@ use super::codec::Codec;
 use super::merge;
 use super::pages::{self, AHEAD};
 use super::radix::{self, Entry};
-use super::scratch::Scratch;
+use super::scratch::{Scratch, Spill};
 use super::table::{Inserted, Table};
 use crate::error::{Error, Result};
 use crate::order::Order;
@@ -84,7 +83,7 @@ pub(crate) struct Collector {
     table: Option<Table>,
     fold: Option<Box<dyn Fold>>,
     place: Place,
-    spills: Vec<(Arc<File>, Vec<Partition>)>,
+    spills: Vec<(Arc<Spill>, Vec<Partition>)>,
     scratch: Arc<Scratch>,
     sizes: Sizes,
     order: Order,
@@ -252,7 +251,7 @@ impl Collector {
     }
 
     /// Sorts what is in the arena and writes it to `file`.
-    fn spill(&mut self, file: File) -> Result<()> {
+    fn spill(&mut self, file: Spill) -> Result<()> {
         let before = self.page.read().phase;
         self.page.phase(Phase::Sort);
         let mut writer = BlockWriter::new(file, self.sizes.codec)?;
@@ -318,7 +317,7 @@ impl Collector {
     }
 
     /// Everything was emitted: the map's output, and where its partitions lie.
-    pub(crate) fn finish(&mut self) -> Result<(Arc<File>, Vec<Partition>)> {
+    pub(crate) fn finish(&mut self) -> Result<(Arc<Spill>, Vec<Partition>)> {
         if self.table.is_some() {
             self.drain()?;
         }
@@ -341,14 +340,14 @@ impl Collector {
     }
 
     /// The file of the map's output, of about `bytes`: in memory up to the arena's size, however small that is.
-    fn output_file(&self, bytes: u64) -> Result<File> {
+    fn output_file(&self, bytes: u64) -> Result<Spill> {
         if bytes > self.sizes.arena as u64 {
             return self.scratch.on_disk();
         }
         self.scratch.file(bytes)
     }
 
-    fn merge_spills(&mut self) -> Result<(Arc<File>, Vec<Partition>)> {
+    fn merge_spills(&mut self) -> Result<(Arc<Spill>, Vec<Partition>)> {
         self.page.phase(Phase::Sort);
         // The merge's blocks take the place of arena and table.
         self.arena = Vec::new();

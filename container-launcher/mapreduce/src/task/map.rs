@@ -20,7 +20,7 @@ use crate::settings::{CODEC_MAP, COMPRESS_MAP, Settings};
 use crate::sort::Collector;
 use crate::sort::codec::Codec;
 use crate::sort::collect::Sizes;
-use crate::sort::scratch::Scratch;
+use crate::sort::scratch::{Scratch, Spill};
 
 /// A map to do, and what it is done with.
 pub(crate) struct MapRun<'a> {
@@ -35,7 +35,7 @@ pub(crate) struct MapRun<'a> {
 /// What a map leaves.
 pub(crate) struct MapDone {
     pub(crate) counters: Counters,
-    pub(crate) output: Option<(Arc<File>, Vec<Partition>)>,
+    pub(crate) output: Option<(Arc<Spill>, Vec<Partition>)>,
 }
 
 pub(crate) fn sizes(settings: &Settings) -> Result<Sizes> {

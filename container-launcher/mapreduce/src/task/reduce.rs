@@ -70,7 +70,7 @@ pub(crate) fn run_reduce<K: Key, V: Value, R: Reducer<K, V>>(
                 .ok_or_else(|| Error::new("a source that is none"))?;
             let file = ground.source(*number)?;
             Ok(Run::new(
-                Arc::new(file),
+                Arc::new(file.into()),
                 source.offset,
                 source.length,
                 record_max,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gerbil_task::{
-    Connection, FromTask, LAUNCHER_VARIABLE, NO_DEVICE, Page, ToTask, VERSION, Welcome,
+    Connection, Footprint, FromTask, LAUNCHER_VARIABLE, NO_DEVICE, Page, ToTask, VERSION, Welcome,
 };
 
 use super::map::MapRun;
@@ -125,8 +125,10 @@ fn task(app: &App) -> Result<ExitCode> {
         );
         return Err(Error::new(words));
     }
-    let page = Page::over(connection.descriptor()?, welcome.blame)?;
-    let scratch = Arc::new(Scratch::new(connection.descriptor()?));
+    let shared = connection.descriptor()?;
+    let page = Page::over(&shared, welcome.blame)?;
+    let footprint = Footprint::over(&shared, welcome.blame)?;
+    let scratch = Arc::new(Scratch::new(connection.descriptor()?, footprint));
     let spec = app.spec(&welcome.job)?;
     tell_panics(&connection)?;
     // Under memory pressure a task goes before its launcher does.
@@ -184,6 +186,9 @@ fn map(spec: &Spec, run: MapRun<'_>, connection: &RefCell<Connection>) -> Result
         counters: done.counters,
         partitions: partitions.unwrap_or_default(),
     };
+    if let Some(file) = &file {
+        file.hand_over();
+    }
     let files: Vec<_> = file.iter().map(|file| file.as_fd()).collect();
     Ok(connection.borrow_mut().send_with(&message, &files)?)
 }
