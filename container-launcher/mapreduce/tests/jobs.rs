@@ -193,6 +193,17 @@ fn compressed_input_and_output() {
                 .contains("word7\t1\n")
         );
     }
+    // Whichever byte of a Zstandard file is changed, that is found.
+    let whole = std::fs::read(bed.path("out-zst/part-r-00000.zst")).unwrap();
+    for at in (16..whole.len()).step_by(97) {
+        let mut changed = whole.clone();
+        changed[at] ^= 1;
+        assert!(
+            zstd::decode_all(changed.as_slice()).is_err(),
+            "byte {at} of {}",
+            whole.len()
+        );
+    }
 }
 
 #[test]

@@ -23,9 +23,11 @@ pub(crate) fn reader<'a>(raw: impl BufRead + 'a) -> Result<Box<dyn Read + 'a>> {
     Ok(Box::new(read::Decoder::with_buffer(raw)?))
 }
 
-/// Compresses on the way to `file`.
+/// Compresses on the way to `file`, with the checksum that the command `zstd` writes.
 pub(crate) fn writer(file: BufWriter<File>) -> Result<Box<dyn Encode>> {
-    Ok(Box::new(write::Encoder::new(file, LEVEL)?))
+    let mut encoder = write::Encoder::new(file, LEVEL)?;
+    encoder.include_checksum(true)?;
+    Ok(Box::new(encoder))
 }
 
 impl Encode for write::Encoder<'static, BufWriter<File>> {
