@@ -16,6 +16,9 @@ use crate::command::Run;
 /// What is fetched with all that it needs.
 const POM: &str = include_str!("hadoop-pom.xml");
 
+/// The release of lz4-java that Hadoop's POM names.
+const LZ4: &str = "1.7.1";
+
 /// One download of about 100 MB over a slow line.
 const FETCH_DEADLINE: Duration = Duration::from_secs(1200);
 
@@ -148,25 +151,13 @@ impl Distribution {
         // Not pom.xml: the single artifacts below are fetched without any project.
         let pom = half.join("hadoop-pom.xml");
         std::fs::write(&pom, POM)?;
-        let maven = |goal: &str, into: &str| {
-            let mut mvn = Command::new("mvn");
-            mvn.current_dir(half)
-                // No /tmp/hsperfdata_USER.
-                .env("MAVEN_OPTS", "-XX:-UsePerfData")
-                .args(["-B", "-q", goal])
-                .arg(format!(
-                    "-Dmaven.repo.local={}",
-                    cache.folder().join("m2").display()
-                ))
-                .arg(format!("-DoutputDirectory={}", half.join(into).display()));
-            mvn
-        };
+        let maven = |goal: &str, into: &str| maven(cache, goal, half, &half.join(into));
         let mut all = maven("dependency:copy-dependencies", "lib");
         all.arg("-f")
             .arg(&pom)
             .arg(format!("-Dhadoop={version}"))
             .arg("-DincludeScope=runtime");
-        run_maven(all, version)?;
+        run_maven(all, &format!("Hadoop {version}"))?;
         let leaves = [
             format!(
                 "org.apache.hadoop:hadoop-yarn-applications-distributedshell:{}",
@@ -180,13 +171,13 @@ impl Distribution {
         for artifact in &leaves {
             let mut one = maven("dependency:copy", "lib");
             one.arg(format!("-Dartifact={artifact}"));
-            run_maven(one, version)?;
+            run_maven(one, &format!("Hadoop {version}"))?;
         }
         std::fs::create_dir(half.join("extra"))?;
         for artifact in version.extras() {
             let mut one = maven("dependency:copy", "extra");
             one.arg(format!("-Dartifact={artifact}"));
-            run_maven(one, version)?;
+            run_maven(one, &format!("Hadoop {version}"))?;
         }
         for needed in [
             "hadoop-yarn-server-resourcemanager",
@@ -250,12 +241,44 @@ impl Distribution {
     }
 }
 
+/// The jar that `Lz4Codec` of all these releases wants and that comes with none of them, `lz4-java`: fetched if the
+/// cache does not have it.
+///
+/// # Errors
+///
+/// As [`Distribution::fetch`].
+pub fn lz4_jar() -> Result<PathBuf> {
+    let cache = Cache::find();
+    let name = format!("lz4-java-{LZ4}");
+    let folder = cache.entry(&name, |half| {
+        let mut mvn = maven(&cache, "dependency:copy", half, half);
+        mvn.arg(format!("-Dartifact=org.lz4:lz4-java:{LZ4}"));
+        run_maven(mvn, &name)
+    })?;
+    Ok(folder.join(format!("{name}.jar")))
+}
+
 /// Its name in the cache.
 fn entry(version: Version) -> String {
     format!("hadoop-{version}")
 }
 
-fn run_maven(mvn: Command, version: Version) -> Result<()> {
+/// `mvn GOAL`, run in the folder `half`, which puts files into the folder `into`.
+fn maven(cache: &Cache, goal: &str, half: &Path, into: &Path) -> Command {
+    let mut mvn = Command::new("mvn");
+    mvn.current_dir(half)
+        // No /tmp/hsperfdata_USER.
+        .env("MAVEN_OPTS", "-XX:-UsePerfData")
+        .args(["-B", "-q", goal])
+        .arg(format!(
+            "-Dmaven.repo.local={}",
+            cache.folder().join("m2").display()
+        ))
+        .arg(format!("-DoutputDirectory={}", into.display()));
+    mvn
+}
+
+fn run_maven(mvn: Command, what: &str) -> Result<()> {
     let arguments: Vec<OsString> = mvn.get_args().map(ToOwned::to_owned).collect();
     let finished = Run::new(mvn)
         .deadline(FETCH_DEADLINE)
@@ -263,7 +286,7 @@ fn run_maven(mvn: Command, version: Version) -> Result<()> {
         .context("running mvn: run it/setup, or install maven")?;
     if !finished.status.success() {
         bail!(
-            "fetching Hadoop {version}: mvn {arguments:?} ended with {}:\n{}{}",
+            "fetching {what}: mvn {arguments:?} ended with {}:\n{}{}",
             finished.status,
             finished.stdout_text(),
             finished.stderr_text()

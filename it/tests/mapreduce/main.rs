@@ -5,6 +5,7 @@ mod calls;
 mod commits;
 mod disks;
 mod failures;
+mod hadoops_files;
 mod history;
 mod needs;
 mod outputs;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         needs::CASES,
         commits::CASES,
         calls::CASES,
+        hadoops_files::CASES,
     ];
     // A node that is not heard for so long is lost.
     let expiry = "yarn.nm.liveness-monitor.expiry-interval-ms";

@@ -11,6 +11,7 @@
 use std::io::Read as _;
 use std::marker::PhantomData;
 
+use super::framed::{Framed, Inner};
 use super::{Granule, InputFormat, Source};
 use crate::codecs::{bzip2, zstd};
 use crate::datum::{Key, Value, writable::read_long};
@@ -260,6 +261,10 @@ fn inflate(codec: &str, bytes: &[u8], longest: usize, out: &mut Vec<u8>) -> Resu
             .read_to_end(out)?,
         Some("BZip2Codec") => bzip2::reader(bytes)?.take(most).read_to_end(out)?,
         Some("ZStandardCodec") => zstd::reader(bytes)?.take(most).read_to_end(out)?,
+        Some("Lz4Codec") => Framed::new(bytes, Inner::Lz4).take(most).read_to_end(out)?,
+        Some("SnappyCodec") => Framed::new(bytes, Inner::Snappy)
+            .take(most)
+            .read_to_end(out)?,
         _ => {
             return Err(Error::new(format!(
                 "values are compressed with {codec}, which is not known here"
