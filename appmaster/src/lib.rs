@@ -71,6 +71,7 @@ mod tasks;
 #[path = "../holding/src/test_keys.rs"]
 mod test_keys;
 mod told;
+mod waits;
 mod work;
 
 use std::process::ExitCode;

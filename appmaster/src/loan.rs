@@ -28,6 +28,10 @@ pub(crate) struct Loan {
     pub(crate) name: String,
     /// Of the session's clock.
     pub(crate) submitted: Millis,
+    /// Its client wants to be told every reason.
+    pub(crate) explain: bool,
+    /// What its client was told last of the slots that it waits for; empty: nothing.
+    pub(crate) told: String,
     /// A client that has not come by then never will; `None`: it has.
     pub(crate) attach_by: Option<Millis>,
     /// What launchers bring for it.
@@ -54,6 +58,8 @@ impl Loan {
         Self {
             name: given.name,
             submitted: now,
+            explain: given.explain,
+            told: String::new(),
             attach_by: Some(attach_by),
             files: wire::FetchFiles {
                 job: job.0,
@@ -139,6 +145,8 @@ pub(crate) struct Given {
     pub(crate) addresses: Vec<String>,
     pub(crate) files: Vec<wire::StagedFile>,
     pub(crate) wish: Wish,
+    /// It wants to be told every reason.
+    pub(crate) explain: bool,
 }
 
 #[cfg(test)]
@@ -162,6 +170,7 @@ mod tests {
             addresses: Vec::new(),
             files: Vec::new(),
             wish,
+            explain: false,
         };
         let mut loan = Loan::new(JobId(1), Millis(0), Millis(30_000), given);
         let id = |number: u32| ContainerId(format!("c{number}"));

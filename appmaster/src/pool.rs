@@ -326,6 +326,11 @@ impl Pool {
             .find_map(|place| place.phase.as_ref())
     }
 
+    /// The nodes as they were read last.
+    pub(crate) const fn view(&self) -> Option<&ClusterView> {
+        self.view.as_ref()
+    }
+
     /// A new place.
     fn open(&mut self, now: Millis) -> Vec<Want> {
         let number = self.next;

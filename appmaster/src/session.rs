@@ -232,6 +232,10 @@ impl Session {
                 if let Some(loan) = &mut entry.loan {
                     loan.attach_by = None;
                 }
+                let now = self.now();
+                if let Some(sharing) = &mut self.sharing {
+                    sharing.show_soon(now);
+                }
                 self.tell(of, Heard::ClientAttached);
             }
             News::Of(job, heard) => {

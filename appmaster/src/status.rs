@@ -3,6 +3,8 @@
 use job::wire;
 use policy::gang::Phase;
 use policy::lending::{Line, Wants};
+use policy::{MiB, Resources};
+use sentences::QueueIsFull;
 use tonic::Status;
 
 use crate::loan::Loan;
@@ -11,7 +13,7 @@ use crate::sharing::{Sharing, Stage};
 
 impl Sharing {
     /// The jobs that wait; holders of slots are called by the numbers that their users know.
-    fn line(&self) -> Line<'_> {
+    pub(crate) fn line(&self) -> Line<'_> {
         self.lending
             .line(|number| self.job_of(number).map(|job| job.0))
     }
@@ -76,7 +78,7 @@ impl Session {
             state: state.into(),
             slots: self.slots(loan),
             age_ms: self.now().0.saturating_sub(loan.submitted.0),
-            waits: waits.unwrap_or_default(),
+            waits: waits.map_or_else(String::new, |waits| waits.words),
             detached: self.detached.get(job).is_some(),
             queue: loan.wish.queue.clone(),
             shares: self.shares(loan),
@@ -105,27 +107,8 @@ impl Session {
         }
     }
 
-    /// Why a job has no slots, a sentence; `None`: it has, or needs none.
-    fn waits(&self, loan: &Loan, line: &mut Line<'_>) -> Option<String> {
-        let sharing = self.sharing.as_ref()?;
-        match loan.number {
-            Some(number) => {
-                let waits = line.waits(number)?;
-                if let Some(lack) = sharing.lack(number) {
-                    return Some(sentences::waits_for_element(&lack));
-                }
-                let missing = sharing.pool.missing();
-                Some(sentences::waits_for_slots(&waits, missing))
-            }
-            None if loan.lent.is_none() && !loan.is_done => {
-                Some(sentences::waits_for_turn(sharing.running()))
-            }
-            None => None,
-        }
-    }
-
     /// Why the session does not hold all containers that it wants.
-    fn why_not_more(&self) -> Option<String> {
+    pub(crate) fn why_not_more(&self) -> Option<String> {
         let sharing = self.sharing.as_ref()?;
         if let Some(words) = &sharing.refused {
             return Some(format!("the ResourceManager refuses: {words}"));
@@ -138,44 +121,34 @@ impl Session {
         let types = &self.holding.cluster().limits().types;
         match sharing.pool.phase()? {
             Phase::WaitingForRoom(why) => Some(sentences::no_room(why, types)),
-            Phase::LetGo(let_go) => Some(sentences::let_go(let_go)),
+            Phase::LetGo(let_go) => {
+                let full = self.queue_is_full(sharing);
+                Some(full.unwrap_or_else(|| sentences::let_go(let_go)))
+            }
             Phase::WaitingForNodes { silent, .. } => Some(sentences::silent(silent)),
-            Phase::WaitingForContainers { .. } => None,
+            Phase::WaitingForContainers { .. } => self.queue_is_full(sharing),
         }
     }
 
-    /// Says to the clients of jobs that wait what they wait for.
-    pub(crate) fn show_waiting(&self) {
-        let Some(sharing) = &self.sharing else {
-            return;
+    /// That the queue gives no container more, where its scheduler says so.
+    fn queue_is_full(&self, sharing: &Sharing) -> Option<String> {
+        let (left, view) = (self.holding.headroom()?, sharing.pool.view()?);
+        // Before it says anything it says that there is nothing.
+        let has_said = left.memory.0 > 0 || sharing.lending.offers().next().is_some();
+        // Schedulers that know no such limit name a fair share, above which they give, too.
+        let maximum = view.queue.maximum.filter(|_| has_said)?;
+        let container = sharing.plan.slot.times(sharing.plan.room.get());
+        let container = Resources {
+            memory: MiB(container.memory.0.next_multiple_of(view.step.0.max(1))),
+            ..container
         };
-        let mut line = sharing.line();
-        for (job, entry) in &self.jobs {
-            let Some(loan) = &entry.loan else {
-                continue;
-            };
-            let kept = match &entry.client {
-                Some(_) => None,
-                // Of one that is detached and only waits whoever watches it hears.
-                None => match self.detached.get(*job).filter(|kept| kept.is_watched()) {
-                    None => continue,
-                    watched => watched,
-                },
-            };
-            if let Some(note) = self.waits(loan, &mut line) {
-                let phase = wire::Phase {
-                    kind: wire::phase::Kind::WaitingForRoom.into(),
-                    note,
-                    ..wire::Phase::default()
-                };
-                let event = wire::job_event::Event::Phase(phase);
-                if let Some(client) = &entry.client {
-                    let event = Some(event);
-                    let _shown = client.try_send(Ok(wire::JobEvent { event })).is_ok();
-                } else if let Some(kept) = kept {
-                    kept.hear(event);
-                }
-            }
-        }
+        let types = &self.holding.cluster().limits().types;
+        let full = QueueIsFull {
+            queue: &view.queue.name,
+            maximum,
+            left,
+            container,
+        };
+        (!view.fits(container, left)).then(|| full.sentence(types))
     }
 }

@@ -30,6 +30,8 @@ struct Taken {
     wants: Wants,
     /// What a process of it takes of its container.
     unit: Resources,
+    /// Its client wants to be told every reason.
+    explain: bool,
 }
 
 impl Session {
@@ -79,6 +81,7 @@ impl Session {
                 queue,
                 priority: submission.priority,
             },
+            explain: taken.explain,
         };
         if let Some(sharing) = &mut self.sharing {
             sharing.next_job = sharing.next_job.saturating_add(1);

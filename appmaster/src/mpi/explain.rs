@@ -335,6 +335,7 @@ fn shorten(explained: &mut Explained) {
         | Explained::Missing(_)
         | Explained::Released(_)
         | Explained::DryRun(_)
+        | Explained::WaitsForSlots(_)
         | Explained::TaskPlaced(_)
         | Explained::TaskEnded(_) => {}
     }

@@ -40,6 +40,7 @@ impl Session {
         fits(unit, plan.slot.times(plan.slots.get()))?;
         let text = Folder::job(self.attempt.application, job.0);
         Ok(Taken {
+            explain: description.explain,
             wants: Wants::Tasks {
                 map,
                 reduce,

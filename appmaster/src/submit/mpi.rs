@@ -60,6 +60,7 @@ impl Session {
         // The slots that it has are those that there are; with one lost it waits for as many again.
         mpi.limits.run.anew = true;
         Ok(Taken {
+            explain: mpi.explain,
             work: Work::Mpi(Box::new(self.mpi_of(job, mpi))),
             wants: Wants::Gang(processes),
             unit,

@@ -4,6 +4,7 @@
 //! them as they are, otherwise the client puts them into words. Amounts of memory are MiB, times ms
 //! since the ApplicationMaster began, of tasks since their job did (0 in a dry run). Fields may be added; none changes its meaning.
 
+mod slots;
 mod task;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +17,7 @@ use policy::{
 };
 use serde::{Deserialize, Serialize};
 
+pub use slots::{HOLDERS, SlotHolder, WaitsForSlots};
 pub use task::{Locality, TaskEnded, TaskPlaced};
 
 /// Ranks of a node that are told one by one, at most.
@@ -43,6 +45,8 @@ pub enum Explained {
     Released(Released),
     /// What would become of the job; the last line of a dry run.
     DryRun(DryRun),
+    /// A job of a session has no slots.
+    WaitsForSlots(WaitsForSlots),
     /// A task of a MapReduce job has a slot.
     TaskPlaced(TaskPlaced),
     /// An attempt at one is over.

@@ -48,6 +48,7 @@ fn every_block_is_what_is_written() {
             Explained::Missing(_) => "missing",
             Explained::Released(_) => "released",
             Explained::DryRun(_) => "dry-run",
+            Explained::WaitsForSlots(_) => "waits-for-slots",
             Explained::TaskPlaced(_) => "task-placed",
             Explained::TaskEnded(_) => "task-ended",
         });
@@ -55,7 +56,7 @@ fn every_block_is_what_is_written() {
     // A new kind needs a line above, which is then missed here.
     assert_eq!(
         kinds.len(),
-        11,
+        12,
         "not all kinds of events are shown: {kinds:?}"
     );
     let report: Report = same(report);

@@ -1,11 +1,39 @@
 //! What a session and its jobs wait for, and what it refuses, in sentences.
 
-use policy::MiB;
+use policy::{MiB, ResourceTypes, Resources};
 
 /// Why a job of a session waits that may not have slots yet: as many as may run do, `running` of them.
 #[must_use]
 pub fn waits_for_turn(running: usize) -> String {
     format!("waits for another job to end: {running} run, as --max-running says")
+}
+
+/// Why a session gets no container more: by what its scheduler says.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueIsFull<'a> {
+    /// Its name.
+    pub queue: &'a str,
+    /// The most that all of it may hold.
+    pub maximum: Resources,
+    /// What it still gives the session, the limit of its user included.
+    pub left: Resources,
+    /// What a container takes.
+    pub container: Resources,
+}
+
+impl QueueIsFull<'_> {
+    /// The same in words; `types` names the counts.
+    #[must_use]
+    pub fn sentence(&self, types: &ResourceTypes) -> String {
+        let words = |amount: Resources| amount.words(types);
+        format!(
+            "queue {} and its limit for a user still give {}, and a container takes {}; all of the queue may hold {}",
+            self.queue,
+            words(self.left),
+            words(self.container),
+            words(self.maximum)
+        )
+    }
 }
 
 /// Why a session ends that nobody uses.

@@ -20,6 +20,10 @@ const REFUSED: &[(&str, &str)] = &[
     ("output", HERE),
     ("output-from", HERE),
     ("pty", "a detached job has no terminal"),
+    (
+        "explain",
+        "nobody is here to be told; gerbil session status shows what it waits for",
+    ),
     ("report", ENDED),
     ("timing", ENDED),
     ("print-all-exitcodes", ENDED),
@@ -98,7 +102,7 @@ mod tests {
             ),
             (
                 "--session s --detach --explain ./cpi",
-                "does not go with a session",
+                "gerbil session status shows what it waits for",
             ),
             ("--list f --detach", "--detach belongs into"),
         ] {

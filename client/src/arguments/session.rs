@@ -92,10 +92,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("checkpoint-signal", SAVED),
     ("checkpoint-dir", SAVED),
     ("restore", SAVED),
-    (
-        "explain",
-        "what a job waits for there, gerbil session status shows",
-    ),
 ];
 
 impl SessionArguments {
@@ -176,6 +172,7 @@ mod tests {
         "processes",
         "yield",
         "wait-timeout",
+        "explain",
         "json",
         "report",
         "timing",

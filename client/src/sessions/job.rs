@@ -8,6 +8,7 @@ use ::job::StagedKind;
 use ::job::exit::Exit;
 use ::job::role::BINARY_LINK;
 use follow::ended::Ended;
+use follow::explained::Sink;
 use follow::follower::{Follower, InSession};
 use follow::progress::Progress;
 use follow::report::Own;
@@ -37,6 +38,13 @@ pub(crate) async fn job(
     signals: &mut Signals,
     own: &mut Own,
 ) -> Result<Ended, Failure> {
+    let explain = match &given.reporting.explain {
+        None => None,
+        Some(file) => match Sink::open(given.reporting.json, file.as_deref(), signals).await? {
+            ControlFlow::Continue(sink) => Some(sink),
+            ControlFlow::Break(signal) => return Ok(Ended::unsubmitted(signal)),
+        },
+    };
     let folder = folder()?;
     let kept = folder.find_session(name)?;
     is_here(&kept, cluster)?;
@@ -109,7 +117,7 @@ pub(crate) async fn job(
         keys: &kept.keys,
         progress,
         signals,
-        explain: None,
+        explain,
         layout: plan.streams.layout.clone(),
         input: Source::new(plan.streams.input.clone()),
         terminal: plan.streams.terminal.is_some(),

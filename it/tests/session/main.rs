@@ -2,6 +2,7 @@
 
 mod beside;
 mod elements;
+mod explained;
 mod kernels;
 mod leaving;
 mod remains;
@@ -72,7 +73,13 @@ fn main() -> ExitCode {
     suite::run(vec![
         Group::new(
             builder,
-            &[CASES, remains::CASES, turns::CASES, beside::CASES],
+            &[
+                CASES,
+                remains::CASES,
+                turns::CASES,
+                beside::CASES,
+                explained::CASES,
+            ],
         ),
         Group::new(different, &[elements::CASES, kernels::CASES]),
         Group::new(leaving::cluster(), &[leaving::CASES]),

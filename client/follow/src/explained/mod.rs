@@ -8,6 +8,7 @@ mod cluster;
 mod gang;
 mod placement;
 mod sink;
+mod slots;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -41,6 +42,7 @@ pub fn words(event: &Explained) -> Vec<String> {
         Explained::Missing(missing) => gang::missing(missing),
         Explained::Released(released) => vec![gang::released(released)],
         Explained::DryRun(dry) => outlook(dry),
+        Explained::WaitsForSlots(waits) => slots::words(waits),
         Explained::TaskPlaced(placed) => vec![task::placed(placed)],
         Explained::TaskEnded(ended) => vec![task::ended(ended)],
     }
