@@ -93,8 +93,9 @@ impl Session {
             self.lending(|lending| lending.leaving(now, container, by));
             let sentence = format!("{words}: what runs there has until YARN takes it");
             for job in self.jobs_in(container) {
-                if let Some(entry) = self.jobs.get_mut(&job) {
-                    entry.work.outbox().notice(sentence.clone());
+                let entry = self.jobs.get_mut(&job);
+                if let Some(outbox) = entry.and_then(|entry| entry.work.outbox()) {
+                    outbox.notice(sentence.clone());
                 }
             }
         }

@@ -58,6 +58,7 @@ mod news;
 mod output_stream;
 mod owner;
 mod pool;
+mod queued;
 mod run;
 mod seat;
 mod session;

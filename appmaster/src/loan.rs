@@ -2,6 +2,7 @@
 //! in which containers it is.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use job::wire;
 use policy::lending::{Lent, Wish};
@@ -36,7 +37,7 @@ pub(crate) struct Loan {
     pub(crate) attach_by: Option<Millis>,
     /// What launchers bring for it.
     pub(crate) files: wire::FetchFiles,
-    pub(crate) wish: Wish,
+    pub(crate) wish: Arc<Wish>,
     /// By which number its wish was told; `None`: it has no slots and wants none.
     pub(crate) number: Option<u32>,
     /// Its slots.
@@ -66,7 +67,7 @@ impl Loan {
                 addresses: given.addresses,
                 files: given.files,
             },
-            wish: given.wish,
+            wish: Arc::new(given.wish),
             number: None,
             lent: None,
             has_begun: false,

@@ -22,6 +22,7 @@ use tokio_util::task::TaskTracker;
 use tonic::Status;
 
 use crate::agenda::Agenda;
+use crate::client_events::Outbox;
 use crate::console::Console;
 use crate::consoles::Consoles;
 use crate::detached::Detached;
@@ -286,7 +287,8 @@ impl Session {
         };
         self.agenda.changed(job);
         let entry = self.jobs.get_mut(&job);
-        if let Some(event) = entry.and_then(|entry| entry.work.outbox().next()) {
+        let outbox = entry.and_then(|entry| entry.work.outbox());
+        if let Some(event) = outbox.and_then(Outbox::next) {
             let _stream = place.send(Ok(event));
         }
     }

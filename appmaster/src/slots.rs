@@ -1,6 +1,7 @@
 //! Slots of a session: wished for by a job, lent to it, returned when no container has anything of it.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 use std::time::Instant;
 
 use policy::lending::{Lending, Lent, Start, Wants, Word};
@@ -51,7 +52,7 @@ impl Session {
             loan.number = Some(number);
             sharing.wishes.insert(number, job);
             let began = Instant::now();
-            let words = sharing.lending.wanted(now, number, loan.wish.clone());
+            let words = sharing.lending.wanted(now, number, Arc::clone(&loan.wish));
             sharing.deciding.took(began);
             sharing.unheard.extend(words);
             sharing.show_soon(now);

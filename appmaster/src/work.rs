@@ -18,9 +18,12 @@ use crate::mapreduce::{MapReduce, Told, Wanted};
 use crate::mpi::Mpi;
 use crate::mpi::standoff::Sight;
 use crate::mpi::waiting::Look;
+use crate::queued::Queued;
 
 /// One job, of one kind.
 pub(crate) enum Work {
+    /// An MPI job of a session that has had no slots, and nobody who follows it.
+    Queued(Box<Queued>),
     /// Ranks of an MPI program, all at once.
     Mpi(Box<Mpi>),
     /// Tasks of a MapReduce program, as slots come free.
@@ -28,9 +31,18 @@ pub(crate) enum Work {
 }
 
 impl Work {
+    /// A job that has only waited is what it is to be for the rest of its life.
+    fn wake(&mut self) {
+        if let Self::Queued(queued) = self {
+            *self = Self::Mpi(Box::new(queued.wake()));
+        }
+    }
+
     /// The application is registered: the job's life begins.
     pub(crate) fn begin(&mut self, now: Millis) -> Vec<Do> {
         match self {
+            // What any MPI job begins with.
+            Self::Queued(_) => vec![Do::TakeSnapshot],
             Self::Mpi(mpi) => mpi.begin(now),
             Self::MapReduce(mapreduce) => mapreduce.begin(now),
         }
@@ -39,7 +51,9 @@ impl Work {
     /// Takes in what has happened by `now`, milliseconds since the job began; what is to be done about
     /// it, in order.
     pub(crate) fn hear(&mut self, now: Millis, heard: Heard) -> Vec<Do> {
+        self.wake();
         match self {
+            Self::Queued(_) => Vec::new(),
             Self::Mpi(mpi) => mpi.hear(now, heard),
             Self::MapReduce(mapreduce) => mapreduce.hear(now, heard),
         }
@@ -48,6 +62,7 @@ impl Work {
     /// When [`Heard::Tick`] is due, if nothing else happens before.
     pub(crate) fn wakes_at(&self) -> Option<Millis> {
         match self {
+            Self::Queued(_) => None,
             Self::Mpi(mpi) => mpi.wakes_at(),
             Self::MapReduce(mapreduce) => mapreduce.wakes_at(),
         }
@@ -56,22 +71,25 @@ impl Work {
     /// Whether there is an event for the client that may be told now.
     pub(crate) fn has_an_event(&self) -> bool {
         match self {
+            Self::Queued(_) => false,
             Self::Mpi(mpi) => mpi.has_an_event(),
             Self::MapReduce(mapreduce) => mapreduce.has_an_event(),
         }
     }
 
-    /// What the client is told beside the phases.
-    pub(crate) fn outbox(&mut self) -> &mut Outbox {
+    /// What the client is told beside the phases; `None`: the job has nothing to tell yet.
+    pub(crate) fn outbox(&mut self) -> Option<&mut Outbox> {
         match self {
-            Self::Mpi(mpi) => mpi.outbox(),
-            Self::MapReduce(mapreduce) => mapreduce.outbox(),
+            Self::Queued(_) => None,
+            Self::Mpi(mpi) => Some(mpi.outbox()),
+            Self::MapReduce(mapreduce) => Some(mapreduce.outbox()),
         }
     }
 
     /// Its verdict is out.
     pub(crate) fn is_ending(&self) -> bool {
         match self {
+            Self::Queued(_) => false,
             Self::Mpi(mpi) => mpi.is_ending(),
             Self::MapReduce(mapreduce) => mapreduce.is_ending(),
         }
@@ -80,6 +98,7 @@ impl Work {
     /// Nothing more comes of it, and everybody knows.
     pub(crate) fn is_over(&self) -> bool {
         match self {
+            Self::Queued(_) => false,
             Self::Mpi(mpi) => mpi.is_over(),
             Self::MapReduce(mapreduce) => mapreduce.is_over(),
         }

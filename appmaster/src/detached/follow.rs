@@ -28,12 +28,21 @@ impl Session {
             return;
         };
         loan.attach_by = None;
-        let input = match &entry.work {
-            Work::Mpi(mpi) if mpi.description.input => Input::Free,
-            Work::Mpi(_) | Work::MapReduce(_) => Input::Empty,
+        let takes_input = match &entry.work {
+            Work::Queued(queued) => queued.description.input,
+            Work::Mpi(mpi) => mpi.description.input,
+            Work::MapReduce(_) => false,
+        };
+        let input = match takes_input {
+            true => Input::Free,
+            false => Input::Empty,
         };
         let _kept = self.detached.insert(job, &loan.name, input);
-        self.tell(job, Heard::ClientAttached);
+        match &mut entry.work {
+            // It hears of it when it has something to tell.
+            Work::Queued(queued) => queued.is_detached = true,
+            Work::Mpi(_) | Work::MapReduce(_) => self.tell(job, Heard::ClientAttached),
+        }
     }
 
     /// One that is detached, and has slots or something to tell, is followed from now on: while it only waits there
@@ -44,6 +53,7 @@ impl Session {
         };
         let is_lent = entry.loan.as_ref().is_some_and(|loan| loan.lent.is_some());
         let is_up = match &entry.work {
+            Work::Queued(_) => false,
             Work::Mpi(_) => is_lent || entry.work.is_ending() || entry.work.has_an_event(),
             Work::MapReduce(_) => true,
         };

@@ -1,15 +1,12 @@
 //! An MPI job of a session: its processes have to fit into it, all at once.
 
-use job::{MpiJob, SessionPlan, wire};
+use job::{MpiJob, SessionPlan};
 use policy::lending::Wants;
-use policy::lifecycle::Job;
 use policy::{Demand, Mode, Resources};
 use tonic::Status;
 
 use super::{Taken, fits, refused, senseless};
-use crate::mpi::checkpoints::Checkpoints;
-use crate::mpi::explain::Story;
-use crate::mpi::{Beginning, Mpi};
+use crate::queued::Queued;
 use crate::run::now_us;
 use crate::session::{JobId, Session};
 use crate::work::Work;
@@ -61,30 +58,16 @@ impl Session {
         mpi.limits.run.anew = true;
         Ok(Taken {
             explain: mpi.explain,
-            work: Work::Mpi(Box::new(self.mpi_of(job, mpi))),
+            work: Work::Queued(Box::new(Queued {
+                job,
+                attempt: self.attempt,
+                limits: self.holding.cluster().limits().clone(),
+                began_us: now_us(),
+                is_detached: false,
+                description: mpi,
+            })),
             wants: Wants::Gang(processes),
             unit,
-        })
-    }
-
-    fn mpi_of(&self, job: JobId, mpi: MpiJob) -> Mpi {
-        let demand = mpi.demand.clone();
-        let began_us = now_us();
-        Mpi::new(Beginning {
-            attempt: self.attempt,
-            name: format!("{}_{}", self.attempt, job.0),
-            limits: self.holding.cluster().limits().clone(),
-            candidates: None,
-            story: Story::new(demand.clone(), mpi.explain),
-            job: Job::new(demand, mpi.limits, rand::random()),
-            checkpoints: Checkpoints::default(),
-            timing: wire::Timing {
-                appmaster_started_us: began_us,
-                registered_us: began_us,
-                ..wire::Timing::default()
-            },
-            began_us,
-            description: mpi,
         })
     }
 }

@@ -24,6 +24,7 @@ mod waits;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::schedule::{
     AttemptIx, ContainerIx, Decision, Driver, End, Event, Job, JobIx, Nanos, Need, Node, NodeIx,
@@ -37,7 +38,7 @@ pub use words::{Input, Lack, Lent, Offer, StageTerms, Start, Waits, Wants, Wish,
 #[derive(Debug)]
 struct Borrower {
     ix: JobIx,
-    wish: Wish,
+    wish: Arc<Wish>,
     /// What runs of it, or is about to.
     attempts: BTreeSet<AttemptIx>,
 }
@@ -178,7 +179,8 @@ impl Lending {
     }
 
     /// `job` wants slots; a number is used once. One of tasks says [later](Self::runnable) which may start.
-    pub fn wanted(&mut self, now: Millis, job: u32, wish: Wish) -> Vec<Word> {
+    pub fn wanted(&mut self, now: Millis, job: u32, wish: impl Into<Arc<Wish>>) -> Vec<Word> {
+        let wish: Arc<Wish> = wish.into();
         let ix = JobIx(self.next_job);
         self.next_job = self.next_job.saturating_add(1);
         let state = |unit: Resources, locks: &[ResourceName], speculative: bool| StageState {
@@ -211,7 +213,10 @@ impl Lending {
             node_failures,
             stages,
         };
-        let wants = wish.wants.clone();
+        let processes = match wish.wants {
+            Wants::Gang(processes) => Some(processes),
+            Wants::Tasks { .. } => None,
+        };
         let borrower = Borrower {
             ix,
             wish,
@@ -220,8 +225,8 @@ impl Lending {
         self.jobs.insert(job, borrower);
         self.numbers.insert(ix, job);
         self.driver.tell(nanos(now), &Event::Arrived(arrived));
-        match wants {
-            Wants::Gang(processes) => {
+        match processes {
+            Some(processes) => {
                 let tasks = (0..processes).map(|_| Task::default()).collect();
                 let runnable = Event::Runnable {
                     job: ix,
@@ -230,7 +235,7 @@ impl Lending {
                 };
                 self.happened(now, &runnable)
             }
-            Wants::Tasks { .. } => Vec::new(),
+            None => Vec::new(),
         }
     }
 

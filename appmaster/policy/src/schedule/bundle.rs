@@ -1,9 +1,10 @@
 //! Amounts of named, countable resources.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+
+use crate::Few;
 
 /// A countable resource: `memory-mb`, `vcores`, `acc/gpu`, `gpu0/memory-mb`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -23,13 +24,13 @@ impl fmt::Display for ResourceName {
 
 /// How much of each resource; what is not named is 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Bundle(BTreeMap<ResourceName, u64>);
+pub struct Bundle(Few<ResourceName, u64>);
 
 impl Bundle {
     /// A bundle of no resources at all.
     #[must_use]
     pub const fn new() -> Self {
-        Self(BTreeMap::new())
+        Self(Few::new())
     }
 
     /// The same with `amount` of `name`.
@@ -58,8 +59,8 @@ impl Bundle {
 
     /// Adds `amount` of `name`.
     pub(super) fn give(&mut self, name: &ResourceName, amount: u64) {
-        let there = self.0.entry(name.clone()).or_default();
-        *there = there.saturating_add(amount);
+        let all = self.amount(name).saturating_add(amount);
+        self.0.insert(name.clone(), all);
     }
 
     /// Leaves at most `amount` of `name`.

@@ -1,10 +1,9 @@
 //! Jobs as a policy sees them: stages of tasks, and what a task of each needs.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::{Bundle, Nanos, NodeIx, ResourceName};
+use crate::Few;
 
 /// A phase of a job whose tasks are alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -47,7 +46,7 @@ pub struct Job {
     /// 0: nodes are not avoided.
     pub node_failures: u32,
     /// What is known of each of its stages.
-    pub stages: BTreeMap<Stage, StageState>,
+    pub stages: Few<Stage, StageState>,
 }
 
 /// Where a stage of a job stands.

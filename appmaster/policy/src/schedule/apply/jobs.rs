@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{put, record_stage};
+use crate::Few;
 use crate::schedule::session::{Class, JobRecord, NodeRecord, Owner, State, TaskRecord, Tasks};
 use crate::schedule::{AttemptIx, Job, JobIx, Nanos, Need, SlotIx, Stage, Task, TaskIx};
 
@@ -32,7 +33,7 @@ impl State {
             gathered: BTreeMap::new(),
             homes: BTreeMap::new(),
             under_way: 0,
-            listed_running: BTreeMap::new(),
+            listed_running: Few::new(),
             listed_gang: None,
             left: false,
         };
@@ -140,6 +141,7 @@ impl State {
             return;
         };
         let first = u32::try_from(known.all.len()).unwrap_or(u32::MAX);
+        known.all.reserve_exact(tasks.len());
         known.all.extend(tasks.iter().map(|task| TaskRecord {
             task: task.clone(),
             ..TaskRecord::default()

@@ -17,6 +17,7 @@ use super::{
     AttemptIx, Bundle, Container, ContainerIx, Job, JobIx, Nanos, Need, Node, NodeIx, Phase, Slot,
     SlotIx, Stage, Task, TaskIx,
 };
+use crate::Few;
 
 /// The state that every policy decides on.
 #[derive(Clone, Debug, Default)]
@@ -67,8 +68,8 @@ pub struct Attempt {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct JobRecord {
     pub(super) job: Job,
-    pub(super) class: BTreeMap<Stage, Class>,
-    pub(super) tasks: BTreeMap<Stage, Tasks>,
+    pub(super) class: Few<Stage, Class>,
+    pub(super) tasks: Few<Stage, Tasks>,
     /// Bytes of a partition at a node.
     #[serde(with = "pairs")]
     pub(super) gathered: BTreeMap<(u32, NodeIx), u64>,
@@ -77,7 +78,7 @@ pub(super) struct JobRecord {
     /// Attempts under way, of all stages.
     pub(super) under_way: u32,
     /// The stages that stand in `by_running`, and under which number.
-    pub(super) listed_running: BTreeMap<Stage, u32>,
+    pub(super) listed_running: Few<Stage, u32>,
     /// It stands in `gangs`, as one of so many ranks.
     pub(super) listed_gang: Option<u32>,
     pub(super) left: bool,
