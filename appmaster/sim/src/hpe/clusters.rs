@@ -9,25 +9,29 @@ use crate::workload::Node;
 
 /// How many nodes of each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cluster {
-    pub(super) name: &'static str,
+pub struct Cluster {
+    /// `E1`.
+    pub name: &'static str,
     /// Nodes with a GPU; they come first.
     gpu: u32,
     /// Nodes without.
     cpu: u32,
 }
 
-pub(super) const E1: Cluster = Cluster {
+/// Eight nodes without a GPU.
+pub const E1: Cluster = Cluster {
     name: "E1",
     gpu: 0,
     cpu: 8,
 };
-pub(super) const E2: Cluster = Cluster {
+/// Eight nodes with one.
+pub const E2: Cluster = Cluster {
     name: "E2",
     gpu: 8,
     cpu: 0,
 };
-pub(super) const E3: Cluster = Cluster {
+/// Six nodes with one, and two without.
+pub const E3: Cluster = Cluster {
     name: "E3",
     gpu: 6,
     cpu: 2,
@@ -44,20 +48,24 @@ impl Cluster {
         let kinds = [(self.gpu, 1), (self.cpu, 0)];
         let there = kinds.into_iter().filter(|(count, _)| *count > 0);
         let nodes = there.map(|(count, gpus)| {
-            let slots = settings.cut.slots(&Bundle::new().with(GPU, gpus));
-            let of = |stage: Stage| {
-                let slots = slots.iter().filter(|slot| slot.stages.contains(&stage));
-                slots.count()
+            let cut = settings.cut.slots(&Bundle::new().with(GPU, gpus));
+            let of = |stage: Stage| match settings.slots {
+                Some(_) => 0,
+                None => {
+                    let slots = cut.iter().filter(|slot| slot.stages.contains(&stage));
+                    slots.count()
+                }
             };
+            let slots = settings.slots.unwrap_or(cut.len());
             Node {
-                count,
+                count: count.div_ceil(settings.nodes),
                 rack: String::new(),
                 map_slots: of(Stage::Map),
                 reduce_slots: of(Stage::Reduce),
-                slots: 0,
+                slots: settings.slots.unwrap_or(0),
                 slow_map_slots: 0,
                 speed: None,
-                memory_mb: TASK_MB.saturating_mul(u64::try_from(slots.len()).unwrap_or(u64::MAX)),
+                memory_mb: TASK_MB.saturating_mul(u64::try_from(slots).unwrap_or(u64::MAX)),
                 has: BTreeMap::from([(GPU.to_owned(), gpus)]),
                 ways: settings.ways,
             }

@@ -19,7 +19,7 @@ const PARTS: [(char, Cluster, Policy, Version); 3] = [
 
 pub(super) fn figure(world: &World) -> Result<Figure> {
     let mut caption = vec![
-        world.jobs.caption(),
+        world.caption(),
         "a: first come, first served, on nodes that are alike (E1, CPU version). b: on nodes that all have a GPU \
          (E2, fifo-barrier): maps of a job wait for those of the job before, its reduces for that job's end, and maps \
          overlap the reduces of the job before. So the paper draws Hadoop's default; Hadoop's own FIFO does not wait, \

@@ -49,7 +49,7 @@ pub(super) fn figure(world: &World) -> Result<Figure> {
         name: "fig7",
         title: "each job, and the queue, on each cluster",
         caption: vec![
-            world.jobs.caption(),
+            world.caption(),
             "The queue is M, D, W, all submitted at 0. E1 has 8 nodes without a GPU, E2 8 with one, E3 6 with one and 2 \
              without. fifo-barrier is the default as the paper draws it (Figure 4b)."
                 .to_owned(),

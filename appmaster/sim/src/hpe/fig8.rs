@@ -53,7 +53,7 @@ pub(super) fn figure(world: &World) -> Result<Figure> {
     };
     let svg = chart::svg(&table);
     let mut caption = vec![
-        world.jobs.caption(),
+        world.caption(),
         "Queues are M, D, W repeated, all submitted at 0; E2 has 8 nodes with a GPU, E3 6 and 2 without. fifo-barrier is \
          the default as the paper draws it (Figure 4b). Beside it: fifo gives every slot to the first job that has a task \
          for it, as Hadoop's own FIFO does; fewer GPUs cannot gain map throughput, so whatever HPE gains against \

@@ -96,7 +96,7 @@ pub(super) fn figure(world: &World) -> Result<Figure> {
         name: "fig9",
         title: "the queue by the order of submission",
         caption: vec![
-            world.jobs.caption(),
+            world.caption(),
             "Jobs are queued in each order, all at 0. The paper's axes do not begin at 0, these do.".to_owned(),
         ],
         claims: vec![

@@ -104,7 +104,7 @@ impl Jobs {
 
 /// With GPUs or without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Version {
+pub enum Version {
     /// Maps of M and D need a GPU.
     Gpu,
     /// No job needs one.

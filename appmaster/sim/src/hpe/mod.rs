@@ -24,8 +24,11 @@ mod world;
 
 use anyhow::{Result, bail};
 
+pub use clusters::{Cluster, E1, E2, E3};
 pub use figure::{Claim, Drawing, Figure, Row, Table};
-pub use world::World;
+pub use jobs::Version;
+pub use orders::{orders, spread};
+pub use world::{Policy, World, gain};
 
 /// The figures, by what they are called on the command line.
 pub const FIGURES: [&str; 5] = ["fig4", "fig7", "fig8", "fig9", "sweep"];

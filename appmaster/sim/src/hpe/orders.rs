@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 /// Every order of the letters of `jobs`, each once, by the alphabet of the first.
-pub(super) fn orders(jobs: &str) -> Vec<String> {
+#[must_use]
+pub fn orders(jobs: &str) -> Vec<String> {
     let mut letters: Vec<char> = jobs.chars().collect();
     letters.sort_unstable();
     let mut found = BTreeSet::new();
@@ -25,7 +26,8 @@ fn extend(begun: &mut String, left: &mut Vec<char>, found: &mut BTreeSet<String>
 }
 
 /// The largest less the smallest, in percent of the mean.
-pub(super) fn spread(times: &[f64]) -> f64 {
+#[must_use]
+pub fn spread(times: &[f64]) -> f64 {
     let least = times.iter().copied().fold(f64::INFINITY, f64::min);
     let most = times.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let count = u32::try_from(times.len()).map_or(f64::NAN, f64::from);

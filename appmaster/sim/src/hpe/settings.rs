@@ -6,10 +6,19 @@ use anyhow::{Context as _, Result, bail};
 use policy::schedule::Cut;
 
 /// Keys, and what each is.
-pub(super) const KEYS: [(&str, &str); 8] = [
+pub(super) const KEYS: [(&str, &str); 11] = [
     ("slots.map", "map slots of a node without a GPU (4)"),
     ("slots.map.gpu", "map slots of a node with one (4)"),
     ("slots.reduce", "reduce slots of a node (1)"),
+    (
+        "slots",
+        "slots of a node for maps and reduces alike, in place of those",
+    ),
+    (
+        "scale.nodes",
+        "what nodes and tasks are divided by, 1 or 2 (1)",
+    ),
+    ("scale.time", "what times are divided by (1)"),
     ("ways", "tasks that a GPU runs at a time (1)"),
     ("skip", "of hpe (3)"),
     ("window", "of hpe (plain)"),
@@ -21,6 +30,12 @@ pub(super) const KEYS: [(&str, &str); 8] = [
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub(super) cut: Cut,
+    /// Of each node, for tasks of either stage; `None`: as `cut` says.
+    pub(super) slots: Option<usize>,
+    /// Nodes of a cluster and tasks of a job are divided by it.
+    pub(super) nodes: u32,
+    /// So are times.
+    pub(super) time: u32,
     pub(super) ways: u64,
     skip: String,
     window: String,
@@ -32,6 +47,9 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             cut: Cut::default(),
+            slots: None,
+            nodes: 1,
+            time: 1,
             ways: 1,
             skip: "3".to_owned(),
             window: "plain".to_owned(),
@@ -49,6 +67,16 @@ impl Settings {
             "slots.map" => self.cut.map = above_0(key, value)?,
             "slots.map.gpu" => self.cut.map_gpu = above_0(key, value)?,
             "slots.reduce" => self.cut.reduce = above_0(key, value)?,
+            "slots" => self.slots = Some(above_0(key, value)?),
+            "scale.nodes" => {
+                self.nodes = match value {
+                    "1" => 1,
+                    // Table 1 has 2, 6 and 8 of a kind.
+                    "2" => 2,
+                    _ => bail!("{key}={value}: 1 or 2 is wanted"),
+                }
+            }
+            "scale.time" => self.time = above_0(key, value)?,
             "ways" => self.ways = above_0(key, value)?,
             // Read, and refused, with the policy.
             "skip" => value.clone_into(&mut self.skip),

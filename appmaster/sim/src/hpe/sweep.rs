@@ -99,7 +99,7 @@ pub(super) fn figure(world: &World) -> Result<Figure> {
                 "{all} sets of numbers: maps of M {M_MAPS:?}, of D {D_MAPS:?}, of W {W_MAPS:?}, times on the GPU times {DEVICE:?}; \
                  the rest as in the table."
             ),
-            world.jobs.caption(),
+            world.caption(),
         ],
         tables: vec![
             Table {

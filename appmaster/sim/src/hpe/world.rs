@@ -7,7 +7,7 @@ use super::clusters::Cluster;
 use super::jobs::{Jobs, Version};
 use super::settings::{KEYS, Settings};
 use crate::run::in_seconds;
-use crate::{Outcome, Run, Workload};
+use crate::{Job, Node, Outcome, Run, Workload};
 
 /// What the figures are made of: the jobs' numbers, the nodes' slots, the policies' keys.
 #[derive(Clone, Debug, Default)]
@@ -18,7 +18,7 @@ pub struct World {
 
 /// Who chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Policy {
+pub enum Policy {
     /// `fifo`: no slot is idle that could have a task.
     Fifo,
     /// `fifo-barrier`: the paper's picture of Hadoop's default.
@@ -64,7 +64,9 @@ impl World {
         lines.collect()
     }
 
-    fn policy(&self, policy: Policy) -> String {
+    /// What a session is started with for it, `hpe:skip=3,window=plain,age=0`.
+    #[must_use]
+    pub fn policy(&self, policy: Policy) -> String {
         match policy {
             Policy::Fifo => "fifo".to_owned(),
             Policy::Barrier => "fifo-barrier".to_owned(),
@@ -74,8 +76,54 @@ impl World {
         }
     }
 
+    /// Its nodes, those with a GPU first.
+    #[must_use]
+    pub fn nodes(&self, cluster: Cluster) -> Vec<Node> {
+        cluster.nodes(&self.settings)
+    }
+
+    /// The job that a letter of a queue stands for, at this place of it.
+    ///
+    /// # Errors
+    ///
+    /// It stands for none.
+    pub fn job(&self, letter: char, place: usize, version: Version) -> Result<Job> {
+        let Settings { nodes, time, .. } = self.settings;
+        let mut job = self.jobs.job(letter, place, version)?;
+        for phase in [&mut job.maps, &mut job.reduces].into_iter().flatten() {
+            phase.count = phase.count.div_ceil(nodes);
+            phase.seconds /= f64::from(time);
+            phase.device_seconds /= f64::from(time);
+            phase.store_seconds /= f64::from(time);
+        }
+        Ok(job)
+    }
+
+    /// What every caption says.
+    pub(super) fn caption(&self) -> String {
+        let Settings {
+            slots, nodes, time, ..
+        } = self.settings;
+        let mut caption = self.jobs.caption();
+        if nodes > 1 || time > 1 {
+            caption.push_str(&format!(
+                " Nodes and tasks are divided by {nodes}, times by {time}."
+            ));
+        }
+        if let Some(slots) = slots {
+            caption.push_str(&format!(
+                " A node has {slots} slots, for maps and reduces alike."
+            ));
+        }
+        caption
+    }
+
     /// Plays `queue`, a letter a job, all submitted at 0.
-    pub(super) fn play(
+    ///
+    /// # Errors
+    ///
+    /// A letter stands for no job, or the run does not come to its end.
+    pub fn play(
         &self,
         cluster: Cluster,
         policy: Policy,
@@ -83,9 +131,9 @@ impl World {
         queue: &str,
     ) -> Result<Outcome> {
         let jobs = queue.chars().enumerate();
-        let jobs = jobs.map(|(number, name)| self.jobs.job(name, number, version));
+        let jobs = jobs.map(|(place, letter)| self.job(letter, place, version));
         let workload = Workload {
-            nodes: cluster.nodes(&self.settings),
+            nodes: self.nodes(cluster),
             jobs: jobs.collect::<Result<_>>()?,
             losses: Vec::new(),
             start_ms: 0,
@@ -110,6 +158,7 @@ impl World {
 }
 
 /// By how much less `ours` is than `base`, in percent.
-pub(super) fn gain(base: f64, ours: f64) -> f64 {
+#[must_use]
+pub fn gain(base: f64, ours: f64) -> f64 {
     (base - ours) / base * 100.0
 }

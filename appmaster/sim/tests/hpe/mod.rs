@@ -1,6 +1,6 @@
 //! The claims of Pamar's figures, with the tables as they stand.
 
-use sim::hpe::{FIGURES, Figure, World, figures};
+use sim::hpe::{E3, FIGURES, Figure, Policy, Version, World, figures};
 
 fn figure(name: &str) -> Figure {
     let mut made = figures(name, &World::default()).unwrap();
@@ -121,8 +121,34 @@ fn jobs_and_nodes_can_be_others_and_what_is_not_known_is_refused_with_what_is() 
         said(world.set("skip=0")),
         "-D skip=0: hpe: skip=0: a whole number above 0 is wanted"
     );
-    let odd = said(world.set("slots=3"));
+    let odd = said(world.set("slot=3"));
     assert!(odd.contains("there are slots.map, slots.map.gpu,"), "{odd}");
     let odd = figures("fig1", &world).unwrap_err().to_string();
     assert!(odd.contains(&FIGURES.join(", ")), "{odd}");
+}
+
+#[test]
+fn a_smaller_world_is_as_the_large_one() {
+    let mut world = World::default();
+    world.set("scale.time=10").unwrap();
+    world.set("scale.nodes=2").unwrap();
+    let outcome = world.play(E3, Policy::Hpe, Version::Gpu, "MDW").unwrap();
+    let ends: Vec<f64> = outcome.jobs.iter().map(|job| job.end_s).collect();
+    close(&ends, &[6.0, 8.0, 13.0]);
+    let nodes: Vec<u32> = world.nodes(E3).iter().map(|node| node.count).collect();
+    assert_eq!(nodes, [3, 1]);
+    world.set("slots=5").unwrap();
+    let nodes = world.nodes(E3);
+    assert!(
+        nodes
+            .iter()
+            .all(|node| (node.slots, node.map_slots) == (5, 0))
+    );
+    let mut made = figures("fig7", &world).unwrap();
+    let caption = made.pop().unwrap().caption.concat();
+    let said = "Nodes and tasks are divided by 2, times by 10. A node has 5 slots";
+    assert!(caption.contains(said), "{caption}");
+    for wrong in ["scale.nodes=3", "scale.time=0", "slots=0"] {
+        assert!(world.set(wrong).is_err(), "{wrong}");
+    }
 }
