@@ -65,6 +65,32 @@ pub(super) enum Answer {
     Broken(String),
 }
 
+impl Answer {
+    pub(super) fn nothing(why: &str) -> Self {
+        Self::Nothing(why.to_owned())
+    }
+}
+
+/// One more device, which may be as others are.
+pub(super) fn add(elements: &mut Vec<Element>, device: Element) {
+    let alike = elements.iter_mut().find(|element| {
+        let of = |one: &Element| {
+            (
+                one.kind,
+                one.maker.clone(),
+                one.model.clone(),
+                one.memory_mib,
+                one.driver.clone(),
+            )
+        };
+        of(element) == of(&device)
+    });
+    match alike {
+        Some(element) => element.count = element.count.saturating_add(1),
+        None => elements.push(device),
+    }
+}
+
 /// A line of the child.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -4,12 +4,11 @@
 //! it does here, and ends the process where one function is missing.
 
 use std::ffi::{CStr, c_char, c_int, c_uint};
-use std::path::Path;
 
 use job::element::{Element, ElementKind};
 use libloading::Library;
 
-use super::api::{Answer, Line, tell};
+use super::api::{Answer, Line, add, tell};
 
 /// `CUDA_ERROR_NO_DEVICE`.
 const NO_DEVICE: c_int = 100;
@@ -21,19 +20,8 @@ const MOST: c_int = 1024;
 const NAME: usize = 256;
 
 /// Asks the library; only in a process that may crash.
-pub(super) fn ask(library: &Path) -> Result<Answer, libloading::Error> {
-    tell(&Line::Call(format!("dlopen of {}", library.display())));
-    answers(&load(library)?)
-}
-
-#[expect(unsafe_code, reason = "a library is loaded")]
-fn load(library: &Path) -> Result<Library, libloading::Error> {
-    // SAFETY: the driver's initialisers have no conditions, and this process is there for it alone.
-    unsafe { Library::new(library) }
-}
-
 #[expect(unsafe_code, reason = "CUDA is a C library")]
-fn answers(library: &Library) -> Result<Answer, libloading::Error> {
+pub(super) fn ask(library: &Library) -> Result<Answer, libloading::Error> {
     // SAFETY: the functions have these types in every libcuda.so.1 (`cuda.h`); numbers go to functions that
     // take numbers, and what is written to lives across the call and has the length that is told.
     unsafe {
@@ -49,8 +37,12 @@ fn answers(library: &Library) -> Result<Answer, libloading::Error> {
         tell(&Line::Call("cuInit".to_owned()));
         match init(0) {
             0 => {}
-            NO_DEVICE => return Ok(nothing("cuInit says 100 (no device)")),
-            STUB => return Ok(nothing("cuInit says 34 (a library without a driver)")),
+            NO_DEVICE => return Ok(Answer::nothing("cuInit says 100 (no device)")),
+            STUB => {
+                return Ok(Answer::nothing(
+                    "cuInit says 34 (a library without a driver)",
+                ));
+            }
             code => return Ok(Answer::Broken(format!("cuInit says {code}"))),
         }
         tell(&Line::Call("cuDriverGetVersion".to_owned()));
@@ -64,7 +56,7 @@ fn answers(library: &Library) -> Result<Answer, libloading::Error> {
         let mut devices = 0;
         match count(&raw mut devices) {
             0 if devices > 0 => {}
-            0 => return Ok(nothing("cuDeviceGetCount says 0")),
+            0 => return Ok(Answer::nothing("cuDeviceGetCount says 0")),
             code => return Ok(Answer::Broken(format!("cuDeviceGetCount says {code}"))),
         }
         let mut elements: Vec<Element> = Vec::new();
@@ -102,29 +94,5 @@ fn answers(library: &Library) -> Result<Answer, libloading::Error> {
             );
         }
         Ok(Answer::Devices(elements))
-    }
-}
-
-fn nothing(why: &str) -> Answer {
-    Answer::Nothing(why.to_owned())
-}
-
-/// One more device, which may be as others are.
-pub(super) fn add(elements: &mut Vec<Element>, device: Element) {
-    let alike = elements.iter_mut().find(|element| {
-        let of = |one: &Element| {
-            (
-                one.kind,
-                one.maker.clone(),
-                one.model.clone(),
-                one.memory_mib,
-                one.driver.clone(),
-            )
-        };
-        of(element) == of(&device)
-    });
-    match alike {
-        Some(element) => element.count = element.count.saturating_add(1),
-        None => elements.push(device),
     }
 }

@@ -4,14 +4,12 @@
 //! is neither.
 
 use std::ffi::{c_int, c_uint, c_ulong, c_void};
-use std::path::Path;
 use std::ptr::null_mut;
 
 use job::element::{Element, ElementKind};
 use libloading::Library;
 
-use super::api::{Answer, Line, tell};
-use super::cuda::add;
+use super::api::{Answer, Line, add, tell};
 
 /// `CL_PLATFORM_NOT_FOUND_KHR`.
 const NO_PLATFORM: c_int = -1001;
@@ -39,19 +37,8 @@ type Devices = unsafe extern "C" fn(Handle, c_ulong, c_uint, *mut Handle, *mut c
 type Info = unsafe extern "C" fn(Handle, c_uint, usize, *mut c_void, *mut usize) -> c_int;
 
 /// Asks the library; only in a process that may crash.
-pub(super) fn ask(library: &Path) -> Result<Answer, libloading::Error> {
-    tell(&Line::Call(format!("dlopen of {}", library.display())));
-    answers(&load(library)?)
-}
-
-#[expect(unsafe_code, reason = "a library is loaded")]
-fn load(library: &Path) -> Result<Library, libloading::Error> {
-    // SAFETY: the loader's initialisers have no conditions, and this process is there for it alone.
-    unsafe { Library::new(library) }
-}
-
 #[expect(unsafe_code, reason = "OpenCL is a C library")]
-fn answers(library: &Library) -> Result<Answer, libloading::Error> {
+pub(super) fn ask(library: &Library) -> Result<Answer, libloading::Error> {
     // SAFETY: the functions have these types in every libOpenCL.so.1 (`CL/cl.h`); handles are those that the
     // library gave, and what is written to lives across the call and has the length that is told.
     unsafe {
@@ -64,7 +51,9 @@ fn answers(library: &Library) -> Result<Answer, libloading::Error> {
         let mut found = 0;
         match platforms(length(MOST), all.as_mut_ptr(), &raw mut found) {
             0 if found > 0 => {}
-            0 | NO_PLATFORM => return Ok(nothing("clGetPlatformIDs says -1001 (no driver)")),
+            0 | NO_PLATFORM => {
+                return Ok(Answer::nothing("clGetPlatformIDs says -1001 (no driver)"));
+            }
             code => return Ok(Answer::Broken(format!("clGetPlatformIDs says {code}"))),
         }
         let (mut elements, mut others) = (Vec::new(), Vec::new());
@@ -94,7 +83,7 @@ fn answers(library: &Library) -> Result<Answer, libloading::Error> {
         Ok(match (elements.is_empty(), others.into_iter().next()) {
             (false, _) => Answer::Devices(elements),
             (true, Some(other)) => Answer::Nothing(other),
-            (true, None) => nothing("clGetDeviceIDs says -1 (no device)"),
+            (true, None) => Answer::nothing("clGetDeviceIDs says -1 (no device)"),
         })
     }
 }
@@ -153,10 +142,6 @@ fn maker(vendor: &str) -> String {
     ];
     let known = known.iter().find(|(word, _)| small.contains(word));
     known.map_or(small.clone(), |(_, maker)| (*maker).to_owned())
-}
-
-fn nothing(why: &str) -> Answer {
-    Answer::Nothing(why.to_owned())
 }
 
 fn length(count: usize) -> c_uint {

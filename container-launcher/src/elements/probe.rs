@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use job::element::Element;
 use job::exit::Exit;
+use libloading::Library;
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{SigHandler, Signal, signal};
@@ -54,10 +55,11 @@ fn child(api: Api, library: &Path) {
     // What crashes here is no news to whoever looks for cores.
     setrlimit(Resource::RLIMIT_CORE, 0, 0).ok();
     crashes_are_ends();
-    let asked = match api {
-        Api::Cuda => cuda::ask(library),
-        Api::OpenCl => opencl::ask(library),
-    };
+    tell(&Line::Call(format!("dlopen of {}", library.display())));
+    let asked = load(library).and_then(|library| match api {
+        Api::Cuda => cuda::ask(&library),
+        Api::OpenCl => opencl::ask(&library),
+    });
     match asked {
         Ok(Answer::Devices(elements)) => {
             elements
@@ -69,6 +71,13 @@ fn child(api: Api, library: &Path) {
         Err(error) => tell(&Line::Broken(format!("{}: {error}", api.library()))),
     }
     tell(&Line::End);
+}
+
+#[expect(unsafe_code, reason = "a library is loaded")]
+fn load(library: &Path) -> Result<Library, libloading::Error> {
+    // SAFETY: what drivers and their loaders do when they are loaded has no conditions, and this process is there for
+    // it alone.
+    unsafe { Library::new(library) }
 }
 
 /// The runtime looks at faults itself, to tell of a stack that has overflowed: here each ends the process at once.
