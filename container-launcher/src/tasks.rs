@@ -34,6 +34,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gerbil_task::Page;
+use job::element::ElementKind;
 use job::wire::task_event::Event;
 use job::wire::{EndTask, StartTask, TaskEnded, TaskSeen, TasksSeen};
 use nix::sys::signal::Signal;
@@ -277,7 +278,7 @@ impl Tasks {
             // It has said its last, or hears within a moment that the process is gone.
             drop(attempt.conversation.take());
             let ended = report::event(process, &mut attempt, &mut container.exchange);
-            if ended.no_device {
+            if ended.no_device && is_gpu(&ended.missing_device) {
                 container.device_lost();
             }
             // What one that failed has printed somebody may want to read.
@@ -293,6 +294,11 @@ impl Tasks {
             self.look_at = None;
         }
     }
+}
+
+/// Whether a kind of device is that which this launcher takes from its node's list when it is lost.
+fn is_gpu(device: &str) -> bool {
+    device.is_empty() || device == ElementKind::Gpu.name()
 }
 
 /// Removes what an attempt has left that came to nothing.

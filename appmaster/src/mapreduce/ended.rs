@@ -91,7 +91,7 @@ impl MapReduce {
                 self.not_read(ix, attempt, &sentence, &ended.unfetched);
             }
             Ended::Badly(sentence) if ended.no_device && !attempt.has_needs => {
-                self.found_no_device(ix, attempt, sentence);
+                self.found_no_device(ix, attempt, &ended.missing_device, sentence);
             }
             Ended::Badly(sentence) => match ended.record.filter(|_| self.may_skip(attempt)) {
                 Some(record) => self.failed_on(ix, attempt, record, sentence),

@@ -4,13 +4,21 @@ use std::collections::BTreeMap;
 
 use gerbil_task::settings::{NEEDS_MAP, NEEDS_REDUCE};
 use job::StageTerms;
+use policy::elements::{FPGA, GPU, counted_by, is_taken_whole};
 use policy::schedule::{AttemptIx, End, ResourceName, Stage};
 
 use super::attempts::Attempt;
 use super::{MapReduce, Wanted, sentences};
 
-/// What a task is taken to need that found no device.
-const FOUND: &str = "gpu";
+/// What a task is taken to need that found no device of the kind that its process has named: whatever else that
+/// says, a GPU.
+fn need_of(device: &str) -> &str {
+    match counted_by(device) {
+        Some(element) => element,
+        None if device == FPGA || is_taken_whole(device) => device,
+        None => GPU,
+    }
+}
 
 /// Needs as the policies know them.
 pub(crate) fn elements(needs: &[String]) -> Vec<ResourceName> {
@@ -33,7 +41,13 @@ impl MapReduce {
 
     /// An attempt found no device, and nobody knew that it needs one: that is no fault of its own. The first of a
     /// stage tells it for all.
-    pub(super) fn found_no_device(&mut self, ix: AttemptIx, attempt: &Attempt, sentence: String) {
+    pub(super) fn found_no_device(
+        &mut self,
+        ix: AttemptIx,
+        attempt: &Attempt,
+        device: &str,
+        sentence: String,
+    ) {
         let title = sentences::title(attempt.stage, attempt.task, &self.machine);
         let words = format!("{title}, attempt {}: {sentence}", attempt.number);
         tracing::warn!("{words}");
@@ -41,24 +55,24 @@ impl MapReduce {
         self.failures
             .insert((attempt.stage, attempt.task), sentence);
         if self.terms(attempt.stage).needs.is_empty() {
-            self.need(attempt.stage, &words);
+            self.need(attempt.stage, need_of(device), &words);
         }
         self.over(ix, End::NoDevice);
     }
 
-    /// Tasks of this stage are queued again as ones that need a device; `words` tell how that was found.
-    fn need(&mut self, stage: Stage, words: &str) {
+    /// Tasks of this stage are queued again as ones that need such a device; `words` tell how that was found.
+    fn need(&mut self, stage: Stage, found: &str, words: &str) {
         let (terms, setting, tasks) = match stage {
             Stage::Map => (&mut self.description.map, NEEDS_MAP, "maps"),
             Stage::Reduce | Stage::Gang => (&mut self.description.reduce, NEEDS_REDUCE, "reduces"),
         };
-        let needs = vec![FOUND.to_owned()];
+        let needs = vec![found.to_owned()];
         terms.needs.clone_from(&needs);
         let label = self.description.settings.get(setting);
         let label = label.map(|label| format!(" instead of {label}, as they are labelled"));
         self.notice(format!(
-            "{words}; it does not count: {tasks} are queued again as ones that need {FOUND}{}, which -D \
-             {setting}={FOUND} says at once",
+            "{words}; it does not count: {tasks} are queued again as ones that need {found}{}, which -D \
+             {setting}={found} says at once",
             label.unwrap_or_default()
         ));
         self.want(Wanted::Needed {

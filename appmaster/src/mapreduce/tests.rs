@@ -852,6 +852,34 @@ fn attempts_that_find_no_device_make_their_stage_need_one_and_count_only_then() 
 }
 
 #[test]
+fn a_stage_needs_the_kind_of_device_that_its_task_has_named() {
+    for (device, need) in [
+        ("", "gpu"),
+        ("fpga", "fpga"),
+        ("acc/fpga", "fpga"),
+        ("acc/kmeans-map", "acc/kmeans-map"),
+        ("a coffee machine", "gpu"),
+    ] {
+        let mut bed = Bed::new(1, 0);
+        let attempt = bed.place(Stage::Map, 0, 1);
+        bed.joined(1);
+        bed.wanted();
+        bed.ended(
+            1,
+            wire::TaskEnded {
+                process: attempt.0,
+                trouble: "none here".to_owned(),
+                no_device: true,
+                missing_device: device.to_owned(),
+                ..wire::TaskEnded::default()
+            },
+        );
+        let needed = format!("Needed {{ stage: Map, needs: [ResourceName({need:?})] }}");
+        assert_eq!(bed.wanted(), [needed.as_str(), "over 0 NoDevice"]);
+    }
+}
+
+#[test]
 fn a_job_that_no_node_can_run_ends_as_impossible_unless_it_waits() {
     let mut bed = Bed::new(1, 0);
     assert!(bed.job.wants_nodes_now());

@@ -10,8 +10,12 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Like other errors that take any error in, it is no [`std::error::Error`] itself.
 pub struct Error {
     sentence: String,
-    no_device: bool,
+    /// What the node has no device of, as needs are named.
+    missing: Option<String>,
 }
+
+/// What a missing device is of whose kind nothing is said.
+const GPU: &str = "gpu";
 
 /// CUDA's `CUDA_ERROR_NO_DEVICE`.
 const CUDA_NO_DEVICE: i32 = 100;
@@ -23,16 +27,22 @@ impl Error {
     pub fn new(sentence: impl Into<String>) -> Self {
         Self {
             sentence: sentence.into(),
-            no_device: false,
+            missing: None,
         }
     }
 
-    /// An error that says that there is no device of the kind that the task needs. On a cluster the task is queued
-    /// again as one that needs it, and its attempt does not count.
+    /// An error that says that there is no GPU, which the task needs. On a cluster the task is queued again as one that
+    /// needs it, and its attempt does not count.
     pub fn no_device(sentence: impl Into<String>) -> Self {
+        Self::no_device_of(GPU, sentence)
+    }
+
+    /// The same of another kind of device, as [`Mapper::NEED`](crate::Mapper::NEED) names it: `fpga`, or a type that the
+    /// cluster counts.
+    pub fn no_device_of(need: impl Into<String>, sentence: impl Into<String>) -> Self {
         Self {
             sentence: sentence.into(),
-            no_device: true,
+            missing: Some(need.into()),
         }
     }
 
@@ -42,7 +52,7 @@ impl Error {
     pub fn of_cuda(code: i32, what: impl fmt::Display) -> Self {
         Self {
             sentence: format!("{what}: CUDA error {code}"),
-            no_device: code == CUDA_NO_DEVICE,
+            missing: (code == CUDA_NO_DEVICE).then(|| GPU.to_owned()),
         }
     }
 
@@ -51,14 +61,19 @@ impl Error {
     pub fn of_opencl(code: i32, what: impl fmt::Display) -> Self {
         Self {
             sentence: format!("{what}: OpenCL error {code}"),
-            no_device: OPENCL_NO_DEVICE.contains(&code),
+            missing: OPENCL_NO_DEVICE.contains(&code).then(|| GPU.to_owned()),
         }
     }
 
     /// Whether there was no device of the kind that the task needs.
     #[must_use]
     pub const fn is_no_device(&self) -> bool {
-        self.no_device
+        self.missing.is_some()
+    }
+
+    /// The kind of device that was missing, as needs are named.
+    pub(crate) fn missing(&self) -> Option<&str> {
+        self.missing.as_deref()
     }
 
     /// The same error, with what was being done in front.
@@ -97,7 +112,7 @@ impl<E: std::error::Error> From<E> for Error {
         }
         Self {
             sentence,
-            no_device: false,
+            missing: None,
         }
     }
 }
@@ -136,5 +151,7 @@ mod tests {
         }
         assert!(Error::no_device("no GPU here").is_no_device());
         assert!(!Error::new("no GPU here").is_no_device());
+        let fpga = Error::no_device_of("fpga", "no card here").context("setup");
+        assert_eq!((fpga.is_no_device(), fpga.missing()), (true, Some("fpga")));
     }
 }

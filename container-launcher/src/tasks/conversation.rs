@@ -98,8 +98,8 @@ pub(crate) enum Failure {
     Said {
         /// In these words.
         sentence: String,
-        /// It found no device.
-        no_device: bool,
+        /// What it found no device of, as needs are named; empty: a GPU. None: that is not why.
+        missing: Option<String>,
     },
     /// Something is wrong with it, a sentence.
     Sentence(String),
@@ -185,10 +185,11 @@ impl Conversation {
                 FromTask::Failed {
                     sentence,
                     no_device,
+                    device,
                 } => {
                     return Err(Failure::Said {
                         sentence,
-                        no_device,
+                        missing: no_device.then_some(device),
                     });
                 }
                 other => {

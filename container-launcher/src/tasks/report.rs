@@ -31,15 +31,15 @@ impl Attempt {
         Blamed::of(&self.task)?.record(&blame)
     }
 
-    /// Whether it found no device: its process said so, or by what it exited with.
-    fn found_no_device(&self) -> bool {
+    /// What it found no device of: its process said so, or by what it exited with; empty: of a GPU.
+    fn missing(&self) -> Option<String> {
         match (&self.last, &self.killed) {
-            (Some(Err(Failure::Said { no_device, .. })), None) => *no_device,
+            (Some(Err(Failure::Said { missing, .. })), None) => missing.clone(),
             (Some(Err(Failure::Died { .. })), None) => {
                 let end = self.ended.as_ref().map(|(report, _)| report.ended.end);
-                matches!(end, Some(End::Code(NO_DEVICE)))
+                matches!(end, Some(End::Code(NO_DEVICE))).then(String::new)
             }
-            _ => false,
+            _ => None,
         }
     }
 
@@ -112,7 +112,9 @@ pub(super) fn event(process: u32, attempt: &mut Attempt, exchange: &mut Exchange
         event.unfetched.clone_from(maps);
     }
     event.record = attempt.failed_on();
-    event.no_device = attempt.found_no_device();
+    let missing = attempt.missing();
+    event.no_device = missing.is_some();
+    event.missing_device = missing.unwrap_or_default();
     match attempt.result().and_then(|done| told(done, exchange)) {
         Ok(done) => event = TaskEnded { process, ..done },
         Err(trouble) => event.trouble = trouble,

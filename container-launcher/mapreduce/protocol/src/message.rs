@@ -61,6 +61,8 @@ tagged! {
             sentence: String,
             /// It found no device of the kind that it needs: it may run elsewhere.
             no_device: bool = default,
+            /// The kind of that device, as needs are named; empty: a GPU.
+            device: String = default,
         },
     }
 }

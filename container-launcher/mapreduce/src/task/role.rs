@@ -100,6 +100,7 @@ pub(crate) fn tell_panics(connection: &Connection) -> Result<()> {
             drop(speaker.send(&FromTask::Failed {
                 sentence: format!("panicked{place}: {words}"),
                 no_device: false,
+                device: String::new(),
             }));
         }
     }));
@@ -169,6 +170,7 @@ fn task(app: &App) -> Result<ExitCode> {
             connection.borrow_mut().send(&FromTask::Failed {
                 sentence: error.to_string(),
                 no_device,
+                device: error.missing().unwrap_or_default().to_owned(),
             })?;
             if no_device {
                 return Err(error);
