@@ -158,7 +158,7 @@ pub(crate) async fn bring(all: &[Fetched]) -> Result<(), DataError> {
         }
     }
     for (index, (half, name)) in ready.iter().enumerate() {
-        if let Err(error) = std::fs::rename(half, name) {
+        if let Err(error) = storage::give_name(half, name).await {
             for (half, _) in ready.iter().skip(index) {
                 remove_here(half);
             }
@@ -184,17 +184,20 @@ async fn take(home: &Fetched, ready: &mut Vec<(PathBuf, PathBuf)>) -> Result<(),
             .join(format!(".{}.gerbil-{}", status.name(), std::process::id()));
         remove_here(&half);
         ready.push((half.clone(), name));
-        if !status.is_folder {
+        let here = |error: std::io::Error| format!("{}: {error}", half.display());
+        if status.is_folder {
+            std::fs::create_dir(&half).map_err(here)?;
+            let files = storage.walk(&status.path, FILES_MAX).await.map_err(words)?;
+            for file in files {
+                let inside = file.path.strip_prefix(&status.path).unwrap_or_default();
+                let to = half.join(inside.trim_start_matches('/'));
+                take_file(&storage, &file, &to).await?;
+            }
+        } else {
             take_file(&storage, &status, &half).await?;
-            continue;
         }
-        std::fs::create_dir(&half).map_err(|error| format!("{}: {error}", half.display()))?;
-        let files = storage.walk(&status.path, FILES_MAX).await.map_err(words)?;
-        for file in files {
-            let inside = file.path.strip_prefix(&status.path).unwrap_or_default();
-            let to = half.join(inside.trim_start_matches('/'));
-            take_file(&storage, &file, &to).await?;
-        }
+        // It is to be there after a loss of power too, when what it was copied from is gone.
+        storage::keep(&half).await.map_err(here)?;
     }
     Ok(())
 }
@@ -213,9 +216,7 @@ async fn take_file(storage: &Storage, file: &Status, to: &Path) -> Result<(), St
         let (shown, size) = (to.display(), file.size);
         return Err(format!("{shown} has {taken} bytes and should have {size}"));
     }
-    // What has its name is to be there after a loss of power too.
-    let synced = std::fs::File::open(to).and_then(|file| file.sync_all());
-    synced.map_err(|error| format!("{}: {error}", to.display()))
+    Ok(())
 }
 
 /// Removes what lies below the staging folder for a job; nobody waits for it to be gone.

@@ -18,6 +18,7 @@ mod copy;
 mod create;
 mod error;
 mod hdfs;
+mod here;
 mod reader;
 #[cfg(feature = "scripted")]
 mod scripted;
@@ -32,6 +33,7 @@ use serde::{Deserialize, Serialize};
 
 pub use create::{CreateOptions, Readers};
 pub use error::StorageError;
+pub use here::{give_name, keep};
 pub use reader::Reader;
 #[cfg(feature = "scripted")]
 pub use scripted::Script;

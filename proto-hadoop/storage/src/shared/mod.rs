@@ -20,6 +20,8 @@ use tokio::fs::{File, OpenOptions};
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;
 
+pub(crate) use rename::{sync_folder, sync_names};
+
 use crate::create::{CreateOptions, Readers};
 use crate::{ANSWER, Address, MARK, MOVED, Owner, PIECE, Status, StorageError, parent};
 
@@ -152,7 +154,7 @@ pub(crate) async fn make_folder(path: &str, readers: Readers) -> Result<(), Stor
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(error),
             }
-            rename::sync_folder(folder)?;
+            sync_folder(folder)?;
         }
         match path.is_dir() {
             true => Ok(()),
@@ -271,7 +273,7 @@ impl Writing {
                     round_time(&file)?;
                 }
                 file.sync_all()?;
-                rename::sync_folder(&path)
+                sync_folder(&path)
             });
             thread
                 .await
@@ -322,7 +324,7 @@ pub(crate) async fn make_one_folder(path: &str) -> Result<(), StorageError> {
     on_a_thread("making", path, |path| {
         match DirBuilder::new().mode(0o777).create(path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-            Ok(()) => rename::sync_folder(path),
+            Ok(()) => sync_folder(path),
             other => other,
         }
     })
@@ -485,10 +487,10 @@ mod tests {
             let renamed = storage.rename(&path("new"), &path("newer")).await;
             renamed.unwrap();
         });
-        let all = tokio::runtime::Builder::new_current_thread()
+        let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build();
-        all.unwrap().block_on(async {
+        runtime.unwrap().block_on(async {
             let options = CreateOptions::default();
             let mut written = storage.create(&path("lost/file"), options).await.unwrap();
             written.write(Bytes::from_static(b"1")).await.unwrap();
@@ -496,6 +498,48 @@ mod tests {
             let closed = written.close().await.unwrap_err();
             assert!(matches!(closed, StorageError::Absent { .. }), "{closed}");
         });
+    }
+
+    #[test]
+    fn what_no_disk_of_this_machine_has_has_not_come() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir_all(path("half/deep")).unwrap();
+        fs::create_dir_all(path("bare/deep")).unwrap();
+        fs::write(path("half/deep/file"), "new").unwrap();
+        for name in ["file", "other"] {
+            fs::write(path(name), name).unwrap();
+        }
+        let says = |done: io::Result<()>, word: Errno| {
+            assert_eq!(done.unwrap_err().raw_os_error(), Some(word as i32));
+        };
+        with_disks_that_say(Errno::EINVAL, async || {
+            says(crate::keep(&path("file")).await, Errno::EINVAL);
+            says(crate::keep(&path("half")).await, Errno::EINVAL);
+            // Of folders alone it says that there is no such call.
+            crate::keep(&path("bare")).await.unwrap();
+        });
+        with_disks_that_say(Errno::EIO, async || {
+            says(crate::keep(&path("bare")).await, Errno::EIO);
+            let named = crate::give_name(&path("file"), &path("new")).await;
+            says(named, Errno::EIO);
+        });
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        runtime.unwrap().block_on(async {
+            crate::keep(&path("half")).await.unwrap();
+            crate::give_name(&path("half"), &path("made"))
+                .await
+                .unwrap();
+            crate::give_name(&path("new"), &path("other"))
+                .await
+                .unwrap();
+            let taken = crate::give_name(&path("other"), &path("made")).await;
+            taken.unwrap_err();
+        });
+        assert_eq!(fs::read(path("other")).unwrap(), b"file");
+        assert_eq!(fs::read(path("made/deep/file")).unwrap(), b"new");
     }
 
     #[tokio::test]

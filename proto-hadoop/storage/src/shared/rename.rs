@@ -60,10 +60,12 @@ fn occupy(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Waits until the names in the folder of `path` are on a disk, where the file system can say so and the
 /// folder may be read.
-pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
-    let Some(folder) = path.parent() else {
-        return Ok(());
-    };
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), sync_names)
+}
+
+/// The same of `folder` itself.
+pub(crate) fn sync_names(folder: &Path) -> io::Result<()> {
     match File::open(folder).and_then(|folder| folder.sync_all()) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
         Err(error) if error.raw_os_error() == Some(Errno::EINVAL as i32) => Ok(()),
