@@ -86,8 +86,8 @@ fn sequence_files_go_there_and_back_and_a_short_one_is_named() {
     assert!(!bed.path("none").exists());
 }
 
-/// `tests/hadoop` holds what Hadoop 3.4.2's own `Sort` made of `lines.txt`: plain, its records compressed, in
-/// blocks.
+/// `tests/hadoop` holds what Hadoop 3.4.2's own `Sort` made of `lines.txt`: plain, its records compressed, with zlib,
+/// Snappy and LZ4, in blocks.
 #[test]
 fn hadoops_own_sequence_files_are_read() {
     let bed = Bed::new();
@@ -102,7 +102,7 @@ fn hadoops_own_sequence_files_are_read() {
             row
         })
         .collect();
-    for kind in ["plain", "record"] {
+    for kind in ["plain", "record", "snappy", "lz4"] {
         let (code, said) = run(
             "readseq",
             &[],
