@@ -1,4 +1,5 @@
-//! The engine's steps, in MB per second of processor time: `cargo bench -p gerbil-mapreduce`.
+//! The engine's steps, in MB per second of processor time, beside what cannot be left out of each:
+//! `cargo bench -p gerbil-mapreduce`.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -11,9 +12,13 @@ fn main() -> ExitCode {
     match gerbil_mapreduce::measure::figures() {
         Ok(figures) => {
             for figure in figures {
+                let limit = figure.limit.map_or_else(String::new, |(of, limit)| {
+                    let share = figure.speed / limit * 100.0;
+                    format!(", {share:.0} % of {limit:.0}: {of}")
+                });
                 drop(writeln!(
                     std::io::stdout(),
-                    "{:<45} {:>8.0} MB/s",
+                    "{:<45} {:>8.0} MB/s{limit}",
                     figure.step,
                     figure.speed
                 ));

@@ -1,5 +1,7 @@
 //! How fast the engine's steps are, one thread, in processor time; `cargo bench` prints it.
 
+mod limits;
+
 use std::fs::File;
 use std::hint::black_box;
 use std::io::Write as _;
@@ -20,6 +22,7 @@ use crate::sort::collect::Sizes;
 use crate::sort::merge;
 use crate::sort::radix;
 use crate::sort::scratch::Scratch;
+use limits::Sorted;
 
 /// Times that each step is done; the best one counts.
 const TIMES: u32 = 3;
@@ -33,6 +36,8 @@ pub struct Figure {
     pub step: &'static str,
     /// Megabytes (10^6 bytes) a second of processor time.
     pub speed: f64,
+    /// The same of what cannot be left out of it, and what that is.
+    pub limit: Option<(&'static str, f64)>,
 }
 
 /// Seconds of processor time of this thread.
@@ -46,14 +51,19 @@ fn clock() -> f64 {
 }
 
 /// The best of some times, as megabytes a second.
-fn best(step: &'static str, bytes: usize, mut work: impl FnMut() -> Result<f64>) -> Result<Figure> {
+fn speed(bytes: usize, mut work: impl FnMut() -> Result<f64>) -> Result<f64> {
     let mut least = f64::INFINITY;
     for _ in 0..TIMES {
         least = least.min(work()?);
     }
+    Ok(f64::from(u32::try_from(bytes / 1000).unwrap_or(u32::MAX)) / 1000.0 / least)
+}
+
+fn best(step: &'static str, bytes: usize, work: impl FnMut() -> Result<f64>) -> Result<Figure> {
     Ok(Figure {
         step,
-        speed: f64::from(u32::try_from(bytes / 1000).unwrap_or(u32::MAX)) / 1000.0 / least,
+        speed: speed(bytes, work)?,
+        limit: None,
     })
 }
 
@@ -104,7 +114,8 @@ fn lines(text: &[u8]) -> Result<Figure> {
         length: size,
         size,
     };
-    best("lines from a file in cache", text.len(), || {
+    let limit = speed(text.len(), || limits::ends_of_lines(&file))?;
+    let figure = best("lines from a file in cache", text.len(), || {
         let source = Source::new(&at_hand(file.try_clone()?), &piece, &Consumed::default())?;
         let began = clock();
         let mut reader = TextLines::open(source, &Settings::default())?;
@@ -114,7 +125,8 @@ fn lines(text: &[u8]) -> Result<Figure> {
         }
         black_box(length);
         Ok(clock() - began)
-    })
+    })?;
+    Ok(figure.beside("read, find ends of lines", limit))
 }
 
 fn words(text: &[u8]) -> Result<Figure> {
@@ -152,10 +164,11 @@ fn records(bytes: usize) -> Vec<u8> {
     records
 }
 
-fn sort(records: &[u8]) -> Result<Figure> {
+fn sort(records: &[u8], sorted: &Sorted) -> Result<Figure> {
     let mut room = Vec::new();
     let mut out: Vec<u8> = Vec::with_capacity(records.len());
-    best("sort in memory, 100-byte records", records.len(), || {
+    let limit = speed(records.len(), || Ok(sorted.copied(&mut out)))?;
+    let figure = best("sort in memory, 100-byte records", records.len(), || {
         let began = clock();
         let key_of = |entry| {
             let (offset, length) = radix::place_of(entry);
@@ -173,7 +186,8 @@ fn sort(records: &[u8]) -> Result<Figure> {
         }
         black_box(&out);
         Ok(clock() - began)
-    })
+    })?;
+    Ok(figure.beside("copy in this order", limit))
 }
 
 fn scratch() -> Result<Arc<Scratch>> {
@@ -181,11 +195,12 @@ fn scratch() -> Result<Arc<Scratch>> {
     Ok(Arc::new(Scratch::new(folder, None)))
 }
 
-fn spill(step: &'static str, records: &[u8], codec: Codec) -> Result<Figure> {
+fn spill(step: &'static str, records: &[u8], sorted: &Sorted, codec: Codec) -> Result<Figure> {
     let (page, _descriptor) = Page::create()?;
     let mut spare = Vec::new();
     let scratch = scratch()?;
-    best(step, records.len(), || {
+    let limit = speed(records.len(), || sorted.written(scratch.on_disk()?))?;
+    let figure = best(step, records.len(), || {
         let sizes = Sizes {
             arena: 256 << 20,
             record_max: 1 << 20,
@@ -203,7 +218,8 @@ fn spill(step: &'static str, records: &[u8], codec: Codec) -> Result<Figure> {
         black_box(collector.finish()?);
         collector.recycle(&mut spare);
         Ok(clock() - began)
-    })
+    })?;
+    Ok(figure.beside("copy in this order, checksum, write", limit))
 }
 
 fn merge_of_8(records: &[u8]) -> Result<Figure> {
@@ -222,7 +238,11 @@ fn merge_of_8(records: &[u8]) -> Result<Figure> {
         let (file, places) = writer.finish();
         spills.push((Arc::new(file), places));
     }
-    best("merge of 8 spills, file to file", records.len(), || {
+    let limit = speed(records.len(), || {
+        let files = spills.iter().map(|(file, _)| file.file());
+        limits::copied_files(files, scratch.on_disk()?)
+    })?;
+    let figure = best("merge of 8 spills, file to file", records.len(), || {
         let runs = spills.iter().flat_map(|(file, places)| {
             places
                 .iter()
@@ -235,7 +255,8 @@ fn merge_of_8(records: &[u8]) -> Result<Figure> {
         writer.end_partition()?;
         black_box(writer.finish());
         Ok(clock() - began)
-    })
+    })?;
+    Ok(figure.beside("read, checksum, copy, checksum, write", limit))
 }
 
 /// All figures.
@@ -247,9 +268,15 @@ pub fn figures() -> Result<Vec<Figure>> {
     let mut figures = vec![lines(&text)?, words(&text)?];
     drop(text);
     let records = records(BYTES);
-    figures.push(sort(&records)?);
-    figures.push(spill("collect, sort, spill, plain", &records, Codec::None)?);
-    figures.push(spill("collect, sort, spill, lz4", &records, Codec::Lz4)?);
+    let sorted = Sorted::new(&records);
+    figures.push(sort(&records, &sorted)?);
+    for (step, codec) in [
+        ("collect, sort, spill, plain", Codec::None),
+        ("collect, sort, spill, lz4", Codec::Lz4),
+    ] {
+        figures.push(spill(step, &records, &sorted, codec)?);
+    }
+    drop(sorted);
     figures.push(merge_of_8(&records)?);
     Ok(figures)
 }

@@ -12,7 +12,7 @@ pub(crate) mod codec;
 pub(crate) mod collect;
 pub(crate) mod digest;
 pub(crate) mod merge;
-mod pages;
+pub(crate) mod pages;
 pub(crate) mod radix;
 pub(crate) mod scratch;
 pub(crate) mod table;
