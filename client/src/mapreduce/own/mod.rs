@@ -159,7 +159,12 @@ impl Own {
                 // The program goes the way of those of a session.
                 binary(&staged.staged),
             )?,
-            jobs: Jobs::Session(Box::new(self.plan(size, ground.excluded, staged)?)),
+            jobs: Jobs::Session(Box::new(self.plan(
+                size,
+                trust(first),
+                ground.excluded,
+                staged,
+            )?)),
         };
         let application = Submission {
             id,
@@ -207,7 +212,7 @@ impl Own {
     /// What would be asked of YARN.
     async fn asked(&self, first: &Order) -> Result<Vec<String>, Failure> {
         let ground = preflight::ground(&self.rm, &self.given.exclude).await?;
-        let wanted = self.wanted(first)?;
+        let (wanted, elements) = (self.wanted(first)?, trust(first));
         let size = Size::new(&self.given, wanted, &ground)?;
         let types = ResourceTypes::default();
         let container = size.slot.times(size.slots.get());
@@ -220,6 +225,12 @@ impl Own {
             ..
         } = size;
         let all = u64::from(first.get()).saturating_mul(container.memory.0);
+        let with = match elements {
+            Trust::Scan => "",
+            Trust::Yarn | Trust::Both => {
+                ", each with all GPUs and other accelerators that YARN counts and has free on its node"
+            }
+        };
         Ok(vec![
             format!(
                 "slots: {}, each of {}; tasks that may run at once: {}",
@@ -230,7 +241,7 @@ impl Own {
             format!(
                 "of YARN: an application {} in queue {queue}; an ApplicationMaster of {}; containers of {}: {first} at the \
                  beginning, {all} MiB in all, up to {most} while slots are lacking, down to {containers} when they are \
-                 idle",
+                 idle{with}",
                 self.name,
                 wanted.appmaster,
                 container.words(&types),
@@ -266,6 +277,7 @@ impl Own {
     fn plan(
         &self,
         size: Size,
+        elements: Trust,
         exclude: Vec<String>,
         staged: &staging::Outcome,
     ) -> Result<SessionPlan, Failure> {
@@ -285,8 +297,7 @@ impl Own {
             // Its driver may think as long as it lives.
             idle: None,
             scan: Scan::default(),
-            // It takes nothing of YARN's count that its jobs may not need.
-            elements: Trust::Scan,
+            elements,
             local_disk: self.given.local_disk.unwrap_or_default(),
             disk_percent: self.cluster.disk_percent()?,
             is_owned: true,
@@ -393,6 +404,16 @@ impl Own {
             Err(follow::FollowError::Unknown { .. }) => Ok(()),
             other => Ok(other.map(drop)?),
         }
+    }
+}
+
+/// Whose count of a node's elements holds. YARN is asked for those that it counts where the first job needs any: what
+/// no job needs stays there for others.
+fn trust(first: &Order) -> Trust {
+    let stages = [&first.job.map, &first.job.reduce];
+    match stages.iter().all(|stage| stage.needs.is_empty()) {
+        true => Trust::Scan,
+        false => Trust::Both,
     }
 }
 
