@@ -28,8 +28,10 @@ const LOST: Duration = Duration::from_secs(30);
 /// Losses after which it is used no more.
 const LOST_MAX: u32 = 2;
 
-/// Where tasks queue for devices: one folder for all launchers of the node.
-const FOLDER: &str = "/dev/shm/gerbil-turns";
+/// Where tasks queue for devices: one folder for all launchers of the node, in its memory.
+const FOLDER: &str = "gerbil-turns";
+/// The node's memory as a folder, below its root.
+const MEMORY: &str = "dev/shm";
 
 /// What is known of the node, and when it is looked at again.
 #[derive(Debug)]
@@ -145,9 +147,20 @@ impl Watch {
         vec![
             (DEVICES_VARIABLE, devices.join(",")),
             (DEVICE_WAYS_VARIABLE, scan.ways.to_string()),
-            (DEVICE_TURNS_VARIABLE, FOLDER.to_owned()),
+            (DEVICE_TURNS_VARIABLE, turns(Path::new(&scan.root))),
         ]
     }
+}
+
+/// Where tasks queue for the devices of a machine: where one that is only tried has no memory of its own, with all
+/// others of this one.
+fn turns(root: &Path) -> String {
+    let own = root.join(MEMORY);
+    let memory = match own.is_dir() {
+        true => own,
+        false => Path::new("/").join(MEMORY),
+    };
+    memory.join(FOLDER).display().to_string()
 }
 
 /// Has the executable look.
