@@ -56,15 +56,19 @@ impl Output {
     pub async fn carry_out(&self, op: &Op) -> Result<Answer, StorageError> {
         let done = match op {
             Op::MakeFolder(path) => self.storage.make_one_folder(&self.at(path)).await,
+            Op::MakeFolders(path) => match self.storage.make_folder(&self.at(path)).await {
+                // On a mounted folder they are made one by one, and somebody may remove one in between.
+                Err(StorageError::Absent { .. }) => self.storage.make_folder(&self.at(path)).await,
+                made => made,
+            },
             Op::Create(path, content) => self.create(&self.at(path), content).await,
             Op::Rename(from, to) => self.storage.rename(&self.at(from), &self.at(to)).await,
             Op::Look(path) => return self.look(&self.at(path)).await,
             Op::Read(path) => return self.read(&self.at(path)).await,
             Op::List(path) => return self.list(&self.at(path)).await,
-            // Neither of the two file systems says of a removal whether there was something.
-            Op::DeleteAll(path) => match self.look(&self.at(path)).await? {
-                Answer::Done => self.storage.remove(&self.at(path)).await,
-                other => return Ok(other),
+            Op::DeleteAll(path) => match self.storage.remove_found(&self.at(path)).await {
+                Ok(false) => return Ok(Answer::NotThere),
+                other => other.map(drop),
             },
             Op::DeleteEmpty(path) => match self.storage.remove_empty(&self.at(path)).await {
                 Ok(false) => return Ok(Answer::NotThere),
@@ -82,7 +86,23 @@ impl Output {
         }
     }
 
+    /// What a folder says, which is what the committer makes as a rule; else what a file does.
     async fn read(&self, path: &str) -> Result<Answer, StorageError> {
+        match self.storage.list_some(path, 2).await {
+            // A NameNode lists a file as itself.
+            Ok(all) if all.iter().any(|entry| entry.path == path) => self.read_file(path).await,
+            Ok(all) => Ok(match all.as_slice() {
+                [] => Answer::Content(String::new()),
+                [only] => Answer::Content(only.name().to_owned()),
+                _ => Answer::NotThere,
+            }),
+            // And a folder's own list does not have files.
+            Err(StorageError::Absent { .. }) => self.read_file(path).await,
+            Err(error) => told(error),
+        }
+    }
+
+    async fn read_file(&self, path: &str) -> Result<Answer, StorageError> {
         match self.storage.read(path, SMALL).await {
             // Words that nobody here has written are shown as well as may be, and believed by nobody.
             Ok(bytes) => Ok(Answer::Content(

@@ -139,7 +139,7 @@ async fn whoever_inherits_a_job_finishes_its_commit_or_leaves_nothing_of_it() {
         assert!(!top.join("_temporary").exists(), "after {stop} calls");
     }
     let given_up = verdicts.iter().filter(|it| **it == Inheritance::GivenUp);
-    assert_eq!((verdicts.len(), given_up.count()), (13, 4), "{verdicts:?}");
+    assert_eq!((verdicts.len(), given_up.count()), (13, 5), "{verdicts:?}");
 }
 
 #[tokio::test]
@@ -183,12 +183,12 @@ async fn a_living_owner_is_respected_and_a_dead_one_s_folder_taken() {
     assert_eq!(other.unwrap(), SetupVerdict::Taken { by });
     let other = output.set_up(Setup::new("m"), async |_| false).await;
     assert_eq!(other.unwrap(), SetupVerdict::Owner);
-    let owner = BTreeMap::from([("_temporary/.owner".to_owned(), "m".to_owned())]);
-    assert_eq!(tree(&top), owner);
+    let is_owner = || top.join("_temporary/.owner/m").is_dir() && tree(&top).is_empty();
+    assert!(is_owner());
     // The dead one was only slow: nothing of it comes back.
     let late = output.finish_job(commit(1)).await.unwrap();
     assert_eq!(late, JobVerdict::GivenUp);
-    assert_eq!(tree(&top), owner);
+    assert!(is_owner());
 }
 
 #[tokio::test]
@@ -236,7 +236,7 @@ async fn a_name_node_that_stays_away_is_given_up_with_what_was_asked() {
     assert!(matches!(error, CommitError::OutOfReach { .. }), "{error}");
     let words = format!("{address}/out was out of reach for 3");
     assert!(error.to_string().contains(&words), "{error}");
-    assert!(error.to_string().contains("List(\"\")"), "{error}");
+    assert!(error.to_string().contains("MakeFolders("), "{error}");
 }
 
 /// Part files at the end of a large job.
@@ -286,6 +286,7 @@ async fn a_refusal_among_many_files_is_said_and_the_next_one_goes_on() {
     // Names for which there is no room: no file system takes the second.
     let long = format!("t1/{}", "x".repeat(300));
     let manifest = policy::commit::Manifest::Commit(vec!["t0/part-t0".to_owned(), long]);
+    // Too long for a name.
     let job = top.join("_temporary/n/.manifest");
     fs::write(&job, manifest.to_text()).unwrap();
     let sentence = output.finish_job(commit(1)).await.unwrap_err().to_string();

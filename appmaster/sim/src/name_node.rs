@@ -41,6 +41,20 @@ impl NameNode {
         name_node
     }
 
+    /// What a committer would read at `path` below the output folder: what a file holds, or the name of what is in a
+    /// folder.
+    #[must_use]
+    pub fn says(&self, path: &str) -> Option<String> {
+        match self.paths.get(&absolute(path))? {
+            Some(content) => Some(content.clone()),
+            None => match self.names(&absolute(path)).as_slice() {
+                [] => Some(String::new()),
+                [name] => Some(name.clone()),
+                _ => None,
+            },
+        }
+    }
+
     /// What the file `path` below the output folder holds.
     #[must_use]
     pub fn file(&self, path: &str) -> Option<&str> {
@@ -66,28 +80,30 @@ impl NameNode {
             .collect()
     }
 
+    fn names(&self, folder: &str) -> Vec<String> {
+        let direct = self.below(folder).into_iter().filter_map(|path| {
+            let name = path.get(folder.len() + 1..)?;
+            (!name.contains('/')).then(|| name.to_owned())
+        });
+        direct.collect()
+    }
+
     /// Carries a call out.
     pub fn carry_out(&mut self, op: &Op) -> Answer {
         match op {
             Op::MakeFolder(path) => self.make(&absolute(path), None),
+            Op::MakeFolders(path) => self.make_folders(&absolute(path)),
             Op::Create(path, content) => self.make(&absolute(path), Some(content.clone())),
             Op::Rename(from, to) => self.rename(&absolute(from), &absolute(to)),
             Op::Look(path) if self.has(path) => Answer::Done,
             Op::Look(_) => Answer::NotThere,
-            Op::Read(path) => match self.paths.get(&absolute(path)) {
-                Some(Some(content)) => Answer::Content(content.clone()),
-                _ => Answer::NotThere,
-            },
+            Op::Read(path) => self.says(path).map_or(Answer::NotThere, Answer::Content),
             Op::List(path) => {
                 let folder = absolute(path);
                 if self.paths.get(&folder) != Some(&None) {
                     return Answer::NotThere;
                 }
-                let direct = self.below(&folder).into_iter().filter_map(|path| {
-                    let name = path.get(folder.len() + 1..)?;
-                    (!name.contains('/')).then(|| name.to_owned())
-                });
-                Answer::Names(direct.collect())
+                Answer::Names(self.names(&folder))
             }
             Op::DeleteAll(path) => {
                 let path = absolute(path);
@@ -110,6 +126,26 @@ impl NameNode {
                 } else {
                     Answer::NotThere
                 }
+            }
+        }
+    }
+
+    fn make_folders(&mut self, path: &str) -> Answer {
+        let above = path
+            .match_indices('/')
+            .filter_map(|(end, _)| path.get(..end));
+        let all: Vec<&str> = above.chain([path]).collect();
+        match all
+            .iter()
+            .find(|folder| self.paths.get(**folder).is_some_and(Option::is_some))
+        {
+            Some(file) if *file == path => Answer::Exists,
+            Some(_) => Answer::NotThere,
+            None => {
+                for folder in all {
+                    self.paths.insert(folder.to_owned(), None);
+                }
+                Answer::Done
             }
         }
     }

@@ -82,7 +82,8 @@ fn compare(address: &Address, top: &str) -> Result<()> {
         storage.remove(top).await?;
         // Each call was seen to succeed, and to fail in every way that it can.
         for seen in [
-            "MakeFolder Done", "MakeFolder NotThere", "MakeFolder Exists", "Create Done",
+            "MakeFolder Done", "MakeFolder NotThere", "MakeFolder Exists",
+            "MakeFolders Done", "MakeFolders NotThere", "MakeFolders Exists", "Create Done",
             "Create NotThere", "Create Exists", "Rename Done", "Rename NotThere", "Rename Exists",
             "Look Done", "Look NotThere", "Read Content", "Read NotThere", "List Names", "List NotThere",
             "DeleteAll Done", "DeleteAll NotThere",
@@ -123,16 +124,16 @@ fn any_path(chance: &mut Chance) -> String {
 fn any_op(chance: &mut Chance, model: &NameNode) -> Op {
     loop {
         let (path, other) = (any_path(chance), any_path(chance));
-        let op = match draw(chance, 14) {
+        let op = match draw(chance, 15) {
             0..3 => Op::MakeFolder(path),
+            14 => Op::MakeFolders(path),
             3..6 => Op::Create(path, "one".into()),
             6..9 if !other.starts_with(&format!("{path}/")) => Op::Rename(path, other),
             9 => Op::List(path),
             10 => Op::DeleteAll(path),
             // Of a file it is never asked.
             11 => Op::Look(path),
-            // Nor is it asked to read a folder.
-            12 if !model.has(&path) || model.file(&path).is_some() => Op::Read(path),
+            12 => Op::Read(path),
             13 if model.file(&path).is_none() => Op::DeleteEmpty(path),
             _ => continue,
         };

@@ -342,14 +342,19 @@ impl Storage {
     /// # Errors
     /// As [`Self::stat`].
     pub async fn remove(&self, path: &str) -> Result<(), StorageError> {
+        self.remove_found(path).await.map(drop)
+    }
+
+    /// As [`Self::remove`]; whether there was something.
+    ///
+    /// # Errors
+    /// As [`Self::stat`].
+    pub async fn remove_found(&self, path: &str) -> Result<bool, StorageError> {
         match &self.0 {
             Kind::Hdfs(hdfs) => hdfs.remove(path).await,
             Kind::Shared => shared::remove(path).await,
             #[cfg(feature = "scripted")]
-            Kind::Scripted(scripted) => {
-                scripted.remove(path);
-                Ok(())
-            }
+            Kind::Scripted(scripted) => Ok(scripted.remove(path)),
         }
     }
 
@@ -362,10 +367,7 @@ impl Storage {
             Kind::Hdfs(hdfs) => hdfs.remove_empty(path).await,
             Kind::Shared => shared::remove_empty(path).await,
             #[cfg(feature = "scripted")]
-            Kind::Scripted(scripted) => {
-                scripted.remove(path);
-                Ok(true)
-            }
+            Kind::Scripted(scripted) => Ok(scripted.remove(path)),
         }
     }
 

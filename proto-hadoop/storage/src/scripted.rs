@@ -113,8 +113,8 @@ impl Scripted {
         Ok(())
     }
 
-    pub(crate) fn remove(&self, path: &str) {
-        lock(&self.0).files.remove(path);
+    pub(crate) fn remove(&self, path: &str) -> bool {
+        lock(&self.0).files.remove(path).is_some()
     }
 }
 

@@ -2,11 +2,11 @@
 
 use super::{Answer, Op, folder};
 
-/// Signs the attempt's folder, with an empty file called `.` and the attempt's name, and renames the folder to the
+/// Signs the attempt's folder, with an empty folder called `.` and the attempt's name, and renames the folder to the
 /// task's.
 ///
-/// All files of the attempt are written and closed before. A name costs a NameNode less than half of what words in a file
-/// do, and nobody has to be asked for a block to read it.
+/// All files of the attempt are written and closed before. A folder's name is one call to a NameNode, where words in a
+/// file are four or more, and nobody has to be asked for a block to read it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AttemptCommit {
     job: String,
@@ -70,10 +70,7 @@ impl AttemptCommit {
     #[must_use]
     pub fn next(&self) -> Option<Op> {
         Some(match &self.step {
-            Step::Sign => {
-                let signature = format!("{}/.{}", self.writes_to(), self.attempt);
-                Op::Create(signature, String::new())
-            }
+            Step::Sign => Op::MakeFolder(format!("{}/.{}", self.writes_to(), self.attempt)),
             Step::Rename => Op::Rename(self.writes_to(), self.result()),
             Step::ReadWinner { .. } => Op::List(self.result()),
             Step::Over(_) => return None,

@@ -8,6 +8,9 @@ use super::{Answer, Op, folder};
 /// neither waits for one at a time.
 pub const AT_ONCE: usize = 64;
 
+/// Most bytes of a name: HDFS and the file systems of Linux give 255.
+const NAME: usize = 240;
+
 /// What the manifest says.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Manifest {
@@ -18,8 +21,8 @@ pub enum Manifest {
 }
 
 impl Manifest {
-    /// A line a file, behind a first one that says what it is. Nothing where the job is given up: a file without a
-    /// block is made where there is no room for one, too. Names of files hold no line ends.
+    /// A line a file, behind a first one that says what it is. Nothing where the job is given up: what needs no block is
+    /// made where there is no room for one, too. Names of files hold no line ends.
     #[must_use]
     pub fn to_text(&self) -> String {
         match self {
@@ -30,15 +33,27 @@ impl Manifest {
         }
     }
 
+    /// Its text as the name of a folder, if it is short enough for one and holds nothing that a name may not.
+    fn to_name(&self) -> Option<String> {
+        let text = self.to_text();
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./\n".contains(&byte);
+        let fits = text.len() <= NAME && text.bytes().all(plain);
+        fits.then(|| text.replace('/', "+").replace('\n', ","))
+    }
+
     /// The name of a file in the output folder: of `TASK/NAME` the `NAME`.
     pub(super) fn target(file: &str) -> &str {
         file.split_once('/').map_or(file, |(_, name)| name)
     }
 
-    /// Back from its text.
+    /// Back from its text, or from that as a name.
     #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
-        let mut lines = text.lines();
+        let as_text = match text.contains('\n') {
+            true => text.to_owned(),
+            false => text.replace('+', "/").replace(',', "\n"),
+        };
+        let mut lines = as_text.lines();
         match lines.next() {
             Some("commit") => Some(Self::Commit(lines.map(str::to_owned).collect())),
             Some(_) => None,
@@ -63,6 +78,8 @@ pub struct JobCommit {
 enum Step {
     ListTask(usize),
     Draft,
+    /// What the draft says, where that is said by a name.
+    Say(String),
     Decide,
     /// `lost`: the answer of the rename was.
     ReadManifest {
@@ -160,6 +177,17 @@ impl JobCommit {
         }
     }
 
+    /// Of tasks besides, which all have a result too, the files are known, `TASK/NAME` each: so they were told by
+    /// whoever committed the attempt.
+    #[must_use]
+    pub fn knowing(mut self, files: Vec<String>) -> Self {
+        self.files = files;
+        if self.tasks.is_empty() {
+            self.wanted = Some(Manifest::Commit(self.files.clone()));
+        }
+        self
+    }
+
     /// Gives `job` up, unless its manifest says that it is to be committed: then goes on with that.
     #[must_use]
     pub fn give_up(job: &str, attempt: u32) -> Self {
@@ -216,14 +244,13 @@ impl JobCommit {
             Step::ListTask(number) => {
                 Op::List(self.path(self.tasks.get(*number).map_or("", String::as_str)))
             }
-            Step::Draft => {
-                let text = self
-                    .wanted
-                    .as_ref()
-                    .map(Manifest::to_text)
-                    .unwrap_or_default();
-                Op::Create(self.draft(), text)
-            }
+            Step::Draft => match &self.wanted {
+                Some(wanted) if wanted.to_name().is_none() => {
+                    Op::Create(self.draft(), wanted.to_text())
+                }
+                _ => Op::MakeFolder(self.draft()),
+            },
+            Step::Say(name) => Op::MakeFolder(format!("{}/{name}", self.draft())),
             Step::Decide => Op::Rename(self.draft(), self.path(".manifest")),
             Step::ReadManifest { .. } => Op::Read(self.path(".manifest")),
             Step::Publish(files) => {
@@ -275,6 +302,7 @@ impl JobCommit {
             (
                 Step::ListTask(_)
                 | Step::Draft
+                | Step::Say(_)
                 | Step::ReadManifest { .. }
                 | Step::LookForSuccess { .. }
                 | Step::MakeSuccess
@@ -286,8 +314,17 @@ impl JobCommit {
             (Step::ListTask(number), Names(names)) => self.listed(*number, names),
             // Another has moved the results on: the manifest says to what end.
             (Step::ListTask(_), _) => Step::ReadManifest { lost: false },
-            (Step::Draft, NotThere) => Step::LookForSuccess { lost: false },
-            (Step::Draft, _) => Step::Decide,
+            (Step::Draft | Step::Say(_), NotThere) => Step::LookForSuccess { lost: false },
+            (Step::Draft, _) => match self.wanted.as_ref().and_then(Manifest::to_name) {
+                Some(name) if !name.is_empty() => Step::Say(name),
+                _ => Step::Decide,
+            },
+            (Step::Say(_), _) => Step::Decide,
+            // This one's own draft. A giving up reads: its draft may be what a commit has left that was refused.
+            (Step::Decide, Done) if matches!(self.wanted, Some(Manifest::Commit(_))) => {
+                let text = self.wanted.as_ref().map(Manifest::to_text);
+                self.decided(&text.unwrap_or_default())
+            }
             (Step::Decide, _) => Step::ReadManifest { lost },
             (Step::ReadManifest { .. }, Content(text)) => self.decided(&text),
             (Step::ReadManifest { lost: true }, _) => Step::Decide,

@@ -1,7 +1,7 @@
 //! How the results of tasks become the output of a job: whole, once, and never half.
 //!
 //! The layout is version 1 of Hadoop's FileOutputCommitter, with a job's folder of its own below
-//! `_temporary` and three files that Hadoop does not have:
+//! `_temporary` and three names that Hadoop does not have:
 //!
 //! ```text
 //!  OUT/_temporary/.owner                   the job that writes here
@@ -12,6 +12,10 @@
 //!                                             rename, the job's commit, file by file ─▶  OUT/part-r-00000
 //!  OUT/_SUCCESS                            last of all
 //! ```
+//!
+//! What the three say is written in names of folders: `.owner` holds an empty folder called by the job, `.manifest` one
+//! called by what is to be done, unless that is too long for a name, and `.ATTEMPT` says all by itself. A folder is one
+//! call to a NameNode, and words in a file are four or more and need DataNodes.
 //!
 //! **The NameNode is the arbiter.** Nothing is ever renamed over something. Who is unsure, because an
 //! answer was lost, another ApplicationMaster is at work or was, or a twin of the attempt runs, looks at what
@@ -31,7 +35,7 @@
 //! - Of two attempts at a task one is the result, and what it wrote is signed by itself, with a crash, lost answers,
 //!   and calls that take effect at any moment after it was given up to wait for them (2,688 states).
 //! - Of a commit and a giving up, by two or three ApplicationMasters of a job, one happens: `_SUCCESS` stands on a whole
-//!   output alone, and nothing is left behind, with a crash and lost answers, or late calls (82,556 states).
+//!   output alone, and nothing is left behind, with a crash and lost answers, or late calls (89,790 states).
 //! - Of two jobs at one output folder one begins; what a job still has on its way when its folder was removed and used
 //!   again by another changes nothing (3,712 states).
 //! - No order of steps goes round in circles.
@@ -57,13 +61,16 @@ pub use setup::{Setup, SetupVerdict};
 pub enum Op {
     /// Makes a folder; its parent must be there. One that is there already stays as it is.
     MakeFolder(String),
+    /// Makes a folder and those above it. One that is there already stays as it is.
+    MakeFolders(String),
     /// Makes a file with this content; its parent must be there, and no such file.
     Create(String, String),
     /// Renames a file or folder; the target's parent must be there, and no such target.
     Rename(String, String),
     /// Looks whether there is a file or folder.
     Look(String),
-    /// Reads a small file, one of those that the committer makes.
+    /// Reads something small that the committer has made: what a file holds, or the name of what is in a folder; of an
+    /// empty one nothing.
     Read(String),
     /// Names what is in a folder, in order.
     List(String),
@@ -82,7 +89,7 @@ pub enum Answer {
     NotThere,
     /// There is something of that name, or in the folder that was to be empty.
     Exists,
-    /// What the file holds.
+    /// What the file, or the folder, says.
     Content(String),
     /// What is in the folder.
     Names(Vec<String>),

@@ -5,7 +5,8 @@ use super::{Answer, Op, folder};
 
 const OWNER: &str = "_temporary/.owner";
 
-/// Makes the job's folder, then `.owner` beside it.
+/// Makes the job's folder with its own `.owner` in it, then gives that its place beside the folder. Who has signed looks
+/// whether there is output, and goes where there is.
 ///
 /// Another's `.owner` is respected while its job lives. What a dead one has published without coming to an end is
 /// withdrawn. Then its `.owner` is renamed into the folder where all of it is, which only one taker can do, and that
@@ -19,14 +20,7 @@ pub struct Setup {
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Step {
-    Look,
-    /// There is output without success: whose?
-    ReadOwnerOf(Vec<String>),
-    /// Nobody's; it may have been withdrawn in between.
-    LookOnce,
-    MakeOutput,
-    MakeTemporary,
-    MakeFolder,
+    MakeFolders,
     Sign,
     ReadOwner,
     AskAlive(String),
@@ -35,9 +29,9 @@ enum Step {
     /// Whether `.owner` still names the dead job into whose folder it could not be renamed.
     LookAgain(String),
     Clear(String),
-    /// Whether another has had its output there before this one signed.
+    /// Whether there is output.
     LookSigned,
-    /// It has: what this one has made goes.
+    /// There is: what this one has made goes.
     Disown(Vec<String>),
     ClearOwn(Vec<String>),
     Tidy(Vec<String>),
@@ -61,17 +55,22 @@ pub enum SetupVerdict {
         /// That job's folder's name.
         by: String,
     },
-    /// The folder above is not there.
+    /// The folder above is none.
     NoParent,
 }
 
 impl Setup {
+    /// `.owner` before it has its place: in the folder of all attempts, which is made with it.
+    fn draft(&self) -> String {
+        format!("{}/_temporary/.owner", folder(&self.job))
+    }
+
     /// Of `job`, which is the name of its folder.
     #[must_use]
     pub fn new(job: &str) -> Self {
         Self {
             job: job.to_owned(),
-            step: Step::Look,
+            step: Step::MakeFolders,
         }
     }
 
@@ -79,14 +78,10 @@ impl Setup {
     #[must_use]
     pub fn next(&self) -> Option<Op> {
         Some(match &self.step {
-            Step::Look | Step::LookOnce | Step::LookSigned => Op::List(String::new()),
-            Step::MakeOutput => Op::MakeFolder(String::new()),
-            Step::MakeTemporary => Op::MakeFolder("_temporary".to_owned()),
-            Step::MakeFolder => Op::MakeFolder(folder(&self.job)),
-            Step::Sign => Op::Create(OWNER.to_owned(), self.job.clone()),
-            Step::ReadOwnerOf(_) | Step::ReadOwner | Step::LookAgain(_) => {
-                Op::Read(OWNER.to_owned())
-            }
+            Step::LookSigned => Op::List(String::new()),
+            Step::MakeFolders => Op::MakeFolders(format!("{}/{}", self.draft(), self.job)),
+            Step::Sign => Op::Rename(self.draft(), OWNER.to_owned()),
+            Step::ReadOwner | Step::LookAgain(_) => Op::Read(OWNER.to_owned()),
             Step::Withdraw(withdrawal) => return withdrawal.next(),
             Step::TakeOver(dead) => Op::Rename(OWNER.to_owned(), format!("{}/.owner", aside(dead))),
             Step::Clear(dead) => Op::DeleteAll(aside(dead)),
@@ -131,7 +126,7 @@ impl Setup {
 
     /// What the call came to.
     pub fn answered(&mut self, answer: Answer) {
-        use Answer::{Content, Done, Exists, Lost, Names, NotThere};
+        use Answer::{Content, Done, Lost, Names, NotThere};
         if let Step::Withdraw(withdrawal) = &mut self.step {
             withdrawal.answered(answer);
             let dead = withdrawal.dead().to_owned();
@@ -139,38 +134,24 @@ impl Setup {
                 None => return,
                 Some(Withdrawn::Free) => Step::TakeOver(dead),
                 Some(Withdrawn::Foreign(names)) => found(names),
-                Some(Withdrawn::Absent) => Step::Look,
+                Some(Withdrawn::Absent) => Step::MakeFolders,
             };
             return;
         }
-        let step = std::mem::replace(&mut self.step, Step::Look);
+        let step = std::mem::replace(&mut self.step, Step::MakeFolders);
         self.step = match (step, answer) {
-            (step @ (Step::Look | Step::LookOnce), Names(names)) => {
-                let is_half = step == Step::Look && is_unfinished(&names);
-                let output = output(names);
-                match output.is_empty() {
-                    true => Step::MakeTemporary,
-                    false if is_half => Step::ReadOwnerOf(output),
-                    false => found(&output),
-                }
-            }
-            (Step::Look | Step::LookOnce, NotThere) => Step::MakeOutput,
-            (Step::ReadOwnerOf(output), Content(owner)) if owner == self.job => found(&output),
-            (Step::ReadOwnerOf(_), Content(owner)) => Step::AskAlive(owner),
-            (Step::ReadOwnerOf(_), NotThere) => Step::LookOnce,
-            (Step::MakeOutput, Done | Exists | Lost) => Step::MakeTemporary,
-            (Step::MakeOutput, _) => Step::Over(SetupVerdict::NoParent),
-            (Step::MakeTemporary, Done | Exists | Lost) => Step::MakeFolder,
-            // Somebody's farewell has removed it in between.
-            (Step::MakeTemporary | Step::MakeFolder | Step::Sign, NotThere) => Step::Look,
+            // A file is in the way.
+            (Step::MakeFolders, NotThere) => Step::Over(SetupVerdict::NoParent),
             // Who signs without a folder could never be taken over from.
-            (Step::MakeFolder, Lost) => Step::MakeFolder,
-            (Step::MakeFolder, _) => Step::Sign,
+            (Step::MakeFolders, Lost) => Step::MakeFolders,
+            (Step::MakeFolders, _) => Step::Sign,
+            // Somebody has removed it in between.
+            (Step::Sign, NotThere) => Step::MakeFolders,
             (Step::Sign, Done) => Step::LookSigned,
             (Step::Sign, _) => Step::ReadOwner,
             (Step::ReadOwner, Content(owner)) if owner == self.job => Step::LookSigned,
             (Step::ReadOwner, Content(owner)) => Step::AskAlive(owner),
-            (Step::ReadOwner, NotThere) => Step::MakeFolder,
+            (Step::ReadOwner, NotThere) => Step::MakeFolders,
             (Step::TakeOver(dead), Done) => Step::Clear(dead),
             // Another was first, or it was this one and the answer was lost: who has signed says.
             (Step::TakeOver(dead), NotThere) => Step::LookAgain(dead),
@@ -185,22 +166,16 @@ impl Setup {
                 none if none.is_empty() => Step::Over(SetupVerdict::Owner),
                 output => Step::Disown(output),
             },
-            (Step::LookSigned, NotThere) => Step::Look,
+            (Step::LookSigned, NotThere) => Step::MakeFolders,
             (step @ (Step::Disown(_) | Step::ClearOwn(_) | Step::Tidy(_)), Lost) => step,
             (Step::Disown(output), _) => Step::ClearOwn(output),
             (Step::ClearOwn(output), _) => Step::Tidy(output),
             (Step::Tidy(output), _) => found(&output),
             // Who came upon output has no folder yet.
-            (Step::Clear(_), _) => Step::MakeFolder,
+            (Step::Clear(_), _) => Step::MakeFolders,
             (step, _) => step,
         };
     }
-}
-
-/// Whether what is in an output folder may be the beginning of an output.
-fn is_unfinished(names: &[String]) -> bool {
-    let has = |wanted: &str| names.iter().any(|name| name == wanted);
-    has("_temporary") && !has("_SUCCESS")
 }
 
 /// What of it is output.

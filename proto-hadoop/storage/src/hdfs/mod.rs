@@ -227,10 +227,9 @@ impl Hdfs {
         }
     }
 
-    pub(crate) async fn remove(&self, path: &str) -> Result<(), StorageError> {
+    pub(crate) async fn remove(&self, path: &str) -> Result<bool, StorageError> {
         let call = self.client.delete(path, true);
-        let _was_there: bool = self.asks.within(ANSWER, "removing", path, call).await?;
-        Ok(())
+        self.asks.within(ANSWER, "removing", path, call).await
     }
 
     pub(crate) async fn remove_empty(&self, path: &str) -> Result<bool, StorageError> {

@@ -305,7 +305,7 @@ pub(crate) async fn rename(from: &str, to: &str) -> Result<(), StorageError> {
     }
 }
 
-pub(crate) async fn remove(path: &str) -> Result<(), StorageError> {
+pub(crate) async fn remove(path: &str) -> Result<bool, StorageError> {
     on_a_thread("removing", path, |path| {
         let removed = match fs::symlink_metadata(path) {
             Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
@@ -313,8 +313,8 @@ pub(crate) async fn remove(path: &str) -> Result<(), StorageError> {
             Err(error) => Err(error),
         };
         match removed {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            other => other,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            other => other.map(|()| true),
         }
     })
     .await
@@ -397,8 +397,10 @@ mod tests {
             matches!(large, StorageError::TooLarge { size: 5, .. }),
             "{large}"
         );
-        storage.remove(&format!("{top}/z")).await.unwrap();
-        storage.remove(&format!("{top}/z")).await.unwrap();
+        for was_there in [true, false] {
+            let removed = storage.remove_found(&format!("{top}/z")).await;
+            assert_eq!(removed.unwrap(), was_there);
+        }
         assert_eq!(storage.stat(&format!("{top}/z")).await.unwrap(), None);
     }
 
