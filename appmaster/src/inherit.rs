@@ -19,6 +19,7 @@ use crate::mapreduce::{Book, Folder, Record, keep};
 use crate::news::News;
 use crate::session::Session;
 use crate::sharing::Stage;
+use crate::storages::Storages;
 
 /// For all jobs: at a millisecond for a rename, a commit of hundreds of thousands of files.
 const WITHIN: Duration = Duration::from_secs(900);
@@ -58,7 +59,7 @@ impl Session {
 
 /// What has become of all of them.
 async fn inherited(staging: StagingFolder, own: AppAttemptId) -> Recovered {
-    let book = match Book::open(&staging, own.application) {
+    let book = match Book::open(&staging, own.application, &Storages::default()) {
         Ok(book) => book,
         Err(error) => return unread(error.to_string()),
     };
@@ -153,7 +154,7 @@ async fn end(
             sentence,
             ..JobHistory::default()
         };
-        if let Err(sentence) = keep(&history, kept).await {
+        if let Err(sentence) = keep(&history, kept, &Storages::default()).await {
             tracing::warn!("what became of job {job} is not kept: {sentence}");
         }
     }
@@ -269,7 +270,7 @@ mod tests {
         left(&at("a"), 1, true);
         left(&at("b"), 2, false);
         fs::create_dir(at("d")).unwrap();
-        let book = Book::open(&staging, OWN.application).unwrap();
+        let book = Book::open(&staging, OWN.application, &Storages::default()).unwrap();
         let (silent, _serving) = silent().await;
         for (job, record) in [
             (1, record("one", None, &at("a"))),

@@ -66,6 +66,7 @@ mod sharing;
 mod slots;
 mod status;
 mod stop;
+mod storages;
 mod submit;
 mod tasks;
 #[cfg(test)]

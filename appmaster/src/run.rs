@@ -188,7 +188,8 @@ impl Session {
             sharing.stage = Stage::Recovering;
             self.inherit(&sharing.plan);
         } else {
-            sharing.book = match Book::open(&sharing.plan.staging, self.attempt.application) {
+            let (plan, storages) = (&sharing.plan, &sharing.storages);
+            sharing.book = match Book::open(&plan.staging, self.attempt.application, storages) {
                 Ok(book) => Some(book),
                 Err(error) => {
                     tracing::warn!("no other ApplicationMaster would find jobs: {error}");

@@ -25,6 +25,7 @@ use crate::news::JobEvents;
 use crate::owner::{NOT_OWNED, Owner};
 use crate::pool::{Pool, Want};
 use crate::session::{JobId, Session};
+use crate::storages::Storages;
 use crate::work::Heard;
 
 /// A launcher that is lost has this long until YARN says what became of its container.
@@ -72,6 +73,7 @@ pub(crate) struct Sharing {
     /// By which the next ApplicationMaster would find jobs; `None`: it would find none.
     pub(crate) book: Option<Book>,
     pub(crate) records: Records,
+    pub(crate) storages: Storages,
 }
 
 /// What the policy has cost so far.
@@ -136,6 +138,7 @@ impl Sharing {
             stage: Stage::Open,
             book: None,
             records: Records::default(),
+            storages: Storages::default(),
         }
     }
 

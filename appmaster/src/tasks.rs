@@ -10,6 +10,7 @@ use policy::lending::{Lending, Word};
 use crate::mapreduce::{Folder, FolderWork, Others, Record, Told, Wanted, keep};
 use crate::run::now_us;
 use crate::session::{JobId, Session};
+use crate::storages::Storages;
 use crate::work::{Heard, Work};
 
 impl Session {
@@ -53,9 +54,13 @@ impl Session {
                 self.holding.tell(&to, Order::Task(order));
             }
             Wanted::Folder(work) => self.work_on_folder(job, work),
-            Wanted::Keep(folder, history) => self.answer(job, async move {
-                Heard::OfTasks(Told::Kept(keep(&folder, *history).await))
-            }),
+            Wanted::Keep(folder, history) => {
+                let storages = self.storages();
+                self.answer(job, async move {
+                    let kept = keep(&folder, *history, &storages).await;
+                    Heard::OfTasks(Told::Kept(kept))
+                });
+            }
             Wanted::Show(phase) => {
                 let client = self.jobs.get(&job).and_then(|entry| entry.client.as_ref());
                 let event = Some(wire::job_event::Event::Tasks(phase));
@@ -91,15 +96,22 @@ impl Session {
             FolderWork::SetUp => self.record(job, &folder),
             FolderWork::Commit(_) | FolderWork::GiveUp => None,
         };
+        let storages = self.storages();
         self.answer(job, async move {
             let recording = async {
                 if let Some(record) = record {
                     record.await;
                 }
             };
-            let (done, ()) = tokio::join!(folder.carry_out(work, others), recording);
+            let (done, ()) = tokio::join!(folder.carry_out(work, others, storages), recording);
             Heard::OfTasks(Told::Folder(done))
         });
+    }
+
+    /// Those that its jobs share.
+    fn storages(&self) -> Storages {
+        let sharing = self.sharing.as_ref();
+        sharing.map_or_else(Storages::default, |sharing| sharing.storages.clone())
     }
 
     /// Leaves a record of where the job's output goes, before anything of it is there that would have to be

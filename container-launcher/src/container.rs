@@ -20,6 +20,7 @@ use crate::nursery::{Ended, Nursery};
 use crate::process::JobId;
 use crate::sampling::Sampling;
 use crate::surroundings::Surroundings;
+use crate::tasks::Storages;
 use crate::warden::Warden;
 
 /// The container, as each of its jobs finds it.
@@ -39,6 +40,8 @@ pub(crate) struct Container<'a> {
     pub(crate) outbox: Outbox,
     /// What maps have left here, and what fetches from elsewhere.
     pub(crate) exchange: Exchange,
+    /// Where tasks read and write.
+    pub(crate) storages: Storages,
     /// Where tasks spill, and what they fetch lies.
     pub(crate) disks: Disks,
     /// Its graphics processors.

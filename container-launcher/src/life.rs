@@ -45,6 +45,7 @@ use crate::sampling::Sampling;
 use crate::seat::LauncherKeys;
 use crate::share::{Happened, Share};
 use crate::surroundings::Surroundings;
+use crate::tasks::Storages;
 use crate::warden::Warden;
 
 /// Why a launcher leaves without having been told to.
@@ -141,6 +142,7 @@ pub(crate) async fn live(
         elements: Watch::new(place.seat.scan.clone(), around),
         disks: Disks::of(around, &place.seat.container),
         exchange: Exchange::new(place),
+        storages: Storages::default(),
         gpus: devices::Pool::default(),
         sampling: Sampling::Idle,
         reaped: Vec::new(),

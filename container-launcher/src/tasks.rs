@@ -42,8 +42,10 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+pub(crate) use self::places::Storages;
+
 use self::attempt::{Attempt, Said};
-use self::places::{AttemptFolder, Storages};
+use self::places::AttemptFolder;
 use crate::container::Container;
 use crate::disks::Room;
 use crate::job_files;
@@ -66,7 +68,6 @@ pub(crate) struct Tasks {
     processes: Processes,
     /// By the numbers of their processes.
     attempts: BTreeMap<u32, Attempt>,
-    storages: Storages,
     said_by: mpsc::Sender<(u32, Said)>,
     said: mpsc::Receiver<(u32, Said)>,
     /// Memory in which tasks note what they work on, for so many slots each: the first one's view, and what
@@ -104,7 +105,6 @@ impl Tasks {
             folder: job_files::folder(&container.around.folder, job),
             processes: Processes::new(Kills::so_far()),
             attempts: BTreeMap::new(),
-            storages: Storages::default(),
             said_by,
             said,
             blame: BTreeMap::new(),

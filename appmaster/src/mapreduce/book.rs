@@ -15,6 +15,8 @@ use serde::{Deserialize, Serialize};
 use storage::{Address, Readers, Storage, StorageError};
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::storages::Storages;
+
 /// Letters of a piece: HDFS gives names 255 bytes.
 const PIECE: usize = 200;
 /// Pieces of a record: HDFS gives paths 8,000 letters.
@@ -80,9 +82,10 @@ impl Book {
     pub(crate) fn open(
         staging: &StagingFolder,
         application: ApplicationId,
+        storages: &Storages,
     ) -> Result<Self, StorageError> {
         Ok(Self {
-            storage: Arc::new(Storage::open(&staging.address)?),
+            storage: storages.of(&staging.address)?,
             address: staging.address.clone(),
             folder: format!("{}/{FOLDER}/{application}", staging.path),
         })
@@ -267,7 +270,7 @@ mod tests {
             address: Address::Shared,
             path: folder.path().to_str().unwrap().to_owned(),
         };
-        let book = Book::open(&staging, APPLICATION).unwrap();
+        let book = Book::open(&staging, APPLICATION, &Storages::default()).unwrap();
         assert_eq!(book.read().await, Ok(Vec::new()));
         let long = record(&format!("/{}", "long/".repeat(500)));
         let elsewhere = Record {

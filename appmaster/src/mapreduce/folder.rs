@@ -6,7 +6,9 @@ use std::sync::Arc;
 use output_committer::Output;
 use policy::commit::{Inheritance, Inherited, JobCommit, JobVerdict, Setup, SetupVerdict};
 use proto_hadoop::{AppAttemptId, ApplicationClient, ApplicationId};
-use storage::{Address, Storage};
+use storage::Address;
+
+use crate::storages::Storages;
 
 /// An output folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,16 +64,21 @@ impl Folder {
     }
 
     /// Does it.
-    pub(crate) async fn carry_out(self, work: FolderWork, others: Others) -> FolderDone {
+    pub(crate) async fn carry_out(
+        self,
+        work: FolderWork,
+        others: Others,
+        storages: Storages,
+    ) -> FolderDone {
         match work {
-            FolderWork::SetUp => FolderDone::SetUp(self.set_up(&others).await),
+            FolderWork::SetUp => FolderDone::SetUp(self.set_up(&others, &storages).await),
             FolderWork::Commit(tasks) => {
                 let commit = JobCommit::commit(&self.job, others.attempt(), &tasks);
-                FolderDone::Committed(self.finish(commit).await)
+                FolderDone::Committed(self.finish(commit, &storages).await)
             }
             FolderWork::GiveUp => {
                 let give_up = JobCommit::give_up(&self.job, others.attempt());
-                FolderDone::GivenUp(self.finish(give_up).await)
+                FolderDone::GivenUp(self.finish(give_up, &storages).await)
             }
         }
     }
@@ -84,17 +91,18 @@ impl Folder {
     pub(crate) async fn inherit(self, own: AppAttemptId) -> Result<Inheritance, String> {
         let attempt = u32::try_from(own.attempt).unwrap_or(0);
         let inherited = Inherited::new(&self.job, attempt);
-        let became = self.output()?.inherit(inherited).await;
+        let became = self.output(&Storages::default())?.inherit(inherited).await;
         became.map_err(|error| error.to_string())
     }
 
-    fn output(&self) -> Result<Output, String> {
-        let storage = Storage::open(&self.address).map_err(|error| error.to_string())?;
+    fn output(&self, storages: &Storages) -> Result<Output, String> {
+        let storage = storages.of(&self.address);
+        let storage = storage.map_err(|error| error.to_string())?;
         Ok(Output::new(storage, &self.path))
     }
 
-    async fn set_up(&self, others: &Others) -> Result<(), String> {
-        let output = self.output()?;
+    async fn set_up(&self, others: &Others, storages: &Storages) -> Result<(), String> {
+        let output = self.output(storages)?;
         let setup = Setup::new(&self.job);
         let verdict = output.set_up(setup, |job| others.live(job));
         let url = self.url();
@@ -112,13 +120,13 @@ impl Folder {
                  file, or name another output folder"
             )),
             SetupVerdict::NoParent => Err(format!(
-                "the folder above the output folder {url} is not there"
+                "the output folder {url} cannot be made: something above it is a file"
             )),
         }
     }
 
-    async fn finish(&self, machine: JobCommit) -> Result<(), String> {
-        let done = self.output()?.finish_job(machine).await;
+    async fn finish(&self, machine: JobCommit, storages: &Storages) -> Result<(), String> {
+        let done = self.output(storages)?.finish_job(machine).await;
         let url = self.url();
         match done.map_err(|error| error.to_string())? {
             JobVerdict::Committed | JobVerdict::GivenUp => Ok(()),

@@ -7,9 +7,13 @@ use job::wire::{OutputFolder, StartTask};
 use policy::commit::AttemptCommit;
 use storage::{Address, Storage};
 
-/// The file systems of a job, each with one client for all its tasks.
+/// So many are kept; tasks on further ones have clients of their own.
+const KEPT: usize = 16;
+
+/// The file systems of a container's jobs, each with one client for all tasks: what a NameNode tells a client once it
+/// is not asked for each job.
 #[derive(Debug, Default)]
-pub(super) struct Storages(Vec<(Address, Arc<Storage>)>);
+pub(crate) struct Storages(Vec<(Address, Arc<Storage>)>);
 
 impl Storages {
     fn of(&mut self, address: Address) -> Result<Arc<Storage>, String> {
@@ -18,7 +22,9 @@ impl Storages {
         }
         let opened = Storage::open(&address).map_err(|error| error.to_string())?;
         let storage = Arc::new(opened);
-        self.0.push((address, Arc::clone(&storage)));
+        if self.0.len() < KEPT {
+            self.0.push((address, Arc::clone(&storage)));
+        }
         Ok(storage)
     }
 }

@@ -21,7 +21,7 @@ use super::carrier::Carrier;
 use super::conversation::{Conversation, Failure};
 use super::log::{self, Printed};
 use super::output::Files;
-use super::places::Places;
+use super::places::{Places, Storages};
 use super::sources::Sources;
 use super::trouble::Trouble;
 use super::watch::{self, Bounds};
@@ -66,7 +66,7 @@ impl Tasks {
             let folder = folder.display();
             format!("no folder for task process {number} at {folder}: {error}")
         })?;
-        let ready = self.check(&mut order)?;
+        let ready = self.check(&mut order, &mut container.storages)?;
         let fetcher = match order.launchers.is_empty() {
             true => None,
             false => Some(
@@ -156,7 +156,7 @@ impl Tasks {
     }
 
     /// Understands an order.
-    fn check(&mut self, order: &mut StartTask) -> Result<Ready, String> {
+    fn check(&self, order: &mut StartTask, storages: &mut Storages) -> Result<Ready, String> {
         let number = order.process;
         if self.processes.has(number) || self.attempts.contains_key(&number) {
             return Err(format!("task process {number} runs already"));
@@ -180,7 +180,7 @@ impl Tasks {
         let program = program.ok_or("an order names no program")?;
         program::check_one(&program, &self.folder).map_err(|refusal| without_host(&refusal))?;
         Ok(Ready {
-            places: Places::of(order, &mut self.storages)?,
+            places: Places::of(order, storages)?,
             bounds: Bounds::of(&welcome)?,
             limits: watch::limits(&welcome)?,
             copies: watch::copies(&welcome)?,
