@@ -94,7 +94,7 @@ impl Session {
         };
         let record = match &work {
             FolderWork::SetUp => self.record(job, &folder),
-            FolderWork::Commit(_) | FolderWork::GiveUp => None,
+            FolderWork::Commit { .. } | FolderWork::GiveUp => None,
         };
         let storages = self.storages();
         self.answer(job, async move {

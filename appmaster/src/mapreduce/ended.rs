@@ -83,7 +83,7 @@ impl MapReduce {
             }
             Ended::Well(counters) => {
                 if has_result {
-                    self.commits(attempt);
+                    self.commits(attempt, &ended.files);
                 }
                 self.done_well(ix, attempt, counters, &ended);
             }
@@ -101,13 +101,17 @@ impl MapReduce {
     }
 
     /// The result of its task is files of the output.
-    fn commits(&mut self, attempt: &Attempt) {
+    fn commits(&mut self, attempt: &Attempt, files: &[String]) {
         let number = match attempt.stage {
             Stage::Map => Some(attempt.task.0),
             Stage::Reduce | Stage::Gang => self.machine.partition(attempt.task),
         };
         if let Some(number) = number {
-            self.results.insert((attempt.stage, number));
+            let known = self.results.entry((attempt.stage, number)).or_default();
+            // One that was beaten has none.
+            if !files.is_empty() {
+                *known = files.to_vec();
+            }
         }
     }
 

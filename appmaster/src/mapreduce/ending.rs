@@ -92,10 +92,15 @@ impl Ending {
 impl MapReduce {
     /// Every result is there.
     pub(super) fn done(&mut self) {
-        let tasks = self.results.iter();
-        let tasks = tasks.map(|(stage, number)| super::orders::names(*stage, *number, 0).0);
-        let commit = FolderWork::Commit(tasks.collect());
-        self.want(Wanted::Folder(commit));
+        let (mut tasks, mut files) = (Vec::new(), Vec::new());
+        for ((stage, number), names) in &self.results {
+            let task = super::orders::names(*stage, *number, 0).0;
+            match names.is_empty() {
+                true => tasks.push(task),
+                false => files.extend(names.iter().map(|name| format!("{task}/{name}"))),
+            }
+        }
+        self.want(Wanted::Folder(FolderWork::Commit { tasks, files }));
         self.end(Verdict::Success, true, false);
     }
 

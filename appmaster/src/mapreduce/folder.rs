@@ -26,8 +26,13 @@ pub(crate) struct Folder {
 pub(crate) enum FolderWork {
     /// It is made, and the job's alone.
     SetUp,
-    /// These tasks, which have committed, become the output.
-    Commit(Vec<String>),
+    /// The results of tasks, which have committed, become the output.
+    Commit {
+        /// Tasks of whose files nobody has told the names.
+        tasks: Vec<String>,
+        /// The files of the others, `TASK/NAME` each.
+        files: Vec<String>,
+    },
     /// Nothing of the job is left there.
     GiveUp,
 }
@@ -72,8 +77,8 @@ impl Folder {
     ) -> FolderDone {
         match work {
             FolderWork::SetUp => FolderDone::SetUp(self.set_up(&others, &storages).await),
-            FolderWork::Commit(tasks) => {
-                let commit = JobCommit::commit(&self.job, others.attempt(), &tasks);
+            FolderWork::Commit { tasks, files } => {
+                let commit = JobCommit::commit(&self.job, others.attempt(), &tasks).knowing(files);
                 FolderDone::Committed(self.finish(commit, &storages).await)
             }
             FolderWork::GiveUp => {

@@ -127,8 +127,9 @@ pub(crate) struct MapReduce {
     outputs: BTreeMap<TaskIx, MapOutput>,
     /// How many there were so far.
     outputs_made: u64,
-    /// Tasks of which files of the output have committed, by their numbers in the plan.
-    results: BTreeSet<(Stage, u32)>,
+    /// Tasks of which files of the output have committed, by their numbers in the plan, each with the names of these;
+    /// none: they are not known.
+    results: BTreeMap<(Stage, u32), Vec<String>>,
     /// Tasks that have ended well once, whatever became of their results.
     ever_done: BTreeSet<(Stage, TaskIx)>,
     counters: Counters,
@@ -183,7 +184,7 @@ impl MapReduce {
             unread: BTreeMap::new(),
             outputs: BTreeMap::new(),
             outputs_made: 0,
-            results: BTreeSet::new(),
+            results: BTreeMap::new(),
             ever_done: BTreeSet::new(),
             counters: Counters::new(),
             maps_done: 0,

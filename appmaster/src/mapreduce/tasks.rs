@@ -128,7 +128,7 @@ impl MapReduce {
     fn has_result(&self, stage: Stage, task: TaskIx) -> bool {
         match stage {
             Stage::Map if self.description.reduces > 0 => self.outputs.contains_key(&task),
-            Stage::Map => self.results.contains(&(stage, task.0)),
+            Stage::Map => self.results.contains_key(&(stage, task.0)),
             Stage::Reduce | Stage::Gang => self.machine.has_committed(task),
         }
     }

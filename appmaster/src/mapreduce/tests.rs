@@ -248,7 +248,9 @@ fn words(wanted: &Wanted) -> String {
         Wanted::Over { attempt, how } => format!("over {} {how:?}", attempt.0),
         Wanted::MapsLost(maps) => format!("lost {}", maps.len()),
         Wanted::Folder(FolderWork::SetUp) => "set up".into(),
-        Wanted::Folder(FolderWork::Commit(tasks)) => format!("commit {}", tasks.join(" ")),
+        Wanted::Folder(FolderWork::Commit { tasks, files }) => {
+            format!("commit {}", [&tasks[..], &files[..]].concat().join(" "))
+        }
         Wanted::Folder(FolderWork::GiveUp) => "give up".into(),
         Wanted::NoMore => "no more".into(),
         Wanted::Keep(folder, history) => {

@@ -24,6 +24,8 @@ use super::trouble::Trouble;
 const ROOM: usize = 512 << 10;
 /// A read with less room than this is not worth it, bytes.
 const ROOM_MIN: usize = 64 << 10;
+/// More files of an attempt are not told by their names.
+const TOLD: usize = 100;
 /// After the end of its process a pipe that somebody else keeps open is read for so long.
 const LEFT_OPEN: Duration = Duration::from_secs(5);
 
@@ -42,6 +44,8 @@ pub(super) struct Files {
 pub(crate) struct Outcome {
     /// They are the task's result.
     pub(crate) is_committed: bool,
+    /// Then their names, unless there are very many.
+    pub(crate) names: Vec<String>,
     /// Those of this attempt are; empty: of none.
     pub(crate) beaten_by: String,
 }
@@ -121,12 +125,16 @@ impl Files {
             _ => return Some(Ok(Outcome::default())),
         };
         let written = std::mem::take(&mut self.written);
+        let names: Vec<String> = match self.names.len() {
+            ..=TOLD => self.names.iter().cloned().collect(),
+            _ => Vec::new(),
+        };
         carrier.wait(None, async move {
             for file in written {
                 let broken = |_| "what writes the output was broken off".to_owned();
                 file.await.map_err(broken)??;
             }
-            commit(&folder).await
+            commit(&folder, names).await
         })
     }
 }
@@ -214,7 +222,7 @@ async fn overdue(gone: &CancellationToken) {
     tokio::time::sleep(LEFT_OPEN).await;
 }
 
-async fn commit(folder: &AttemptFolder) -> Result<Outcome, String> {
+async fn commit(folder: &AttemptFolder, names: Vec<String>) -> Result<Outcome, String> {
     let output = Output::new(Arc::clone(&folder.output.storage), &folder.output.path);
     let verdict = output.commit_attempt(folder.commit()).await;
     match verdict.map_err(|error| error.to_string())? {
@@ -222,12 +230,13 @@ async fn commit(folder: &AttemptFolder) -> Result<Outcome, String> {
             folder.keep();
             Ok(Outcome {
                 is_committed: true,
+                names,
                 beaten_by: String::new(),
             })
         }
         AttemptVerdict::Beaten { by } => Ok(Outcome {
-            is_committed: false,
             beaten_by: by,
+            ..Outcome::default()
         }),
         AttemptVerdict::Gone => Err(gone(folder)),
     }

@@ -90,6 +90,7 @@ fn told(done: Done, exchange: &mut Exchange) -> Result<TaskEnded, String> {
     let mut event = TaskEnded {
         said: serde_json::to_string(&done.said).map_err(|error| error.to_string())?,
         committed: done.files.is_committed,
+        files: done.files.names,
         beaten_by: done.files.beaten_by,
         ..TaskEnded::default()
     };
