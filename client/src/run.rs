@@ -383,6 +383,7 @@ pub(crate) async fn staged(
     let files = cluster.configuration.files().first();
     let request = staging::Request {
         own_binary,
+        stages_own: true,
         programs: plan
             .program
             .executables

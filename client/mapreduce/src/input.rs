@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use gerbil_task::inputs::{braces, commas, is_hidden, is_pattern, matches};
 use gerbil_task::settings::RECURSIVE;
-use storage::{Address, Status, Storage};
+use storage::{Address, Status, Storage, StorageError};
 
 use crate::error::MapReduceError;
 use crate::places::{Place, Places};
@@ -39,6 +39,9 @@ pub async fn files(
             address: &place.address,
             recursive,
         };
+        if looked.folder(&place.path, &mut found).await? {
+            continue;
+        }
         let named = looked.expand(&place.path).await?;
         if named.is_empty() {
             return Err(absent(input, &place));
@@ -108,6 +111,20 @@ struct Looked<'a> {
 }
 
 impl Looked<'_> {
+    /// Adds the files of a folder, if it is the name of one, which most inputs are: it costs a NameNode one call.
+    async fn folder(&self, name: &str, into: &mut Vec<Found>) -> Result<bool, MapReduceError> {
+        if is_pattern(name) {
+            return Ok(false);
+        }
+        match self.storage.list(name, MOST).await {
+            // A NameNode lists a file as itself.
+            Ok(all) if all.iter().any(|entry| entry.path == name) => Ok(false),
+            Ok(all) => self.descend(name, counted(all), into).await.map(|()| true),
+            Err(StorageError::Absent { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// What a name, or a pattern, stands for, by path. Each folder of a pattern is listed once.
     async fn expand(&self, pattern: &str) -> Result<Vec<Status>, MapReduceError> {
         let plain = self.storage.stat(pattern).await?;
@@ -181,15 +198,25 @@ impl Looked<'_> {
             into.push(found(self.address, named));
             return Ok(());
         }
+        let open = self.entries(&named.path).await?;
+        self.descend(&named.path, open, into).await
+    }
+
+    /// Adds the files of a folder that has these entries.
+    async fn descend(
+        &self,
+        folder: &str,
+        mut open: Vec<Status>,
+        into: &mut Vec<Found>,
+    ) -> Result<(), MapReduceError> {
         // Those that come next are last; a folder's files stand where its name does.
-        let mut open = self.entries(&named.path).await?;
         while let Some(entry) = open.pop() {
             if !entry.is_folder {
                 into.push(found(self.address, entry));
                 if into.len() > MOST {
                     return Err(MapReduceError::Asked(format!(
                         "{} has more than {MOST} files; pack them",
-                        self.storage.url(&named.path)
+                        self.storage.url(folder)
                     )));
                 }
                 continue;
@@ -207,11 +234,15 @@ impl Looked<'_> {
 
     /// What a folder has that counts, the last name first.
     async fn entries(&self, folder: &str) -> Result<Vec<Status>, MapReduceError> {
-        let mut entries = self.storage.list(folder, MOST).await?;
-        entries.retain(|entry| !is_hidden(entry.name()));
-        entries.reverse();
-        Ok(entries)
+        Ok(counted(self.storage.list(folder, MOST).await?))
     }
+}
+
+/// Those that are no secret of their makers, the last name first.
+fn counted(mut entries: Vec<Status>) -> Vec<Status> {
+    entries.retain(|entry| !is_hidden(entry.name()));
+    entries.reverse();
+    entries
 }
 
 #[cfg(test)]

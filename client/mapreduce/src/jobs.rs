@@ -174,6 +174,8 @@ impl Jobs {
         })?;
         let request = Request {
             own_binary,
+            // The launchers of a session are this file.
+            stages_own: self.own.is_some(),
             programs: vec![Named {
                 name: self.brought.program.clone(),
                 first_in: None,

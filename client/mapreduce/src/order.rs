@@ -13,7 +13,7 @@ use gerbil_task::splits::{self, REDUCES_MAX};
 use gerbil_task::{Listed, PlannedJob, Submission};
 use job::{FileAt, MapReduceJob, Program, Split, StageNeed, StageTerms};
 use policy::{MiB, Resources};
-use storage::{Address, Storage, parent};
+use storage::{Address, Storage};
 
 use crate::blocks::blocks;
 use crate::device_split;
@@ -289,15 +289,6 @@ impl Orders {
                 }
             }
         }
-    }
-
-    /// Makes the folder in which the output's lies.
-    ///
-    /// # Errors
-    /// The file system refuses.
-    pub async fn make_parent(&self, output: &Place) -> Result<(), MapReduceError> {
-        let storage = self.places.storage(&output.address)?;
-        Ok(storage.make_folder(parent(&output.path)).await?)
     }
 
     async fn splits(

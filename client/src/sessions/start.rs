@@ -346,6 +346,7 @@ async fn staged(
     let files = cluster.configuration.files().first();
     let request = staging::Request {
         own_binary,
+        stages_own: true,
         programs: Vec::new(),
         venv: None,
         processes: 0,

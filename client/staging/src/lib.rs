@@ -82,6 +82,8 @@ const CLEAN_UP: Duration = Duration::from_secs(3);
 pub struct Request<'a> {
     /// The file that runs now.
     pub own_binary: PathBuf,
+    /// It is staged too; else it is on the nodes already.
+    pub stages_own: bool,
     /// The user's programs.
     pub programs: Vec<Named>,
     /// Files, then archives, that the user brings along.
@@ -166,7 +168,7 @@ pub struct Placed {
 /// What was staged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// This binary, the programs, and the libraries if there are any.
+    /// This binary if that was asked for, the programs, and the libraries if there are any.
     pub staged: Vec<Staged>,
     /// The programs, as they were asked for.
     pub programs: Vec<Placed>,

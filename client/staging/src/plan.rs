@@ -28,6 +28,7 @@ pub(super) const SUFFIXES: [&str; 4] = [".tar.gz", ".tgz", ".tar", ".zip"];
 #[derive(Debug)]
 pub struct Local {
     own_binary: PathBuf,
+    stages_own: bool,
     programs: Vec<Named>,
     venv: Option<PathBuf>,
     processes: u32,
@@ -49,6 +50,7 @@ impl Local {
             absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
         Self {
             own_binary: request.own_binary.clone(),
+            stages_own: request.stages_own,
             programs: request.programs.clone(),
             venv: request.venv.clone(),
             processes: request.processes,
@@ -91,8 +93,12 @@ pub struct Plan {
 pub fn plan(local: &Local) -> Result<Plan, StageError> {
     let machine = program::machine_of(&local.own_binary)?;
     let mut memory = Memory::open(local.memory.as_deref());
+    let own = match local.stages_own {
+        true => vec![file(BINARY_LINK, &local.own_binary, &mut memory)?],
+        false => Vec::new(),
+    };
     let mut plan = Plan {
-        items: vec![file(BINARY_LINK, &local.own_binary, &mut memory)?],
+        items: own,
         programs: Vec::with_capacity(local.programs.len()),
         left: Vec::new(),
     };

@@ -32,6 +32,7 @@ fn request(root: &Path, program: &Path) -> Request<'static> {
     Request {
         // Any program of this machine; the test's own is large.
         own_binary: OWN.into(),
+        stages_own: true,
         programs: vec![named(program)],
         shipped: Default::default(),
         venv: None,

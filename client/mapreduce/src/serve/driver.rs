@@ -158,7 +158,6 @@ impl Serving<'_> {
         }
         let accept = async move {
             let order = orders.order(submission).await?;
-            orders.make_parent(&order.output).await?;
             let (output, notes) = (order.output.clone(), order.notes.clone());
             let overwrite = order.overwrite.clone();
             let job = jobs.submit(order).await?;
