@@ -121,8 +121,8 @@ impl Folder {
                 "the output folder {url} is being written by {by}; name another one, or wait for its end"
             )),
             SetupVerdict::Orphaned { by } => Err(format!(
-                "{url}/_temporary/.owner names {by}, which is over, and whose folder is gone: remove that \
-                 file, or name another output folder"
+                "{url}/_temporary/.owner names {by}, which is over, and whose folder is gone: remove \
+                 it, or name another output folder"
             )),
             SetupVerdict::NoParent => Err(format!(
                 "the output folder {url} cannot be made: something above it is a file"

@@ -5,8 +5,7 @@ use super::{Answer, Op, folder};
 
 const OWNER: &str = "_temporary/.owner";
 
-/// Makes the job's folder with its own `.owner` in it, then gives that its place beside the folder. Who has signed looks
-/// whether there is output, and goes where there is.
+/// Makes the job's folder with its own `.owner` in it, then gives that its place beside the folder.
 ///
 /// Another's `.owner` is respected while its job lives. What a dead one has published without coming to an end is
 /// withdrawn. Then its `.owner` is renamed into the folder where all of it is, which only one taker can do, and that
@@ -20,6 +19,11 @@ pub struct Setup {
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Step {
+    Look,
+    /// There is output without success: whose?
+    ReadOwnerOf(Vec<String>),
+    /// Nobody's; it may have been withdrawn in between.
+    LookOnce,
     MakeFolders,
     Sign,
     ReadOwner,
@@ -29,9 +33,9 @@ enum Step {
     /// Whether `.owner` still names the dead job into whose folder it could not be renamed.
     LookAgain(String),
     Clear(String),
-    /// Whether there is output.
+    /// Whether another has had its output there before this one signed.
     LookSigned,
-    /// There is: what this one has made goes.
+    /// It has: what this one has made goes.
     Disown(Vec<String>),
     ClearOwn(Vec<String>),
     Tidy(Vec<String>),
@@ -70,7 +74,7 @@ impl Setup {
     pub fn new(job: &str) -> Self {
         Self {
             job: job.to_owned(),
-            step: Step::MakeFolders,
+            step: Step::Look,
         }
     }
 
@@ -78,10 +82,12 @@ impl Setup {
     #[must_use]
     pub fn next(&self) -> Option<Op> {
         Some(match &self.step {
-            Step::LookSigned => Op::List(String::new()),
+            Step::Look | Step::LookOnce | Step::LookSigned => Op::List(String::new()),
             Step::MakeFolders => Op::MakeFolders(format!("{}/{}", self.draft(), self.job)),
             Step::Sign => Op::Rename(self.draft(), OWNER.to_owned()),
-            Step::ReadOwner | Step::LookAgain(_) => Op::Read(OWNER.to_owned()),
+            Step::ReadOwnerOf(_) | Step::ReadOwner | Step::LookAgain(_) => {
+                Op::Read(OWNER.to_owned())
+            }
             Step::Withdraw(withdrawal) => return withdrawal.next(),
             Step::TakeOver(dead) => Op::Rename(OWNER.to_owned(), format!("{}/.owner", aside(dead))),
             Step::Clear(dead) => Op::DeleteAll(aside(dead)),
@@ -134,19 +140,32 @@ impl Setup {
                 None => return,
                 Some(Withdrawn::Free) => Step::TakeOver(dead),
                 Some(Withdrawn::Foreign(names)) => found(names),
-                Some(Withdrawn::Absent) => Step::MakeFolders,
+                Some(Withdrawn::Absent) => Step::Look,
             };
             return;
         }
-        let step = std::mem::replace(&mut self.step, Step::MakeFolders);
+        let step = std::mem::replace(&mut self.step, Step::Look);
         self.step = match (step, answer) {
+            (step @ (Step::Look | Step::LookOnce), Names(names)) => {
+                let is_half = step == Step::Look && is_unfinished(&names);
+                let output = output(names);
+                match output.is_empty() {
+                    true => Step::MakeFolders,
+                    false if is_half => Step::ReadOwnerOf(output),
+                    false => found(&output),
+                }
+            }
+            (Step::Look | Step::LookOnce, NotThere) => Step::MakeFolders,
+            (Step::ReadOwnerOf(output), Content(owner)) if owner == self.job => found(&output),
+            (Step::ReadOwnerOf(_), Content(owner)) => Step::AskAlive(owner),
+            (Step::ReadOwnerOf(_), NotThere) => Step::LookOnce,
             // A file is in the way.
             (Step::MakeFolders, NotThere) => Step::Over(SetupVerdict::NoParent),
             // Who signs without a folder could never be taken over from.
             (Step::MakeFolders, Lost) => Step::MakeFolders,
             (Step::MakeFolders, _) => Step::Sign,
             // Somebody has removed it in between.
-            (Step::Sign, NotThere) => Step::MakeFolders,
+            (Step::Sign, NotThere) => Step::Look,
             (Step::Sign, Done) => Step::LookSigned,
             (Step::Sign, _) => Step::ReadOwner,
             (Step::ReadOwner, Content(owner)) if owner == self.job => Step::LookSigned,
@@ -166,7 +185,7 @@ impl Setup {
                 none if none.is_empty() => Step::Over(SetupVerdict::Owner),
                 output => Step::Disown(output),
             },
-            (Step::LookSigned, NotThere) => Step::MakeFolders,
+            (Step::LookSigned, NotThere) => Step::Look,
             (step @ (Step::Disown(_) | Step::ClearOwn(_) | Step::Tidy(_)), Lost) => step,
             (Step::Disown(output), _) => Step::ClearOwn(output),
             (Step::ClearOwn(output), _) => Step::Tidy(output),
@@ -176,6 +195,12 @@ impl Setup {
             (step, _) => step,
         };
     }
+}
+
+/// Whether what is in an output folder may be the beginning of an output.
+fn is_unfinished(names: &[String]) -> bool {
+    let has = |wanted: &str| names.iter().any(|name| name == wanted);
+    has("_temporary") && !has("_SUCCESS")
 }
 
 /// What of it is output.

@@ -52,8 +52,8 @@ fn one_of_two_jobs_takes_over_what_a_dead_one_left() {
     let walk = Walk::through(world, &alive, &holds);
     walk.covers(
         "one of two jobs takes over what a dead one left",
-        1_344,
-        5_678,
+        1_505,
+        6_510,
     );
 }
 
@@ -70,7 +70,7 @@ fn one_of_two_jobs_begins_where_nothing_is() {
         late: Vec::new(),
     };
     let walk = Walk::through(world, &alive, &holds);
-    walk.covers("one of two jobs begins where nothing is", 272, 836);
+    walk.covers("one of two jobs begins where nothing is", 329, 1_110);
 }
 
 #[test]

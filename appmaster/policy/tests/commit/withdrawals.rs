@@ -141,7 +141,7 @@ fn two_runs_come_upon_half_an_output() {
         late: Vec::new(),
     };
     let walk = Walk::through(world, &alive, &holds);
-    walk.covers("two runs come upon half an output", 1_842, 8_148);
+    walk.covers("two runs come upon half an output", 3_409, 15_282);
 }
 
 /// YARN says that the job is over, and one of its ApplicationMasters still commits.
@@ -157,7 +157,7 @@ fn a_commit_goes_on_while_it_is_withdrawn() {
         late: Vec::new(),
     };
     let walk = Walk::through(world, &alive, &holds);
-    walk.covers("a commit goes on while it is withdrawn", 2_298, 8_525);
+    walk.covers("a commit goes on while it is withdrawn", 2_294, 8_371);
     let next = Inherited::new("d", 2);
     let world = World {
         name_node: half(),
@@ -168,7 +168,7 @@ fn a_commit_goes_on_while_it_is_withdrawn() {
         late: Vec::new(),
     };
     let walk = Walk::through(world, &alive, &holds);
-    walk.covers("a commit goes on while it is withdrawn", 2_298, 8_525);
+    walk.covers("a commit goes on while it is withdrawn", 2_294, 8_371);
 }
 
 /// Whoever sleeps at any point of a withdrawal, or of the commit that is withdrawn, and wakes when the next owner
