@@ -119,14 +119,18 @@ impl Session {
             return Some(words.into());
         }
         let types = &self.holding.cluster().limits().types;
-        match sharing.pool.phase()? {
+        let phase = sharing.pool.phase()?;
+        // A node that has room does not answer, and nothing comes in time, where the queue has none.
+        if !matches!(phase, Phase::WaitingForRoom(_))
+            && let Some(full) = self.queue_is_full(sharing)
+        {
+            return Some(full);
+        }
+        match phase {
             Phase::WaitingForRoom(why) => Some(sentences::no_room(why, types)),
-            Phase::LetGo(let_go) => {
-                let full = self.queue_is_full(sharing);
-                Some(full.unwrap_or_else(|| sentences::let_go(let_go)))
-            }
+            Phase::LetGo(let_go) => Some(sentences::let_go(let_go)),
             Phase::WaitingForNodes { silent, .. } => Some(sentences::silent(silent)),
-            Phase::WaitingForContainers { .. } => self.queue_is_full(sharing),
+            Phase::WaitingForContainers { .. } => None,
         }
     }
 
