@@ -6,6 +6,7 @@ mod explained;
 mod kernels;
 mod leaving;
 mod remains;
+mod restarted;
 mod turns;
 
 use std::io::Write as _;
@@ -83,6 +84,7 @@ fn main() -> ExitCode {
         ),
         Group::new(different, &[elements::CASES, kernels::CASES]),
         Group::new(leaving::cluster(), &[leaving::CASES]),
+        Group::new(restarted::cluster(), &[restarted::CASES]),
         Group::new(
             faults.set(File::Yarn, expiry, "6000"),
             &[FAULTS, beside::FAULTS],

@@ -1,0 +1,125 @@
+//! The ResourceManager under a session restarts.
+
+use std::fs;
+
+use anyhow::{Result, ensure};
+use it::bed::{Case, DEADLINE, Given, text_of};
+use it::cluster::Size;
+use it::mapreduce::{self, files};
+use it::session::{shows, start_with, stop, told};
+use it::settings::File;
+use it::{Builder, Cluster, Daemon};
+
+use super::job;
+
+pub const CASES: &[(&str, Case)] = &[(
+    "the ResourceManager restarts, and jobs of all kinds go on",
+    restarted,
+)];
+
+/// Three nodes, and one ResourceManager that remembers its applications.
+pub fn cluster() -> Builder {
+    let size = Size {
+        memory_mib: 8192,
+        vcores: 8,
+    };
+    let resource_manager = |name: &str| format!("yarn.resourcemanager.{name}");
+    Cluster::builder()
+        .sizes(&[size; 3])
+        .set(File::Yarn, &resource_manager("recovery.enabled"), "true")
+        .set(
+            File::Yarn,
+            &resource_manager("store.class"),
+            "org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore",
+        )
+        .set(
+            File::Yarn,
+            &resource_manager("fs.state-store.uri"),
+            "file://${hadoop.tmp.dir}/resource-manager",
+        )
+}
+
+/// The containers of the session, by YARN's ids.
+fn containers(given: &Given) -> Result<String> {
+    let shown = told(given, &["status", "s", "--json"], 0)?.stdout_text();
+    let status: serde_json::Value = serde_json::from_str(&shown)?;
+    let all = status["containers"].as_array().into_iter().flatten();
+    let ids = all.map(|held| held["container"].to_string());
+    Ok(ids.collect::<Vec<_>>().join(" "))
+}
+
+/// Killed under a gang that runs, a job that waits, and maps that run: nothing of it is started again.
+fn restarted(given: &Given) -> Result<()> {
+    const MAPS: usize = 6;
+    const LINES: usize = 40;
+    start_with(given, "s", "512")?;
+    let gate = given.folder.join("restarted");
+    let script = format!(
+        "echo up; while ! test -e {}; do sleep 0.1; done; echo done",
+        text_of(&gate)?
+    );
+    let mut gang = job(given, &["-n", "3", "sh", "-c", &script])?.start()?;
+    gang.wait_for_stdout("up\nup\nup\n")?;
+    // Each line is 0.3 s of a map.
+    let text = "sleep\n".repeat(LINES);
+    let names: Vec<String> = (0..MAPS).map(|number| format!("part-{number}")).collect();
+    let inputs: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), &*text)).collect();
+    mapreduce::put(given, "/restarted/in", &inputs)?;
+    let faulty = text_of(&mapreduce::example("faulty")?)?;
+    let report = given.folder.join("restarted.json");
+    let line = [
+        "--session",
+        "s",
+        "--report",
+        &text_of(&report)?,
+        "-D",
+        "gerbil.split.pack=1",
+        &faulty,
+        "/restarted/in",
+        "/restarted/out",
+    ];
+    let tasks = mapreduce::mr(&given.cluster, &given.folder, &line)?;
+    let tasks = tasks.deadline(DEADLINE).start()?;
+    shows(given, "2 jobs run, 0 waiting")?;
+    let waiting = job(given, &["-n", "4", "echo", "after"])?.start()?;
+    shows(given, "waits for 4 slots of 512 MiB")?;
+    let before = containers(given)?;
+
+    given.cluster.kill(Daemon::ResourceManager)?;
+    given.cluster.start(Daemon::ResourceManager)?;
+    given.cluster.wait_for_nodes(3)?;
+    fs::write(&gate, "")?;
+    let finished = gang.finish()?.success("the gang")?;
+    ensure!(
+        finished.stdout_text() == "up\nup\nup\ndone\ndone\ndone\n",
+        "{}",
+        finished.stdout_text()
+    );
+    let said = finished.stderr_text();
+    ensure!(!said.contains("run 2"), "{said}");
+    let finished = waiting.finish()?.success("the one that waited")?;
+    ensure!(
+        finished.stdout_text() == "after\n".repeat(4),
+        "{}",
+        finished.stdout_text()
+    );
+    tasks.finish()?.success("gerbil mr")?;
+    let all = files(&given.cluster, "/restarted/out")?;
+    let counted = all
+        .iter()
+        .filter(|(name, _)| name.starts_with("part-"))
+        .flat_map(|(_, bytes)| bytes.iter().copied());
+    let counted = String::from_utf8(counted.collect())?;
+    let wanted = format!("sleep\t{}\n", MAPS * LINES);
+    ensure!(
+        all.contains_key("_SUCCESS") && counted == wanted,
+        "{counted}"
+    );
+    let report: serde_json::Value = serde_json::from_slice(&fs::read(&report)?)?;
+    let of_tasks = &report["jobs"][0]["tasks"];
+    ensure!(of_tasks["failed_attempts"] == 0, "{of_tasks}");
+    // It has what it had, and gets what it asks for.
+    ensure!(containers(given)? == before, "{before}");
+    shows(given, "no job runs, 0 waiting, 3 ended")?;
+    stop(given, "s")
+}
