@@ -1,21 +1,28 @@
-//! The ResourceManager under a session restarts.
+//! The ResourceManager under a session: one that restarts, and one whose queue gives no more.
 
 use std::fs;
 
 use anyhow::{Result, ensure};
 use it::bed::{Case, DEADLINE, Given, text_of};
 use it::cluster::Size;
+use it::expect;
 use it::mapreduce::{self, files};
 use it::session::{shows, start_with, stop, told};
 use it::settings::File;
 use it::{Builder, Cluster, Daemon};
 
-use super::job;
+use super::{interrupt, job, lingering};
 
-pub const CASES: &[(&str, Case)] = &[(
-    "the ResourceManager restarts, and jobs of all kinds go on",
-    restarted,
-)];
+pub const CASES: &[(&str, Case)] = &[
+    (
+        "the ResourceManager restarts, and jobs of all kinds go on",
+        restarted,
+    ),
+    ("a queue gives no more, and jobs wait visibly", ceiling),
+];
+
+/// A queue that may hold 3,440 MiB of the cluster's 24 GiB.
+const SMALL: &str = "small";
 
 /// Three nodes, and one ResourceManager that remembers its applications.
 pub fn cluster() -> Builder {
@@ -24,8 +31,14 @@ pub fn cluster() -> Builder {
         vcores: 8,
     };
     let resource_manager = |name: &str| format!("yarn.resourcemanager.{name}");
+    let of_queue = |name: &str| format!("yarn.scheduler.capacity.root.{SMALL}.{name}");
+    let scheduler = File::CapacityScheduler;
     Cluster::builder()
         .sizes(&[size; 3])
+        .queue(SMALL, 10)
+        .set(scheduler, &of_queue("maximum-capacity"), "14")
+        .set(scheduler, &of_queue("user-limit-factor"), "10")
+        .set(scheduler, &of_queue("maximum-am-resource-percent"), "0.5")
         .set(File::Yarn, &resource_manager("recovery.enabled"), "true")
         .set(
             File::Yarn,
@@ -121,5 +134,38 @@ fn restarted(given: &Given) -> Result<()> {
     // It has what it had, and gets what it asks for.
     ensure!(containers(given)? == before, "{before}");
     shows(given, "no job runs, 0 waiting, 3 ended")?;
+    stop(given, "s")
+}
+
+/// The session may have three containers, and its queue gives two.
+fn ceiling(given: &Given) -> Result<()> {
+    let line = ["start", "s", "--queue", SMALL, "--containers", "1"];
+    let sizes = [
+        "--max-containers",
+        "3",
+        "--slots-per-container",
+        "2",
+        "--memory",
+        "512",
+    ];
+    told(given, &[&line[..], &sizes].concat(), 0)?;
+    let held = lingering(given, "2")?;
+    let mut next = job(given, &["--explain", "-n", "4", "echo", "next"])?.start()?;
+    next.wait_for_stderr("2 free, job 1 holds 2; no container more: queue root.small")?;
+    shows(
+        given,
+        "1 container asked of YARN: queue root.small and its limit for a user still give",
+    )?;
+    interrupt(held)?;
+    let finished = next.finish()?.success("the one that waited")?;
+    ensure!(
+        finished.stdout_text() == "next\n".repeat(4),
+        "{}",
+        finished.stdout_text()
+    );
+    // More than the queue gives is waited for as long as its user says.
+    let line = ["-n", "6", "--wait-timeout", "5s", "true"];
+    let late = job(given, &line)?.finish()?;
+    expect::sentence(&late, 75, &["did not run within 5s"])?;
     stop(given, "s")
 }
