@@ -16,6 +16,7 @@
 mod accelerators;
 mod arguments;
 mod cluster;
+mod container_log;
 mod data;
 mod describe;
 mod dry_run;
@@ -47,6 +48,7 @@ mod usage;
 
 use std::process::ExitCode;
 
+use container_log::ContainerLog;
 use job::Role;
 use tracing_subscriber::EnvFilter;
 
@@ -63,9 +65,10 @@ fn main() -> ExitCode {
     };
     let filter =
         EnvFilter::try_from_env("GERBIL_LOG").unwrap_or_else(|_unset| EnvFilter::new(level));
+    let is_own = matches!(role, Some(Role::Appmaster | Role::ContainerLauncher));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(move || ContainerLog { is_own })
         .with_ansi(false)
         .init();
     match role {

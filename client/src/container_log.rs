@@ -1,0 +1,82 @@
+//! The log of a role in its container: standard error, a file of YARN's that nobody else keeps short. A session lasts
+//! for weeks.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, AsRawFd as _};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use nix::unistd::dup2_stderr;
+
+/// Bytes of the log before it is begun anew; as many stay of the one before.
+const MOST: u64 = 4 << 20;
+/// What the one before is called, behind the log's own name.
+const BEFORE: &str = "old";
+
+/// Since the log was begun, bytes.
+static WRITTEN: AtomicU64 = AtomicU64::new(0);
+
+/// Writes to standard error.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ContainerLog {
+    /// It is the container's own file.
+    pub(crate) is_own: bool,
+}
+
+impl Write for ContainerLog {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = io::stderr().write(bytes)?;
+        let more = u64::try_from(written).unwrap_or(u64::MAX);
+        let before = WRITTEN.fetch_add(more, Ordering::Relaxed);
+        // One of those that write at the same time is the one that comes to this.
+        if self.is_own && before < MOST && before.saturating_add(more) >= MOST {
+            WRITTEN.store(0, Ordering::Relaxed);
+            // A log that cannot be begun anew goes on, and this is tried again.
+            let _anew = begin_anew(io::stderr()).and_then(|file| Ok(dup2_stderr(&file)?));
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
+/// A new file in the place of `log`, which gets another name and takes that of the one before.
+fn begin_anew(log: impl AsFd) -> io::Result<File> {
+    let number = log.as_fd().as_raw_fd();
+    let path = fs::read_link(format!("/proc/self/fd/{number}"))?;
+    // Neither a pipe, nor a terminal, nor what somebody else has put away.
+    if !fs::symlink_metadata(&path)?.is_file() {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    let mut before = path.clone().into_os_string();
+    before.push(".");
+    before.push(BEFORE);
+    fs::rename(&path, PathBuf::from(before))?;
+    File::options().create_new(true).append(true).open(&path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_files_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stderr");
+        let mut log = File::create(&path).unwrap();
+        for text in ["one", "two", "three"] {
+            log.write_all(text.as_bytes()).unwrap();
+            log = begin_anew(&log).unwrap();
+        }
+        log.write_all(b"four").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "four");
+        let before = folder.path().join("stderr.old");
+        assert_eq!(fs::read_to_string(before).unwrap(), "three");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+        let (_reader, pipe) = io::pipe().unwrap();
+        assert!(begin_anew(&pipe).is_err());
+    }
+}
