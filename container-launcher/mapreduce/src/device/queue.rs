@@ -3,14 +3,14 @@
 //! | file of the folder | locked (`flock`) by |
 //! |---|---|
 //! | `door` | who draws a number, for as long as that takes |
-//! | `00000000000000000007` | who waits with this number; where nobody has locked it, he is gone |
+//! | `00000000000000000007` | who waits with this number, for one of the devices in it; where nobody has locked it, he is gone |
 //! | `nvidia0.1` | who has the second place of the device `nvidia0` |
 //!
-//! The one who waits with the lowest number takes the first place that is free, and gives his number back. The
-//! kernel frees the locks of a process that ends, in whatever way.
+//! The one who waits with the lowest number takes the first place that is free, and gives his number back. Who waits for
+//! other devices, as a container that is let see them alone, is in nobody's way. The kernel frees the locks of a process that ends, in whatever way.
 
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -26,6 +26,8 @@ const DOOR_NAME: &str = "door";
 const FOLDER_MODE: u32 = 0o1777;
 /// To lock a file, it need only be read.
 const FILE_MODE: u32 = 0o444;
+/// Most that is read of a file of a number, bytes.
+const WANTED_MAX: u64 = 1 << 16;
 /// Digits of a number, so that names sort as numbers do.
 const DIGITS: usize = 20;
 
@@ -58,9 +60,9 @@ impl Queue {
     /// Waits for a place, and calls `alive` as long as that takes; of which device it is.
     pub(super) fn enter(&self, mut alive: impl FnMut()) -> io::Result<(usize, Held)> {
         make(&self.folder)?;
-        let ticket = Ticket::draw(&self.folder)?;
+        let ticket = Ticket::draw(&self.folder, &self.devices)?;
         loop {
-            if ticket.is_first()?
+            if ticket.is_first(&self.devices)?
                 && let Some(held) = self.take()?
             {
                 return Ok(held);
@@ -93,8 +95,8 @@ struct Ticket {
 }
 
 impl Ticket {
-    /// The next number of the folder. Those of processes that are gone are removed.
-    fn draw(folder: &Path) -> io::Result<Self> {
+    /// The next number of the folder, to wait for one of `devices`. Those of processes that are gone are removed.
+    fn draw(folder: &Path, devices: &[String]) -> io::Result<Self> {
         let door = open(&folder.join(DOOR_NAME))?;
         let until = Instant::now() + DOOR;
         while !try_lock(&door, FlockOperation::NonBlockingLockExclusive)? {
@@ -118,7 +120,8 @@ impl Ticket {
         // It appears locked: nobody takes it for one of a process that is gone.
         let half = folder.join(format!(".{number}-{}", std::process::id()));
         drop(fs::remove_file(&half));
-        let lock = created(&half)?;
+        let mut lock = created(&half)?;
+        lock.write_all(devices.join("\n").as_bytes())?;
         try_lock(&lock, FlockOperation::NonBlockingLockExclusive)?;
         let path = folder.join(name(number));
         fs::rename(&half, &path)?;
@@ -129,14 +132,15 @@ impl Ticket {
         })
     }
 
-    /// Whether nobody waits with a lower number.
-    fn is_first(&self) -> io::Result<bool> {
+    /// Whether nobody waits for any of `devices` with a lower number.
+    fn is_first(&self, devices: &[String]) -> io::Result<bool> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         for number in numbers(folder)? {
             if number >= self.number {
                 break;
             }
-            if !is_gone(&folder.join(name(number)))? {
+            let path = folder.join(name(number));
+            if !is_gone(&path)? && wants_any(&path, devices)? {
                 return Ok(false);
             }
         }
@@ -171,6 +175,22 @@ fn is_gone(path: &Path) -> io::Result<bool> {
     match File::open(path) {
         Ok(file) => try_lock(&file, FlockOperation::NonBlockingLockShared),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether who waits with a number may take one of `devices`: he may who does not say which.
+fn wants_any(path: &Path, devices: &[String]) -> io::Result<bool> {
+    let mut wanted = String::new();
+    let file = File::open(path);
+    match file.and_then(|file| file.take(WANTED_MAX).read_to_string(&mut wanted)) {
+        Ok(_) => {
+            let is_wanted = |device: &String| wanted.lines().any(|wanted| wanted == device);
+            Ok(wanted.is_empty() || devices.iter().any(is_wanted))
+        }
+        // It was given back.
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) if error.kind() == ErrorKind::InvalidData => Ok(true),
         Err(error) => Err(error),
     }
 }
@@ -276,6 +296,31 @@ mod tests {
         let mut alive = 0;
         assert_eq!(queue.enter(|| alive += 1).unwrap().0, 1);
         assert_eq!(alive, 0);
+    }
+
+    #[test]
+    fn who_waits_for_other_devices_is_in_nobody_s_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let [a, b, both] = [&["a"][..], &["b"], &["b", "a"]].map(|of| queue(folder.path(), of, 1));
+        let (_, held) = a.enter(|| ()).unwrap();
+        let waits = thread::spawn({
+            let a = a.clone();
+            move || drop(a.enter(|| ()).unwrap())
+        });
+        while waiting(&a) == 0 {
+            thread::park_timeout(PAUSE);
+        }
+        drop(b.enter(|| ()).unwrap());
+        let number = a.folder().join(name(0));
+        assert!(wants_any(&number, &a.devices).unwrap());
+        assert!(wants_any(&number, &both.devices).unwrap());
+        assert!(!wants_any(&number, &b.devices).unwrap());
+        drop(held);
+        waits.join().unwrap();
+        assert!(!wants_any(&number, &a.devices).unwrap());
+        // Who says nothing is not passed.
+        fs::write(&number, "").unwrap();
+        assert!(wants_any(&number, &b.devices).unwrap());
     }
 
     #[test]
