@@ -132,13 +132,19 @@ impl LaunchTemplate {
     /// How the launcher of a container looks for elements.
     fn scan_at(&self, container: &Container) -> Option<Scan> {
         let (scan, trust) = self.scan.as_ref()?;
-        let granted = container.resource.others.iter();
-        let granted = granted.filter(|(name, _)| counted_by(name) == Some(GPU));
-        let granted = granted
-            .map(|(_, count)| *count)
-            .fold(0, u64::saturating_add);
+        let counts = container.resource.others.iter();
+        let counts = counts.filter(|(name, _)| counted_by(name) == Some(GPU));
+        let counts = counts.map(|(_, count)| u32::try_from(*count).unwrap_or(u32::MAX));
+        // None: the cluster has no such type.
+        let granted = counts.reduce(u32::saturating_add);
+        let (granted, most) = match trust {
+            Trust::Scan => (None, None),
+            Trust::Yarn => (Some(granted.unwrap_or(0)), None),
+            Trust::Both => (None, granted),
+        };
         Some(Scan {
-            granted: (*trust == Trust::Yarn).then(|| u32::try_from(granted).unwrap_or(u32::MAX)),
+            granted,
+            most,
             ..scan.at(&container.node.host)
         })
     }

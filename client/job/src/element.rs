@@ -104,6 +104,9 @@ pub struct Scan {
     pub interval: Option<Millis>,
     /// GPUs that YARN has granted, where that alone counts (`--elements yarn`); `None`: those count that are found.
     pub granted: Option<u32>,
+    /// GPUs that this container's tasks may have at a time, where more may be found than YARN has granted
+    /// (`--elements both`); `None`: all that are found.
+    pub most: Option<u32>,
 }
 
 /// What stands in [`Scan::root`] for the node's host.
@@ -127,6 +130,7 @@ impl Default for Scan {
             ways: NonZeroU32::MIN,
             interval: None,
             granted: None,
+            most: None,
         }
     }
 }

@@ -138,6 +138,7 @@ pub(super) async fn start(
                 ways: given.ways,
                 interval: given.scan_interval.map(millis),
                 granted: None,
+                most: None,
             },
             elements: given.elements,
             local_disk: given.local_disk.unwrap_or_default(),

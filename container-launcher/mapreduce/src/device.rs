@@ -9,7 +9,9 @@ mod queue;
 
 use std::path::PathBuf;
 
-use gerbil_task::{DEVICE_TURNS_VARIABLE, DEVICE_WAYS_VARIABLE, DEVICES_VARIABLE};
+use gerbil_task::{
+    DEVICE_PERMITS_VARIABLE, DEVICE_TURNS_VARIABLE, DEVICE_WAYS_VARIABLE, DEVICES_VARIABLE,
+};
 
 use crate::error::{Error, Result};
 use queue::{Held, Queue};
@@ -33,6 +35,8 @@ pub struct Devices {
     /// As their maker's libraries name them.
     names: Vec<String>,
     queue: Queue,
+    /// For what this task's container was granted of them; `None`: for all.
+    permits: Option<Queue>,
 }
 
 /// The right to use a device, until it is dropped.
@@ -40,6 +44,8 @@ pub struct Devices {
 pub struct Turn {
     device: String,
     _held: Held,
+    /// Given back last.
+    _permit: Option<Held>,
 }
 
 impl Devices {
@@ -81,9 +87,22 @@ impl Devices {
             names.push(name.to_owned());
             keys.push(key.to_owned());
         }
+        let permits = variable(DEVICE_PERMITS_VARIABLE);
+        let permits = permits.map(|permits| {
+            let (tasks, folder) = permits.split_once('@')?;
+            let tasks = tasks.parse().ok().filter(|tasks| *tasks > 0)?;
+            let permit = vec![PERMIT.to_owned()];
+            Some(Queue::new(PathBuf::from(folder), permit, tasks))
+        });
+        if let Some(None) = permits {
+            return Err(Error::new(format!(
+                "{DEVICE_PERMITS_VARIABLE} is no number of tasks with a folder, which is NUMBER@FOLDER"
+            )));
+        }
         Ok(Some(Self {
             names,
             queue: Queue::new(PathBuf::from(folder), keys, ways),
+            permits: permits.flatten(),
         }))
     }
 
@@ -111,19 +130,27 @@ impl Devices {
     ///
     /// # Errors
     /// The folder of the queue cannot be used.
-    pub fn turn(&self, alive: impl FnMut()) -> Result<Turn> {
-        let held = self.queue.enter(alive);
-        let (place, held) = held.map_err(|error| {
-            Error::new(format!(
-                "no turn for a device, in {}: {error}",
-                self.queue.folder().display()
-            ))
-        })?;
+    pub fn turn(&self, mut alive: impl FnMut()) -> Result<Turn> {
+        let permit = self.permits.as_ref();
+        let permit = permit.map(|permits| entered(permits, &mut alive));
+        let permit = permit.transpose()?.map(|(_, permit)| permit);
+        let (place, held) = entered(&self.queue, alive)?;
         Ok(Turn {
             device: self.names.get(place).cloned().unwrap_or_default(),
             _held: held,
+            _permit: permit,
         })
     }
+}
+
+fn entered(queue: &Queue, alive: impl FnMut()) -> Result<(usize, Held)> {
+    let held = queue.enter(alive);
+    held.map_err(|error| {
+        Error::new(format!(
+            "no turn for a device, in {}: {error}",
+            queue.folder().display()
+        ))
+    })
 }
 
 impl Turn {
@@ -153,3 +180,5 @@ impl Turn {
 
 /// Where the tasks of a node queue, where nothing else is said.
 const FOLDER: &str = "/dev/shm/gerbil-turns";
+/// What a queue for permits has places of.
+const PERMIT: &str = "permit";

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use gerbil_task::{DEVICE_TURNS_VARIABLE, DEVICE_WAYS_VARIABLE, DEVICES_VARIABLE};
+use gerbil_task::{
+    DEVICE_PERMITS_VARIABLE, DEVICE_TURNS_VARIABLE, DEVICE_WAYS_VARIABLE, DEVICES_VARIABLE,
+};
 use job::Role;
 use job::element::{Element, ElementKind, Scan, usable};
 use tokio::io::AsyncReadExt as _;
@@ -30,6 +32,8 @@ const LOST_MAX: u32 = 2;
 
 /// Where tasks queue for devices: one folder for all launchers of the node, in its memory.
 const FOLDER: &str = "gerbil-turns";
+/// Where tasks of this container queue for what it was granted of them: in its own folder, with which it goes.
+const PERMITS: &str = "gerbil-permits";
 /// The node's memory as a folder, below its root.
 const MEMORY: &str = "dev/shm";
 
@@ -132,8 +136,8 @@ impl Watch {
             return Vec::new();
         };
         let found = usable(&self.known, ElementKind::Gpu);
-        let count = scan.granted.unwrap_or(found);
-        if count == 0 {
+        let most = scan.granted.or(scan.most);
+        if most.unwrap_or(u32::MAX).min(scan.granted.unwrap_or(found)) == 0 {
             return Vec::new();
         }
         let variable = |name: &str| Some(self.around.text(name)?.to_owned());
@@ -142,13 +146,27 @@ impl Watch {
         // Those without a file are known to a library, or to YARN, alone.
         let others = (0..).map(|number: u32| format!("{number}@gpu{number}"));
         let others = others.skip(named.len());
-        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        let size = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
+        // YARN says how many are this container's, and not which.
+        let count = match scan.granted {
+            Some(granted) => size(granted).max(named.len()),
+            None => size(found),
+        };
         let devices: Vec<String> = named.iter().cloned().chain(others).take(count).collect();
-        vec![
+        let mut variables = vec![
             (DEVICES_VARIABLE, devices.join(",")),
             (DEVICE_WAYS_VARIABLE, scan.ways.to_string()),
             (DEVICE_TURNS_VARIABLE, turns(Path::new(&scan.root))),
-        ]
+        ];
+        if let Some(most) = most.filter(|most| size(*most) < devices.len()) {
+            let tasks = most.saturating_mul(scan.ways.get());
+            let folder = self.around.folder.join(PERMITS);
+            variables.push((
+                DEVICE_PERMITS_VARIABLE,
+                format!("{tasks}@{}", folder.display()),
+            ));
+        }
+        variables
     }
 }
 
@@ -189,6 +207,7 @@ async fn probed(around: Surroundings, root: PathBuf) -> Result<Vec<Element>, Err
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::num::NonZeroU32;
 
     use super::*;
 
@@ -255,5 +274,30 @@ mod tests {
         let mut granted = watch(Vec::new());
         granted.scan.as_mut().unwrap().granted = Some(1);
         assert_eq!(named(&granted).unwrap(), "0@gpu0");
+    }
+
+    #[tokio::test]
+    async fn tasks_use_no_more_devices_at_a_time_than_were_granted() {
+        let permits = |granted: Option<u32>, most: Option<u32>, found: u32| {
+            let mut watch = watch(gpus(found));
+            let scan = watch.scan.as_mut().unwrap();
+            (scan.granted, scan.most) = (granted, most);
+            scan.ways = NonZeroU32::new(3).unwrap();
+            let variables: BTreeMap<&str, String> = watch.variables().into_iter().collect();
+            let devices = variables.get(DEVICES_VARIABLE);
+            (
+                devices.map_or(0, |devices| devices.split(',').count()),
+                variables.get(DEVICE_PERMITS_VARIABLE).cloned(),
+            )
+        };
+        let limited = |tasks: u32| Some(format!("{tasks}@/gerbil-permits"));
+        assert_eq!(permits(None, Some(1), 2), (2, limited(3)));
+        assert_eq!(permits(None, Some(2), 3), (3, limited(6)));
+        // As many, or more, need no limit; of none nothing is told.
+        assert_eq!(permits(None, Some(2), 2), (2, None));
+        assert_eq!(permits(None, None, 2), (2, None));
+        assert_eq!(permits(None, Some(0), 2), (0, None));
+        assert_eq!(permits(None, Some(2), 0), (0, None));
+        assert_eq!(permits(Some(2), None, 0), (2, None));
     }
 }

@@ -48,3 +48,6 @@ pub const DEVICES_VARIABLE: &str = "GERBIL_DEVICES";
 pub const DEVICE_WAYS_VARIABLE: &str = "GERBIL_DEVICE_WAYS";
 /// The variable with the folder where the tasks of a node queue for them.
 pub const DEVICE_TURNS_VARIABLE: &str = "GERBIL_DEVICE_TURNS";
+/// The variable with how many tasks of one container use them at a time, where that is fewer than their ways are, and
+/// the folder where they queue for that: `1@/data/container_42/permits`.
+pub const DEVICE_PERMITS_VARIABLE: &str = "GERBIL_DEVICE_PERMITS";
