@@ -60,6 +60,19 @@ impl Mapper for Words {
                 let turn = devices.turn(|| ())?;
                 writeln!(out.side_file("device")?, "{}", turn.device())?;
             }
+            // The same, where the container was granted one of several: nobody else of it has any meanwhile.
+            b"!alone" => {
+                let permits = std::env::var("GERBIL_DEVICE_PERMITS")?;
+                let (_, folder) = permits.split_once('@').unwrap_or_default();
+                let devices = Devices::here()?.ok_or_else(|| Error::new("there is no device"))?;
+                let turn = devices.turn(|| ())?;
+                let taken = std::path::Path::new(folder).join("taken");
+                std::fs::File::create_new(&taken)?;
+                std::thread::park_timeout(std::time::Duration::from_millis(100));
+                std::fs::remove_file(&taken)?;
+                writeln!(out.side_file("alone")?, "{permits} {}", devices.count())?;
+                drop(turn);
+            }
             // As a program ends that finds no device.
             b"!lost" => std::process::exit(86),
             b"!side" => out.side_file("side")?.write_all(b"beside\n")?,

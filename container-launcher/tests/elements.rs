@@ -116,3 +116,33 @@ async fn devices_are_told_when_their_library_has_answered_and_again_when_a_task_
     assert_eq!(bed.text("device-m-00000").await, "0\n");
     link.leave().await;
 }
+
+#[tokio::test]
+async fn tasks_take_turns_at_what_was_granted_though_more_is_found() {
+    let mut am = Appmaster::start().await;
+    let root = tempfile::tempdir().unwrap();
+    machine(root.path());
+    let granted = scan(root.path()).map(|scan| Scan {
+        most: Some(1),
+        ..scan
+    });
+    let _launcher = am.launcher_that_scans(granted);
+    let mut link = am.link().await;
+    let gpus = found(&mut link).await;
+    assert_eq!(gpus[0].usable(), 2, "{gpus:?}");
+    let bed = Bed::new(&["!alone\n", "!alone\n", "!alone\n"]).await;
+    bed.set_up().await;
+    for task in 0..3 {
+        let start = bed.start(task, task, &bed.map(task, 0, 0));
+        support::tasks::order(&link, job::wire::task_order::Order::Start(start)).await;
+    }
+    for _ in 0..3 {
+        done(&support::tasks::ended(&mut link).await);
+    }
+    bed.commit(&["task_m_000000", "task_m_000001", "task_m_000002"])
+        .await;
+    let said = bed.text("alone-m-00000").await;
+    // Either device, and one of them at a time.
+    assert!(said.starts_with("1@") && said.ends_with(" 2\n"), "{said}");
+    link.leave().await;
+}
