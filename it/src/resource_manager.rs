@@ -68,9 +68,23 @@ pub struct NodeReport {
     pub avail_memory_mb: u64,
     /// Cores in use, as far as the scheduler counts them.
     pub used_virtual_cores: u32,
+    /// What containers hold of it, as the page has it: all types that the cluster counts.
+    #[serde(default)]
+    pub used_resource: Value,
     /// Its attributes, as the page has them; null where it has none.
     #[serde(default)]
     pub node_attributes_info: Value,
+}
+
+impl NodeReport {
+    /// How much of a type containers hold.
+    #[must_use]
+    pub fn used(&self, name: &str) -> u64 {
+        let rows = &self.used_resource["resourceInformations"]["resourceInformation"];
+        let mut rows = rows.as_array().into_iter().flatten();
+        let row = rows.find(|row| row["name"] == name);
+        row.and_then(|row| row["value"].as_u64()).unwrap_or(0)
+    }
 }
 
 /// An application as the ResourceManager sees it.

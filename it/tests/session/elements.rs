@@ -16,6 +16,7 @@ use it::resource_manager::NodeReport;
 use it::session::{stop, told};
 use it::settings::File;
 use it::{gerbil, mapreduce, wait};
+use nix::sys::signal::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -24,6 +25,7 @@ pub const CASES: &[(&str, Case)] = &[
     ("what launchers find is used alone", scanned),
     ("what YARN grants is used alone", granted),
     ("maps that need a GPU go where one is", mapped),
+    ("an application of its own takes GPUs if it needs one", own),
 ];
 
 const TYPE: &str = "acc/gpu";
@@ -274,4 +276,47 @@ fn granted(given: &Given) -> Result<()> {
     let slots: Vec<&Value> = nodes.iter().map(|node| &node["slots"]).collect();
     ensure!(slots == [3, 3, 1], "{slots:?}");
     stop(given, "s")
+}
+
+/// Without a session GPUs that YARN counts are asked for where the first job needs one, and left where it needs none.
+fn own(given: &Given) -> Result<()> {
+    mapreduce::put(given, "/own/in", &[("a", "a b a\n")])?;
+    let wordcount = bed::text_of(&mapreduce::example("wordcount")?)?;
+    let line = |options: &[&str], out: &str| -> Result<it::Run> {
+        let room = [
+            "--containers",
+            "3",
+            "--slots-per-container",
+            "1",
+            "--memory",
+            "128",
+        ];
+        let line = [&room[..], options, &[&wordcount, "/own/in", out]].concat();
+        Ok(mapreduce::mr(&given.cluster, &given.folder, &line)?.deadline(DEADLINE))
+    };
+    let with =
+        "each with all GPUs and other accelerators that YARN counts and has free on its node";
+    let asked = |options: &[&str]| -> Result<bool> {
+        let dry = line(&[&["--dry-run"], options].concat(), "/own/dry")?;
+        let said = dry.finish()?.success("--dry-run")?.stdout_text();
+        Ok(said.contains(with))
+    };
+    ensure!(!asked(&[])? && asked(&["-D", "needs.reduce=gpu"])?);
+    // Nothing of this machine is one.
+    let waits = ["--wait-for-nodes", "-D", "needs.map=gpu"];
+    let running = line(&waits, "/own/out")?.start()?;
+    wait::until("GPUs are taken", DEADLINE, || {
+        let nodes = given.cluster.resource_manager().nodes()?;
+        let taken: u64 = nodes.iter().map(|node| node.used(TYPE)).sum();
+        Ok((taken == EACH.iter().sum::<u64>()).then_some(()))
+    })?;
+    running.signal(Signal::SIGINT)?;
+    let ended = running.finish()?;
+    ensure!(
+        ended.code() == 130,
+        "{}: {}",
+        ended.code(),
+        ended.stderr_text()
+    );
+    given.is_clean()
 }
