@@ -1,7 +1,7 @@
 //! The AM in the container that YARN started for it.
 
 use anyhow::{Context, Result};
-use holding::{Place, register};
+use holding::{BoundPort, register};
 use job::exit::{Exit, diagnostics};
 use proto_hadoop::ApplicationMasterClient;
 use proto_hadoop::yarn::FinalApplicationStatus;
@@ -18,7 +18,7 @@ pub(crate) async fn run() -> Result<()> {
     let (seat, node_host) = Seat::read()?;
     let application = &seat.description.application;
     let interface = application.interface.as_deref();
-    let place = match Place::take(application.am_ports, interface, &node_host).await {
+    let place = match BoundPort::take(application.am_ports, interface, &node_host).await {
         Ok(place) => place,
         Err(error) => return refuse(&seat, &node_host, &error).await,
     };

@@ -78,7 +78,7 @@ mod work;
 
 use std::process::ExitCode;
 
-pub use holding::{Keys, Place};
+pub use holding::{BoundPort, Keys};
 pub use output_stream::Output;
 pub use run::serve;
 pub use seat::Seat;

@@ -54,7 +54,7 @@ pub(crate) enum Want {
 
 /// A place for one container.
 #[derive(Debug)]
-struct Place {
+struct PooledContainer {
     gang: Gang,
     /// Where it is asked for, or is.
     share: Option<NodeShare>,
@@ -86,7 +86,7 @@ enum State {
     },
 }
 
-impl Place {
+impl PooledContainer {
     const fn container(&self) -> Option<&ContainerId> {
         match &self.state {
             State::Starting { container, .. } | State::Joined(container) => Some(container),
@@ -105,7 +105,7 @@ pub(crate) struct Pool {
     plan: SessionPlan,
     seed: u64,
     /// By the number of their requests, none of which is used twice.
-    places: BTreeMap<u32, Place>,
+    places: BTreeMap<u32, PooledContainer>,
     next: u32,
     avoided: BTreeMap<NodeId, Millis>,
     /// Nodes that have lost a container, and when that is forgotten.
@@ -303,7 +303,7 @@ impl Pool {
 
     /// Containers whose launchers are not there.
     pub(crate) fn missing(&self) -> u32 {
-        let is_missing = |place: &&Place| !matches!(place.state, State::Joined(_));
+        let is_missing = |place: &&PooledContainer| !matches!(place.state, State::Joined(_));
         let missing = self.places.values().filter(is_missing).count();
         u32::try_from(missing).unwrap_or(u32::MAX)
     }
@@ -346,7 +346,7 @@ impl Pool {
             }],
             ..Demand::anywhere(one, self.plan.slot.times(self.plan.room.get()))
         };
-        let place = Place {
+        let place = PooledContainer {
             gang: Gang::new(
                 demand,
                 Limits::default(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
-use holding::{Admitted, Doors, HeardSender, Holding, Opening, Place, Port};
+use holding::{Admitted, BoundPort, Doors, HeardSender, Holding, Opening, Port};
 use job::wire::clients_server::ClientsServer;
 use job::{Description, Jobs, MpiJob, SessionPlan, link, wire};
 use policy::lending::Lending;
@@ -50,7 +50,7 @@ const CLIENTS: u32 = 64;
 /// container runs then.
 pub async fn serve(
     seat: Seat,
-    place: Place,
+    place: BoundPort,
     ending: CancellationToken,
     beside: Option<oneshot::Sender<Output>>,
 ) -> Result<()> {

@@ -19,13 +19,13 @@ const SOON: Duration = Duration::from_secs(20);
 const PROFILE: &str = "[[board]]\nkind = \"model\"\nfunctions = { echo = 8 }\nlink_mb_s = 0\nclock_mhz = 0\nblocks = 4\nblock_kib = 64\n";
 
 /// A driver in a folder of its own; whoever started it, it ends with this.
-struct Place {
+struct DriverFolder {
     folder: tempfile::TempDir,
     socket: PathBuf,
     profile: PathBuf,
 }
 
-impl Place {
+impl DriverFolder {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let profile = folder.path().join("fpga.toml");
@@ -69,7 +69,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for DriverFolder {
     fn drop(&mut self) {
         self.kill_driver();
     }
@@ -77,7 +77,7 @@ impl Drop for Place {
 
 #[test]
 fn whoever_needs_the_driver_starts_it_and_its_end_is_survived() {
-    let place = Place::new();
+    let place = DriverFolder::new();
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| place.start());
@@ -104,7 +104,7 @@ fn whoever_needs_the_driver_starts_it_and_its_end_is_survived() {
 #[test]
 fn killed_holders_leave_nothing_behind() {
     let kills = std::env::var("GERBIL_KILLS").map_or(60, |it| it.parse().unwrap());
-    let place = Place::new();
+    let place = DriverFolder::new();
     place.start();
     let leases = || {
         let (devices, boards) = client::map(&place.socket).unwrap();
@@ -169,7 +169,7 @@ fn killed_holders_leave_nothing_behind() {
 
 #[test]
 fn what_is_wrong_is_one_sentence() {
-    let place = Place::new();
+    let place = DriverFolder::new();
     let run = |arguments: &[&str]| {
         let done = Command::new(FPGAD)
             .args(arguments)
@@ -228,7 +228,7 @@ fn library() -> PathBuf {
 
 #[test]
 fn a_c_program_uses_the_header() {
-    let place = Place::new();
+    let place = DriverFolder::new();
     place.start();
     let program = place.folder.path().join("echo");
     let library = library();

@@ -20,7 +20,7 @@ const PROFILE: &str =
     "[[board]]\nkind = \"model\"\nfunctions = { echo = 8 }\nblocks = 4\nblock_kib = 64\n";
 
 /// A folder that everybody can enter, with the program and a profile in it.
-struct Place {
+struct SharedFolder {
     folder: tempfile::TempDir,
     program: PathBuf,
     drivers: Vec<Child>,
@@ -30,7 +30,7 @@ struct Place {
 
 static ALONE: Mutex<()> = Mutex::new(());
 
-impl Place {
+impl SharedFolder {
     fn new() -> Self {
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = tempfile::tempdir().unwrap();
@@ -91,7 +91,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for SharedFolder {
     fn drop(&mut self) {
         for driver in &mut self.drivers {
             driver.kill().unwrap();
@@ -121,7 +121,7 @@ fn only_whom_the_driver_allows_comes_in() {
     if !is_root() {
         return;
     }
-    let mut place = Place::new();
+    let mut place = SharedFolder::new();
     // The driver makes the folder.
     let socket = place.folder.path().join("own/fpgad.sock");
     place.serve(41_000, &socket, &[]);
@@ -148,7 +148,7 @@ fn a_folder_that_is_not_ones_own_is_not_used() {
     if !is_root() {
         return;
     }
-    let place = Place::new();
+    let place = SharedFolder::new();
     let try_in = |folder: &Path, more: &[&str]| {
         let done = place
             .run_as(41_000)
@@ -195,7 +195,7 @@ fn a_driver_that_somebody_else_put_where_ones_own_should_be_is_not_used() {
     }
     // A user of this run alone: its name in /tmp is nobody else's.
     let victim = 1_000_000 + std::process::id();
-    let mut place = Place::new();
+    let mut place = SharedFolder::new();
     let socket = PathBuf::from(format!("/tmp/gerbil-{victim}/fpgad.sock"));
     let allow = victim.to_string();
     place.serve(41_003, &socket, &["--allow-uid", &allow]);

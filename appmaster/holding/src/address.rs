@@ -13,13 +13,13 @@ const LOOK_UP: Duration = Duration::from_secs(5);
 
 /// A port that is open, and the address that launchers and client are told.
 #[derive(Debug)]
-pub struct Place {
+pub struct BoundPort {
     pub(crate) listener: TcpListener,
     pub(crate) host: String,
     pub(crate) port: u16,
 }
 
-impl Place {
+impl BoundPort {
     /// Listens on a free port of `ports` (inclusive; any, if `None`). `host` is the name or address
     /// of this machine that the nodes know; an `interface` means its address instead, and that nobody is
     /// heard who comes by another.
@@ -135,7 +135,7 @@ mod tests {
 
     #[tokio::test]
     async fn where_an_interface_is_named_nobody_comes_in_by_another() {
-        let place = Place::take(None, Some("lo"), "n1").await.unwrap();
+        let place = BoundPort::take(None, Some("lo"), "n1").await.unwrap();
         assert_eq!(place.host, "127.0.0.1");
         let local = place.listener.local_addr().unwrap();
         assert_eq!(local.ip(), IpAddr::from(Ipv4Addr::LOCALHOST));
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(joined("n1", 7), "n1:7");
         // Where this machine has IPv6 at all.
         if TcpListener::bind("[::1]:0").await.is_ok() {
-            let place = Place::take(None, None, "::1").await.unwrap();
+            let place = BoundPort::take(None, None, "::1").await.unwrap();
             let here = format!("[::1]:{}", place.port());
             assert_eq!(place.own_address(), here);
             assert_eq!(place.address(), here);

@@ -60,7 +60,7 @@ mod streams;
 mod test_keys;
 mod tickets;
 
-pub use address::{Place, joined};
+pub use address::{BoundPort, joined};
 pub use cluster::Cluster;
 pub use draft::Nodes;
 pub use heard::{Deaf, Granted, Heard, HeardSender};

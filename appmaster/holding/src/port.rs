@@ -12,7 +12,7 @@ use tokio_util::task::TaskTracker;
 use tonic::service::Routes;
 use tonic::transport::Server;
 
-use crate::address::Place;
+use crate::address::BoundPort;
 use crate::handshake::{self, Bounds};
 use crate::heard::HeardSender;
 use crate::keys::Keys;
@@ -58,9 +58,9 @@ impl Port {
     ///
     /// # Errors
     /// The keys make no sense.
-    pub fn open(place: Place, keys: &Keys, doors: Doors, peers: u32) -> Result<Self> {
+    pub fn open(place: BoundPort, keys: &Keys, doors: Doors, peers: u32) -> Result<Self> {
         let address = place.address();
-        let Place {
+        let BoundPort {
             listener,
             host,
             port,

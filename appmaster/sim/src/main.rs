@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
 use lexopt::{Arg, Parser, ValueExt as _};
-use policy::gang::Place;
+use policy::gang::Allocator;
 use policy::schedule::{POLICIES, WRAPPERS, named};
 use policy::{Demand, allocate};
 use sim::duel::allocators::full_or_not;
@@ -218,7 +218,7 @@ fn policies() -> Result<()> {
 }
 
 fn duels(seeds: u64) -> Result<()> {
-    let fight = |name: &str, place: Place, oversubscribe: bool| {
+    let fight = |name: &str, place: Allocator, oversubscribe: bool| {
         let sum = tournament(0..seeds, place, |demand: &mut Demand| {
             demand.oversubscribe = oversubscribe;
         })?;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use holding::{Doors, HeardSender, Place, Port};
+use holding::{BoundPort, Doors, HeardSender, Port};
 use job::secrets;
 use job::wire::clients_client::ClientsClient;
 use job::wire::clients_server::ClientsServer;
@@ -31,7 +31,9 @@ struct Stage {
 impl Stage {
     async fn open() -> Self {
         let keys = JobKeys::new();
-        let place = Place::take(None, Some("lo"), "localhost").await.unwrap();
+        let place = BoundPort::take(None, Some("lo"), "localhost")
+            .await
+            .unwrap();
         let address = place.own_address();
         let (news, inbox) = mpsc::channel(NEWS_QUEUE);
         let (consoles, tasks) = (Arc::new(Consoles::default()), TaskTracker::new());

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::detached::budget::Budget;
-use crate::detached::parts::{Bounds, Place};
+use crate::detached::parts::{Bounds, Position};
 use crate::detached::said::{Heard, Said};
 use crate::detached::spool::{Behind, Spool};
 
@@ -115,7 +115,7 @@ impl Kept {
     }
 
     /// What it has printed behind `place`. Blocks.
-    pub(super) fn behind(&self, place: Place, rank: Option<u32>) -> std::io::Result<Behind> {
+    pub(super) fn behind(&self, place: Position, rank: Option<u32>) -> std::io::Result<Behind> {
         lock(&self.spool).read(place, rank)
     }
 

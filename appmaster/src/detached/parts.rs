@@ -41,7 +41,7 @@ pub(super) struct Part {
 
 /// A place in the output, between two records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Position {
     pub(super) part: u32,
     /// Bytes of its file before.
     pub(super) offset: u64,
@@ -159,7 +159,7 @@ impl Parts {
     }
 
     /// What comes behind `place`; `None`: nothing so far.
-    pub(super) fn following(&self, place: Place) -> Option<Following> {
+    pub(super) fn following(&self, place: Position) -> Option<Following> {
         let mut all = self.head.iter().chain(&self.tail);
         all.find_map(|part| {
             let offset = match part.number == place.part {
@@ -179,7 +179,7 @@ impl Parts {
     }
 
     /// Printed bytes behind `place`, where nothing follows it.
-    pub(super) const fn missing_behind(&self, place: Place) -> u64 {
+    pub(super) const fn missing_behind(&self, place: Position) -> u64 {
         self.printed.saturating_sub(place.printed)
     }
 }
@@ -207,10 +207,10 @@ mod tests {
 
     /// All that is read from the beginning: kept and left out, in turn.
     fn read(parts: &Parts) -> Vec<(u64, u64)> {
-        let (mut place, mut seen) = (Place::default(), Vec::new());
+        let (mut place, mut seen) = (Position::default(), Vec::new());
         while let Some(next) = parts.following(place) {
             seen.push((next.left_out, next.part.length));
-            place = Place {
+            place = Position {
                 part: next.part.number,
                 offset: next.part.length,
                 printed: next.part.begins + next.part.printed,
@@ -282,7 +282,7 @@ mod tests {
             add(&mut parts, 5);
         }
         // In the middle of a part of the tail, which then goes.
-        let mut place = Place {
+        let mut place = Position {
             part: 3,
             offset: 5,
             printed: 35,
@@ -294,7 +294,7 @@ mod tests {
         }
         let next = parts.following(place).unwrap();
         assert_eq!((next.offset, next.left_out), (0, next.part.begins - 35));
-        place = Place {
+        place = Position {
             part: next.part.number,
             offset: 5,
             printed: next.part.begins + 5,

@@ -10,7 +10,7 @@ use job::wire;
 use prost::Message as _;
 
 use crate::detached::budget::Budget;
-use crate::detached::parts::{Bounds, Following, Part, Parts, Place};
+use crate::detached::parts::{Bounds, Following, Part, Parts, Position};
 
 /// The files of one job. Its calls block as long as the disk does.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub(super) struct Behind {
     /// In order; not all that there is.
     pub(super) chunks: Vec<wire::OutputChunk>,
     /// Where the next is.
-    pub(super) place: Place,
+    pub(super) place: Position,
     /// There is nothing more for now, or ever.
     pub(super) end: Option<End>,
 }
@@ -127,7 +127,7 @@ impl Spool {
     }
 
     /// The rest of one part behind `place`, of one rank where one is named.
-    pub(super) fn read(&self, mut place: Place, rank: Option<u32>) -> io::Result<Behind> {
+    pub(super) fn read(&self, mut place: Position, rank: Option<u32>) -> io::Result<Behind> {
         let mut chunks = Vec::new();
         let Some(next) = self.parts.following(place) else {
             let missing = self.parts.missing_behind(place);
@@ -145,7 +145,7 @@ impl Spool {
         if next.left_out > 0 {
             chunks.push(left_out(next.left_out));
         }
-        place = Place {
+        place = Position {
             part: next.part.number,
             offset: next.part.length,
             printed: next.part.begins.saturating_add(next.part.printed),

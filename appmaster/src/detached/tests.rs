@@ -6,7 +6,7 @@ use job::wire::job_event::Event;
 use tempfile::TempDir;
 
 use super::*;
-use crate::detached::parts::Place;
+use crate::detached::parts::Position;
 use crate::detached::spool::End;
 
 fn printed(rank: u32, text: &str) -> wire::OutputChunk {
@@ -24,7 +24,7 @@ fn end() -> Event {
 
 /// All that is there, in words: what is left out as `<N>`; and whether that is all for ever.
 fn read(kept: &Kept, rank: Option<u32>) -> (String, End) {
-    let (mut place, mut text) = (Place::default(), String::new());
+    let (mut place, mut text) = (Position::default(), String::new());
     loop {
         let behind = kept.behind(place, rank).unwrap();
         place = behind.place;

@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 use tonic::{Status, Streaming};
 
 use crate::detached::detached_job::Kept;
-use crate::detached::parts::Place;
+use crate::detached::parts::Position;
 use crate::detached::said::Heard;
 use crate::detached::spool::End;
 
@@ -95,7 +95,7 @@ impl Kept {
         chunks: mpsc::Sender<Result<wire::OutputChunk, Status>>,
         mut changed: watch::Receiver<()>,
     ) {
-        let mut place = Place::default();
+        let mut place = Position::default();
         loop {
             changed.mark_unchanged();
             let kept = Arc::clone(&self);

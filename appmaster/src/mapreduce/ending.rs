@@ -12,7 +12,7 @@ use policy::schedule::End;
 use proto_hadoop::yarn::FinalApplicationStatus;
 
 use super::folder::{FolderDone, FolderWork};
-use super::{MapReduce, Place, Step, Told, Wanted, sentences};
+use super::{ContainerUse, MapReduce, Step, Told, Wanted, sentences};
 use crate::work::{Do, Heard};
 
 /// For launchers to end what runs of the job.
@@ -145,8 +145,8 @@ impl MapReduce {
         );
         self.want(Wanted::NoMore);
         for (container, place) in &mut self.places {
-            if *place != Place::Leaving {
-                *place = Place::Leaving;
+            if *place != ContainerUse::Leaving {
+                *place = ContainerUse::Leaving;
                 self.todo.push(Do::Leave(container.clone()));
             }
         }

@@ -82,7 +82,7 @@ enum Step {
 
 /// A container that the job uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum ContainerUse {
     /// The job's files are on their way.
     Fetching,
     /// They are there.
@@ -115,7 +115,7 @@ pub(crate) struct MapReduce {
     step: Step,
     machine: Job,
     attempts: Attempts,
-    places: BTreeMap<ContainerId, Place>,
+    places: BTreeMap<ContainerId, ContainerUse>,
     /// Containers that it has had attempts in, as the policies know them.
     known: BTreeMap<ContainerId, ContainerIx>,
     /// Where the output of a map's attempt could not be fetched, each time.

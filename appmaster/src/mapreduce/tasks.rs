@@ -8,7 +8,7 @@ use policy::{ContainerId, Millis};
 
 use super::attempts::{Attempt, Far};
 use super::orders::Orders;
-use super::{MapReduce, Place, Told, Wanted, sentences};
+use super::{ContainerUse, MapReduce, Told, Wanted, sentences};
 use crate::work::{Do, Heard};
 
 /// For how long reduces keep slots that maps want, whose results they wait for.
@@ -101,11 +101,12 @@ impl MapReduce {
         });
         match self.places.get(&container) {
             None => {
-                self.places.insert(container.clone(), Place::Fetching);
+                self.places
+                    .insert(container.clone(), ContainerUse::Fetching);
                 self.todo.push(Do::Start(container));
             }
-            Some(Place::Joined) => self.order(ix),
-            Some(Place::Fetching | Place::Leaving) => {}
+            Some(ContainerUse::Joined) => self.order(ix),
+            Some(ContainerUse::Fetching | ContainerUse::Leaving) => {}
         }
         self.unpark();
     }
@@ -135,8 +136,8 @@ impl MapReduce {
 
     /// The job's files are in a container: what waits there is started.
     fn joined(&mut self, container: &ContainerId) {
-        if let Some(place @ Place::Fetching) = self.places.get_mut(container) {
-            *place = Place::Joined;
+        if let Some(place @ ContainerUse::Fetching) = self.places.get_mut(container) {
+            *place = ContainerUse::Joined;
         }
         for ix in self.attempts.within(container) {
             self.order(ix);
@@ -148,7 +149,8 @@ impl MapReduce {
         let Some(attempt) = self.attempts.get_mut(ix) else {
             return;
         };
-        if attempt.is_ordered || self.places.get(&attempt.container) != Some(&Place::Joined) {
+        if attempt.is_ordered || self.places.get(&attempt.container) != Some(&ContainerUse::Joined)
+        {
             return;
         }
         attempt.skips = self.machine.skips(attempt.stage, attempt.task);

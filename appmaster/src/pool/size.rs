@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use policy::{ContainerId, Millis};
 
-use super::{Place, Pool, State, Want, nothing};
+use super::{Pool, PooledContainer, State, Want, nothing};
 
 /// Containers of no use are given back together, up to so many hundredths of the time before or after it is over:
 /// not all sessions of a cluster at the same moment.
@@ -102,7 +102,7 @@ impl Pool {
     /// All that are above the floor and of no use for long enough, the newest first.
     fn give_idle_back(&mut self, now: Millis) -> Vec<Want> {
         let patience = self.patience();
-        let is_due = |place: &Place| {
+        let is_due = |place: &PooledContainer| {
             let since = place.idle_since;
             since.is_some_and(|since| now >= since.plus(patience))
         };

@@ -70,7 +70,7 @@ impl Own {
 pub struct Destination {
     /// As the user wrote it.
     path: PathBuf,
-    place: Place,
+    place: ReportFile,
 }
 
 impl Destination {
@@ -83,7 +83,7 @@ impl Destination {
     ) -> Result<ControlFlow<u8, Self>, FollowError> {
         let path = path.to_owned();
         let tried = path.clone();
-        let tried = spawn_blocking(move || Place::open(&tried));
+        let tried = spawn_blocking(move || ReportFile::open(&tried));
         let opened = tokio::select! {
             opened = tried => opened.map_err(io::Error::other).and_then(identity),
             signal = signals.ending() => return Ok(ControlFlow::Break(signal)),
@@ -137,14 +137,14 @@ pub fn read<R: DeserializeOwned>(path: &Path) -> Option<R> {
 
 /// How something comes to lie at a path.
 #[derive(Debug)]
-enum Place {
+enum ReportFile {
     /// A file, which appears whole: written beside it and then given its name.
     Appears { folder: PathBuf, path: PathBuf },
     /// A pipe or a device, which must stay what it is.
     Device(File),
 }
 
-impl Place {
+impl ReportFile {
     /// May wait for the reader of a pipe.
     fn open(path: &Path) -> io::Result<Self> {
         // Through links, so that the file they lead to is replaced, not they.

@@ -39,12 +39,12 @@ pub struct Application {
     /// The ApplicationMaster is no container of YARN's.
     pub unmanaged: bool,
     /// Where alone its container may lie; empty: anywhere.
-    pub places: Vec<Place>,
+    pub places: Vec<NodeRequest>,
 }
 
 /// A node, as YARN is asked for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct NodeRequest {
     /// As in its id.
     pub host: String,
     /// As the ResourceManager says it.
@@ -105,7 +105,7 @@ pub async fn submit(
 }
 
 /// Asks for one container of this size at one of `places` and nowhere else; nothing where there are none.
-fn asks(places: &[Place], size: &Resource) -> Vec<ResourceRequest> {
+fn asks(places: &[NodeRequest], size: &Resource) -> Vec<ResourceRequest> {
     if places.is_empty() {
         return Vec::new();
     }
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_container_at_some_places_is_asked_for_nowhere_else() {
-        let place = |host: &str| Place {
+        let place = |host: &str| NodeRequest {
             host: host.into(),
             rack: "/r".into(),
         };

@@ -15,7 +15,7 @@ use std::convert::Infallible;
 use std::future::pending;
 use std::time::Duration;
 
-use appmaster::{Place, Seat};
+use appmaster::{BoundPort, Seat};
 use job::exit::Exit;
 use job::{Description, Jobs};
 use policy::Millis;
@@ -63,14 +63,14 @@ pub async fn place(
     ports: Option<(u16, u16)>,
     interface: Option<&str>,
     resource_managers: &[String],
-) -> Result<Place, FollowError> {
+) -> Result<BoundPort, FollowError> {
     let host = match interface {
         Some(_) => "this machine".to_owned(),
         None => local_address::find(rm, resource_managers)
             .await?
             .to_string(),
     };
-    let place = Place::take(ports, interface, &host);
+    let place = BoundPort::take(ports, interface, &host);
     let place = place.await;
     place.map_err(FollowError::NoPort)
 }
@@ -85,7 +85,7 @@ enum Admission {
 pub async fn follow(
     mut own: Own<'_>,
     keys: &JobKeys,
-    place: Place,
+    place: BoundPort,
     mut description: Description,
 ) -> Result<Ended, FollowError> {
     let (rm, id) = (own.follower.rm, own.follower.id);

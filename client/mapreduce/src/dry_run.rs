@@ -93,7 +93,7 @@ mod tests {
     use storage::Address;
 
     use super::*;
-    use crate::places::Place;
+    use crate::places::Location;
 
     fn split(file: &str, length: u64, hosts: &[&str]) -> Split {
         Split {
@@ -149,7 +149,7 @@ mod tests {
                 reduces: 2,
                 history: None,
             },
-            output: Place {
+            output: Location {
                 address: Address::Shared,
                 path: "/out".into(),
             },

@@ -7,7 +7,7 @@ use gerbil_task::settings::RECURSIVE;
 use storage::{Address, Status, Storage, StorageError};
 
 use crate::error::MapReduceError;
-use crate::places::{Place, Places};
+use crate::places::{FileSystems, Location};
 
 /// Files and folders that one input may have: each is remembered, and told to the driver.
 const MOST: usize = 1_000_000;
@@ -16,7 +16,7 @@ const MOST: usize = 1_000_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// The file system that has it, and its path there.
-    pub place: Place,
+    pub place: Location,
     /// Length, bytes.
     pub length: u64,
 }
@@ -26,7 +26,7 @@ pub struct Found {
 /// # Errors
 /// There are none of a name; a folder is inside of a folder, and that is not `recursive`; the file system refuses.
 pub async fn files(
-    places: &Places,
+    places: &FileSystems,
     inputs: &[String],
     recursive: bool,
 ) -> Result<Vec<Found>, MapReduceError> {
@@ -57,7 +57,7 @@ pub async fn files(
 ///
 /// # Errors
 /// There is none.
-pub async fn list(places: &Places, name: &str) -> Result<Vec<Found>, MapReduceError> {
+pub async fn list(places: &FileSystems, name: &str) -> Result<Vec<Found>, MapReduceError> {
     let place = places.find(name)?;
     let storage = places.storage(&place.address)?;
     let Some(status) = storage.stat(&place.path).await? else {
@@ -73,7 +73,7 @@ pub async fn list(places: &Places, name: &str) -> Result<Vec<Found>, MapReduceEr
 }
 
 /// There is nothing of this name; perhaps there is on this machine.
-fn absent(input: &str, place: &Place) -> MapReduceError {
+fn absent(input: &str, place: &Location) -> MapReduceError {
     let mut more = String::new();
     if is_pattern(&place.path) {
         more.push_str(" for this pattern");
@@ -96,7 +96,7 @@ fn absent(input: &str, place: &Place) -> MapReduceError {
 fn found(address: &Address, status: Status) -> Found {
     Found {
         length: status.size,
-        place: Place {
+        place: Location {
             address: address.clone(),
             path: status.path,
         },
@@ -252,14 +252,14 @@ mod tests {
     use proto_hadoop::conf::Configuration;
 
     use super::{files, list};
-    use crate::{Cluster, places::Places};
+    use crate::{Cluster, places::FileSystems};
 
-    fn places() -> Places {
+    fn places() -> FileSystems {
         let cluster = Cluster {
             configuration: Configuration::from_xml("<configuration/>", &|_| None).unwrap(),
             user: "alice".into(),
         };
-        Places::new(Arc::new(cluster))
+        FileSystems::new(Arc::new(cluster))
     }
 
     #[tokio::test]

@@ -8,7 +8,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::unix::pipe;
 
 use crate::error::MapReduceError;
-use crate::places::{Place, Places};
+use crate::places::{FileSystems, Location};
 
 /// A file that is open for reading.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct Opened {
 /// A file on its way into a pipe.
 #[derive(Debug)]
 pub struct Filling {
-    place: Place,
+    place: Location,
     from: Reader,
     into: pipe::Sender,
 }
@@ -31,7 +31,7 @@ pub struct Filling {
 ///
 /// # Errors
 /// It is not there, is no file, or cannot be read.
-pub async fn open(places: &Places, name: &str, from: u64) -> Result<Opened, MapReduceError> {
+pub async fn open(places: &FileSystems, name: &str, from: u64) -> Result<Opened, MapReduceError> {
     let place = places.find(name)?;
     let storage = places.storage(&place.address)?;
     let absent = |more: &str| MapReduceError::Absent {
@@ -62,7 +62,7 @@ pub async fn open(places: &Places, name: &str, from: u64) -> Result<Opened, MapR
     })
 }
 
-async fn mounted(place: &Place) -> Result<Opened, MapReduceError> {
+async fn mounted(place: &Location) -> Result<Opened, MapReduceError> {
     let path = PathBuf::from(&place.path);
     let file = tokio::fs::File::open(&path).await.map_err(|source| {
         MapReduceError::Storage(StorageError::Local {

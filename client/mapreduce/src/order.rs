@@ -21,7 +21,7 @@ use crate::error::MapReduceError;
 use crate::input::{self, Found};
 use crate::needs::{Needs, OfJob};
 use crate::overwrite::Overwrite;
-use crate::places::{Place, Places, of_a_disk};
+use crate::places::{FileSystems, Location, of_a_disk};
 use crate::plan::Planned;
 use crate::settings::{Given, Settings, check, number, priority};
 use crate::splits::placed;
@@ -47,7 +47,7 @@ pub struct Order {
     /// All but its program.
     pub job: MapReduceJob,
     /// Where its output goes.
-    pub output: Place,
+    pub output: Location,
     /// That takes the place of an old one there.
     pub overwrite: Option<Overwrite>,
     /// What its stages need, for a report.
@@ -62,7 +62,7 @@ pub struct Orders {
     /// What the program has to offer.
     pub planned: Planned,
     /// Where names lead.
-    pub places: Places,
+    pub places: FileSystems,
     /// Old outputs make place for new ones.
     overwrites: bool,
     /// Jobs tell of each task.
@@ -80,7 +80,7 @@ pub struct Orders {
 impl Orders {
     /// Of the jobs of a plan.
     #[must_use]
-    pub fn new(planned: Planned, places: Places, needs: Needs, overwrites: bool) -> Self {
+    pub fn new(planned: Planned, places: FileSystems, needs: Needs, overwrites: bool) -> Self {
         Self {
             planned,
             places,
@@ -272,7 +272,7 @@ impl Orders {
     /// Nothing has the name of the output, or a folder without anything but what a job that was broken off has left
     /// there; or a folder is there that is to be overwritten. What may be half an output the ApplicationMaster looks
     /// at: it knows which files are those of a job that is over.
-    async fn place(&self, output: &Place) -> Result<Option<Overwrite>, MapReduceError> {
+    async fn place(&self, output: &Location) -> Result<Option<Overwrite>, MapReduceError> {
         let storage = self.places.storage(&output.address)?;
         let exists = || MapReduceError::OutputExists { url: output.url() };
         match storage.stat(&output.path).await? {

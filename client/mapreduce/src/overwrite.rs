@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 
 use crate::error::MapReduceError;
 use crate::order::TEMPORARY;
-use crate::places::{Place, Places};
+use crate::places::{FileSystems, Location};
 
 /// How often a name in the trash is tried that somebody else may take.
 const TRIES: u32 = 5;
@@ -23,9 +23,9 @@ const TRIES: u32 = 5;
 #[derive(Clone, Debug)]
 pub struct Overwrite {
     storage: Arc<Storage>,
-    old: Place,
+    old: Location,
     /// Where the job writes.
-    new: Place,
+    new: Location,
     /// The user's, on that file system.
     trash: String,
 }
@@ -35,7 +35,7 @@ impl Overwrite {
     ///
     /// # Errors
     /// It is no folder that could be put away; a new one is beside it already.
-    pub async fn new(places: &Places, old: &Place) -> Result<Self, MapReduceError> {
+    pub async fn new(places: &FileSystems, old: &Location) -> Result<Self, MapReduceError> {
         let storage = places.storage(&old.address)?;
         let Some(home) = places.home(&old.address) else {
             return Err(MapReduceError::Asked(format!(
@@ -52,7 +52,7 @@ impl Overwrite {
         }
         let name = old.path.rsplit('/').next().unwrap_or_default();
         let folder = parent(&old.path).trim_end_matches('/');
-        let new = Place {
+        let new = Location {
             address: old.address.clone(),
             path: format!("{folder}/_{name}.new"),
         };

@@ -13,14 +13,14 @@ use crate::error::MapReduceError;
 
 /// A file, folder or pattern on a file system.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct Location {
     /// The file system.
     pub address: Address,
     /// Absolute, without empty parts.
     pub path: String,
 }
 
-impl Place {
+impl Location {
     /// Its whole name.
     #[must_use]
     pub fn url(&self) -> String {
@@ -30,12 +30,12 @@ impl Place {
 
 /// Where names lead, with a client of each file system.
 #[derive(Debug)]
-pub struct Places {
+pub struct FileSystems {
     cluster: Arc<Cluster>,
     open: Mutex<BTreeMap<Address, Arc<Storage>>>,
 }
 
-impl Places {
+impl FileSystems {
     /// Of a cluster.
     #[must_use]
     pub fn new(cluster: Arc<Cluster>) -> Self {
@@ -50,7 +50,7 @@ impl Places {
     ///
     /// # Errors
     /// It is a file system that is not spoken here, or no path of Hadoop's.
-    pub fn find(&self, name: &str) -> Result<Place, MapReduceError> {
+    pub fn find(&self, name: &str) -> Result<Location, MapReduceError> {
         let refused = |why: &str| MapReduceError::Place {
             name: name.to_owned(),
             why: why.to_owned(),
@@ -100,7 +100,7 @@ impl Places {
         if clean.is_empty() {
             clean.push('/');
         }
-        Ok(Place {
+        Ok(Location {
             address,
             path: clean,
         })
@@ -158,7 +158,7 @@ const OF_A_NETWORK: [u64; 15] = [
 /// What should be known of a folder that nodes are to find under the same path, if it lies on a disk of this
 /// machine.
 #[must_use]
-pub fn of_a_disk(place: &Place) -> Option<String> {
+pub fn of_a_disk(place: &Location) -> Option<String> {
     if place.address != Address::Shared {
         return None;
     }
@@ -182,10 +182,10 @@ mod tests {
 
     use proto_hadoop::conf::Configuration;
 
-    use super::Places;
+    use super::FileSystems;
     use crate::Cluster;
 
-    fn places(settings: &[(&str, &str)]) -> Places {
+    fn places(settings: &[(&str, &str)]) -> FileSystems {
         let text: String = settings
             .iter()
             .map(|(key, value)| {
@@ -197,7 +197,7 @@ mod tests {
             configuration: Configuration::from_xml(&text, &|_| None).unwrap(),
             user: "alice".into(),
         };
-        Places::new(Arc::new(cluster))
+        FileSystems::new(Arc::new(cluster))
     }
 
     #[test]

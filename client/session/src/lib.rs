@@ -26,5 +26,5 @@ pub mod submit;
 pub use error::SessionError;
 pub use kill::JobName;
 pub use name::Name;
-pub use reach::{Place, Reached};
+pub use reach::{Reached, SessionAddress};
 pub use record::{Folder, Kept};

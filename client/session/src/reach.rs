@@ -29,7 +29,7 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// Where a session is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum SessionAddress {
     /// Its ApplicationMaster listens at `host:port`.
     At(String),
     /// It has none yet, for this reason.
@@ -51,9 +51,9 @@ pub fn resource_managers(owned: &Owned) -> ApplicationClient {
 /// # Errors
 ///
 /// No ResourceManager answers.
-pub async fn place(rm: &ApplicationClient, owned: &Owned) -> Result<Place, SessionError> {
+pub async fn place(rm: &ApplicationClient, owned: &Owned) -> Result<SessionAddress, SessionError> {
     match &owned.local {
-        Some(folder) if !RunFolder::is_held(folder) => Ok(Place::Over(
+        Some(folder) if !RunFolder::is_held(folder) => Ok(SessionAddress::Over(
             "the process that was its cluster on this machine is gone".to_owned(),
         )),
         Some(_) | None => place_of(rm, owned.application).await,
@@ -65,26 +65,31 @@ pub async fn place(rm: &ApplicationClient, owned: &Owned) -> Result<Place, Sessi
 /// # Errors
 ///
 /// No ResourceManager answers.
-pub async fn place_of(rm: &ApplicationClient, id: ApplicationId) -> Result<Place, SessionError> {
+pub async fn place_of(
+    rm: &ApplicationClient,
+    id: ApplicationId,
+) -> Result<SessionAddress, SessionError> {
     let report = match rm.report(&id).await {
         Ok(report) => report,
         Err(error) if error.is("ApplicationNotFoundException") => {
-            return Ok(Place::Over("YARN does not know it any more".to_owned()));
+            return Ok(SessionAddress::Over(
+                "YARN does not know it any more".to_owned(),
+            ));
         }
         Err(error) => return Err(FollowError::from(error).into()),
     };
     if report.state.is_final() {
-        return Ok(Place::Over(match judge(&report).sentence {
+        return Ok(SessionAddress::Over(match judge(&report).sentence {
             ended if ended.is_empty() => "it was stopped".to_owned(),
             sentence => sentence,
         }));
     }
     let address = (report.state == YarnApplicationState::Running).then(|| address(&report));
     Ok(match address.flatten() {
-        Some(address) => Place::At(address),
+        Some(address) => SessionAddress::At(address),
         None => {
             let why = reason(&report);
-            Place::Starting(
+            SessionAddress::Starting(
                 why.unwrap_or_else(|| "YARN has not started its ApplicationMaster yet".to_owned()),
             )
         }
@@ -96,11 +101,14 @@ pub async fn place_of(rm: &ApplicationClient, id: ApplicationId) -> Result<Place
 /// # Errors
 ///
 /// No ResourceManager answers.
-pub(crate) async fn placed(rm: &ApplicationClient, owned: &Owned) -> Result<Place, SessionError> {
+pub(crate) async fn placed(
+    rm: &ApplicationClient,
+    owned: &Owned,
+) -> Result<SessionAddress, SessionError> {
     let until = Instant::now() + PLACED;
     loop {
         match place(rm, owned).await? {
-            Place::Starting(_) if Instant::now() < until => sleep(LOOK).await,
+            SessionAddress::Starting(_) if Instant::now() < until => sleep(LOOK).await,
             place => return Ok(place),
         }
     }
@@ -145,16 +153,20 @@ impl Reached {
         Self::there(place, folder, kept).await
     }
 
-    async fn there(place: Place, folder: &Folder, kept: &Kept) -> Result<Self, SessionError> {
+    async fn there(
+        place: SessionAddress,
+        folder: &Folder,
+        kept: &Kept,
+    ) -> Result<Self, SessionError> {
         let (name, application) = (kept.name.clone(), kept.owned.application);
         match place {
-            Place::At(address) => Self::at(address, kept).await,
-            Place::Starting(why) => Err(SessionError::Starting {
+            SessionAddress::At(address) => Self::at(address, kept).await,
+            SessionAddress::Starting(why) => Err(SessionError::Starting {
                 name,
                 application,
                 why,
             }),
-            Place::Over(why) => {
+            SessionAddress::Over(why) => {
                 folder.forget(&name, application)?;
                 Err(SessionError::Over {
                     name,

@@ -9,7 +9,7 @@ use proto_hadoop::ApplicationClient;
 use tokio::time::sleep;
 
 use crate::error::SessionError;
-use crate::reach::{Place, Reached, place};
+use crate::reach::{Reached, SessionAddress, place};
 use crate::record::Kept;
 use crate::status::Status;
 
@@ -87,9 +87,9 @@ async fn look(
 ) -> Result<Look, SessionError> {
     if reached.is_none() {
         match place(rm, &kept.owned).await? {
-            Place::Over(why) => return Ok(Look::Over(why)),
-            Place::Starting(why) => return Ok(Look::Waits(why)),
-            Place::At(address) => match Reached::at(address, kept).await {
+            SessionAddress::Over(why) => return Ok(Look::Over(why)),
+            SessionAddress::Starting(why) => return Ok(Look::Waits(why)),
+            SessionAddress::At(address) => match Reached::at(address, kept).await {
                 Ok(fresh) => *reached = Some(fresh),
                 // As long as YARN takes it for alive it may become so.
                 Err(error) => return Ok(Look::Waits(error.to_string())),

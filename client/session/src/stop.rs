@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::error::SessionError;
 use crate::name::Name;
-use crate::reach::{Place, Reached, answer, place, placed};
+use crate::reach::{Reached, SessionAddress, answer, place, placed};
 use crate::record::{Folder, Kept, Owned};
 
 /// Between two looks whether it is over.
@@ -66,12 +66,12 @@ pub async fn stop(
         How::Now => place(rm, &kept.owned).await?,
     };
     let told = match found {
-        Place::Over(_) => {
+        SessionAddress::Over(_) => {
             folder.forget(name, id)?;
             return Ok(Stopped::Over);
         }
-        Place::Starting(_) => Err(None),
-        Place::At(address) => match Reached::at(address, kept).await {
+        SessionAddress::Starting(_) => Err(None),
+        SessionAddress::At(address) => match Reached::at(address, kept).await {
             Ok(reached) => tell(reached, kept, how).await.map_err(Some),
             Err(error) => Err(Some(error)),
         },
@@ -92,7 +92,7 @@ pub async fn stop(
         How::Drain => None,
     };
     loop {
-        if matches!(place(rm, &kept.owned).await?, Place::Over(_)) {
+        if matches!(place(rm, &kept.owned).await?, SessionAddress::Over(_)) {
             progress.clear();
             folder.forget(name, id)?;
             return Ok(Stopped::Over);
@@ -134,7 +134,7 @@ pub async fn end(
     name: &Name,
     owned: &Owned,
 ) -> Result<Stopped, SessionError> {
-    if !matches!(place(rm, owned).await?, Place::Over(_)) {
+    if !matches!(place(rm, owned).await?, SessionAddress::Over(_)) {
         let reason = format!("session {name} was stopped by its user");
         kill(rm, &owned.application, &reason).await?;
     }

@@ -23,7 +23,7 @@ use gerbil_task::settings::{SKIP, SKIP_GROUPS};
 use mapreduce_client::jobs::{Brought, Jobs};
 use mapreduce_client::needs::Needs;
 use mapreduce_client::order::Orders;
-use mapreduce_client::places::Places;
+use mapreduce_client::places::FileSystems;
 use mapreduce_client::plan::plan;
 use mapreduce_client::serve::Run;
 use mapreduce_client::settings::Given;
@@ -165,7 +165,7 @@ async fn jobs(
         signal = signals.ending() => return Ok(128u8.saturating_add(signal)),
     };
     timing.mark("the program has said what it has to offer");
-    let places = Places::new(Arc::clone(&hadoops));
+    let places = FileSystems::new(Arc::clone(&hadoops));
     let brought = Brought {
         program: program.clone(),
         ship_libraries: !given.no_ship_libs,

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use follow::submit::Place;
+use follow::submit::NodeRequest;
 use policy::allocate::place;
 use policy::{ClusterView, Demand, NodeView, Resources};
 
@@ -17,7 +17,7 @@ const NAMED: usize = 100;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Elsewhere {
     /// On these nodes of its partition, which `--exclude` leaves out.
-    Excluded(Vec<Place>),
+    Excluded(Vec<NodeRequest>),
     /// Always: the job is in another partition.
     OtherPartition,
 }
@@ -32,7 +32,7 @@ pub(super) fn places(
     demand: &Demand,
     view: &ClusterView,
     elsewhere: &Elsewhere,
-) -> Result<Vec<Place>, PreflightError> {
+) -> Result<Vec<NodeRequest>, PreflightError> {
     let Elsewhere::Excluded(excluded) = elsewhere else {
         return Ok(Vec::new());
     };
@@ -89,8 +89,8 @@ pub(super) fn places(
 }
 
 /// A node, as YARN is asked for it.
-pub(super) fn own_place(node: &NodeView) -> Place {
-    Place {
+pub(super) fn own_place(node: &NodeView) -> NodeRequest {
+    NodeRequest {
         host: node.host.clone(),
         rack: node.rack.clone(),
     }
@@ -152,7 +152,7 @@ mod tests {
         Elsewhere::Excluded(Vec::new())
     }
 
-    fn hosts(places: &[Place]) -> Vec<&str> {
+    fn hosts(places: &[NodeRequest]) -> Vec<&str> {
         places.iter().map(|place| place.host.as_str()).collect()
     }
 
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn it_lies_on_an_excluded_node_only_where_it_is_in_the_way_on_all_others() {
-        let excluded = Elsewhere::Excluded(vec![Place {
+        let excluded = Elsewhere::Excluded(vec![NodeRequest {
             host: "n9".into(),
             rack: "/r".into(),
         }]);

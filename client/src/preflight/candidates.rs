@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use follow::submit::Place;
+use follow::submit::NodeRequest;
 use policy::{ClusterView, Listed, Mode, NodeId, NodeView, ResourceTypes};
 use proto_hadoop::yarn::{NodeReport, NodeState};
 
@@ -51,7 +51,7 @@ pub(super) fn left_out(
     excluded: &[String],
     label: Option<&str>,
     view: &ClusterView,
-) -> Vec<Place> {
+) -> Vec<NodeRequest> {
     let own = view.queue.appmaster.memory;
     nodes
         .iter()

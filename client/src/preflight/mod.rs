@@ -9,7 +9,7 @@ mod queue;
 mod types;
 
 use follow::FollowError;
-use follow::submit::Place;
+use follow::submit::NodeRequest;
 use policy::allocate::place;
 use policy::{Circumstances, ClusterView, Counted, Demand, MiB, ResourceTypes, Resources, choose};
 use proto_hadoop::ApplicationClient;
@@ -39,7 +39,7 @@ pub(crate) struct Checked {
     /// Where the ApplicationMaster may lie besides the nodes of the view.
     pub elsewhere: Elsewhere,
     /// Where alone the ApplicationMaster is in nobody's way; empty: anywhere.
-    pub appmaster: Vec<Place>,
+    pub appmaster: Vec<NodeRequest>,
 }
 
 /// Asks the ResourceManager and checks.
@@ -187,7 +187,7 @@ pub(crate) fn check_room(
     demand: &Demand,
     view: &ClusterView,
     elsewhere: &Elsewhere,
-) -> Result<Vec<Place>, PreflightError> {
+) -> Result<Vec<NodeRequest>, PreflightError> {
     if demand.unit.vcores > view.maximum.vcores {
         return Err(PreflightError::Cores {
             wanted: demand.unit.vcores,

@@ -18,7 +18,7 @@ use follow::submit::{Application, submit};
 use follow::timeout::WaitTimeout;
 use policy::{Millis, ResourceTypes, Resources, schedule};
 use proto_hadoop::{ApplicationClient, ApplicationId};
-use session::reach::{Place, place};
+use session::reach::{SessionAddress, place};
 use session::ready::{Readiness, ready};
 use session::record::Owned;
 use session::{Folder, Kept, Name, SessionError, reach};
@@ -276,11 +276,11 @@ async fn taken(folder: &Folder, name: &Name) -> Result<Option<ApplicationId>, Se
         return Ok(None);
     };
     match place(&reach::resource_managers(&owned), &owned).await? {
-        Place::Over(_) => {
+        SessionAddress::Over(_) => {
             folder.forget(name, owned.application)?;
             Ok(None)
         }
-        Place::At(_) | Place::Starting(_) => Ok(Some(owned.application)),
+        SessionAddress::At(_) | SessionAddress::Starting(_) => Ok(Some(owned.application)),
     }
 }
 

@@ -23,7 +23,7 @@ use crate::output::{OutputFormat, TextOutput, WriterOf};
 use crate::partition::{Partitioner, hashed, total_order};
 use crate::reduce::{Combiner, Reducer};
 use crate::settings::Settings;
-use crate::sort::collect::{Fold, Place};
+use crate::sort::collect::{Fold, PartitionFn};
 use crate::task::map::{MapDone, MapRun, run_map, sample};
 use crate::task::reduce::{Grouping, ReduceRun, run_reduce};
 use crate::test::Test;
@@ -59,7 +59,7 @@ pub(crate) fn option_setting(name: &str) -> String {
 }
 
 pub(crate) type MakeFold = Arc<dyn Fn() -> Box<dyn Fold>>;
-pub(crate) type MakePlace = Arc<dyn Fn(u32, &Settings) -> Result<Place>>;
+pub(crate) type MakePartitionFn = Arc<dyn Fn(u32, &Settings) -> Result<PartitionFn>>;
 type Map = dyn Fn(MapRun<'_>) -> Result<MapDone>;
 type Reduce = dyn Fn(ReduceRun) -> Result<Counters>;
 type Splits = dyn Fn(&[String], &Settings) -> Result<Vec<Vec<Piece>>>;
@@ -199,7 +199,7 @@ pub struct Mapped<M: Mapper> {
     fold: Option<MakeFold>,
     combiner: Option<String>,
     combiner_need: Option<&'static str>,
-    place: MakePlace,
+    place: MakePartitionFn,
     partitioner: String,
     by_first: bool,
     ranges: bool,
@@ -298,12 +298,14 @@ impl<M: Mapper> Mapped<M> {
             )
         };
         self.partitioner = std::any::type_name::<P>().to_owned();
-        self.place = Arc::new(move |partitions: u32, _: &Settings| -> Result<Place> {
-            let mut partitioner = make();
-            Ok(Box::new(move |key: &[u8]| {
-                partitioner.partition(M::Key::decode(key)?, partitions)
-            }))
-        });
+        self.place = Arc::new(
+            move |partitions: u32, _: &Settings| -> Result<PartitionFn> {
+                let mut partitioner = make();
+                Ok(Box::new(move |key: &[u8]| {
+                    partitioner.partition(M::Key::decode(key)?, partitions)
+                }))
+            },
+        );
         self
     }
 

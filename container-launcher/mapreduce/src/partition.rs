@@ -3,7 +3,7 @@
 use crate::datum::Key;
 use crate::error::{Error, Result};
 use crate::settings::Settings;
-use crate::sort::collect::Place;
+use crate::sort::collect::PartitionFn;
 
 /// A way to deal keys to reduces.
 pub trait Partitioner<K: Key>: 'static {
@@ -15,7 +15,7 @@ pub trait Partitioner<K: Key>: 'static {
 }
 
 /// Hadoop's `HashPartitioner`: Java's hash without its sign, modulo the number of reduces.
-pub(crate) fn hashed<K: Key>(partitions: u32, by_first: bool) -> Place {
+pub(crate) fn hashed<K: Key>(partitions: u32, by_first: bool) -> PartitionFn {
     Box::new(move |key| {
         let hash = if by_first {
             K::first_hash(key)
@@ -31,7 +31,7 @@ pub(crate) fn hashed<K: Key>(partitions: u32, by_first: bool) -> Place {
 pub(crate) const CUTS: &str = "total.order.cuts";
 
 /// Ranges of keys, as settings tell them.
-pub(crate) fn total_order(partitions: u32, settings: &Settings) -> Result<Place> {
+pub(crate) fn total_order(partitions: u32, settings: &Settings) -> Result<PartitionFn> {
     let cuts = cuts(settings)?;
     if cuts.len() + 1 != partitions as usize {
         return Err(Error::new(format!(

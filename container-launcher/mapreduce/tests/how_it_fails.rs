@@ -17,7 +17,7 @@ use program::{Bed, command, example};
 /// Where a row's program runs.
 #[cfg(test)]
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Place {
+enum Surroundings {
     Here,
     /// As a user who may not read everything, if this one may.
     AsNobody,
@@ -40,7 +40,7 @@ struct Row {
     name: &'static str,
     /// Beside `--local --quiet`.
     options: &'static [&'static str],
-    place: Place,
+    place: Surroundings,
     code: i32,
     /// The sentence, with `*` for what nobody can know, and `{}` for the test's folder.
     says: &'static str,
@@ -55,7 +55,7 @@ const ROW: Row = Row {
     input: |_| {},
     name: "in",
     options: &[],
-    place: Place::Here,
+    place: Surroundings::Here,
     code: 1,
     says: "",
     leaves: None,
@@ -260,7 +260,7 @@ const FILES: &[Row] = &[
         )
     },
     Row {
-        place: Place::AsNobody,
+        place: Surroundings::AsNobody,
         ..row(
             "an input may not be read",
             |bed| {
@@ -321,7 +321,7 @@ const FILES: &[Row] = &[
 #[cfg(test)]
 const DISKS: &[Row] = &[
     Row {
-        place: Place::SmallSpills,
+        place: Surroundings::SmallSpills,
         ..row(
             "the disk is full in a spill",
             |bed| bed.write("in", broken::many_words()),
@@ -329,7 +329,7 @@ const DISKS: &[Row] = &[
         )
     },
     Row {
-        place: Place::SmallOutput,
+        place: Surroundings::SmallOutput,
         ..row(
             "the disk is full in the output",
             |bed| bed.write("in", broken::many_words()),
@@ -388,7 +388,7 @@ const SIZES: &[Row] = &[
 #[cfg(test)]
 const ROLES: &[Row] = &[
     Row {
-        place: Place::Odd("task"),
+        place: Surroundings::Odd("task"),
         ..row(
             "a task process registers other jobs",
             |bed| bed.write("in", "x\n"),
@@ -397,7 +397,7 @@ const ROLES: &[Row] = &[
         )
     },
     Row {
-        place: Place::Odd("drive"),
+        place: Surroundings::Odd("drive"),
         ..row(
             "the driver registers other jobs",
             |bed| bed.write("in", "x\n"),
@@ -411,7 +411,7 @@ const ROLES: &[Row] = &[
 #[cfg(test)]
 fn run_of(row: &Row, bed: &Bed, mark: &str) -> Command {
     let output = match row.place {
-        Place::SmallOutput => "small/out",
+        Surroundings::SmallOutput => "small/out",
         _ => "out",
     };
     let options = [&["--local", "--quiet"], row.options].concat();
@@ -423,7 +423,7 @@ fn run_of(row: &Row, bed: &Bed, mark: &str) -> Command {
     );
     let is_root = rustix::process::geteuid().is_root();
     let mut run = match row.place {
-        Place::AsNobody if is_root => {
+        Surroundings::AsNobody if is_root => {
             // Who needs the program, and folders to write to.
             fs::copy(example("faulty"), bed.path("faulty")).unwrap();
             for folder in [".", "spills"] {
@@ -435,10 +435,10 @@ fn run_of(row: &Row, bed: &Bed, mark: &str) -> Command {
             other.arg(bed.path("faulty")).args(job.get_args());
             other
         }
-        Place::SmallSpills | Place::SmallOutput => {
+        Surroundings::SmallSpills | Surroundings::SmallOutput => {
             fs::create_dir(bed.path("small")).unwrap();
             let folder = match row.place {
-                Place::SmallSpills => bed.at("spills"),
+                Surroundings::SmallSpills => bed.at("spills"),
                 _ => bed.at("small"),
             };
             // What is left on the small disk is looked at before it goes with the namespace.
@@ -453,7 +453,7 @@ fn run_of(row: &Row, bed: &Bed, mark: &str) -> Command {
         }
         _ => job,
     };
-    if let Place::Odd(role) = row.place {
+    if let Surroundings::Odd(role) = row.place {
         run.env("FAULTY_PLAN", role);
     }
     run.env("TMPDIR", bed.path("spills")).env(MARK, mark);

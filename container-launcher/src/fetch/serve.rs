@@ -38,7 +38,7 @@ struct Serving {
     /// The certificate that every launcher of the application shows, DER.
     launcher: Vec<u8>,
     kept: Kept,
-    served: Places,
+    served: ConnectionLimit,
     closed: Arc<AtomicBool>,
 }
 
@@ -75,7 +75,7 @@ impl Server {
             tls: Arc::new(keys.server()?),
             launcher: tls::certificate(&place.certificate)?.as_ref().to_vec(),
             kept,
-            served: Places::default(),
+            served: ConnectionLimit::default(),
             closed: Arc::clone(&closed),
         });
         let ports = place.seat.ports;
@@ -160,12 +160,12 @@ fn let_in(listener: &TcpListener, serving: &Arc<Serving>) {
 
 /// How many are served.
 #[derive(Debug, Default)]
-struct Places {
+struct ConnectionLimit {
     taken: Mutex<usize>,
     one_left: Condvar,
 }
 
-impl Places {
+impl ConnectionLimit {
     /// Takes one; waits until there is one.
     fn take(&self) {
         let is_full = |taken: &mut usize| *taken >= SERVED_MAX;

@@ -26,7 +26,7 @@ pub(crate) enum Yielding<'a> {
 
 /// Where ranks run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct RankPlace<'a> {
     /// YARN's id of the container.
     pub(crate) container: &'a str,
     pub(crate) job: JobId,
@@ -39,11 +39,11 @@ pub(crate) fn common(
     inherited: impl Iterator<Item = (OsString, OsString)>,
     share: &Share,
     program: &Program,
-    place: Place<'_>,
+    place: RankPlace<'_>,
     cross_memory: bool,
     yielding: Yielding<'_>,
 ) -> BTreeMap<OsString, OsString> {
-    let Place {
+    let RankPlace {
         container,
         job,
         folder,
@@ -156,7 +156,7 @@ mod tests {
                 .map(|(name, value)| (name.into(), value.into())),
             &share,
             &program,
-            Place {
+            RankPlace {
                 container: "container_1_0001_01_000002",
                 job: JobId(0),
                 folder: Path::new("/container"),
@@ -198,7 +198,7 @@ mod tests {
                     .map(|(name, value)| (name.into(), value.into())),
                 &Share::default(),
                 &program,
-                Place {
+                RankPlace {
                     container: "c",
                     job: JobId(job),
                     folder: Path::new("/container/jobs/7"),
@@ -224,7 +224,7 @@ mod tests {
                 std::iter::empty(),
                 &Share::default(),
                 program,
-                Place {
+                RankPlace {
                     container: "c",
                     job: JobId(0),
                     folder: Path::new("/w"),

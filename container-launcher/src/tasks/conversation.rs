@@ -22,7 +22,7 @@ use super::carrier::Carrier;
 use super::input::{self, Input};
 use super::log::Printed;
 use super::output::{self, Files};
-use super::places::Place;
+use super::places::TaskPath;
 use super::sources::{Origin, Sources};
 use super::trouble::Trouble;
 use crate::fetch::{Kept, MapOutput, Missing, Waiting};
@@ -53,7 +53,7 @@ pub(super) struct Conversation {
     /// The folder for spills.
     pub(super) scratch: Arc<File>,
     /// Of the pieces of a map.
-    pub(super) inputs: Vec<Place>,
+    pub(super) inputs: Vec<TaskPath>,
     pub(super) files: Files,
     pub(super) job: JobId,
     /// What maps leave for reduces.

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::carrier::Carrier;
 use super::pipes;
-use super::places::Place;
+use super::places::TaskPath;
 use super::trouble::Trouble;
 use crate::regular;
 
@@ -29,7 +29,7 @@ pub(super) enum Input {
 ///
 /// It cannot be read, or is not what it was when the splits were made: a sentence.
 pub(super) fn open(
-    place: &Place,
+    place: &TaskPath,
     (piece, from): (&Piece, u64),
     carrier: &mut Carrier,
     gone: &CancellationToken,
@@ -57,14 +57,14 @@ pub(super) fn open(
     }
 }
 
-fn file(place: &Place, piece: &Piece) -> Result<OwnedFd, String> {
+fn file(place: &TaskPath, piece: &Piece) -> Result<OwnedFd, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", piece.name);
     let file = regular::open_linked(place.path.as_ref()).map_err(failed)?;
     same(place, piece, file.metadata().map_err(failed)?.len())?;
     Ok(file.into())
 }
 
-fn same(place: &Place, piece: &Piece, size: u64) -> Result<(), String> {
+fn same(place: &TaskPath, piece: &Piece, size: u64) -> Result<(), String> {
     match size == piece.size {
         true => Ok(()),
         false => Err(changed(&place.storage.url(&place.path), piece.size, size)),

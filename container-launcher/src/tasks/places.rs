@@ -31,7 +31,7 @@ impl Storages {
 
 /// A file or folder.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct TaskPath {
     pub(super) storage: Arc<Storage>,
     /// It is on a folder that is mounted here: the operating system opens it.
     pub(super) is_mounted: bool,
@@ -43,7 +43,7 @@ pub(super) struct Place {
 #[derive(Debug)]
 pub(super) struct AttemptFolder {
     /// The job's output folder.
-    pub(super) output: Place,
+    pub(super) output: TaskPath,
     names: [String; 3],
     /// It may be there.
     made: AtomicBool,
@@ -52,7 +52,7 @@ pub(super) struct AttemptFolder {
 }
 
 impl AttemptFolder {
-    fn new(output: Place, folder: OutputFolder) -> Result<Self, String> {
+    fn new(output: TaskPath, folder: OutputFolder) -> Result<Self, String> {
         let names = [folder.job, folder.task, folder.attempt];
         if let Some(wrong) = names.iter().find(|name| !is_single(name)) {
             return Err(format!("{wrong:?} is no name of a folder of the output"));
@@ -95,13 +95,13 @@ impl AttemptFolder {
 
 /// The files of one task.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct TaskFiles {
     /// One for each piece of a map; none where those are no files.
-    pub(super) inputs: Vec<Place>,
+    pub(super) inputs: Vec<TaskPath>,
     pub(super) output: Option<Arc<AttemptFolder>>,
 }
 
-impl Places {
+impl TaskFiles {
     /// As the order tells.
     ///
     /// # Errors
@@ -122,7 +122,7 @@ impl Places {
             if !path.starts_with('/') {
                 return Err(format!("{path:?} is no absolute path"));
             }
-            Ok(Place {
+            Ok(TaskPath {
                 storage: Arc::clone(storage),
                 is_mounted: *is_mounted,
                 path,
@@ -177,8 +177,8 @@ mod tests {
     #[test]
     fn a_file_system_is_opened_once_and_an_attempt_has_its_folder() {
         let mut storages = Storages::default();
-        let places = Places::of(&mut order(), &mut storages).unwrap();
-        let again = Places::of(&mut order(), &mut storages).unwrap();
+        let places = TaskFiles::of(&mut order(), &mut storages).unwrap();
+        let again = TaskFiles::of(&mut order(), &mut storages).unwrap();
         assert!(Arc::ptr_eq(
             &places.inputs[0].storage,
             &again.inputs[0].storage
@@ -201,7 +201,7 @@ mod tests {
         let refused = |change: fn(&mut StartTask)| {
             let mut order = order();
             change(&mut order);
-            Places::of(&mut order, &mut Storages::default()).unwrap_err()
+            TaskFiles::of(&mut order, &mut Storages::default()).unwrap_err()
         };
         let words = refused(|order| order.addresses = vec!["{".to_owned()]);
         assert!(words.contains("address of a file system"), "{words}");
@@ -212,7 +212,7 @@ mod tests {
         for wrong in ["", ".", "..", "a/b"] {
             let mut order = order();
             order.output.as_mut().unwrap().task = wrong.to_owned();
-            let words = Places::of(&mut order, &mut Storages::default()).unwrap_err();
+            let words = TaskFiles::of(&mut order, &mut Storages::default()).unwrap_err();
             assert!(words.contains("no name of a folder"), "{words}");
         }
     }

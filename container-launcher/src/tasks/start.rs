@@ -21,7 +21,7 @@ use super::carrier::Carrier;
 use super::conversation::{Conversation, Failure};
 use super::log::{self, Printed};
 use super::output::Files;
-use super::places::{Places, Storages};
+use super::places::{Storages, TaskFiles};
 use super::sources::Sources;
 use super::trouble::Trouble;
 use super::watch::{self, Bounds};
@@ -42,7 +42,7 @@ struct Ready {
     program: Program,
     welcome: Welcome,
     task: ToTask,
-    places: Places,
+    places: TaskFiles,
     bounds: Bounds,
     limits: Limits,
     /// Launchers that a reduce fetches from at the same time.
@@ -180,7 +180,7 @@ impl Tasks {
         let program = program.ok_or("an order names no program")?;
         program::check_one(&program, &self.folder).map_err(|refusal| without_host(&refusal))?;
         Ok(Ready {
-            places: Places::of(order, storages)?,
+            places: TaskFiles::of(order, storages)?,
             bounds: Bounds::of(&welcome)?,
             limits: watch::limits(&welcome)?,
             copies: watch::copies(&welcome)?,

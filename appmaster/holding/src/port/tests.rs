@@ -114,7 +114,7 @@ impl Stage {
             tasks: TaskTracker::new(),
             leaving: leaving.clone(),
         };
-        let place = Place {
+        let place = BoundPort {
             listener,
             host: address.ip().to_string(),
             port: address.port(),

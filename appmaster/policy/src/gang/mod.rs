@@ -41,14 +41,14 @@ use crate::{
 };
 
 /// A container allocator, such as [`allocate::place`].
-pub type Place = fn(&Demand, &ClusterView, &[NodeShare]) -> Result<Placement, Rejection>;
+pub type Allocator = fn(&Demand, &ClusterView, &[NodeShare]) -> Result<Placement, Rejection>;
 
 /// The containers of one demand.
 #[derive(Debug)]
 pub struct Gang {
     demand: Demand,
     limits: Limits,
-    place: Place,
+    place: Allocator,
     chance: Chance,
     /// Askings so far.
     round: u32,
@@ -125,7 +125,7 @@ impl Gang {
 
     /// Placed by another allocator.
     #[must_use]
-    pub const fn placed_by(mut self, place: Place) -> Self {
+    pub const fn placed_by(mut self, place: Allocator) -> Self {
         self.place = place;
         self
     }

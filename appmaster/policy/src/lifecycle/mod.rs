@@ -23,7 +23,7 @@ pub use crate::gang::{
 };
 pub use crate::run::{Cause, KillReason, Limit, OutOfMemory, Seat, Seen, Stage, Verdict, Who};
 
-use crate::gang::{self, Gang, Member, Place};
+use crate::gang::{self, Allocator, Gang, Member};
 use crate::run::{self, Run};
 use crate::{Demand, Millis, Placement};
 
@@ -64,7 +64,7 @@ impl Job {
 
     /// Placed by another allocator.
     #[must_use]
-    pub fn placed_by(mut self, place: Place) -> Self {
+    pub fn placed_by(mut self, place: Allocator) -> Self {
         self.gang = self.gang.placed_by(place);
         self
     }

@@ -7,7 +7,7 @@ use policy::{Listed, Mode};
 use sim::duel::allocators::{as_listed, full_or_not, where_there_is_room};
 
 /// `processes` on as many nodes, one process of a whole node each.
-fn asking(place: Place, processes: u32, limits: gang::Limits, seed: u64) -> Job {
+fn asking(place: Allocator, processes: u32, limits: gang::Limits, seed: u64) -> Job {
     let processes = NonZeroU32::new(processes).unwrap();
     let mut demand = Demand::anywhere(processes, Resources::new(4096, 1));
     demand.listed = (1..=processes.get())
@@ -19,7 +19,7 @@ fn asking(place: Place, processes: u32, limits: gang::Limits, seed: u64) -> Job 
     placed(demand, place, limits, seed)
 }
 
-fn placed(demand: Demand, place: Place, gang: gang::Limits, seed: u64) -> Job {
+fn placed(demand: Demand, place: Allocator, gang: gang::Limits, seed: u64) -> Job {
     let limits = Limits {
         gang,
         ..Limits::default()
@@ -36,7 +36,7 @@ fn patient() -> gang::Limits {
 }
 
 /// The same, having asked for `n1`, `n2` … at time 0.
-fn asked(place: Place, processes: u32, nodes: usize) -> Job {
+fn asked(place: Allocator, processes: u32, nodes: usize) -> Job {
     let mut job = asking(place, processes, patient(), 1);
     begin(&mut job, nodes);
     job

@@ -7,7 +7,7 @@ mod silent;
 
 use std::num::NonZeroU32;
 
-use policy::gang::{self, Place};
+use policy::gang::{self, Allocator};
 use policy::lifecycle::{
     Action, Cause, Event, Grant, Job, KillReason, Limits, Missing, Phase, Seen, Stage, Unused,
 };

@@ -25,7 +25,7 @@ use std::num::NonZeroU32;
 use std::ops::Range;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use policy::gang::{self, Chance, Place};
+use policy::gang::{self, Allocator, Chance};
 use policy::lifecycle::{Action, Cause, Event, Grant, Job, Limits, Stage, Unused};
 use policy::schedule::Nanos;
 use policy::{
@@ -158,7 +158,7 @@ pub struct Duel {
     started: Vec<BTreeSet<ContainerId>>,
     launchers: BTreeMap<ContainerId, Launcher>,
     seeds: Vec<u64>,
-    place: Place,
+    place: Allocator,
     askings: Vec<Vec<u64>>,
     outcome: Outcome,
 }
@@ -173,7 +173,7 @@ impl Duel {
     /// # Errors
     ///
     /// The world contradicts itself.
-    pub fn new(seed: u64, place: Place, wants: impl Fn(&mut Demand)) -> Result<Self> {
+    pub fn new(seed: u64, place: Allocator, wants: impl Fn(&mut Demand)) -> Result<Self> {
         let mut chance = Chance::new(seed);
         let mut draw = |least: u64, most: u64| chance.between(Millis(least), Millis(most)).0;
         let nodes = usize::try_from(draw(2, 6))?;
@@ -371,7 +371,11 @@ impl Duel {
 ///
 /// In one of them a job does what no job may ([`Duel::fight`]), fails though nothing was lost, or asks more
 /// often than its limits allow.
-pub fn tournament(seeds: Range<u64>, place: Place, wants: impl Fn(&mut Demand)) -> Result<Outcome> {
+pub fn tournament(
+    seeds: Range<u64>,
+    place: Allocator,
+    wants: impl Fn(&mut Demand),
+) -> Result<Outcome> {
     let mut sum = Outcome::default();
     for seed in seeds {
         let duel = Duel::new(seed, place, &wants)?;

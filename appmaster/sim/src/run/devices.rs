@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use policy::schedule::{AttemptIx, NodeIx, ResourceName};
 
 /// A kind of device of a node.
-type Place = (NodeIx, ResourceName);
+type DeviceKind = (NodeIx, ResourceName);
 
 /// One line for each kind of device of each node.
 #[derive(Debug, Default)]
 pub(super) struct Devices {
-    lines: BTreeMap<Place, Line>,
-    at: BTreeMap<AttemptIx, Place>,
+    lines: BTreeMap<DeviceKind, Line>,
+    at: BTreeMap<AttemptIx, DeviceKind>,
 }
 
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ struct Line {
 
 impl Devices {
     /// An attempt wants a device of which `most` attempts have one at a time; whether it has it at once.
-    pub(super) fn enter(&mut self, place: Place, most: u64, attempt: AttemptIx) -> bool {
+    pub(super) fn enter(&mut self, place: DeviceKind, most: u64, attempt: AttemptIx) -> bool {
         let line = self.lines.entry(place.clone()).or_default();
         self.at.insert(attempt, place);
         let holders = u64::try_from(line.holders.len()).unwrap_or(u64::MAX);

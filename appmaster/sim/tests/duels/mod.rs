@@ -1,6 +1,6 @@
 //! Many duels of each kind.
 
-use policy::gang::Place;
+use policy::gang::Allocator;
 use policy::{Demand, Listed, Mode, allocate};
 use sim::duel::allocators::{full_or_not, where_there_is_room};
 use sim::duel::tournament;
@@ -8,7 +8,7 @@ use sim::duel::tournament;
 /// Duels fought, for each allocator.
 const DUELS: u64 = 2_000;
 
-fn fight(place: Place, wants: fn(&mut Demand)) {
+fn fight(place: Allocator, wants: fn(&mut Demand)) {
     let sum = tournament(0..DUELS, place, wants).unwrap();
     // The duels are ones: gangs did get in each other's way.
     assert!(u64::from(sum.let_go) > DUELS / 10, "{sum:?}");

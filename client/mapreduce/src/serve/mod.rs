@@ -30,7 +30,7 @@ use crate::jobs::{Accepted, Jobs};
 use crate::open::Opened;
 use crate::order::Orders;
 use crate::overwrite::Overwrite;
-use crate::places::Place;
+use crate::places::Location;
 use crate::settings::Given;
 
 /// News of jobs that wait to be shown.
@@ -107,7 +107,7 @@ enum Done {
 /// What the session has taken.
 struct Submitted {
     job: Accepted,
-    output: Place,
+    output: Location,
     overwrite: Option<Overwrite>,
     /// What should be known of it, a sentence each.
     notes: Vec<String>,
@@ -128,10 +128,10 @@ struct Serving<'a> {
     /// Files on their way to the driver.
     filling: JoinSet<Result<(), MapReduceError>>,
     /// By the driver's number.
-    under_way: BTreeMap<u32, (Accepted, Place)>,
+    under_way: BTreeMap<u32, (Accepted, Location)>,
     ended: BTreeMap<u32, (Ended, Option<TasksReport>)>,
     waited: BTreeSet<u32>,
-    outputs: BTreeSet<Place>,
+    outputs: BTreeSet<Location>,
     /// Sentences that were said.
     noted: BTreeSet<String>,
     /// Why all ends.

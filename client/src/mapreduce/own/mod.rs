@@ -29,7 +29,7 @@ use mapreduce_client::order::Order;
 use mapreduce_client::{MapReduceError, Outcome};
 use policy::{MiB, Millis, ResourceTypes, Resources};
 use proto_hadoop::{ApplicationClient, ApplicationId};
-use session::reach::{Place, place_of};
+use session::reach::{SessionAddress, place_of};
 use session::record::Owned;
 use session::{Kept, Name, Reached, SessionError};
 use tokio::sync::watch;
@@ -316,9 +316,9 @@ impl Own {
                 () = limit.over() => return Err(self.late(limit)),
             };
             match placed {
-                Place::Over(why) => return Err(Failure::NotBegun { why }),
-                Place::Starting(why) => self.state().waits = why,
-                Place::At(address) => match Reached::at(address, kept).await {
+                SessionAddress::Over(why) => return Err(Failure::NotBegun { why }),
+                SessionAddress::Starting(why) => self.state().waits = why,
+                SessionAddress::At(address) => match Reached::at(address, kept).await {
                     Ok(reached) => return Ok(reached),
                     Err(SessionError::Unreachable { address, why, .. }) => {
                         return Err(Failure::Unreachable { id, address, why });
@@ -388,7 +388,7 @@ impl Own {
             };
         }
         let since = Instant::now();
-        while !matches!(place_of(&self.rm, id).await?, Place::Over(_)) {
+        while !matches!(place_of(&self.rm, id).await?, SessionAddress::Over(_)) {
             if since.elapsed() > LEAVES {
                 return self.killed(id).await;
             }

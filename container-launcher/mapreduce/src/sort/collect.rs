@@ -52,7 +52,7 @@ impl Fold for Limited {
 }
 
 /// To which partition a key belongs.
-pub(crate) type Place = Box<dyn FnMut(&[u8]) -> Result<u32>>;
+pub(crate) type PartitionFn = Box<dyn FnMut(&[u8]) -> Result<u32>>;
 
 /// How a task collects.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +82,7 @@ pub(crate) struct Collector {
     room: Vec<Entry>,
     table: Option<Table>,
     fold: Option<Box<dyn Fold>>,
-    place: Place,
+    place: PartitionFn,
     spills: Vec<(Arc<Spill>, Vec<Partition>)>,
     scratch: Arc<Scratch>,
     sizes: Sizes,
@@ -103,7 +103,7 @@ impl Collector {
         partitions: u32,
         sizes: Sizes,
         fold: Option<Box<dyn Fold>>,
-        place: Place,
+        place: PartitionFn,
         scratch: Arc<Scratch>,
         page: Page,
     ) -> Self {

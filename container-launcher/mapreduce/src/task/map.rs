@@ -12,7 +12,7 @@ use crate::emit::{Output, Sink, Writers};
 use crate::error::{Context as _, Error, Result};
 use crate::input::splits::{OpenNamed, one};
 use crate::input::{Consumed, InputFormat, Open, Source};
-use crate::job::{MakeFold, MakePlace};
+use crate::job::{MakeFold, MakePartitionFn};
 use crate::map::Mapper;
 use crate::order::Order;
 use crate::output::WriterOf;
@@ -54,7 +54,7 @@ pub(crate) fn sizes(settings: &Settings) -> Result<Sizes> {
 pub(crate) fn run_map<M: Mapper>(
     make: &dyn Fn() -> M,
     fold: Option<&MakeFold>,
-    place: &MakePlace,
+    place: &MakePartitionFn,
     keys: Order,
     run: MapRun<'_>,
 ) -> Result<MapDone> {

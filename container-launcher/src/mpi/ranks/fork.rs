@@ -71,7 +71,7 @@ pub(crate) async fn fork(
             container.around.environment.clone().into_iter(),
             share,
             run.program,
-            environment::Place {
+            environment::RankPlace {
                 container: &container.seat.container,
                 job,
                 folder,

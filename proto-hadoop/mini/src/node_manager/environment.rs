@@ -11,7 +11,7 @@ use super::containers::Desk;
 const PASSED_ON: &[&str] = &["PATH", "LANG", "TZ"];
 
 /// The folders of a container.
-pub(super) struct Places<'a> {
+pub(super) struct ContainerFolders<'a> {
     pub(super) container: &'a str,
     pub(super) work: &'a Path,
     pub(super) logs: &'a Path,
@@ -23,7 +23,7 @@ pub(super) struct Places<'a> {
 pub(super) fn variables(
     desk: &Desk,
     launch: &ContainerLaunch,
-    places: &Places<'_>,
+    places: &ContainerFolders<'_>,
 ) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     for name in PASSED_ON {

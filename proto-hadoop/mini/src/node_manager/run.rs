@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::containers::{Desk, Start};
-use super::environment::{self, Places};
+use super::environment::{self, ContainerFolders};
 use super::files::FileError;
 use super::process::{PRELAUNCH, Process};
 use super::stand_in::{Accepted, Life};
@@ -148,7 +148,7 @@ async fn begin(desk: &Desk, start: &Start, logs: &Path) -> Result<(Process, Path
     let variables = environment::variables(
         desk,
         launch,
-        &Places {
+        &ContainerFolders {
             container: &container,
             work: &work,
             logs,
