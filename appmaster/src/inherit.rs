@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::mapreduce::{Book, Folder, Record, keep};
 use crate::news::News;
 use crate::session::Session;
-use crate::sharing::Stage;
+use crate::sharing::SessionState;
 use crate::storages::Storages;
 
 /// For all jobs: at a millisecond for a rename, a commit of hundreds of thousands of files.
@@ -52,7 +52,7 @@ impl Session {
         tracing::warn!("{words}");
         if let Some(sharing) = &mut self.sharing {
             use proto_hadoop::yarn::FinalApplicationStatus::Failed;
-            sharing.stage = Stage::Stopping(Failed, words);
+            sharing.stage = SessionState::Stopping(Failed, words);
         }
     }
 }

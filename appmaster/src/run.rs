@@ -31,7 +31,7 @@ use crate::output_stream::Output;
 use crate::pool::Pool;
 use crate::seat::Seat;
 use crate::session::{Entry, MPI, Session};
-use crate::sharing::{Sharing, Stage};
+use crate::sharing::{SessionState, Sharing};
 use crate::work::Work;
 
 /// Clients that a session is made for.
@@ -185,7 +185,7 @@ impl Session {
         let pool = Pool::new(plan.clone(), rand::random());
         let mut sharing = Sharing::new(plan, pool, lending);
         if self.attempt.attempt > 1 {
-            sharing.stage = Stage::Recovering;
+            sharing.stage = SessionState::Recovering;
             self.inherit(&sharing.plan);
         } else {
             let (plan, storages) = (&sharing.plan, &sharing.storages);

@@ -69,7 +69,7 @@ pub(crate) struct Sharing {
     pub(crate) owner: Owner,
     /// What the ResourceManager says to what is asked of it.
     pub(crate) refused: Option<String>,
-    pub(crate) stage: Stage,
+    pub(crate) stage: SessionState,
     /// By which the next ApplicationMaster would find jobs; `None`: it would find none.
     pub(crate) book: Option<Book>,
     pub(crate) records: Records,
@@ -95,7 +95,7 @@ impl Deciding {
 
 /// How far a session's life is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum SessionState {
     /// The jobs of an ApplicationMaster that was lost are brought to an end; it takes none.
     Recovering,
     /// It takes jobs.
@@ -135,7 +135,7 @@ impl Sharing {
             idle_since: Some(Millis(0)),
             owner,
             refused: None,
-            stage: Stage::Open,
+            stage: SessionState::Open,
             book: None,
             records: Records::default(),
             storages: Storages::default(),
@@ -174,11 +174,11 @@ impl Sharing {
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        self.stage == Stage::Over
+        self.stage == SessionState::Over
     }
 
     pub(crate) fn wakes_at(&self) -> Option<Millis> {
-        let idle = self.plan.idle.filter(|_| self.stage == Stage::Open);
+        let idle = self.plan.idle.filter(|_| self.stage == SessionState::Open);
         let idle = idle.and_then(|idle| Some(self.idle_since?.plus(idle)));
         let settling = self.settling.values().min().copied();
         [
@@ -189,7 +189,9 @@ impl Sharing {
             self.pool.idle_until(),
             settling,
             idle,
-            self.owner.wakes_at().filter(|_| self.stage == Stage::Open),
+            self.owner
+                .wakes_at()
+                .filter(|_| self.stage == SessionState::Open),
         ]
         .into_iter()
         .flatten()
@@ -202,7 +204,7 @@ impl Session {
     pub(crate) fn begin_sharing(&mut self) {
         let now = self.now();
         if let Some(sharing) = &mut self.sharing
-            && sharing.stage == Stage::Open
+            && sharing.stage == SessionState::Open
         {
             let wants = sharing.pool.begin(now);
             self.want(wants);
@@ -291,7 +293,9 @@ impl Session {
         let now = self.now();
         if let Some(sharing) = &mut self.sharing {
             sharing.settling.remove(container);
-            if sharing.stage == Stage::Open || matches!(sharing.stage, Stage::Stopping(..)) {
+            if sharing.stage == SessionState::Open
+                || matches!(sharing.stage, SessionState::Stopping(..))
+            {
                 let wants = sharing.pool.lost(now, container, in_doubt);
                 self.want(wants);
             }
@@ -309,7 +313,7 @@ impl Session {
         sharing.resize_at = None;
         let mut wants = sharing.pool.leave(&used);
         // What is asked for at the beginning is for a job that has not come.
-        if sharing.stage == Stage::Open && sharing.next_job > 1 {
+        if sharing.stage == SessionState::Open && sharing.next_job > 1 {
             let lacking = sharing.lending.lacking();
             wants.extend(sharing.pool.resize(now, lacking, &used));
         }
@@ -345,7 +349,7 @@ impl Session {
         let resizes = [sharing.resize_at, sharing.pool.idle_until()];
         let resizes = resizes.into_iter().flatten().any(|at| now >= at);
         let lends = sharing.lending.wakes_at().is_some_and(|at| now >= at);
-        let open = sharing.stage == Stage::Open;
+        let open = sharing.stage == SessionState::Open;
         let unowned = sharing.owner.is_missed(now);
         self.want(wants);
         if lends {

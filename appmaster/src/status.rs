@@ -9,7 +9,7 @@ use tonic::Status;
 
 use crate::loan::Loan;
 use crate::session::{Entry, JobId, Session};
-use crate::sharing::{Sharing, Stage};
+use crate::sharing::{SessionState, Sharing};
 
 impl Sharing {
     /// The jobs that wait; holders of slots are called by the numbers that their users know.
@@ -54,7 +54,7 @@ impl Session {
             ended: sharing.ended,
             asked: sharing.pool.missing(),
             asking: self.why_not_more().unwrap_or_default(),
-            is_stopping: sharing.stage != Stage::Open,
+            is_stopping: sharing.stage != SessionState::Open,
             kept: self.detached.ended(),
             told: sharing.deciding.told,
             deciding_us: u64::try_from(sharing.deciding.took.as_micros()).unwrap_or(u64::MAX),

@@ -6,7 +6,7 @@ use proto_hadoop::yarn::FinalApplicationStatus;
 use tonic::Status;
 
 use crate::session::{JobId, Session};
-use crate::sharing::Stage;
+use crate::sharing::SessionState;
 use crate::work::Heard;
 
 impl Session {
@@ -16,13 +16,13 @@ impl Session {
             return;
         };
         match &sharing.stage {
-            Stage::Open => {
+            SessionState::Open => {
                 tracing::info!("the session stops: {words}");
-                sharing.stage = Stage::Stopping(status, words);
+                sharing.stage = SessionState::Stopping(status, words);
             }
-            Stage::Stopping(..) => {}
+            SessionState::Stopping(..) => {}
             // It ends by itself when that is done.
-            Stage::Recovering | Stage::Unregistering | Stage::Over => return,
+            SessionState::Recovering | SessionState::Unregistering | SessionState::Over => return,
         }
         if at_once {
             let all: Vec<JobId> = self.jobs.keys().copied().collect();
@@ -81,13 +81,13 @@ impl Session {
         let Some(sharing) = &mut self.sharing else {
             return;
         };
-        let Stage::Stopping(status, words) = sharing.stage.clone() else {
+        let SessionState::Stopping(status, words) = sharing.stage.clone() else {
             return;
         };
         if !self.jobs.is_empty() {
             return;
         }
-        sharing.stage = Stage::Unregistering;
+        sharing.stage = SessionState::Unregistering;
         if let Some(book) = sharing.book.clone().filter(|_| sharing.next_job > 1) {
             self.tasks.spawn(async move {
                 if let Err(sentence) = book.clear().await {
@@ -103,7 +103,7 @@ impl Session {
     /// The ResourceManager knows that the session is over, or cannot be told.
     pub(crate) fn unregistered(&mut self) {
         if let Some(sharing) = &mut self.sharing {
-            sharing.stage = Stage::Over;
+            sharing.stage = SessionState::Over;
         }
     }
 }

@@ -12,7 +12,7 @@ use tonic::Status;
 
 use crate::loan::{Given, Loan};
 use crate::session::{Entry, JobId, Session};
-use crate::sharing::Stage;
+use crate::sharing::SessionState;
 use crate::work::Work;
 
 /// For the client of a job to follow it.
@@ -44,7 +44,7 @@ impl Session {
                 "this application was started for one job and takes no other".into(),
             ));
         };
-        if sharing.stage != Stage::Open {
+        if sharing.stage != SessionState::Open {
             return Err(refused(
                 "it is being stopped and takes no further job".into(),
             ));

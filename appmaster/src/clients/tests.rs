@@ -21,14 +21,14 @@ use crate::test_keys::JobKeys;
 /// Whatever is waited for comes within this time, or the test fails.
 const SOON: Duration = Duration::from_secs(8);
 
-struct Stage {
+struct ClientsBed {
     keys: JobKeys,
     address: String,
     inbox: mpsc::Receiver<News>,
     leaving: CancellationToken,
 }
 
-impl Stage {
+impl ClientsBed {
     async fn open() -> Self {
         let keys = JobKeys::new();
         let place = BoundPort::take(None, Some("lo"), "localhost")
@@ -108,7 +108,7 @@ impl Stage {
     }
 }
 
-impl Drop for Stage {
+impl Drop for ClientsBed {
     fn drop(&mut self) {
         self.leaving.cancel();
     }
@@ -148,7 +148,7 @@ fn kill() -> wire::ClientOrder {
 
 #[tokio::test]
 async fn only_the_client_of_this_job_follows_it() {
-    let mut stage = Stage::open().await;
+    let mut stage = ClientsBed::open().await;
     let others = JobKeys::new();
     for identity in [None, Some(&others.launcher), Some(&others.client)] {
         // With TLS 1.3 a client hears of its refusal when it wants to say something.
@@ -168,7 +168,7 @@ async fn only_the_client_of_this_job_follows_it() {
 
 #[tokio::test]
 async fn a_second_client_is_refused_and_not_heard() {
-    let mut stage = Stage::open().await;
+    let mut stage = ClientsBed::open().await;
     let (first, answer) = attach(stage.client().await);
     let (_events, answer) = tokio::join!(stage.answer(Ok(())), answer);
     let _stream = answer.unwrap();
@@ -198,7 +198,7 @@ async fn a_second_client_is_refused_and_not_heard() {
 
 #[tokio::test]
 async fn it_is_heard_when_the_owner_of_a_session_has_gone() {
-    let mut stage = Stage::open().await;
+    let mut stage = ClientsBed::open().await;
     let mut client = stage.client().await;
     let (said, saying) = mpsc::channel(4);
     let hello = wire::client_order::Order::Hello(wire::ClientHello {
@@ -226,7 +226,7 @@ async fn it_is_heard_when_the_owner_of_a_session_has_gone() {
 
 #[tokio::test]
 async fn a_client_that_goes_away_before_it_is_let_in_has_left() {
-    let mut stage = Stage::open().await;
+    let mut stage = ClientsBed::open().await;
     let (said, answer) = attach(stage.client().await);
     let waiting = timeout(Duration::from_millis(300), answer);
     let News::ClientAttached { admitted, .. } = stage.heard_while(waiting).await else {

@@ -100,7 +100,7 @@ pub(crate) struct Link {
 
 /// How far the job's life is.
 #[derive(Debug)]
-enum Stage {
+enum LifeState {
     /// What a lost attempt has come to this one cannot know: perhaps the program had ended well and YARN
     /// could not be told. The client does know, and comes only where the program is to run again;
     /// without one nothing is started.
@@ -150,7 +150,7 @@ pub(crate) struct Mpi {
     /// Since the job began.
     pub(crate) now: Millis,
     began_us: i64,
-    stage: Stage,
+    stage: LifeState,
     pub(crate) job: Job,
     /// Containers that are there and not given back.
     pub(crate) grants: BTreeSet<ContainerId>,
@@ -206,7 +206,7 @@ impl Mpi {
             todo: Vec::new(),
             now: Millis(0),
             began_us,
-            stage: Stage::Living,
+            stage: LifeState::Living,
             job,
             grants: BTreeSet::new(),
             links: BTreeMap::new(),
@@ -242,7 +242,7 @@ impl Mpi {
     pub(crate) fn begin(&mut self, now: Millis) -> Vec<Do> {
         self.now = now;
         if self.attempt.attempt > 1 {
-            self.stage = Stage::Returning {
+            self.stage = LifeState::Returning {
                 until: now.plus(RETURN_DEADLINE),
             };
         } else {
@@ -255,12 +255,12 @@ impl Mpi {
     /// Takes in what has happened by `now`; what is to be done about it, in order.
     pub(crate) fn hear(&mut self, now: Millis, heard: Heard) -> Vec<Do> {
         self.now = now;
-        match std::mem::replace(&mut self.stage, Stage::Living) {
-            Stage::Ending(mut ending) => {
+        match std::mem::replace(&mut self.stage, LifeState::Living) {
+            LifeState::Ending(mut ending) => {
                 self.hear_ending(&mut ending, heard);
-                self.stage = Stage::Ending(ending);
+                self.stage = LifeState::Ending(ending);
             }
-            Stage::Returning { until } => {
+            LifeState::Returning { until } => {
                 let mut actions = match heard {
                     Heard::Tick if now >= until => {
                         self.client = Client::Gone;
@@ -270,7 +270,7 @@ impl Mpi {
                     heard => self.hear_living(heard),
                 };
                 if actions.is_empty() && self.client == Client::Awaited {
-                    self.stage = Stage::Returning { until };
+                    self.stage = LifeState::Returning { until };
                 } else {
                     if actions.is_empty() {
                         actions = self.step(Event::Registered);
@@ -278,7 +278,7 @@ impl Mpi {
                     self.live_on(actions);
                 }
             }
-            Stage::Living => {
+            LifeState::Living => {
                 let actions = match heard {
                     Heard::Tick => self.tick(),
                     heard => self.hear_living(heard),
@@ -292,9 +292,9 @@ impl Mpi {
     /// When [`Heard::Tick`] is due, if nothing else happens before.
     pub(crate) fn wakes_at(&self) -> Option<Millis> {
         match &self.stage {
-            Stage::Returning { until } => Some(*until),
-            Stage::Ending(ending) => ending.wakes_at(),
-            Stage::Living => {
+            LifeState::Returning { until } => Some(*until),
+            LifeState::Ending(ending) => ending.wakes_at(),
+            LifeState::Living => {
                 let alone = (self.client == Client::Awaited).then_some(ATTACH_DEADLINE);
                 [
                     self.job.wakes_at(),
@@ -313,8 +313,8 @@ impl Mpi {
     /// Whether there is an event for the client that may be told now.
     pub(crate) fn has_an_event(&self) -> bool {
         let may_be_told = match &self.stage {
-            Stage::Returning { .. } | Stage::Living => true,
-            Stage::Ending(ending) => ending.tells(),
+            LifeState::Returning { .. } | LifeState::Living => true,
+            LifeState::Ending(ending) => ending.tells(),
         };
         may_be_told && !self.story.outbox.is_empty()
     }
@@ -325,12 +325,12 @@ impl Mpi {
 
     /// The verdict is out.
     pub(crate) const fn is_ending(&self) -> bool {
-        matches!(self.stage, Stage::Ending(_))
+        matches!(self.stage, LifeState::Ending(_))
     }
 
     /// Everybody knows the verdict, and the client has left or is not waited for.
     pub(crate) fn is_over(&self) -> bool {
-        let Stage::Ending(ending) = &self.stage else {
+        let LifeState::Ending(ending) = &self.stage else {
             return false;
         };
         let left = self.client != Client::Attached;
@@ -355,7 +355,7 @@ impl Mpi {
     fn live_on(&mut self, actions: Vec<Action>) {
         if let Some(verdict) = self.carry_out(actions) {
             let ending = self.finish(verdict);
-            self.stage = Stage::Ending(Box::new(ending));
+            self.stage = LifeState::Ending(Box::new(ending));
         }
     }
 

@@ -1,7 +1,7 @@
 //! What launchers say of the job's ranks, and what that means.
 
 use job::wire;
-use policy::lifecycle::{Action, Event, Stage as PmiStage};
+use policy::lifecycle::{Action, Event, PmiStage};
 use policy::{ContainerId, End, Rank};
 
 use super::Mpi;

@@ -8,17 +8,17 @@ use gerbil_task::PlannedJob;
 use gerbil_task::settings::{NEEDS_MAP, NEEDS_REDUCE};
 use job::StageNeed;
 use proto_hadoop::ApplicationClient;
-use scan::{Declared, Detected, Finding, Label, Request, Stage, detect, findings};
+use scan::{Declared, Detected, Finding, Label, ProgramStage, Request, detect, findings};
 use tokio::sync::OnceCell;
 
 use crate::error::MapReduceError;
 use crate::settings::Settings;
 
 /// A mapper's, reducer's or combiner's stage as plans call it.
-const STAGES: [(&str, Stage); 3] = [
-    ("map", Stage::Map),
-    ("combine", Stage::Combine),
-    ("reduce", Stage::Reduce),
+const STAGES: [(&str, ProgramStage); 3] = [
+    ("map", ProgramStage::Map),
+    ("combine", ProgramStage::Combine),
+    ("reduce", ProgramStage::Reduce),
 ];
 
 /// What is known of one program, and what it is to run on.
@@ -63,9 +63,9 @@ impl Needs {
         planned: &PlannedJob,
         settings: &Settings,
     ) -> Result<OfJob, MapReduceError> {
-        let mut stages = vec![Stage::Map];
-        stages.extend(planned.combiner.as_ref().map(|_| Stage::Combine));
-        stages.extend(planned.reducer.as_ref().map(|_| Stage::Reduce));
+        let mut stages = vec![ProgramStage::Map];
+        stages.extend(planned.combiner.as_ref().map(|_| ProgramStage::Combine));
+        stages.extend(planned.reducer.as_ref().map(|_| ProgramStage::Reduce));
         let mut declared = self.of_settings(settings).await?;
         for (stage, label) in &planned.needs {
             let Some((_, stage)) = STAGES.into_iter().find(|(name, _)| name == stage) else {
@@ -78,7 +78,7 @@ impl Needs {
                 by: "the job".to_owned(),
             });
         }
-        let is_said = |stage: &Stage| declared.iter().any(|of| of.stage == *stage);
+        let is_said = |stage: &ProgramStage| declared.iter().any(|of| of.stage == *stage);
         let nothing = Detected::default();
         let detected = match stages.iter().all(is_said) {
             true => &nothing,
@@ -114,8 +114,8 @@ impl Needs {
     async fn of_settings(&self, settings: &Settings) -> Result<Vec<Declared>, MapReduceError> {
         let mut declared = Vec::new();
         for (name, stages) in [
-            (NEEDS_MAP, &[Stage::Map, Stage::Combine][..]),
-            (NEEDS_REDUCE, &[Stage::Reduce][..]),
+            (NEEDS_MAP, &[ProgramStage::Map, ProgramStage::Combine][..]),
+            (NEEDS_REDUCE, &[ProgramStage::Reduce][..]),
         ] {
             let given = settings.get(name).filter(|label| !label.trim().is_empty());
             let Some(given) = given else { continue };
@@ -149,18 +149,18 @@ impl Needs {
 }
 
 /// The stages of a job that run what a line of its executable stands on: a reducer may be the combiner, too.
-fn stages_of(planned: &PlannedJob, of: &str, said: Stage) -> Vec<Stage> {
+fn stages_of(planned: &PlannedJob, of: &str, said: ProgramStage) -> Vec<ProgramStage> {
     let is = |name: Option<&String>| name.is_some_and(|name| type_name(name) == of);
     let mut stages = Vec::new();
     match said {
-        Stage::Map if is(Some(&planned.mapper)) => stages.push(Stage::Map),
-        Stage::Combine | Stage::Reduce if is(planned.combiner.as_ref()) => {
-            stages.push(Stage::Combine);
+        ProgramStage::Map if is(Some(&planned.mapper)) => stages.push(ProgramStage::Map),
+        ProgramStage::Combine | ProgramStage::Reduce if is(planned.combiner.as_ref()) => {
+            stages.push(ProgramStage::Combine);
         }
-        Stage::Map | Stage::Combine | Stage::Reduce => {}
+        ProgramStage::Map | ProgramStage::Combine | ProgramStage::Reduce => {}
     }
-    if said == Stage::Reduce && is(planned.reducer.as_ref()) {
-        stages.push(Stage::Reduce);
+    if said == ProgramStage::Reduce && is(planned.reducer.as_ref()) {
+        stages.push(ProgramStage::Reduce);
     }
     stages
 }
@@ -173,7 +173,7 @@ fn type_name(name: &str) -> &str {
 
 impl OfJob {
     fn of(findings: Vec<Finding>) -> Self {
-        let needs = |stages: &[Stage]| {
+        let needs = |stages: &[ProgramStage]| {
             let of_stage = findings.iter().filter(|of| stages.contains(&of.stage));
             let mut needs: Vec<String> = of_stage.filter_map(|of| of.need.clone()).collect();
             needs.sort_unstable();
@@ -181,8 +181,8 @@ impl OfJob {
             needs
         };
         let (map, reduce) = (
-            needs(&[Stage::Map, Stage::Combine]),
-            needs(&[Stage::Reduce]),
+            needs(&[ProgramStage::Map, ProgramStage::Combine]),
+            needs(&[ProgramStage::Reduce]),
         );
         Self {
             findings,
@@ -200,9 +200,9 @@ impl OfJob {
         // A setting says the same of mappers and combiners.
         let says_more = |of: &&&Finding| {
             let mut others = declared.iter();
-            of.stage != Stage::Combine
+            of.stage != ProgramStage::Combine
                 || !others.any(|map| {
-                    map.stage == Stage::Map
+                    map.stage == ProgramStage::Map
                         && (&map.need, &map.evidence) == (&of.need, &of.evidence)
                 })
         };
@@ -245,7 +245,10 @@ impl OfJob {
 
     /// Puts down what is declared, by the settings' names.
     pub fn settle(&self, settings: &mut Settings) {
-        for (name, stage) in [(NEEDS_MAP, Stage::Map), (NEEDS_REDUCE, Stage::Reduce)] {
+        for (name, stage) in [
+            (NEEDS_MAP, ProgramStage::Map),
+            (NEEDS_REDUCE, ProgramStage::Reduce),
+        ] {
             let declared = self.findings.iter();
             let declared = declared
                 .filter(|of| of.stage == stage && of.confidence == scan::Confidence::Declared);
@@ -333,14 +336,17 @@ mod tests {
     fn lines_of_an_executable_belong_to_the_types_of_a_job() {
         let planned = planned(&[]);
         let stages = |of: &str, said| stages_of(&planned, of, said);
-        assert_eq!(stages("Distances", Stage::Map), [Stage::Map]);
-        assert_eq!(stages("Distances", Stage::Reduce), []);
+        assert_eq!(stages("Distances", ProgramStage::Map), [ProgramStage::Map]);
+        assert_eq!(stages("Distances", ProgramStage::Reduce), []);
         assert_eq!(
-            stages("Nearest", Stage::Reduce),
-            [Stage::Combine, Stage::Reduce]
+            stages("Nearest", ProgramStage::Reduce),
+            [ProgramStage::Combine, ProgramStage::Reduce]
         );
-        assert_eq!(stages("Nearest", Stage::Combine), [Stage::Combine]);
-        assert_eq!(stages("Other", Stage::Map), []);
+        assert_eq!(
+            stages("Nearest", ProgramStage::Combine),
+            [ProgramStage::Combine]
+        );
+        assert_eq!(stages("Other", ProgramStage::Map), []);
     }
 
     #[test]
@@ -352,7 +358,11 @@ mod tests {
             evidence: vec!["symbol cuInit".into()],
             confidence: scan::Confidence::Sure,
         };
-        let found = OfJob::of([Stage::Map, Stage::Reduce].map(finding).into());
+        let found = OfJob::of(
+            [ProgramStage::Map, ProgramStage::Reduce]
+                .map(finding)
+                .into(),
+        );
         assert_eq!(
             found.notes(),
             [

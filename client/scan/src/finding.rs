@@ -9,7 +9,7 @@ use crate::label::{Declared, Label};
 /// A stage of a job. A map task needs what map and combine need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Stage {
+pub enum ProgramStage {
     /// Map tasks: readers and mappers.
     Map,
     /// Combiners, which run in map tasks.
@@ -18,7 +18,7 @@ pub enum Stage {
     Reduce,
 }
 
-impl fmt::Display for Stage {
+impl fmt::Display for ProgramStage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Map => "map",
@@ -57,7 +57,7 @@ impl fmt::Display for Confidence {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// The stage whose tasks need it.
-    pub stage: Stage,
+    pub stage: ProgramStage,
     /// `gpu`, `fpga`, or a type of the cluster's; `None`: nothing that not every node has.
     pub need: Option<String>,
     /// 1: declared; 2: found, or not, in files.
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn a_finding_is_read_by_people_and_programs() {
         let finding = Finding {
-            stage: Stage::Map,
+            stage: ProgramStage::Map,
             need: Some("gpu".into()),
             level: 2,
             evidence: vec!["section .nv_fatbin".into(), "string cuLaunchKernel".into()],
@@ -123,7 +123,7 @@ mod tests {
              cuLaunchKernel\"],\"confidence\":\"sure\"}"
         );
         let declared = Finding::declared(&Declared {
-            stage: Stage::Reduce,
+            stage: ProgramStage::Reduce,
             label: Label::Cpu,
             by: "-D needs.reduce".into(),
         });

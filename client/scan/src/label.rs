@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::finding::Stage;
+use crate::finding::ProgramStage;
 
 /// What every ResourceManager counts, and no stage needs to name.
 const EVERYWHERE: [&str; 2] = ["memory-mb", "vcores"];
@@ -76,7 +76,7 @@ impl Label {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declared {
     /// Of which stage.
-    pub stage: Stage,
+    pub stage: ProgramStage,
     /// What it is declared to need.
     pub label: Label,
     /// In a few words.
@@ -87,7 +87,7 @@ pub struct Declared {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Line {
     /// Of which stage.
-    pub stage: Stage,
+    pub stage: ProgramStage,
     /// The type that it stands on, without its path.
     #[serde(rename = "type")]
     pub of: String,

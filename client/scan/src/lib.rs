@@ -31,15 +31,20 @@ pub mod strings;
 pub mod tables;
 pub mod walk;
 
-pub use finding::{Confidence, Finding, Stage};
+pub use finding::{Confidence, Finding, ProgramStage};
 pub use label::{Declared, Label, UnknownLabel};
 pub use tables::Element;
 pub use walk::{Detected, Request, detect};
 
 /// What `stages` need: as somebody declares it, the first of a stage before others, else as was found.
 #[must_use]
-pub fn findings(stages: &[Stage], declared: &[Declared], detected: &Detected) -> Vec<Finding> {
-    let of = |stage: &Stage| match declared.iter().find(|declared| declared.stage == *stage) {
+pub fn findings(
+    stages: &[ProgramStage],
+    declared: &[Declared],
+    detected: &Detected,
+) -> Vec<Finding> {
+    let of = |stage: &ProgramStage| match declared.iter().find(|declared| declared.stage == *stage)
+    {
         Some(declared) => Finding::declared(declared),
         None => detected.finding(*stage),
     };

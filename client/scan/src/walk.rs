@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::finding::{Confidence, Finding, Stage};
+use crate::finding::{Confidence, Finding, ProgramStage};
 use crate::label::{Declared, Label, Line};
 use crate::script::{Language, language, shell};
 use crate::strings::strings;
@@ -82,7 +82,7 @@ impl Detected {
     /// What the executable itself declares for a stage: each of its types that has it. A label is told as it is
     /// written where it is a cluster's.
     #[must_use]
-    pub fn declared(&self, stage: Stage) -> Vec<Finding> {
+    pub fn declared(&self, stage: ProgramStage) -> Vec<Finding> {
         let of = |line: &Line| {
             let as_written = || Label::Needs(line.need.clone());
             Finding::declared(&Declared {
@@ -97,7 +97,7 @@ impl Detected {
 
     /// What a stage needs that declares nothing: of several elements the surest.
     #[must_use]
-    pub fn finding(&self, stage: Stage) -> Finding {
+    pub fn finding(&self, stage: ProgramStage) -> Finding {
         let surest = |(_, told): &(&Element, &Vec<(Confidence, String)>)| {
             let mut told = told.iter().map(|(confidence, _)| *confidence);
             told.next().unwrap_or(Confidence::None)
@@ -305,7 +305,7 @@ mod tests {
             shipped: shipped.to_vec(),
             ..Request::default()
         };
-        detect(&request).finding(Stage::Map)
+        detect(&request).finding(ProgramStage::Map)
     }
 
     #[test]
@@ -349,7 +349,7 @@ mod tests {
             search: vec![at("nowhere"), at("libraries")],
             ..Request::default()
         };
-        let found = detect(&request).finding(Stage::Map).to_string();
+        let found = detect(&request).finding(ProgramStage::Map).to_string();
         assert!(
             found.starts_with("map needs gpu (sure: libdistances.so: "),
             "{found}"
@@ -397,7 +397,7 @@ mod tests {
             own: vec![own],
             ..Request::default()
         };
-        let found = detect(&request).finding(Stage::Map).to_string();
+        let found = detect(&request).finding(ProgramStage::Map).to_string();
         assert_eq!(
             found,
             "map needs no device (likely none: it is gerbil's own file)"

@@ -8,7 +8,7 @@ use object::write::{Object, Symbol, SymbolSection};
 use object::{
     Architecture, BinaryFormat, Endianness, SectionKind, SymbolFlags, SymbolKind, SymbolScope,
 };
-use scan::{Request, Stage, detect};
+use scan::{ProgramStage, Request, detect};
 
 /// Bytes of its strings, of 50 MB in all.
 const STRINGS: usize = 40_000_000;
@@ -61,7 +61,7 @@ fn a_file_of_50_mb_takes_some_milliseconds() {
         };
         let took = (0..9).map(|_| {
             let began = Instant::now();
-            let found = detect(&request).finding(Stage::Map);
+            let found = detect(&request).finding(ProgramStage::Map);
             assert_eq!(found.need.as_deref(), need, "{found}");
             began.elapsed()
         });

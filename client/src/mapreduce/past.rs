@@ -13,7 +13,7 @@ use follow::table::{Column, span, table};
 use follow::timing::now_us;
 use mapreduce_client::Cluster as Hadoops;
 use mapreduce_client::history::{History, Past, page, text};
-use scan::{Request, Stage, detect};
+use scan::{ProgramStage, Request, detect};
 use session::JobName;
 use session::status::short;
 
@@ -103,12 +103,16 @@ async fn scanned(file: PathBuf, shipped: Vec<PathBuf>, json: bool) -> Result<Str
         .map_err(std::io::Error::from)
         .map_err(system("look at the program", Exit::Lost))?;
     let mut found = Vec::new();
-    for stage in [Stage::Map, Stage::Combine, Stage::Reduce] {
+    for stage in [
+        ProgramStage::Map,
+        ProgramStage::Combine,
+        ProgramStage::Reduce,
+    ] {
         let declared = detected.declared(stage);
         match declared.is_empty() {
             false => found.extend(declared),
             // What is found names no stage: a combiner is part of a map.
-            true if stage == Stage::Combine => {}
+            true if stage == ProgramStage::Combine => {}
             true => found.push(detected.finding(stage)),
         }
     }

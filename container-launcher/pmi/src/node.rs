@@ -10,7 +10,7 @@ mod version_two;
 
 use std::collections::BTreeMap;
 
-pub use self::effect::{Effect, NameRequest, Stage};
+pub use self::effect::{Effect, NameRequest, PmiStage};
 pub use self::job::{Job, JobError};
 use self::version_one::{refused, reply};
 use self::version_two::Asker;
@@ -20,7 +20,7 @@ use crate::{EXCHANGE_MAX, KEY_MAX, KVS_NAME_MAX, LINE_MAX, Pair, SPACE_MAX, VALU
 
 #[derive(Debug, Default)]
 struct Rank {
-    stage: Stage,
+    stage: PmiStage,
     in_barrier: bool,
     broken: bool,
     /// It speaks PMI-2.
@@ -120,10 +120,10 @@ impl NodeServer {
 
     /// How far a rank of this node got.
     #[must_use]
-    pub fn stage(&self, rank: u32) -> Stage {
+    pub fn stage(&self, rank: u32) -> PmiStage {
         self.ranks
             .get(&rank)
-            .map_or(Stage::Silent, |rank| rank.stage)
+            .map_or(PmiStage::Silent, |rank| rank.stage)
     }
 
     /// Takes one line of a rank, without its newline, or one message, without its length. Lines of ranks that are not of this node, or
@@ -258,7 +258,7 @@ impl NodeServer {
         }
     }
 
-    fn reach(&mut self, rank: u32, stage: Stage) -> Vec<Effect> {
+    fn reach(&mut self, rank: u32, stage: PmiStage) -> Vec<Effect> {
         match self.ranks.get_mut(&rank) {
             Some(state) if state.stage != stage => {
                 state.stage = stage;

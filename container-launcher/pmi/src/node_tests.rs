@@ -31,7 +31,7 @@ fn the_opening_of_mpich_is_answered() {
         [
             Effect::Stage {
                 rank: 1,
-                stage: Stage::Initialized
+                stage: PmiStage::Initialized
             },
             said(
                 1,
@@ -81,13 +81,13 @@ fn the_opening_of_mpich_is_answered() {
     );
     assert_eq!(
         (node.stage(0), node.stage(1)),
-        (Stage::Silent, Stage::Initialized)
+        (PmiStage::Silent, PmiStage::Initialized)
     );
     assert_eq!(
         node.on_line(1, b"cmd=finalize").last(),
         Some(&said(1, "cmd=finalize_ack rc=0"))
     );
-    assert_eq!(node.stage(1), Stage::Finalized);
+    assert_eq!(node.stage(1), PmiStage::Finalized);
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn what_is_not_offered_gets_an_answer() {
             "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1 msg=PMI_1_and_2_are_offered"
         )]
     );
-    assert_eq!(node.stage(0), Stage::Silent);
+    assert_eq!(node.stage(0), PmiStage::Silent);
 }
 
 #[test]

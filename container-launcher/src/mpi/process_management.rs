@@ -3,7 +3,7 @@
 use job::wire::mpi_event::Event;
 use job::wire::{Abort, Fence, KeyValue, PmiSeen, RankBroke};
 use nix::sys::signal::Signal;
-use pmi::{Effect, Stage};
+use pmi::{Effect, PmiStage};
 
 use super::socket::Heard;
 use super::spawn::{ask_name, ask_spawn};
@@ -29,7 +29,7 @@ impl Mpi {
                 let group = world.group;
                 let own = rank.saturating_sub(world.first);
                 // Before its first line: what it asks for comes later.
-                if world.node.stage(own) == Stage::Silent
+                if world.node.stage(own) == PmiStage::Silent
                     && !hwloc_is_told
                     && let Some(file) = container.topology.as_mut().and_then(Topology::file)
                 {
@@ -97,7 +97,7 @@ impl Mpi {
                 }
                 Effect::Stage { stage, .. } => {
                     // Each rank's stage is asked for when its end is reported.
-                    if stage == Stage::Initialized && !world.pmi_seen {
+                    if stage == PmiStage::Initialized && !world.pmi_seen {
                         world.pmi_seen = true;
                         self.outbox.push_back(Event::PmiSeen(PmiSeen { group }));
                     }

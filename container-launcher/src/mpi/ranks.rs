@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
 use job::wire::mpi_event::Event;
-use job::wire::{PmiStage, RankEnded, WindowSize};
-use pmi::{NodeServer, Stage};
+use job::wire::{self, RankEnded, WindowSize};
+use pmi::{NodeServer, PmiStage};
 use tokio::task::JoinSet;
 
 pub(super) use attend::Attendants;
@@ -74,9 +74,9 @@ impl Ranks {
         let due = self.processes.reports(is_closed).into_iter();
         let told = due.map(|due| {
             let stage = match node.stage(due.number.saturating_sub(first)) {
-                Stage::Silent => PmiStage::Silent,
-                Stage::Initialized => PmiStage::Initialized,
-                Stage::Finalized => PmiStage::Finalized,
+                PmiStage::Silent => wire::PmiStage::Silent,
+                PmiStage::Initialized => wire::PmiStage::Initialized,
+                PmiStage::Finalized => wire::PmiStage::Finalized,
             };
             let ended = due.ended;
             Event::Ended(RankEnded {

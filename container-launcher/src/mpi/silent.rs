@@ -10,7 +10,7 @@ use job::exit::Exit;
 use job::wire::Refusal;
 use job::wire::mpi_event::Event;
 use nix::sys::signal::Signal;
-use pmi::Stage;
+use pmi::PmiStage;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -100,7 +100,7 @@ impl Mpi {
         };
         let alive = world.ranks.processes.alive();
         let pids: Vec<i32> = alive
-            .filter(|(rank, _)| world.node.stage(*rank) == Stage::Silent)
+            .filter(|(rank, _)| world.node.stage(*rank) == PmiStage::Silent)
             .map(|(_, pid)| pid)
             .take(RANKS)
             .collect();

@@ -6,7 +6,7 @@ mod programs;
 
 use made::Lab;
 use programs::{Program, all};
-use scan::{Confidence, Request, Stage, detect};
+use scan::{Confidence, ProgramStage, Request, detect};
 
 /// Of programs that declare nothing, how many hundredths are to be told right.
 const FOUND: usize = 95;
@@ -31,8 +31,8 @@ fn programs_of_many_kinds_are_told_apart() {
             ..Request::default()
         };
         let detected = detect(&request);
-        let declared = detected.declared(Stage::Map).into_iter().next();
-        let finding = declared.unwrap_or_else(|| detected.finding(Stage::Map));
+        let declared = detected.declared(ProgramStage::Map).into_iter().next();
+        let finding = declared.unwrap_or_else(|| detected.finding(ProgramStage::Map));
         let is_right = finding.need.as_deref() == *wanted
             && (finding.confidence == Confidence::Declared) == *declares;
         println!("{name}: {finding}");
@@ -62,7 +62,7 @@ fn examples_without_a_gpu_have_none() {
             program,
             ..Request::default()
         };
-        let finding = detect(&request).finding(Stage::Map);
+        let finding = detect(&request).finding(ProgramStage::Map);
         assert_eq!(finding.need, None, "{name}: {finding}");
     }
 }

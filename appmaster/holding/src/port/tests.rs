@@ -35,14 +35,14 @@ const SOON: Duration = Duration::from_secs(8);
 
 /// What launchers bring and fetch, with the test at the other end.
 #[derive(Debug)]
-struct Ends {
+struct StreamEnds {
     brought: mpsc::Sender<wire::OutputChunk>,
     output: Mutex<Option<mpsc::Receiver<wire::OutputChunk>>>,
     input: Mutex<Option<mpsc::Sender<wire::InputChunk>>>,
     fetched: Mutex<Option<mpsc::Receiver<wire::InputChunk>>>,
 }
 
-impl Ends {
+impl StreamEnds {
     fn new() -> Self {
         let (brought, output) = mpsc::channel(16);
         let (input, fetched) = mpsc::channel(4);
@@ -55,7 +55,7 @@ impl Ends {
     }
 }
 
-impl Streams for Ends {
+impl Streams for StreamEnds {
     fn open(self: Arc<Self>, _container: ContainerId, _job: u32) -> Option<Box<dyn Bringing>> {
         Some(Box::new(Brought {
             incoming: Incoming::default(),
@@ -90,22 +90,22 @@ impl Bringing for Brought {
     }
 }
 
-struct Stage {
+struct PortBed {
     keys: JobKeys,
     address: SocketAddr,
     inbox: mpsc::Receiver<Heard>,
     port: Port,
-    streams: Arc<Ends>,
+    streams: Arc<StreamEnds>,
     leaving: CancellationToken,
 }
 
-impl Stage {
+impl PortBed {
     async fn open() -> Self {
         let keys = JobKeys::new();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let (heard, inbox) = mpsc::channel(64);
-        let streams = Arc::new(Ends::new());
+        let streams = Arc::new(StreamEnds::new());
         let leaving = CancellationToken::new();
         let doors = Doors {
             heard: HeardSender::new(heard),
@@ -199,7 +199,7 @@ impl Stage {
     }
 }
 
-impl Drop for Stage {
+impl Drop for PortBed {
     fn drop(&mut self) {
         self.leaving.cancel();
     }
@@ -242,7 +242,7 @@ async fn join_as(
 
 #[tokio::test]
 async fn only_certificates_of_this_job_open_anything() {
-    let mut port = Stage::open().await;
+    let mut port = PortBed::open().await;
     port.expect("container_1", b"ticket");
     let others = JobKeys::new();
     for identity in [None, Some(&others.launcher), Some(&others.client)] {
@@ -259,7 +259,7 @@ async fn only_certificates_of_this_job_open_anything() {
 
 #[tokio::test]
 async fn no_other_role_is_a_launcher() {
-    let mut port = Stage::open().await;
+    let mut port = PortBed::open().await;
     port.expect("container_1", b"ticket");
     let mut wrong = LaunchersClient::new(port.dial(Some(&port.keys.client)).await.unwrap());
     let (_said, answer) = join(&mut wrong, "container_1", b"ticket").await;
@@ -270,7 +270,7 @@ async fn no_other_role_is_a_launcher() {
 
 #[tokio::test]
 async fn garbage_is_answered_by_a_closed_door() {
-    let mut port = Stage::open().await;
+    let mut port = PortBed::open().await;
     let noise: Vec<u8> = (0..100_000_u32).map(|n| n.to_le_bytes()[0]).collect();
     for bytes in [
         b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".as_slice(),
@@ -292,7 +292,7 @@ async fn garbage_is_answered_by_a_closed_door() {
 
 #[tokio::test]
 async fn a_ticket_is_good_for_one_launcher_of_its_own_container() {
-    let mut port = Stage::open().await;
+    let mut port = PortBed::open().await;
     port.expect("container_1", b"one");
     port.expect("container_2", b"two");
     let mut launcher = port.launcher().await;
@@ -334,7 +334,7 @@ fn shown<T>(call: T, pass: Option<(&str, &[u8])>) -> Request<T> {
 
 #[tokio::test]
 async fn a_launcher_may_dial_again_and_nobody_else_in_its_name() {
-    let mut port = Stage::open().await;
+    let mut port = PortBed::open().await;
     port.expect("container_1", b"one");
     let (_said, answer) = join_as(&mut port.launcher().await, "container_1", b"one", b"life").await;
     let mut first = answer.unwrap().into_inner();
@@ -363,7 +363,7 @@ async fn a_launcher_may_dial_again_and_nobody_else_in_its_name() {
 
 #[tokio::test]
 async fn orders_for_a_peer_that_reads_nothing_cost_the_loop_no_time_and_none_is_dropped() {
-    let mut port = Stage::open().await;
+    let mut port = PortBed::open().await;
     port.expect("container_1", b"one");
     // It says hello and never reads the answer: behind its window everything stands still.
     let (_said, answer) = join(&mut port.launcher().await, "container_1", b"one").await;
@@ -394,7 +394,7 @@ async fn orders_for_a_peer_that_reads_nothing_cost_the_loop_no_time_and_none_is_
 
 #[tokio::test]
 async fn output_and_input_are_for_the_launcher_that_has_joined() {
-    let mut port = Stage::open().await;
+    let mut port = PortBed::open().await;
     port.expect("container_1", b"one");
     port.expect("container_2", b"two");
     let mut launcher = port.launcher().await;
@@ -514,7 +514,7 @@ fn call() -> Vec<u8> {
 }
 
 /// Sends `bytes` and reads frames until one is of `kinds`; false: the connection ended without one.
-async fn answered(port: &Stage, bytes: &[u8], kinds: &[u8]) -> bool {
+async fn answered(port: &PortBed, bytes: &[u8], kinds: &[u8]) -> bool {
     let mut stream = port.raw().await;
     let _said = stream.write_all(bytes).await.is_ok();
     timeout(SOON, async {
@@ -537,7 +537,7 @@ async fn answered(port: &Stage, bytes: &[u8], kinds: &[u8]) -> bool {
 
 #[tokio::test]
 async fn what_is_too_large_is_refused_before_it_is_there() {
-    let mut port = Stage::open().await;
+    let mut port = PortBed::open().await;
     // A message of 2 GiB, of which ten bytes come: refused by its announcement.
     let mut announced = call();
     let mut body = vec![0, 0x80, 0, 0, 0];
@@ -564,7 +564,7 @@ async fn what_is_too_large_is_refused_before_it_is_there() {
 
 #[tokio::test]
 async fn ten_megabytes_of_hello_are_no_hello() {
-    let mut port = Stage::open().await;
+    let mut port = PortBed::open().await;
     let mut launcher = port.launcher().await;
     let long = "x".repeat(10_000_000);
     let (_said, answer) = join(&mut launcher, &long, b"ticket").await;
@@ -576,7 +576,7 @@ async fn ten_megabytes_of_hello_are_no_hello() {
 
 #[tokio::test]
 async fn a_peer_that_never_says_hello_is_not_waited_for() {
-    let mut port = Stage::open().await;
+    let mut port = PortBed::open().await;
     let (_said, saying) = mpsc::channel::<wire::LauncherEvent>(1);
     let mut launcher = port.launcher().await;
     let waited = timeout(

@@ -102,7 +102,7 @@ impl ApplicationMasterService for Script {
 }
 
 /// The task under test between a scripted scheduler and a test that plays the loop.
-struct Stage {
+struct SchedulerBed {
     script: Arc<Script>,
     faults: Faults,
     news: mpsc::Receiver<Heard>,
@@ -111,7 +111,7 @@ struct Stage {
     task: JoinSet<()>,
 }
 
-impl Stage {
+impl SchedulerBed {
     /// `places` for what is told.
     async fn new(answers: Answers, places: usize) -> Self {
         Self::expiring(answers, places, Duration::from_secs(600)).await
@@ -237,7 +237,7 @@ async fn who_writes_more_than_is_sent_and_hears_less_than_is_told_waits_for_nobo
         completed: (1..=200).map(ended).collect(),
         ..AllocateResponse::default()
     };
-    let mut stage = Stage::new(VecDeque::from([Ok(answer)]), 2).await;
+    let mut stage = SchedulerBed::new(VecDeque::from([Ok(answer)]), 2).await;
     let mut left = 200;
     while left > 0 {
         if let Heard::Ended { .. } = stage.hear().await {
@@ -260,7 +260,7 @@ async fn the_containers_of_one_answer_are_one_piece_of_news_and_go_back_in_one_c
         allocated: (1..=2000).map(container).collect(),
         ..AllocateResponse::default()
     };
-    let mut stage = Stage::new(VecDeque::from([Ok(answer)]), 64).await;
+    let mut stage = SchedulerBed::new(VecDeque::from([Ok(answer)]), 64).await;
     let granted = loop {
         if let Heard::Granted(granted) = stage.hear().await {
             break granted;
@@ -303,7 +303,7 @@ async fn a_read_of_the_nodes_is_told_after_the_grants_that_it_may_have_counted()
         ..AllocateResponse::default()
     };
     let answers = Answers::from([Ok(AllocateResponse::default()), Ok(granted)]);
-    let mut stage = Stage::new(answers, 64).await;
+    let mut stage = SchedulerBed::new(answers, 64).await;
     stage.begun().await;
     stage.draft.read(read_of_the_nodes());
     let mut granted = false;
@@ -322,7 +322,7 @@ async fn a_read_of_the_nodes_is_told_after_the_grants_that_it_may_have_counted()
 #[tokio::test]
 async fn a_read_of_the_nodes_is_of_no_use_where_the_next_call_fails() {
     let answers = Answers::from([Ok(AllocateResponse::default()), Err(refusal())]);
-    let mut stage = Stage::new(answers, 64).await;
+    let mut stage = SchedulerBed::new(answers, 64).await;
     stage.begun().await;
     stage.draft.read(read_of_the_nodes());
     loop {
@@ -361,7 +361,7 @@ fn asking() -> Asking {
 
 #[tokio::test]
 async fn requests_that_are_refused_again_and_again_are_told_with_the_words_of_the_refusal() {
-    let mut stage = Stage::new(VecDeque::new(), 64).await;
+    let mut stage = SchedulerBed::new(VecDeque::new(), 64).await;
     stage
         .script
         .answers
@@ -387,7 +387,7 @@ async fn requests_that_are_refused_again_and_again_are_told_with_the_words_of_th
 
 #[tokio::test]
 async fn a_request_in_doubt_that_is_refused_when_repeated_is_made_again() {
-    let mut stage = Stage::new(VecDeque::new(), 64).await;
+    let mut stage = SchedulerBed::new(VecDeque::new(), 64).await;
     // The answer to the first call: the next one is made for the order.
     assert!(matches!(stage.hear().await, Heard::Headroom(_)));
     // A call that is cut has run; the channel repeats it once.
@@ -408,7 +408,7 @@ async fn a_request_in_doubt_that_is_refused_when_repeated_is_made_again() {
 #[tokio::test]
 async fn a_resource_manager_that_keeps_its_connection_and_answers_nothing_is_missed_in_time() {
     let expiry = Duration::from_secs(2);
-    let mut stage = Stage::expiring(Answers::new(), 64, expiry).await;
+    let mut stage = SchedulerBed::expiring(Answers::new(), 64, expiry).await;
     stage.faults.next("allocate", Fault::Lost);
     let began = Instant::now();
     loop {
@@ -447,7 +447,7 @@ fn too_busy() -> Refusal {
 
 #[tokio::test]
 async fn a_resource_manager_that_is_too_busy_or_in_standby_has_refused_nothing() {
-    let mut stage = Stage::new(VecDeque::new(), 64).await;
+    let mut stage = SchedulerBed::new(VecDeque::new(), 64).await;
     assert!(matches!(stage.hear().await, Heard::Headroom(_)));
     for _ in 0..2 {
         stage.faults.next("allocate", Fault::Refused(too_busy()));
@@ -468,7 +468,7 @@ async fn a_resource_manager_that_is_too_busy_or_in_standby_has_refused_nothing()
 #[tokio::test]
 async fn words_of_the_layers_before_the_scheduler_are_no_heartbeat() {
     let expiry = Duration::from_secs(4);
-    let mut stage = Stage::expiring(Answers::new(), 64, expiry).await;
+    let mut stage = SchedulerBed::expiring(Answers::new(), 64, expiry).await;
     for _ in 0..40 {
         stage.faults.next("allocate", Fault::Refused(too_busy()));
     }
@@ -485,7 +485,7 @@ async fn words_of_the_layers_before_the_scheduler_are_no_heartbeat() {
 
 #[tokio::test]
 async fn after_a_restart_of_the_resource_manager_a_registration_may_lose_its_answer() {
-    let mut stage = Stage::new(VecDeque::new(), 64).await;
+    let mut stage = SchedulerBed::new(VecDeque::new(), 64).await;
     assert!(matches!(stage.hear().await, Heard::Headroom(_)));
     stage.draft.release(&[id(7)]);
     stage.said_something().await;
@@ -510,7 +510,7 @@ async fn after_a_restart_of_the_resource_manager_a_registration_may_lose_its_ans
 
 #[tokio::test]
 async fn what_was_being_given_back_when_the_resource_manager_fell_over_is_given_back_again() {
-    let mut stage = Stage::new(VecDeque::new(), 64).await;
+    let mut stage = SchedulerBed::new(VecDeque::new(), 64).await;
     assert!(matches!(stage.hear().await, Heard::Headroom(_)));
     // One that was taken, and whose end was not told yet.
     stage.draft.release(&[id(6)]);
@@ -564,7 +564,7 @@ async fn what_was_being_given_back_when_the_resource_manager_fell_over_is_given_
 #[tokio::test]
 async fn an_attempt_that_is_over_is_told_so_and_has_nothing_to_unregister() {
     let gone = Refusal::yarn("ApplicationAttemptNotFoundException", "who is that");
-    let mut stage = Stage::new(Answers::from([Err(gone)]), 64).await;
+    let mut stage = SchedulerBed::new(Answers::from([Err(gone)]), 64).await;
     loop {
         match stage.hear().await {
             Heard::Killed => break,
@@ -581,7 +581,7 @@ async fn an_attempt_that_is_over_is_told_so_and_has_nothing_to_unregister() {
 
 #[tokio::test]
 async fn when_nobody_writes_any_more_nobody_calls() {
-    let mut stage = Stage::new(Answers::new(), 64).await;
+    let mut stage = SchedulerBed::new(Answers::new(), 64).await;
     stage.begun().await;
     stage.draft.abandon();
     let ended = timeout(SOON, stage.task.join_next()).await;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::gang::{self, Grant, LetGo, NoRoom, Silent, Unused};
-use crate::run::{self, Cause, KillReason, Seat, Stage, Verdict};
+use crate::run::{self, Cause, KillReason, PmiStage, Seat, Verdict};
 use crate::{ClusterView, ContainerId, End, Millis, NodeId, Placement, Rank};
 
 /// Something that happened.
@@ -55,7 +55,7 @@ pub enum Event {
         /// What it returned, or the signal that ended it.
         end: End,
         /// How far it got with MPI.
-        stage: Stage,
+        stage: PmiStage,
     },
     /// A rank called `MPI_Abort`.
     Aborted {

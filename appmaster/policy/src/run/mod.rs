@@ -27,7 +27,7 @@ use std::collections::BTreeSet;
 
 pub use cause::{Cause, KillReason, Limit, OutOfMemory, Seen};
 pub use limits::Limits;
-pub use words::{Action, Event, Phase, Seat, Stage, Verdict, Who};
+pub use words::{Action, Event, Phase, PmiStage, Seat, Verdict, Who};
 
 use self::launchers::Launchers;
 use self::ranks::{Ranks, Seats};

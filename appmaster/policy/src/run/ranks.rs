@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cause::Cause;
-use super::words::{Event, Phase, Seat, Stage, Who};
+use super::words::{Event, Phase, PmiStage, Seat, Who};
 use crate::{ContainerId, End, Rank};
 
 /// The running job: its containers and which ranks are still there.
@@ -224,7 +224,7 @@ impl Ranks {
         }
     }
 
-    fn ended(&mut self, rank: Rank, end: End, stage: Stage) -> Option<Cause> {
+    fn ended(&mut self, rank: Rank, end: End, stage: PmiStage) -> Option<Cause> {
         if !self.running.remove(&rank) {
             return None;
         }
@@ -238,9 +238,9 @@ impl Ranks {
             });
         }
         match stage {
-            Stage::Finalized => None,
-            Stage::Initialized => Some(Cause::LeftEarly { rank: who, host }),
-            Stage::Silent => {
+            PmiStage::Finalized => None,
+            PmiStage::Initialized => Some(Cause::LeftEarly { rank: who, host }),
+            PmiStage::Silent => {
                 let group = self.group_of(rank);
                 self.groups.get_mut(group)?.silent.get_or_insert(rank);
                 self.never_initialized(group)

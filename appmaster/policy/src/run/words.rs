@@ -46,7 +46,7 @@ pub enum Event {
         /// What it returned, or the signal that ended it.
         end: End,
         /// How far it got with MPI.
-        stage: Stage,
+        stage: PmiStage,
     },
     /// A rank called `MPI_Abort`.
     Aborted {
@@ -118,7 +118,7 @@ impl fmt::Display for Who {
 
 /// How far a rank got with MPI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum PmiStage {
     /// It never called `MPI_Init`.
     Silent,
     /// Between `MPI_Init` and `MPI_Finalize`.

@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 
 use policy::gang::{self, Allocator};
 use policy::lifecycle::{
-    Action, Cause, Event, Grant, Job, KillReason, Limits, Missing, Phase, Seen, Stage, Unused,
+    Action, Cause, Event, Grant, Job, KillReason, Limits, Missing, Phase, PmiStage, Seen, Unused,
 };
 use policy::{
     ClusterView, ContainerId, Counted, Demand, End, MiB, Millis, NodeId, NodeView, Placement, Rank,
@@ -59,7 +59,7 @@ fn released(container: &str, why: Unused) -> Action {
     }
 }
 
-fn ended(rank: u32, end: End, stage: Stage) -> Event {
+fn ended(rank: u32, end: End, stage: PmiStage) -> Event {
     Event::RankEnded {
         rank: Rank(rank),
         end,
@@ -139,7 +139,7 @@ fn verdict(actions: &[Action]) -> Option<String> {
 fn reap(job: &mut Job, already: &[u32]) -> Option<String> {
     let mut said = None;
     for rank in (0..4).filter(|rank| !already.contains(rank)) {
-        said = verdict(&job.step(Millis(500), ended(rank, End::Signal(15), Stage::Silent)));
+        said = verdict(&job.step(Millis(500), ended(rank, End::Signal(15), PmiStage::Silent)));
     }
     said
 }
@@ -149,11 +149,11 @@ fn a_job_whose_ranks_all_return_0_succeeds() {
     let mut job = running();
     for rank in 0..3 {
         assert_eq!(
-            verdict(&job.step(Millis(1), ended(rank, End::Code(0), Stage::Finalized))),
+            verdict(&job.step(Millis(1), ended(rank, End::Code(0), PmiStage::Finalized))),
             None
         );
     }
-    let last = job.step(Millis(1), ended(3, End::Code(0), Stage::Finalized));
+    let last = job.step(Millis(1), ended(3, End::Code(0), PmiStage::Finalized));
     assert_eq!(verdict(&last).as_deref(), Some("success"));
     assert!(job.is_over());
 }
@@ -161,7 +161,7 @@ fn a_job_whose_ranks_all_return_0_succeeds() {
 #[test]
 fn the_first_failure_stands_and_the_others_are_stopped() {
     let mut job = running();
-    let actions = job.step(Millis(10), ended(2, End::Code(7), Stage::Finalized));
+    let actions = job.step(Millis(10), ended(2, End::Code(7), PmiStage::Finalized));
     assert!(matches!(actions[0], Action::Stop { .. }));
     assert_eq!(
         reap(&mut job, &[2]).as_deref(),
@@ -173,15 +173,15 @@ fn the_first_failure_stands_and_the_others_are_stopped() {
 fn the_others_are_spared_where_that_is_wished() {
     let mut job = running_with(sparing());
     for (rank, code) in [(1, 7), (0, 3), (2, 0)] {
-        let actions = job.step(Millis(10), ended(rank, End::Code(code), Stage::Silent));
+        let actions = job.step(Millis(10), ended(rank, End::Code(code), PmiStage::Silent));
         assert!(!actions.iter().any(|a| matches!(a, Action::Stop { .. })));
         assert_eq!(verdict(&actions), None);
     }
-    let last = job.step(Millis(20), ended(3, End::Code(0), Stage::Silent));
+    let last = job.step(Millis(20), ended(3, End::Code(0), PmiStage::Silent));
     assert_eq!(verdict(&last).unwrap(), "rank 1 on n1 exited with code 7");
     // An abort is meant for all of them; but what failed first stands.
     let mut job = running_with(sparing());
-    let _noted = job.step(Millis(10), ended(1, End::Signal(11), Stage::Initialized));
+    let _noted = job.step(Millis(10), ended(1, End::Signal(11), PmiStage::Initialized));
     let rank = Rank(2);
     let actions = job.step(Millis(20), Event::Aborted { rank, code: 1 });
     assert!(actions.iter().any(|a| matches!(a, Action::Stop { .. })));
@@ -191,7 +191,7 @@ fn the_others_are_spared_where_that_is_wished() {
         "{said}"
     );
     let mut job = running_with(sparing());
-    let _noted = job.step(Millis(10), ended(1, End::Code(7), Stage::Silent));
+    let _noted = job.step(Millis(10), ended(1, End::Code(7), PmiStage::Silent));
     let _stop = job.step(Millis(20), Event::KillRequested(KillReason::Interrupted));
     assert_eq!(reap(&mut job, &[1]).unwrap(), "interrupted by the user");
 }
@@ -214,8 +214,8 @@ fn a_program_may_run_for_so_long_and_outlive_its_first_rank_for_so_long() {
     assert!(reap(&mut job, &[]).unwrap().contains("longer than 60 s"));
 
     let mut job = running_with(limits);
-    let _ended = job.step(Millis(100), ended(0, End::Code(0), Stage::Finalized));
-    let _ended = job.step(Millis(900), ended(1, End::Code(0), Stage::Finalized));
+    let _ended = job.step(Millis(100), ended(0, End::Code(0), PmiStage::Finalized));
+    let _ended = job.step(Millis(900), ended(1, End::Code(0), PmiStage::Finalized));
     assert_eq!(job.wakes_at(), Some(Millis(1600)));
     let actions = job.step(Millis(1600), Event::Tick);
     assert!(actions.iter().any(|a| matches!(a, Action::Stop { .. })));
@@ -250,7 +250,7 @@ fn a_spawn_that_fails_after_one_of_its_ranks_has_ended_counts_nothing_twice() {
     let seats = vec![(ContainerId("c2".into()), ranks(&[4, 5]))];
     let first = Rank(4);
     let _spawned = job.step(Millis(1), Event::Spawned { first, seats });
-    let ended = |rank| ended(rank, End::Code(0), Stage::Finalized);
+    let ended = |rank| ended(rank, End::Code(0), PmiStage::Finalized);
     let shown = |actions: Vec<Action>| match actions.as_slice() {
         [Action::Show(Phase::Running { ended, ranks })] => (*ended, *ranks),
         other => panic!("{other:?}"),
@@ -273,21 +273,27 @@ fn spawned_processes_belong_to_the_job_and_have_names_of_their_own() {
     let _progress = job.step(Millis(1), spawned(4, &[4, 5]));
     let _progress = job.step(Millis(1), Event::NotSpawned(1));
     // The end of one that is not there any more means nothing.
-    let _progress = job.step(Millis(2), ended(4, End::Code(9), Stage::Silent));
+    let _progress = job.step(Millis(2), ended(4, End::Code(9), PmiStage::Silent));
     let _progress = job.step(Millis(2), spawned(6, &[6, 7, 8]));
     for rank in 0..4 {
-        let _progress = job.step(Millis(3), ended(rank, End::Code(0), Stage::Finalized));
+        let _progress = job.step(Millis(3), ended(rank, End::Code(0), PmiStage::Finalized));
     }
     assert!(!job.is_over());
-    let actions = job.step(Millis(4), ended(8, End::Code(3), Stage::Finalized));
+    let actions = job.step(Millis(4), ended(8, End::Code(3), PmiStage::Finalized));
     assert!(matches!(actions[0], Action::Stop { .. }), "{actions:?}");
     assert_eq!(
         reap(&mut job, &[0, 1, 2, 3, 8]).as_deref(),
         None,
         "the spawned ones still run"
     );
-    let _over = job.step(Millis(500), ended(6, End::Signal(15), Stage::Initialized));
-    let actions = job.step(Millis(500), ended(7, End::Signal(15), Stage::Initialized));
+    let _over = job.step(
+        Millis(500),
+        ended(6, End::Signal(15), PmiStage::Initialized),
+    );
+    let actions = job.step(
+        Millis(500),
+        ended(7, End::Signal(15), PmiStage::Initialized),
+    );
     let [Action::Finish(verdict)] = actions.as_slice() else {
         panic!("{actions:?}");
     };
@@ -302,7 +308,7 @@ fn a_rank_that_leaves_before_mpi_init_does_not_leave_the_others_waiting() {
     // In either order of the news.
     for pmi_first in [true, false] {
         let mut job = running();
-        let mut news = [Event::PmiSeen(0), ended(3, End::Code(0), Stage::Silent)];
+        let mut news = [Event::PmiSeen(0), ended(3, End::Code(0), PmiStage::Silent)];
         if !pmi_first {
             news.reverse();
         }
@@ -324,7 +330,7 @@ fn a_rank_that_leaves_before_mpi_init_does_not_leave_the_others_waiting() {
 #[test]
 fn programs_without_mpi_are_no_failure() {
     let mut job = running();
-    let last = (0..4).map(|rank| job.step(Millis(1), ended(rank, End::Code(0), Stage::Silent)));
+    let last = (0..4).map(|rank| job.step(Millis(1), ended(rank, End::Code(0), PmiStage::Silent)));
     let last = last.last().unwrap();
     assert_eq!(verdict(&last).as_deref(), Some("success"));
 }
@@ -337,7 +343,7 @@ fn a_broken_link_waits_for_yarn_to_name_the_reason() {
     // The other node's ranks end first; the verdict still waits.
     for rank in 0..2 {
         assert_eq!(
-            verdict(&job.step(Millis(20), ended(rank, End::Signal(15), Stage::Silent))),
+            verdict(&job.step(Millis(20), ended(rank, End::Signal(15), PmiStage::Silent))),
             None
         );
     }
@@ -493,7 +499,7 @@ fn the_number_of_ended_ranks_is_shown_a_hundredth_at_a_time() {
     assert!(joined.iter().any(|a| matches!(a, Action::Begin(_))));
     let mut shown = Vec::new();
     for rank in 0..999 {
-        for action in job.step(Millis(1), ended(rank, End::Code(0), Stage::Finalized)) {
+        for action in job.step(Millis(1), ended(rank, End::Code(0), PmiStage::Finalized)) {
             let Action::Show(Phase::Running { ended, ranks: 1000 }) = action else {
                 panic!("{action:?}");
             };

@@ -31,8 +31,8 @@ fn over(node: u32, status: i32) -> Event {
 
 /// The ranks of the first node are ended, as they were told to; the last answer.
 fn stopped(job: &mut Job, at: u64) -> Vec<Action> {
-    let _first = job.step(Millis(at), ended(0, End::Signal(15), Stage::Initialized));
-    job.step(Millis(at), ended(1, End::Signal(15), Stage::Initialized))
+    let _first = job.step(Millis(at), ended(0, End::Signal(15), PmiStage::Initialized));
+    job.step(Millis(at), ended(1, End::Signal(15), PmiStage::Initialized))
 }
 
 fn repeats(actions: &[Action]) -> Option<(u32, String, Vec<ContainerId>)> {
@@ -99,7 +99,10 @@ fn a_lost_container_is_replaced_and_the_others_stay() {
             .any(|a| matches!(a, Action::Begin(s) if s.len() == 2))
     );
     for rank in 0..4 {
-        let _end = job.step(Millis(6_000), ended(rank, End::Code(0), Stage::Finalized));
+        let _end = job.step(
+            Millis(6_000),
+            ended(rank, End::Code(0), PmiStage::Finalized),
+        );
     }
     assert!(job.is_over() && job.run_number() == 2);
 }
@@ -146,7 +149,7 @@ fn a_node_that_was_lost_is_left_alone_where_another_will_do() {
 #[test]
 fn the_programs_own_failure_and_too_much_memory_are_never_repeated() {
     let mut job = repeatable(9);
-    let _stop = job.step(Millis(5_000), ended(2, End::Code(7), Stage::Finalized));
+    let _stop = job.step(Millis(5_000), ended(2, End::Code(7), PmiStage::Finalized));
     let said = reap(&mut job, &[2]);
     let said = said.or_else(|| verdict(&job.step(job.wakes_at().unwrap(), Event::Tick)));
     assert_eq!(said.as_deref(), Some("rank 2 on n2 exited with code 7"));
@@ -164,12 +167,12 @@ fn the_programs_own_failure_and_too_much_memory_are_never_repeated() {
 fn ranks_that_fail_because_a_neighbour_is_gone_are_not_blamed() {
     for status in [-102, -104] {
         let mut job = repeatable(1);
-        let failed = ended(0, End::Code(1), Stage::Initialized);
+        let failed = ended(0, End::Code(1), PmiStage::Initialized);
         assert!(matches!(
             job.step(Millis(5_000), failed)[0],
             Action::Stop { .. }
         ));
-        let failed = ended(1, End::Signal(15), Stage::Initialized);
+        let failed = ended(1, End::Signal(15), PmiStage::Initialized);
         assert_eq!(job.step(Millis(5_050), failed), []);
         assert_eq!(job.step(Millis(5_060), link_lost(2)), []);
         let last = job.step(Millis(6_000), over(2, status));
@@ -181,17 +184,20 @@ fn ranks_that_fail_because_a_neighbour_is_gone_are_not_blamed() {
     }
     // The loss comes too late to be the reason.
     let mut job = repeatable(1);
-    let _stop = job.step(Millis(5_000), ended(0, End::Code(1), Stage::Initialized));
+    let _stop = job.step(Millis(5_000), ended(0, End::Code(1), PmiStage::Initialized));
     assert_eq!(job.step(Millis(5_400), Event::Tick), []);
     let _late = job.step(Millis(5_500), link_lost(2));
-    let last = job.step(Millis(5_600), ended(1, End::Signal(15), Stage::Initialized));
+    let last = job.step(
+        Millis(5_600),
+        ended(1, End::Signal(15), PmiStage::Initialized),
+    );
     assert_eq!(verdict(&last).unwrap(), "rank 0 on n1 exited with code 1");
 }
 
 #[test]
 fn a_rank_that_yarn_ends_with_its_container_is_not_blamed() {
     let mut job = repeatable(1);
-    let told = ended(2, End::Signal(15), Stage::Initialized);
+    let told = ended(2, End::Signal(15), PmiStage::Initialized);
     let _stop = job.step(Millis(5_000), told);
     assert_eq!(stopped(&mut job, 5_010), []);
     assert_eq!(job.step(Millis(5_020), link_lost(2)), []);
@@ -199,8 +205,14 @@ fn a_rank_that_yarn_ends_with_its_container_is_not_blamed() {
     assert!(repeats(&last).unwrap().1.contains("preempted"), "{last:?}");
     // One that ended by itself is.
     let mut job = repeatable(1);
-    let _stop = job.step(Millis(5_000), ended(2, End::Signal(11), Stage::Initialized));
-    let _end = job.step(Millis(5_010), ended(3, End::Signal(15), Stage::Initialized));
+    let _stop = job.step(
+        Millis(5_000),
+        ended(2, End::Signal(11), PmiStage::Initialized),
+    );
+    let _end = job.step(
+        Millis(5_010),
+        ended(3, End::Signal(15), PmiStage::Initialized),
+    );
     assert_eq!(stopped(&mut job, 5_010), []);
     assert_eq!(job.step(Millis(5_020), link_lost(2)), []);
     let said = verdict(&job.step(Millis(5_400), Event::Tick)).unwrap();
@@ -221,8 +233,14 @@ fn a_launcher_that_may_still_run_its_ranks_is_waited_for() {
     let mut job = repeatable(1);
     let _stop = job.step(Millis(5_000), over(2, -100));
     assert_eq!(stopped(&mut job, 5_100), []);
-    let _end = job.step(Millis(5_200), ended(2, End::Signal(15), Stage::Initialized));
-    let last = job.step(Millis(5_200), ended(3, End::Signal(15), Stage::Initialized));
+    let _end = job.step(
+        Millis(5_200),
+        ended(2, End::Signal(15), PmiStage::Initialized),
+    );
+    let last = job.step(
+        Millis(5_200),
+        ended(3, End::Signal(15), PmiStage::Initialized),
+    );
     assert_eq!(repeats(&last).unwrap().2, [ContainerId("c1".into())]);
 }
 

@@ -158,7 +158,7 @@ impl Duel {
             return Ok(());
         }
         for rank in 0..processes {
-            self.hear(job, ended(rank, End::Code(0), Stage::Finalized))?;
+            self.hear(job, ended(rank, End::Code(0), PmiStage::Finalized))?;
         }
         Ok(())
     }
@@ -171,7 +171,7 @@ impl Duel {
         let (job, ranks) = (launcher.job, std::mem::take(&mut launcher.ranks));
         if launcher.is_linked {
             for rank in ranks {
-                self.hear(job, ended(rank.0, End::Signal(15), Stage::Silent))?;
+                self.hear(job, ended(rank.0, End::Signal(15), PmiStage::Silent))?;
             }
         }
         Ok(())

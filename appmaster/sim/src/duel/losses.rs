@@ -28,7 +28,7 @@ impl Duel {
             let reset: Vec<Rank> = of_job.flat_map(|l| std::mem::take(&mut l.ranks)).collect();
             for rank in reset {
                 let at = self.now + self.draw(1, 50);
-                let failed = ended(rank.0, End::Code(1), Stage::Initialized);
+                let failed = ended(rank.0, End::Code(1), PmiStage::Initialized);
                 self.at(at, Happening::Told(job, failed));
             }
         }

@@ -26,7 +26,7 @@ use std::ops::Range;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use policy::gang::{self, Allocator, Chance};
-use policy::lifecycle::{Action, Cause, Event, Grant, Job, Limits, Stage, Unused};
+use policy::lifecycle::{Action, Cause, Event, Grant, Job, Limits, PmiStage, Unused};
 use policy::schedule::Nanos;
 use policy::{
     ClusterView, ContainerId, Counted, Demand, End, MiB, Millis, NodeId, NodeView, Rank, Resources,
@@ -438,7 +438,7 @@ fn cluster(nodes: usize) -> ClusterView {
     }
 }
 
-fn ended(rank: u32, end: End, stage: Stage) -> Event {
+fn ended(rank: u32, end: End, stage: PmiStage) -> Event {
     Event::RankEnded {
         rank: Rank(rank),
         end,

@@ -21,7 +21,7 @@ pub enum NameRequest {
 
 /// How far a rank got. MPI is in use between the two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Stage {
+pub enum PmiStage {
     /// It never said anything: not an MPI program, or not yet in `MPI_Init`.
     #[default]
     Silent,
@@ -75,7 +75,7 @@ pub enum Effect {
         /// The rank, by the number under which its lines are handed in.
         rank: u32,
         /// Where it is now.
-        stage: Stage,
+        stage: PmiStage,
     },
     /// The rank does not speak PMI as it should and is not answered any more: end it.
     Broken {

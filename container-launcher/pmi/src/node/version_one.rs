@@ -3,7 +3,7 @@
 //! A request is one line, that for new processes several. An answer that refuses has an `rc` of -1 and
 //! a word that says why.
 
-use super::{Asked, Effect, NameRequest, NodeServer, Stage};
+use super::{Asked, Effect, NameRequest, NodeServer, PmiStage};
 use crate::spawn::Step;
 use crate::text::{Command, shown, write};
 use crate::{KEY_MAX, KVS_NAME_MAX, LINE_MAX, VALUE_MAX};
@@ -96,7 +96,7 @@ impl NodeServer {
             "getbyidx" => vec![self.by_index(rank, command)],
             "barrier_in" => self.barrier_in(rank, command),
             "finalize" => {
-                let mut effects = self.reach(rank, Stage::Finalized);
+                let mut effects = self.reach(rank, PmiStage::Finalized);
                 effects.push(reply(rank, "finalize_ack", &[("rc", "0")]));
                 effects
             }
@@ -129,7 +129,7 @@ impl NodeServer {
                 )];
             }
         };
-        let mut effects = self.reach(rank, Stage::Initialized);
+        let mut effects = self.reach(rank, PmiStage::Initialized);
         if let Some(state) = self.ranks.get_mut(&rank) {
             state.second = second;
         }

@@ -3,7 +3,7 @@
 //! Every answer has the name of its request with `-response` behind it. What a node's ranks tell each
 //! other, its attributes, stays on the node and needs no barrier: one of them may wait for another.
 
-use super::{Asked, Effect, NameRequest, NodeServer, Stage};
+use super::{Asked, Effect, NameRequest, NodeServer, PmiStage};
 use crate::message::{Message, write};
 use crate::spawn::{SpawnCommand, SpawnRequest};
 use crate::{KEY_MAX, Pair, SPACE_MAX, VALUE_MAX};
@@ -82,7 +82,7 @@ impl NodeServer {
                 Err(why) => vec![asker.refuse(why)],
             },
             "finalize" => {
-                let mut effects = self.reach(rank, Stage::Finalized);
+                let mut effects = self.reach(rank, PmiStage::Finalized);
                 effects.push(asker.done());
                 effects
             }
@@ -272,7 +272,7 @@ fn spawn(message: &Message) -> Result<SpawnRequest, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::{Job, Stage};
+    use crate::node::{Job, PmiStage};
 
     fn server(size: u32, ranks: &[u32]) -> NodeServer {
         let mut node = NodeServer::new(Job {
@@ -286,7 +286,7 @@ mod tests {
         for &rank in ranks {
             let answer = node.on_line(rank, b"cmd=init pmi_version=2 pmi_subversion=0");
             let line = "cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=0\n".to_owned();
-            let stage = Stage::Initialized;
+            let stage = PmiStage::Initialized;
             assert_eq!(
                 answer,
                 [Effect::Stage { rank, stage }, Effect::Reply { rank, line }]
