@@ -4,7 +4,7 @@
 use holding::Limits;
 use job::{MpiJob, wire};
 use policy::Millis;
-use policy::lifecycle::Job;
+use policy::lifecycle::MpiMachine;
 use proto_hadoop::AppAttemptId;
 
 use crate::mpi::checkpoints::Checkpoints;
@@ -37,7 +37,7 @@ impl Queued {
             limits: self.limits.clone(),
             candidates: None,
             story: Story::new(demand.clone(), self.description.explain),
-            job: Job::new(demand, self.description.limits, rand::random()),
+            job: MpiMachine::new(demand, self.description.limits, rand::random()),
             checkpoints: Checkpoints::default(),
             timing: wire::Timing {
                 appmaster_started_us: self.began_us,

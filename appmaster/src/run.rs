@@ -7,9 +7,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::Result;
 use holding::{Admitted, BoundPort, Doors, HeardSender, Holding, Opening, Port};
 use job::wire::clients_server::ClientsServer;
-use job::{Description, Jobs, MpiJob, SessionPlan, link, wire};
+use job::{ApplicationWork, Description, MpiJob, SessionPlan, link, wire};
 use policy::lending::Lending;
-use policy::lifecycle::Job;
+use policy::lifecycle::MpiMachine;
 use policy::{Demand, MiB, ResourceTypes, Resources};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_blocking;
@@ -63,7 +63,7 @@ pub async fn serve(
     let leaving = CancellationToken::new();
     let _dropped = leaving.clone().drop_guard();
     let consoles = Arc::new(Consoles::default());
-    if let Jobs::One(_) = jobs {
+    if let ApplicationWork::One(_) = jobs {
         let console = consoles.begin(MPI);
         if let Some(beside) = beside
             && let Some(chunks) = console.take_output()
@@ -89,8 +89,8 @@ pub async fn serve(
     };
     let port = Port::open(place, &seat.keys, doors, peers(&jobs))?;
     let (exclude, types) = match &jobs {
-        Jobs::One(job) => (&job.exclude, &job.types),
-        Jobs::Session(plan) => (&plan.exclude, &plan.types),
+        ApplicationWork::One(job) => (&job.exclude, &job.types),
+        ApplicationWork::Session(plan) => (&plan.exclude, &plan.types),
     };
     let opening = Opening {
         application: &application,
@@ -106,12 +106,12 @@ pub async fn serve(
     };
     let holding = Box::pin(Holding::register(opening, port)).await?;
     let checkpoints = match &jobs {
-        Jobs::One(job) => tokio::select! {
+        ApplicationWork::One(job) => tokio::select! {
             checkpoints = Box::pin(Checkpoints::open(job, seat.attempt)) => checkpoints,
             // The file system of the checkpoints hangs, and nothing runs yet.
             () = ending.cancelled() => Checkpoints::unreachable(),
         },
-        Jobs::Session(_) => Checkpoints::default(),
+        ApplicationWork::Session(_) => Checkpoints::default(),
     };
     tasks.spawn(end(ending, leaving.clone(), news.clone()));
 
@@ -128,8 +128,8 @@ pub async fn serve(
         news,
     };
     match jobs {
-        Jobs::One(job) => session.take(*job, checkpoints, born),
-        Jobs::Session(plan) => session.share(*plan)?,
+        ApplicationWork::One(job) => session.take(*job, checkpoints, born),
+        ApplicationWork::Session(plan) => session.share(*plan)?,
     }
     session.run(inbox).await;
     leaving.cancel();
@@ -143,10 +143,10 @@ pub async fn serve(
 }
 
 /// Peers that the port is made for: launchers, which are no more than the processes, and clients.
-fn peers(jobs: &Jobs) -> u32 {
+fn peers(jobs: &ApplicationWork) -> u32 {
     match jobs {
-        Jobs::One(job) => job.processes(),
-        Jobs::Session(plan) => plan.most.get().saturating_add(CLIENTS),
+        ApplicationWork::One(job) => job.processes(),
+        ApplicationWork::Session(plan) => plan.most.get().saturating_add(CLIENTS),
     }
 }
 
@@ -161,7 +161,7 @@ impl Session {
             limits,
             candidates: self.holding.cluster().candidates().words(),
             story: Story::new(demand.clone(), job.explain),
-            job: Job::new(demand, job.limits, rand::random()),
+            job: MpiMachine::new(demand, job.limits, rand::random()),
             checkpoints,
             timing: wire::Timing {
                 appmaster_started_us: born,

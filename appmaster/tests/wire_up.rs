@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use job::wire::FenceDone;
-use pmi::{Effect, Exchange, Job, NodeServer, process_mapping};
+use pmi::{Effect, Exchange, JobAttributes, NodeServer, process_mapping};
 
 const LAUNCHERS: u32 = 64;
 const RANKS_EACH: u32 = 64;
@@ -31,12 +31,12 @@ fn four_thousand_ranks_are_wired_up_within_a_second() {
     let mapping = process_mapping(&[RANKS_EACH; LAUNCHERS as usize]);
     let mut nodes: Vec<NodeServer> = (0..LAUNCHERS)
         .map(|node| {
-            NodeServer::new(Job {
+            NodeServer::new(JobAttributes {
                 size,
                 ranks: (node * RANKS_EACH..(node + 1) * RANKS_EACH).collect(),
                 kvs_name: "kvs_1".to_owned(),
                 process_mapping: mapping.clone(),
-                ..Job::default()
+                ..JobAttributes::default()
             })
             .unwrap()
         })

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use follow::streams::Input;
 use follow::submit::AM_MEMORY_MIB;
-use job::{Application, Description, Jobs, MpiJob, Staged, StagingFolder};
+use job::{Application, ApplicationWork, Description, MpiJob, Staged, StagingFolder};
 use policy::lifecycle::Limits;
 use policy::{Demand, MiB, Millis, ResourceTypes, Resources, gang, run};
 use proto_hadoop::yarn::NodeNames;
@@ -29,7 +29,7 @@ pub(crate) fn describe(
     Description {
         build: job::BUILD.into(),
         application: application(plan, checked, cluster, staged),
-        jobs: Jobs::One(Box::new(mpi_job(plan, Placed::from(checked), staged))),
+        jobs: ApplicationWork::One(Box::new(mpi_job(plan, Placed::from(checked), staged))),
     }
 }
 

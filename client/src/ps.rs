@@ -16,7 +16,7 @@ use follow::table::{Column, span, table};
 use follow::timing::now_us;
 use follow::{FollowError, say};
 
-use session::status::{Job, short};
+use session::status::{JobStatus, short};
 
 use crate::cluster::Cluster;
 use crate::failure::Failure;
@@ -121,14 +121,17 @@ pub(crate) fn age(report: &ApplicationReport, now_ms: i64) -> Duration {
 }
 
 /// Those of the jobs that run in an application.
-fn within<'a>(report: &ApplicationReport, jobs: &'a [Job]) -> impl Iterator<Item = &'a Job> {
+fn within<'a>(
+    report: &ApplicationReport,
+    jobs: &'a [JobStatus],
+) -> impl Iterator<Item = &'a JobStatus> {
     let own = short(report.id, 0);
     let own = own.trim_end_matches('0').to_owned();
     jobs.iter().filter(move |job| job.id.starts_with(&own))
 }
 
 /// An application as JSON.
-fn value(report: &ApplicationReport, jobs: &[Job]) -> serde_json::Value {
+fn value(report: &ApplicationReport, jobs: &[JobStatus]) -> serde_json::Value {
     serde_json::json!({
         "application": report.id.to_string(),
         "name": report.name,
@@ -151,7 +154,7 @@ pub(crate) fn state(report: &ApplicationReport) -> String {
 }
 
 /// A heading, a row each, and one for each of its jobs.
-fn lines(reports: &[ApplicationReport], jobs: &[Job], now_ms: i64) -> Vec<String> {
+fn lines(reports: &[ApplicationReport], jobs: &[JobStatus], now_ms: i64) -> Vec<String> {
     let columns = [
         Column::Left("application"),
         Column::Left("queue"),
@@ -177,7 +180,7 @@ fn lines(reports: &[ApplicationReport], jobs: &[Job], now_ms: i64) -> Vec<String
             },
         ]
     };
-    let of_session = |job: &Job| {
+    let of_session = |job: &JobStatus| {
         vec![
             format!("  {}", job.id),
             String::new(),

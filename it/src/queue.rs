@@ -9,7 +9,7 @@ use policy::lifecycle::Limits;
 use policy::{Demand, ResourceTypes, Resources};
 use session::reach::resource_managers;
 use session::status::Status;
-use session::submit::{Job, Runs};
+use session::submit::{JobSubmission, Runs};
 use session::{Folder, Kept, Reached};
 use storage::Address;
 
@@ -41,7 +41,7 @@ impl Queue {
     /// The session does not take it.
     pub async fn submit(&mut self, program: &str, args: &[&str], processes: u32) -> Result<u32> {
         let mpi = mpi(program, args, processes)?;
-        let job = Job {
+        let job = JobSubmission {
             name: program.to_owned(),
             user: "it",
             queue: "default",

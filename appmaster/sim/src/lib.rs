@@ -26,4 +26,4 @@ mod workload;
 
 pub use name_node::NameNode;
 pub use run::{Bar, JobTimes, Outcome, Run};
-pub use workload::{Job, Loss, Node, Phase, Workload};
+pub use workload::{Loss, Node, Phase, Workload, WorkloadJob};

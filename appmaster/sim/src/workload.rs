@@ -14,7 +14,7 @@ pub struct Workload {
     /// Hosts, one container each.
     pub nodes: Vec<Node>,
     /// In the order of submission.
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<WorkloadJob>,
     /// Nodes that are lost.
     #[serde(default)]
     pub losses: Vec<Loss>,
@@ -88,7 +88,7 @@ pub enum SlotSpeed {
 /// A job.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Job {
+pub struct WorkloadJob {
     /// What it is called in tables and charts.
     pub name: String,
     /// When it is submitted, in seconds from the start.

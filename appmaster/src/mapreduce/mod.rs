@@ -41,7 +41,7 @@ use gerbil_task::{Counters, add};
 use job::wire::job_event::Event as ToClient;
 use job::{MapReduceJob, TasksReport, wire};
 use policy::lifecycle::KillReason;
-use policy::mapreduce::{Job, MaxAttempts};
+use policy::mapreduce::{MapReduceMachine, MaxAttempts};
 use policy::schedule::{AttemptIx, ContainerIx, Stage, TaskIx};
 use policy::{ContainerId, Millis};
 
@@ -113,7 +113,7 @@ pub(crate) struct MapReduce {
     /// Since the job began.
     now: Millis,
     step: Step,
-    machine: Job,
+    machine: MapReduceMachine,
     attempts: Attempts,
     places: BTreeMap<ContainerId, ContainerUse>,
     /// Containers that it has had attempts in, as the policies know them.
@@ -167,7 +167,7 @@ impl MapReduce {
             todo: Vec::new(),
             now: Millis(0),
             step: Step::SettingUp,
-            machine: Job::new(
+            machine: MapReduceMachine::new(
                 maps,
                 description.reduces,
                 MaxAttempts {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use gerbil_task::settings::{SKIP, SKIP_GROUPS};
 use policy::lifecycle::KillReason;
-use policy::mapreduce::{Failure, Job};
+use policy::mapreduce::{Failure, MapReduceMachine};
 use policy::schedule::{Stage, TaskIx};
 
 /// As sentences call a task.
-pub(super) fn title(stage: Stage, task: TaskIx, machine: &Job) -> String {
+pub(super) fn title(stage: Stage, task: TaskIx, machine: &MapReduceMachine) -> String {
     match stage {
         Stage::Map => format!("map {}", task.0),
         Stage::Reduce | Stage::Gang => {
@@ -21,7 +21,7 @@ pub(super) fn title(stage: Stage, task: TaskIx, machine: &Job) -> String {
 pub(super) fn failure(
     failure: &Failure,
     last: &BTreeMap<(Stage, TaskIx), String>,
-    machine: &Job,
+    machine: &MapReduceMachine,
 ) -> String {
     match *failure {
         Failure::Attempts {

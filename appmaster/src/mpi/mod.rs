@@ -50,7 +50,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use holding::Limits;
 use job::wire::mpi_order::Order as ToLauncher;
 use job::{MpiJob, wire};
-use policy::lifecycle::{Action, Event, Grant, Job, KillReason};
+use policy::lifecycle::{Action, Event, Grant, KillReason, MpiMachine};
 use policy::{ContainerId, Millis, Rank, Resources};
 use proto_hadoop::AppAttemptId;
 
@@ -125,7 +125,7 @@ pub(crate) struct Beginning {
     /// What keeps nodes from being candidates, in words.
     pub(crate) candidates: Option<String>,
     /// The machine.
-    pub(crate) job: Job,
+    pub(crate) job: MpiMachine,
     /// What is told of it.
     pub(crate) story: Story,
     /// Those that are there.
@@ -151,7 +151,7 @@ pub(crate) struct Mpi {
     pub(crate) now: Millis,
     began_us: i64,
     stage: LifeState,
-    pub(crate) job: Job,
+    pub(crate) job: MpiMachine,
     /// Containers that are there and not given back.
     pub(crate) grants: BTreeSet<ContainerId>,
     pub(crate) links: BTreeMap<ContainerId, Link>,

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use appmaster::{BoundPort, Seat};
 use job::exit::Exit;
-use job::{Description, Jobs};
+use job::{ApplicationWork, Description};
 use policy::Millis;
 use proto_hadoop::credentials::{Credentials, Token};
 use proto_hadoop::yarn::{ApplicationFilter, ApplicationReport, YarnApplicationState};
@@ -110,7 +110,9 @@ pub async fn follow(
         }
     };
     // The ApplicationMaster keeps what is left of it.
-    if let (Some(left), Jobs::One(job)) = (own.wait_timeout.left(), &mut description.jobs) {
+    if let (Some(left), ApplicationWork::One(job)) =
+        (own.wait_timeout.left(), &mut description.jobs)
+    {
         let left = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
         job.limits.gang.wait = Some(Millis(left.max(1)));
     }

@@ -13,12 +13,12 @@ pub struct Description {
     /// Of whatever runs in it.
     pub application: Application,
     /// What runs in it.
-    pub jobs: Jobs,
+    pub jobs: ApplicationWork,
 }
 
 /// What runs in an application.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum Jobs {
+pub enum ApplicationWork {
     /// One MPI job, with which it ends.
     One(Box<MpiJob>),
     /// Whatever is submitted to it, until it is stopped.

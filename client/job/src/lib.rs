@@ -40,7 +40,7 @@ pub mod tls;
 pub mod wire;
 
 pub use data::{Checkpoints, StageOut};
-pub use description::{Application, Description, Jobs};
+pub use description::{Application, ApplicationWork, Description};
 pub use large_reads::LargeReads;
 pub use mapreduce::{FileAt, MapReduceJob, Split, StageTerms, TasksReport};
 pub use mapreduce_report::{MapReduceJobReport, MapReduceReport, StageNeed};

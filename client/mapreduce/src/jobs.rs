@@ -13,7 +13,7 @@ use job::role::BINARY_LINK;
 use job::{Program, StageNeed, Staged};
 use proto_hadoop::ApplicationClient;
 use session::status::short;
-use session::submit::{Job, Runs};
+use session::submit::{JobSubmission, Runs};
 use session::{Kept, Reached};
 use staging::{Moved, Named, Outcome, Request, stage};
 use tokio::sync::{Mutex, OnceCell, mpsc, watch};
@@ -37,7 +37,7 @@ pub struct Brought {
 
 /// Whoever runs jobs.
 #[derive(Debug)]
-pub struct Jobs {
+pub struct JobRunner {
     cluster: Arc<Cluster>,
     brought: Brought,
     rm: Arc<ApplicationClient>,
@@ -93,7 +93,7 @@ pub struct Accepted {
     pub is_quiet: bool,
 }
 
-impl Jobs {
+impl JobRunner {
     /// Of a session that was reached.
     #[must_use]
     pub fn of_session(
@@ -229,7 +229,7 @@ impl Jobs {
         // The launchers are there, and their file is this one.
         let files = staged.staged.iter().filter(|file| file.link != BINARY_LINK);
         let files: Vec<Staged> = files.cloned().collect();
-        let job = Job {
+        let job = JobSubmission {
             name: order.name.clone(),
             user: &self.cluster.user,
             queue: order.queue.as_deref().unwrap_or("default"),

@@ -27,7 +27,7 @@ pub struct Status {
     /// By the order in which they came.
     pub containers: Vec<Container>,
     /// Those that are not over, by number.
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<JobStatus>,
     /// Jobs that have ended.
     pub ended: u32,
     /// Containers that are asked of YARN.
@@ -76,7 +76,7 @@ pub struct Container {
 
 /// A job that is not over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Job {
+pub struct JobStatus {
     /// Its number in the session, from 1.
     pub job: u32,
     /// By which lists call it: `s42.7`.
@@ -112,7 +112,7 @@ pub struct Share {
     pub slots: u32,
 }
 
-impl Job {
+impl JobStatus {
     /// Its program, what it waits for, and whether somebody follows it, in words.
     #[must_use]
     pub fn words(&self) -> String {
@@ -156,7 +156,7 @@ impl Status {
             lent: held.lent,
             leaves: held.leaves,
         });
-        let jobs = said.jobs.into_iter().map(|job| Job {
+        let jobs = said.jobs.into_iter().map(|job| JobStatus {
             state: match job.state() {
                 State::Waiting => "waiting",
                 State::Running => "running",
@@ -302,7 +302,7 @@ impl Status {
                 Column::Right("age"),
                 Column::Left("program"),
             ]);
-            let row = |job: &Job| {
+            let row = |job: &JobStatus| {
                 let mut row = vec![job.id.clone(), job.user.clone()];
                 row.extend(has_queues.then(|| job.queue.clone()));
                 row.extend([

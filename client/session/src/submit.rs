@@ -10,7 +10,7 @@ use crate::record::Kept;
 
 /// A job, and what lists say of it.
 #[derive(Debug)]
-pub struct Job<'a> {
+pub struct JobSubmission<'a> {
     /// Of its program.
     pub name: String,
     /// Whose it is.
@@ -53,7 +53,11 @@ impl Reached {
     /// # Errors
     ///
     /// What the session says against it.
-    pub async fn submit(&mut self, kept: &Kept, job: &Job<'_>) -> Result<u32, SessionError> {
+    pub async fn submit(
+        &mut self,
+        kept: &Kept,
+        job: &JobSubmission<'_>,
+    ) -> Result<u32, SessionError> {
         let origin = job.address.url("");
         let files = job.staged.iter().map(|staged| wire::StagedFile {
             link: staged.link.clone(),

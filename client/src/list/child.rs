@@ -14,7 +14,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::{broadcast, mpsc};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::lines::Job;
+use super::lines::ListedJob;
 use super::output::{self, Line};
 
 /// A job that was told to end is told once more after this: that ends it at once.
@@ -63,7 +63,7 @@ impl From<ExitStatus> for Ended {
 /// Starts `job`; a report goes to `folder` where its line does not say otherwise.
 ///
 /// It gets SIGTERM when the calling thread ends, so call this from one that lasts.
-pub(super) fn spawn(own: &Path, job: &Job, folder: &Path) -> io::Result<Child> {
+pub(super) fn spawn(own: &Path, job: &ListedJob, folder: &Path) -> io::Result<Child> {
     let mut command = Command::new(own);
     // However the file is called.
     command.arg0("gerbil-run");
@@ -207,8 +207,8 @@ fn send(child: &Child, signal: u8) {
 mod tests {
     use super::*;
 
-    fn script(text: &str) -> Job {
-        Job {
+    fn script(text: &str) -> ListedJob {
+        ListedJob {
             number: 7,
             line: 1,
             words: ["-c", text].map(Into::into).into(),

@@ -17,7 +17,7 @@ const BYTES_MAX: u64 = 16 * 1024 * 1024;
 const ERRORS: usize = 20;
 
 /// One job of the list.
-pub(super) struct Job {
+pub(super) struct ListedJob {
     /// Which of the list, from 1.
     pub number: usize,
     /// Where it stands in the file, from 1.
@@ -38,7 +38,7 @@ pub(super) fn read(
     text: &str,
     reporting: &Reporting,
     check: &dyn Fn(Arguments) -> Result<(), String>,
-) -> Result<Vec<Job>, ListError> {
+) -> Result<Vec<ListedJob>, ListError> {
     let mut jobs = Vec::new();
     let mut wrong = 0usize;
     for (index, line) in text.lines().enumerate() {
@@ -49,7 +49,7 @@ pub(super) fn read(
         };
         let job = words.and_then(|words| job(words, reporting, check));
         match job {
-            Ok(job) => jobs.push(Job {
+            Ok(job) => jobs.push(ListedJob {
                 number: jobs.len() + 1,
                 line: index + 1,
                 ..job
@@ -114,7 +114,7 @@ fn job(
     mut words: Vec<OsString>,
     reporting: &Reporting,
     check: &dyn Fn(Arguments) -> Result<(), String>,
-) -> Result<Job, ListError> {
+) -> Result<ListedJob, ListError> {
     let command = std::iter::once("gerbil-run".into()).chain(words.iter().cloned());
     let given = Arguments::parse(command).map_err(|error| match error {
         ParseError::Help { .. } => ListError::Help,
@@ -148,7 +148,7 @@ fn job(
         front.push("--timing");
     }
     words.splice(0..0, front.into_iter().map(OsString::from));
-    Ok(Job {
+    Ok(ListedJob {
         number: 0,
         line: 0,
         words,
@@ -163,7 +163,7 @@ mod tests {
 
     use super::*;
 
-    fn read_text(text: &str, reporting: &Reporting) -> Result<Vec<Job>, ListError> {
+    fn read_text(text: &str, reporting: &Reporting) -> Result<Vec<ListedJob>, ListError> {
         read(Path::new("jobs"), text, reporting, &|mut given| {
             given
                 .programs()

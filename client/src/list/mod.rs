@@ -32,7 +32,7 @@ use tokio::time::{sleep, timeout};
 use crate::arguments::{Arguments, Reporting};
 use crate::system::system;
 use child::{LAST_LINES, Order};
-use lines::Job;
+use lines::ListedJob;
 
 pub(crate) use error::ListError;
 
@@ -69,7 +69,7 @@ struct Brief {
 }
 
 /// The jobs of a list, read and checked.
-pub(crate) struct Jobs(Vec<Job>);
+pub(crate) struct JobList(Vec<ListedJob>);
 
 /// Reads the jobs of `list`, unless a signal ends the wait for them (`Break`): it may be a pipe into
 /// which nobody writes. `check` looks at each line that was read.
@@ -78,7 +78,7 @@ pub(crate) async fn read(
     reporting: &Reporting,
     check: &dyn Fn(Arguments) -> Result<(), String>,
     signals: &mut Signals,
-) -> Result<ControlFlow<u8, Jobs>, ListError> {
+) -> Result<ControlFlow<u8, JobList>, ListError> {
     let path = list.to_owned();
     let text = tokio::select! {
         text = spawn_blocking(move || lines::text(&path)) => text,
@@ -86,12 +86,12 @@ pub(crate) async fn read(
     };
     let text = text.map_err(ListError::BrokenOff)??;
     let jobs = lines::read(list, &text, reporting, check)?;
-    Ok(ControlFlow::Continue(Jobs(jobs)))
+    Ok(ControlFlow::Continue(JobList(jobs)))
 }
 
 /// Runs `jobs` and returns the highest of their exit codes.
 pub(crate) async fn run(
-    Jobs(jobs): Jobs,
+    JobList(jobs): JobList,
     reporting: &Reporting,
     destination: Option<Destination>,
     signals: &mut Signals,
@@ -108,7 +108,7 @@ pub(crate) async fn run(
 /// long as they are needed.
 async fn all(
     own: &Path,
-    jobs: Vec<Job>,
+    jobs: Vec<ListedJob>,
     reporting: &Reporting,
     folder: &Path,
     signals: &mut Signals,
@@ -257,7 +257,7 @@ impl Done {
     }
 }
 
-impl Job {
+impl ListedJob {
     /// Reads what the job's own run has reported, and keeps all of it only where it is wanted.
     fn done(self, ended: child::Ended, begun: &Begun) -> Done {
         let path = self.report(&begun.folder);
@@ -363,16 +363,19 @@ exit "$3"
         let own_report = folder.path().join("own.json");
         for whole in [false, true] {
             reporting.report = whole.then(|| path.clone());
-            let jobs = [0, 7, 3, 0, 5].iter().enumerate().map(|(index, code)| Job {
-                number: index + 1,
-                line: 10 + index,
-                words: match index {
-                    2 => vec!["--report".into(), (&own_report).into(), "3".into()],
-                    _ => vec![code.to_string().into()],
-                },
-                report: (index == 2).then(|| own_report.clone()),
-                dry: false,
-            });
+            let jobs = [0, 7, 3, 0, 5]
+                .iter()
+                .enumerate()
+                .map(|(index, code)| ListedJob {
+                    number: index + 1,
+                    line: 10 + index,
+                    words: match index {
+                        2 => vec!["--report".into(), (&own_report).into(), "3".into()],
+                        _ => vec![code.to_string().into()],
+                    },
+                    report: (index == 2).then(|| own_report.clone()),
+                    dry: false,
+                });
             let done = all(&own, jobs.collect(), &reporting, &reports, &mut signals).await;
             let done = done.map_err(|failure| failure.to_string()).unwrap();
             let codes: Vec<i32> = done.iter().map(|done| done.exit_code).collect();

@@ -20,7 +20,7 @@ use follow::say;
 use follow::signals::Signals;
 use follow::timing::now_us;
 use gerbil_task::settings::{SKIP, SKIP_GROUPS};
-use mapreduce_client::jobs::{Brought, Jobs};
+use mapreduce_client::jobs::{Brought, JobRunner};
 use mapreduce_client::needs::Needs;
 use mapreduce_client::order::Orders;
 use mapreduce_client::places::FileSystems;
@@ -180,8 +180,10 @@ async fn jobs(
     ));
     let rm_of_types = Arc::clone(&rm);
     let jobs = match (kept, reached) {
-        (Some((_, kept)), Some(reached)) => Jobs::of_session(hadoops, brought, rm, kept, reached),
-        _ => Jobs::of_application(hadoops, brought, rm, Arc::clone(&own) as _),
+        (Some((_, kept)), Some(reached)) => {
+            JobRunner::of_session(hadoops, brought, rm, kept, reached)
+        }
+        _ => JobRunner::of_application(hadoops, brought, rm, Arc::clone(&own) as _),
     };
     let progress = Progress::new(given.quiet);
     let needs = Needs::new(program.clone(), Some(rm_of_types));

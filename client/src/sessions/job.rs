@@ -18,7 +18,7 @@ use follow::streams::Source;
 use follow::timeout::WaitTimeout;
 use follow::timing;
 use session::status::short;
-use session::submit::{Job, Runs};
+use session::submit::{JobSubmission, Runs};
 use session::{Name, Reached, reach};
 
 use super::{folder, is_here, print};
@@ -86,7 +86,7 @@ pub(crate) async fn job(
         return Err(UsageError::Archive { link }.into());
     }
     let mpi = describe::for_session(&plan, &staged);
-    let job = Job {
+    let job = JobSubmission {
         name: plan.deployment.name.clone(),
         user: &cluster.user,
         queue: &plan.deployment.queue,

@@ -6,7 +6,7 @@ use ::job::exit::Exit;
 use follow::say;
 use follow::signals::Signals;
 use follow::table::{Column, table};
-use session::status::{Job, Status};
+use session::status::{JobStatus, Status};
 use session::{Folder, Name, Reached, SessionError, reach};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -75,7 +75,7 @@ pub(super) async fn list(
 }
 
 /// The jobs of all the user's sessions, as far as these answer.
-pub(super) async fn jobs(folder: &Folder) -> Vec<Job> {
+pub(super) async fn jobs(folder: &Folder) -> Vec<JobStatus> {
     let mut looking = JoinSet::new();
     for name in folder.names().unwrap_or_default() {
         let folder = folder.clone();

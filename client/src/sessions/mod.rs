@@ -18,7 +18,7 @@ use follow::say;
 use follow::signals::Signals;
 use mini::RunFolder;
 use session::nodes::lines;
-use session::status::Job;
+use session::status::JobStatus;
 use session::stop::{How, Stopped, end, stop};
 use session::{Folder, JobName, Kept, Name, Reached, SessionError, reach};
 
@@ -93,7 +93,7 @@ pub(crate) async fn kill(job: JobName) -> Result<u8, Failure> {
 }
 
 /// The jobs of the user's sessions, as far as these answer.
-pub(crate) async fn jobs() -> Vec<Job> {
+pub(crate) async fn jobs() -> Vec<JobStatus> {
     match folder() {
         Ok(folder) => list::jobs(&folder).await,
         Err(_nowhere) => Vec::new(),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ::job::element::Scan;
 use ::job::exit::Exit;
-use ::job::{Description, Jobs, SessionPlan};
+use ::job::{ApplicationWork, Description, SessionPlan};
 use follow::keys::JobKeys;
 use follow::kill::kill;
 use follow::progress::Progress;
@@ -119,7 +119,7 @@ pub(super) async fn start(
             &cluster,
             staged.staged.clone(),
         )?,
-        jobs: Jobs::Session(Box::new(SessionPlan {
+        jobs: ApplicationWork::Session(Box::new(SessionPlan {
             name: kept.name.to_string(),
             containers: given.containers,
             first: given.containers,

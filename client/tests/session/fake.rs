@@ -26,7 +26,7 @@ pub type Heard = Arc<Mutex<Vec<String>>>;
 
 type Chunk = Result<wire::OutputChunk, Status>;
 
-struct Job {
+struct FakeJob {
     does: String,
     detached: bool,
     output: Option<mpsc::Sender<Chunk>>,
@@ -40,7 +40,7 @@ struct Job {
 pub struct Fake {
     pub heard: Heard,
     pub submissions: Arc<Mutex<Vec<wire::Submission>>>,
-    jobs: Arc<Mutex<BTreeMap<u32, Job>>>,
+    jobs: Arc<Mutex<BTreeMap<u32, FakeJob>>>,
     running: Mutex<JoinSet<()>>,
 }
 
@@ -403,7 +403,7 @@ impl Clients for Fake {
         self.submissions.lock().unwrap().push(submission);
         jobs.insert(
             job,
-            Job {
+            FakeJob {
                 does,
                 detached,
                 output: Some(output),

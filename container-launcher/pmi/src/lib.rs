@@ -32,7 +32,7 @@ mod text;
 pub use exchange::{Exchange, ExchangeError};
 pub use lines::{LineTooLong, Lines};
 pub use mapping::{mapping_of_nodes, mapping_of_runs, process_mapping};
-pub use node::{Effect, Job, JobError, NameRequest, NodeServer, PmiStage};
+pub use node::{Effect, JobAttributes, JobError, NameRequest, NodeServer, PmiStage};
 pub use spawn::{SpawnCommand, SpawnRequest};
 pub use text::{Command, LineError};
 

@@ -11,7 +11,7 @@ mod version_two;
 use std::collections::BTreeMap;
 
 pub use self::effect::{Effect, NameRequest, PmiStage};
-pub use self::job::{Job, JobError};
+pub use self::job::{JobAttributes, JobError};
 use self::version_one::{refused, reply};
 use self::version_two::Asker;
 use crate::spawn::Incoming;
@@ -72,8 +72,8 @@ impl NodeServer {
     /// # Errors
     ///
     /// See [`JobError`].
-    pub fn new(job: Job) -> Result<Self, JobError> {
-        let Job {
+    pub fn new(job: JobAttributes) -> Result<Self, JobError> {
+        let JobAttributes {
             size,
             ranks: named,
             kvs_name,

@@ -6,12 +6,12 @@ use super::*;
 use crate::{Exchange, SpawnCommand, SpawnRequest, process_mapping};
 
 fn server(size: u32, ranks: &[u32]) -> NodeServer {
-    NodeServer::new(Job {
+    NodeServer::new(JobAttributes {
         size,
         ranks: ranks.to_vec(),
         kvs_name: "kvs_1".to_owned(),
         process_mapping: process_mapping(&[size]),
-        ..Job::default()
+        ..JobAttributes::default()
     })
     .unwrap()
 }
@@ -268,13 +268,13 @@ fn a_spawn_of_which_one_command_is_refused_is_answered_once_and_not_run_in_part(
 
 #[test]
 fn a_spawned_group_finds_what_was_put_for_it() {
-    let mut node = NodeServer::new(Job {
+    let mut node = NodeServer::new(JobAttributes {
         size: 3,
         ranks: vec![0, 2],
         kvs_name: "kvs_1_g1".to_owned(),
         appnums: [(2, 1)].into(),
         preputs: vec![("PARENT_ROOT_PORT_NAME".to_owned(), "tag#0$".to_owned())],
-        ..Job::default()
+        ..JobAttributes::default()
     })
     .unwrap();
     assert_eq!(
@@ -364,11 +364,11 @@ fn a_rank_that_speaks_nonsense_is_given_up_alone() {
 #[test]
 fn jobs_that_make_no_sense_are_refused() {
     let job = |size, ranks: &[u32], name: &str| {
-        NodeServer::new(Job {
+        NodeServer::new(JobAttributes {
             size,
             ranks: ranks.to_vec(),
             kvs_name: name.to_owned(),
-            ..Job::default()
+            ..JobAttributes::default()
         })
         .unwrap_err()
     };
@@ -407,12 +407,12 @@ fn simulate(split: u32, size: u32, order: &[u8]) -> BTreeMap<u32, Vec<String>> {
     let shares: [Vec<u32>; 2] = [(0..split).collect(), (split..size).collect()];
     let mapping = process_mapping(&[split, size - split]);
     let mut nodes = shares.clone().map(|ranks| {
-        NodeServer::new(Job {
+        NodeServer::new(JobAttributes {
             size,
             ranks,
             kvs_name: "kvs_1".to_owned(),
             process_mapping: mapping.clone(),
-            ..Job::default()
+            ..JobAttributes::default()
         })
         .unwrap()
     });

@@ -9,7 +9,7 @@ use job::wire::{
     SpawnRequest, Yielding, name_request,
 };
 use nix::sys::signal::Signal;
-use pmi::{Job, NodeServer};
+use pmi::{JobAttributes, NodeServer};
 
 use super::spawned_program::find;
 use super::{Mpi, World, yielding};
@@ -177,7 +177,7 @@ impl Mpi {
             .flat_map(|part| part.ranks.iter().map(move |&number| (number, part.appnum)))
             .map(|(number, appnum)| (number.saturating_sub(group.first), appnum))
             .collect();
-        let node = NodeServer::new(Job {
+        let node = NodeServer::new(JobAttributes {
             size: group.size,
             ranks: appnums.keys().copied().collect(),
             kvs_name: group.kvs_name.clone(),

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use job::exit::Exit;
 use job::wire::mpi_event::Event;
 use job::wire::{RanksStarted, Refusal, Share};
-use pmi::{Job, NodeServer};
+use pmi::{JobAttributes, NodeServer};
 use tokio::time::Instant;
 
 use super::ranks::{self, Attendants, Ranks};
@@ -64,14 +64,14 @@ impl Mpi {
         let appnums = programs
             .iter()
             .flat_map(|run| run.ranks.iter().map(|&rank| (rank, run.appnum)));
-        let node = NodeServer::new(Job {
+        let node = NodeServer::new(JobAttributes {
             size: share.size,
             ranks: share.ranks.clone(),
             kvs_name: share.kvs_name.clone(),
             process_mapping: share.process_mapping.clone(),
             appnums: appnums.collect(),
             universe: Some(share.universe_size).filter(|&size| size > 0),
-            ..Job::default()
+            ..JobAttributes::default()
         })
         .map_err(|error| Refusal {
             sentence: format!("{}: {error}", node_facts::hostname()),

@@ -32,7 +32,7 @@ pub(super) const WAKE: u64 = u64::MAX;
 
 /// A packet on its way.
 #[derive(Debug)]
-pub(super) struct Job {
+pub(super) struct QueuedPacket {
     pub(super) lease: Weak<Lease>,
     pub(super) taken: Taken,
     /// The copy of its data, once it was made and found right.
@@ -45,7 +45,7 @@ pub(super) struct Job {
 /// A packet on the card.
 #[derive(Debug)]
 pub(super) struct Flight {
-    pub(super) job: Job,
+    pub(super) job: QueuedPacket,
     pub(super) shape: Shape,
     pub(super) slot: usize,
     /// What the card calls it: a number of this try alone.
@@ -57,7 +57,7 @@ pub(super) struct Flight {
 /// What the queue's two threads share.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    pub(super) waiting: VecDeque<Job>,
+    pub(super) waiting: VecDeque<QueuedPacket>,
     pub(super) in_flight: VecDeque<Flight>,
     pub(super) leases: BTreeMap<u64, Arc<Lease>>,
     /// The card's names of the tables that leases have loaded, oldest first.
@@ -189,7 +189,7 @@ impl BoardQueue {
     }
 
     /// Gives an answer to the lease that a packet came from.
-    pub(super) fn answer(&self, job: &Job, status: Status, length: usize, crc: u32) {
+    pub(super) fn answer(&self, job: &QueuedPacket, status: Status, length: usize, crc: u32) {
         let Some(lease) = job.lease.upgrade() else {
             return;
         };
@@ -265,7 +265,7 @@ impl Lines {
     /// A slot of the card for this packet.
     ///
     /// A packet that the card lost once flies alone: what befalls another cannot cost it its last try.
-    pub(super) fn slot_for(&self, job: &Job) -> Option<usize> {
+    pub(super) fn slot_for(&self, job: &QueuedPacket) -> Option<usize> {
         let alone = job.tries > 0 || self.in_flight.iter().any(|it| it.job.tries >= TRIES);
         if alone && !self.in_flight.is_empty() {
             return None;
@@ -274,7 +274,7 @@ impl Lines {
     }
 
     /// Lines up a packet that did not fly because the card was reset: behind those that it lost.
-    pub(super) fn line_up(&mut self, job: Job) {
+    pub(super) fn line_up(&mut self, job: QueuedPacket) {
         let lost = self.waiting.iter().take_while(|it| it.tries > 0).count();
         self.waiting.insert(lost, job);
     }

@@ -1,7 +1,7 @@
 //! The thread that brings packets to a card.
 
 use super::lease::Lease;
-use super::queue::{BoardQueue, Flight, Job, Lines, WAKE};
+use super::queue::{BoardQueue, Flight, Lines, QueuedPacket, WAKE};
 use crate::board::{BoardError, READY, Register, addresses};
 use crate::function::Shape;
 use crate::packet::{Field, HEADER_LENGTH, Header};
@@ -75,7 +75,7 @@ impl Sender {
                 Ok(None) => {}
                 Ok(Some(taken)) => {
                     self.rung.push_back(id);
-                    lines.waiting.push_back(Job {
+                    lines.waiting.push_back(QueuedPacket {
                         lease: Arc::downgrade(&lease),
                         taken,
                         data: None,
@@ -89,7 +89,7 @@ impl Sender {
     }
 
     /// Brings one packet to the card, waiting until it is ready.
-    fn bring(&mut self, queue: &BoardQueue, mut job: Job) -> Result<(), BoardError> {
+    fn bring(&mut self, queue: &BoardQueue, mut job: QueuedPacket) -> Result<(), BoardError> {
         let (header, shape) = match job.taken.header {
             Ok(right) => right,
             Err(field) => {
@@ -163,7 +163,7 @@ enum Turn<'a> {
 }
 
 /// Polls STATE until the card takes this packet.
-fn wait_until_ready<'a>(queue: &'a BoardQueue, job: &Job) -> Result<Turn<'a>, BoardError> {
+fn wait_until_ready<'a>(queue: &'a BoardQueue, job: &QueuedPacket) -> Result<Turn<'a>, BoardError> {
     // Since the card was first seen to be busy: a thread that is run late has not waited for it.
     let mut busy_since = None;
     loop {
@@ -197,11 +197,11 @@ fn place(
     queue: &BoardQueue,
     mut lines: MutexGuard<'_, Lines>,
     slot: usize,
-    mut job: Job,
+    mut job: QueuedPacket,
     header: Header,
     shape: &Shape,
     data: &Arc<Vec<u8>>,
-) -> Result<Option<Job>, BoardError> {
+) -> Result<Option<QueuedPacket>, BoardError> {
     let Some(lease) = job.lease.upgrade() else {
         return Ok(None);
     };

@@ -6,7 +6,7 @@ use it::victims::kill_master;
 use it::{expect, wait};
 use nix::sys::signal::Signal;
 
-use crate::program::{Job, said};
+use crate::program::{StartedJob, said};
 
 pub const CASES: &[(&str, Case)] = &[
     (
@@ -29,7 +29,7 @@ fn attempts(given: &Given) -> Result<usize> {
 }
 
 fn replaced(given: &Given) -> Result<()> {
-    let job = Job::running(given, "replaced", 4, &[])?;
+    let job = StartedJob::running(given, "replaced", 4, &[])?;
     kill_master(given)?;
     job.wait_for_runs(2)?;
     let finished = job.let_go(2)?;
@@ -40,7 +40,7 @@ fn replaced(given: &Given) -> Result<()> {
 
 /// The client is stopped between its submit and the first attempt's death, so that it finds the second.
 fn unseen(given: &Given) -> Result<()> {
-    let job = Job::start(given, "unseen", 2, &[])?;
+    let job = StartedJob::start(given, "unseen", 2, &[])?;
     wait::until("the job at the ResourceManager", DEADLINE, || {
         let all = given.applications()?;
         Ok(all.iter().any(|found| found.name == "unseen").then_some(()))
@@ -60,7 +60,7 @@ fn unseen(given: &Given) -> Result<()> {
 }
 
 fn no_restart(given: &Given) -> Result<()> {
-    let job = Job::running(given, "no-restart", 4, &["--no-restart"])?;
+    let job = StartedJob::running(given, "no-restart", 4, &["--no-restart"])?;
     kill_master(given)?;
     let finished = job.ends(1)?;
     ensure!(
@@ -72,7 +72,7 @@ fn no_restart(given: &Given) -> Result<()> {
 }
 
 fn last(given: &Given) -> Result<()> {
-    let job = Job::running(given, "last", 2, &[])?;
+    let job = StartedJob::running(given, "last", 2, &[])?;
     kill_master(given)?;
     job.wait_for_runs(2)?;
     kill_master(given)?;

@@ -12,7 +12,7 @@ use proto_hadoop::yarn::{AllocateRequest, ApplicationFilter};
 use proto_hadoop::{ApplicationClient, ApplicationId, ApplicationMasterClient};
 use tokio::task::JoinSet;
 
-use crate::program::Job;
+use crate::program::StartedJob;
 
 pub const CASES: &[(&str, Case)] = &[(
     "busy: jobs wait, begin and end under a ResourceManager that turns calls away",
@@ -38,8 +38,8 @@ pub fn cluster(roomy: fn(Builder) -> Builder) -> Builder {
 
 fn survives(given: &Given) -> Result<()> {
     let whole = ["-o", "false", "--mem-per-proc", "6g"];
-    let first = Job::running(given, "busy-first", 2, &whole)?;
-    let mut second = Job::start(given, "busy-second", 2, &whole)?;
+    let first = StartedJob::running(given, "busy-first", 2, &whole)?;
+    let mut second = StartedJob::start(given, "busy-second", 2, &whole)?;
     second.running.wait_for_stderr("waiting: ")?;
 
     let load = Load::begin(given)?;
@@ -50,7 +50,7 @@ fn survives(given: &Given) -> Result<()> {
         Ok(met.then_some(()))
     })?;
     // One that is submitted meanwhile, one that ends, one that waits and may then begin.
-    let third = Job::start(given, "busy-third", 1, &[])?;
+    let third = StartedJob::start(given, "busy-third", 1, &[])?;
     first.let_go(1)?;
     second.wait_for_runs(1)?;
     second.let_go(1)?;

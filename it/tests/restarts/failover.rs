@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, ensure};
 use it::bed::{Case, DEADLINE, Given};
 use it::wait;
 
-use crate::program::Job;
+use crate::program::StartedJob;
 
 pub const CASES: &[(&str, Case)] = &[
     ("failover: a running job goes on", running),
@@ -30,7 +30,7 @@ fn fail_over(given: &Given) -> Result<()> {
 }
 
 fn running(given: &Given) -> Result<()> {
-    let job = Job::running(given, "running", 4, &[])?;
+    let job = StartedJob::running(given, "running", 4, &[])?;
     fail_over(given)?;
     given.cluster.wait_for_nodes(2)?;
     let finished = job.let_go(1)?;
@@ -45,8 +45,8 @@ fn running(given: &Given) -> Result<()> {
 
 fn gathering(given: &Given) -> Result<()> {
     let whole = ["-o", "false", "--mem-per-proc", "6g"];
-    let first = Job::running(given, "first", 2, &whole)?;
-    let mut second = Job::start(given, "second", 2, &whole)?;
+    let first = StartedJob::running(given, "first", 2, &whole)?;
+    let mut second = StartedJob::start(given, "second", 2, &whole)?;
     second.running.wait_for_stderr("waiting: ")?;
     fail_over(given)?;
     given.cluster.wait_for_nodes(2)?;

@@ -8,7 +8,7 @@ use it::Daemon;
 use it::bed::{Case, Given};
 use it::{expect, wait};
 
-use crate::program::Job;
+use crate::program::StartedJob;
 
 /// After this silence YARN takes an ApplicationMaster for dead.
 pub const EXPIRY: Duration = Duration::from_secs(16);
@@ -19,7 +19,7 @@ pub const CASES: &[(&str, Case)] = &[(
 )];
 
 fn fence(given: &Given) -> Result<()> {
-    let job = Job::running(given, "fence", 2, &[])?;
+    let job = StartedJob::running(given, "fence", 2, &[])?;
     // The last answer may have come a heartbeat before.
     let frozen = Instant::now();
     given.cluster.freeze(Daemon::ResourceManager)?;

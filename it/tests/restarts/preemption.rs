@@ -6,7 +6,7 @@ use it::cluster::Size;
 use it::settings::File;
 use it::{Builder, Cluster};
 
-use crate::program::{Job, said};
+use crate::program::{StartedJob, said};
 
 pub const CASES: &[(&str, Case)] = &[(
     "preemption: a container that another queue takes is named, and replaced",
@@ -37,9 +37,9 @@ pub fn cluster(roomy: fn(Builder) -> Builder) -> Builder {
 fn preempted(given: &Given) -> Result<()> {
     // 12 of 16 GiB, where 8 are its queue's.
     let lent = ["--mem-per-proc", "6g", "-o", "false"];
-    let job = Job::running(given, "lent", 2, &lent)?;
+    let job = StartedJob::running(given, "lent", 2, &lent)?;
     let urgent = ["--queue", "urgent", "--mem-per-proc", "4g", "-o", "false"];
-    let urgent = Job::start(given, "urgent", 1, &urgent)?;
+    let urgent = StartedJob::start(given, "urgent", 1, &urgent)?;
     urgent.wait_for_runs(1)?;
     urgent.let_go(1)?;
     job.wait_for_runs(2)?;

@@ -20,13 +20,13 @@ while [ ! -e "$1/gate" ]; do sleep 0.1 9>&-; done
 exit 0"#;
 
 /// A job of that program.
-pub struct Job {
+pub struct StartedJob {
     folder: PathBuf,
     ranks: usize,
     pub running: Running,
 }
 
-impl Job {
+impl StartedJob {
     /// Starts it and does not wait.
     pub fn start(given: &Given, name: &str, ranks: usize, arguments: &[&str]) -> Result<Self> {
         let script = given.script("booked", SCRIPT)?;

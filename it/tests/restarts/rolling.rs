@@ -8,7 +8,7 @@ use it::settings::File;
 use it::{Builder, Cluster, Daemon, Finished, wait};
 use nix::sys::signal::Signal;
 
-use crate::program::Job;
+use crate::program::StartedJob;
 
 pub const CASES: &[(&str, Case)] = &[
     (
@@ -76,8 +76,8 @@ fn away(given: &Given, node: usize, name: &str) -> Result<Finished> {
         "-hosts",
         &entry,
     ];
-    let before = Job::running(given, &format!("{name}-before"), 1, &whole)?;
-    let mut job = Job::start(given, name, 1, &whole)?;
+    let before = StartedJob::running(given, &format!("{name}-before"), 1, &whole)?;
+    let mut job = StartedJob::start(given, name, 1, &whole)?;
     job.running.wait_for_stderr("waiting: ")?;
     job.running.signal(Signal::SIGSTOP)?;
     before.let_go(1)?;

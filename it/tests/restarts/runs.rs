@@ -6,7 +6,7 @@ use it::bed::{Case, Given};
 use it::expect;
 use it::victims::{kill_launcher, nodes_without_master};
 
-use crate::program::{Job, said};
+use crate::program::{StartedJob, said};
 
 /// As many ranks as fill three nodes beside the ApplicationMaster.
 const WIDE: [&str; 2] = ["-o", "false"];
@@ -25,7 +25,7 @@ pub const CASES: &[(&str, Case)] = &[
 ];
 
 fn launcher(given: &Given) -> Result<()> {
-    let job = Job::running(given, "launcher", 6, &WIDE)?;
+    let job = StartedJob::running(given, "launcher", 6, &WIDE)?;
     kill_launcher(given)?;
     job.wait_for_runs(2)?;
     let finished = job.let_go(2)?;
@@ -49,14 +49,14 @@ fn mpi(given: &Given) -> Result<()> {
 }
 
 fn none(given: &Given) -> Result<()> {
-    let job = Job::running(given, "none", 6, &["-o", "false", "--restarts", "0"])?;
+    let job = StartedJob::running(given, "none", 6, &["-o", "false", "--restarts", "0"])?;
     kill_launcher(given)?;
     let finished = job.ends(1)?;
     expect::failure(&given.cluster, &finished, 70, &["container", "signal 9"])
 }
 
 fn twice(given: &Given) -> Result<()> {
-    let job = Job::running(given, "twice", 6, &WIDE)?;
+    let job = StartedJob::running(given, "twice", 6, &WIDE)?;
     kill_launcher(given)?;
     job.wait_for_runs(2)?;
     kill_launcher(given)?;
@@ -98,7 +98,7 @@ fn spent(given: &Given) -> Result<()> {
 }
 
 fn node(given: &Given) -> Result<()> {
-    let job = Job::running(given, "node", 2, &["-r", "all"])?;
+    let job = StartedJob::running(given, "node", 2, &["-r", "all"])?;
     let node = *nodes_without_master(given)?
         .first()
         .context("no such node")?;

@@ -37,21 +37,21 @@ pub struct Limits {
 }
 
 /// One job.
-pub struct Job {
+pub struct MpiMachine {
     gang: Gang,
     run: Run,
 }
 
-impl fmt::Debug for Job {
+impl fmt::Debug for MpiMachine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Job")
+        f.debug_struct("MpiMachine")
             .field("gang", &self.gang)
             .field("run", &self.run)
             .finish()
     }
 }
 
-impl Job {
+impl MpiMachine {
     /// A job that has not begun. `limits` are taken within the bounds that their fields name; `seed`
     /// is to differ from other jobs' seeds.
     #[must_use]

@@ -117,7 +117,7 @@ pub enum Event {
     ResourceManagerRestarted,
     /// A rank was given input that cannot be given again: the program cannot be started again.
     InputUsed,
-    /// Nothing happened, but time passed: see [`super::Job::wakes_at`].
+    /// Nothing happened, but time passed: see [`super::MpiMachine::wakes_at`].
     Tick,
 }
 

@@ -28,7 +28,7 @@ pub struct MaxAttempts {
 
 /// One job.
 #[derive(Clone, Debug)]
-pub struct Job {
+pub struct MapReduceMachine {
     max_attempts: MaxAttempts,
     attempts: BTreeMap<AttemptIx, Attempt>,
     failures: BTreeMap<(Stage, TaskIx), u32>,
@@ -39,7 +39,7 @@ pub struct Job {
     is_over: bool,
 }
 
-impl Job {
+impl MapReduceMachine {
     /// One with so many maps, at least one, and partitions; without partitions a map's result is its
     /// committed output, which no launcher keeps.
     #[must_use]

@@ -7,10 +7,10 @@
 //!  reduce:  waits for its bits ─▶ runnable ─▶ attempts ─▶ one may commit ─▶ committed
 //! ```
 //!
-//! [`Job`] is told what happened to attempts, outputs and fetches ([`Event`]), and says what follows
+//! [`MapReduceMachine`] is told what happened to attempts, outputs and fetches ([`Event`]), and says what follows
 //! ([`Action`]); which slot an attempt runs on is [`crate::schedule`]'s matter, what a commit writes
 //! [`crate::commit`]'s. Tasks are those of a schedule's session: a map's number is its place in the plan, a
-//! reduce's the order in which partitions became runnable, which [`Job::partition`] turns back.
+//! reduce's the order in which partitions became runnable, which [`MapReduceMachine::partition`] turns back.
 //!
 //! Without partitions there is the upper line alone: a map that has ended well is committed.
 //!
@@ -32,5 +32,5 @@ mod skips;
 mod tests;
 mod words;
 
-pub use job::{Job, MaxAttempts};
+pub use job::{MapReduceMachine, MaxAttempts};
 pub use words::{Action, Digest, Event, Failure};

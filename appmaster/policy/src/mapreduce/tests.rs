@@ -3,14 +3,14 @@ use crate::schedule::{AttemptIx, ContainerIx, End, Stage, TaskIx};
 
 /// A job, and the number of its last attempt.
 struct Bed {
-    job: Job,
+    job: MapReduceMachine,
     attempts: u32,
 }
 
 impl Bed {
     fn new(maps: u32, partitions: u32) -> Self {
         Self {
-            job: Job::new(maps, partitions, MaxAttempts { map: 2, reduce: 3 }),
+            job: MapReduceMachine::new(maps, partitions, MaxAttempts { map: 2, reduce: 3 }),
             attempts: 0,
         }
     }

@@ -7,7 +7,7 @@ use policy::{Listed, Mode};
 use sim::duel::allocators::{as_listed, full_or_not, where_there_is_room};
 
 /// `processes` on as many nodes, one process of a whole node each.
-fn asking(place: Allocator, processes: u32, limits: gang::Limits, seed: u64) -> Job {
+fn asking(place: Allocator, processes: u32, limits: gang::Limits, seed: u64) -> MpiMachine {
     let processes = NonZeroU32::new(processes).unwrap();
     let mut demand = Demand::anywhere(processes, Resources::new(4096, 1));
     demand.listed = (1..=processes.get())
@@ -19,12 +19,12 @@ fn asking(place: Allocator, processes: u32, limits: gang::Limits, seed: u64) -> 
     placed(demand, place, limits, seed)
 }
 
-fn placed(demand: Demand, place: Allocator, gang: gang::Limits, seed: u64) -> Job {
+fn placed(demand: Demand, place: Allocator, gang: gang::Limits, seed: u64) -> MpiMachine {
     let limits = Limits {
         gang,
         ..Limits::default()
     };
-    Job::new(demand, limits, seed).placed_by(place)
+    MpiMachine::new(demand, limits, seed).placed_by(place)
 }
 
 /// Nodes here answer when they like.
@@ -36,13 +36,13 @@ fn patient() -> gang::Limits {
 }
 
 /// The same, having asked for `n1`, `n2` … at time 0.
-fn asked(place: Allocator, processes: u32, nodes: usize) -> Job {
+fn asked(place: Allocator, processes: u32, nodes: usize) -> MpiMachine {
     let mut job = asking(place, processes, patient(), 1);
     begin(&mut job, nodes);
     job
 }
 
-fn begin(job: &mut Job, nodes: usize) {
+fn begin(job: &mut MpiMachine, nodes: usize) {
     assert_eq!(
         job.step(Millis(0), Event::Registered),
         [Action::TakeSnapshot]
@@ -63,7 +63,7 @@ fn full(nodes: usize, taken: &[&str]) -> ClusterView {
 }
 
 /// Steps the machine to its next wake, where it looks at the cluster, and answers with `view`.
-fn look(job: &mut Job, view: ClusterView) -> (Millis, Vec<Action>) {
+fn look(job: &mut MpiMachine, view: ClusterView) -> (Millis, Vec<Action>) {
     let at = job.wakes_at().unwrap();
     assert_eq!(job.step(at, Event::Tick), [Action::TakeSnapshot]);
     (at, job.step(at, Event::Snapshot(view)))

@@ -9,7 +9,8 @@ use std::num::NonZeroU32;
 
 use policy::gang::{self, Allocator};
 use policy::lifecycle::{
-    Action, Cause, Event, Grant, Job, KillReason, Limits, Missing, Phase, PmiStage, Seen, Unused,
+    Action, Cause, Event, Grant, KillReason, Limits, Missing, MpiMachine, Phase, PmiStage, Seen,
+    Unused,
 };
 use policy::{
     ClusterView, ContainerId, Counted, Demand, End, MiB, Millis, NodeId, NodeView, Placement, Rank,
@@ -39,8 +40,8 @@ fn demand(processes: u32) -> Demand {
     Demand::anywhere(processes, Resources::new(1024, 1))
 }
 
-fn job(processes: u32) -> Job {
-    Job::new(demand(processes), Limits::default(), 1)
+fn job(processes: u32) -> MpiMachine {
+    MpiMachine::new(demand(processes), Limits::default(), 1)
 }
 
 fn granted(node: usize, round: u32) -> Event {
@@ -68,7 +69,7 @@ fn ended(rank: u32, end: End, stage: PmiStage) -> Event {
 }
 
 /// Four ranks over two nodes, all running, at time 0.
-fn running() -> Job {
+fn running() -> MpiMachine {
     running_with(Limits::default())
 }
 
@@ -84,8 +85,8 @@ fn sparing() -> Limits {
 }
 
 /// Both containers of a job are ordered to start, at time 0.
-fn starting_with(limits: Limits) -> Job {
-    let mut job = Job::new(demand(4), limits, 1);
+fn starting_with(limits: Limits) -> MpiMachine {
+    let mut job = MpiMachine::new(demand(4), limits, 1);
     assert_eq!(
         job.step(Millis(0), Event::Registered),
         [Action::TakeSnapshot]
@@ -99,7 +100,7 @@ fn starting_with(limits: Limits) -> Job {
     job
 }
 
-fn running_with(limits: Limits) -> Job {
+fn running_with(limits: Limits) -> MpiMachine {
     let mut job = starting_with(limits);
     let first = job.step(Millis(0), Event::Joined(ContainerId("c1".into())));
     assert!(!first.iter().any(|a| matches!(a, Action::Begin(_))));
@@ -136,7 +137,7 @@ fn verdict(actions: &[Action]) -> Option<String> {
 }
 
 /// Ends every rank that `already` does not name, and returns the verdict.
-fn reap(job: &mut Job, already: &[u32]) -> Option<String> {
+fn reap(job: &mut MpiMachine, already: &[u32]) -> Option<String> {
     let mut said = None;
     for rank in (0..4).filter(|rank| !already.contains(rank)) {
         said = verdict(&job.step(Millis(500), ended(rank, End::Signal(15), PmiStage::Silent)));
@@ -450,7 +451,7 @@ fn without_room_it_looks_again_and_an_impossible_job_ends_at_once() {
         unit: Resources::new(100_000, 1),
         ..demand(1)
     };
-    let mut large = Job::new(one, Limits::default(), 1);
+    let mut large = MpiMachine::new(one, Limits::default(), 1);
     assert_eq!(large.step(Millis(0), Event::Registered).len(), 1);
     let said = verdict(&large.step(Millis(0), Event::Snapshot(cluster(2, 0)))).unwrap();
     assert!(
@@ -488,7 +489,7 @@ fn the_number_of_ended_ranks_is_shown_a_hundredth_at_a_time() {
         unit: Resources::new(1, 1),
         ..demand(1000)
     };
-    let mut job = Job::new(demand, Limits::default(), 1);
+    let mut job = MpiMachine::new(demand, Limits::default(), 1);
     assert_eq!(job.step(Millis(0), Event::Registered).len(), 1);
     assert!(
         !job.step(Millis(0), Event::Snapshot(cluster(1, 0)))

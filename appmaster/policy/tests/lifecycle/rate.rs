@@ -146,7 +146,7 @@ proptest! {
     ) {
         let gang = gang::Limits { gather: Millis(gang), ..gang::Limits::default() };
         let limits = Limits { gang, ..Limits::default() };
-        let mut job = Job::new(demand(3), limits, seed).placed_by(whimsical);
+        let mut job = MpiMachine::new(demand(3), limits, seed).placed_by(whimsical);
         let mut ledger = Ledger::default();
         let mut now = Millis(0);
         ledger.enter(now, &job.step(now, Event::Registered))?;

@@ -3,7 +3,7 @@
 use super::*;
 
 /// As [`running`], with so many restarts; at most one node more than the job needs.
-fn repeatable(restarts: u32) -> Job {
+fn repeatable(restarts: u32) -> MpiMachine {
     running_with(limits(restarts))
 }
 
@@ -30,7 +30,7 @@ fn over(node: u32, status: i32) -> Event {
 }
 
 /// The ranks of the first node are ended, as they were told to; the last answer.
-fn stopped(job: &mut Job, at: u64) -> Vec<Action> {
+fn stopped(job: &mut MpiMachine, at: u64) -> Vec<Action> {
     let _first = job.step(Millis(at), ended(0, End::Signal(15), PmiStage::Initialized));
     job.step(Millis(at), ended(1, End::Signal(15), PmiStage::Initialized))
 }
@@ -43,7 +43,7 @@ fn repeats(actions: &[Action]) -> Option<(u32, String, Vec<ContainerId>)> {
 }
 
 /// The second container is lost at 5 s, and everything up to the look at the cluster is done.
-fn lost_one(job: &mut Job) -> Vec<Action> {
+fn lost_one(job: &mut MpiMachine) -> Vec<Action> {
     let actions = job.step(Millis(5_000), link_lost(2));
     assert!(matches!(actions[0], Action::Stop { .. }), "{actions:?}");
     assert_eq!(job.step(Millis(5_010), over(2, 137)), []);
@@ -311,7 +311,7 @@ fn what_keeps_the_next_run_from_starting_stands_behind_the_loss() {
 }
 
 /// The gap that the loss of the second container left is granted on node `node`, of as many.
-pub(super) fn replaced(job: &mut Job, at: u64, round: u32, node: usize) -> Vec<Action> {
+pub(super) fn replaced(job: &mut MpiMachine, at: u64, round: u32, node: usize) -> Vec<Action> {
     let mut view = cluster(node, 0);
     view.nodes[0].used = view.nodes[0].capability;
     let _asked = job.step(Millis(at), Event::Snapshot(view));

@@ -3,7 +3,7 @@
 use super::*;
 use policy::{Listed, Mode};
 
-fn begun(mut job: Job, view: &ClusterView) -> (Job, Vec<Action>) {
+fn begun(mut job: MpiMachine, view: &ClusterView) -> (MpiMachine, Vec<Action>) {
     assert_eq!(
         job.step(Millis(0), Event::Registered),
         [Action::TakeSnapshot]
@@ -13,7 +13,7 @@ fn begun(mut job: Job, view: &ClusterView) -> (Job, Vec<Action>) {
 }
 
 /// Steps the machine to its next wake, where it looks at the cluster, and answers with `view`.
-fn look(job: &mut Job, view: &ClusterView) -> (Millis, Vec<Action>) {
+fn look(job: &mut MpiMachine, view: &ClusterView) -> (Millis, Vec<Action>) {
     let at = job.wakes_at().unwrap();
     assert_eq!(job.step(at, Event::Tick), [Action::TakeSnapshot]);
     (at, job.step(at, Event::Snapshot(view.clone())))
@@ -71,7 +71,7 @@ fn who_meets_a_reserved_node_does_not_try_its_neighbours_one_by_one() {
     ids.sort();
     let reserved = &ids[..8];
     let looks_of = |seed: u64| {
-        let fresh = Job::new(demand(1), Limits::default(), seed);
+        let fresh = MpiMachine::new(demand(1), Limits::default(), seed);
         let (mut job, mut actions) = begun(fresh, &view);
         for looks in 0.. {
             let [host] = &asked_hosts(&actions)[..] else {
@@ -126,7 +126,7 @@ fn a_mode_that_is_bound_to_its_nodes_says_who_is_silent_and_for_how_long() {
         ..Demand::anywhere(NonZeroU32::new(2).unwrap(), Resources::new(1024, 1))
     };
     let view = cluster(3, 0);
-    let (mut job, _) = begun(Job::new(demand, Limits::default(), 1), &view);
+    let (mut job, _) = begun(MpiMachine::new(demand, Limits::default(), 1), &view);
     assert!(!starts(&job.step(Millis(100), granted(1, 1))));
     for seconds in [3, 6, 9] {
         let (_, actions) = look(&mut job, &view);

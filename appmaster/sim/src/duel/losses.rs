@@ -81,7 +81,7 @@ impl Duel {
         self.started[job].clear();
         self.applications[job] = Application::default();
         let demand = self.jobs[job].gang().demand().clone();
-        let next = Job::new(demand, self.setup.limits, self.seeds[job] ^ 1);
+        let next = MpiMachine::new(demand, self.setup.limits, self.seeds[job] ^ 1);
         self.jobs[job] = next.placed_by(self.place);
         let registers = self.now + self.draw(1_000, 3_000);
         self.at(registers, Happening::Told(job, Event::Registered));

@@ -26,7 +26,7 @@ use std::ops::Range;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use policy::gang::{self, Allocator, Chance};
-use policy::lifecycle::{Action, Cause, Event, Grant, Job, Limits, PmiStage, Unused};
+use policy::lifecycle::{Action, Cause, Event, Grant, Limits, MpiMachine, PmiStage, Unused};
 use policy::schedule::Nanos;
 use policy::{
     ClusterView, ContainerId, Counted, Demand, End, MiB, Millis, NodeId, NodeView, Rank, Resources,
@@ -153,7 +153,7 @@ pub struct Duel {
     nodes: Vec<Node>,
     containers: BTreeMap<ContainerId, Container>,
     granted: u64,
-    jobs: Vec<Job>,
+    jobs: Vec<MpiMachine>,
     applications: Vec<Application>,
     started: Vec<BTreeSet<ContainerId>>,
     launchers: BTreeMap<ContainerId, Launcher>,
@@ -209,7 +209,7 @@ impl Duel {
             let mut demand = Demand::anywhere(processes, WHOLE);
             wants(&mut demand);
             let seed = draw(0, u64::MAX - 1);
-            jobs.push(Job::new(demand, setup.limits, seed).placed_by(place));
+            jobs.push(MpiMachine::new(demand, setup.limits, seed).placed_by(place));
             seeds.push(seed);
         }
         let mut duel = Self {
@@ -306,7 +306,7 @@ impl Duel {
     /// A job does what no job may: it keeps what it does not use, asks too often, runs ranks beside those
     /// of an earlier run, fails without a loss, or never ends.
     pub fn fight(mut self) -> Result<Outcome> {
-        while !self.jobs.iter().all(Job::is_over) {
+        while !self.jobs.iter().all(MpiMachine::is_over) {
             let (at, what) = self.agenda.next().context("nothing happens any more")?;
             self.now = at.0 / 1_000_000;
             self.outcome.events += 1;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use anyhow::{Context as _, Result, bail, ensure};
 
 use super::clusters::{GPU, TASK_MB};
-use crate::workload::{Job, Phase};
+use crate::workload::{Phase, WorkloadJob};
 
 /// A kind of job. Times are in seconds, of one task.
 #[derive(Clone, Copy, Debug)]
@@ -38,9 +38,9 @@ const KEYS: [(&str, bool); 7] = [
 
 /// All kinds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Jobs([Kind; 3]);
+pub(super) struct JobKinds([Kind; 3]);
 
-impl Default for Jobs {
+impl Default for JobKinds {
     fn default() -> Self {
         let kind =
             |name, title, on_gpu, maps, [load, device, cpu]: [f64; 3], reduces, reduce| Kind {
@@ -64,7 +64,7 @@ impl Default for Jobs {
     }
 }
 
-impl Jobs {
+impl JobKinds {
     pub(super) fn kind(&mut self, name: char) -> Option<&mut Kind> {
         self.0.iter_mut().find(|kind| kind.name == name)
     }
@@ -85,7 +85,7 @@ impl Jobs {
     }
 
     /// The n-th job of a queue.
-    pub(super) fn job(&self, name: char, number: usize, version: Version) -> Result<Job> {
+    pub(super) fn job(&self, name: char, number: usize, version: Version) -> Result<WorkloadJob> {
         let kind = self.0.iter().find(|kind| kind.name == name);
         let kind = kind.with_context(|| format!("{name:?} is no job; there are M, D and W"))?;
         Ok(kind.job(number, version))
@@ -136,7 +136,7 @@ impl Kind {
         Ok(())
     }
 
-    fn job(&self, number: usize, version: Version) -> Job {
+    fn job(&self, number: usize, version: Version) -> WorkloadJob {
         let phase = |count, seconds| Phase {
             count,
             seconds,
@@ -157,7 +157,7 @@ impl Kind {
         } else {
             phase(self.maps, self.cpu)
         };
-        Job {
+        WorkloadJob {
             name: format!("{}{number}", self.name),
             submit_s: 0.0,
             user: String::new(),

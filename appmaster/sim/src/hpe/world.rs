@@ -4,15 +4,15 @@ use anyhow::{Context as _, Result};
 use policy::schedule::named;
 
 use super::clusters::Cluster;
-use super::jobs::{Jobs, Version};
+use super::jobs::{JobKinds, Version};
 use super::settings::{KEYS, Settings};
 use crate::run::in_seconds;
-use crate::{Job, Node, Outcome, Run, Workload};
+use crate::{Node, Outcome, Run, Workload, WorkloadJob};
 
 /// What the figures are made of: the jobs' numbers, the nodes' slots, the policies' keys.
 #[derive(Clone, Debug, Default)]
 pub struct World {
-    pub(super) jobs: Jobs,
+    pub(super) jobs: JobKinds,
     pub(super) settings: Settings,
 }
 
@@ -87,7 +87,7 @@ impl World {
     /// # Errors
     ///
     /// It stands for none.
-    pub fn job(&self, letter: char, place: usize, version: Version) -> Result<Job> {
+    pub fn job(&self, letter: char, place: usize, version: Version) -> Result<WorkloadJob> {
         let Settings { nodes, time, .. } = self.settings;
         let mut job = self.jobs.job(letter, place, version)?;
         for phase in [&mut job.maps, &mut job.reduces].into_iter().flatten() {

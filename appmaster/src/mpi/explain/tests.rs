@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use policy::lifecycle::{Job, KillReason, Limits, Verdict};
+use policy::lifecycle::{KillReason, Limits, MpiMachine, Verdict};
 use policy::{Counted, MiB, NodeView, Rejection};
 
 use super::*;
@@ -35,14 +35,14 @@ fn demand(processes: u32) -> Demand {
 
 /// A job and its story, side by side as the loop has them.
 struct Told {
-    job: Job,
+    job: MpiMachine,
     story: Story,
 }
 
 impl Told {
     fn new(processes: u32, explain: bool) -> Self {
         Self {
-            job: Job::new(demand(processes), Limits::default(), 7),
+            job: MpiMachine::new(demand(processes), Limits::default(), 7),
             story: Story::new(demand(processes), explain),
         }
     }

@@ -6,7 +6,7 @@ use holding::Finished;
 use job::wire::job_event::Event as ToClient;
 use job::wire::mpi_event::Event as Said;
 use job::{Binding, MpiJob, Universe, Yielding, wire};
-use policy::lifecycle::{Event, Grant, Job, KillReason, Limits};
+use policy::lifecycle::{Event, Grant, KillReason, Limits, MpiMachine};
 use policy::{
     ClusterView, ContainerId, Counted, Demand, MiB, Millis, NodeId, NodeView, ResourceTypes,
     Resources,
@@ -87,13 +87,13 @@ impl Bed {
             },
             candidates: None,
             story: Story::new(demand.clone(), false),
-            job: Job::new(demand.clone(), Limits::default(), 7),
+            job: MpiMachine::new(demand.clone(), Limits::default(), 7),
             checkpoints: crate::mpi::checkpoints::Checkpoints::default(),
             timing: wire::Timing::default(),
             began_us: 1_000_000,
         };
         changed(&mut beginning);
-        beginning.job = Job::new(demand, beginning.description.limits, 7);
+        beginning.job = MpiMachine::new(demand, beginning.description.limits, 7);
         Self {
             mpi: Mpi::new(beginning),
             now: Millis(0),

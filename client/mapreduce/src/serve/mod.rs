@@ -26,7 +26,7 @@ use tokio::time::sleep;
 
 use crate::driver::{Answer, Driver, Heard};
 use crate::error::MapReduceError;
-use crate::jobs::{Accepted, Jobs};
+use crate::jobs::{Accepted, JobRunner};
 use crate::open::Opened;
 use crate::order::Orders;
 use crate::overwrite::Overwrite;
@@ -54,7 +54,7 @@ pub struct Run {
     /// Completes what is submitted.
     pub orders: Arc<Orders>,
     /// Runs it.
-    pub jobs: Arc<Jobs>,
+    pub jobs: Arc<JobRunner>,
     /// The first job is told, and nothing is run.
     pub is_dry: bool,
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use ::job::element::{Scan, Trust};
 use ::job::exit::Exit;
-use ::job::{Description, Jobs, SessionPlan, wire};
+use ::job::{ApplicationWork, Description, SessionPlan, wire};
 use follow::follower::Owning;
 use follow::follower::tasks::Wish;
 use follow::keys::JobKeys;
@@ -159,7 +159,7 @@ impl Own {
                 // The program goes the way of those of a session.
                 binary(&staged.staged),
             )?,
-            jobs: Jobs::Session(Box::new(self.plan(
+            jobs: ApplicationWork::Session(Box::new(self.plan(
                 size,
                 trust(first),
                 ground.excluded,

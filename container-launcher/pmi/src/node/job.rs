@@ -8,7 +8,7 @@ use crate::{KVS_NAME_MAX, Pair};
 
 /// What the ranks of one node need to know about the job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Job {
+pub struct JobAttributes {
     /// Ranks in the whole job.
     pub size: u32,
     /// Those of this node.
@@ -30,7 +30,7 @@ pub struct Job {
     pub universe: Option<u32>,
 }
 
-/// A [`Job`] that cannot be served.
+/// A [`JobAttributes`] that cannot be served.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum JobError {
@@ -45,7 +45,7 @@ pub enum JobError {
     /// No ranks at all.
     #[error("a node without ranks")]
     NoRanks,
-    /// See [`Job::kvs_name`].
+    /// See [`JobAttributes::kvs_name`].
     #[error("{name:?} cannot name a key-value space (1 to {KVS_NAME_MAX} bytes, no blanks)")]
     KvsName {
         /// The name.

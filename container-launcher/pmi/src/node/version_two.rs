@@ -272,15 +272,15 @@ fn spawn(message: &Message) -> Result<SpawnRequest, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::{Job, PmiStage};
+    use crate::node::{JobAttributes, PmiStage};
 
     fn server(size: u32, ranks: &[u32]) -> NodeServer {
-        let mut node = NodeServer::new(Job {
+        let mut node = NodeServer::new(JobAttributes {
             size,
             ranks: ranks.to_vec(),
             kvs_name: "kvs_1".to_owned(),
             process_mapping: "(vector,(0,1,2))".to_owned(),
-            ..Job::default()
+            ..JobAttributes::default()
         })
         .unwrap();
         for &rank in ranks {

@@ -199,7 +199,7 @@ impl Bed {
         self.seen(&jobs, run)
     }
 
-    fn submitted(&self, job: &sim::Job, report: &Path) -> Result<Running> {
+    fn submitted(&self, job: &sim::WorkloadJob, report: &Path) -> Result<Running> {
         let (maps, reduces) = (job.maps.as_ref(), job.reduces.as_ref());
         let (maps, reduces) = maps.zip(reduces).context("a job without a stage")?;
         let need = match maps.devices.is_empty() {

@@ -7,9 +7,9 @@ use super::{Class, Owner, Shown};
 use crate::schedule::{Job, JobIx, Nanos, Need, NodeIx, Session, Share, Stage};
 
 /// Jobs in order of submission.
-type Jobs = BTreeSet<(u64, JobIx)>;
+type BySubmission = BTreeSet<(u64, JobIx)>;
 
-static NONE: Jobs = BTreeSet::new();
+static NONE: BySubmission = BTreeSet::new();
 
 impl Session {
     /// What a task of the class takes.
@@ -55,7 +55,12 @@ impl Session {
 
     /// Two sets that have every job of `all` which is in sight, and few others: where only jobs near a node are,
     /// and they are fewer, these and those that need no place.
-    fn nearest<'a>(&'a self, stage: Stage, class: Class, all: Option<&'a Jobs>) -> [&'a Jobs; 2] {
+    fn nearest<'a>(
+        &'a self,
+        stage: Stage,
+        class: Class,
+        all: Option<&'a BySubmission>,
+    ) -> [&'a BySubmission; 2] {
         let all = [all.unwrap_or(&NONE), &NONE];
         let Some(node) = self.shown.near else {
             return all;
@@ -63,7 +68,7 @@ impl Session {
         let near = self.state.near.get(&(stage, class, node));
         let placeless = self.state.placeless.get(&(stage, class));
         let near = [near.unwrap_or(&NONE), placeless.unwrap_or(&NONE)];
-        let count = |sets: &[&Jobs; 2]| sets.iter().map(|jobs| jobs.len()).sum::<usize>();
+        let count = |sets: &[&BySubmission; 2]| sets.iter().map(|jobs| jobs.len()).sum::<usize>();
         if count(&near) < count(&all) {
             near
         } else {
@@ -71,7 +76,10 @@ impl Session {
         }
     }
 
-    fn in_sight<'a>(&'a self, [one, other]: [&'a Jobs; 2]) -> impl Iterator<Item = JobIx> + 'a {
+    fn in_sight<'a>(
+        &'a self,
+        [one, other]: [&'a BySubmission; 2],
+    ) -> impl Iterator<Item = JobIx> + 'a {
         let jobs = one.union(other).map(|(_, job)| *job);
         jobs.filter(move |job| self.sees(*job) && self.of_priority(*job))
     }
