@@ -118,7 +118,7 @@ impl Stream for OrderStream {
 }
 
 /// How a conversation ends.
-enum End {
+enum ConversationEnd {
     /// Somebody else has ended it.
     Over,
     /// The launcher has left, or is not heard of.
@@ -147,12 +147,12 @@ pub(crate) async fn attend(
     attending.orders.end();
     let container = attending.container;
     let last = match end {
-        End::Over => return,
-        End::Lost(why) => {
+        ConversationEnd::Over => return,
+        ConversationEnd::Lost(why) => {
             tracing::info!("{container} {why}");
             Heard::Lost(container)
         }
-        End::Misbehaved(what) => Heard::Misbehaved { container, what },
+        ConversationEnd::Misbehaved(what) => Heard::Misbehaved { container, what },
     };
     let _told = attending.heard.send(last).await.is_ok();
 }
@@ -171,7 +171,7 @@ struct Attending {
 }
 
 impl Attending {
-    async fn run(&mut self) -> End {
+    async fn run(&mut self) -> ConversationEnd {
         let Orders {
             said,
             over,
@@ -179,7 +179,7 @@ impl Attending {
         } = self.orders.clone();
         loop {
             tokio::select! {
-                () = over.cancelled() => return End::Over,
+                () = over.cancelled() => return ConversationEnd::Over,
                 Some(fresh) = self.links.recv() => self.begin(fresh),
                 event = next(&mut self.events) => match event {
                     Ok(Some(event)) => {
@@ -192,19 +192,19 @@ impl Attending {
                     Err(status) => self.cut(status.message()).await,
                 },
                 full = said.overflowed() => {
-                    return End::Misbehaved(format!("does not take its orders: {full}"));
+                    return ConversationEnd::Misbehaved(format!("does not take its orders: {full}"));
                 }
                 () = container_ended.cancelled(), if self.events.is_none() => {
-                    return End::Lost("is gone with its container".into());
+                    return ConversationEnd::Lost("is gone with its container".into());
                 }
                 () = sleep_until(self.spoke + link::LOST) => {
                     let seconds = link::LOST.as_secs();
-                    return End::Lost(format!("has not been heard of for {seconds} s"));
+                    return ConversationEnd::Lost(format!("has not been heard of for {seconds} s"));
                 }
             }
             if self.events.is_none() && said.is_finished() {
                 // It was told to leave, and has.
-                return End::Lost("has left".into());
+                return ConversationEnd::Lost("has left".into());
             }
         }
     }
@@ -235,9 +235,9 @@ impl Attending {
         let _told = self.heard.send(Heard::Cut).await.is_ok();
     }
 
-    async fn hear(&mut self, said: wire::LauncherEvent) -> Result<(), End> {
+    async fn hear(&mut self, said: wire::LauncherEvent) -> Result<(), ConversationEnd> {
         let orders = &self.orders.said;
-        let impossible = |error: SequenceError| End::Misbehaved(error.to_string());
+        let impossible = |error: SequenceError| ConversationEnd::Misbehaved(error.to_string());
         orders.acknowledge(said.taken).map_err(impossible)?;
         if said.event.is_none() || orders.is_new(said.number).map_err(impossible)? {
             let (number, bytes) = (
@@ -248,7 +248,7 @@ impl Attending {
                 let container = self.container.clone();
                 let said = Heard::Said { container, event };
                 if self.heard.send(said).await.is_err() {
-                    return Err(End::Over);
+                    return Err(ConversationEnd::Over);
                 }
             }
             orders.took(number, bytes);
@@ -259,7 +259,9 @@ impl Attending {
         let stuck = orders.stuck_for();
         if stuck >= link::LOST {
             let seconds = stuck.as_secs();
-            return Err(End::Lost(format!("has taken no order for {seconds} s")));
+            return Err(ConversationEnd::Lost(format!(
+                "has taken no order for {seconds} s"
+            )));
         }
         if stuck >= link::MISSED && self.since.elapsed() >= link::MISSED {
             // It may take them on a fresh link.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use policy::lending::{Lending, Offer, Wants, Wish, Word};
 use policy::schedule::{
-    AttemptIx, Bundle, Container, Driver, End, Event, Job, JobIx, Nanos, Need, Node, NodeIx, Slot,
-    Stage, StageState, Task, named,
+    AttemptIx, AttemptOutcome, Bundle, Container, Driver, Event, Job, JobIx, Nanos, Need, Node,
+    NodeIx, Slot, Stage, StageState, Task, named,
 };
 use policy::{ContainerId, Millis, NodeId, ResourceTypes, Resources};
 use rustix::time::{ClockId, clock_gettime};
@@ -109,7 +109,7 @@ pub fn decisions(policy: &str, nodes: u32, jobs: u32, tasks: usize, ends: u32) -
             Event::Began(attempt),
             Event::Ended {
                 attempt,
-                how: End::Done,
+                how: AttemptOutcome::Done,
                 phases: Vec::new(),
             },
         ] {

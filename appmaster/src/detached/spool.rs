@@ -34,12 +34,12 @@ pub(super) struct Behind {
     /// Where the next is.
     pub(super) place: Position,
     /// There is nothing more for now, or ever.
-    pub(super) end: Option<End>,
+    pub(super) end: Option<ReadEnd>,
 }
 
 /// Nothing is behind a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum ReadEnd {
     /// So far.
     Now,
     /// The job has printed its last.
@@ -136,8 +136,8 @@ impl Spool {
                 chunks.push(left_out(missing));
             }
             let end = match self.is_over {
-                true => End::Forever,
-                false => End::Now,
+                true => ReadEnd::Forever,
+                false => ReadEnd::Now,
             };
             let end = Some(end);
             return Ok(Behind { chunks, place, end });

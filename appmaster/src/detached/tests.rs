@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::detached::parts::Position;
-use crate::detached::spool::End;
+use crate::detached::spool::ReadEnd;
 
 fn printed(rank: u32, text: &str) -> wire::OutputChunk {
     wire::OutputChunk {
@@ -23,7 +23,7 @@ fn end() -> Event {
 }
 
 /// All that is there, in words: what is left out as `<N>`; and whether that is all for ever.
-fn read(kept: &Kept, rank: Option<u32>) -> (String, End) {
+fn read(kept: &Kept, rank: Option<u32>) -> (String, ReadEnd) {
     let (mut place, mut text) = (Position::default(), String::new());
     loop {
         let behind = kept.behind(place, rank).unwrap();
@@ -64,16 +64,16 @@ fn bed(most: u64) -> (TempDir, Detached) {
 fn what_ranks_print_is_read_again_as_often_as_one_likes_whole_or_of_one_rank() {
     let (folder, all) = bed(DISK_MAX);
     let kept = all.insert(JobId(7), "p", Input::Empty);
-    assert_eq!(read(&kept, None), (String::new(), End::Now));
+    assert_eq!(read(&kept, None), (String::new(), ReadEnd::Now));
     let nobody = || false;
     kept.print(&[printed(0, "a\n"), printed(1, "b\n")], nobody);
     kept.print(&[printed(0, "c\n")], nobody);
-    assert_eq!(read(&kept, None), ("a\nb\nc\n".into(), End::Now));
+    assert_eq!(read(&kept, None), ("a\nb\nc\n".into(), ReadEnd::Now));
     kept.close();
     for _ in 0..2 {
-        assert_eq!(read(&kept, None), ("a\nb\nc\n".into(), End::Forever));
-        assert_eq!(read(&kept, Some(0)), ("a\nc\n".into(), End::Forever));
-        assert_eq!(read(&kept, Some(9)), (String::new(), End::Forever));
+        assert_eq!(read(&kept, None), ("a\nb\nc\n".into(), ReadEnd::Forever));
+        assert_eq!(read(&kept, Some(0)), ("a\nc\n".into(), ReadEnd::Forever));
+        assert_eq!(read(&kept, Some(9)), (String::new(), ReadEnd::Forever));
     }
     all.clear();
     assert!(!folder.path().join("kept").exists());
@@ -125,7 +125,7 @@ fn all_jobs_together_have_so_much_and_what_has_ended_makes_room() {
     let third = all.insert(JobId(3), "third", Input::Empty);
     third.print(&lines, || all.make_room());
     assert_eq!(read(&third, None).0.len(), 90_000);
-    assert_eq!(read(&first, None), ("<90000>".into(), End::Forever));
+    assert_eq!(read(&first, None), ("<90000>".into(), ReadEnd::Forever));
     assert!(bytes_below(folder.path()) <= MOST);
     all.clear();
     assert_eq!(bytes_below(folder.path()), 0);
@@ -142,9 +142,9 @@ fn a_disk_that_takes_nothing_costs_output_and_no_more() {
     kept.print(&[printed(0, "two\n")], || false);
     // What was to be kept has gone meanwhile: that is no end of anything either.
     kept.close();
-    assert_eq!(read(&kept, None), ("<4>two\n".into(), End::Forever));
+    assert_eq!(read(&kept, None), ("<4>two\n".into(), ReadEnd::Forever));
     all.clear();
-    assert_eq!(read(&kept, None), ("<8>".into(), End::Forever));
+    assert_eq!(read(&kept, None), ("<8>".into(), ReadEnd::Forever));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use tonic::{Status, Streaming};
 use crate::detached::detached_job::Kept;
 use crate::detached::parts::Position;
 use crate::detached::said::Heard;
-use crate::detached::spool::End;
+use crate::detached::spool::ReadEnd;
 
 /// Chunks on the way to one who watches.
 const CHUNKS: usize = 4;
@@ -117,9 +117,9 @@ impl Kept {
             }
             match behind.end {
                 None => {}
-                Some(End::Forever) => return,
-                Some(End::Now) if wanted.so_far => return,
-                Some(End::Now) => tokio::select! {
+                Some(ReadEnd::Forever) => return,
+                Some(ReadEnd::Now) if wanted.so_far => return,
+                Some(ReadEnd::Now) => tokio::select! {
                     added = changed.changed() => if added.is_err() { return },
                     () = chunks.closed() => return,
                 },

@@ -1,7 +1,7 @@
 //! Fetches that fail: each accuses two launchers, and which of them is at fault is known when a third has done better.
 
 use policy::mapreduce::Event;
-use policy::schedule::{AttemptIx, ContainerIx, End, TaskIx};
+use policy::schedule::{AttemptIx, AttemptOutcome, ContainerIx, TaskIx};
 
 use super::MapReduce;
 
@@ -19,8 +19,8 @@ impl MapReduce {
         }
         match self.faulty.contains(&home) {
             // The task is not.
-            true => self.over_by(ix, End::Lost, End::Failed),
-            false => self.over(ix, End::Lost),
+            true => self.over_by(ix, AttemptOutcome::Lost, AttemptOutcome::Failed),
+            false => self.over(ix, AttemptOutcome::Lost),
         }
         for map in maps {
             self.doubt(*map, home);

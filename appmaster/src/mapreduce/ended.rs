@@ -7,7 +7,7 @@ use job::wire;
 use job::wire::task_event;
 use policy::ContainerId;
 use policy::mapreduce::{Digest, Event};
-use policy::schedule::{AttemptIx, End, Stage, TaskIx, Why};
+use policy::schedule::{AttemptIx, AttemptOutcome, Stage, TaskIx, Why};
 
 use super::attempts::{Attempt, Far};
 use super::orders::Orders;
@@ -79,7 +79,7 @@ impl MapReduce {
                         digest: digest(&ended),
                     });
                 }
-                self.over(ix, End::Killed);
+                self.over(ix, AttemptOutcome::Killed);
             }
             Ended::Well(counters) => {
                 if has_result {
@@ -150,7 +150,7 @@ impl MapReduce {
                 self.maps_done = self.maps_done.saturating_add(1);
                 let read = Orders::length(&self.description, task);
                 self.attempts.remove(ix, read);
-                self.end_of_attempt(ix, End::Done);
+                self.end_of_attempt(ix, AttemptOutcome::Done);
                 self.step_machine(Event::Mapped {
                     attempt: ix,
                     digest: digest(ended),
@@ -159,7 +159,7 @@ impl MapReduce {
             Stage::Reduce | Stage::Gang => {
                 self.reduces_done = self.reduces_done.saturating_add(1);
                 self.attempts.remove(ix, 0);
-                self.end_of_attempt(ix, End::Done);
+                self.end_of_attempt(ix, AttemptOutcome::Done);
                 let home = attempt.place;
                 self.step_machine(Event::Fetched { home });
                 self.step_machine(Event::Reduced(ix));
@@ -192,7 +192,7 @@ impl MapReduce {
                 attempt.host, self.description.node_failures
             ));
         }
-        self.over(ix, End::Failed);
+        self.over(ix, AttemptOutcome::Failed);
     }
 
     const fn may_skip(&self, attempt: &Attempt) -> bool {
@@ -238,7 +238,7 @@ impl MapReduce {
             record,
         });
         // The record is to blame, not the node.
-        self.end_of_attempt(ix, End::Killed);
+        self.end_of_attempt(ix, AttemptOutcome::Killed);
     }
 
     /// A reduce could not read what these maps have left, which is no fault of its own.
@@ -253,7 +253,7 @@ impl MapReduce {
                 "{title} could not read what maps have left, {UNREAD} times, the last time: {sentence}; \
                  nodes have to reach each other's ports"
             ));
-            return self.over(ix, End::Lost);
+            return self.over(ix, AttemptOutcome::Lost);
         }
         // One that was made again meanwhile is not what it has tried to read.
         let tried = maps.iter().map(|map| TaskIx(*map)).filter(|map| {
@@ -265,19 +265,19 @@ impl MapReduce {
     }
 
     /// An attempt is over without a result.
-    pub(super) fn over(&mut self, ix: AttemptIx, how: End) {
+    pub(super) fn over(&mut self, ix: AttemptIx, how: AttemptOutcome) {
         self.over_by(ix, how, how);
     }
 
     /// The same, where it is one thing for its task and another for its node.
-    pub(super) fn over_by(&mut self, ix: AttemptIx, how: End, for_node: End) {
+    pub(super) fn over_by(&mut self, ix: AttemptIx, how: AttemptOutcome, for_node: AttemptOutcome) {
         if let Some(attempt) = self.attempts.remove(ix, 0) {
             let end = match how {
-                End::Done => AttemptEnd::Succeeded,
-                End::Failed => AttemptEnd::Failed,
-                End::Lost => AttemptEnd::Lost,
-                End::Killed | End::Preempted => AttemptEnd::Killed,
-                End::NoDevice => AttemptEnd::NoDevice,
+                AttemptOutcome::Done => AttemptEnd::Succeeded,
+                AttemptOutcome::Failed => AttemptEnd::Failed,
+                AttemptOutcome::Lost => AttemptEnd::Lost,
+                AttemptOutcome::Killed | AttemptOutcome::Preempted => AttemptEnd::Killed,
+                AttemptOutcome::NoDevice => AttemptEnd::NoDevice,
             };
             self.remember(&attempt, end, 0);
         }
@@ -285,7 +285,7 @@ impl MapReduce {
         self.end_of_attempt(ix, for_node);
     }
 
-    fn end_of_attempt(&mut self, ix: AttemptIx, how: End) {
+    fn end_of_attempt(&mut self, ix: AttemptIx, how: AttemptOutcome) {
         self.tasks_ended = Some(self.now);
         self.want(Wanted::Over { attempt: ix, how });
     }

@@ -8,7 +8,7 @@ use job::wire;
 use job::wire::job_event::Event as ToClient;
 use policy::Millis;
 use policy::lifecycle::{Event as OfContainer, KillReason};
-use policy::schedule::End;
+use policy::schedule::AttemptOutcome;
 use proto_hadoop::yarn::FinalApplicationStatus;
 
 use super::folder::{FolderDone, FolderWork};
@@ -168,7 +168,7 @@ impl MapReduce {
             // Decided before the policies knew of the end.
             Heard::OfTasks(Told::Placed(start)) => self.want(Wanted::Over {
                 attempt: start.attempt,
-                how: End::Killed,
+                how: AttemptOutcome::Killed,
             }),
             Heard::Lost(container)
             | Heard::Machine(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gerbil_task::settings::{NEEDS_MAP, NEEDS_REDUCE};
 use job::StageTerms;
 use policy::elements::{FPGA, GPU, counted_by, is_taken_whole};
-use policy::schedule::{AttemptIx, End, ResourceName, Stage};
+use policy::schedule::{AttemptIx, AttemptOutcome, ResourceName, Stage};
 
 use super::attempts::Attempt;
 use super::{MapReduce, Wanted, sentences};
@@ -57,7 +57,7 @@ impl MapReduce {
         if self.terms(attempt.stage).needs.is_empty() {
             self.need(attempt.stage, need_of(device), &words);
         }
-        self.over(ix, End::NoDevice);
+        self.over(ix, AttemptOutcome::NoDevice);
     }
 
     /// Tasks of this stage are queued again as ones that need such a device; `words` tell how that was found.

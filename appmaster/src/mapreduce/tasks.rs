@@ -3,7 +3,7 @@
 use policy::lending::{Input, Start};
 use policy::lifecycle::Event as OfContainer;
 use policy::mapreduce::Event;
-use policy::schedule::{AttemptIx, End, Stage, TaskIx, Why};
+use policy::schedule::{AttemptIx, AttemptOutcome, Stage, TaskIx, Why};
 use policy::{ContainerId, Millis};
 
 use super::attempts::{Attempt, Far};
@@ -82,7 +82,7 @@ impl MapReduce {
             // A second attempt, decided on before the first one's end was known.
             return self.want(Wanted::Over {
                 attempt: ix,
-                how: End::Killed,
+                how: AttemptOutcome::Killed,
             });
         }
         let first = self.attempts.at(stage, task).first().copied();
@@ -211,7 +211,7 @@ impl MapReduce {
         let missing = self.description.splits.len() - self.outputs.len();
         if self.attempts.tasks(Stage::Map) < missing {
             for ix in self.attempts.waiting(Stage::Reduce) {
-                self.over(ix, End::Killed);
+                self.over(ix, AttemptOutcome::Killed);
             }
         }
     }
@@ -228,7 +228,7 @@ impl MapReduce {
             let order = Box::new(Orders::end(ix));
             self.want(Wanted::Tell { to, order });
         } else {
-            self.over(ix, End::Killed);
+            self.over(ix, AttemptOutcome::Killed);
         }
     }
 

@@ -5,7 +5,7 @@ use job::wire;
 use job::wire::{task_event, task_order};
 use policy::ContainerId;
 use policy::lending::{Input, Start};
-use policy::schedule::{AttemptIx, End, ResourceName, Stage, TaskIx, Why};
+use policy::schedule::{AttemptIx, AttemptOutcome, ResourceName, Stage, TaskIx, Why};
 
 use super::folder::{FolderDone, FolderWork};
 
@@ -75,7 +75,7 @@ pub(crate) enum Wanted {
         /// The attempt, as [`Told::Placed`] numbered it.
         attempt: AttemptIx,
         /// Whether its result is there; else what ended it.
-        how: End,
+        how: AttemptOutcome,
     },
     /// The results of these maps are lost, and they run again.
     MapsLost(Vec<TaskIx>),

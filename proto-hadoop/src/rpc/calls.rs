@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use tokio::sync::{oneshot, watch};
 
-use super::connection::End;
+use super::connection::Disconnect;
 
 /// What a waiting call is told.
 pub(crate) type Answer = Result<Bytes, Failure>;
@@ -23,7 +23,7 @@ pub(crate) enum Failure {
     /// The answer's header and body do not fit together.
     Malformed { problem: String },
     /// The connection is over.
-    End(End),
+    End(Disconnect),
 }
 
 /// Matches answers to callers. Once closed it stays closed: whoever comes later learns the same
@@ -40,7 +40,7 @@ struct Table {
     waiting: BTreeMap<i32, oneshot::Sender<Answer>>,
     /// Messages from the peer so far.
     heard: u64,
-    end: Option<End>,
+    end: Option<Disconnect>,
 }
 
 impl Calls {
@@ -63,7 +63,7 @@ impl Calls {
     }
 
     /// Takes an id for a new call, or says how the connection ended.
-    pub(crate) fn begin(self: &Arc<Self>) -> Result<Waiting, End> {
+    pub(crate) fn begin(self: &Arc<Self>) -> Result<Waiting, Disconnect> {
         let mut table = self.table();
         if let Some(end) = &table.end {
             return Err(end.clone());
@@ -100,7 +100,7 @@ impl Calls {
     }
 
     /// Ends all waiting calls for the same reason, and all that come later. The first reason stays.
-    pub(crate) fn close(&self, end: &End) {
+    pub(crate) fn close(&self, end: &Disconnect) {
         let waiting = {
             let mut table = self.table();
             if table.end.is_none() {
@@ -124,7 +124,7 @@ impl Calls {
     }
 
     /// How the connection ended, if it did.
-    pub(crate) fn end(&self) -> Option<End> {
+    pub(crate) fn end(&self) -> Option<Disconnect> {
         self.table().end.clone()
     }
 
@@ -147,7 +147,9 @@ impl Waiting {
     pub(crate) async fn answer(&mut self) -> Answer {
         match (&mut self.answer).await {
             Ok(answer) => answer,
-            Err(_dropped) => Err(Failure::End(self.calls.end().unwrap_or(End::Dropped))),
+            Err(_dropped) => Err(Failure::End(
+                self.calls.end().unwrap_or(Disconnect::Dropped),
+            )),
         }
     }
 

@@ -14,7 +14,7 @@ use crate::auth::Qop;
 use crate::wire::Incomplete;
 
 use super::calls::Failure;
-use super::connection::{Connection, End, Miss};
+use super::connection::{Connection, Disconnect, Miss};
 use super::error::CallError;
 use super::frame::REQUEST_LIMIT;
 use super::message::{ClientId, Request};
@@ -328,7 +328,7 @@ impl Channel {
 /// Why a connection could not be opened.
 enum Unopened {
     Network(io::Error),
-    Login(End),
+    Login(Disconnect),
 }
 
 /// Pauses double up to so many times the first: a server that is too busy gets air.
@@ -444,9 +444,9 @@ fn connect_error(address: &str, source: io::Error) -> CallError {
 }
 
 /// Puts the end of a connection into the words of one call.
-fn explain_end(end: End, method: &'static str, address: String, sent: bool) -> CallError {
+fn explain_end(end: Disconnect, method: &'static str, address: String, sent: bool) -> CallError {
     match end {
-        End::Fatal { class, message }
+        Disconnect::Fatal { class, message }
             if class.ends_with("AccessControlException") && message.contains("KERBEROS") =>
         {
             // "SIMPLE authentication is not enabled.  Available:[TOKEN, KERBEROS]"
@@ -456,26 +456,26 @@ fn explain_end(end: End, method: &'static str, address: String, sent: bool) -> C
             let offered = offered.map_or("KERBEROS", |(list, _)| list).to_owned();
             CallError::KerberosWanted { address, offered }
         }
-        End::Fatal { class, message } => CallError::Refused {
+        Disconnect::Fatal { class, message } => CallError::Refused {
             address,
             class,
             message,
         },
-        End::Kerberos { offered } => CallError::KerberosWanted { address, offered },
-        End::Io(source) => CallError::Lost {
+        Disconnect::Kerberos { offered } => CallError::KerberosWanted { address, offered },
+        Disconnect::Io(source) => CallError::Lost {
             method,
             address,
             sent,
             source,
         },
-        End::Foreign { found } => CallError::NotHadoop { address, found },
-        End::Garbled { problem } => CallError::Malformed {
+        Disconnect::Foreign { found } => CallError::NotHadoop { address, found },
+        Disconnect::Garbled { problem } => CallError::Malformed {
             method,
             address,
             problem,
         },
-        End::Sasl(source) => CallError::Login { address, source },
-        End::Dropped => {
+        Disconnect::Sasl(source) => CallError::Login { address, source },
+        Disconnect::Dropped => {
             let source = Arc::new(io::Error::from(io::ErrorKind::ConnectionAborted));
             CallError::Lost {
                 method,

@@ -34,7 +34,7 @@ const GATHER: usize = 64 << 10;
 
 /// How a connection ended, told to everyone who waits on it.
 #[derive(Debug, Clone)]
-pub(crate) enum End {
+pub(crate) enum Disconnect {
     /// The server's own words.
     Fatal { class: String, message: String },
     /// What the operating system said of the connection.
@@ -51,7 +51,7 @@ pub(crate) enum End {
     Dropped,
 }
 
-impl From<FrameError> for End {
+impl From<FrameError> for Disconnect {
     fn from(error: FrameError) -> Self {
         match error {
             FrameError::Io(error) => Self::Io(Arc::new(error)),
@@ -63,13 +63,13 @@ impl From<FrameError> for End {
     }
 }
 
-impl From<io::Error> for End {
+impl From<io::Error> for Disconnect {
     fn from(error: io::Error) -> Self {
         Self::Io(Arc::new(error))
     }
 }
 
-impl From<message::Garbled> for End {
+impl From<message::Garbled> for Disconnect {
     fn from(error: message::Garbled) -> Self {
         Self::Garbled {
             problem: error.to_string(),
@@ -81,7 +81,7 @@ impl From<message::Garbled> for End {
 #[derive(Debug)]
 pub(crate) enum Miss {
     /// Never handed to the writer: the server cannot have run it.
-    NotSent(End),
+    NotSent(Disconnect),
     /// See [`Failure`]; the server may have run it.
     Failed(Failure),
     /// No answer in time.
@@ -170,7 +170,7 @@ impl Connection {
     ) -> Result<Bytes, Miss> {
         let mut waiting = self.calls.begin().map_err(Miss::NotSent)?;
         let frame = request.frame(waiting.id);
-        let dropped = || Miss::NotSent(self.calls.end().unwrap_or(End::Dropped));
+        let dropped = || Miss::NotSent(self.calls.end().unwrap_or(Disconnect::Dropped));
         match timeout_at(deadline, self.frames.send(frame)).await {
             Ok(Ok(())) => {}
             Ok(Err(_closed)) => return Err(dropped()),
@@ -208,7 +208,7 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
     }
 
     /// Reads until the connection ends, and says how it ended.
-    async fn read(&mut self) -> End {
+    async fn read(&mut self) -> Disconnect {
         let mut cutter = FrameCutter::default();
         loop {
             let body = match self.frames.next().await {
@@ -230,7 +230,7 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
     }
 
     /// Hands one response to whom it belongs.
-    fn accept(&self, body: Bytes) -> Result<(), End> {
+    fn accept(&self, body: Bytes) -> Result<(), Disconnect> {
         let mut response = Response::decode(body)?;
         let status = RpcStatusProto::try_from(response.header.status);
         let answer = match status {
@@ -250,7 +250,7 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
             }
             Err(unknown) => {
                 let problem = format!("unknown status {}", unknown.0);
-                return Err(End::Garbled { problem });
+                return Err(Disconnect::Garbled { problem });
             }
         };
         self.calls.answer(response.call(), answer);
@@ -258,13 +258,17 @@ impl<S: AsyncRead + AsyncWrite> Reader<S> {
     }
 }
 
-pub(crate) fn fatal(response: &Response) -> End {
+pub(crate) fn fatal(response: &Response) -> Disconnect {
     let (class, message, _stack) = response.words();
-    End::Fatal { class, message }
+    Disconnect::Fatal { class, message }
 }
 
 /// Opens one wrapped message and returns the bodies of the frames that are complete by now.
-fn unwrap(opener: &mut Opener, cutter: &mut FrameCutter, body: Bytes) -> Result<Vec<Bytes>, End> {
+fn unwrap(
+    opener: &mut Opener,
+    cutter: &mut FrameCutter,
+    body: Bytes,
+) -> Result<Vec<Bytes>, Disconnect> {
     let mut response = Response::decode(body)?;
     if response.header.status() == RpcStatusProto::Fatal {
         return Err(fatal(&response));
@@ -272,9 +276,9 @@ fn unwrap(opener: &mut Opener, cutter: &mut FrameCutter, body: Bytes) -> Result<
     let wrapped: RpcSaslProto = message::take(&mut response.rest)?;
     if response.call() != message::SASL || wrapped.state() != SaslState::Wrap {
         let problem = "an unprotected message on a protected connection".to_owned();
-        return Err(End::Garbled { problem });
+        return Err(Disconnect::Garbled { problem });
     }
-    let plain = opener.open(wrapped.token()).map_err(End::Sasl)?;
+    let plain = opener.open(wrapped.token()).map_err(Disconnect::Sasl)?;
     cutter.push(&plain);
     let mut bodies = Vec::new();
     while let Some(body) = cutter.next()? {
@@ -300,13 +304,13 @@ impl<S: AsyncRead + AsyncWrite> Writer<S> {
         let calls = Arc::clone(&self.calls);
         let end = tokio::select! {
             end = self.write() => end,
-            () = calls.closed() => End::Dropped,
+            () = calls.closed() => Disconnect::Dropped,
         };
         // Does nothing where the reader was first.
         calls.close(&end);
     }
 
-    async fn write(&mut self) -> End {
+    async fn write(&mut self) -> Disconnect {
         loop {
             match timeout(self.ping, self.queue.recv()).await {
                 Ok(Some(frame)) => {
@@ -317,7 +321,7 @@ impl<S: AsyncRead + AsyncWrite> Writer<S> {
                         self.batch.extend_from_slice(&frame);
                     }
                 }
-                Ok(None) => return End::Dropped,
+                Ok(None) => return Disconnect::Dropped,
                 Err(_elapsed) if self.calls.any_waiting() => {
                     message::put_ping(&mut self.batch, self.client);
                 }
@@ -329,12 +333,12 @@ impl<S: AsyncRead + AsyncWrite> Writer<S> {
         }
     }
 
-    async fn flush(&mut self) -> Result<(), End> {
+    async fn flush(&mut self) -> Result<(), Disconnect> {
         let plain = self.batch.split();
         let out = match &mut self.sealer {
             None => plain,
             Some(sealer) => {
-                let blob = sealer.seal(&plain).map_err(End::Sasl)?;
+                let blob = sealer.seal(&plain).map_err(Disconnect::Sasl)?;
                 let wrapped = RpcSaslProto {
                     state: SaslState::Wrap.into(),
                     token: Some(blob.into()),
@@ -346,7 +350,7 @@ impl<S: AsyncRead + AsyncWrite> Writer<S> {
             }
         };
         match timeout(self.stuck, self.writer.write_all(&out)).await {
-            Ok(written) => written.map_err(End::from),
+            Ok(written) => written.map_err(Disconnect::from),
             Err(_elapsed) => {
                 let words = "the server reads nothing";
                 Err(io::Error::new(io::ErrorKind::TimedOut, words).into())

@@ -12,7 +12,7 @@ use crate::wire::common::rpc_response_header_proto::RpcStatusProto;
 use crate::wire::common::rpc_sasl_proto::{SaslAuth, SaslState};
 
 use super::channel::Login;
-use super::connection::{End, Session, fatal};
+use super::connection::{Disconnect, Session, fatal};
 use super::frame::{FrameError, FrameReader};
 use super::message::{self, ClientId, Response};
 
@@ -29,7 +29,7 @@ pub(crate) async fn login<S: AsyncRead + AsyncWrite>(
     protocol: &str,
     login: &Login,
     client: ClientId,
-) -> Result<Session<S>, End> {
+) -> Result<Session<S>, Disconnect> {
     let (reader, writer) = tokio::io::split(stream);
     let frames = FrameReader::new(reader);
     let mut session = Session {
@@ -62,7 +62,7 @@ pub(crate) async fn login<S: AsyncRead + AsyncWrite>(
 async fn exchange<S: AsyncRead + AsyncWrite>(
     session: &mut Session<S>,
     token: &Token,
-) -> Result<Protection, End> {
+) -> Result<Protection, Disconnect> {
     let mut out = BytesMut::new();
     out.put_slice(OPENING);
     out.put_u8(AUTH_SASL);
@@ -71,9 +71,9 @@ async fn exchange<S: AsyncRead + AsyncWrite>(
 
     let offer = receive(session, SaslState::Negotiate).await?;
     let chosen = choose(offer.auths)?;
-    let challenge = Challenge::parse(chosen.challenge()).map_err(End::Sasl)?;
+    let challenge = Challenge::parse(chosen.challenge()).map_err(Disconnect::Sasl)?;
     let uri = format!("{}/{}", chosen.protocol(), chosen.server_id());
-    let exchange = Exchange::answer(&challenge, token, &uri).map_err(End::Sasl)?;
+    let exchange = Exchange::answer(&challenge, token, &uri).map_err(Disconnect::Sasl)?;
 
     let reply = RpcSaslProto {
         token: Some(exchange.response().into()),
@@ -89,7 +89,7 @@ async fn exchange<S: AsyncRead + AsyncWrite>(
     session.writer.write_all(&out).await?;
 
     let success = receive(session, SaslState::Success).await?;
-    exchange.finish(success.token()).map_err(End::Sasl)
+    exchange.finish(success.token()).map_err(Disconnect::Sasl)
 }
 
 fn sasl(state: SaslState) -> RpcSaslProto {
@@ -103,7 +103,7 @@ fn sasl(state: SaslState) -> RpcSaslProto {
 async fn receive<S: AsyncRead + AsyncWrite>(
     session: &mut Session<S>,
     wanted: SaslState,
-) -> Result<RpcSaslProto, End> {
+) -> Result<RpcSaslProto, Disconnect> {
     let body = match session.frames.next().await {
         Err(FrameError::Io(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
             let words = "the server closed the connection during the log-in, without a word";
@@ -117,7 +117,7 @@ async fn receive<S: AsyncRead + AsyncWrite>(
     }
     let received: RpcSaslProto = message::take(&mut response.rest)?;
     if response.call() != message::SASL || received.state() != wanted {
-        return Err(End::Sasl(SaslError::UnexpectedState {
+        return Err(Disconnect::Sasl(SaslError::UnexpectedState {
             wanted: wanted.as_str_name(),
             found: received.state().as_str_name(),
         }));
@@ -126,7 +126,7 @@ async fn receive<S: AsyncRead + AsyncWrite>(
 }
 
 /// Picks the log-in by token.
-fn choose(offered: Vec<SaslAuth>) -> Result<SaslAuth, End> {
+fn choose(offered: Vec<SaslAuth>) -> Result<SaslAuth, Disconnect> {
     let methods = offered
         .iter()
         .map(|auth| auth.method.as_str())
@@ -135,10 +135,12 @@ fn choose(offered: Vec<SaslAuth>) -> Result<SaslAuth, End> {
     let kerberos = offered.iter().any(|auth| auth.method == "KERBEROS");
     match offered.into_iter().find(|auth| auth.method == TOKEN) {
         Some(auth) if auth.mechanism == DIGEST_MD5 => Ok(auth),
-        Some(auth) => Err(End::Sasl(SaslError::Mechanism {
+        Some(auth) => Err(Disconnect::Sasl(SaslError::Mechanism {
             mechanism: auth.mechanism,
         })),
-        None if kerberos => Err(End::Kerberos { offered: methods }),
-        None => Err(End::Sasl(SaslError::NoTokenLogin { offered: methods })),
+        None if kerberos => Err(Disconnect::Kerberos { offered: methods }),
+        None => Err(Disconnect::Sasl(SaslError::NoTokenLogin {
+            offered: methods,
+        })),
     }
 }

@@ -15,7 +15,7 @@ use crate::wire::common::rpc_sasl_proto::SaslAuth;
 
 use super::calls::Failure;
 use super::channel::{Channel, Login};
-use super::connection::{Connection, End, Miss};
+use super::connection::{Connection, Disconnect, Miss};
 use super::error::CallError;
 use super::message::{ClientId, Request};
 use super::peers::{Peer, accept, listen, success, token_login};
@@ -129,7 +129,7 @@ async fn a_fatal_reply_reaches_every_waiting_and_every_later_caller() {
     peer.fatal("org.example.Bad", "go away\n\tat Server").await;
     while let Some(miss) = callers.join_next().await {
         match miss.unwrap() {
-            Miss::Failed(Failure::End(End::Fatal { class, message })) => {
+            Miss::Failed(Failure::End(Disconnect::Fatal { class, message })) => {
                 assert_eq!(
                     (class.as_str(), message.as_str()),
                     ("org.example.Bad", "go away")
@@ -140,7 +140,7 @@ async fn a_fatal_reply_reaches_every_waiting_and_every_later_caller() {
     }
     assert!(!connection.is_usable());
     match call(&connection, "m", LONG).await.unwrap_err() {
-        Miss::NotSent(End::Fatal { message, .. }) => assert_eq!(message, "go away"),
+        Miss::NotSent(Disconnect::Fatal { message, .. }) => assert_eq!(message, "go away"),
         other => panic!("{other:?}"),
     }
 }
@@ -156,7 +156,7 @@ async fn a_truncated_answer_ends_the_wait() {
         drop(peer);
     };
     match tokio::join!(caller, server).0 {
-        Miss::Failed(Failure::End(End::Io(error))) => {
+        Miss::Failed(Failure::End(Disconnect::Io(error))) => {
             assert!(error.to_string().contains("inside a message"), "{error}");
         }
         other => panic!("{other:?}"),
@@ -289,7 +289,7 @@ async fn an_unprotected_frame_on_a_protected_connection_is_refused() {
         peer.raw(&success(received.id, &text("forged"))).await;
     });
     match outcome {
-        Err(Miss::Failed(Failure::End(End::Garbled { .. }))) => {}
+        Err(Miss::Failed(Failure::End(Disconnect::Garbled { .. }))) => {}
         other => panic!("{other:?}"),
     }
 }
@@ -346,7 +346,7 @@ async fn a_server_that_does_not_know_the_token_is_not_trusted() {
     });
     assert!(matches!(
         outcome.map(drop),
-        Err(End::Sasl(SaslError::ServerProof))
+        Err(Disconnect::Sasl(SaslError::ServerProof))
     ));
 }
 

@@ -51,7 +51,7 @@ const ANSWERS: usize = 64;
 
 /// Why a connection ends.
 #[derive(Debug, thiserror::Error)]
-enum End {
+enum CloseReason {
     #[error("{0:?}")]
     Frame(FrameError),
     #[error("{0}")]
@@ -61,19 +61,19 @@ enum End {
     Fatal(Refusal, RpcErrorCodeProto),
 }
 
-impl From<FrameError> for End {
+impl From<FrameError> for CloseReason {
     fn from(error: FrameError) -> Self {
         Self::Frame(error)
     }
 }
 
-impl From<io::Error> for End {
+impl From<io::Error> for CloseReason {
     fn from(error: io::Error) -> Self {
         Self::Frame(error.into())
     }
 }
 
-impl From<Garbled> for End {
+impl From<Garbled> for CloseReason {
     fn from(error: Garbled) -> Self {
         Self::Garbled(error)
     }
@@ -103,7 +103,7 @@ pub(crate) async fn serve(stream: TcpStream, shared: &Shared) {
     if let Err(end) = &ended {
         tracing::trace!(%end, "connection");
     }
-    if let Err(End::Fatal(refusal, detail)) = ended {
+    if let Err(CloseReason::Fatal(refusal, detail)) = ended {
         let frame = Frame::failure(NO_CALL, RpcStatusProto::Fatal, &refusal, detail);
         let _unsent = answers.send(frame).await.is_err();
     }
@@ -113,9 +113,9 @@ pub(crate) async fn serve(stream: TcpStream, shared: &Shared) {
     let _late = timeout(WHOLE, drained).await.is_err();
 }
 
-async fn say_farewell(end: End, writer: &mut OwnedWriteHalf) {
+async fn say_farewell(end: CloseReason, writer: &mut OwnedWriteHalf) {
     tracing::debug!(%end, "log-in");
-    if let End::Fatal(refusal, detail) = end {
+    if let CloseReason::Fatal(refusal, detail) = end {
         let frame = Frame::failure(NO_CALL, RpcStatusProto::Fatal, &refusal, detail);
         let _unsent = timeout(WHOLE, writer.write_all(&frame.0)).await.is_err();
     }
@@ -136,7 +136,7 @@ async fn log_in(
     reader: &mut OwnedReadHalf,
     writer: &mut OwnedWriteHalf,
     door: &Door,
-) -> Result<Caller, End> {
+) -> Result<Caller, CloseReason> {
     let mut opening = [0; 7];
     reader.read_exact(&mut opening).await?;
     let [b'h', b'r', b'p', b'c', version, _class, auth] = opening else {
@@ -147,7 +147,10 @@ async fn log_in(
             "Server IPC version {IPC_VERSION} cannot communicate with client version {version}"
         );
         let refusal = Refusal::new("org.apache.hadoop.ipc.RPC$VersionMismatch", words);
-        return Err(End::Fatal(refusal, RpcErrorCodeProto::FatalVersionMismatch));
+        return Err(CloseReason::Fatal(
+            refusal,
+            RpcErrorCodeProto::FatalVersionMismatch,
+        ));
     }
     if matches!(door, Door::User) {
         let ends = (reader.local_addr()?, reader.peer_addr()?);
@@ -187,8 +190,8 @@ async fn log_in(
     Ok(Caller::User(user.unwrap_or_default()))
 }
 
-fn unauthorized(refusal: Refusal) -> End {
-    End::Fatal(refusal, RpcErrorCodeProto::FatalUnauthorized)
+fn unauthorized(refusal: Refusal) -> CloseReason {
+    CloseReason::Fatal(refusal, RpcErrorCodeProto::FatalUnauthorized)
 }
 
 /// NEGOTIATE, offer, INITIATE, SUCCESS; the identifier of the token.
@@ -196,7 +199,7 @@ async fn exchange(
     reader: &mut OwnedReadHalf,
     writer: &mut OwnedWriteHalf,
     keyring: &dyn Keyring,
-) -> Result<Vec<u8>, End> {
+) -> Result<Vec<u8>, CloseReason> {
     let opening = sasl(reader).await?;
     if opening.state() != SaslState::Negotiate {
         return Err(out_of_turn(opening.state()));
@@ -223,13 +226,13 @@ async fn exchange(
     Ok(identifier)
 }
 
-fn out_of_turn(state: SaslState) -> End {
+fn out_of_turn(state: SaslState) -> CloseReason {
     let words = format!("SASL message {} out of turn", state.as_str_name());
     unauthorized(Refusal::new("javax.security.sasl.SaslException", words))
 }
 
 /// The next frame before the calls. Nothing of what follows it is read.
-async fn next(reader: &mut OwnedReadHalf) -> Result<(RpcRequestHeaderProto, Bytes), End> {
+async fn next(reader: &mut OwnedReadHalf) -> Result<(RpcRequestHeaderProto, Bytes), CloseReason> {
     /// Identifier and user names are short, bytes.
     const MAX: usize = 64 << 10;
     let length = usize::try_from(reader.read_u32().await?).unwrap_or(usize::MAX);
@@ -243,7 +246,7 @@ async fn next(reader: &mut OwnedReadHalf) -> Result<(RpcRequestHeaderProto, Byte
     Ok((header, body))
 }
 
-async fn sasl(reader: &mut OwnedReadHalf) -> Result<RpcSaslProto, End> {
+async fn sasl(reader: &mut OwnedReadHalf) -> Result<RpcSaslProto, CloseReason> {
     let (header, mut body) = next(reader).await?;
     if header.call_id != message::SASL {
         return Err(unestablished());
@@ -252,7 +255,7 @@ async fn sasl(reader: &mut OwnedReadHalf) -> Result<RpcSaslProto, End> {
 }
 
 /// The name in the context.
-async fn context(reader: &mut OwnedReadHalf) -> Result<Option<String>, End> {
+async fn context(reader: &mut OwnedReadHalf) -> Result<Option<String>, CloseReason> {
     let (header, mut body) = next(reader).await?;
     if header.call_id != CONTEXT {
         return Err(unestablished());
@@ -261,12 +264,12 @@ async fn context(reader: &mut OwnedReadHalf) -> Result<Option<String>, End> {
     Ok(context.user_info.and_then(|user| user.effective_user))
 }
 
-fn unestablished() -> End {
+fn unestablished() -> CloseReason {
     let refusal = Refusal::new(
         "org.apache.hadoop.ipc.RpcServerException",
         "Connection context not established",
     );
-    End::Fatal(refusal, RpcErrorCodeProto::FatalInvalidRpcHeader)
+    CloseReason::Fatal(refusal, RpcErrorCodeProto::FatalInvalidRpcHeader)
 }
 
 /// A frame to write; after it the connection ends if so marked.
@@ -329,7 +332,7 @@ struct Calls<'a> {
 }
 
 impl Calls<'_> {
-    async fn run(&mut self, shared: &Shared) -> Result<(), End> {
+    async fn run(&mut self, shared: &Shared) -> Result<(), CloseReason> {
         loop {
             while self.tasks.try_join_next().is_some() {
                 // The writer has given up on a peer that takes nothing.
@@ -345,7 +348,7 @@ impl Calls<'_> {
                     let words = format!("Unknown out of band call #{id}");
                     let refusal = Refusal::new("org.apache.hadoop.ipc.RpcServerException", words);
                     let detail = RpcErrorCodeProto::FatalInvalidRpcHeader;
-                    return Err(End::Fatal(refusal, detail));
+                    return Err(CloseReason::Fatal(refusal, detail));
                 }
                 _ => {}
             }
@@ -359,7 +362,7 @@ impl Calls<'_> {
                     continue;
                 }
                 Some(Fault::Fatal(refusal)) => {
-                    return Err(End::Fatal(refusal, RpcErrorCodeProto::FatalUnknown));
+                    return Err(CloseReason::Fatal(refusal, RpcErrorCodeProto::FatalUnknown));
                 }
                 _ => {}
             }

@@ -27,8 +27,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::schedule::{
-    AttemptIx, ContainerIx, Decision, Driver, End, Event, Job, JobIx, Nanos, Need, Node, NodeIx,
-    ResourceName, Scheduler, Slot, SlotIx, Stage, StageState, Taken, Task, level,
+    AttemptIx, AttemptOutcome, ContainerIx, Decision, Driver, Event, Job, JobIx, Nanos, Need, Node,
+    NodeIx, ResourceName, Scheduler, Slot, SlotIx, Stage, StageState, Taken, Task, level,
 };
 use crate::{ClusterView, ContainerId, Counted, Millis, NodeView, ResourceTypes, Resources};
 
@@ -250,7 +250,7 @@ impl Lending {
             if self.driver.session().attempt(attempt).is_some() {
                 let ended = Event::Ended {
                     attempt,
-                    how: End::Killed,
+                    how: AttemptOutcome::Killed,
                     phases: Vec::new(),
                 };
                 self.driver.tell(nanos(now), &ended);

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::words::{Input, Offer, Word};
 use super::{Lending, nanos};
 use crate::Millis;
-use crate::schedule::{AttemptIx, ContainerIx, End, Event, Phase, Stage, Task, TaskIx, wanted};
+use crate::schedule::{
+    AttemptIx, AttemptOutcome, ContainerIx, Event, Phase, Stage, Task, TaskIx, wanted,
+};
 
 impl Lending {
     /// These tasks of `job` may start, numbered on from those before.
@@ -112,7 +114,7 @@ impl Lending {
     }
 
     /// An attempt is over.
-    pub fn ended(&mut self, now: Millis, attempt: AttemptIx, how: End) -> Vec<Word> {
+    pub fn ended(&mut self, now: Millis, attempt: AttemptIx, how: AttemptOutcome) -> Vec<Word> {
         let Some(job) = self.driver.session().attempt(attempt).map(|of| of.job) else {
             return Vec::new();
         };

@@ -300,9 +300,9 @@ fn tasks_start_one_by_one_where_their_input_is() {
         lending.began(NOW, *attempt);
     }
     // The slot of the one that has ended is the last one's; one that fails runs again.
-    let next = starts(lending.ended(NOW, maps[1].0, End::Done));
+    let next = starts(lending.ended(NOW, maps[1].0, AttemptOutcome::Done));
     assert_eq!(next, [(next[0].0, Stage::Map, 2, id(2), 0)]);
-    let again = starts(lending.ended(NOW, next[0].0, End::Failed));
+    let again = starts(lending.ended(NOW, next[0].0, AttemptOutcome::Failed));
     assert_eq!(again, [(again[0].0, Stage::Map, 2, id(2), 0)]);
     assert!(lending.is_under_way(again[0].0) && !lending.is_under_way(next[0].0));
 }
@@ -318,11 +318,11 @@ fn tasks_of_a_lost_container_and_lost_results_run_again() {
     assert_eq!(maps.len(), 2);
     assert_eq!(lending.lost(NOW, &id(2)), []);
     assert!(!lending.is_under_way(maps[1].0));
-    assert_eq!(lending.ended(NOW, maps[1].0, End::Failed), []);
-    let again = starts(lending.ended(NOW, maps[0].0, End::Done));
+    assert_eq!(lending.ended(NOW, maps[1].0, AttemptOutcome::Failed), []);
+    let again = starts(lending.ended(NOW, maps[0].0, AttemptOutcome::Done));
     assert_eq!(again[0].2, 1);
     assert_eq!(lending.output_lost(NOW, 1, vec![TaskIx(0)]), []);
-    let again = starts(lending.ended(NOW, again[0].0, End::Done));
+    let again = starts(lending.ended(NOW, again[0].0, AttemptOutcome::Done));
     assert_eq!(again[0].2, 0);
     // A gang waits for the tasks that have the slots, and says so.
     lending.wanted(NOW, 2, wish(1));
@@ -338,7 +338,7 @@ fn a_job_that_is_closed_starts_nothing_whatever_fails_of_it() {
     lending.wanted(NOW, 1, tasks());
     let maps = starts(lending.runnable(NOW, 1, Stage::Map, &["n1", "n1"].map(input)));
     assert_eq!(lending.close(NOW, 1), []);
-    assert_eq!(lending.ended(NOW, maps[0].0, End::Failed), []);
+    assert_eq!(lending.ended(NOW, maps[0].0, AttemptOutcome::Failed), []);
     assert_eq!((lending.held(1), lending.lacking()), (0, 0));
     lending.wanted(NOW, 2, wish(1));
     assert_eq!(lending.returned(NOW, 1), []);

@@ -7,7 +7,7 @@ use super::outputs::{Output, Outputs};
 use super::reduces::Reduces;
 use super::skips::{Found, Skips};
 use super::words::{Action, Digest, Event, Failure};
-use crate::schedule::{AttemptIx, ContainerIx, End, Stage, TaskIx};
+use crate::schedule::{AttemptIx, AttemptOutcome, ContainerIx, Stage, TaskIx};
 
 /// An attempt that is under way.
 #[derive(Clone, Copy, Debug)]
@@ -240,7 +240,7 @@ impl MapReduceMachine {
         self.reduces.partition(attempt.task)
     }
 
-    fn ended(&mut self, ix: AttemptIx, how: End) -> Vec<Action> {
+    fn ended(&mut self, ix: AttemptIx, how: AttemptOutcome) -> Vec<Action> {
         if let Some(partition) = self.partition_of(ix) {
             self.reduces.give_up(partition, ix);
         }
@@ -248,7 +248,7 @@ impl MapReduceMachine {
             return Vec::new();
         };
         match how {
-            End::Failed => {
+            AttemptOutcome::Failed => {
                 let failed = self.failures.entry((stage, task)).or_default();
                 *failed = failed.saturating_add(1);
                 let failed = *failed;
@@ -265,7 +265,11 @@ impl MapReduceMachine {
                     false => Vec::new(),
                 }
             }
-            End::Done | End::NoDevice | End::Killed | End::Lost | End::Preempted => Vec::new(),
+            AttemptOutcome::Done
+            | AttemptOutcome::NoDevice
+            | AttemptOutcome::Killed
+            | AttemptOutcome::Lost
+            | AttemptOutcome::Preempted => Vec::new(),
         }
     }
 
@@ -275,11 +279,11 @@ impl MapReduceMachine {
             return Vec::new();
         };
         match self.skips.found((stage, task), record) {
-            Found::TooMany => self.ended(ix, End::Failed),
+            Found::TooMany => self.ended(ix, AttemptOutcome::Failed),
             // Of two attempts at a task the first has told.
-            Found::Known => self.ended(ix, End::Killed),
+            Found::Known => self.ended(ix, AttemptOutcome::Killed),
             Found::New => {
-                let mut actions = self.ended(ix, End::Killed);
+                let mut actions = self.ended(ix, AttemptOutcome::Killed);
                 actions.push(Action::Skip {
                     stage,
                     task,
@@ -343,7 +347,7 @@ impl MapReduceMachine {
             .map(|(ix, _)| *ix)
             .collect();
         for attempt in gone {
-            let _lost_attempts_count_for_nothing = self.ended(attempt, End::Lost);
+            let _lost_attempts_count_for_nothing = self.ended(attempt, AttemptOutcome::Lost);
         }
         if self.is_map_only() {
             return Vec::new();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::schedule::{AttemptIx, ContainerIx, End, Stage, TaskIx};
+use crate::schedule::{AttemptIx, AttemptOutcome, ContainerIx, Stage, TaskIx};
 
 /// A job, and the number of its last attempt.
 struct Bed {
@@ -169,7 +169,7 @@ fn a_map_that_runs_again_has_to_give_the_same_records() {
     assert_eq!(said, [Action::Stop(reduce), Action::Gather(second)]);
     let killed = Event::Ended {
         attempt: reduce,
-        how: End::Killed,
+        how: AttemptOutcome::Killed,
     };
     assert_eq!(bed.job.step(killed), []);
     let anew = bed.start(Stage::Reduce, 0, 4);
@@ -220,7 +220,12 @@ fn of_two_maps_of_one_task_the_first_counts() {
 fn only_an_attempts_own_faults_count_against_its_task() {
     let mut bed = Bed::new(1, 1);
     let ended = |attempt, how| Event::Ended { attempt, how };
-    for how in [End::Killed, End::Lost, End::Preempted, End::Failed] {
+    for how in [
+        AttemptOutcome::Killed,
+        AttemptOutcome::Lost,
+        AttemptOutcome::Preempted,
+        AttemptOutcome::Failed,
+    ] {
         let attempt = bed.start(Stage::Map, 0, 0);
         assert_eq!(bed.job.step(ended(attempt, how)), []);
     }
@@ -231,14 +236,14 @@ fn only_an_attempts_own_faults_count_against_its_task() {
     };
     let attempt = bed.start(Stage::Map, 0, 0);
     assert_eq!(
-        bed.job.step(ended(attempt, End::Failed)),
+        bed.job.step(ended(attempt, AttemptOutcome::Failed)),
         [Action::Fail(failure(Stage::Map, 2))]
     );
     // A reduce has attempts of its own.
     let (mut bed, _) = Bed::ready();
     for times in 1..=3 {
         let attempt = bed.start(Stage::Reduce, 0, 4);
-        let said = bed.job.step(ended(attempt, End::Failed));
+        let said = bed.job.step(ended(attempt, AttemptOutcome::Failed));
         match times {
             3 => assert_eq!(said, [Action::Fail(failure(Stage::Reduce, 3))]),
             _ => assert_eq!(said, []),

@@ -1,6 +1,6 @@
 //! What a MapReduce job hears and what it says.
 
-use crate::schedule::{AttemptIx, ContainerIx, End, Stage, TaskIx};
+use crate::schedule::{AttemptIx, AttemptOutcome, ContainerIx, Stage, TaskIx};
 
 /// A digest of the records of a map's output, whatever their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,8 +36,8 @@ pub enum Event {
     Ended {
         /// The attempt, of a map or of a reduce.
         attempt: AttemptIx,
-        /// How; never [`End::Done`].
-        how: End,
+        /// How; never [`AttemptOutcome::Done`].
+        how: AttemptOutcome,
     },
     /// An attempt failed, over a record of a map or a group of a reduce that the job's code had and that it was not
     /// told to leave out.

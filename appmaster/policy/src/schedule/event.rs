@@ -73,7 +73,7 @@ pub enum Event {
         /// The attempt whose slot is free from now on.
         attempt: AttemptIx,
         /// Whether its result is there; else what ended it.
-        how: End,
+        how: AttemptOutcome,
         /// How long it was in each phase.
         phases: Vec<(Phase, Nanos)>,
     },
@@ -142,7 +142,7 @@ pub enum Phase {
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum End {
+pub enum AttemptOutcome {
     /// Its result is there.
     Done,
     /// By a fault of its own.

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use policy::schedule::{
-    AttemptIx, Decision, End, Event, Nanos, NodeIx, ResourceName, Speed, Stage,
+    AttemptIx, AttemptOutcome, Decision, Event, Nanos, NodeIx, ResourceName, Speed, Stage,
 };
 
 use super::speed::{at_full_speed, at_speed};
@@ -121,7 +121,7 @@ impl<'a> Run<'a> {
         let there = self.driver.session().node(node);
         let there = there.map_or(0, |node| node.pool.amount(&device));
         if there == 0 {
-            return self.end(attempt, End::Failed);
+            return self.end(attempt, AttemptOutcome::Failed);
         }
         let ways = usize::try_from(node.0)
             .ok()
@@ -158,7 +158,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    pub(super) fn end(&mut self, attempt: AttemptIx, how: End) -> Result<()> {
+    pub(super) fn end(&mut self, attempt: AttemptIx, how: AttemptOutcome) -> Result<()> {
         self.leave_line(attempt)?;
         self.loads.remove(&attempt);
         let Some(ended) = self.driver.session().attempt(attempt) else {
@@ -166,7 +166,7 @@ impl<'a> Run<'a> {
         };
         let (job, stage, task) = (ended.job, ended.stage, ended.task);
         self.note(attempt, how);
-        if how == End::Failed {
+        if how == AttemptOutcome::Failed {
             let failures = self.failures.entry((job, stage, task)).or_default();
             *failures = failures.saturating_add(1);
             if *failures >= MOST_FAILURES {
@@ -189,7 +189,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    pub(super) fn note(&mut self, ix: AttemptIx, how: End) {
+    pub(super) fn note(&mut self, ix: AttemptIx, how: AttemptOutcome) {
         let session = self.driver.session();
         let Some(attempt) = session.attempt(ix) else {
             return;
@@ -217,9 +217,9 @@ impl<'a> Run<'a> {
             begin_s: in_seconds(began),
             end_s: in_seconds(self.now),
             how: match how {
-                End::Done => "done",
-                End::Failed => "failed",
-                End::Lost => "lost",
+                AttemptOutcome::Done => "done",
+                AttemptOutcome::Failed => "failed",
+                AttemptOutcome::Lost => "lost",
                 _ => "killed",
             },
         };

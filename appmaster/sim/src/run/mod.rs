@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use policy::schedule::{
-    AttemptIx, ContainerIx, Decision, Driver, End, Event, JobIx, Nanos, Scheduler, Speed, Stage,
-    TaskIx,
+    AttemptIx, AttemptOutcome, ContainerIx, Decision, Driver, Event, JobIx, Nanos, Scheduler,
+    Speed, Stage, TaskIx,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -213,8 +213,8 @@ impl<'a> Run<'a> {
             },
             Due::Moved(attempt) => self.moved(attempt),
             Due::Computed(attempt) => self.computed(attempt),
-            Due::Done(attempt) => self.end(attempt, End::Done),
-            Due::Stopped(attempt) => self.end(attempt, End::Killed),
+            Due::Done(attempt) => self.end(attempt, AttemptOutcome::Done),
+            Due::Stopped(attempt) => self.end(attempt, AttemptOutcome::Killed),
             Due::Wake => {
                 self.wakes = None;
                 self.tell(&Event::Wake)

@@ -1,7 +1,9 @@
 //! Nodes of a run: they join at its start, and may be lost.
 
 use anyhow::Result;
-use policy::schedule::{AttemptIx, Bundle, Container, ContainerIx, End, Event, Node, NodeIx};
+use policy::schedule::{
+    AttemptIx, AttemptOutcome, Bundle, Container, ContainerIx, Event, Node, NodeIx,
+};
 
 use super::Run;
 
@@ -39,7 +41,7 @@ impl Run<'_> {
         let lost: Vec<AttemptIx> = lost.map(|(ix, _)| ix).collect();
         for attempt in lost {
             self.leave_line(attempt)?;
-            self.note(attempt, End::Lost);
+            self.note(attempt, AttemptOutcome::Lost);
         }
         self.tell(&Event::Lost(container))
     }

@@ -24,7 +24,7 @@ use crate::process::{self, Grants, JobId};
 use crate::program::{self, Run};
 
 /// The launcher's ends of a rank's pipes and socket.
-pub(super) struct Ends {
+pub(super) struct PipeEnds {
     pub(super) rank: u32,
     pub(super) pid: i32,
     pub(super) outer: Outer,
@@ -39,7 +39,7 @@ pub(super) struct Ends {
 pub(crate) struct Forked {
     pub(super) kills: Kills,
     pub(super) first: u32,
-    pub(super) ends: Vec<Ends>,
+    pub(super) ends: Vec<PipeEnds>,
     pub(super) origin: Origin,
     pub(super) run: u32,
     /// Where ranks yield only while the machine is crowded.
@@ -106,7 +106,7 @@ pub(crate) async fn fork(
                 .bind(processors)
                 .socket(socket);
             let pid = container.nursery.start(start).await?;
-            ends.push(Ends {
+            ends.push(PipeEnds {
                 rank,
                 pid: pid.as_raw(),
                 outer,

@@ -3,8 +3,8 @@
 use super::record_stage;
 use crate::schedule::session::{Attempt, Owner, State};
 use crate::schedule::{
-    AttemptIx, Bundle, Decision, End, JobIx, Nanos, Phase, ResourceName, SlotIx, Stage, Taken,
-    TaskIx,
+    AttemptIx, AttemptOutcome, Bundle, Decision, JobIx, Nanos, Phase, ResourceName, SlotIx, Stage,
+    Taken, TaskIx,
 };
 
 impl State {
@@ -224,7 +224,7 @@ impl State {
         self.take(stays, Taken::Busy(ix));
     }
 
-    pub(super) fn ended(&mut self, ix: AttemptIx, how: End) {
+    pub(super) fn ended(&mut self, ix: AttemptIx, how: AttemptOutcome) {
         let Some(attempt) = self.attempts.remove(&ix) else {
             return;
         };
@@ -238,7 +238,7 @@ impl State {
             began,
             ..
         } = attempt;
-        if how == End::Failed {
+        if how == AttemptOutcome::Failed {
             let container = self.slots.get(&slot).map(|slot| slot.container);
             let container = container.and_then(|ix| self.containers.get(&ix));
             if let Some(node) = container.map(|record| record.container.node) {
@@ -262,8 +262,8 @@ impl State {
         }
         let span = began
             .map(|began| self.now.since(began))
-            .filter(|_| how == End::Done);
-        self.settle(job, stage, task, ix, how == End::Done);
+            .filter(|_| how == AttemptOutcome::Done);
+        self.settle(job, stage, task, ix, how == AttemptOutcome::Done);
         if let (Some(span), Some(state)) = (span, record_stage(&mut self.jobs, job, stage)) {
             let measured = u64::from(state.measured);
             let sum = state

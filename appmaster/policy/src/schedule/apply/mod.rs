@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::session::JobRecord;
-use super::{End, Event, JobIx, Nanos, Session, Stage, StageState};
+use super::{AttemptOutcome, Event, JobIx, Nanos, Session, Stage, StageState};
 
 impl Session {
     /// Takes an event into account. What names something that is gone, or never was, changes nothing.
@@ -45,7 +45,7 @@ impl Session {
                 state.progress(*attempt, (*phase, *done, *of));
             }
             Event::Ended { attempt, how, .. } => state.ended(*attempt, *how),
-            Event::Stopped(attempt) => state.ended(*attempt, End::Killed),
+            Event::Stopped(attempt) => state.ended(*attempt, AttemptOutcome::Killed),
             Event::Moved { attempt, ok } => state.moved(*attempt, *ok),
             Event::OutputLost { job, maps } => state.output_lost(*job, maps),
             Event::Gathered {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::schedule::session::{Attempt, ContainerRecord, NodeRecord, State};
 use crate::schedule::{
-    AttemptIx, Bundle, Container, ContainerIx, End, JobIx, Nanos, Node, NodeIx, Slot, SlotIx,
-    Stage, Taken, TaskIx,
+    AttemptIx, AttemptOutcome, Bundle, Container, ContainerIx, JobIx, Nanos, Node, NodeIx, Slot,
+    SlotIx, Stage, Taken, TaskIx,
 };
 
 impl State {
@@ -146,7 +146,7 @@ impl State {
             .map(|(ix, _)| *ix)
             .collect();
         lost.into_iter()
-            .for_each(|attempt| self.ended(attempt, End::Lost));
+            .for_each(|attempt| self.ended(attempt, AttemptOutcome::Lost));
         slots.into_iter().for_each(|slot| self.remove_slot(slot));
         self.containers.remove(&ix);
         let there = self.nodes.get_mut(node.0 as usize);

@@ -1,8 +1,8 @@
 //! A session to try policies on.
 
 use crate::schedule::{
-    AttemptIx, Bundle, Container, Decision, Driver, End, Event, Job, JobIx, Nanos, Need, Node,
-    NodeIx, Slot, SlotIx, Stage, StageState, Task, named,
+    AttemptIx, AttemptOutcome, Bundle, Container, Decision, Driver, Event, Job, JobIx, Nanos, Need,
+    Node, NodeIx, Slot, SlotIx, Stage, StageState, Task, named,
 };
 
 pub(super) struct Bed {
@@ -156,7 +156,7 @@ impl Bed {
         }
     }
 
-    pub(super) fn end(&mut self, slot: u32, how: End) -> Vec<Decision> {
+    pub(super) fn end(&mut self, slot: u32, how: AttemptOutcome) -> Vec<Decision> {
         let attempt = self.on(slot);
         self.tell(&Event::Ended {
             attempt,

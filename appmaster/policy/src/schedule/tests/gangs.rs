@@ -1,6 +1,6 @@
 use super::bed::{Bed, jobs, reloaded};
 use crate::schedule::{
-    Bundle, ContainerIx, Decision, End, Event, JobIx, Nanos, Need, SlotIx, Stage, Task,
+    AttemptOutcome, Bundle, ContainerIx, Decision, Event, JobIx, Nanos, Need, SlotIx, Stage, Task,
 };
 
 fn gang(job: u32, slots: &[u32]) -> Decision {
@@ -27,7 +27,7 @@ fn small_jobs_never_starve_a_wide_gang() {
     for slot in 0..4 {
         bed.submit("bob", Stage::Map, 1);
         bed.now = bed.now.plus(Nanos::from_secs(1));
-        let decisions = bed.end(slot, End::Done);
+        let decisions = bed.end(slot, AttemptOutcome::Done);
         if slot < 3 {
             assert!(
                 matches!(decisions[..], [Decision::Hold { .. }]),
@@ -47,14 +47,20 @@ fn a_gang_waits_for_slots_that_stay() {
     bed.begin_all();
     bed.submit("mpi", Stage::Gang, 2);
     bed.submit("bob", Stage::Map, 1);
-    assert!(matches!(bed.end(0, End::Done)[..], [Decision::Hold { .. }]));
+    assert!(matches!(
+        bed.end(0, AttemptOutcome::Done)[..],
+        [Decision::Hold { .. }]
+    ));
     bed.tell(&Event::Preempt {
         containers: vec![ContainerIx(0)],
         by: Nanos::from_secs(15),
     });
     assert_eq!(bed.driver.session().held(JobIx(1)).count(), 0);
-    assert!(matches!(bed.end(1, End::Done)[..], [Decision::Hold { .. }]));
-    assert_eq!(bed.end(2, End::Done), [gang(1, &[1, 2])]);
+    assert!(matches!(
+        bed.end(1, AttemptOutcome::Done)[..],
+        [Decision::Hold { .. }]
+    ));
+    assert_eq!(bed.end(2, AttemptOutcome::Done), [gang(1, &[1, 2])]);
 }
 
 #[test]
@@ -64,7 +70,7 @@ fn a_hold_that_does_not_come_whole_is_given_up_for_a_while() {
     bed.begin_all();
     bed.submit("mpi", Stage::Gang, 2);
     bed.submit("bob", Stage::Map, 1);
-    bed.end(0, End::Done);
+    bed.end(0, AttemptOutcome::Done);
     assert_eq!(bed.driver.wakes_at(), Some(Nanos::from_secs(60)));
     assert_eq!(jobs(&bed.wait(Nanos::from_secs(60))), [2]);
 }
@@ -82,8 +88,8 @@ fn a_gang_of_a_higher_priority_goes_first() {
         [Decision::Hold { job, .. } | Decision::Gang { job, .. }] => job,
         _ => panic!("{decisions:?}"),
     };
-    assert_eq!(whose(bed.end(0, End::Done)), JobIx(2));
-    assert_eq!(bed.end(1, End::Done), [gang(2, &[0, 1])]);
+    assert_eq!(whose(bed.end(0, AttemptOutcome::Done)), JobIx(2));
+    assert_eq!(bed.end(1, AttemptOutcome::Done), [gang(2, &[0, 1])]);
 }
 
 /// How long is held, and how long nothing is after that, is on file, too.
@@ -94,20 +100,23 @@ fn a_hold_and_its_rest_are_kept_by_who_is_loaded() {
     bed.begin_all();
     bed.submit("mpi", Stage::Gang, 3);
     bed.submit("bob", Stage::Map, 9);
-    bed.end(0, End::Done);
+    bed.end(0, AttemptOutcome::Done);
     bed.now = Nanos::from_secs(50);
     bed.driver = reloaded(&bed.driver);
     let until = Nanos::from_secs(60);
     assert!(matches!(
-        bed.end(1, End::Done)[..],
+        bed.end(1, AttemptOutcome::Done)[..],
         [Decision::Hold { until: same, .. }] if same == until
     ));
     assert_eq!(jobs(&bed.wait(Nanos::from_secs(10))), [2, 2]);
     bed.now = Nanos::from_secs(119);
     bed.driver = reloaded(&bed.driver);
-    assert_eq!(jobs(&bed.end(0, End::Done)), [2]);
+    assert_eq!(jobs(&bed.end(0, AttemptOutcome::Done)), [2]);
     bed.now = Nanos::from_secs(120);
-    assert!(matches!(bed.end(1, End::Done)[..], [Decision::Hold { .. }]));
+    assert!(matches!(
+        bed.end(1, AttemptOutcome::Done)[..],
+        [Decision::Hold { .. }]
+    ));
 }
 
 /// Two gangs of which each needs more than half: the first holds alone, the second never does.
@@ -121,7 +130,7 @@ fn two_gangs_never_block_each_other() {
     // As long as the first waits, only the first holds.
     for slot in 0..3 {
         bed.submit("bob", Stage::Map, 1);
-        let decisions = bed.end(slot, End::Done);
+        let decisions = bed.end(slot, AttemptOutcome::Done);
         let [Decision::Hold { job: whose, .. } | Decision::Gang { job: whose, .. }] = decisions[..]
         else {
             panic!("{decisions:?}");

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::bed::Bed;
-use crate::schedule::{AttemptIx, Decision, End, Event, JobIx, Nanos, Stage};
+use crate::schedule::{AttemptIx, AttemptOutcome, Decision, Event, JobIx, Nanos, Stage};
 
 fn starts(decisions: &[Decision]) -> Vec<u32> {
     let gangs = decisions.iter().filter_map(|decision| match decision {
@@ -33,7 +33,7 @@ fn alternate(policy: &str, expected: &[u32]) {
             .map(|(_, attempt)| attempt.slot.0)
             .collect();
         for slot in of_it {
-            order.extend(starts(&bed.end(slot, End::Done)));
+            order.extend(starts(&bed.end(slot, AttemptOutcome::Done)));
             bed.begin_all();
         }
     }
@@ -56,7 +56,7 @@ fn a_queue_that_may_not_have_more_gets_no_further_gang_and_others_do() {
     assert_eq!(starts(&bed.submit("u0", Stage::Gang, 1)), Vec::<u32>::new());
     assert_eq!(starts(&bed.submit("u1", Stage::Gang, 2)), [2]);
     bed.begin_all();
-    assert_eq!(starts(&bed.end(0, End::Done)), [1]);
+    assert_eq!(starts(&bed.end(0, AttemptOutcome::Done)), [1]);
     let queues = ["default", "u0", "u1"];
     assert_eq!(bed.driver.queues().unwrap(), queues);
     assert_eq!(Bed::new("fair+gang", 1, 1).driver.queues(), None);
@@ -129,7 +129,7 @@ fn streamed(policy: &str, small: &[Small], wide: [u8; 2]) -> [Option<u64>; 2] {
             if second >= since + lasts[&job] && bed.driver.session().attempt(attempt).is_some() {
                 bed.tell(&Event::Ended {
                     attempt,
-                    how: End::Done,
+                    how: AttemptOutcome::Done,
                     phases: Vec::new(),
                 });
             }

@@ -1,7 +1,9 @@
 //! Algorithm 1 on one free slot, job by job; then what its differences from the paper are good for.
 
 use super::bed::{Bed, jobs, started};
-use crate::schedule::{Bundle, End, Event, JobIx, Nanos, Need, NodeIx, Slot, Stage, Task, named};
+use crate::schedule::{
+    AttemptOutcome, Bundle, Event, JobIx, Nanos, Need, NodeIx, Slot, Stage, Task, named,
+};
 
 pub(super) fn gpu() -> Bundle {
     Bundle::new().with("acc/gpu", 1)
@@ -143,7 +145,7 @@ fn patience(policy: &str) -> Option<u64> {
         on_gpu(&mut bed);
         bed.begin(0);
         bed.now = bed.now.plus(Nanos::from_secs(10));
-        if jobs(&bed.end(0, End::Done)) == [1] {
+        if jobs(&bed.end(0, AttemptOutcome::Done)) == [1] {
             return Some(bed.now.0 / 1_000_000_000);
         }
     }
@@ -193,7 +195,7 @@ fn who_is_blind_starts_a_task_where_its_element_is_not() {
     bed.join(0, 2, one.clone());
     bed.submit_job("ann", 0, Stage::Map, vec![Task::default(); 2], need('K'));
     bed.begin_all();
-    bed.end(0, End::Done);
-    bed.end(1, End::Done);
+    bed.end(0, AttemptOutcome::Done);
+    bed.end(1, AttemptOutcome::Done);
     assert_eq!(bed.driver.session().node(NodeIx(0)).unwrap().free, one);
 }

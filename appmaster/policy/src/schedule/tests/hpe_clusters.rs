@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::bed::Bed;
 use super::hpe::need;
 use crate::schedule::{
-    Bundle, Decision, End, Event, JobIx, Nanos, Slot, SlotIx, Stage, Task, can_run,
+    AttemptOutcome, Bundle, Decision, Event, JobIx, Nanos, Slot, SlotIx, Stage, Task, can_run,
 };
 
 const KINDS: [char; 4] = ['P', 'G', 'F', 'K'];
@@ -141,7 +141,7 @@ impl Play {
         for attempt in ends.collect::<Vec<_>>() {
             let decisions = self.bed.tell(&Event::Ended {
                 attempt,
-                how: End::Done,
+                how: AttemptOutcome::Done,
                 phases: Vec::new(),
             });
             self.check(&decisions);

@@ -2,7 +2,7 @@
 
 use super::bed::{Bed, started};
 use super::hpe::gpu;
-use crate::schedule::{AttemptIx, Bundle, End, Event, JobIx, Nanos, Stage};
+use crate::schedule::{AttemptIx, AttemptOutcome, Bundle, Event, JobIx, Nanos, Stage};
 
 fn needs_gpu(job: u32) -> Event {
     Event::Needed {
@@ -12,7 +12,7 @@ fn needs_gpu(job: u32) -> Event {
     }
 }
 
-fn ended(attempt: u32, how: End) -> Event {
+fn ended(attempt: u32, how: AttemptOutcome) -> Event {
     Event::Ended {
         attempt: AttemptIx(attempt),
         how,
@@ -30,7 +30,11 @@ fn what_waits_goes_where_the_element_is_from_then_on_and_what_runs_goes_on() {
         assert_eq!(bed.tell(&needs_gpu(0)), [], "{policy}");
         assert_eq!(bed.driver.session().attempts().count(), 1);
         // It has found no device: pending again, and the plain node is nothing for it.
-        assert_eq!(bed.tell(&ended(0, End::NoDevice)), [], "{policy}");
+        assert_eq!(
+            bed.tell(&ended(0, AttemptOutcome::NoDevice)),
+            [],
+            "{policy}"
+        );
         let there = bed.join(1, 2, gpu());
         assert_eq!(
             started(&there),
@@ -51,7 +55,7 @@ fn what_waits_goes_where_the_element_is_from_then_on_and_what_runs_goes_on() {
         assert_eq!(started(&decisions), [(0, Stage::Map, 2, 0)], "{policy}");
         bed.tell(&Event::Left(JobIx(0)));
         for attempt in [1, 2, 3] {
-            bed.tell(&ended(attempt, End::Killed));
+            bed.tell(&ended(attempt, AttemptOutcome::Killed));
         }
         assert!(bed.driver.session().job(JobIx(0)).is_none(), "{policy}");
     }

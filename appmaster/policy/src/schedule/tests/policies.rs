@@ -1,6 +1,7 @@
 use super::bed::{Bed, jobs, started};
 use crate::schedule::{
-    Bundle, Decision, End, Event, JobIx, Need, NodeIx, SlotIx, Stage, Task, TaskIx, named, wanted,
+    AttemptOutcome, Bundle, Decision, Event, JobIx, Need, NodeIx, SlotIx, Stage, Task, TaskIx,
+    named, wanted,
 };
 
 #[test]
@@ -15,8 +16,8 @@ fn fifo_serves_the_job_that_came_first_and_spreads_it_over_nodes() {
     assert_eq!(slots, [0, 2, 1]);
     assert_eq!(jobs(&bed.submit("bob", Stage::Map, 2)), [1]);
     bed.begin_all();
-    assert_eq!(jobs(&bed.end(0, End::Done)), [1]);
-    assert_eq!(jobs(&bed.end(1, End::Done)), [] as [u32; 0]);
+    assert_eq!(jobs(&bed.end(0, AttemptOutcome::Done)), [1]);
+    assert_eq!(jobs(&bed.end(1, AttemptOutcome::Done)), [] as [u32; 0]);
 }
 
 #[test]
@@ -25,7 +26,7 @@ fn a_barrier_keeps_maps_back_until_earlier_maps_are_done() {
     assert_eq!(jobs(&bed.submit("ann", Stage::Map, 1)), [0]);
     assert_eq!(jobs(&bed.submit("bob", Stage::Map, 1)), [] as [u32; 0]);
     bed.begin_all();
-    assert_eq!(jobs(&bed.end(0, End::Done)), [1]);
+    assert_eq!(jobs(&bed.end(0, AttemptOutcome::Done)), [1]);
 }
 
 #[test]
@@ -35,7 +36,7 @@ fn fair_gives_the_slot_to_who_has_fewest() {
     bed.submit("bob", Stage::Map, 8);
     bed.begin_all();
     let given: Vec<u32> = (0..4)
-        .flat_map(|slot| jobs(&bed.end(slot, End::Done)))
+        .flat_map(|slot| jobs(&bed.end(slot, AttemptOutcome::Done)))
         .collect();
     // Two and two is fair; the third slot to come free is anybody's, so it goes to the first job.
     assert_eq!(given, [1, 1, 0, 0]);
@@ -48,7 +49,7 @@ fn a_weight_is_so_many_shares() {
     bed.submit("bob", Stage::Map, 8);
     bed.begin_all();
     let given: Vec<u32> = (0..4)
-        .flat_map(|slot| jobs(&bed.end(slot, End::Done)))
+        .flat_map(|slot| jobs(&bed.end(slot, AttemptOutcome::Done)))
         .collect();
     assert_eq!(given, [1, 1, 1, 0]);
 }
@@ -59,7 +60,7 @@ fn fair_among_jobs_of_one_user() {
     bed.submit("ann", Stage::Map, 4);
     bed.submit("ann", Stage::Map, 4);
     bed.begin_all();
-    assert_eq!(jobs(&bed.end(0, End::Done)), [1]);
+    assert_eq!(jobs(&bed.end(0, AttemptOutcome::Done)), [1]);
 }
 
 #[test]
@@ -70,7 +71,7 @@ fn capacity_gives_each_queue_its_share_and_lends_what_is_left() {
     bed.submit("prod", Stage::Map, 8);
     bed.begin_all();
     let given: Vec<u32> = (0..4)
-        .flat_map(|slot| jobs(&bed.end(slot, End::Done)))
+        .flat_map(|slot| jobs(&bed.end(slot, AttemptOutcome::Done)))
         .collect();
     assert_eq!(given, [1, 1, 1, 0]);
 }
@@ -131,7 +132,7 @@ fn counted_resources_are_taken_until_the_attempt_ends() {
         [0, 0]
     );
     bed.begin_all();
-    assert_eq!(jobs(&bed.end(0, End::Done)), [0]);
+    assert_eq!(jobs(&bed.end(0, AttemptOutcome::Done)), [0]);
 }
 
 #[test]

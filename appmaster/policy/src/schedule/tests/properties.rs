@@ -5,8 +5,8 @@ use proptest::prelude::*;
 
 use super::bed::{Bed, reloaded};
 use crate::schedule::{
-    AttemptIx, Bundle, ContainerIx, Decision, End, Event, Nanos, Need, NodeIx, POLICIES as NAMES,
-    Phase, Stage, Task, WRAPPERS,
+    AttemptIx, AttemptOutcome, Bundle, ContainerIx, Decision, Event, Nanos, Need, NodeIx,
+    POLICIES as NAMES, Phase, Stage, Task, WRAPPERS,
 };
 
 const POLICIES: [&str; 14] = [
@@ -120,7 +120,11 @@ fn play(policy: &str, steps: &[Step], reload: usize) -> Vec<Decision> {
                 bed.tell(&Event::Began(attempts[at % attempts.len()]))
             }
             Step::End(at, ok) if !attempts.is_empty() => {
-                let how = if *ok { End::Done } else { End::Failed };
+                let how = if *ok {
+                    AttemptOutcome::Done
+                } else {
+                    AttemptOutcome::Failed
+                };
                 bed.tell(&Event::Ended {
                     attempt: attempts[at % attempts.len()],
                     how,
@@ -160,7 +164,7 @@ fn play(policy: &str, steps: &[Step], reload: usize) -> Vec<Decision> {
         let decisions = match next {
             Some(attempt) => bed.tell(&Event::Ended {
                 attempt,
-                how: End::Done,
+                how: AttemptOutcome::Done,
                 phases: Vec::new(),
             }),
             None => bed.tell(&Event::Wake),

@@ -2,7 +2,8 @@
 
 use super::bed::{Bed, jobs};
 use crate::schedule::{
-    AttemptIx, ContainerIx, Decision, End, Event, JobIx, Nanos, SlotIx, Stage, Taken, TaskIx,
+    AttemptIx, AttemptOutcome, ContainerIx, Decision, Event, JobIx, Nanos, SlotIx, Stage, Taken,
+    TaskIx,
 };
 
 fn taken(bed: &Bed, slot: u32) -> &Taken {
@@ -16,7 +17,7 @@ fn a_slot_is_reserved_until_the_launcher_says_that_the_attempt_runs() {
     assert_eq!(*taken(&bed, 0), Taken::Reserved(decisions[0].clone()));
     let attempt = bed.begin(0);
     assert_eq!(*taken(&bed, 0), Taken::Busy(attempt));
-    bed.end(0, End::Done);
+    bed.end(0, AttemptOutcome::Done);
     assert_eq!(*taken(&bed, 0), Taken::Free);
 }
 
@@ -25,7 +26,7 @@ fn a_failed_task_is_tried_again() {
     let mut bed = Bed::new("fifo", 1, 1);
     bed.submit("ann", Stage::Map, 1);
     bed.begin(0);
-    assert_eq!(jobs(&bed.end(0, End::Failed)), [0]);
+    assert_eq!(jobs(&bed.end(0, AttemptOutcome::Failed)), [0]);
     assert_eq!(
         bed.driver
             .session()
@@ -72,7 +73,7 @@ fn an_attempt_that_ends_while_it_moves_frees_both_slots() {
         attempt,
         to: SlotIx(1),
     }));
-    bed.end(0, End::Done);
+    bed.end(0, AttemptOutcome::Done);
     assert_eq!(
         (taken(&bed, 0), taken(&bed, 1)),
         (&Taken::Free, &Taken::Free)
@@ -101,7 +102,7 @@ fn two_attempts_change_places() {
     );
     // One of them ends in the middle: the other stays where it is.
     bed.tell(&Event::Ordered(Decision::Swap { one, other }));
-    bed.end(1, End::Done);
+    bed.end(1, AttemptOutcome::Done);
     assert_eq!(
         (taken(&bed, 0), taken(&bed, 1)),
         (&Taken::Busy(other), &Taken::Free)
@@ -122,7 +123,7 @@ fn a_lost_container_takes_its_slots_and_its_attempts_are_tried_elsewhere() {
             .pending,
         1
     );
-    let again = bed.end(1, End::Done);
+    let again = bed.end(1, AttemptOutcome::Done);
     let task = Decision::Start {
         job: JobIx(0),
         stage: Stage::Map,
@@ -137,7 +138,7 @@ fn lost_output_is_made_again() {
     let mut bed = Bed::new("fifo", 1, 1);
     bed.submit("ann", Stage::Map, 1);
     bed.begin(0);
-    bed.end(0, End::Done);
+    bed.end(0, AttemptOutcome::Done);
     assert_eq!(
         jobs(&bed.tell(&Event::OutputLost {
             job: JobIx(0),
@@ -157,7 +158,7 @@ fn nothing_new_starts_in_a_container_that_is_wanted_back() {
         by: Nanos::from_secs(15),
     });
     assert_eq!(bed.submit("bob", Stage::Map, 2), []);
-    assert_eq!(bed.end(0, End::Done), []);
+    assert_eq!(bed.end(0, AttemptOutcome::Done), []);
 }
 
 #[test]
@@ -167,7 +168,7 @@ fn a_job_that_left_is_forgotten_when_its_last_attempt_ends() {
     bed.begin(0);
     assert_eq!(bed.tell(&Event::Left(JobIx(0))), []);
     assert!(bed.driver.session().job(JobIx(0)).is_some());
-    assert_eq!(bed.end(0, End::Killed), []);
+    assert_eq!(bed.end(0, AttemptOutcome::Killed), []);
     assert!(bed.driver.session().job(JobIx(0)).is_none());
     assert_eq!(bed.driver.session().attempts().count(), 0);
     // Words about what is gone change nothing.
@@ -187,9 +188,9 @@ fn slots_cut_anew_keep_what_runs_on_them() {
         now: vec![Slot::free(&[Stage::Map])],
     });
     assert_eq!(bed.submit("bob", Stage::Map, 2), []);
-    assert_eq!(bed.end(1, End::Done), []);
+    assert_eq!(bed.end(1, AttemptOutcome::Done), []);
     assert!(bed.driver.session().slot(SlotIx(1)).is_none());
-    assert_eq!(jobs(&bed.end(0, End::Done)), [1]);
+    assert_eq!(jobs(&bed.end(0, AttemptOutcome::Done)), [1]);
 }
 
 #[test]
@@ -212,6 +213,6 @@ fn a_device_that_is_back_makes_its_node_fit_for_those_who_wait_for_it() {
     bed.begin_all();
     // Broken again: what runs goes on, what fails of it waits.
     assert_eq!(bed.tell(&has(0)), []);
-    assert_eq!(bed.end(0, End::Failed), []);
+    assert_eq!(bed.end(0, AttemptOutcome::Failed), []);
     assert_eq!(jobs(&bed.tell(&has(1))), [0]);
 }

@@ -1,7 +1,7 @@
 use super::bed::{Bed, jobs, started};
 use crate::schedule::{
-    AttemptIx, Bundle, ContainerIx, Decision, End, Event, JobIx, Nanos, Need, NodeIx, Phase, Stage,
-    Task, Why, of_session,
+    AttemptIx, AttemptOutcome, Bundle, ContainerIx, Decision, Event, JobIx, Nanos, Need, NodeIx,
+    Phase, Stage, Task, Why, of_session,
 };
 
 const NONE: [u32; 0] = [];
@@ -55,7 +55,10 @@ fn where_one_node_has_all_input_the_others_wait_once() {
     bed.begin_all();
     // Node 0 takes one after the other, which does not make the others wait for longer.
     bed.wait(Nanos::from_millis(900));
-    assert_eq!(started(&bed.end(0, End::Done)), [(0, Stage::Map, 1, 0)]);
+    assert_eq!(
+        started(&bed.end(0, AttemptOutcome::Done)),
+        [(0, Stage::Map, 1, 0)]
+    );
     let rack = bed.wait(Nanos::from_millis(100));
     assert_eq!(started(&rack), [(0, Stage::Map, 2, 1)]);
     let elsewhere = bed.wait(Nanos::from_secs(1));
@@ -63,7 +66,7 @@ fn where_one_node_has_all_input_the_others_wait_once() {
     assert_eq!(places.collect::<Vec<_>>(), [2, 3]);
     bed.begin_all();
     // From now on at once.
-    assert_eq!(jobs(&bed.end(3, End::Done)), [0]);
+    assert_eq!(jobs(&bed.end(3, AttemptOutcome::Done)), [0]);
 }
 
 #[test]
@@ -96,14 +99,20 @@ fn nobody_waits_for_a_node_without_containers() {
     // Slots 2 and 3 are n1's.
     assert_eq!(first, [(0, 0), (1, 1), (2, 2), (3, 3)]);
     bed.begin_all();
-    assert_eq!(started(&bed.end(0, End::Done)), [(0, Stage::Map, 5, 0)]);
+    assert_eq!(
+        started(&bed.end(0, AttemptOutcome::Done)),
+        [(0, Stage::Map, 5, 0)]
+    );
     // A container comes to where tasks were without hope: they are taken there, and waited for elsewhere.
     let come = bed.join(5, 1, Bundle::new());
     assert_eq!(started(&come), [(0, Stage::Map, 4, 4)]);
     bed.begin_all();
-    assert_eq!(started(&bed.end(1, End::Done)), [(0, Stage::Map, 7, 1)]);
+    assert_eq!(
+        started(&bed.end(1, AttemptOutcome::Done)),
+        [(0, Stage::Map, 7, 1)]
+    );
     bed.begin_all();
-    assert_eq!(started(&bed.end(0, End::Done)), []);
+    assert_eq!(started(&bed.end(0, AttemptOutcome::Done)), []);
     // And goes again.
     assert_eq!(
         bed.driver
@@ -123,7 +132,7 @@ fn the_higher_priority_goes_first() {
     bed.submit("ann", Stage::Map, 2);
     bed.begin_all();
     bed.submit_job("bob", 5, Stage::Map, vec![Task::default()], Need::default());
-    assert_eq!(jobs(&bed.end(0, End::Done)), [1]);
+    assert_eq!(jobs(&bed.end(0, AttemptOutcome::Done)), [1]);
 }
 
 #[test]
@@ -142,7 +151,7 @@ fn a_higher_priority_takes_the_slot_of_the_youngest_attempt() {
             why: Why::Preempted
         }]
     );
-    assert_eq!(jobs(&bed.end(1, End::Killed)), [2]);
+    assert_eq!(jobs(&bed.end(1, AttemptOutcome::Killed)), [2]);
 }
 
 #[test]
@@ -158,9 +167,9 @@ fn who_has_waited_for_too_long_goes_first() {
     bed.submit("bob", Stage::Map, 1);
     bed.begin_all();
     bed.now = Nanos::from_secs(299);
-    assert_eq!(jobs(&bed.end(0, End::Done)), [0]);
+    assert_eq!(jobs(&bed.end(0, AttemptOutcome::Done)), [0]);
     bed.now = Nanos::from_secs(300);
-    assert_eq!(jobs(&bed.end(0, End::Done)), [1]);
+    assert_eq!(jobs(&bed.end(0, AttemptOutcome::Done)), [1]);
 }
 
 /// A job that nothing can run waits longest, for ever.
@@ -177,7 +186,7 @@ fn age_helps_the_job_that_can_run_here() {
     bed.submit("bob", Stage::Map, 1);
     bed.begin(0);
     bed.now = Nanos::from_secs(60);
-    assert_eq!(jobs(&bed.end(0, End::Done)), [2]);
+    assert_eq!(jobs(&bed.end(0, AttemptOutcome::Done)), [2]);
 }
 
 /// Four attempts take 10 s; the one that is still there after 20 is tried elsewhere, and the loser ends.
@@ -188,7 +197,7 @@ fn a_straggler_is_tried_again_and_the_loser_is_ended() {
     bed.begin_all();
     bed.now = Nanos::from_secs(10);
     for slot in [1, 2, 3] {
-        assert_eq!(bed.end(slot, End::Done), []);
+        assert_eq!(bed.end(slot, AttemptOutcome::Done), []);
     }
     let slow = bed.on(0);
     assert_eq!(bed.wait(Nanos::from_secs(5)), []);
@@ -200,7 +209,7 @@ fn a_straggler_is_tried_again_and_the_loser_is_ended() {
     assert_eq!((of, slot.0), (slow, 2));
     bed.begin(2);
     assert_eq!(bed.wait(Nanos::from_secs(5)), [], "no third");
-    let ended = bed.end(2, End::Done);
+    let ended = bed.end(2, AttemptOutcome::Done);
     assert_eq!(
         ended,
         [Decision::Stop {
@@ -208,7 +217,7 @@ fn a_straggler_is_tried_again_and_the_loser_is_ended() {
             why: Why::TwinWon
         }]
     );
-    assert_eq!(bed.end(0, End::Killed), []);
+    assert_eq!(bed.end(0, AttemptOutcome::Killed), []);
     assert!(
         bed.driver.wakes_at().is_none(),
         "nothing is left to look at"
@@ -223,7 +232,7 @@ fn straggler(policy: &str, speculative: bool) -> (Bed, AttemptIx) {
     bed.begin_all();
     bed.now = Nanos::from_secs(10);
     for slot in [1, 2, 3] {
-        assert_eq!(bed.end(slot, End::Done), []);
+        assert_eq!(bed.end(slot, AttemptOutcome::Done), []);
     }
     let slow = bed.on(0);
     (bed, slow)
@@ -281,17 +290,17 @@ fn a_node_where_attempts_of_a_job_fail_gets_no_more_of_that_job() {
     assert_eq!(jobs(&bed.submit("ann", Stage::Map, 9)), [0, 0]);
     bed.begin_all();
     for failed in 1..=3 {
-        let again = bed.end(0, End::Failed);
+        let again = bed.end(0, AttemptOutcome::Failed);
         let wanted: &[u32] = if failed < 3 { &[0] } else { &[] };
         assert_eq!(jobs(&again), wanted, "after {failed}");
     }
     // Others do not mind, and it goes on elsewhere.
     assert_eq!(started(&bed.submit("bob", Stage::Map, 1))[0].3, 0);
-    assert_eq!(jobs(&bed.end(1, End::Done)), [0]);
-    assert_eq!(jobs(&bed.end(0, End::Done)), NONE);
+    assert_eq!(jobs(&bed.end(1, AttemptOutcome::Done)), [0]);
+    assert_eq!(jobs(&bed.end(0, AttemptOutcome::Done)), NONE);
     // It is better than no node.
     for failed in 1..=3 {
-        let again = bed.end(1, End::Failed);
+        let again = bed.end(1, AttemptOutcome::Failed);
         let wanted = if failed < 3 { 1 } else { 2 };
         assert_eq!(jobs(&again).len(), wanted, "after {failed}");
     }
