@@ -22,7 +22,7 @@ use crate::detached::{Detached, ENDED_MAX, Kept, Wanted};
 use crate::news::{News, NewsSender, tell};
 use crate::output_stream::Output;
 use crate::session::JobId;
-use crate::work::Heard;
+use crate::work::WorkEvent;
 
 /// A peer that has connected must say who it is within this time.
 const HELLO_DEADLINE: Duration = Duration::from_secs(10);
@@ -145,7 +145,7 @@ impl Clients for ClientService {
         let mut is_told = false;
         while let Some(chunk) = chunks.message().await? {
             if chunk.once && !chunk.data.is_empty() && !is_told {
-                let used = Heard::Machine(Event::InputUsed);
+                let used = WorkEvent::Machine(Event::InputUsed);
                 tell(&self.news, News::Of(job, used)).await?;
                 is_told = true;
             }
@@ -284,13 +284,17 @@ async fn listen(job: JobId, mut orders: Streaming<wire::ClientOrder>, news: News
     let mut is_paused = false;
     while let Some(order) = heard(&mut orders, &mut is_paused).await {
         let said = match order.order {
-            Some(wire::client_order::Order::Signal(signal)) => Heard::ClientSignal(signal.signal),
-            Some(wire::client_order::Order::Kill(kill)) => Heard::ClientKill(match kill.reason() {
-                wire::kill::Reason::Interrupted => KillReason::Interrupted,
-                wire::kill::Reason::NoReader => KillReason::NoReader,
-            }),
-            Some(wire::client_order::Order::WindowSize(size)) => Heard::ClientResized(size),
-            Some(wire::client_order::Order::Door(door)) => Heard::ClientDoor(door),
+            Some(wire::client_order::Order::Signal(signal)) => {
+                WorkEvent::ClientSignal(signal.signal)
+            }
+            Some(wire::client_order::Order::Kill(kill)) => {
+                WorkEvent::ClientKill(match kill.reason() {
+                    wire::kill::Reason::Interrupted => KillReason::Interrupted,
+                    wire::kill::Reason::NoReader => KillReason::NoReader,
+                })
+            }
+            Some(wire::client_order::Order::WindowSize(size)) => WorkEvent::ClientResized(size),
+            Some(wire::client_order::Order::Door(door)) => WorkEvent::ClientDoor(door),
             Some(
                 wire::client_order::Order::Hello(_)
                 | wire::client_order::Order::Alive(_)
@@ -303,7 +307,10 @@ async fn listen(job: JobId, mut orders: Streaming<wire::ClientOrder>, news: News
             return;
         }
     }
-    let _heard = news.send(News::Of(job, Heard::ClientLeft)).await.is_ok();
+    let _heard = news
+        .send(News::Of(job, WorkEvent::ClientLeft))
+        .await
+        .is_ok();
 }
 
 #[cfg(test)]

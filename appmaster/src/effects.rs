@@ -16,14 +16,14 @@ use crate::mpi::verdict;
 use crate::mpi::waiting::Look;
 use crate::news::News;
 use crate::session::{JobId, Session};
-use crate::work::{Do, Heard, OutputSeen};
+use crate::work::{Do, OutputSeen, WorkEvent};
 
 /// The number of the one request that there is.
 const ONLY: u32 = 0;
 
 impl Session {
     /// Does one thing for `job`; what the job is to hear of it at once.
-    pub(crate) fn carry_out(&mut self, job: JobId, what: Do) -> Option<Heard> {
+    pub(crate) fn carry_out(&mut self, job: JobId, what: Do) -> Option<WorkEvent> {
         let is_lent = self
             .jobs
             .get(&job)
@@ -39,17 +39,17 @@ impl Session {
             Do::TakeSnapshot => self.holding.read_nodes(),
             Do::LookAround => {
                 let look = Look::take(self.holding.cluster().clone());
-                self.answer(job, async { Heard::Looked(Box::new(look.await)) });
+                self.answer(job, async { WorkEvent::Looked(Box::new(look.await)) });
             }
             Do::LastLook => {
                 let look = Look::take(self.holding.cluster().clone());
-                self.answer(job, async { Heard::LastLook(Box::new(look.await)) });
+                self.answer(job, async { WorkEvent::LastLook(Box::new(look.await)) });
             }
             Do::LookForRivals { holds } => {
                 let cluster = Arc::clone(self.holding.cluster().client());
                 let own = self.attempt.application;
                 self.answer(job, async move {
-                    Heard::Rivals(standoff::sight(&cluster, own, holds).await)
+                    WorkEvent::Rivals(standoff::sight(&cluster, own, holds).await)
                 });
             }
             Do::Ask(asking) => self.holding.ask(ONLY, &asking),
@@ -67,7 +67,7 @@ impl Session {
             Do::Dismiss(container) => self.holding.dismiss(&container),
             Do::Leave(container) => self.holding.leave(&container),
             Do::Files(work) => self.work_on_files(job, work),
-            Do::Measure => return Some(Heard::Memory(verdict::memory())),
+            Do::Measure => return Some(WorkEvent::Memory(verdict::memory())),
             Do::Unregister {
                 status,
                 diagnostics,
@@ -78,7 +78,7 @@ impl Session {
     }
 
     /// What concerns the job's client, its output and its input.
-    fn attend(&mut self, job: JobId, what: Do) -> Option<Heard> {
+    fn attend(&mut self, job: JobId, what: Do) -> Option<WorkEvent> {
         let entry = self.jobs.get_mut(&job)?;
         let console = &entry.console;
         match what {
@@ -110,7 +110,7 @@ impl Session {
             }
             Do::CloseOutput => console.close(),
             Do::LookAtOutput { run, streams } => {
-                return Some(Heard::Output(OutputSeen {
+                return Some(WorkEvent::Output(OutputSeen {
                     all_ended: console.has_all(run, &streams),
                     is_closed: console.is_closed(),
                     is_backed_up: console.is_backed_up(),
@@ -126,7 +126,11 @@ impl Session {
     }
 
     /// Gives `job` the answer when it is there.
-    pub(crate) fn answer(&self, job: JobId, answer: impl Future<Output = Heard> + Send + 'static) {
+    pub(crate) fn answer(
+        &self,
+        job: JobId,
+        answer: impl Future<Output = WorkEvent> + Send + 'static,
+    ) {
         let news = self.news.clone();
         self.tasks.spawn(async move {
             let heard = answer.await;
@@ -151,7 +155,7 @@ impl Session {
             tokio::select! {
                 () = dropped => {}
                 done = work.done(closing) => if let Some(done) = done {
-                    let answer = News::Of(job, Heard::Files(done));
+                    let answer = News::Of(job, WorkEvent::Files(done));
                     let _heard = news.send(answer).await.is_ok();
                 },
             }

@@ -6,7 +6,7 @@ use crate::elements::NO_DEVICE;
 use crate::mapreduce::Told;
 use crate::session::{JobId, Session};
 use crate::sharing::Sharing;
-use crate::work::{Heard, Work};
+use crate::work::{Work, WorkEvent};
 
 impl Sharing {
     /// What a job's tasks need and no node has, each of which says why.
@@ -32,7 +32,7 @@ impl Session {
     pub(crate) fn without_element(&mut self) -> bool {
         let found = self.job_without_element();
         match found {
-            Some((job, sentence)) => self.tell(job, Heard::OfTasks(Told::NoNode(sentence))),
+            Some((job, sentence)) => self.tell(job, WorkEvent::OfTasks(Told::NoNode(sentence))),
             None => return false,
         }
         true

@@ -20,7 +20,7 @@ use policy::lifecycle::{Event, Grant};
 use crate::loan::{Loan, Use};
 use crate::mpi::waiting::Look;
 use crate::session::{JobId, Session};
-use crate::work::{Do, Heard};
+use crate::work::{Do, WorkEvent};
 
 impl Session {
     /// Does one thing for a job that has a loan: breaks with what it is to hear of it at once, or goes on
@@ -29,7 +29,7 @@ impl Session {
         &mut self,
         job: JobId,
         what: Do,
-    ) -> ControlFlow<Option<Heard>, Do> {
+    ) -> ControlFlow<Option<WorkEvent>, Do> {
         ControlFlow::Break(match what {
             Do::TakeSnapshot => self.view_of(job),
             Do::Ask(asking) => {
@@ -45,7 +45,7 @@ impl Session {
                     })
                 });
                 let grants: Vec<Grant> = fresh.collect();
-                (!grants.is_empty()).then_some(Heard::Granted(grants))
+                (!grants.is_empty()).then_some(WorkEvent::Granted(grants))
             }
             Do::Start(container) => {
                 let Some(loan) = self.loan(job) else {
@@ -67,7 +67,7 @@ impl Session {
                 self.leave(job, &container);
                 None
             }
-            Do::LastLook => Some(Heard::LastLook(Box::new(Look::nothing()))),
+            Do::LastLook => Some(WorkEvent::LastLook(Box::new(Look::nothing()))),
             Do::Unregister { .. } => {
                 // Where it never came to run, the files may still be on their way, and nobody has been told
                 // to leave: of a job by itself such containers go with the application.
@@ -79,7 +79,7 @@ impl Session {
                     loan.is_done = true;
                 }
                 // The application goes on.
-                Some(Heard::Finished(Finished {
+                Some(WorkEvent::Finished(Finished {
                     unregistered: true,
                     ..Finished::default()
                 }))
@@ -96,7 +96,7 @@ impl Session {
 
     /// The slots that it has, as a cluster; where it has none they are wished for, and where it has used them
     /// others are.
-    fn view_of(&mut self, job: JobId) -> Option<Heard> {
+    fn view_of(&mut self, job: JobId) -> Option<WorkEvent> {
         let loan = self.loan(job)?;
         if loan.has_begun {
             loan.begins_again = true;
@@ -110,7 +110,7 @@ impl Session {
         match &loan.lent {
             Some(lent) => {
                 let view = sharing.lending.view(lent, loan.wish.unit);
-                Some(Heard::Machine(Event::Snapshot(view)))
+                Some(WorkEvent::Machine(Event::Snapshot(view)))
             }
             None => {
                 if loan.number.is_none() {
@@ -170,7 +170,7 @@ impl Session {
                 code: Exit::Staging.code(),
                 container,
             };
-            return self.tell(job, Heard::Machine(refused));
+            return self.tell(job, WorkEvent::Machine(refused));
         }
         *of = Use::Joined;
         tracing::info!(
@@ -178,7 +178,7 @@ impl Session {
             job.0,
             fetched.bytes
         );
-        self.tell(job, Heard::Joined { container, node });
+        self.tell(job, WorkEvent::Joined { container, node });
     }
 
     /// Nothing of a job is left in a container.
@@ -188,7 +188,7 @@ impl Session {
             return;
         };
         if loan.containers.remove(&container).is_some() {
-            self.tell(job, Heard::Lost(container));
+            self.tell(job, WorkEvent::Lost(container));
         }
     }
 }

@@ -4,10 +4,10 @@
 //! container's credentials), or inside the client, which hands [`serve()`] the same seat.
 //!
 //! ```text
-//! launchers, ResourceManager ──▶ holding ──┐                  ┌──▶ Heard ──▶ a job: Work, by JobId
-//! clients, output, input ──▶ clients ──────┼─ News ─▶ session │                  │
-//! file systems, looks at the cluster ──────┘    ▲             └─── effects ◀── Do┘
-//!                └──────────── tasks ◀──────────┴──────────────────────┘
+//! launchers, ResourceManager ──▶ holding ──┐                  ┌──▶ WorkEvent ──▶ a job: Work, by JobId
+//! clients, output, input ──▶ clients ──────┼─ News ─▶ session │                      │
+//! file systems, looks at the cluster ──────┘    ▲             └─────── effects ◀── Do┘
+//!                └──────────── tasks ◀──────────┴──────────────────────────┘
 //! ```
 //!
 //! The AM takes its [`seat`], opens its port and registers ([`run`]; [`holding`] keeps the containers of

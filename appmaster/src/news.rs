@@ -6,7 +6,7 @@ use tokio::sync::{mpsc, oneshot};
 use tonic::Status;
 
 use crate::session::JobId;
-use crate::work::Heard;
+use crate::work::WorkEvent;
 
 /// Events for the client.
 pub(crate) type JobEvents = mpsc::Sender<Result<wire::JobEvent, Status>>;
@@ -16,7 +16,7 @@ pub(crate) enum News {
     /// This process is to end its jobs in order.
     Terminated,
     /// Of the containers.
-    Holding(holding::Heard),
+    Holding(holding::ContainerEvent),
     /// A client wants to follow a job.
     ClientAttached {
         /// The job that is followed, by its number.
@@ -67,11 +67,11 @@ pub(crate) enum News {
     /// What has become of the jobs of the ApplicationMaster before this one.
     Recovered(Recovered),
     /// For one job as it is: of its client, or that what it has wanted done is done.
-    Of(JobId, Heard),
+    Of(JobId, WorkEvent),
 }
 
-impl From<holding::Heard> for News {
-    fn from(heard: holding::Heard) -> Self {
+impl From<holding::ContainerEvent> for News {
+    fn from(heard: holding::ContainerEvent) -> Self {
         Self::Holding(heard)
     }
 }

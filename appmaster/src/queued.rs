@@ -11,7 +11,7 @@ use crate::mpi::checkpoints::Checkpoints;
 use crate::mpi::explain::Story;
 use crate::mpi::{Beginning, Mpi};
 use crate::session::JobId;
-use crate::work::Heard;
+use crate::work::WorkEvent;
 
 /// To everybody else its life has begun.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl Queued {
         // Slots are wished for already, and there is nobody who could be shown anything.
         drop(mpi.begin(Millis(0)));
         if self.is_detached {
-            drop(mpi.hear(Millis(0), Heard::ClientAttached));
+            drop(mpi.hear(Millis(0), WorkEvent::ClientAttached));
         }
         mpi
     }

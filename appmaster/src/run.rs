@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
-use holding::{Admitted, BoundPort, Doors, HeardSender, Holding, Opening, Port};
+use holding::{Admitted, BoundPort, ContainerEventSender, Doors, Holding, Opening, Port};
 use job::wire::clients_server::ClientsServer;
 use job::{ApplicationWork, Description, MpiJob, SessionPlan, link, wire};
 use policy::lending::Lending;
@@ -81,7 +81,7 @@ pub async fn serve(
     })
     .max_decoding_message_size(link::MESSAGE_MAX);
     let doors = Doors {
-        heard: HeardSender::new(news.clone()),
+        heard: ContainerEventSender::new(news.clone()),
         streams: Arc::clone(&consoles) as _,
         others: Routes::new(clients),
         tasks: tasks.clone(),

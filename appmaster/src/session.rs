@@ -29,7 +29,7 @@ use crate::detached::Detached;
 use crate::loan::Loan;
 use crate::news::{JobEvents, News, NewsSender};
 use crate::sharing::Sharing;
-use crate::work::{Heard, Work};
+use crate::work::{Work, WorkEvent};
 
 /// A job of the session; launchers know it by the same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -129,7 +129,7 @@ impl Session {
                 },
                 () = until(wake) => self.wake(),
                 (job, place) = self.outlet() => self.post(job, place),
-                job = self.consoles.moved() => self.tell(job, Heard::OutputMoved),
+                job = self.consoles.moved() => self.tell(job, WorkEvent::OutputMoved),
             }
             self.settle();
         }
@@ -167,7 +167,7 @@ impl Session {
     }
 
     /// Tells a job what has happened, and carries out what it wants.
-    pub(crate) fn tell(&mut self, job: JobId, heard: Heard) {
+    pub(crate) fn tell(&mut self, job: JobId, heard: WorkEvent) {
         if let Some(sharing) = &mut self.sharing {
             sharing.touch(job);
         }
@@ -190,9 +190,9 @@ impl Session {
         for job in self.agenda.due(now) {
             if self.loan(job).is_some_and(|loan| loan.is_unattended(now)) {
                 tracing::warn!("the client of job {} has not come", job.0);
-                self.tell(job, Heard::ClientLeft);
+                self.tell(job, WorkEvent::ClientLeft);
             } else {
-                self.tell(job, Heard::Tick);
+                self.tell(job, WorkEvent::Tick);
             }
         }
         self.wake_sharing();
@@ -203,17 +203,17 @@ impl Session {
         match news {
             News::Terminated if self.sharing.is_some() => self.terminated(),
             News::Terminated => {
-                let kill = || Heard::Machine(Event::KillRequested(KillReason::Terminated));
+                let kill = || WorkEvent::Machine(Event::KillRequested(KillReason::Terminated));
                 let all: Vec<JobId> = self.jobs.keys().copied().collect();
                 all.into_iter().for_each(|job| self.tell(job, kill()));
             }
             News::Holding(heard) if self.sharing.is_some() => self.hear_shared(heard),
             // All containers are of the one job.
             News::Holding(heard) => {
-                let is_of_room = matches!(heard, holding::Heard::Headroom(_));
+                let is_of_room = matches!(heard, holding::ContainerEvent::Headroom(_));
                 let told = self.told(heard);
                 if let Some(headroom) = self.holding.headroom().filter(|_| is_of_room) {
-                    self.tell(MPI, Heard::Headroom(headroom));
+                    self.tell(MPI, WorkEvent::Headroom(headroom));
                 }
                 if let Some((job, heard)) = told {
                     self.tell(job, heard);
@@ -237,10 +237,10 @@ impl Session {
                 if let Some(sharing) = &mut self.sharing {
                     sharing.show_soon(now);
                 }
-                self.tell(of, Heard::ClientAttached);
+                self.tell(of, WorkEvent::ClientAttached);
             }
             News::Of(job, heard) => {
-                if let (Heard::ClientLeft, Some(entry)) = (&heard, self.jobs.get_mut(&job)) {
+                if let (WorkEvent::ClientLeft, Some(entry)) = (&heard, self.jobs.get_mut(&job)) {
                     entry.client = None;
                 }
                 self.tell(job, heard);
@@ -283,7 +283,7 @@ impl Session {
     /// Puts the next event into its place.
     fn post(&mut self, job: JobId, place: Outlet) {
         let Some(place) = place else {
-            return self.tell(job, Heard::ClientDeaf);
+            return self.tell(job, WorkEvent::ClientDeaf);
         };
         self.agenda.changed(job);
         let entry = self.jobs.get_mut(&job);

@@ -26,7 +26,7 @@ use crate::owner::{NOT_OWNED, Owner};
 use crate::pool::{Pool, Want};
 use crate::session::{JobId, Session};
 use crate::storages::Storages;
-use crate::work::Heard;
+use crate::work::WorkEvent;
 
 /// A launcher that is lost has this long until YARN says what became of its container.
 const SETTLE: Millis = Millis(3_000);
@@ -260,7 +260,7 @@ impl Session {
             {
                 *of = Use::Gone;
             }
-            self.tell(job, Heard::Lost(container.clone()));
+            self.tell(job, WorkEvent::Lost(container.clone()));
         }
     }
 
@@ -281,7 +281,7 @@ impl Session {
             {
                 *of = Use::Gone;
             }
-            self.tell(job, Heard::Machine(event.clone()));
+            self.tell(job, WorkEvent::Machine(event.clone()));
         }
         // YARN names a node that it has lost by this status.
         let in_doubt = matches!(event, Event::ContainerEnded { status: -100, .. });

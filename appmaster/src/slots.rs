@@ -9,7 +9,7 @@ use policy::lifecycle::Event;
 
 use crate::mapreduce::Told;
 use crate::session::{JobId, Session};
-use crate::work::Heard;
+use crate::work::WorkEvent;
 
 impl Session {
     /// Does something with the slots; what is lent by it is heard of when all is carried out.
@@ -63,7 +63,7 @@ impl Session {
             }
         }
         for job in come {
-            self.tell(job, Heard::OfTasks(Told::SlotsCome));
+            self.tell(job, WorkEvent::OfTasks(Told::SlotsCome));
         }
     }
 
@@ -75,7 +75,7 @@ impl Session {
             Word::Stop { job, attempt, why } => {
                 let job = self.sharing.as_ref().and_then(|of| of.job_of(job));
                 if let Some(job) = job {
-                    self.tell(job, Heard::OfTasks(Told::Stop { attempt, why }));
+                    self.tell(job, WorkEvent::OfTasks(Told::Stop { attempt, why }));
                 }
             }
         }
@@ -91,7 +91,7 @@ impl Session {
             return;
         }
         if let Some(job) = sharing.job_of(start.job) {
-            self.tell(job, Heard::OfTasks(Told::Placed(start)));
+            self.tell(job, WorkEvent::OfTasks(Told::Placed(start)));
         }
     }
 
@@ -110,7 +110,7 @@ impl Session {
         let nodes = view.nodes.iter().map(|node| node.id.clone());
         loan.nodes = nodes.zip(containers).collect();
         loan.lent = Some(lent);
-        self.tell(job, Heard::Machine(Event::Snapshot(view)));
+        self.tell(job, WorkEvent::Machine(Event::Snapshot(view)));
     }
 
     /// Slots of a job that uses no container any more are returned.

@@ -7,7 +7,7 @@ use tonic::Status;
 
 use crate::session::{JobId, Session};
 use crate::sharing::SessionState;
-use crate::work::Heard;
+use crate::work::WorkEvent;
 
 impl Session {
     /// Takes no further job; `at_once`: ends those that are there.
@@ -28,7 +28,7 @@ impl Session {
             let all: Vec<JobId> = self.jobs.keys().copied().collect();
             for job in all {
                 let kill = Event::KillRequested(KillReason::Terminated);
-                self.tell(job, Heard::Machine(kill));
+                self.tell(job, WorkEvent::Machine(kill));
             }
         }
     }
@@ -39,7 +39,7 @@ impl Session {
             let none = format!("there is no job {} here: it is over, or never was", job.0);
             return Err(Status::not_found(none));
         }
-        self.tell(job, Heard::ClientKill(KillReason::Interrupted));
+        self.tell(job, WorkEvent::ClientKill(KillReason::Interrupted));
         Ok(())
     }
 

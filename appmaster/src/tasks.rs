@@ -11,7 +11,7 @@ use crate::mapreduce::{Folder, FolderWork, Others, Record, Told, Wanted, keep};
 use crate::run::now_us;
 use crate::session::{JobId, Session};
 use crate::storages::Storages;
-use crate::work::{Heard, Work};
+use crate::work::{Work, WorkEvent};
 
 impl Session {
     /// Does one thing for the tasks of `job`.
@@ -58,7 +58,7 @@ impl Session {
                 let storages = self.storages();
                 self.answer(job, async move {
                     let kept = keep(&folder, *history, &storages).await;
-                    Heard::OfTasks(Told::Kept(kept))
+                    WorkEvent::OfTasks(Told::Kept(kept))
                 });
             }
             Wanted::Show(phase) => {
@@ -104,7 +104,7 @@ impl Session {
                 }
             };
             let (done, ()) = tokio::join!(folder.carry_out(work, others, storages), recording);
-            Heard::OfTasks(Told::Folder(done))
+            WorkEvent::OfTasks(Told::Folder(done))
         });
     }
 

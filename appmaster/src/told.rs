@@ -10,12 +10,12 @@ use policy::{ContainerId, NodeId};
 use crate::leaving::{self, Back};
 use crate::mapreduce::Told;
 use crate::session::{JobId, MPI, Session};
-use crate::work::Heard;
+use crate::work::WorkEvent;
 
 impl Session {
     /// The same in a session: the containers are the pool's, and each job hears of those that it is in.
-    pub(crate) fn hear_shared(&mut self, heard: holding::Heard) {
-        use holding::Heard as Of;
+    pub(crate) fn hear_shared(&mut self, heard: holding::ContainerEvent) {
+        use holding::ContainerEvent as Of;
         let Some(heard) = self.holding.hear(heard) else {
             return;
         };
@@ -70,14 +70,14 @@ impl Session {
                 let job = JobId(job);
                 let is_there = self.loan(job).is_some_and(|loan| loan.is_in(&container));
                 if let (true, Some(event)) = (is_there, event) {
-                    self.tell(job, Heard::Said { container, event });
+                    self.tell(job, WorkEvent::Said { container, event });
                 }
             }
             Said::Task(TaskEvent { job, event }) => {
                 let job = JobId(job);
                 let is_there = self.loan(job).is_some_and(|loan| loan.is_in(&container));
                 if let (true, Some(event)) = (is_there, event) {
-                    self.tell(job, Heard::OfTasks(Told::Said { container, event }));
+                    self.tell(job, WorkEvent::OfTasks(Told::Said { container, event }));
                 }
             }
             Said::FilesFetched(fetched) => self.fetched(container, &fetched),
@@ -90,30 +90,30 @@ impl Session {
     }
 
     /// Which job hears what of it, after the books are kept; `None`: it is of no concern to any.
-    pub(crate) fn told(&mut self, heard: holding::Heard) -> Option<(JobId, Heard)> {
-        use holding::Heard as Of;
-        let heard = Heard::Machine(match self.holding.hear(heard)? {
+    pub(crate) fn told(&mut self, heard: holding::ContainerEvent) -> Option<(JobId, WorkEvent)> {
+        use holding::ContainerEvent as Of;
+        let heard = WorkEvent::Machine(match self.holding.hear(heard)? {
             Of::Granted(granted) => {
-                return Some((MPI, Heard::Granted(self.grants(&granted))));
+                return Some((MPI, WorkEvent::Granted(self.grants(&granted))));
             }
             Of::Joined {
                 container, node, ..
-            } => return Some((MPI, Heard::Joined { container, node })),
+            } => return Some((MPI, WorkEvent::Joined { container, node })),
             Of::Said { container, event } => return said(container, event),
-            Of::Lost(container) => return Some((MPI, Heard::Lost(container))),
+            Of::Lost(container) => return Some((MPI, WorkEvent::Lost(container))),
             Of::WantedBack(containers) => {
                 let sentence = leaving::of_containers(containers.len());
-                return Some((MPI, Heard::WantedBack(sentence)));
+                return Some((MPI, WorkEvent::WantedBack(sentence)));
             }
             Of::NodeLeaves { node, within } => {
                 let there = self.holding.on_node(&node).len();
                 let sentence = leaving::of_node(there, &node, within)?;
-                return Some((MPI, Heard::WantedBack(sentence)));
+                return Some((MPI, WorkEvent::WantedBack(sentence)));
             }
             Of::Asked { containers, rows } => {
-                return Some((MPI, Heard::Asked { containers, rows }));
+                return Some((MPI, WorkEvent::Asked { containers, rows }));
             }
-            Of::Finished(finished) => return Some((MPI, Heard::Finished(finished))),
+            Of::Finished(finished) => return Some((MPI, WorkEvent::Finished(finished))),
             Of::Cut | Of::Headroom(_) => return None,
             Of::Ended {
                 container,
@@ -151,11 +151,11 @@ impl Session {
 }
 
 /// What a launcher said, for the job that it is about.
-fn said(container: ContainerId, event: Said) -> Option<(JobId, Heard)> {
+fn said(container: ContainerId, event: Said) -> Option<(JobId, WorkEvent)> {
     let what = match event {
         Said::Mpi(MpiEvent { job, event }) => {
             let event = event?;
-            return Some((JobId(job), Heard::Said { container, event }));
+            return Some((JobId(job), WorkEvent::Said { container, event }));
         }
         Said::Hello(_) => "said hello twice",
         Said::Task(_) | Said::FilesFetched(_) | Said::JobLeft(_) | Said::Elements(_) => {
@@ -164,5 +164,5 @@ fn said(container: ContainerId, event: Said) -> Option<(JobId, Heard)> {
     };
     let what = what.into();
     let misbehaved = Event::Misbehaved { container, what };
-    Some((MPI, Heard::Machine(misbehaved)))
+    Some((MPI, WorkEvent::Machine(misbehaved)))
 }

@@ -50,7 +50,7 @@ impl Work {
 
     /// Takes in what has happened by `now`, milliseconds since the job began; what is to be done about
     /// it, in order.
-    pub(crate) fn hear(&mut self, now: Millis, heard: Heard) -> Vec<Do> {
+    pub(crate) fn hear(&mut self, now: Millis, heard: WorkEvent) -> Vec<Do> {
         self.wake();
         match self {
             Self::Queued(_) => Vec::new(),
@@ -59,7 +59,7 @@ impl Work {
         }
     }
 
-    /// When [`Heard::Tick`] is due, if nothing else happens before.
+    /// When [`WorkEvent::Tick`] is due, if nothing else happens before.
     pub(crate) fn wakes_at(&self) -> Option<Millis> {
         match self {
             Self::Queued(_) => None,
@@ -107,7 +107,7 @@ impl Work {
 
 /// Something that a job hears.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum WorkEvent {
     /// Of containers and of the ResourceManager, as the machine in `policy` takes it.
     Machine(Event),
     /// The ResourceManager has granted containers, in one answer.

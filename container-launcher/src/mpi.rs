@@ -35,7 +35,7 @@ use tokio::time::Instant;
 
 use self::ranks::Ranks;
 use self::silent::{Due, Silent};
-use self::socket::Heard;
+use self::socket::RankMessage;
 use self::traffic::Traffic;
 use self::transfers::{Done, Transfers};
 use crate::binding;
@@ -78,8 +78,8 @@ pub(crate) struct Mpi {
     lanes: Lanes,
     /// Where the job's files are, and its ranks start.
     folder: PathBuf,
-    heard_by: mpsc::Sender<(u32, Heard)>,
-    heard: mpsc::Receiver<(u32, Heard)>,
+    heard_by: mpsc::Sender<(u32, RankMessage)>,
+    heard: mpsc::Receiver<(u32, RankMessage)>,
     /// What the job's own ranks were started with.
     share: Option<wire::Share>,
     /// Those ranks, from the share on, as group 0; and those that were spawned.
@@ -101,7 +101,7 @@ pub(crate) struct Mpi {
 /// What an [`Mpi`] waited for.
 pub(crate) enum Happened {
     /// A rank said something to its process manager.
-    Heard(u32, Heard),
+    Heard(u32, RankMessage),
     /// Those that were to stop have had their time.
     Overdue,
     /// An end is to be reported without last words.

@@ -19,7 +19,7 @@ use proto_hadoop::{
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::task::TaskTracker;
 
-use crate::heard::{Granted, Heard, HeardSender};
+use crate::heard::{ContainerEvent, ContainerEventSender, Granted};
 use crate::keys::Keys;
 
 /// For one answer of a NodeManager.
@@ -154,7 +154,7 @@ impl LaunchTemplate {
         &self,
         granted: &Granted,
         ticket: &[u8],
-        heard: &HeardSender,
+        heard: &ContainerEventSender,
         tasks: &TaskTracker,
     ) {
         let launch = self.launch(&granted.container, ticket);
@@ -167,7 +167,7 @@ impl LaunchTemplate {
                 (Err(error), _) => Err(format!("{error:#}")),
             };
             if let Err(why) = started {
-                let failed = Heard::StartFailed {
+                let failed = ContainerEvent::StartFailed {
                     container: policy::ContainerId(container.id.to_string()),
                     why,
                 };
@@ -178,7 +178,7 @@ impl LaunchTemplate {
 }
 
 /// Asks a node in a task of its own whether a container is still being localized; only that is news.
-pub(crate) fn probe(granted: &Granted, heard: &HeardSender, tasks: &TaskTracker) {
+pub(crate) fn probe(granted: &Granted, heard: &ContainerEventSender, tasks: &TaskTracker) {
     let Some(token) = granted.nm_token.clone() else {
         return;
     };
@@ -192,7 +192,7 @@ pub(crate) fn probe(granted: &Granted, heard: &HeardSender, tasks: &TaskTracker)
         };
         if answer.succeeded.iter().any(|status| status.is_localizing) {
             let id = policy::ContainerId(container.id.to_string());
-            let _told = heard.send(Heard::Localizing(id)).await.is_ok();
+            let _told = heard.send(ContainerEvent::Localizing(id)).await.is_ok();
         }
     });
 }

@@ -29,7 +29,7 @@ pub struct Granted {
 
 /// One piece of it.
 #[derive(Debug)]
-pub enum Heard {
+pub enum ContainerEvent {
     /// The ResourceManager has granted containers, in one answer.
     Granted(Vec<Granted>),
     /// YARN says that a container is over.
@@ -118,26 +118,32 @@ pub enum Heard {
 /// Where it is told: a bounded channel, of whatever its owner takes. Whoever tells waits until there is
 /// room.
 #[derive(Clone)]
-pub struct HeardSender(Arc<dyn Tell>);
+pub struct ContainerEventSender(Arc<dyn Tell>);
 
 /// Nobody hears any more.
 #[derive(Clone, Copy, Debug)]
 pub struct Deaf;
 
 trait Tell: Send + Sync {
-    fn tell(&self, heard: Heard) -> Pin<Box<dyn Future<Output = Result<(), Deaf>> + Send + '_>>;
+    fn tell(
+        &self,
+        heard: ContainerEvent,
+    ) -> Pin<Box<dyn Future<Output = Result<(), Deaf>> + Send + '_>>;
 }
 
-impl<T: From<Heard> + Send> Tell for mpsc::Sender<T> {
-    fn tell(&self, heard: Heard) -> Pin<Box<dyn Future<Output = Result<(), Deaf>> + Send + '_>> {
+impl<T: From<ContainerEvent> + Send> Tell for mpsc::Sender<T> {
+    fn tell(
+        &self,
+        heard: ContainerEvent,
+    ) -> Pin<Box<dyn Future<Output = Result<(), Deaf>> + Send + '_>> {
         Box::pin(async move { self.send(heard.into()).await.map_err(|_closed| Deaf) })
     }
 }
 
-impl HeardSender {
+impl ContainerEventSender {
     /// Into the channel of `owner`.
     #[must_use]
-    pub fn new<T: From<Heard> + Send + 'static>(owner: mpsc::Sender<T>) -> Self {
+    pub fn new<T: From<ContainerEvent> + Send + 'static>(owner: mpsc::Sender<T>) -> Self {
         Self(Arc::new(owner))
     }
 
@@ -145,13 +151,14 @@ impl HeardSender {
     ///
     /// # Errors
     /// Nobody hears any more.
-    pub async fn send(&self, heard: Heard) -> Result<(), Deaf> {
+    pub async fn send(&self, heard: ContainerEvent) -> Result<(), Deaf> {
         self.0.tell(heard).await
     }
 }
 
-impl fmt::Debug for HeardSender {
+impl fmt::Debug for ContainerEventSender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HeardSender").finish_non_exhaustive()
+        f.debug_struct("ContainerEventSender")
+            .finish_non_exhaustive()
     }
 }

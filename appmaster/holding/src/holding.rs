@@ -14,7 +14,7 @@ use tokio_util::task::TaskTracker;
 use crate::cluster::Cluster;
 use crate::containers::{self, LaunchTemplate};
 use crate::draft::{Draft, Finish};
-use crate::heard::{Granted, Heard, HeardSender};
+use crate::heard::{ContainerEvent, ContainerEventSender, Granted};
 use crate::orders::Orders;
 use crate::requests::Asking;
 use crate::tickets::Tickets;
@@ -36,7 +36,7 @@ pub struct Holding {
     pub(crate) draft: Draft,
     pub(crate) launch: LaunchTemplate,
     pub(crate) tickets: Tickets,
-    pub(crate) heard: HeardSender,
+    pub(crate) heard: ContainerEventSender,
     pub(crate) tasks: TaskTracker,
     pub(crate) cluster: Cluster,
     pub(crate) registered: SystemTime,
@@ -64,23 +64,23 @@ impl Holding {
 
     /// Keeps its books by what is heard, in the order in which it is; `None` where that is of no concern
     /// to the owner.
-    pub fn hear(&mut self, heard: Heard) -> Option<Heard> {
+    pub fn hear(&mut self, heard: ContainerEvent) -> Option<ContainerEvent> {
         match heard {
-            Heard::Granted(granted) => {
+            ContainerEvent::Granted(granted) => {
                 for granted in &granted {
                     let container = ContainerId(granted.container.id.to_string());
                     self.grants.insert(container, granted.clone());
                 }
-                Some(Heard::Granted(granted))
+                Some(ContainerEvent::Granted(granted))
             }
-            Heard::Ended { ref container, .. } => {
+            ContainerEvent::Ended { ref container, .. } => {
                 if let Some(link) = self.links.get(container) {
                     // Without a link it does not come by another.
                     link.orders.container_ended();
                 }
                 Some(heard)
             }
-            Heard::Joined {
+            ContainerEvent::Joined {
                 container,
                 orders,
                 node,
@@ -95,28 +95,28 @@ impl Holding {
                     self.dismiss(&container);
                     return None;
                 }
-                Some(Heard::Joined {
+                Some(ContainerEvent::Joined {
                     container,
                     orders,
                     node,
                 })
             }
-            Heard::Cut => {
+            ContainerEvent::Cut => {
                 // Most often it is dead, and YARN will soon say so.
                 self.hurry();
-                Some(Heard::Cut)
+                Some(ContainerEvent::Cut)
             }
-            Heard::Lost(container) => {
+            ContainerEvent::Lost(container) => {
                 self.let_go(&container);
-                Some(Heard::Lost(container))
+                Some(ContainerEvent::Lost(container))
             }
-            Heard::Headroom(headroom) => {
+            ContainerEvent::Headroom(headroom) => {
                 let before = self.headroom.replace(headroom).unwrap_or_default();
-                (headroom.memory > before.memory).then_some(Heard::Freed)
+                (headroom.memory > before.memory).then_some(ContainerEvent::Freed)
             }
-            Heard::Nodes(Ok(mut view)) => {
+            ContainerEvent::Nodes(Ok(mut view)) => {
                 view.queue.headroom = self.believed_headroom(&view);
-                Some(Heard::Nodes(Ok(view)))
+                Some(ContainerEvent::Nodes(Ok(view)))
             }
             other => Some(other),
         }
@@ -129,7 +129,7 @@ impl Holding {
         said.filter(|_| view.queue.maximum.is_some())
     }
 
-    /// Reads the nodes: [`Heard::Nodes`], after what has been granted until then.
+    /// Reads the nodes: [`ContainerEvent::Nodes`], after what has been granted until then.
     pub fn read_nodes(&self) {
         let (cluster, draft) = (self.cluster.clone(), self.draft.clone());
         let reading = async move { draft.read(cluster.nodes(READ_DEADLINE).await) };
@@ -163,7 +163,7 @@ impl Holding {
         self.draft.progress(thousandths);
     }
 
-    /// Starts a launcher in a container: it joins, or [`Heard::StartFailed`].
+    /// Starts a launcher in a container: it joins, or [`ContainerEvent::StartFailed`].
     pub fn start(&self, container: &ContainerId) {
         if let Some(granted) = self.grants.get(container) {
             let ticket = ticket();
@@ -173,7 +173,7 @@ impl Holding {
         }
     }
 
-    /// Asks the node of a container whether it is still being localized: [`Heard::Localizing`], or
+    /// Asks the node of a container whether it is still being localized: [`ContainerEvent::Localizing`], or
     /// nothing.
     pub fn probe(&self, container: &ContainerId) {
         if let Some(granted) = self.grants.get(container) {
@@ -224,7 +224,7 @@ impl Holding {
         self.tickets.revoke(container);
     }
 
-    /// Unregisters the application, after what was given back: [`Heard::Finished`] is the last that is
+    /// Unregisters the application, after what was given back: [`ContainerEvent::Finished`] is the last that is
     /// heard. `diagnostics` are for YARN's pages.
     pub fn finish(&self, status: FinalApplicationStatus, diagnostics: String) {
         self.draft.finish(Finish {

@@ -17,7 +17,7 @@ use tokio_stream::adapters::Map;
 use tokio_util::task::TaskTracker;
 use tonic::{Request, Response, Status, Streaming};
 
-use crate::heard::{Deaf, Heard, HeardSender};
+use crate::heard::{ContainerEvent, ContainerEventSender, Deaf};
 use crate::orders::{FRESH_QUEUE, Fresh, OrderStream, Orders, attend};
 use crate::peers::{Admitted, same_build};
 use crate::streams::Streams;
@@ -42,7 +42,7 @@ const NOTHING: Bounds = Bounds { count: 1, bytes: 1 };
 pub(crate) struct LauncherService {
     pub admitted: Admitted,
     pub tickets: Tickets,
-    pub heard: HeardSender,
+    pub heard: ContainerEventSender,
     pub streams: Arc<dyn Streams>,
     pub tasks: TaskTracker,
 }
@@ -95,7 +95,7 @@ impl Launchers for LauncherService {
             }
             Some(Redeemed::First) => {
                 let orders = Orders::new();
-                let joined = Heard::Joined {
+                let joined = ContainerEvent::Joined {
                     container: container.clone(),
                     orders: orders.clone(),
                     node: hello.node.unwrap_or_default(),

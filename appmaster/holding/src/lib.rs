@@ -11,19 +11,19 @@
 //!
 //! The owner says what it wants ([`Asking`]); [`requests`] turns that into rows, which stand in the
 //! [`draft`] of the next call until the one task that owns the allocate stream ([`resource_manager`]) has
-//! sent them. What that brings is [`Heard`]: a [`Granted`] container has the token of its NodeManager with
+//! sent them. What that brings is [`ContainerEvent`]: a [`Granted`] container has the token of its NodeManager with
 //! it. [`Holding::start`] gives it a ticket and starts a launcher in it ([`containers`]), from what all of
 //! them have in common. The launcher dials the application's one [`Port`]: TLS with a certificate of this
 //! application ([`handshake`], [`peers`]), then its ticket ([`tickets`]), which is good for one launcher.
 //! From then on [`orders`] holds the conversation, by one link after another: neither direction loses or
 //! repeats anything. Its output and input pass by into [`Streams`] ([`launchers`]). A container that is
 //! given back is told to leave first; one that YARN has ended, or of which nothing is heard for long, is
-//! [lost](Heard::Lost).
+//! [lost](ContainerEvent::Lost).
 //!
 //! Invariants:
 //!
 //! 1. One value, [`Holding`], says what is wanted, and none of its verbs waits for anybody. One task owns
-//!    the allocate stream. Whatever becomes of the containers comes by one bounded channel ([`HeardSender`]),
+//!    the allocate stream. Whatever becomes of the containers comes by one bounded channel ([`ContainerEventSender`]),
 //!    in the order in which it happened, and is heard by [`Holding::hear`] first.
 //! 2. What waits is bounded: the draft by what is wanted and held, orders by number and bytes for each
 //!    launcher, strangers at the port by number and time.
@@ -63,7 +63,7 @@ mod tickets;
 pub use address::{BoundPort, joined};
 pub use cluster::Cluster;
 pub use draft::Nodes;
-pub use heard::{Deaf, Granted, Heard, HeardSender};
+pub use heard::{ContainerEvent, ContainerEventSender, Deaf, Granted};
 pub use holding::{Holding, Link};
 pub use keys::Keys;
 pub use nodes::{Candidates, Limits, amount};

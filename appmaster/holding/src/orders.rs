@@ -22,7 +22,7 @@ use tokio_stream::{Stream, StreamExt as _};
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
-use crate::heard::{Heard, HeardSender};
+use crate::heard::{ContainerEvent, ContainerEventSender};
 
 /// What may wait for one launcher. The pieces of a barrier's values, most of the bytes, are shared by all
 /// launchers.
@@ -132,7 +132,7 @@ pub(crate) async fn attend(
     container: ContainerId,
     orders: Orders,
     links: mpsc::Receiver<Fresh>,
-    heard: HeardSender,
+    heard: ContainerEventSender,
 ) {
     let mut attending = Attending {
         container,
@@ -150,9 +150,9 @@ pub(crate) async fn attend(
         ConversationEnd::Over => return,
         ConversationEnd::Lost(why) => {
             tracing::info!("{container} {why}");
-            Heard::Lost(container)
+            ContainerEvent::Lost(container)
         }
-        ConversationEnd::Misbehaved(what) => Heard::Misbehaved { container, what },
+        ConversationEnd::Misbehaved(what) => ContainerEvent::Misbehaved { container, what },
     };
     let _told = attending.heard.send(last).await.is_ok();
 }
@@ -161,7 +161,7 @@ struct Attending {
     container: ContainerId,
     orders: Orders,
     links: mpsc::Receiver<Fresh>,
-    heard: HeardSender,
+    heard: ContainerEventSender,
     /// Of the present link.
     events: Option<Events>,
     /// When that began.
@@ -232,7 +232,7 @@ impl Attending {
         tracing::info!("link to {}: {why}", self.container);
         self.events = None;
         self.orders.said.close();
-        let _told = self.heard.send(Heard::Cut).await.is_ok();
+        let _told = self.heard.send(ContainerEvent::Cut).await.is_ok();
     }
 
     async fn hear(&mut self, said: wire::LauncherEvent) -> Result<(), ConversationEnd> {
@@ -246,7 +246,7 @@ impl Attending {
             );
             if let Some(event) = said.event {
                 let container = self.container.clone();
-                let said = Heard::Said { container, event };
+                let said = ContainerEvent::Said { container, event };
                 if self.heard.send(said).await.is_err() {
                     return Err(ConversationEnd::Over);
                 }

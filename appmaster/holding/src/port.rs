@@ -14,7 +14,7 @@ use tonic::transport::Server;
 
 use crate::address::BoundPort;
 use crate::handshake::{self, Bounds};
-use crate::heard::HeardSender;
+use crate::heard::ContainerEventSender;
 use crate::keys::Keys;
 use crate::launchers::LauncherService;
 use crate::peers::Admitted;
@@ -30,7 +30,7 @@ const KNOWN_QUEUE: usize = 16;
 #[derive(Debug)]
 pub struct Doors {
     /// Who hears of launchers.
-    pub heard: HeardSender,
+    pub heard: ContainerEventSender,
     /// Where their output and input go.
     pub streams: Arc<dyn Streams>,
     /// What else is served. Each service looks itself who calls ([`Admitted`]).
@@ -49,7 +49,7 @@ pub struct Port {
     /// `host:port`, where launchers find it.
     pub(crate) address: String,
     pub(crate) tickets: Tickets,
-    pub(crate) heard: HeardSender,
+    pub(crate) heard: ContainerEventSender,
     pub(crate) tasks: TaskTracker,
 }
 

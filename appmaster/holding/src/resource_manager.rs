@@ -15,7 +15,7 @@ use proto_hadoop::{ApplicationMasterClient, CallError};
 use tokio::time::{sleep, timeout, timeout_at};
 
 use crate::draft::{Draft, Finish};
-use crate::heard::{Granted, Heard, HeardSender};
+use crate::heard::{ContainerEvent, ContainerEventSender, Granted};
 use crate::nodes;
 use crate::requests::Origin;
 
@@ -53,7 +53,7 @@ pub(crate) struct ResourceManager {
     draft: Draft,
     nm_tokens: NmTokens,
     /// News of a call that may not have been taken yet.
-    asked: Option<Heard>,
+    asked: Option<ContainerEvent>,
     headroom: Option<Resource>,
     /// Containers that were given to this task, and have neither ended nor been given back.
     held: BTreeSet<proto_hadoop::ContainerId>,
@@ -70,7 +70,7 @@ pub(crate) struct ResourceManager {
     came: bool,
     /// YARN takes us for dead after twice this.
     patience: Duration,
-    heard: HeardSender,
+    heard: ContainerEventSender,
 }
 
 impl ResourceManager {
@@ -82,7 +82,7 @@ impl ResourceManager {
         port: u16,
         expiry: Duration,
         draft: Draft,
-        heard: HeardSender,
+        heard: ContainerEventSender,
     ) -> Self {
         Self {
             client,
@@ -126,7 +126,7 @@ impl ResourceManager {
                     (Err(Some(error)), _) => Err(error.to_string()),
                     (Err(None), _) => Err("no answer in time".into()),
                 };
-                self.tell(Heard::Nodes(nodes)).await;
+                self.tell(ContainerEvent::Nodes(nodes)).await;
             }
             match answer {
                 Ok(()) => {
@@ -147,10 +147,10 @@ impl ResourceManager {
                     match error.as_ref().map_or(Meaning::Unheard, meaning) {
                         Meaning::Over => {
                             tracing::error!("this attempt is over");
-                            self.tell(Heard::Killed).await;
+                            self.tell(ContainerEvent::Killed).await;
                             self.draft.finished().await;
                             // There is nothing to unregister.
-                            self.tell(Heard::Finished(self.counts)).await;
+                            self.tell(ContainerEvent::Finished(self.counts)).await;
                             return;
                         }
                         Meaning::NotRegistered => {
@@ -163,7 +163,7 @@ impl ResourceManager {
                             if self.refusals == REFUSALS {
                                 let words = error.map(|error| error.to_string());
                                 let words = words.unwrap_or_default();
-                                self.tell(Heard::Refused(words)).await;
+                                self.tell(ContainerEvent::Refused(words)).await;
                             }
                         }
                         Meaning::Heard => heard = Instant::now(),
@@ -173,7 +173,8 @@ impl ResourceManager {
             }
             if heard.elapsed() >= self.patience {
                 let silent = millis(heard.elapsed());
-                self.tell(Heard::ResourceManagerLost { silent }).await;
+                self.tell(ContainerEvent::ResourceManagerLost { silent })
+                    .await;
                 heard = Instant::now();
             }
             let pause = {
@@ -223,10 +224,10 @@ impl ResourceManager {
         if !self.counts.unregistered {
             tracing::error!("could not unregister: YARN will judge by our exit");
         }
-        self.tell(Heard::Finished(self.counts)).await;
+        self.tell(ContainerEvent::Finished(self.counts)).await;
     }
 
-    async fn tell(&self, heard: Heard) {
+    async fn tell(&self, heard: ContainerEvent) {
         // Without a loop there is nobody to tell.
         let _told = self.heard.send(heard).await.is_ok();
     }
@@ -279,7 +280,7 @@ impl ResourceManager {
         if containers > 0 {
             self.counts.asking += 1;
             let rows = u32::try_from(asks.len()).unwrap_or(u32::MAX);
-            self.asked = Some(Heard::Asked { containers, rows });
+            self.asked = Some(ContainerEvent::Asked { containers, rows });
         }
         let releases = std::mem::take(&mut state.releases);
         self.held.retain(|container| !releases.contains(container));
@@ -312,7 +313,7 @@ impl ResourceManager {
             state.table.forgotten();
             state.releases = state.released.clone();
         }
-        self.tell(Heard::ResourceManagerRestarted).await;
+        self.tell(ContainerEvent::ResourceManagerRestarted).await;
     }
 
     async fn take_in(&mut self, answer: AllocateResponse) {
@@ -322,21 +323,21 @@ impl ResourceManager {
         self.held
             .extend(granted.iter().map(|granted| granted.container.id));
         if !answer.updated_nodes.is_empty() {
-            self.tell(Heard::Freed).await;
+            self.tell(ContainerEvent::Freed).await;
         }
         if !granted.is_empty() {
-            self.tell(Heard::Granted(granted)).await;
+            self.tell(ContainerEvent::Granted(granted)).await;
         }
         let wanted = answer.preempted.iter().map(|wanted| wanted.id);
         let new = wanted.filter(|id| self.wanted_back.insert(*id));
         let new: Vec<ContainerId> = new.map(|id| ContainerId(id.to_string())).collect();
         if !new.is_empty() {
-            self.tell(Heard::WantedBack(new)).await;
+            self.tell(ContainerEvent::WantedBack(new)).await;
         }
         let leaving = answer.updated_nodes.iter();
         for report in leaving.filter(|report| report.state == NodeState::Decommissioning) {
             let within = report.decommissioning_timeout;
-            let leaves = Heard::NodeLeaves {
+            let leaves = ContainerEvent::NodeLeaves {
                 node: NodeId(report.id.to_string()),
                 within: within.map(|seconds| Millis(u64::from(seconds).saturating_mul(1_000))),
             };
@@ -346,7 +347,7 @@ impl ResourceManager {
             self.wanted_back.remove(&status.id);
             self.held.remove(&status.id);
             self.draft.lock().released.remove(&status.id);
-            let ended = Heard::Ended {
+            let ended = ContainerEvent::Ended {
                 container: ContainerId(status.id.to_string()),
                 status: status.exit_status,
                 diagnostics: status.diagnostics,
@@ -355,11 +356,11 @@ impl ResourceManager {
         }
         if self.headroom.as_ref() != Some(&answer.headroom) {
             let headroom = nodes::amount(&answer.headroom, self.draft.lock().table.types());
-            self.tell(Heard::Headroom(headroom)).await;
+            self.tell(ContainerEvent::Headroom(headroom)).await;
             self.headroom = Some(answer.headroom);
         }
         if answer.command == Some(AmCommand::Shutdown) {
-            self.tell(Heard::Killed).await;
+            self.tell(ContainerEvent::Killed).await;
         }
     }
 

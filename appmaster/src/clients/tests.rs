@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use holding::{BoundPort, Doors, HeardSender, Port};
+use holding::{BoundPort, ContainerEventSender, Doors, Port};
 use job::secrets;
 use job::wire::clients_client::ClientsClient;
 use job::wire::clients_server::ClientsServer;
@@ -47,7 +47,7 @@ impl ClientsBed {
             tasks: tasks.clone(),
         });
         let doors = Doors {
-            heard: HeardSender::new(news),
+            heard: ContainerEventSender::new(news),
             streams: consoles,
             others: Routes::new(clients),
             tasks,
@@ -187,12 +187,12 @@ async fn a_second_client_is_refused_and_not_heard() {
     first.send(kill()).await.unwrap();
     assert!(matches!(
         stage.heard().await,
-        News::Of(MPI, Heard::ClientKill(KillReason::Interrupted))
+        News::Of(MPI, WorkEvent::ClientKill(KillReason::Interrupted))
     ));
     drop(first);
     assert!(matches!(
         stage.heard().await,
-        News::Of(MPI, Heard::ClientLeft)
+        News::Of(MPI, WorkEvent::ClientLeft)
     ));
 }
 
@@ -236,6 +236,6 @@ async fn a_client_that_goes_away_before_it_is_let_in_has_left() {
     admitted.send(Ok(())).unwrap();
     assert!(matches!(
         stage.heard().await,
-        News::Of(MPI, Heard::ClientLeft)
+        News::Of(MPI, WorkEvent::ClientLeft)
     ));
 }

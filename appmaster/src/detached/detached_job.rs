@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use crate::detached::budget::Budget;
 use crate::detached::parts::{Bounds, Position};
-use crate::detached::said::{Heard, Said};
+use crate::detached::said::{ReadPosition, Said};
 use crate::detached::spool::{Behind, Spool};
 
 /// A record beside what was printed, bytes at most.
@@ -120,7 +120,7 @@ impl Kept {
     }
 
     /// What was told of it since.
-    pub(super) fn after(&self, heard: &mut Heard) -> Vec<Event> {
+    pub(super) fn after(&self, heard: &mut ReadPosition) -> Vec<Event> {
         lock(&self.said).after(heard)
     }
 

@@ -11,7 +11,7 @@ use crate::console::Console;
 use crate::detached::{Detached, Input, Kept};
 use crate::news::{News, NewsSender};
 use crate::session::{JobId, Session};
-use crate::work::{Heard, Work};
+use crate::work::{Work, WorkEvent};
 
 /// Events on the way from the loop.
 const EVENT_QUEUE: usize = 64;
@@ -41,7 +41,7 @@ impl Session {
         match &mut entry.work {
             // It hears of it when it has something to tell.
             Work::Queued(queued) => queued.is_detached = true,
-            Work::Mpi(_) | Work::MapReduce(_) => self.tell(job, Heard::ClientAttached),
+            Work::Mpi(_) | Work::MapReduce(_) => self.tell(job, WorkEvent::ClientAttached),
         }
     }
 
@@ -100,7 +100,7 @@ impl Following {
         self.kept.nobody_watches().await;
         let all = Arc::clone(&self.all);
         let _done = spawn_blocking(move || all.forget_some()).await.is_ok();
-        let left = News::Of(self.job, Heard::ClientLeft);
+        let left = News::Of(self.job, WorkEvent::ClientLeft);
         let _heard = self.news.send(left).await.is_ok();
     }
 

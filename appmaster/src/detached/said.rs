@@ -24,7 +24,7 @@ pub(super) struct Said {
 
 /// How much of it somebody has heard.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct ReadPosition {
     notices: u64,
     progresses: u64,
 }
@@ -56,7 +56,7 @@ impl Said {
     }
 
     /// What is new to whoever has `heard` that much; the verdict is the last.
-    pub(super) fn after(&self, heard: &mut Heard) -> Vec<Event> {
+    pub(super) fn after(&self, heard: &mut ReadPosition) -> Vec<Event> {
         let known = heard.notices.saturating_sub(self.forgotten);
         let known = usize::try_from(known).unwrap_or(usize::MAX);
         let mut new: Vec<Event> = self.notices.iter().skip(known).cloned().collect();
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn who_comes_late_hears_the_newest_phase_and_all_notices_and_nothing_twice() {
         let mut said = Said::default();
-        let mut early = Heard::default();
+        let mut early = ReadPosition::default();
         said.add(phase(1));
         said.add(notice("a"));
         assert_eq!(said.after(&mut early), [notice("a"), phase(1)]);
@@ -113,13 +113,13 @@ mod tests {
         });
         assert_eq!(said.after(&mut early), [notice("b"), kept.clone()]);
         let wanted = [notice("a"), notice("b"), phase(3), kept];
-        assert_eq!(said.after(&mut Heard::default()), wanted);
+        assert_eq!(said.after(&mut ReadPosition::default()), wanted);
     }
 
     #[test]
     fn of_many_notices_the_last_are_kept() {
         let mut said = Said::default();
-        let mut heard = Heard::default();
+        let mut heard = ReadPosition::default();
         said.add(notice("first"));
         assert_eq!(said.after(&mut heard).len(), 1);
         for number in 0..1000 {

@@ -11,7 +11,7 @@ use tonic::{Status, Streaming};
 
 use crate::detached::detached_job::Kept;
 use crate::detached::parts::Position;
-use crate::detached::said::Heard;
+use crate::detached::said::ReadPosition;
 use crate::detached::spool::ReadEnd;
 
 /// Chunks on the way to one who watches.
@@ -56,7 +56,7 @@ impl Kept {
         events: mpsc::Sender<Result<wire::JobEvent, Status>>,
         mut changed: watch::Receiver<()>,
     ) {
-        let mut heard = Heard::default();
+        let mut heard = ReadPosition::default();
         loop {
             changed.mark_unchanged();
             for event in self.after(&mut heard) {

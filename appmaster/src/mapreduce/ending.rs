@@ -13,7 +13,7 @@ use proto_hadoop::yarn::FinalApplicationStatus;
 
 use super::folder::{FolderDone, FolderWork};
 use super::{ContainerUse, MapReduce, Step, Told, Wanted, sentences};
-use crate::work::{Do, Heard};
+use crate::work::{Do, WorkEvent};
 
 /// For launchers to end what runs of the job.
 const LEAVE: Millis = Millis(15_000);
@@ -163,24 +163,24 @@ impl MapReduce {
     }
 
     /// One piece of news after the verdict.
-    pub(super) fn hear_ending(&mut self, heard: Heard) {
+    pub(super) fn hear_ending(&mut self, heard: WorkEvent) {
         match heard {
             // Decided before the policies knew of the end.
-            Heard::OfTasks(Told::Placed(start)) => self.want(Wanted::Over {
+            WorkEvent::OfTasks(Told::Placed(start)) => self.want(Wanted::Over {
                 attempt: start.attempt,
                 how: AttemptOutcome::Killed,
             }),
-            Heard::Lost(container)
-            | Heard::Machine(
+            WorkEvent::Lost(container)
+            | WorkEvent::Machine(
                 OfContainer::ContainerEnded { container, .. }
                 | OfContainer::LinkLost(container)
                 | OfContainer::Misbehaved { container, .. },
             ) => {
                 self.places.remove(&container);
             }
-            Heard::OfTasks(Told::Folder(done)) => self.folder_done(done),
-            Heard::OfTasks(Told::Kept(kept)) => self.kept(kept),
-            Heard::Finished(finished) => self.finished(finished),
+            WorkEvent::OfTasks(Told::Folder(done)) => self.folder_done(done),
+            WorkEvent::OfTasks(Told::Kept(kept)) => self.kept(kept),
+            WorkEvent::Finished(finished) => self.finished(finished),
             _ => {}
         }
         self.go_on();

@@ -1,6 +1,6 @@
 //! One MapReduce job of a session: from its output folder's making to the client's farewell.
 //!
-//! It hears ([`Heard`]) and answers what is to be done ([`Do`]); it waits for nothing, and knows no time
+//! It hears ([`WorkEvent`]) and answers what is to be done ([`Do`]); it waits for nothing, and knows no time
 //! but the one that it is told. Which slot a task has is decided by the session's policies, what follows
 //! from a task's end by the machine [`policy::mapreduce`], what is written into the output folder by
 //! [`policy::commit`]; here is what that means for launchers and client.
@@ -50,7 +50,7 @@ use crate::mapreduce::attempts::Attempts;
 use crate::mapreduce::ending::Ending;
 use crate::mapreduce::history::Past;
 use crate::mapreduce::orders::Orders;
-use crate::work::{Do, Heard};
+use crate::work::{Do, WorkEvent};
 
 pub(crate) use book::{Book, Record};
 pub(crate) use folder::{Folder, FolderDone, FolderWork, Others};
@@ -214,21 +214,23 @@ impl MapReduce {
     }
 
     /// Takes in what has happened by `now`; what is to be done about it, in order.
-    pub(crate) fn hear(&mut self, now: Millis, heard: Heard) -> Vec<Do> {
+    pub(crate) fn hear(&mut self, now: Millis, heard: WorkEvent) -> Vec<Do> {
         self.now = now;
         match heard {
-            Heard::ClientAttached => self.attach(),
-            Heard::ClientLeft => {
+            WorkEvent::ClientAttached => self.attach(),
+            WorkEvent::ClientLeft => {
                 self.client = Client::Gone;
                 self.kill(KillReason::ClientLost);
             }
-            Heard::ClientDeaf => {
+            WorkEvent::ClientDeaf => {
                 self.outbox.clear();
                 self.client = Client::Gone;
                 self.kill(KillReason::ClientLost);
             }
-            Heard::ClientKill(reason) => self.kill(reason),
-            Heard::Machine(policy::lifecycle::Event::KillRequested(reason)) => self.kill(reason),
+            WorkEvent::ClientKill(reason) => self.kill(reason),
+            WorkEvent::Machine(policy::lifecycle::Event::KillRequested(reason)) => {
+                self.kill(reason)
+            }
             heard => match &self.step {
                 Step::SettingUp => self.hear_setting_up(heard),
                 Step::Running => {
@@ -242,9 +244,9 @@ impl MapReduce {
         std::mem::take(&mut self.todo)
     }
 
-    fn hear_setting_up(&mut self, heard: Heard) {
+    fn hear_setting_up(&mut self, heard: WorkEvent) {
         match heard {
-            Heard::OfTasks(Told::Folder(FolderDone::SetUp(Ok(())))) => {
+            WorkEvent::OfTasks(Told::Folder(FolderDone::SetUp(Ok(())))) => {
                 self.step = Step::Running;
                 if self.description.splits.is_empty() {
                     // Nothing to read is no failure: the output is empty.
@@ -252,14 +254,14 @@ impl MapReduce {
                 }
                 self.want(Wanted::Slots);
             }
-            Heard::OfTasks(Told::Folder(FolderDone::SetUp(Err(sentence)))) => {
+            WorkEvent::OfTasks(Told::Folder(FolderDone::SetUp(Err(sentence)))) => {
                 self.refused(sentence)
             }
             _ => {}
         }
     }
 
-    /// When [`Heard::Tick`] is due, if nothing else happens before.
+    /// When [`WorkEvent::Tick`] is due, if nothing else happens before.
     pub(crate) fn wakes_at(&self) -> Option<Millis> {
         let ending = match &self.step {
             Step::Ending(ending) => ending.wakes_at(),

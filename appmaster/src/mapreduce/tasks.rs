@@ -9,25 +9,27 @@ use policy::{ContainerId, Millis};
 use super::attempts::{Attempt, Far};
 use super::orders::Orders;
 use super::{ContainerUse, MapReduce, Told, Wanted, sentences};
-use crate::work::{Do, Heard};
+use crate::work::{Do, WorkEvent};
 
 /// For how long reduces keep slots that maps want, whose results they wait for.
 const PARKED: Millis = Millis(1_000);
 
 impl MapReduce {
-    pub(super) fn hear_running(&mut self, heard: Heard) {
+    pub(super) fn hear_running(&mut self, heard: WorkEvent) {
         match heard {
-            Heard::OfTasks(Told::SlotsCome) => self.begin_tasks(),
-            Heard::OfTasks(Told::NoNode(sentence)) => self.impossible(sentence),
-            Heard::OfTasks(Told::Placed(start)) => self.placed(start),
-            Heard::OfTasks(Told::Stop { attempt, why }) => self.stop(attempt, why),
-            Heard::Joined { container, .. } => self.joined(&container),
-            Heard::OfTasks(Told::Said { container, event }) => self.task_said(&container, event),
-            Heard::Lost(container) => self.lost(&container),
-            Heard::Machine(OfContainer::StartFailed { container, why }) => {
+            WorkEvent::OfTasks(Told::SlotsCome) => self.begin_tasks(),
+            WorkEvent::OfTasks(Told::NoNode(sentence)) => self.impossible(sentence),
+            WorkEvent::OfTasks(Told::Placed(start)) => self.placed(start),
+            WorkEvent::OfTasks(Told::Stop { attempt, why }) => self.stop(attempt, why),
+            WorkEvent::Joined { container, .. } => self.joined(&container),
+            WorkEvent::OfTasks(Told::Said { container, event }) => {
+                self.task_said(&container, event)
+            }
+            WorkEvent::Lost(container) => self.lost(&container),
+            WorkEvent::Machine(OfContainer::StartFailed { container, why }) => {
                 self.not_fetched(&container, &why);
             }
-            Heard::Machine(
+            WorkEvent::Machine(
                 OfContainer::ContainerEnded { container, .. }
                 | OfContainer::LinkLost(container)
                 | OfContainer::Misbehaved { container, .. },

@@ -40,7 +40,7 @@ impl Bed {
     fn new(maps: u32, reduces: u32) -> Self {
         let mut bed = Self::begun(maps, reduces);
         bed.folder(FolderDone::SetUp(Ok(())));
-        bed.tell(Heard::OfTasks(Told::SlotsCome));
+        bed.tell(WorkEvent::OfTasks(Told::SlotsCome));
         assert_eq!(
             bed.wanted(),
             [
@@ -96,11 +96,11 @@ impl Bed {
         };
         let todo = bed.job.begin(bed.now);
         bed.take(todo);
-        bed.tell(Heard::ClientAttached);
+        bed.tell(WorkEvent::ClientAttached);
         bed
     }
 
-    fn tell(&mut self, heard: Heard) {
+    fn tell(&mut self, heard: WorkEvent) {
         let todo = self.job.hear(self.now, heard);
         self.take(todo);
     }
@@ -126,14 +126,14 @@ impl Bed {
     }
 
     fn folder(&mut self, done: FolderDone) {
-        self.tell(Heard::OfTasks(Told::Folder(done)));
+        self.tell(WorkEvent::OfTasks(Told::Folder(done)));
     }
 
     /// A task has a slot in a container.
     fn place(&mut self, stage: Stage, task: u32, container: u32) -> AttemptIx {
         let attempt = AttemptIx(self.attempts);
         self.attempts += 1;
-        self.tell(Heard::OfTasks(Told::Placed(Start {
+        self.tell(WorkEvent::OfTasks(Told::Placed(Start {
             job: 0,
             attempt,
             stage,
@@ -148,7 +148,7 @@ impl Bed {
     }
 
     fn joined(&mut self, container: u32) {
-        self.tell(Heard::Joined {
+        self.tell(WorkEvent::Joined {
             container: id(container),
             node: wire::NodeFacts::default(),
         });
@@ -167,7 +167,7 @@ impl Bed {
     }
 
     fn ended(&mut self, container: u32, ended: wire::TaskEnded) {
-        self.tell(Heard::OfTasks(Told::Said {
+        self.tell(WorkEvent::OfTasks(Told::Said {
             container: id(container),
             event: OfTask::Ended(ended),
         }));
@@ -217,12 +217,12 @@ impl Bed {
     /// Nothing of it is left in the containers, and YARN knows; how it ended, and what was wanted for that.
     fn over(&mut self, containers: &[u32]) -> (i32, String, TasksReport) {
         for container in containers {
-            self.tell(Heard::Lost(id(*container)));
+            self.tell(WorkEvent::Lost(id(*container)));
         }
         if self.wanted.iter().any(|wanted| wanted == "give up") {
             self.folder(FolderDone::GivenUp(Ok(())));
         }
-        self.tell(Heard::Finished(holding::Finished {
+        self.tell(WorkEvent::Finished(holding::Finished {
             unregistered: true,
             ..holding::Finished::default()
         }));
@@ -234,7 +234,7 @@ impl Bed {
         }
         let verdict = verdict.unwrap();
         assert!(!self.job.is_over());
-        self.tell(Heard::ClientLeft);
+        self.tell(WorkEvent::ClientLeft);
         assert!(self.job.is_over());
         let report = serde_json::from_str(&verdict.tasks).unwrap();
         (verdict.exit_code, verdict.sentence, report)
@@ -359,18 +359,18 @@ fn what_became_of_a_job_is_kept_before_its_verdict_is_told() {
     bed.started(1, again);
     // Never started, and so no attempt.
     bed.place(Stage::Map, 1, 2);
-    bed.tell(Heard::ClientLeft);
+    bed.tell(WorkEvent::ClientLeft);
     bed.wanted();
-    bed.tell(Heard::Lost(id(1)));
-    bed.tell(Heard::Lost(id(2)));
+    bed.tell(WorkEvent::Lost(id(1)));
+    bed.tell(WorkEvent::Lost(id(2)));
     bed.folder(FolderDone::GivenUp(Ok(())));
     let kept = format!("/home/me/history: {JOB} Killed: Map 0 Failed, Map 0 Killed");
     assert_eq!(bed.wanted(), ["give up".to_owned(), kept]);
     bed.now = Millis(60_000);
-    bed.tell(Heard::Tick);
+    bed.tell(WorkEvent::Tick);
     assert_eq!(bed.wanted(), Vec::<String>::new());
     let trouble = Err("no room".to_owned());
-    bed.tell(Heard::OfTasks(Told::Kept(trouble)));
+    bed.tell(WorkEvent::OfTasks(Told::Kept(trouble)));
     assert_eq!(bed.wanted(), ["Killed"]);
 }
 
@@ -450,8 +450,8 @@ fn what_a_lost_launcher_had_is_made_again_and_reduces_wait_for_it() {
         status: -100,
         diagnostics: String::new(),
     };
-    bed.tell(Heard::Lost(id(2)));
-    bed.tell(Heard::Machine(ended));
+    bed.tell(WorkEvent::Lost(id(2)));
+    bed.tell(WorkEvent::Machine(ended));
     assert_eq!(bed.wanted(), ["lost 1"]);
     // It cannot read what is gone: no fault of its own, and the next attempt waits.
     let ended = wire::TaskEnded {
@@ -466,7 +466,7 @@ fn what_a_lost_launcher_had_is_made_again_and_reduces_wait_for_it() {
     assert!(bed.orders.is_empty());
     // No map has a slot: it gives its own up, in a while.
     bed.now = bed.job.unpark_at.unwrap();
-    bed.tell(Heard::Tick);
+    bed.tell(WorkEvent::Tick);
     assert_eq!(bed.wanted(), [format!("over {} Killed", parked.0)]);
     let again = bed.place(Stage::Map, 1, 1);
     bed.started(1, again);
@@ -494,7 +494,7 @@ fn files_that_cannot_be_brought_are_a_failure_of_who_waits_for_them() {
             container: id(1),
             why: "no room".into(),
         };
-        bed.tell(Heard::Machine(failed));
+        bed.tell(WorkEvent::Machine(failed));
         let first = bed.wanted.first().map(String::as_str);
         assert_eq!(first, Some("start c1"), "attempt {attempt}");
         if attempt == 0 {
@@ -509,7 +509,7 @@ fn files_that_cannot_be_brought_are_a_failure_of_who_waits_for_them() {
 #[test]
 fn a_job_is_killed_at_any_time() {
     let mut bed = Bed::begun(1, 0);
-    bed.tell(Heard::ClientKill(KillReason::Interrupted));
+    bed.tell(WorkEvent::ClientKill(KillReason::Interrupted));
     assert_eq!(bed.wanted(), ["set up", "admit", "no more"]);
     bed.folder(FolderDone::SetUp(Ok(())));
     assert_eq!(bed.wanted(), ["give up"]);
@@ -520,12 +520,12 @@ fn a_job_is_killed_at_any_time() {
     bed.joined(1);
     bed.started(1, map);
     bed.wanted();
-    bed.tell(Heard::ClientKill(KillReason::Interrupted));
+    bed.tell(WorkEvent::ClientKill(KillReason::Interrupted));
     assert_eq!(bed.wanted(), ["no more", "leave c1"]);
     // A launcher that says nothing is not waited for for ever.
     while bed.wanted.is_empty() {
         bed.now = bed.job.wakes_at().unwrap();
-        bed.tell(Heard::Tick);
+        bed.tell(WorkEvent::Tick);
     }
     assert_eq!(bed.wanted(), ["give up"]);
     bed.folder(FolderDone::GivenUp(Err("safe mode".into())));
@@ -565,7 +565,7 @@ fn what_a_map_has_left_anew_is_not_doubted_by_who_has_tried_to_read_what_was_los
     let reduces: Vec<AttemptIx> = (0..2).map(|_| bed.place(Stage::Reduce, 0, 2)).collect();
     bed.joined(2);
     // The launcher stands still: the session gives it up, before those that fetch from there do.
-    bed.tell(Heard::Lost(id(1)));
+    bed.tell(WorkEvent::Lost(id(1)));
     let again = bed.place(Stage::Map, 0, 3);
     bed.joined(3);
     bed.done(3, again, Some(3));
@@ -734,7 +734,7 @@ fn seen(bed: &mut Bed, container: u32, attempt: AttemptIx, done: u64, wanted: u6
         wanted,
         status: String::new(),
     };
-    bed.tell(Heard::OfTasks(Told::Said {
+    bed.tell(WorkEvent::OfTasks(Told::Said {
         container: id(container),
         event: OfTask::Seen(wire::TasksSeen { tasks: vec![task] }),
     }));
@@ -885,7 +885,7 @@ fn a_stage_needs_the_kind_of_device_that_its_task_has_named() {
 fn a_job_that_no_node_can_run_ends_as_impossible_unless_it_waits() {
     let mut bed = Bed::new(1, 0);
     assert!(bed.job.wants_nodes_now());
-    bed.tell(Heard::OfTasks(Told::NoNode("map needs gpu".into())));
+    bed.tell(WorkEvent::OfTasks(Told::NoNode("map needs gpu".into())));
     assert!(!bed.job.wants_nodes_now());
     let (code, sentence, _) = bed.over(&[]);
     assert_eq!((code, sentence.as_str()), (65, "map needs gpu"));

@@ -24,7 +24,7 @@ use crate::files::{FileWork, FilesDone};
 use crate::mpi::results::{Broken, Delivering, options};
 use crate::mpi::verdict;
 use crate::mpi::{ATTACH_DEADLINE, Client, Mpi};
-use crate::work::{Do, Heard, OutputSeen};
+use crate::work::{Do, OutputSeen, WorkEvent};
 
 /// How long launchers may take to hand over what their ranks have printed when no client hinders
 /// them.
@@ -132,7 +132,7 @@ impl Mpi {
     }
 
     /// One piece of news after the verdict.
-    pub(crate) fn hear_ending(&mut self, ending: &mut Ending, heard: Heard) {
+    pub(crate) fn hear_ending(&mut self, ending: &mut Ending, heard: WorkEvent) {
         match (&mut ending.step, heard) {
             (Step::Delivering(delivering), heard) => {
                 let cause = match self.delivering(delivering, heard) {
@@ -148,21 +148,21 @@ impl Mpi {
                 ending.verdict = Verdict { cause };
                 self.conclude(ending);
             }
-            (Step::LastLook { .. }, Heard::LastLook(look)) => {
+            (Step::LastLook { .. }, WorkEvent::LastLook(look)) => {
                 let sentence = std::mem::take(&mut ending.sentence);
                 ending.sentence = self.with_last_look(sentence, &ending.verdict, &look);
                 self.await_client(ending);
             }
-            (Step::Draining { .. }, Heard::Output(seen)) => self.output_seen(ending, seen),
-            (Step::Clearing { .. }, Heard::Files(FilesDone::Cleared)) => self.measure(ending),
-            (Step::Measuring, Heard::Memory(memory)) => {
+            (Step::Draining { .. }, WorkEvent::Output(seen)) => self.output_seen(ending, seen),
+            (Step::Clearing { .. }, WorkEvent::Files(FilesDone::Cleared)) => self.measure(ending),
+            (Step::Measuring, WorkEvent::Memory(memory)) => {
                 self.memory = memory;
                 self.unregister(ending);
             }
-            (Step::Unregistering { .. }, Heard::Finished(finished)) => {
+            (Step::Unregistering { .. }, WorkEvent::Finished(finished)) => {
                 self.finished(ending, finished);
             }
-            (Step::Forgetting { unregistered, .. }, Heard::Files(FilesDone::Forgotten)) => {
+            (Step::Forgetting { unregistered, .. }, WorkEvent::Files(FilesDone::Forgotten)) => {
                 let unregistered = *unregistered;
                 self.take_leave(ending, unregistered);
             }
@@ -208,24 +208,24 @@ impl Mpi {
     }
 
     /// News after the verdict.
-    pub(crate) fn hear_late(&mut self, heard: Heard) {
+    pub(crate) fn hear_late(&mut self, heard: WorkEvent) {
         match heard {
-            Heard::ClientAttached => self.attach(),
-            Heard::ClientKill(_) => self.hasty = true,
-            Heard::ClientLeft => self.client = Client::Gone,
-            Heard::ClientDeaf => {
+            WorkEvent::ClientAttached => self.attach(),
+            WorkEvent::ClientKill(_) => self.hasty = true,
+            WorkEvent::ClientLeft => self.client = Client::Gone,
+            WorkEvent::ClientDeaf => {
                 self.story.outbox.clear();
                 self.client = Client::Gone;
             }
-            Heard::Lost(container) => {
+            WorkEvent::Lost(container) => {
                 self.links.remove(&container);
             }
             // Whoever ends this very process does not wait for terminals.
-            Heard::Machine(Event::KillRequested(_)) => {
+            WorkEvent::Machine(Event::KillRequested(_)) => {
                 self.hasty = true;
                 self.leaving = true;
             }
-            Heard::Machine(event) => self.container_ended(&event),
+            WorkEvent::Machine(event) => self.container_ended(&event),
             _ => {}
         }
     }

@@ -1,6 +1,6 @@
 //! One MPI job: from the registration to the client's farewell.
 //!
-//! It hears ([`Heard`]) and answers what is to be done ([`Do`]); it waits for nothing, and knows no time
+//! It hears ([`WorkEvent`]) and answers what is to be done ([`Do`]); it waits for nothing, and knows no time
 //! but the one that it is told. The machine in `policy` decides when its program is started, started
 //! again and ended; here is what that means for launchers, client and file systems.
 //!
@@ -66,7 +66,7 @@ use crate::mpi::seats::Seats;
 use crate::mpi::spawn::Groups;
 use crate::mpi::standoff::Standoff;
 use crate::mpi::usage::Usages;
-use crate::work::{Do, Heard};
+use crate::work::{Do, WorkEvent};
 
 /// A job that no client has attached to by then writes its output to the AM's log.
 pub(crate) const ATTACH_DEADLINE: Millis = Millis(60_000);
@@ -253,7 +253,7 @@ impl Mpi {
     }
 
     /// Takes in what has happened by `now`; what is to be done about it, in order.
-    pub(crate) fn hear(&mut self, now: Millis, heard: Heard) -> Vec<Do> {
+    pub(crate) fn hear(&mut self, now: Millis, heard: WorkEvent) -> Vec<Do> {
         self.now = now;
         match std::mem::replace(&mut self.stage, LifeState::Living) {
             LifeState::Ending(mut ending) => {
@@ -262,11 +262,11 @@ impl Mpi {
             }
             LifeState::Returning { until } => {
                 let mut actions = match heard {
-                    Heard::Tick if now >= until => {
+                    WorkEvent::Tick if now >= until => {
                         self.client = Client::Gone;
                         self.step(Event::KillRequested(KillReason::ClientLost))
                     }
-                    Heard::Tick => Vec::new(),
+                    WorkEvent::Tick => Vec::new(),
                     heard => self.hear_living(heard),
                 };
                 if actions.is_empty() && self.client == Client::Awaited {
@@ -280,7 +280,7 @@ impl Mpi {
             }
             LifeState::Living => {
                 let actions = match heard {
-                    Heard::Tick => self.tick(),
+                    WorkEvent::Tick => self.tick(),
                     heard => self.hear_living(heard),
                 };
                 self.live_on(actions);
@@ -289,7 +289,7 @@ impl Mpi {
         std::mem::take(&mut self.todo)
     }
 
-    /// When [`Heard::Tick`] is due, if nothing else happens before.
+    /// When [`WorkEvent::Tick`] is due, if nothing else happens before.
     pub(crate) fn wakes_at(&self) -> Option<Millis> {
         match &self.stage {
             LifeState::Returning { until } => Some(*until),
@@ -381,45 +381,45 @@ impl Mpi {
     }
 
     /// One piece of news; what the machine wants done about it.
-    fn hear_living(&mut self, heard: Heard) -> Vec<Action> {
+    fn hear_living(&mut self, heard: WorkEvent) -> Vec<Action> {
         match heard {
-            Heard::Machine(event) => return self.step(event),
-            Heard::Granted(grants) => return self.granted(grants),
-            Heard::Joined { container, node } => return self.joined(container, &node),
-            Heard::Said { container, event } => return self.launcher_said(container, event),
-            Heard::Lost(container) => {
+            WorkEvent::Machine(event) => return self.step(event),
+            WorkEvent::Granted(grants) => return self.granted(grants),
+            WorkEvent::Joined { container, node } => return self.joined(container, &node),
+            WorkEvent::Said { container, event } => return self.launcher_said(container, event),
+            WorkEvent::Lost(container) => {
                 self.links.remove(&container);
                 return self.step(Event::LinkLost(container));
             }
-            Heard::Headroom(headroom) => self.headroom = Some(headroom),
-            Heard::WantedBack(sentence) => self.wanted_back(sentence),
-            Heard::Asked { containers, rows } => self.story.asked(self.now, containers, rows),
-            Heard::Files(done) => self.checkpoint_heard(done),
-            Heard::Looked(look) => self.looked(&look),
-            Heard::Rivals(sight) => return self.rivals_seen(sight),
-            Heard::ClientAttached => self.attach(),
-            Heard::ClientSignal(signal) => {
+            WorkEvent::Headroom(headroom) => self.headroom = Some(headroom),
+            WorkEvent::WantedBack(sentence) => self.wanted_back(sentence),
+            WorkEvent::Asked { containers, rows } => self.story.asked(self.now, containers, rows),
+            WorkEvent::Files(done) => self.checkpoint_heard(done),
+            WorkEvent::Looked(look) => self.looked(&look),
+            WorkEvent::Rivals(sight) => return self.rivals_seen(sight),
+            WorkEvent::ClientAttached => self.attach(),
+            WorkEvent::ClientSignal(signal) => {
                 self.order_all(&ToLauncher::Signal(wire::Signal { signal }));
             }
-            Heard::ClientResized(size) => self.order_all(&ToLauncher::WindowSize(size)),
-            Heard::ClientDoor(door) => {
+            WorkEvent::ClientResized(size) => self.order_all(&ToLauncher::WindowSize(size)),
+            WorkEvent::ClientDoor(door) => {
                 self.order_all(&ToLauncher::Door(door.clone()));
                 self.door = Some(door);
             }
-            Heard::ClientKill(reason) => return self.step(Event::KillRequested(reason)),
-            Heard::ClientLeft => {
+            WorkEvent::ClientKill(reason) => return self.step(Event::KillRequested(reason)),
+            WorkEvent::ClientLeft => {
                 self.client = Client::Gone;
                 return self.step(Event::KillRequested(KillReason::ClientLost));
             }
             // The end of the client's stream is news of its own.
-            Heard::ClientDeaf => self.story.outbox.clear(),
-            Heard::Tick
-            | Heard::OutputMoved
-            | Heard::LastLook(_)
-            | Heard::Output(_)
-            | Heard::Memory(_)
-            | Heard::Finished(_)
-            | Heard::OfTasks(_) => {}
+            WorkEvent::ClientDeaf => self.story.outbox.clear(),
+            WorkEvent::Tick
+            | WorkEvent::OutputMoved
+            | WorkEvent::LastLook(_)
+            | WorkEvent::Output(_)
+            | WorkEvent::Memory(_)
+            | WorkEvent::Finished(_)
+            | WorkEvent::OfTasks(_) => {}
         }
         Vec::new()
     }

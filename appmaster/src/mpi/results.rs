@@ -30,7 +30,7 @@ use layout::{Have, lay_out};
 use crate::files::{FileWork, FilesDone, Undelivered};
 use crate::mpi::Mpi;
 use crate::mpi::commit::{Own, Renames};
-use crate::work::{Do, Heard};
+use crate::work::{Do, WorkEvent};
 
 /// The orders of this phase; checkpoints count from 1.
 const FIND: u32 = u32::MAX - 1;
@@ -163,7 +163,11 @@ impl Mpi {
     }
 
     /// One piece of news for a delivery. What ends the job ends it, and any launcher's trouble.
-    pub(crate) fn delivering(&mut self, delivering: &mut Delivering, heard: Heard) -> Delivered {
+    pub(crate) fn delivering(
+        &mut self,
+        delivering: &mut Delivering,
+        heard: WorkEvent,
+    ) -> Delivered {
         if let Some(cause) = ending(&heard) {
             if let Step::Moving { .. } = delivering.step {
                 let outs = std::mem::take(&mut delivering.outs);
@@ -174,9 +178,9 @@ impl Mpi {
             return Poll::Ready(Err(Broken::Ended(cause)));
         }
         let outcome = match heard {
-            Heard::Files(done) => self.files_done(delivering, done),
-            Heard::Said { container, event } => self.launcher_has(delivering, container, event),
-            Heard::Lost(container) => {
+            WorkEvent::Files(done) => self.files_done(delivering, done),
+            WorkEvent::Said { container, event } => self.launcher_has(delivering, container, event),
+            WorkEvent::Lost(container) => {
                 self.links.remove(&container);
                 match &delivering.step {
                     Step::Finding { waited, .. } | Step::Moving { waited, .. }
@@ -392,13 +396,13 @@ pub(crate) fn options(wanted: &[StageOut]) -> String {
 }
 
 /// What ends a job that delivers its results.
-fn ending(heard: &Heard) -> Option<Cause> {
+fn ending(heard: &WorkEvent) -> Option<Cause> {
     match heard {
-        Heard::ClientKill(reason) | Heard::Machine(Event::KillRequested(reason)) => {
+        WorkEvent::ClientKill(reason) | WorkEvent::Machine(Event::KillRequested(reason)) => {
             Some(Cause::Killed(*reason))
         }
-        Heard::ClientLeft => Some(Cause::Killed(KillReason::ClientLost)),
-        Heard::Machine(Event::ResourceManagerLost { silent }) => {
+        WorkEvent::ClientLeft => Some(Cause::Killed(KillReason::ClientLost)),
+        WorkEvent::Machine(Event::ResourceManagerLost { silent }) => {
             Some(Cause::ResourceManagerLost { silent: *silent })
         }
         _ => None,

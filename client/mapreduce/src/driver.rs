@@ -25,7 +25,7 @@ const END: Duration = Duration::from_secs(10);
 
 /// What is heard of a driver.
 #[derive(Debug)]
-pub enum Heard {
+pub enum DriverMessage {
     /// It says something, which wants an answer.
     Said(FromDriver),
     /// It ended before its hello, having said to people why, or what they had asked for.
@@ -57,7 +57,7 @@ impl From<ToDriver> for Answer {
 /// A driver that runs. Dropping it ends it.
 #[derive(Debug)]
 pub struct Driver {
-    heard: mpsc::Receiver<Heard>,
+    heard: mpsc::Receiver<DriverMessage>,
     answers: Option<SyncSender<Answer>>,
     is_over: Arc<AtomicBool>,
     ended: oneshot::Receiver<()>,
@@ -99,7 +99,7 @@ impl Driver {
     }
 
     /// What it says next; `None` behind its end.
-    pub async fn hear(&mut self) -> Option<Heard> {
+    pub async fn hear(&mut self) -> Option<DriverMessage> {
         self.heard.recv().await
     }
 
@@ -127,7 +127,7 @@ impl Drop for Driver {
 
 struct Thread {
     program: PathBuf,
-    tell: mpsc::Sender<Heard>,
+    tell: mpsc::Sender<DriverMessage>,
     answered: Receiver<Answer>,
     is_over: Arc<AtomicBool>,
 }
@@ -139,20 +139,20 @@ impl Thread {
     fn run(&self, words: &[OsString]) {
         let mut process = match Process::start(&self.program, "drive", words, Stdio::inherit()) {
             Ok(process) => process,
-            Err(error) => return self.last(Heard::Broken(error)),
+            Err(error) => return self.last(DriverMessage::Broken(error)),
         };
         let _over = self.converse(&mut process).is_err();
     }
 
     /// A word behind which there is none.
-    fn last(&self, heard: Heard) {
+    fn last(&self, heard: DriverMessage) {
         let _heard = self.tell.blocking_send(heard).is_ok();
     }
 
     fn converse(&self, process: &mut Process) -> Result<(), Over> {
         let mut by = Some(Instant::now() + HELLO);
         if let Err(source) = process.connection.set_deadline(Some(LOOK)) {
-            self.last(Heard::Broken(MapReduceError::System {
+            self.last(DriverMessage::Broken(MapReduceError::System {
                 doing: "use a socket",
                 source,
             }));
@@ -162,7 +162,7 @@ impl Thread {
             let said = self.hear(process, by)?;
             by = None;
             let leaves = matches!(said, FromDriver::Failed { .. });
-            let told = self.tell.blocking_send(Heard::Said(said));
+            let told = self.tell.blocking_send(DriverMessage::Said(said));
             told.map_err(|_nobody| Over)?;
             if leaves {
                 process.ended(LEAVE);
@@ -186,7 +186,7 @@ impl Thread {
                 Ok(message) => return Ok(message),
                 Err(FrameError::Silent) if by.is_some_and(|by| Instant::now() > by) => {
                     let error = no_hello(&self.program, &FrameError::Silent);
-                    self.last(Heard::Broken(error));
+                    self.last(DriverMessage::Broken(error));
                     return Err(Over);
                 }
                 Err(FrameError::Silent) => match process.has_ended() {
@@ -200,7 +200,7 @@ impl Thread {
                 Err(FrameError::Closed) => process.ended(LEAVE),
                 Err(error) => {
                     let why = format!("cannot be understood as a driver: {error}");
-                    self.last(Heard::Broken(MapReduceError::NoJob {
+                    self.last(DriverMessage::Broken(MapReduceError::NoJob {
                         program: self.program.clone(),
                         why,
                     }));
@@ -208,8 +208,8 @@ impl Thread {
                 }
             };
             self.last(match gone {
-                Some(status) if by.is_some() => Heard::Declined(status),
-                gone => Heard::Gone(gone),
+                Some(status) if by.is_some() => DriverMessage::Declined(status),
+                gone => DriverMessage::Gone(gone),
             });
             return Err(Over);
         }
@@ -226,7 +226,7 @@ impl Thread {
                         return Err(Over);
                     }
                     if let Some(status) = process.has_ended() {
-                        self.last(Heard::Gone(Some(status)));
+                        self.last(DriverMessage::Gone(Some(status)));
                         return Err(Over);
                     }
                 }
@@ -247,7 +247,7 @@ impl Thread {
             other => other,
         };
         if said.is_err() {
-            self.last(Heard::Gone(process.ended(LEAVE)));
+            self.last(DriverMessage::Gone(process.ended(LEAVE)));
             return Err(Over);
         }
         Ok(is_last)

@@ -17,7 +17,7 @@ use proto_hadoop::yarn::FinalApplicationStatus;
 use tokio::process::Command;
 use tokio::time::sleep;
 
-use crate::fake::Heard;
+use crate::fake::Transcript;
 use crate::night::{Night, ended, output, signal, told};
 
 type Told = (Option<i32>, String, String);
@@ -459,7 +459,7 @@ async fn a_job_whose_lost_applicationmaster_was_committing_has_its_output() {
 }
 
 /// Jobs were told to end, `jobs` of them.
-fn kills(heard: &Heard) -> usize {
+fn kills(heard: &Transcript) -> usize {
     let heard = heard.lock().unwrap();
     heard
         .iter()

@@ -22,7 +22,7 @@ use tonic::transport::{Certificate, Identity, Server, ServerTlsConfig};
 use tonic::{Request, Response, Status, Streaming};
 
 /// What clients have said, in words and in order.
-pub type Heard = Arc<Mutex<Vec<String>>>;
+pub type Transcript = Arc<Mutex<Vec<String>>>;
 
 type Chunk = Result<wire::OutputChunk, Status>;
 
@@ -38,7 +38,7 @@ struct FakeJob {
 /// The service.
 #[derive(Default)]
 pub struct Fake {
-    pub heard: Heard,
+    pub heard: Transcript,
     pub submissions: Arc<Mutex<Vec<wire::Submission>>>,
     jobs: Arc<Mutex<BTreeMap<u32, FakeJob>>>,
     running: Mutex<JoinSet<()>>,
@@ -48,7 +48,7 @@ pub struct Fake {
 pub struct Serving {
     pub keys: JobKeys,
     pub port: u16,
-    pub heard: Heard,
+    pub heard: Transcript,
     pub submissions: Arc<Mutex<Vec<wire::Submission>>>,
     _server: JoinSet<()>,
 }
@@ -149,7 +149,7 @@ fn printed(data: &[u8], stream: wire::Stream) -> Chunk {
 type Events = mpsc::Sender<Result<wire::JobEvent, Status>>;
 
 /// Until an order to end the job; whether one came before the client left.
-async fn killed(orders: &mut Streaming<wire::ClientOrder>, heard: &Heard, job: u32) -> bool {
+async fn killed(orders: &mut Streaming<wire::ClientOrder>, heard: &Transcript, job: u32) -> bool {
     while let Ok(Some(order)) = orders.message().await {
         if let Some(Order::Kill(kill)) = order.order {
             heard
@@ -171,7 +171,7 @@ async fn run(
     read: oneshot::Receiver<Vec<u8>>,
     mut orders: Streaming<wire::ClientOrder>,
     events: Events,
-    heard: Heard,
+    heard: Transcript,
 ) {
     let _told = events
         .send(phase(Kind::WaitingForRoom, "waits for 2 slots: 1 free"))

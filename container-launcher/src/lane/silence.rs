@@ -74,7 +74,7 @@ impl Silence {
 
 /// What the kernel knows.
 #[derive(Clone, Copy, Debug)]
-struct Heard {
+struct TcpInfo {
     /// Since the last answer.
     silent: Duration,
     /// How often the first piece that has no answer was sent again.
@@ -83,14 +83,14 @@ struct Heard {
     asked: u8,
 }
 
-impl Heard {
+impl TcpInfo {
     fn is_gone(self) -> bool {
         self.silent >= SILENCE_MAX && self.again.max(self.asked) >= TRIES
     }
 }
 
 #[expect(unsafe_code, reason = "this option has no safe wrapper")]
-fn look(connection: &OwnedFd) -> io::Result<Heard> {
+fn look(connection: &OwnedFd) -> io::Result<TcpInfo> {
     // SAFETY: all zeros is a value of this struct of numbers.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
     let mut length = libc::socklen_t::try_from(size_of_val(&info)).unwrap_or(0);
@@ -106,7 +106,7 @@ fn look(connection: &OwnedFd) -> io::Result<Heard> {
         )
     };
     match answer {
-        0 => Ok(Heard {
+        0 => Ok(TcpInfo {
             silent: Duration::from_millis(info.tcpi_last_ack_recv.into()),
             again: info.tcpi_retransmits,
             asked: info.tcpi_probes,
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn who_is_slow_is_not_gone() {
-        let heard = |silent, again, asked| Heard {
+        let heard = |silent, again, asked| TcpInfo {
             silent: Duration::from_secs(silent),
             again,
             asked,

@@ -5,7 +5,7 @@ use job::wire::{Abort, Fence, KeyValue, PmiSeen, RankBroke};
 use nix::sys::signal::Signal;
 use pmi::{Effect, PmiStage};
 
-use super::socket::Heard;
+use super::socket::RankMessage;
 use super::spawn::{ask_name, ask_spawn};
 use super::topology::{self, Topology};
 use super::{Mpi, World};
@@ -17,7 +17,7 @@ impl Mpi {
     pub(super) async fn on_heard(
         &mut self,
         rank: u32,
-        heard: Heard,
+        heard: RankMessage,
         container: &mut Container<'_>,
     ) {
         let hwloc_is_told = self.hwloc_is_told;
@@ -25,7 +25,7 @@ impl Mpi {
             return;
         };
         match heard {
-            Heard::Line(line) => {
+            RankMessage::Line(line) => {
                 let group = world.group;
                 let own = rank.saturating_sub(world.first);
                 // Before its first line: what it asks for comes later.
@@ -38,11 +38,11 @@ impl Mpi {
                 let effects = world.node.on_line(own, &line);
                 self.on_effects(group, effects, container).await;
             }
-            Heard::TooLong => {
+            RankMessage::TooLong => {
                 let sentence = pmi::LineTooLong.to_string();
                 self.on_broken(rank, &sentence, container).await;
             }
-            Heard::Closed => {
+            RankMessage::Closed => {
                 world.ranks.closed(rank);
                 self.report(container);
             }

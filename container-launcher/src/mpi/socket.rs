@@ -16,7 +16,7 @@ const READ: usize = 2048;
 
 /// What a rank said.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum RankMessage {
     /// One line, without its newline.
     Line(Vec<u8>),
     /// More bytes than a line may have.
@@ -29,7 +29,7 @@ pub(crate) enum Heard {
 pub(crate) async fn listen(
     rank: u32,
     mut socket: OwnedReadHalf,
-    heard: mpsc::Sender<(u32, Heard)>,
+    heard: mpsc::Sender<(u32, RankMessage)>,
 ) {
     let mut lines = Lines::default();
     let mut buffer = [0; READ];
@@ -38,18 +38,18 @@ pub(crate) async fn listen(
         match lines.push(buffer.get(..read).unwrap_or_default()) {
             Ok(lines) => {
                 for line in lines {
-                    if heard.send((rank, Heard::Line(line))).await.is_err() {
+                    if heard.send((rank, RankMessage::Line(line))).await.is_err() {
                         return;
                     }
                 }
             }
             Err(_) => {
-                drop(heard.send((rank, Heard::TooLong)).await);
+                drop(heard.send((rank, RankMessage::TooLong)).await);
                 break;
             }
         }
     }
-    drop(heard.send((rank, Heard::Closed)).await);
+    drop(heard.send((rank, RankMessage::Closed)).await);
 }
 
 /// Writes the answers to one rank, until it is gone or no more come.

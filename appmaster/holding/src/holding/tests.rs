@@ -27,7 +27,7 @@ const ATTEMPT: AppAttemptId = AppAttemptId {
 };
 
 /// An application without a ResourceManager, and where it hears of tasks of its own.
-fn holding() -> (Holding, mpsc::Receiver<Heard>) {
+fn holding() -> (Holding, mpsc::Receiver<ContainerEvent>) {
     let (heard, inbox) = mpsc::channel(8);
     let limits = Limits {
         types: ResourceTypes::default(),
@@ -46,7 +46,7 @@ fn holding() -> (Holding, mpsc::Receiver<Heard>) {
         draft: Draft::new(RequestTable::default()),
         launch: LaunchTemplate::new(&[], &keys, BTreeMap::new(), reached).unwrap(),
         tickets: Tickets::default(),
-        heard: HeardSender::new(heard),
+        heard: ContainerEventSender::new(heard),
         tasks: TaskTracker::new(),
         cluster: Cluster::new(client, limits, Candidates::default()),
         registered: SystemTime::now(),
@@ -68,7 +68,7 @@ fn named(number: i64) -> ContainerId {
     ContainerId(id(number).to_string())
 }
 
-fn granted(number: i64) -> Heard {
+fn granted(number: i64) -> ContainerEvent {
     let container = Container {
         id: id(number),
         http_address: String::new(),
@@ -81,7 +81,7 @@ fn granted(number: i64) -> Heard {
         allocation_request_id: 1,
         token: None,
     };
-    Heard::Granted(vec![Granted {
+    ContainerEvent::Granted(vec![Granted {
         container,
         nm_token: None,
         request: 0,
@@ -89,8 +89,8 @@ fn granted(number: i64) -> Heard {
     }])
 }
 
-fn joined(number: i64, orders: &Orders) -> Heard {
-    Heard::Joined {
+fn joined(number: i64, orders: &Orders) -> ContainerEvent {
+    ContainerEvent::Joined {
         container: named(number),
         orders: orders.clone(),
         node: wire::NodeFacts::default(),
@@ -145,7 +145,7 @@ async fn a_container_without_a_token_is_not_started_and_that_is_heard() {
     assert!(holding.hear(granted(1)).is_some());
     holding.start(&named(1));
     match timeout(SOON, inbox.recv()).await.unwrap().unwrap() {
-        Heard::StartFailed { container, why } => {
+        ContainerEvent::StartFailed { container, why } => {
             assert_eq!(container, named(1));
             assert_eq!(why, "the ResourceManager gave no token for this node");
         }
@@ -157,8 +157,8 @@ async fn a_container_without_a_token_is_not_started_and_that_is_heard() {
 fn more_headroom_is_room_and_less_is_nothing() {
     let (mut holding, _inbox) = holding();
     let mut room = |mib| {
-        let heard = holding.hear(Heard::Headroom(Resources::new(mib, 1)));
-        matches!(heard, Some(Heard::Freed))
+        let heard = holding.hear(ContainerEvent::Headroom(Resources::new(mib, 1)));
+        matches!(heard, Some(ContainerEvent::Freed))
     };
     assert!(room(2048));
     assert!(!room(1024));
@@ -173,8 +173,8 @@ fn more_headroom_is_room_and_less_is_nothing() {
             }),
             ..ClusterView::default()
         };
-        match holding.hear(Heard::Nodes(Ok(view))) {
-            Some(Heard::Nodes(Ok(view))) => view.queue.headroom,
+        match holding.hear(ContainerEvent::Nodes(Ok(view))) {
+            Some(ContainerEvent::Nodes(Ok(view))) => view.queue.headroom,
             other => panic!("{other:?}"),
         }
     };
@@ -190,9 +190,12 @@ fn a_broken_link_is_a_reason_to_ask_more_often_and_a_lost_launcher_is_gone() {
     assert!(holding.hear(granted(1)).is_some());
     assert!(holding.hear(joined(1, &orders)).is_some());
     assert!(!holding.draft.lock().hurry);
-    assert!(matches!(holding.hear(Heard::Cut), Some(Heard::Cut)));
+    assert!(matches!(
+        holding.hear(ContainerEvent::Cut),
+        Some(ContainerEvent::Cut)
+    ));
     assert!(holding.draft.lock().hurry);
-    assert!(holding.hear(Heard::Lost(named(1))).is_some());
+    assert!(holding.hear(ContainerEvent::Lost(named(1))).is_some());
     assert_eq!(holding.links().count(), 0);
     // Its container is still held: only YARN and the owner end that.
     assert!(holding.is_granted(&named(1)));

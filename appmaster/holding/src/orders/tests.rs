@@ -15,7 +15,7 @@ const SECOND: Duration = Duration::from_secs(1);
 struct Peer {
     orders: Orders,
     links: mpsc::Sender<Fresh>,
-    inbox: mpsc::Receiver<Heard>,
+    inbox: mpsc::Receiver<ContainerEvent>,
     _attending: JoinSet<()>,
 }
 
@@ -28,7 +28,7 @@ struct Link {
 impl Peer {
     fn new() -> Self {
         let (heard, inbox) = mpsc::channel(16);
-        let heard = HeardSender::new(heard);
+        let heard = ContainerEventSender::new(heard);
         let (links, fresh) = mpsc::channel(FRESH_QUEUE);
         let orders = Orders::new();
         let container = ContainerId("c1".into());
@@ -60,13 +60,13 @@ impl Peer {
     /// What the loop hears next: the trouble with files, or another kind of news.
     async fn heard(&mut self) -> String {
         match self.inbox.recv().await.unwrap() {
-            Heard::Said {
+            ContainerEvent::Said {
                 event: Said::FilesFetched(fetched),
                 ..
             } => fetched.trouble,
-            Heard::Cut => "cut".into(),
-            Heard::Lost(container) => format!("{container} lost"),
-            Heard::Misbehaved { what, .. } => what,
+            ContainerEvent::Cut => "cut".into(),
+            ContainerEvent::Lost(container) => format!("{container} lost"),
+            ContainerEvent::Misbehaved { what, .. } => what,
             _ => panic!("other news"),
         }
     }
@@ -183,11 +183,11 @@ async fn a_launcher_that_is_there_and_takes_no_orders_is_asked_anew_and_then_los
         since += 5 * SECOND;
         while let Ok(news) = peer.inbox.try_recv() {
             match news {
-                Heard::Cut => {
+                ContainerEvent::Cut => {
                     dialled += 1;
                     link = peer.dial(0).await.unwrap();
                 }
-                Heard::Lost(_) => break 'there,
+                ContainerEvent::Lost(_) => break 'there,
                 _ => panic!("other news"),
             }
         }

@@ -26,7 +26,7 @@ use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity
 use tonic::{Code, Request, Status, Streaming};
 
 use super::*;
-use crate::heard::Heard;
+use crate::heard::ContainerEvent;
 use crate::streams::Bringing;
 use crate::test_keys::JobKeys;
 
@@ -93,7 +93,7 @@ impl Bringing for Brought {
 struct PortBed {
     keys: JobKeys,
     address: SocketAddr,
-    inbox: mpsc::Receiver<Heard>,
+    inbox: mpsc::Receiver<ContainerEvent>,
     port: Port,
     streams: Arc<StreamEnds>,
     leaving: CancellationToken,
@@ -108,7 +108,7 @@ impl PortBed {
         let streams = Arc::new(StreamEnds::new());
         let leaving = CancellationToken::new();
         let doors = Doors {
-            heard: HeardSender::new(heard),
+            heard: ContainerEventSender::new(heard),
             streams: Arc::clone(&streams) as _,
             others: Routes::default(),
             tasks: TaskTracker::new(),
@@ -155,7 +155,7 @@ impl PortBed {
             .issue(ContainerId(container.into()), ticket.to_vec());
     }
 
-    async fn heard(&mut self) -> Heard {
+    async fn heard(&mut self) -> ContainerEvent {
         timeout(SOON, self.inbox.recv()).await.unwrap().unwrap()
     }
 
@@ -169,7 +169,7 @@ impl PortBed {
         let (_said, orders) = join(&mut self.launcher().await, "container_honest", b"honest").await;
         assert!(orders.is_ok());
         match self.heard().await {
-            Heard::Joined { container, .. } => {
+            ContainerEvent::Joined { container, .. } => {
                 assert_eq!(container.0, "container_honest")
             }
             _ => panic!("something else was heard"),
@@ -309,7 +309,7 @@ async fn a_ticket_is_good_for_one_launcher_of_its_own_container() {
     port.heard_nothing();
     let (_said, answer) = join(&mut launcher, "container_1", b"one").await;
     assert!(answer.is_ok());
-    assert!(matches!(port.heard().await, Heard::Joined { .. }));
+    assert!(matches!(port.heard().await, ContainerEvent::Joined { .. }));
     // Neither on its own link nor on another one.
     for mut second in [launcher, port.launcher().await] {
         let (_said, answer) = join(&mut second, "container_1", b"one").await;
@@ -338,7 +338,7 @@ async fn a_launcher_may_dial_again_and_nobody_else_in_its_name() {
     port.expect("container_1", b"one");
     let (_said, answer) = join_as(&mut port.launcher().await, "container_1", b"one", b"life").await;
     let mut first = answer.unwrap().into_inner();
-    let Heard::Joined { orders, .. } = port.heard().await else {
+    let ContainerEvent::Joined { orders, .. } = port.heard().await else {
         panic!("something else was heard");
     };
     let (_said, answer) = join(&mut port.launcher().await, "container_1", b"one").await;
@@ -368,7 +368,7 @@ async fn orders_for_a_peer_that_reads_nothing_cost_the_loop_no_time_and_none_is_
     // It says hello and never reads the answer: behind its window everything stands still.
     let (_said, answer) = join(&mut port.launcher().await, "container_1", b"one").await;
     let _unread = answer.unwrap();
-    let Heard::Joined { orders, .. } = port.heard().await else {
+    let ContainerEvent::Joined { orders, .. } = port.heard().await else {
         panic!("something else was heard");
     };
     let piece = wire::FenceDone {
@@ -385,7 +385,7 @@ async fn orders_for_a_peer_that_reads_nothing_cost_the_loop_no_time_and_none_is_
     }
     assert!(began.elapsed() < Duration::from_secs(1));
     match port.heard().await {
-        Heard::Misbehaved { what, .. } => {
+        ContainerEvent::Misbehaved { what, .. } => {
             assert!(what.starts_with("does not take its orders"), "{what}");
         }
         _ => panic!("something else was heard"),
@@ -400,7 +400,7 @@ async fn output_and_input_are_for_the_launcher_that_has_joined() {
     let mut launcher = port.launcher().await;
     let (_said, answer) = join(&mut launcher, "container_1", b"one").await;
     assert!(answer.is_ok());
-    assert!(matches!(port.heard().await, Heard::Joined { .. }));
+    assert!(matches!(port.heard().await, ContainerEvent::Joined { .. }));
     let chunk = |number: u64, data: &'static [u8]| wire::OutputChunk {
         data: data.into(),
         number,

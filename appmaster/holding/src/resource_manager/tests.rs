@@ -105,7 +105,7 @@ impl ApplicationMasterService for Script {
 struct SchedulerBed {
     script: Arc<Script>,
     faults: Faults,
-    news: mpsc::Receiver<Heard>,
+    news: mpsc::Receiver<ContainerEvent>,
     draft: Draft,
     _server: Server,
     task: JoinSet<()>,
@@ -142,7 +142,7 @@ impl SchedulerBed {
             1,
             expiry,
             draft.clone(),
-            HeardSender::new(news_sender),
+            ContainerEventSender::new(news_sender),
         );
         let mut tasks = JoinSet::new();
         tasks.spawn(task.run());
@@ -156,7 +156,7 @@ impl SchedulerBed {
         }
     }
 
-    async fn hear(&mut self) -> Heard {
+    async fn hear(&mut self) -> ContainerEvent {
         timeout(SOON, self.news.recv()).await.unwrap().unwrap()
     }
 
@@ -182,7 +182,7 @@ impl SchedulerBed {
 
     async fn finished(&mut self) -> Finished {
         loop {
-            if let Heard::Finished(finished) = self.hear().await {
+            if let ContainerEvent::Finished(finished) = self.hear().await {
                 return finished;
             }
         }
@@ -240,7 +240,7 @@ async fn who_writes_more_than_is_sent_and_hears_less_than_is_told_waits_for_nobo
     let mut stage = SchedulerBed::new(VecDeque::from([Ok(answer)]), 2).await;
     let mut left = 200;
     while left > 0 {
-        if let Heard::Ended { .. } = stage.hear().await {
+        if let ContainerEvent::Ended { .. } = stage.hear().await {
             left -= 1;
             for again in 0..3 {
                 stage.draft.release(&[id(1000 + again)]);
@@ -262,7 +262,7 @@ async fn the_containers_of_one_answer_are_one_piece_of_news_and_go_back_in_one_c
     };
     let mut stage = SchedulerBed::new(VecDeque::from([Ok(answer)]), 64).await;
     let granted = loop {
-        if let Heard::Granted(granted) = stage.hear().await {
+        if let ContainerEvent::Granted(granted) = stage.hear().await {
             break granted;
         }
     };
@@ -309,8 +309,8 @@ async fn a_read_of_the_nodes_is_told_after_the_grants_that_it_may_have_counted()
     let mut granted = false;
     loop {
         match stage.hear().await {
-            Heard::Granted(_) => granted = true,
-            Heard::Nodes(nodes) => {
+            ContainerEvent::Granted(_) => granted = true,
+            ContainerEvent::Nodes(nodes) => {
                 assert!(granted && nodes.is_ok(), "{nodes:?}");
                 break;
             }
@@ -326,7 +326,7 @@ async fn a_read_of_the_nodes_is_of_no_use_where_the_next_call_fails() {
     stage.begun().await;
     stage.draft.read(read_of_the_nodes());
     loop {
-        if let Heard::Nodes(nodes) = stage.hear().await {
+        if let ContainerEvent::Nodes(nodes) = stage.hear().await {
             let words = nodes.unwrap_err();
             assert!(words.contains("no access to label gpu"), "{words}");
             break;
@@ -372,8 +372,8 @@ async fn requests_that_are_refused_again_and_again_are_told_with_the_words_of_th
     let began = Instant::now();
     let words = loop {
         match stage.hear().await {
-            Heard::Refused(words) => break words,
-            Heard::Asked { .. } => panic!("nothing was taken"),
+            ContainerEvent::Refused(words) => break words,
+            ContainerEvent::Asked { .. } => panic!("nothing was taken"),
             _ => {}
         }
     };
@@ -389,14 +389,14 @@ async fn requests_that_are_refused_again_and_again_are_told_with_the_words_of_th
 async fn a_request_in_doubt_that_is_refused_when_repeated_is_made_again() {
     let mut stage = SchedulerBed::new(VecDeque::new(), 64).await;
     // The answer to the first call: the next one is made for the order.
-    assert!(matches!(stage.hear().await, Heard::Headroom(_)));
+    assert!(matches!(stage.hear().await, ContainerEvent::Headroom(_)));
     // A call that is cut has run; the channel repeats it once.
     stage.faults.next("allocate", Fault::Cut(5));
     stage.faults.next("allocate", Fault::Cut(5));
     stage.faults.next("allocate", Fault::Refused(refusal()));
     stage.draft.ask(0, &asking());
     loop {
-        if let Heard::Asked { containers, rows } = stage.hear().await {
+        if let ContainerEvent::Asked { containers, rows } = stage.hear().await {
             assert_eq!((containers, rows), (1, 3));
             break;
         }
@@ -412,7 +412,7 @@ async fn a_resource_manager_that_keeps_its_connection_and_answers_nothing_is_mis
     stage.faults.next("allocate", Fault::Lost);
     let began = Instant::now();
     loop {
-        if let Heard::ResourceManagerLost { silent } = stage.hear().await {
+        if let ContainerEvent::ResourceManagerLost { silent } = stage.hear().await {
             assert!(silent.0 >= 1_000 && silent.0 < 1_900, "{silent:?}");
             break;
         }
@@ -431,7 +431,7 @@ async fn a_resource_manager_that_keeps_its_connection_and_answers_nothing_is_mis
     stage.script.answers.lock().unwrap().push_back(Ok(told));
     // It goes on asking: whoever unregisters later needs the connection.
     loop {
-        if let Heard::WantedBack(containers) = stage.hear().await {
+        if let ContainerEvent::WantedBack(containers) = stage.hear().await {
             assert_eq!(containers.len(), 1);
             break;
         }
@@ -448,7 +448,7 @@ fn too_busy() -> Refusal {
 #[tokio::test]
 async fn a_resource_manager_that_is_too_busy_or_in_standby_has_refused_nothing() {
     let mut stage = SchedulerBed::new(VecDeque::new(), 64).await;
-    assert!(matches!(stage.hear().await, Heard::Headroom(_)));
+    assert!(matches!(stage.hear().await, ContainerEvent::Headroom(_)));
     for _ in 0..2 {
         stage.faults.next("allocate", Fault::Refused(too_busy()));
         stage.faults.next("allocate", Fault::Fatal(too_busy()));
@@ -458,8 +458,8 @@ async fn a_resource_manager_that_is_too_busy_or_in_standby_has_refused_nothing()
     stage.draft.ask(0, &asking());
     loop {
         match stage.hear().await {
-            Heard::Asked { containers, .. } => break assert_eq!(containers, 1),
-            Heard::Headroom(_) => {}
+            ContainerEvent::Asked { containers, .. } => break assert_eq!(containers, 1),
+            ContainerEvent::Headroom(_) => {}
             other => panic!("{other:?}"),
         }
     }
@@ -475,8 +475,8 @@ async fn words_of_the_layers_before_the_scheduler_are_no_heartbeat() {
     let began = Instant::now();
     loop {
         match stage.hear().await {
-            Heard::ResourceManagerLost { .. } => break,
-            Heard::Headroom(_) => {}
+            ContainerEvent::ResourceManagerLost { .. } => break,
+            ContainerEvent::Headroom(_) => {}
             other => panic!("{other:?}"),
         }
     }
@@ -486,7 +486,7 @@ async fn words_of_the_layers_before_the_scheduler_are_no_heartbeat() {
 #[tokio::test]
 async fn after_a_restart_of_the_resource_manager_a_registration_may_lose_its_answer() {
     let mut stage = SchedulerBed::new(VecDeque::new(), 64).await;
-    assert!(matches!(stage.hear().await, Heard::Headroom(_)));
+    assert!(matches!(stage.hear().await, ContainerEvent::Headroom(_)));
     stage.draft.release(&[id(7)]);
     stage.said_something().await;
     *stage.script.registered.lock().unwrap() = false;
@@ -497,9 +497,9 @@ async fn after_a_restart_of_the_resource_manager_a_registration_may_lose_its_ans
     let mut restarted = false;
     loop {
         match stage.hear().await {
-            Heard::ResourceManagerRestarted => restarted = true,
-            Heard::Asked { .. } if restarted => break,
-            Heard::Headroom(_) => {}
+            ContainerEvent::ResourceManagerRestarted => restarted = true,
+            ContainerEvent::Asked { .. } if restarted => break,
+            ContainerEvent::Headroom(_) => {}
             other => panic!("{other:?}"),
         }
     }
@@ -511,7 +511,7 @@ async fn after_a_restart_of_the_resource_manager_a_registration_may_lose_its_ans
 #[tokio::test]
 async fn what_was_being_given_back_when_the_resource_manager_fell_over_is_given_back_again() {
     let mut stage = SchedulerBed::new(VecDeque::new(), 64).await;
-    assert!(matches!(stage.hear().await, Heard::Headroom(_)));
+    assert!(matches!(stage.hear().await, ContainerEvent::Headroom(_)));
     // One that was taken, and whose end was not told yet.
     stage.draft.release(&[id(6)]);
     stage.said_something().await;
@@ -524,8 +524,8 @@ async fn what_was_being_given_back_when_the_resource_manager_fell_over_is_given_
     stage.script.heard.lock().unwrap().clear();
     loop {
         match stage.hear().await {
-            Heard::ResourceManagerRestarted => break,
-            Heard::Headroom(_) => {}
+            ContainerEvent::ResourceManagerRestarted => break,
+            ContainerEvent::Headroom(_) => {}
             other => panic!("{other:?}"),
         }
     }
@@ -548,7 +548,7 @@ async fn what_was_being_given_back_when_the_resource_manager_fell_over_is_given_
     stage.script.answers.lock().unwrap().push_back(Ok(told));
     stage.draft.hurry();
     for _ in 0..3 {
-        assert!(matches!(stage.hear().await, Heard::Ended { .. }));
+        assert!(matches!(stage.hear().await, ContainerEvent::Ended { .. }));
     }
     *stage.script.registered.lock().unwrap() = false;
     stage.script.heard.lock().unwrap().clear();
@@ -567,8 +567,8 @@ async fn an_attempt_that_is_over_is_told_so_and_has_nothing_to_unregister() {
     let mut stage = SchedulerBed::new(Answers::from([Err(gone)]), 64).await;
     loop {
         match stage.hear().await {
-            Heard::Killed => break,
-            Heard::Headroom(_) => {}
+            ContainerEvent::Killed => break,
+            ContainerEvent::Headroom(_) => {}
             other => panic!("{other:?}"),
         }
     }

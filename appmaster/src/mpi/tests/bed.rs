@@ -15,7 +15,7 @@ use policy::{
 use crate::files::{FileWork, FilesDone};
 use crate::mpi::explain::Story;
 use crate::mpi::{Beginning, Mpi};
-use crate::work::{Do, Heard, OutputSeen};
+use crate::work::{Do, OutputSeen, WorkEvent};
 
 pub(super) const HOSTS: [&str; 2] = ["n0", "n1"];
 
@@ -105,7 +105,7 @@ impl Bed {
     pub(super) fn running(changed: impl FnOnce(&mut Beginning)) -> Self {
         let mut bed = Self::new(changed);
         bed.begin();
-        bed.hear(Heard::ClientAttached);
+        bed.hear(WorkEvent::ClientAttached);
         bed.starts();
         bed
     }
@@ -117,7 +117,7 @@ impl Bed {
 
     /// The containers come, the launchers join, the ranks begin.
     pub(super) fn starts(&mut self) -> Vec<String> {
-        self.hear(Heard::Machine(Event::Snapshot(view(&HOSTS))));
+        self.hear(WorkEvent::Machine(Event::Snapshot(view(&HOSTS))));
         let grants = HOSTS.into_iter().enumerate();
         let grants = grants.map(|(index, host)| Grant {
             container: container(index),
@@ -127,7 +127,7 @@ impl Bed {
         });
         let grants = grants.collect();
         self.at(self.now() + 500);
-        self.hear(Heard::Granted(grants));
+        self.hear(WorkEvent::Granted(grants));
         self.at(self.now() + 500);
         let mut all = self.joins(0);
         all.extend(self.joins(1));
@@ -145,7 +145,7 @@ impl Bed {
     }
 
     pub(super) fn joins(&mut self, index: usize) -> Vec<String> {
-        self.hear(Heard::Joined {
+        self.hear(WorkEvent::Joined {
             container: container(index),
             node: wire::NodeFacts::default(),
         })
@@ -165,21 +165,21 @@ impl Bed {
     pub(super) fn wakes(&mut self) -> Vec<String> {
         let at = self.mpi.wakes_at().expect("something is due");
         self.now = self.now.max(at);
-        self.hear(Heard::Tick)
+        self.hear(WorkEvent::Tick)
     }
 
-    pub(super) fn hear(&mut self, heard: Heard) -> Vec<String> {
+    pub(super) fn hear(&mut self, heard: WorkEvent) -> Vec<String> {
         let todo = self.mpi.hear(self.now, heard);
         self.done(todo)
     }
 
     pub(super) fn says(&mut self, index: usize, event: Said) -> Vec<String> {
         let container = container(index);
-        self.hear(Heard::Said { container, event })
+        self.hear(WorkEvent::Said { container, event })
     }
 
     pub(super) fn files(&mut self, done: FilesDone) -> Vec<String> {
-        self.hear(Heard::Files(done))
+        self.hear(WorkEvent::Files(done))
     }
 
     /// The rank has returned 0, or was killed by that signal.
@@ -201,11 +201,11 @@ impl Bed {
     }
 
     pub(super) fn killed(&mut self, why: KillReason) -> Vec<String> {
-        self.hear(Heard::Machine(Event::KillRequested(why)))
+        self.hear(WorkEvent::Machine(Event::KillRequested(why)))
     }
 
     pub(super) fn output(&mut self, seen: OutputSeen) -> Vec<String> {
-        self.hear(Heard::Output(seen))
+        self.hear(WorkEvent::Output(seen))
     }
 
     /// All output is with the client: from there to the order to unregister.
@@ -215,14 +215,14 @@ impl Bed {
             ..OutputSeen::default()
         });
         if all.last().is_some_and(|last| last == "measure") {
-            all.extend(self.hear(Heard::Memory(wire::Memory::default())));
+            all.extend(self.hear(WorkEvent::Memory(wire::Memory::default())));
         }
         all
     }
 
     /// The ResourceManager has taken the verdict, or not.
     pub(super) fn unregistered(&mut self, unregistered: bool) -> Vec<String> {
-        self.hear(Heard::Finished(Finished {
+        self.hear(WorkEvent::Finished(Finished {
             unregistered,
             allocates: 9,
             asking: 1,

@@ -4,7 +4,7 @@ use policy::lifecycle::{Event, KillReason};
 
 use super::bed::{Bed, HOSTS};
 use crate::mpi::Beginning;
-use crate::work::Heard;
+use crate::work::WorkEvent;
 
 fn second(beginning: &mut Beginning) {
     beginning.attempt.attempt = 2;
@@ -15,8 +15,8 @@ fn a_second_attempt_begins_when_its_client_has_come() {
     let mut bed = Bed::new(second);
     assert!(bed.begin().is_empty());
     bed.at(29_999);
-    assert!(bed.hear(Heard::Tick).is_empty());
-    assert_eq!(bed.hear(Heard::ClientAttached), ["admit", "snapshot"]);
+    assert!(bed.hear(WorkEvent::Tick).is_empty());
+    assert_eq!(bed.hear(WorkEvent::ClientAttached), ["admit", "snapshot"]);
     let begun = bed.starts();
     assert!(begun.contains(&"tell c0 share".to_owned()), "{begun:?}");
 }
@@ -30,12 +30,12 @@ fn without_its_client_a_second_attempt_starts_nothing() {
     // Nobody follows: nothing is waited for.
     let over = bed.output(crate::work::OutputSeen::default());
     assert_eq!(over, ["close output", "measure"]);
-    let end = bed.hear(Heard::Memory(job::wire::Memory::default()));
+    let end = bed.hear(WorkEvent::Memory(job::wire::Memory::default()));
     assert!(end[0].starts_with("unregister Killed: "), "{end:?}");
     bed.unregistered(true);
     assert!(bed.mpi.is_over());
     assert_eq!(
-        bed.hear(Heard::ClientAttached),
+        bed.hear(WorkEvent::ClientAttached),
         ["refuse: the client that followed this job is gone, and the job with it"]
     );
 }
@@ -47,7 +47,10 @@ fn a_second_attempt_that_is_killed_before_its_client_comes_starts_nothing() {
     bed.at(5_000);
     // Whoever kills the process waits for nobody afterwards, but the verdict is told to who comes first.
     assert_eq!(bed.killed(KillReason::Terminated), Vec::<String>::new());
-    assert_eq!(bed.hear(Heard::ClientAttached), ["admit", "look at output"]);
+    assert_eq!(
+        bed.hear(WorkEvent::ClientAttached),
+        ["admit", "look at output"]
+    );
 }
 
 #[test]
@@ -65,7 +68,7 @@ fn a_job_that_nobody_follows_writes_to_the_log_after_a_minute() {
         (bed.now(), todo),
         (60_000, vec!["end input".into(), "log output".into()])
     );
-    let late = bed.hear(Heard::ClientAttached);
+    let late = bed.hear(WorkEvent::ClientAttached);
     assert!(
         late[0].starts_with("refuse: no client came in time"),
         "{late:?}"
@@ -86,17 +89,20 @@ fn a_job_that_is_over_at_once_waits_for_its_client_for_the_same_minute() {
     bed.starts();
     bed.succeeds();
     bed.at(59_000);
-    assert_eq!(bed.hear(Heard::ClientAttached), ["admit", "look at output"]);
+    assert_eq!(
+        bed.hear(WorkEvent::ClientAttached),
+        ["admit", "look at output"]
+    );
 }
 
 #[test]
 fn only_one_client_follows_and_with_it_goes_the_job() {
     let mut bed = Bed::running(|_| {});
     assert_eq!(
-        bed.hear(Heard::ClientAttached),
+        bed.hear(WorkEvent::ClientAttached),
         ["refuse: another client follows this job"]
     );
-    let end = bed.hear(Heard::ClientLeft);
+    let end = bed.hear(WorkEvent::ClientLeft);
     assert_eq!(end[0], "hurry");
     assert!(end[1].starts_with("tell c0 stop within "), "{end:?}");
     bed.ends(0, Some(15));
@@ -112,13 +118,15 @@ fn who_interrupts_a_job_that_waits_hears_what_it_waited_for() {
     let interrupted = |look: Option<Look>| {
         let mut bed = Bed::new(|_| {});
         bed.begin();
-        bed.hear(Heard::ClientAttached);
-        bed.hear(Heard::Machine(Event::Snapshot(super::bed::view(&HOSTS))));
+        bed.hear(WorkEvent::ClientAttached);
+        bed.hear(WorkEvent::Machine(Event::Snapshot(super::bed::view(
+            &HOSTS,
+        ))));
         bed.at(2_000);
-        let end = bed.hear(Heard::ClientKill(KillReason::Interrupted));
+        let end = bed.hear(WorkEvent::ClientKill(KillReason::Interrupted));
         assert_eq!(end.last().map(String::as_str), Some("last look"), "{end:?}");
         let next = match look {
-            Some(look) => bed.hear(Heard::LastLook(Box::new(look))),
+            Some(look) => bed.hear(WorkEvent::LastLook(Box::new(look))),
             None => bed.wakes(),
         };
         assert_eq!(next, ["look at output"]);

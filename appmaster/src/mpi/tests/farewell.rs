@@ -6,7 +6,7 @@ use policy::Millis;
 use policy::lifecycle::{Event, KillReason};
 
 use super::bed::Bed;
-use crate::work::Heard;
+use crate::work::WorkEvent;
 
 fn drained() -> Bed {
     let mut bed = Bed::running(|_| {});
@@ -25,14 +25,14 @@ fn the_client_hears_the_verdict_when_the_resource_manager_has_taken_it() {
         "unregister Succeeded: 2 ranks on 2 nodes ran for 0.0 s"
     );
     bed.at(3_500);
-    bed.hear(Heard::Tick);
+    bed.hear(WorkEvent::Tick);
     assert!(bed.heard_by_the_client().is_empty(), "not yet");
     assert!(bed.unregistered(true).is_empty());
     let told = bed.heard_by_the_client();
     assert_eq!(told, ["verdict 0 after 9 allocates: ", "unregistered"]);
     assert!(!bed.mpi.is_over(), "the client takes its time");
     assert_eq!(bed.mpi.wakes_at(), None);
-    bed.hear(Heard::ClientLeft);
+    bed.hear(WorkEvent::ClientLeft);
     assert!(bed.mpi.is_over());
 }
 
@@ -54,9 +54,10 @@ fn a_resource_manager_that_takes_long_keeps_the_client_for_three_seconds() {
 fn a_client_need_not_wait_for_a_resource_manager_that_does_not_take_the_verdict() {
     let mut bed = drained();
     bed.drained();
-    let unregistered = bed
-        .mpi
-        .hear(Millis(2_000), Heard::Finished(holding::Finished::default()));
+    let unregistered = bed.mpi.hear(
+        Millis(2_000),
+        WorkEvent::Finished(holding::Finished::default()),
+    );
     assert!(unregistered.is_empty());
     let mut last = Vec::new();
     while bed.mpi.has_an_event() {
@@ -72,7 +73,7 @@ fn of_a_resource_manager_that_is_lost_the_client_hears_before_it_is_asked() {
     let lost = Event::ResourceManagerLost {
         silent: Millis(300_000),
     };
-    bed.hear(Heard::Machine(lost));
+    bed.hear(WorkEvent::Machine(lost));
     bed.ends(0, Some(15));
     bed.ends(1, Some(15));
     let todo = bed.drained();
@@ -103,7 +104,7 @@ fn a_client_whose_stream_has_ended_is_gone() {
     let mut bed = drained();
     bed.drained();
     bed.unregistered(true);
-    bed.hear(Heard::ClientDeaf);
+    bed.hear(WorkEvent::ClientDeaf);
     assert!(bed.mpi.is_over());
 }
 

@@ -6,12 +6,12 @@ use policy::lifecycle::{Event, Grant};
 use policy::{NodeId, Rank, Resources};
 
 use super::bed::{Bed, container, view};
-use crate::work::Heard;
+use crate::work::WorkEvent;
 
 /// YARN says that the container on n1 is gone, with its launcher; the other rank is ended.
 pub(super) fn loses_n1(bed: &mut Bed) {
-    bed.hear(Heard::Lost(container(1)));
-    bed.hear(Heard::Machine(Event::ContainerEnded {
+    bed.hear(WorkEvent::Lost(container(1)));
+    bed.hear(WorkEvent::Machine(Event::ContainerEnded {
         container: container(1),
         status: -100,
         diagnostics: "killed".into(),
@@ -32,7 +32,9 @@ pub(super) fn begins_again(bed: &mut Bed) {
         if todo.iter().any(|one: &String| one.starts_with("ask for")) {
             break;
         }
-        todo = bed.hear(Heard::Machine(Event::Snapshot(view(&["n0", "n1", "n2"]))));
+        todo = bed.hear(WorkEvent::Machine(Event::Snapshot(view(&[
+            "n0", "n1", "n2",
+        ]))));
         if todo.is_empty() {
             todo = bed.wakes();
         }
@@ -46,7 +48,7 @@ pub(super) fn begins_again(bed: &mut Bed) {
     });
     for grant in grants {
         if bed.mpi.seats.all().is_empty() {
-            bed.hear(Heard::Granted(vec![grant]));
+            bed.hear(WorkEvent::Granted(vec![grant]));
         }
     }
     bed.joins(2);
@@ -84,9 +86,9 @@ fn input_that_nobody_gives_ends_again() {
     bed.begin();
     bed.starts();
     bed.at(60_000);
-    assert_eq!(bed.hear(Heard::Tick), ["end input", "log output"]);
-    bed.hear(Heard::Lost(container(1)));
-    bed.hear(Heard::Machine(Event::ContainerEnded {
+    assert_eq!(bed.hear(WorkEvent::Tick), ["end input", "log output"]);
+    bed.hear(WorkEvent::Lost(container(1)));
+    bed.hear(WorkEvent::Machine(Event::ContainerEnded {
         container: container(1),
         status: -100,
         diagnostics: "killed".into(),

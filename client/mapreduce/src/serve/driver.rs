@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gerbil_task::{FromDriver, Submission, ToDriver, VERSION};
 
 use super::{Done, FAILED, Outcome, Serving, Submitted};
-use crate::driver::{Answer, Heard};
+use crate::driver::{Answer, DriverMessage};
 use crate::error::MapReduceError;
 use crate::input;
 use crate::open::open;
@@ -13,15 +13,15 @@ use crate::process::{code, how};
 
 impl Serving<'_> {
     /// What the driver says.
-    pub(super) async fn heard(&mut self, heard: Option<Heard>) {
+    pub(super) async fn heard(&mut self, heard: Option<DriverMessage>) {
         let message = match heard {
-            Some(Heard::Said(message)) => message,
-            Some(Heard::Declined(status)) => {
+            Some(DriverMessage::Said(message)) => message,
+            Some(DriverMessage::Declined(status)) => {
                 // It has said why itself.
                 let (code, sentence) = (code(status), String::new());
                 return self.lost(Outcome { code, sentence }).await;
             }
-            Some(Heard::Gone(status)) => {
+            Some(DriverMessage::Gone(status)) => {
                 let jobs = self.ended.len() + self.under_way.len();
                 let sentence = match jobs {
                     0 => format!("the driver {} before it submitted a job", how(status)),
@@ -33,7 +33,7 @@ impl Serving<'_> {
                 let code = FAILED;
                 return self.lost(Outcome { code, sentence }).await;
             }
-            Some(Heard::Broken(error)) => {
+            Some(DriverMessage::Broken(error)) => {
                 let (code, sentence) = (error.exit().code(), error.to_string());
                 return self.lost(Outcome { code, sentence }).await;
             }

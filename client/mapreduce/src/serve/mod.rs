@@ -24,7 +24,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use crate::driver::{Answer, Driver, Heard};
+use crate::driver::{Answer, Driver, DriverMessage};
 use crate::error::MapReduceError;
 use crate::jobs::{Accepted, JobRunner};
 use crate::open::Opened;
@@ -358,7 +358,7 @@ impl Serving<'_> {
 }
 
 /// What the driver says next; for ever where there is none.
-async fn hear(driver: &mut Option<Driver>) -> Option<Heard> {
+async fn hear(driver: &mut Option<Driver>) -> Option<DriverMessage> {
     match driver {
         Some(driver) => driver.hear().await,
         None => std::future::pending().await,

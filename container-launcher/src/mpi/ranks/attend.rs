@@ -13,7 +13,7 @@ use super::fork::Forked;
 use crate::input;
 use crate::lane::Lanes;
 use crate::mpi::peer::Peer;
-use crate::mpi::socket::{self, Heard};
+use crate::mpi::socket::{self, RankMessage};
 use crate::mpi::traffic::Traffic;
 use crate::output::{Pump, Way};
 use crate::process::streams::Outer;
@@ -26,7 +26,7 @@ pub(crate) struct Attendants<'a> {
     pub(crate) traffic: &'a mut Traffic,
     pub(crate) lanes: &'a Lanes,
     /// Where lines of PMI go. They are read on the caller's own thread.
-    pub(crate) heard: &'a mpsc::Sender<(u32, Heard)>,
+    pub(crate) heard: &'a mpsc::Sender<(u32, RankMessage)>,
 }
 
 impl Forked {
