@@ -8,7 +8,7 @@ use job::{Application, ApplicationWork, Description, MpiJob, Staged, StagingFold
 use policy::lifecycle::Limits;
 use policy::{Demand, MiB, Millis, ResourceTypes, Resources, gang, run};
 use proto_hadoop::yarn::NodeNames;
-use staging::Outcome;
+use staging::StagedFiles;
 
 use crate::arguments::DeployMode;
 use crate::cluster::{Cluster, ClusterError};
@@ -24,7 +24,7 @@ pub(crate) fn describe(
     plan: &Plan,
     checked: &Checked,
     cluster: &Cluster,
-    staged: &Outcome,
+    staged: &StagedFiles,
 ) -> Description {
     Description {
         build: job::BUILD.into(),
@@ -68,7 +68,7 @@ pub(crate) fn session_application(
 }
 
 /// Where a session keeps what others are to find.
-pub(crate) fn staging_folder(staged: &Outcome) -> StagingFolder {
+pub(crate) fn staging_folder(staged: &StagedFiles) -> StagingFolder {
     StagingFolder {
         address: staged.address.clone(),
         path: staged.root_path.clone(),
@@ -76,7 +76,7 @@ pub(crate) fn staging_folder(staged: &Outcome) -> StagingFolder {
 }
 
 /// A job that a session is to run, of which everything is `staged`. Where, the session decides.
-pub(crate) fn for_session(plan: &Plan, staged: &Outcome) -> MpiJob {
+pub(crate) fn for_session(plan: &Plan, staged: &StagedFiles) -> MpiJob {
     let placement = &plan.placement;
     let unit = Resources::new(placement.memory_mib, placement.vcores);
     let demand = Demand {
@@ -114,7 +114,12 @@ impl<'a> From<&'a Checked> for Placed<'a> {
     }
 }
 
-fn application(plan: &Plan, checked: &Checked, cluster: &Cluster, staged: &Outcome) -> Application {
+fn application(
+    plan: &Plan,
+    checked: &Checked,
+    cluster: &Cluster,
+    staged: &StagedFiles,
+) -> Application {
     Application {
         user: cluster.user.clone(),
         rm_client: cluster.resource_managers.client.clone(),
@@ -136,7 +141,7 @@ fn application(plan: &Plan, checked: &Checked, cluster: &Cluster, staged: &Outco
     }
 }
 
-fn mpi_job(plan: &Plan, placed: Placed<'_>, staged: &Outcome) -> MpiJob {
+fn mpi_job(plan: &Plan, placed: Placed<'_>, staged: &StagedFiles) -> MpiJob {
     let given = &plan.placement.flags;
     MpiJob {
         demand: placed.demand.clone(),
@@ -181,7 +186,7 @@ fn limits(plan: &Plan) -> Limits {
 }
 
 /// What the ranks run; a program that names no number has all `processes`.
-fn programs(plan: &Plan, processes: u32, staged: &Outcome) -> Vec<job::Program> {
+fn programs(plan: &Plan, processes: u32, staged: &StagedFiles) -> Vec<job::Program> {
     let wanted = plan.program.executables.iter();
     wanted
         .zip(&staged.programs)

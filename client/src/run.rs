@@ -377,7 +377,7 @@ pub(crate) async fn staged(
     plan: &Plan,
     cluster: &Cluster,
     moved: Arc<staging::Moved>,
-) -> Result<staging::Outcome, Failure> {
+) -> Result<staging::StagedFiles, Failure> {
     let own_binary = std::env::current_exe();
     let own_binary = own_binary.map_err(system("find my own file", Exit::Staging))?;
     let files = cluster.configuration.files().first();

@@ -63,7 +63,7 @@ fn compile(folder: &Path) -> PathBuf {
 
 /// Two launchers with two ranks each, and how it went.
 #[cfg(test)]
-struct Outcome {
+struct TwoLaunchers {
     aborts: Vec<Abort>,
     ends: Vec<RankEnded>,
     barriers: u64,
@@ -72,7 +72,7 @@ struct Outcome {
 }
 
 #[cfg(test)]
-async fn two_nodes(am: &mut Appmaster, args: &[&str]) -> Outcome {
+async fn two_nodes(am: &mut Appmaster, args: &[&str]) -> TwoLaunchers {
     let folder = tempfile::tempdir().unwrap();
     let program = compile(folder.path());
     let launchers: Vec<Launcher> = (0..2).map(|_| am.launcher(&[])).collect();
@@ -92,7 +92,7 @@ async fn two_nodes(am: &mut Appmaster, args: &[&str]) -> Outcome {
         .await;
     }
     let mut exchange = Exchange::new(2);
-    let mut outcome = Outcome {
+    let mut outcome = TwoLaunchers {
         aborts: Vec::new(),
         ends: Vec::new(),
         barriers: 0,

@@ -73,7 +73,7 @@ struct Struck {
 
 /// What became of a round.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct RoundResult {
     /// What decided the victim and the moment.
     pub seed: u64,
     /// Of the job.
@@ -96,7 +96,7 @@ pub struct Outcome {
     pub said: String,
 }
 
-impl Outcome {
+impl RoundResult {
     /// The job did well, and wrote what it should.
     #[must_use]
     pub const fn is_right(&self) -> bool {
@@ -121,7 +121,7 @@ impl Outcome {
     }
 }
 
-/// Headings of [`Outcome::row`].
+/// Headings of [`RoundResult::row`].
 pub const HEADINGS: &str = "\
 | seed | job | hit | after, s | heard of | attempts failed | exit code | wall, s | output |
 |---|---|---|---|---|---|---|---|---|";
@@ -224,10 +224,10 @@ impl Work {
     /// # Errors
     ///
     /// It could not be tried; what becomes of the job is no error.
-    pub fn round(&self, given: &Given, blow: Blow, seed: u64) -> Result<Outcome> {
+    pub fn round(&self, given: &Given, blow: Blow, seed: u64) -> Result<RoundResult> {
         let (finished, _, struck) = self.once(given, Some((blow, Dice::new(seed))))?;
         let said = finished.stderr_text();
-        let mut outcome = Outcome {
+        let mut outcome = RoundResult {
             seed,
             name: self.name,
             what: "nobody: it was over".to_owned(),
@@ -264,7 +264,7 @@ impl Work {
     }
 
     /// Who it was, and whether the job has heard of it.
-    fn tell(given: &Given, struck: &Struck, outcome: &mut Outcome) {
+    fn tell(given: &Given, struck: &Struck, outcome: &mut RoundResult) {
         if struck.blow == Blow::KillTask {
             let killed = outcome.said.lines().find_map(|line| {
                 let (before, _) = line.split_once(" was killed by signal 9")?;

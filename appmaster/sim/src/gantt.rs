@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Bar, Outcome};
+use crate::{Bar, RunResult};
 
 const ROW: usize = 14;
 const LEFT: usize = 90;
@@ -16,7 +16,7 @@ const COLOURS: [&str; 10] = [
 
 /// One row a slot, time to the right, a colour a job; maps full, reduces lighter, lost ones hatched in red.
 #[must_use]
-pub fn svg(outcome: &Outcome) -> String {
+pub fn svg(outcome: &RunResult) -> String {
     let mut rows: BTreeMap<u32, (&str, Vec<&Bar>)> = BTreeMap::new();
     for bar in &outcome.bars {
         rows.entry(bar.slot)

@@ -1,10 +1,10 @@
 //! What a run was like, in words.
 
-use crate::Outcome;
+use crate::RunResult;
 
 /// A line a job and one for all: when submitted, begun and done, and how long that was.
 #[must_use]
-pub fn table(outcome: &Outcome) -> String {
+pub fn table(outcome: &RunResult) -> String {
     let mut text = String::from(
         "| job | submitted s | waited s | ran s | done at s |\n|---|---|---|---|---|\n",
     );

@@ -8,14 +8,14 @@ mod hpe;
 mod moves;
 
 use policy::schedule::named;
-use sim::{Outcome, Run, Workload, bench, gantt, record};
+use sim::{Run, RunResult, Workload, bench, gantt, record};
 
-fn play(policy: &str, workload: &str) -> Outcome {
+fn play(policy: &str, workload: &str) -> RunResult {
     let workload: Workload = serde_json::from_str(workload).unwrap();
     Run::new(&workload, named(policy).unwrap()).play().unwrap()
 }
 
-fn ends(outcome: &Outcome) -> Vec<String> {
+fn ends(outcome: &RunResult) -> Vec<String> {
     let ends = outcome.jobs.iter().map(|job| format!("{:.3}", job.end_s));
     ends.collect()
 }

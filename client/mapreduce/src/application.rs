@@ -5,14 +5,14 @@ use std::pin::Pin;
 
 use follow::follower::tasks::Wish;
 use session::{Kept, Reached};
-use staging::Outcome;
+use staging::StagedFiles;
 use tokio::sync::watch;
 
 use crate::error::MapReduceError;
 use crate::order::Order;
 
 /// The program on its way to the nodes.
-pub type Staging<'a> = Answer<'a, &'a Outcome>;
+pub type Staging<'a> = Answer<'a, &'a StagedFiles>;
 
 /// What is answered later.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, MapReduceError>> + 'a>>;

@@ -15,7 +15,7 @@ use proto_hadoop::ApplicationClient;
 use session::status::short;
 use session::submit::{JobSubmission, Runs};
 use session::{Kept, Reached};
-use staging::{Moved, Named, Outcome, Request, stage};
+use staging::{Moved, Named, Request, StagedFiles, stage};
 use tokio::sync::{Mutex, OnceCell, mpsc, watch};
 
 use crate::application::Application;
@@ -44,7 +44,7 @@ pub struct JobRunner {
     /// What is submitted for the jobs where they have no session.
     own: Option<Arc<dyn Application>>,
     holder: OnceCell<Holder>,
-    staged: OnceCell<Outcome>,
+    staged: OnceCell<StagedFiles>,
     /// How far the program is on its way.
     pub moved: Arc<Moved>,
     /// What is wished of all jobs.
@@ -162,11 +162,11 @@ impl JobRunner {
     }
 
     /// The program on the nodes, brought there where it is not yet.
-    async fn staged(&self) -> Result<&Outcome, MapReduceError> {
+    async fn staged(&self) -> Result<&StagedFiles, MapReduceError> {
         self.staged.get_or_try_init(|| Box::pin(self.bring())).await
     }
 
-    async fn bring(&self) -> Result<Outcome, MapReduceError> {
+    async fn bring(&self) -> Result<StagedFiles, MapReduceError> {
         let own_binary = std::env::current_exe();
         let own_binary = own_binary.map_err(|source| MapReduceError::System {
             doing: "find my own file",
@@ -292,7 +292,7 @@ impl JobRunner {
 }
 
 /// What each task runs.
-fn program(staged: &Outcome) -> Program {
+fn program(staged: &StagedFiles) -> Program {
     let Some(placed) = staged.programs.first() else {
         return Program::default();
     };

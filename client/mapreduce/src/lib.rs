@@ -54,4 +54,4 @@ pub mod splits;
 
 pub use cluster::Cluster;
 pub use error::MapReduceError;
-pub use serve::{Outcome, Show, serve};
+pub use serve::{RunEnd, Show, serve};

@@ -167,7 +167,7 @@ pub struct Placed {
 
 /// What was staged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct StagedFiles {
     /// This binary if that was asked for, the programs, and the libraries if there are any.
     pub staged: Vec<Staged>,
     /// The programs, as they were asked for.
@@ -190,7 +190,7 @@ pub struct Outcome {
 ///
 /// One sentence with the cause, the value and what to change; its [`StageError::exit`] is the exit
 /// code.
-pub async fn stage(request: Request<'_>) -> Result<Outcome, StageError> {
+pub async fn stage(request: Request<'_>) -> Result<StagedFiles, StageError> {
     let conf_dir = request
         .conf_dir
         .as_ref()
@@ -210,7 +210,7 @@ async fn stage_on(
     storage: Storage,
     root: &Root,
     request: &Request<'_>,
-) -> Result<Outcome, StageError> {
+) -> Result<StagedFiles, StageError> {
     let cache = format!("{}/cache", root.path);
     let local = plan::Local::of(request);
     let mut planning = JoinSet::new();
@@ -239,7 +239,7 @@ async fn stage_on(
         })
     });
     let uploaded_bytes = cached.values().map(|cached| cached.uploaded).sum();
-    Ok(Outcome {
+    Ok(StagedFiles {
         staged: staged.collect(),
         programs: plan.programs,
         left: plan.left,

@@ -78,7 +78,7 @@ pub(super) struct Conversation {
 pub(crate) struct Done {
     /// What it said last.
     pub(crate) said: FromTask,
-    pub(crate) files: output::Outcome,
+    pub(crate) files: output::OutputCommit,
     /// What a map has left for reduces.
     pub(crate) left: Option<Left>,
 }

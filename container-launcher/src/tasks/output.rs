@@ -41,7 +41,7 @@ pub(super) struct Files {
 
 /// What became of an attempt's files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Outcome {
+pub(crate) struct OutputCommit {
     /// They are the task's result.
     pub(crate) is_committed: bool,
     /// Then their names, unless there are very many.
@@ -119,10 +119,10 @@ impl Files {
     /// # Errors
     ///
     /// Why it is not the task's result, a sentence.
-    pub(super) fn commit(&mut self, carrier: &mut Carrier) -> Option<Result<Outcome, String>> {
+    pub(super) fn commit(&mut self, carrier: &mut Carrier) -> Option<Result<OutputCommit, String>> {
         let folder = match &self.folder {
             Some(folder) if !self.names.is_empty() => Arc::clone(folder),
-            _ => return Some(Ok(Outcome::default())),
+            _ => return Some(Ok(OutputCommit::default())),
         };
         let written = std::mem::take(&mut self.written);
         let names: Vec<String> = match self.names.len() {
@@ -222,21 +222,21 @@ async fn overdue(gone: &CancellationToken) {
     tokio::time::sleep(LEFT_OPEN).await;
 }
 
-async fn commit(folder: &AttemptFolder, names: Vec<String>) -> Result<Outcome, String> {
+async fn commit(folder: &AttemptFolder, names: Vec<String>) -> Result<OutputCommit, String> {
     let output = Output::new(Arc::clone(&folder.output.storage), &folder.output.path);
     let verdict = output.commit_attempt(folder.commit()).await;
     match verdict.map_err(|error| error.to_string())? {
         AttemptVerdict::Committed => {
             folder.keep();
-            Ok(Outcome {
+            Ok(OutputCommit {
                 is_committed: true,
                 names,
                 beaten_by: String::new(),
             })
         }
-        AttemptVerdict::Beaten { by } => Ok(Outcome {
+        AttemptVerdict::Beaten { by } => Ok(OutputCommit {
             beaten_by: by,
-            ..Outcome::default()
+            ..OutputCommit::default()
         }),
         AttemptVerdict::Gone => Err(gone(folder)),
     }

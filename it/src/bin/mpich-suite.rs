@@ -16,7 +16,7 @@ use it::command::Run;
 use it::mpich_suite::compare::Tries;
 use it::mpich_suite::lists::{self, Listed};
 use it::mpich_suite::report::{Report, Setting};
-use it::mpich_suite::run::{self, Launcher, Outcome};
+use it::mpich_suite::run::{self, Launcher, TestResult};
 use it::mpich_suite::{Comparison, Suite};
 use it::settings::File;
 use it::{Cluster, Version, gerbil};
@@ -227,7 +227,7 @@ fn ours(cluster: Option<&Cluster>, nodes: usize, state: &std::ffi::OsStr) -> Res
 /// with ours.
 #[derive(Debug, Default)]
 struct Found {
-    both: [BTreeMap<String, Outcome>; 2],
+    both: [BTreeMap<String, TestResult>; 2],
     file: Option<PathBuf>,
 }
 
@@ -246,7 +246,7 @@ impl Found {
     }
 
     /// Adds what became of `tests`, and keeps all in the file, which is whole at any time.
-    fn add(&mut self, place: usize, tests: &[Listed], outcomes: Vec<Outcome>) -> Result<()> {
+    fn add(&mut self, place: usize, tests: &[Listed], outcomes: Vec<TestResult>) -> Result<()> {
         let names = tests.iter().map(|test| test.name.clone());
         self.both[place].extend(names.zip(outcomes));
         if let Some(file) = &self.file {

@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use clap::Parser;
 use it::bed::{self, Given};
-use it::chaos::{self, CASES, Case, Outcome, trial};
+use it::chaos::{self, CASES, Case, TrialResult, trial};
 use it::results::{Setting, page};
 
 /// Tries each case again and again, one after the other on one cluster, and prints what became of it: a line
@@ -94,7 +94,7 @@ fn run() -> Result<bool> {
     )?;
 
     let folder = bed::folder()?;
-    let mut outcomes: Vec<Outcome> = Vec::new();
+    let mut outcomes: Vec<TrialResult> = Vec::new();
     let mut untried = 0;
     let mut given: Option<Given> = None;
     let mut setting = None;

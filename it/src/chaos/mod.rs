@@ -33,7 +33,7 @@ use crate::{Builder, Cluster};
 
 pub use fault::Fault;
 pub use table::{figure, table};
-pub use trial::Outcome;
+pub use trial::TrialResult;
 
 /// Nodes of the cluster; the job asks for two of them by name.
 pub const NODES: usize = 3;

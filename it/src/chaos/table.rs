@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Case, Outcome};
+use super::{Case, TrialResult};
 use crate::results::{Axis, Chart, Figure, Series, Setting, Table};
 
 /// What all runs of one case have come to.
@@ -10,11 +10,11 @@ struct Sum<'a> {
     case: &'a Case,
     /// Its place among all cases, from 1.
     number: usize,
-    runs: Vec<&'a Outcome>,
+    runs: Vec<&'a TrialResult>,
 }
 
 impl<'a> Sum<'a> {
-    fn all(cases: &'a [Case], outcomes: &'a [Outcome]) -> Vec<Self> {
+    fn all(cases: &'a [Case], outcomes: &'a [TrialResult]) -> Vec<Self> {
         let sums = cases.iter().enumerate().map(|(index, case)| Self {
             case,
             number: index + 1,
@@ -46,7 +46,7 @@ impl<'a> Sum<'a> {
     }
 
     /// In order.
-    fn times(&self, of: impl Fn(&Outcome) -> Duration) -> Vec<Duration> {
+    fn times(&self, of: impl Fn(&TrialResult) -> Duration) -> Vec<Duration> {
         let mut times: Vec<Duration> = self.runs.iter().map(|run| of(run)).collect();
         times.sort_unstable();
         times
@@ -55,7 +55,7 @@ impl<'a> Sum<'a> {
 
 /// One row a case, in the order of `cases`; those without a run are left out.
 #[must_use]
-pub fn table(cases: &[Case], outcomes: &[Outcome]) -> Table {
+pub fn table(cases: &[Case], outcomes: &[TrialResult]) -> Table {
     let mut table = Table::new(&[
         "what happens",
         "what the job does",
@@ -76,13 +76,13 @@ pub fn table(cases: &[Case], outcomes: &[Outcome]) -> Table {
 #[must_use]
 pub fn figure(
     cases: &[Case],
-    outcomes: &[Outcome],
+    outcomes: &[TrialResult],
     setting: Setting,
     command: String,
     findings: Vec<String>,
 ) -> Figure {
     let sums = Sum::all(cases, outcomes);
-    let most = |name: &str, of: fn(&Outcome) -> Duration| {
+    let most = |name: &str, of: fn(&TrialResult) -> Duration| {
         let longest = |sum: &Sum<'_>| sum.times(of).last().copied().unwrap_or_default();
         let longest = sums.iter().map(|sum| longest(sum).as_secs_f64());
         // So many names are no trouble for a float.
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn the_longest_and_the_wrong_are_shown() {
-        let run = |seconds, wrong: Option<&str>| Outcome {
+        let run = |seconds, wrong: Option<&str>| TrialResult {
             name: CASES[0].name,
             seed: 1,
             struck: Duration::ZERO,

@@ -27,7 +27,7 @@ const RECORDED: Duration = Duration::from_secs(90);
 
 /// What became of a job.
 #[derive(Debug, Clone)]
-pub struct Outcome {
+pub struct TrialResult {
     /// The case.
     pub name: &'static str,
     /// What decided the moment and the victim.
@@ -49,7 +49,7 @@ pub struct Outcome {
     pub wrong: Option<String>,
 }
 
-impl Outcome {
+impl TrialResult {
     /// Whether all is as it should be.
     #[must_use]
     pub fn is_right(&self) -> bool {
@@ -86,7 +86,7 @@ impl Outcome {
 /// # Errors
 ///
 /// The case could not be tried here, or the cluster not be repaired.
-pub fn run(given: &Given, case: &Case, seed: u64) -> Result<Outcome> {
+pub fn run(given: &Given, case: &Case, seed: u64) -> Result<TrialResult> {
     let program = given.program("chaos")?;
     let mut outcome = run_program(given, case, &program, seed)?;
     outcome.leftovers.extend(still_counted(given)?);
@@ -95,12 +95,12 @@ pub fn run(given: &Given, case: &Case, seed: u64) -> Result<Outcome> {
 
 /// Tries cases side by side, each with a job of its own: what became of each, in the same order, or why it
 /// could not be tried.
-pub fn together(given: &Given, cases: &[&Case], seed: u64) -> Vec<Result<Outcome>> {
+pub fn together(given: &Given, cases: &[&Case], seed: u64) -> Vec<Result<TrialResult>> {
     let program = match given.program("chaos") {
         Ok(program) => program,
         Err(error) => return vec![Err(error)],
     };
-    let mut outcomes: Vec<Result<Outcome>> =
+    let mut outcomes: Vec<Result<TrialResult>> =
         std::thread::scope(|scope| {
             let mut trials = Vec::new();
             for case in cases {
@@ -129,10 +129,10 @@ struct Over {
     id: String,
     host: Option<String>,
     finished: Finished,
-    outcome: Outcome,
+    outcome: TrialResult,
 }
 
-fn run_program(given: &Given, case: &Case, program: &str, seed: u64) -> Result<Outcome> {
+fn run_program(given: &Given, case: &Case, program: &str, seed: u64) -> Result<TrialResult> {
     let mut harms = case.fault.prepare(given)?;
     let over = until_it_is_over(given, case, program, seed, &mut harms);
     let repaired = undo(given, &mut harms);
@@ -235,7 +235,7 @@ fn until_it_is_over(
     // None of this has to be asked of the ResourceManager, which may be gone.
     let left = case.clean_within.saturating_sub(since.elapsed());
     let leftovers = wait_for_nothing(given, &id, left)?;
-    let outcome = Outcome {
+    let outcome = TrialResult {
         name: case.name,
         seed,
         struck,

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 
 use super::lists::Listed;
-use super::run::Outcome;
+use super::run::TestResult;
 
 /// How often a test passed when it was run again by itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -29,9 +29,9 @@ pub struct Compared {
     /// Why the suite expects it to fail.
     pub expected_failure: Option<String>,
     /// With the library's own launcher.
-    pub stock: Outcome,
+    pub stock: TestResult,
     /// With ours.
-    pub ours: Outcome,
+    pub ours: TestResult,
     /// Where the two differed: what happened when it was run again by itself.
     pub again: Option<Tries>,
 }
@@ -66,7 +66,7 @@ impl Comparison {
     /// # Errors
     ///
     /// One of them has none.
-    pub fn pair(listed: &[Listed], both: &[BTreeMap<String, Outcome>; 2]) -> Result<Self> {
+    pub fn pair(listed: &[Listed], both: &[BTreeMap<String, TestResult>; 2]) -> Result<Self> {
         let mut tests = Vec::new();
         for test in listed {
             let [stock, ours] = both;
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
     use crate::mpich_suite::run::Verdict;
 
-    fn outcome(passed: bool) -> Outcome {
+    fn outcome(passed: bool) -> TestResult {
         let verdict = if passed {
             Verdict::Passed
         } else {
@@ -104,7 +104,7 @@ mod tests {
                 output: "Found 1 errors".into(),
             }
         };
-        Outcome {
+        TestResult {
             verdict,
             seconds: 1.0,
         }

@@ -233,13 +233,13 @@ fn cell(verdict: &Verdict) -> String {
 mod tests {
     use super::*;
     use crate::mpich_suite::compare::Tries;
-    use crate::mpich_suite::run::Outcome;
+    use crate::mpich_suite::run::TestResult;
 
-    fn outcome(output: Option<&str>) -> Outcome {
+    fn outcome(output: Option<&str>) -> TestResult {
         let verdict = output.map_or(Verdict::Passed, |output| Verdict::Failed {
             output: output.to_owned(),
         });
-        Outcome {
+        TestResult {
             verdict,
             seconds: 2.0,
         }

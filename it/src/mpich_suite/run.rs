@@ -48,14 +48,14 @@ pub enum Verdict {
 
 /// One test with one launcher.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct TestResult {
     /// What became of it.
     pub verdict: Verdict,
     /// How long it took, seconds.
     pub seconds: f64,
 }
 
-impl Outcome {
+impl TestResult {
     /// Whether it passed.
     #[must_use]
     pub fn passed(&self) -> bool {
@@ -68,7 +68,7 @@ impl Outcome {
 /// # Errors
 ///
 /// `runtests` did not run to its end, or left one out.
-pub fn piece(suite: &Suite, piece: &Piece, launcher: &Launcher) -> Result<Vec<Outcome>> {
+pub fn piece(suite: &Suite, piece: &Piece, launcher: &Launcher) -> Result<Vec<TestResult>> {
     let list = format!("testlist.piece-{}", piece.number);
     runtests(suite, &piece.directory, &list, &piece.tests, launcher)
 }
@@ -78,7 +78,7 @@ pub fn piece(suite: &Suite, piece: &Piece, launcher: &Launcher) -> Result<Vec<Ou
 /// # Errors
 ///
 /// As [`piece`].
-pub fn alone(suite: &Suite, test: &Listed, launcher: &Launcher) -> Result<Outcome> {
+pub fn alone(suite: &Suite, test: &Listed, launcher: &Launcher) -> Result<TestResult> {
     let tests = std::slice::from_ref(test);
     let outcomes = runtests(suite, &test.directory, "testlist.alone", tests, launcher)?;
     let only = outcomes.into_iter().next();
@@ -92,7 +92,7 @@ fn runtests(
     list: &str,
     tests: &[Listed],
     launcher: &Launcher,
-) -> Result<Vec<Outcome>> {
+) -> Result<Vec<TestResult>> {
     let path = suite.built().join(directory).join(list);
     let lines: Vec<_> = tests.iter().map(|test| test.line.as_str()).collect();
     fs::write(&path, lines.join("\n") + "\n").with_context(|| path.display().to_string())?;
@@ -142,12 +142,12 @@ fn runtests(
 
 /// The outcomes in a JUnit file of `runtests`. Its writer escapes nothing, so it is read for what it
 /// is: lines.
-fn read(path: &Path) -> Result<Vec<(String, Outcome)>> {
+fn read(path: &Path) -> Result<Vec<(String, TestResult)>> {
     let text = fs::read(path).with_context(|| path.display().to_string())?;
     Ok(outcomes(&String::from_utf8_lossy(&text)))
 }
 
-fn outcomes(text: &str) -> Vec<(String, Outcome)> {
+fn outcomes(text: &str) -> Vec<(String, TestResult)> {
     const CASE: &str = "    <testcase name=\"";
     const OUTPUT: &str = "## ";
     let mut outcomes = Vec::new();
@@ -194,7 +194,7 @@ fn outcomes(text: &str) -> Vec<(String, Outcome)> {
                 }
             }
         };
-        outcomes.push((name, Outcome { verdict, seconds }));
+        outcomes.push((name, TestResult { verdict, seconds }));
     }
     outcomes
 }

@@ -10,14 +10,14 @@ use std::sync::{LazyLock, OnceLock};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use it::bed::{Case, Given};
-use it::chaos::{self, CASES, Outcome, trial};
+use it::chaos::{self, CASES, TrialResult, trial};
 use it::suite::{self, Group};
 
 /// Any would do: the moment and the victim of each fault follow from it.
 const SEED: u64 = 1;
 
 /// What became of a case, or why it could not be tried.
-type Tried = Result<Outcome, String>;
+type Tried = Result<TrialResult, String>;
 
 fn number<const N: usize>(given: &Given) -> Result<()> {
     let case = &CASES[N];

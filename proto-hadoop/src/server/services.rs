@@ -10,9 +10,9 @@ use prost::Message;
 use crate::wire::{FromWire, all, required, yarn};
 use crate::yarn::{
     AllocateRequest, AllocateResponse, ApplicationFilter, ApplicationReport, ApplicationSubmission,
-    ClusterMetrics, ContainerLaunch, ContainerStatus, FinalApplicationStatus, HeartbeatAnswer,
-    NewApplication, NodeHeartbeat, NodeRegistered, NodeRegistration, NodeReport, NodeState,
-    Outcome, QueueInfo, Registration, ResourceType, application_client, application_master,
+    ClusterMetrics, ContainerLaunch, ContainerStatus, ContainersAnswer, FinalApplicationStatus,
+    HeartbeatAnswer, NewApplication, NodeHeartbeat, NodeRegistered, NodeRegistration, NodeReport,
+    NodeState, QueueInfo, Registration, ResourceType, application_client, application_master,
     container_management, resource_tracker,
 };
 use crate::{ApplicationId, ContainerId, NodeId};
@@ -106,15 +106,23 @@ pub trait ApplicationMasterService: Send + Sync + 'static {
 /// NM token that the caller logged in with.
 pub trait ContainerManagementService: Send + Sync + 'static {
     /// `startContainers`.
-    fn start(&self, token: &[u8], calls: Vec<StartCall>) -> Result<Outcome<ContainerId>, Refusal>;
+    fn start(
+        &self,
+        token: &[u8],
+        calls: Vec<StartCall>,
+    ) -> Result<ContainersAnswer<ContainerId>, Refusal>;
     /// `stopContainers`.
-    fn stop(&self, token: &[u8], ids: Vec<ContainerId>) -> Result<Outcome<ContainerId>, Refusal>;
+    fn stop(
+        &self,
+        token: &[u8],
+        ids: Vec<ContainerId>,
+    ) -> Result<ContainersAnswer<ContainerId>, Refusal>;
     /// `getContainerStatuses`.
     fn statuses(
         &self,
         token: &[u8],
         ids: Vec<ContainerId>,
-    ) -> Result<Outcome<ContainerStatus>, Refusal>;
+    ) -> Result<ContainersAnswer<ContainerStatus>, Refusal>;
 }
 
 /// `ResourceTracker`.

@@ -13,7 +13,7 @@ pub(crate) const PROTOCOL: &str = "org.apache.hadoop.yarn.api.ContainerManagemen
 
 /// Speaks to one NodeManager, with the node's token.
 ///
-/// All methods fail with [`CallError`]; what fails for single containers is in their [`Outcome`].
+/// All methods fail with [`CallError`]; what fails for single containers is in their [`ContainersAnswer`].
 #[derive(Debug)]
 pub struct ContainerClient {
     channel: Channel,
@@ -30,7 +30,7 @@ pub struct ContainerStart<'a> {
 
 /// What a NodeManager said about several containers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome<T> {
+pub struct ContainersAnswer<T> {
     /// Done, or known.
     pub succeeded: Vec<T>,
     /// Containers for which it was not done, each with the reason.
@@ -111,7 +111,7 @@ impl ContainerClient {
     pub async fn start(
         &self,
         starts: &[ContainerStart<'_>],
-    ) -> Result<Outcome<ContainerId>, CallError> {
+    ) -> Result<ContainersAnswer<ContainerId>, CallError> {
         let row = |start: &ContainerStart<'_>| {
             let token = start.container.token.as_ref().ok_or(start.container.id)?;
             Ok(yarn::StartContainerRequestProto {
@@ -128,13 +128,13 @@ impl ContainerClient {
             }
         }
         let plain = |answer: yarn::StartContainersResponseProto| {
-            Ok(Outcome {
+            Ok(ContainersAnswer {
                 succeeded: all(answer.succeeded_requests)?,
                 failed: all(answer.failed_requests)?,
             })
         };
         let mut outcome = match request.start_container_request.is_empty() {
-            true => Outcome {
+            true => ContainersAnswer {
                 succeeded: Vec::new(),
                 failed: Vec::new(),
             },
@@ -149,12 +149,15 @@ impl ContainerClient {
     }
 
     /// Stops containers: SIGTERM, and SIGKILL a quarter of a second later.
-    pub async fn stop(&self, ids: &[ContainerId]) -> Result<Outcome<ContainerId>, CallError> {
+    pub async fn stop(
+        &self,
+        ids: &[ContainerId],
+    ) -> Result<ContainersAnswer<ContainerId>, CallError> {
         let request = yarn::StopContainersRequestProto {
             container_id: ids.iter().map(|&id| id.into()).collect(),
         };
         let plain = |answer: yarn::StopContainersResponseProto| {
-            Ok(Outcome {
+            Ok(ContainersAnswer {
                 succeeded: all(answer.succeeded_requests)?,
                 failed: all(answer.failed_requests)?,
             })
@@ -168,12 +171,12 @@ impl ContainerClient {
     pub async fn statuses(
         &self,
         ids: &[ContainerId],
-    ) -> Result<Outcome<ContainerStatus>, CallError> {
+    ) -> Result<ContainersAnswer<ContainerStatus>, CallError> {
         let request = yarn::GetContainerStatusesRequestProto {
             container_id: ids.iter().map(|&id| id.into()).collect(),
         };
         let plain = |answer: yarn::GetContainerStatusesResponseProto| {
-            Ok(Outcome {
+            Ok(ContainersAnswer {
                 succeeded: all(answer.status)?,
                 failed: all(answer.failed_requests)?,
             })

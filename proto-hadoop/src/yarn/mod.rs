@@ -29,7 +29,9 @@ pub use application_master::ApplicationMasterClient;
 pub use ask::{ANY, ResourceRequest};
 pub use cluster::{ClusterMetrics, NodeLabel, QueueInfo, QueueShare, QueueState};
 pub use container::{Container, ContainerReport, ContainerState, ContainerStatus, exit_status};
-pub use container_management::{ContainerClient, ContainerFailure, ContainerStart, Outcome};
+pub use container_management::{
+    ContainerClient, ContainerFailure, ContainerStart, ContainersAnswer,
+};
 pub use launch::{
     ContainerLaunch, LocalResource, LocalResourceKind, ResourceUrl, UrlError, Visibility,
 };

@@ -120,7 +120,7 @@ struct Application {
 
 /// What became of all jobs of one duel.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Outcome {
+pub struct DuelResult {
     /// When the last was over, ms.
     pub finished_ms: u64,
     /// Jobs whose ranks all returned 0.
@@ -160,7 +160,7 @@ pub struct Duel {
     seeds: Vec<u64>,
     place: Allocator,
     askings: Vec<Vec<u64>>,
-    outcome: Outcome,
+    outcome: DuelResult,
 }
 
 /// One node's memory: a request takes it all.
@@ -225,7 +225,7 @@ impl Duel {
             place,
             askings: vec![Vec::new(); jobs.len()],
             jobs,
-            outcome: Outcome::default(),
+            outcome: DuelResult::default(),
             chance,
             setup,
         };
@@ -305,7 +305,7 @@ impl Duel {
     ///
     /// A job does what no job may: it keeps what it does not use, asks too often, runs ranks beside those
     /// of an earlier run, fails without a loss, or never ends.
-    pub fn fight(mut self) -> Result<Outcome> {
+    pub fn fight(mut self) -> Result<DuelResult> {
         while !self.jobs.iter().all(MpiMachine::is_over) {
             let (at, what) = self.agenda.next().context("nothing happens any more")?;
             self.now = at.0 / 1_000_000;
@@ -375,8 +375,8 @@ pub fn tournament(
     seeds: Range<u64>,
     place: Allocator,
     wants: impl Fn(&mut Demand),
-) -> Result<Outcome> {
-    let mut sum = Outcome::default();
+) -> Result<DuelResult> {
+    let mut sum = DuelResult::default();
     for seed in seeds {
         let duel = Duel::new(seed, place, &wants)?;
         let setup = *duel.setup();
@@ -397,7 +397,7 @@ pub fn tournament(
     Ok(sum)
 }
 
-impl Outcome {
+impl DuelResult {
     fn add(&mut self, other: &Self) {
         self.finished_ms = self.finished_ms.max(other.finished_ms);
         self.most_a_minute = self.most_a_minute.max(other.most_a_minute);

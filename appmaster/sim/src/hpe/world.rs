@@ -7,7 +7,7 @@ use super::clusters::Cluster;
 use super::jobs::{JobKinds, Version};
 use super::settings::{KEYS, Settings};
 use crate::run::in_seconds;
-use crate::{Node, Outcome, Run, Workload, WorkloadJob};
+use crate::{Node, Run, RunResult, Workload, WorkloadJob};
 
 /// What the figures are made of: the jobs' numbers, the nodes' slots, the policies' keys.
 #[derive(Clone, Debug, Default)]
@@ -129,7 +129,7 @@ impl World {
         policy: Policy,
         version: Version,
         queue: &str,
-    ) -> Result<Outcome> {
+    ) -> Result<RunResult> {
         let jobs = queue.chars().enumerate();
         let jobs = jobs.map(|(place, letter)| self.job(letter, place, version));
         let workload = Workload {

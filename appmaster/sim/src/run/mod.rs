@@ -23,7 +23,7 @@ use crate::record::{Line, What};
 use crate::workload::{Workload, seconds};
 use devices::Devices;
 pub(crate) use outcome::in_seconds;
-pub use outcome::{Bar, JobTimes, Outcome};
+pub use outcome::{Bar, JobTimes, RunResult};
 
 /// Something that happens at a time.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +96,7 @@ pub struct Run<'a> {
     timed: bool,
     /// All jobs are submitted before anything is decided.
     queued: bool,
-    outcome: Outcome,
+    outcome: RunResult,
     digest: Sha256,
 }
 
@@ -104,7 +104,7 @@ impl<'a> Run<'a> {
     /// `workload` under `scheduler`.
     #[must_use]
     pub fn new(workload: &'a Workload, scheduler: Box<dyn Scheduler>) -> Self {
-        let outcome = Outcome {
+        let outcome = RunResult {
             jobs: Vec::new(),
             bars: Vec::new(),
             decisions: Vec::new(),
@@ -174,7 +174,7 @@ impl<'a> Run<'a> {
     /// # Errors
     ///
     /// The policy decided what cannot be carried out, or some job can never end; the message says which.
-    pub fn play(mut self) -> Result<Outcome> {
+    pub fn play(mut self) -> Result<RunResult> {
         self.join()?;
         if self.queued {
             (0..self.workload.jobs.len()).try_for_each(|number| self.submit(number))?;
@@ -256,7 +256,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Outcome> {
+    fn finish(mut self) -> Result<RunResult> {
         for (job, times) in self.workload.jobs.iter().zip(&self.times) {
             let Some(Times {
                 submit,

@@ -44,7 +44,7 @@ pub struct JobTimes {
 
 /// What a run was like.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct RunResult {
     /// Each job, in the order of submission.
     pub jobs: Vec<JobTimes>,
     /// Each attempt, in the order in which they ended.

@@ -7,7 +7,7 @@ use follow::follower::tasks::Told;
 use gerbil_task::ToDriver;
 use tokio::sync::mpsc;
 
-use super::{Done, Outcome, Serving, Submitted};
+use super::{Done, RunEnd, Serving, Submitted};
 use crate::driver::Answer;
 use crate::error::MapReduceError;
 use crate::open::Opened;
@@ -37,7 +37,7 @@ impl Serving<'_> {
             Done::Planned(Ok(lines)) => {
                 self.show.planned(&lines);
                 let (code, sentence) = (0, String::new());
-                self.stop(Outcome { code, sentence }, 0);
+                self.stop(RunEnd { code, sentence }, 0);
             }
             Done::Planned(Err(error)) => self.not_taken(&error),
             Done::Submitted(number, accepted) => match *accepted {
@@ -73,7 +73,7 @@ impl Serving<'_> {
             Some(_) => self.refuse(error),
             None => {
                 let (code, sentence) = (error.exit().code(), error.to_string());
-                self.stop(Outcome { code, sentence }, 0);
+                self.stop(RunEnd { code, sentence }, 0);
             }
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gerbil_task::{FromDriver, Submission, ToDriver, VERSION};
 
-use super::{Done, FAILED, Outcome, Serving, Submitted};
+use super::{Done, FAILED, RunEnd, Serving, Submitted};
 use crate::driver::{Answer, DriverMessage};
 use crate::error::MapReduceError;
 use crate::input;
@@ -19,7 +19,7 @@ impl Serving<'_> {
             Some(DriverMessage::Declined(status)) => {
                 // It has said why itself.
                 let (code, sentence) = (code(status), String::new());
-                return self.lost(Outcome { code, sentence }).await;
+                return self.lost(RunEnd { code, sentence }).await;
             }
             Some(DriverMessage::Gone(status)) => {
                 let jobs = self.ended.len() + self.under_way.len();
@@ -31,16 +31,16 @@ impl Serving<'_> {
                     ),
                 };
                 let code = FAILED;
-                return self.lost(Outcome { code, sentence }).await;
+                return self.lost(RunEnd { code, sentence }).await;
             }
             Some(DriverMessage::Broken(error)) => {
                 let (code, sentence) = (error.exit().code(), error.to_string());
-                return self.lost(Outcome { code, sentence }).await;
+                return self.lost(RunEnd { code, sentence }).await;
             }
             None => {
                 let sentence = "the driver was lost".to_owned();
                 let code = FAILED;
-                return self.lost(Outcome { code, sentence }).await;
+                return self.lost(RunEnd { code, sentence }).await;
             }
         };
         match message {
@@ -86,12 +86,12 @@ impl Serving<'_> {
                 let jobs = self.ended.values().rev();
                 let failed = jobs.map(|(ended, _)| ended.code).find(|code| *code != 0);
                 let code = failed.unwrap_or(FAILED);
-                self.lost(Outcome { code, sentence }).await;
+                self.lost(RunEnd { code, sentence }).await;
             }
             other => {
                 let sentence = format!("the driver said {other:?}, which makes no sense here");
                 let code = FAILED;
-                self.lost(Outcome { code, sentence }).await;
+                self.lost(RunEnd { code, sentence }).await;
             }
         }
     }
@@ -125,7 +125,7 @@ impl Serving<'_> {
     /// There is nothing that the driver could submit.
     async fn not_begun(&mut self, error: &MapReduceError) {
         let (code, sentence) = (error.exit().code(), error.to_string());
-        self.lost(Outcome { code, sentence }).await;
+        self.lost(RunEnd { code, sentence }).await;
     }
 
     /// Does something for the driver, beside the loop.

@@ -83,7 +83,7 @@ pub trait Show {
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct RunEnd {
     /// What the command returns.
     pub code: u8,
     /// Why, for people; empty: nothing is to be said.
@@ -135,7 +135,7 @@ struct Serving<'a> {
     /// Sentences that were said.
     noted: BTreeSet<String>,
     /// Why all ends.
-    stopping: Option<Outcome>,
+    stopping: Option<RunEnd>,
 }
 
 /// Runs a program to its end.
@@ -146,7 +146,7 @@ pub async fn serve(
     run: Run,
     signals: &mut Signals,
     show: &mut dyn Show,
-) -> Result<Outcome, MapReduceError> {
+) -> Result<RunEnd, MapReduceError> {
     let drives = run.orders.planned.plan.drives;
     let driver = match drives {
         true => Some(Driver::start(run.program.clone(), run.words.clone())?),
@@ -187,7 +187,7 @@ impl Serving<'_> {
         signals: &mut Signals,
         tell: &mpsc::Sender<(u32, Told)>,
         news: &mut mpsc::Receiver<(u32, Told)>,
-    ) -> Outcome {
+    ) -> RunEnd {
         loop {
             if let Some(outcome) = self.over() {
                 return outcome;
@@ -209,14 +209,14 @@ impl Serving<'_> {
                             self.under_way.clear();
                             let sentence = format!("following a job was broken off: {broken}");
                             let code = Exit::Lost.code();
-                            self.lost(Outcome { code, sentence }).await;
+                            self.lost(RunEnd { code, sentence }).await;
                         }
                     }
                 }
                 Some(Ok(Err(error))) = self.filling.join_next() => {
                     // What it has read is no whole file, and it cannot know.
                     let (code, sentence) = (error.exit().code(), error.to_string());
-                    self.lost(Outcome { code, sentence }).await;
+                    self.lost(RunEnd { code, sentence }).await;
                 }
                 () = sleep(UPLOADING), if self.work.is_some() => {
                     use std::sync::atomic::Ordering::Relaxed;
@@ -256,7 +256,7 @@ impl Serving<'_> {
     }
 
     /// How the run ended, if it has.
-    fn over(&mut self) -> Option<Outcome> {
+    fn over(&mut self) -> Option<RunEnd> {
         if !self.under_way.is_empty() || self.work.is_some() {
             return None;
         }
@@ -271,11 +271,11 @@ impl Serving<'_> {
         let ended = self.ended.iter();
         let mut unheard = ended.filter(|(number, _)| !self.waited.contains(number));
         let failed = unheard.find(|(_, (ended, _))| ended.code != 0);
-        let outcome = failed.map(|(_, (ended, _))| Outcome {
+        let outcome = failed.map(|(_, (ended, _))| RunEnd {
             code: ended.code,
             sentence: ended.sentence.clone(),
         });
-        Some(outcome.unwrap_or(Outcome {
+        Some(outcome.unwrap_or(RunEnd {
             code: 0,
             sentence: String::new(),
         }))
@@ -301,7 +301,7 @@ impl Serving<'_> {
     }
 
     /// All is to end, for this reason, on account of this signal if of one.
-    fn stop(&mut self, outcome: Outcome, signal: u8) {
+    fn stop(&mut self, outcome: RunEnd, signal: u8) {
         self.stopping.get_or_insert(outcome);
         self.waited_for = None;
         self.is_done = false;
@@ -309,7 +309,7 @@ impl Serving<'_> {
     }
 
     /// The user asks for the end; an outcome if he does not wait for it.
-    async fn interrupted(&mut self, signal: u8) -> Option<Outcome> {
+    async fn interrupted(&mut self, signal: u8) -> Option<RunEnd> {
         let code = 128_u8.saturating_add(signal);
         if self.stopping.is_some() {
             let ids: Vec<&str> = self
@@ -317,7 +317,7 @@ impl Serving<'_> {
                 .values()
                 .map(|(job, _)| job.id.as_str())
                 .collect();
-            return Some(Outcome {
+            return Some(RunEnd {
                 code,
                 sentence: format!(
                     "{} told to end, and not waited for; gerbil {} shows whether it is gone",
@@ -340,7 +340,7 @@ impl Serving<'_> {
             0 => "interrupted before anything was submitted".to_owned(),
             _ => "interrupted".to_owned(),
         };
-        self.stop(Outcome { code, sentence }, signal);
+        self.stop(RunEnd { code, sentence }, signal);
         if let Some(driver) = self.driver.take() {
             driver.end().await;
         }
@@ -348,7 +348,7 @@ impl Serving<'_> {
     }
 
     /// There is no driver any more, and so no reason for its jobs.
-    async fn lost(&mut self, outcome: Outcome) {
+    async fn lost(&mut self, outcome: RunEnd) {
         self.work = None;
         if let Some(driver) = self.driver.take() {
             driver.end().await;

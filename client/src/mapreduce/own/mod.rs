@@ -26,7 +26,7 @@ use follow::submit::{Application as Submission, submit};
 use follow::timeout::WaitTimeout;
 use mapreduce_client::application::{Answer, Application, Staging};
 use mapreduce_client::order::Order;
-use mapreduce_client::{MapReduceError, Outcome};
+use mapreduce_client::{MapReduceError, RunEnd};
 use policy::{MiB, Millis, ResourceTypes, Resources};
 use proto_hadoop::{ApplicationClient, ApplicationId};
 use session::reach::{SessionAddress, place_of};
@@ -279,7 +279,7 @@ impl Own {
         size: Size,
         elements: Trust,
         exclude: Vec<String>,
-        staged: &staging::Outcome,
+        staged: &staging::StagedFiles,
     ) -> Result<SessionPlan, Failure> {
         Ok(SessionPlan {
             name: self.name.clone(),
@@ -343,11 +343,7 @@ impl Own {
 
     /// Ends it, if it was submitted, and waits until YARN says that it is over or until a signal. YARN records
     /// what became of the run.
-    pub(super) async fn end(
-        &self,
-        outcome: &Outcome,
-        signals: &mut Signals,
-    ) -> Result<(), Failure> {
+    pub(super) async fn end(&self, outcome: &RunEnd, signals: &mut Signals) -> Result<(), Failure> {
         let (submitted, owned) = {
             let mut state = self.state();
             (state.submitted.take(), state.owned.take())
@@ -376,7 +372,7 @@ impl Own {
         &self,
         kept: &Kept,
         mut reached: Reached,
-        outcome: &Outcome,
+        outcome: &RunEnd,
     ) -> Result<(), Failure> {
         let id = kept.owned.application;
         if reached.end(kept, verdict(outcome)).await.is_err() {
@@ -434,7 +430,7 @@ fn binary(staged: &[::job::Staged]) -> Vec<::job::Staged> {
 }
 
 /// What YARN is to record.
-fn verdict(outcome: &Outcome) -> wire::SessionVerdict {
+fn verdict(outcome: &RunEnd) -> wire::SessionVerdict {
     let state = match outcome.code {
         code if code == Exit::Success.code() => wire::FinalState::Succeeded,
         // A signal's.

@@ -56,7 +56,7 @@ struct MapOutput {
 
 /// What became of a job.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct JobResult {
     pub(crate) counters: Counters,
     pub(crate) maps: u32,
     pub(crate) reduces: u32,
@@ -74,7 +74,7 @@ struct State {
     outputs: Vec<Option<MapOutput>>,
     failure: Option<String>,
     bytes_read: u64,
-    outcome: Outcome,
+    outcome: JobResult,
     began: Option<Instant>,
 }
 
@@ -357,7 +357,7 @@ impl Queue {
     }
 
     /// What became of the job.
-    pub(crate) fn verdict(&self) -> Result<Outcome> {
+    pub(crate) fn verdict(&self) -> Result<JobResult> {
         let state = self.lock();
         match &state.failure {
             Some(sentence) => Err(Error::new(sentence.clone())),

@@ -5,13 +5,13 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::Order;
-use super::queue::Outcome;
+use super::queue::JobResult;
 use crate::error::Result;
 
 /// What there is to report.
 pub(crate) struct Summary<'a> {
     pub(crate) order: &'a Order<'a>,
-    pub(crate) outcome: &'a Outcome,
+    pub(crate) outcome: &'a JobResult,
     pub(crate) bytes: u64,
     pub(crate) slots: usize,
     /// What the job might have in memory, and the most that its spills were on the disk, bytes.

@@ -6,7 +6,7 @@ use proto_hadoop::ContainerId;
 use proto_hadoop::server::{
     ContainerIdentifier, ContainerManagementService, Keyring, NmIdentifier, Refusal, StartCall,
 };
-use proto_hadoop::yarn::{ContainerFailure, ContainerStatus, Outcome, exit_status};
+use proto_hadoop::yarn::{ContainerFailure, ContainerStatus, ContainersAnswer, exit_status};
 
 use super::containers::Desk;
 
@@ -117,9 +117,13 @@ impl Desk {
 }
 
 impl ContainerManagementService for Desk {
-    fn start(&self, token: &[u8], calls: Vec<StartCall>) -> Result<Outcome<ContainerId>, Refusal> {
+    fn start(
+        &self,
+        token: &[u8],
+        calls: Vec<StartCall>,
+    ) -> Result<ContainersAnswer<ContainerId>, Refusal> {
         let caller = bearer(token)?;
-        let mut outcome = Outcome {
+        let mut outcome = ContainersAnswer {
             succeeded: Vec::new(),
             failed: Vec::new(),
         };
@@ -133,7 +137,11 @@ impl ContainerManagementService for Desk {
         Ok(outcome)
     }
 
-    fn stop(&self, token: &[u8], ids: Vec<ContainerId>) -> Result<Outcome<ContainerId>, Refusal> {
+    fn stop(
+        &self,
+        token: &[u8],
+        ids: Vec<ContainerId>,
+    ) -> Result<ContainersAnswer<ContainerId>, Refusal> {
         let caller = bearer(token)?;
         let by = (
             exit_status::KILLED_BY_APPLICATION_MASTER,
@@ -152,7 +160,7 @@ impl ContainerManagementService for Desk {
         &self,
         token: &[u8],
         ids: Vec<ContainerId>,
-    ) -> Result<Outcome<ContainerStatus>, Refusal> {
+    ) -> Result<ContainersAnswer<ContainerStatus>, Refusal> {
         let caller = bearer(token)?;
         Ok(sort(ids, |id| {
             check_owner(&caller, id)?;
@@ -161,8 +169,11 @@ impl ContainerManagementService for Desk {
     }
 }
 
-fn sort<T>(ids: Vec<ContainerId>, each: impl Fn(ContainerId) -> Result<T, Refusal>) -> Outcome<T> {
-    let mut outcome = Outcome {
+fn sort<T>(
+    ids: Vec<ContainerId>,
+    each: impl Fn(ContainerId) -> Result<T, Refusal>,
+) -> ContainersAnswer<T> {
+    let mut outcome = ContainersAnswer {
         succeeded: Vec::new(),
         failed: Vec::new(),
     };
