@@ -18,7 +18,7 @@ use tonic::{Request, Response, Status, Streaming};
 
 use crate::console::Console;
 use crate::consoles::Consoles;
-use crate::detached::{Detached, ENDED_MAX, Kept, Wanted};
+use crate::detached::{Detached, DetachedJob, ENDED_MAX, Wanted};
 use crate::news::{News, NewsSender, tell};
 use crate::output_stream::Output;
 use crate::session::JobId;
@@ -226,7 +226,7 @@ impl ClientService {
     }
 
     /// A job that is detached.
-    fn kept(&self, job: u32) -> Result<Arc<Kept>, Status> {
+    fn kept(&self, job: u32) -> Result<Arc<DetachedJob>, Status> {
         self.detached
             .get(JobId(job))
             .ok_or_else(|| self.not_kept(job))

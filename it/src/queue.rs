@@ -10,14 +10,14 @@ use policy::{Demand, ResourceTypes, Resources};
 use session::reach::resource_managers;
 use session::status::Status;
 use session::submit::{JobSubmission, Runs};
-use session::{Folder, Kept, Reached};
+use session::{Folder, Reached, SessionRecord};
 use storage::Address;
 
 /// A session, as who submits to it sees it.
 #[derive(Debug)]
 pub struct Queue {
     /// What is needed to use it.
-    pub kept: Kept,
+    pub kept: SessionRecord,
     reached: Reached,
 }
 

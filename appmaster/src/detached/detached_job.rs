@@ -34,7 +34,7 @@ pub(crate) enum Input {
 
 /// One job, until it is forgotten.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct DetachedJob {
     /// As lists call it.
     pub(crate) name: String,
     spool: Mutex<Spool>,
@@ -45,7 +45,7 @@ pub(crate) struct Kept {
     budget: Arc<Budget>,
 }
 
-impl Kept {
+impl DetachedJob {
     pub(super) fn new(name: &str, input: Input, folder: PathBuf, budget: Arc<Budget>) -> Self {
         let spool = Spool::new(folder, Arc::clone(&budget), Bounds::USUAL);
         Self {

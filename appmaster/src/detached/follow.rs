@@ -8,7 +8,7 @@ use tokio::task::spawn_blocking;
 use tonic::Status;
 
 use crate::console::Console;
-use crate::detached::{Detached, Input, Kept};
+use crate::detached::{Detached, DetachedJob, Input};
 use crate::news::{News, NewsSender};
 use crate::session::{JobId, Session};
 use crate::work::{Work, WorkEvent};
@@ -83,7 +83,7 @@ impl Session {
 /// One job's client.
 struct Following {
     job: JobId,
-    kept: Arc<Kept>,
+    kept: Arc<DetachedJob>,
     all: Arc<Detached>,
     console: Arc<Console>,
     news: NewsSender,

@@ -2,7 +2,7 @@
 //! to look.
 //!
 //! ```text
-//! a job ── events, output ──▶ follow ──▶ Kept: what it said, and its Spool ──▶ watch ──▶ clients
+//! a job ── events, output ──▶ follow ──▶ DetachedJob: what it said, and its Spool ──▶ watch ──▶ clients
 //! ```
 //!
 //! To the job there is no difference: it has a client that takes its output as fast as the disk does, and
@@ -28,7 +28,7 @@ use job::wire;
 use crate::detached::budget::Budget;
 use crate::session::JobId;
 
-pub(crate) use detached_job::{Input, Kept};
+pub(crate) use detached_job::{DetachedJob, Input};
 pub(crate) use watch::Wanted;
 
 /// Jobs that have ended and are remembered.
@@ -43,7 +43,7 @@ const FOLDER: &str = ".gerbil-output";
 pub(crate) struct Detached {
     folder: PathBuf,
     budget: Arc<Budget>,
-    jobs: Mutex<BTreeMap<JobId, Arc<Kept>>>,
+    jobs: Mutex<BTreeMap<JobId, Arc<DetachedJob>>>,
 }
 
 impl Detached {
@@ -61,15 +61,20 @@ impl Detached {
     }
 
     /// A job that has just been taken.
-    pub(crate) fn insert(&self, job: JobId, name: &str, input: Input) -> Arc<Kept> {
+    pub(crate) fn insert(&self, job: JobId, name: &str, input: Input) -> Arc<DetachedJob> {
         let folder = self.folder.join(job.0.to_string());
-        let kept = Arc::new(Kept::new(name, input, folder, Arc::clone(&self.budget)));
+        let kept = Arc::new(DetachedJob::new(
+            name,
+            input,
+            folder,
+            Arc::clone(&self.budget),
+        ));
         self.lock().insert(job, Arc::clone(&kept));
         kept
     }
 
     /// A job that is detached, whether it runs or has ended; `None`: it is followed, forgotten, or never was.
-    pub(crate) fn get(&self, job: JobId) -> Option<Arc<Kept>> {
+    pub(crate) fn get(&self, job: JobId) -> Option<Arc<DetachedJob>> {
         self.lock().get(&job).cloned()
     }
 
@@ -128,7 +133,7 @@ impl Detached {
         let _gone = std::fs::remove_dir(&self.folder).is_ok();
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<JobId, Arc<Kept>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<JobId, Arc<DetachedJob>>> {
         // Nothing in here panics while it holds the lock.
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -23,7 +23,7 @@ fn end() -> Event {
 }
 
 /// All that is there, in words: what is left out as `<N>`; and whether that is all for ever.
-fn read(kept: &Kept, rank: Option<u32>) -> (String, ReadEnd) {
+fn read(kept: &DetachedJob, rank: Option<u32>) -> (String, ReadEnd) {
     let (mut place, mut text) = (Position::default(), String::new());
     loop {
         let behind = kept.behind(place, rank).unwrap();

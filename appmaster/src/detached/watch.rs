@@ -9,7 +9,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::task::TaskTracker;
 use tonic::{Status, Streaming};
 
-use crate::detached::detached_job::Kept;
+use crate::detached::detached_job::DetachedJob;
 use crate::detached::parts::Position;
 use crate::detached::said::ReadPosition;
 use crate::detached::spool::ReadEnd;
@@ -28,7 +28,7 @@ pub(crate) struct Wanted {
     pub(crate) so_far: bool,
 }
 
-impl Kept {
+impl DetachedJob {
     /// What is told of the job, to its verdict; until then whoever says `orders` is listened to for its
     /// leaving alone.
     ///

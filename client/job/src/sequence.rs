@@ -62,7 +62,7 @@ pub enum SequenceError {
 
 /// One message that is kept.
 #[derive(Debug)]
-struct Kept<T> {
+struct Unacknowledged<T> {
     since: Duration,
     bytes: usize,
     what: T,
@@ -73,7 +73,7 @@ struct Kept<T> {
 pub struct Outgoing<T> {
     bounds: Bounds,
     /// Those that the receiver has not taken yet, as far as is known. Their numbers follow `acknowledged`.
-    kept: VecDeque<Kept<T>>,
+    kept: VecDeque<Unacknowledged<T>>,
     bytes: usize,
     /// The last that the receiver has taken.
     acknowledged: u64,
@@ -109,7 +109,7 @@ impl<T: Clone> Outgoing<T> {
             });
         }
         self.bytes = self.bytes.saturating_add(bytes);
-        self.kept.push_back(Kept {
+        self.kept.push_back(Unacknowledged {
             since: now,
             bytes,
             what,

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::pin::Pin;
 
 use follow::follower::tasks::Wish;
-use session::{Kept, Reached};
+use session::{Reached, SessionRecord};
 use staging::StagedFiles;
 use tokio::sync::watch;
 
@@ -25,7 +25,7 @@ pub trait Application: Debug + Send + Sync {
         first: &'a Order,
         staged: Staging<'a>,
         wishes: watch::Receiver<Wish>,
-    ) -> Answer<'a, (Kept, Reached)>;
+    ) -> Answer<'a, (SessionRecord, Reached)>;
 
     /// What would be asked of YARN for that job, a line each.
     fn ask<'a>(&'a self, first: &'a Order) -> Answer<'a, Vec<String>>;

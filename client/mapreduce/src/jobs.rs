@@ -14,7 +14,7 @@ use job::{Program, StageNeed, Staged};
 use proto_hadoop::ApplicationClient;
 use session::status::short;
 use session::submit::{JobSubmission, Runs};
-use session::{Kept, Reached};
+use session::{Reached, SessionRecord};
 use staging::{Moved, Named, Request, StagedFiles, stage};
 use tokio::sync::{Mutex, OnceCell, mpsc, watch};
 
@@ -54,14 +54,14 @@ pub struct JobRunner {
 /// The application that holds their containers.
 #[derive(Debug)]
 struct Holder {
-    kept: Kept,
+    kept: SessionRecord,
     /// Where its ApplicationMaster listens.
     address: String,
     reached: Mutex<Reached>,
 }
 
-impl From<(Kept, Reached)> for Holder {
-    fn from((kept, reached): (Kept, Reached)) -> Self {
+impl From<(SessionRecord, Reached)> for Holder {
+    fn from((kept, reached): (SessionRecord, Reached)) -> Self {
         Self {
             kept,
             address: reached.address.clone(),
@@ -100,7 +100,7 @@ impl JobRunner {
         cluster: Arc<Cluster>,
         brought: Brought,
         rm: Arc<ApplicationClient>,
-        kept: Kept,
+        kept: SessionRecord,
         reached: Reached,
     ) -> Self {
         Self {

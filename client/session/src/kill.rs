@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::error::SessionError;
 use crate::reach::{Reached, answer};
-use crate::record::{Folder, Kept};
+use crate::record::{Folder, SessionRecord};
 
 /// Between two looks whether it is over.
 const LOOK: Duration = Duration::from_millis(100);
@@ -80,7 +80,7 @@ impl Folder {
     /// # Errors
     ///
     /// There is none, or it cannot be used.
-    pub fn session_of(&self, job: JobName) -> Result<Kept, SessionError> {
+    pub fn session_of(&self, job: JobName) -> Result<SessionRecord, SessionError> {
         let names = self.names()?;
         for name in &names {
             if let Some(owned) = self.owned(name)?
@@ -102,7 +102,7 @@ impl Reached {
     /// # Errors
     ///
     /// There is no such job, it does not end, or the session does not answer.
-    pub async fn kill(&mut self, kept: &Kept, job: u32) -> Result<(), SessionError> {
+    pub async fn kill(&mut self, kept: &SessionRecord, job: u32) -> Result<(), SessionError> {
         let kill = wire::JobKill { job };
         answer(&kept.name, self.client.kill_job(kill)).await?;
         let since = Instant::now();

@@ -8,8 +8,8 @@
 //! submitted is waited for until it is [`ready`].
 //!
 //! Invariants: a key that others could have read is not used; what is kept of a session that YARN calls over
-//! is removed; what another host is given of it ([`Kept::key`]) is a secret as the file is; every question ends
-//! within a stated time.
+//! is removed; what another host is given of it ([`SessionRecord::key`]) is a secret as the file is; every question
+//! ends within a stated time.
 
 mod error;
 pub mod kill;
@@ -27,4 +27,4 @@ pub use error::SessionError;
 pub use kill::JobName;
 pub use name::Name;
 pub use reach::{Reached, SessionAddress};
-pub use record::{Folder, Kept};
+pub use record::{Folder, SessionRecord};

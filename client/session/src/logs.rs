@@ -4,7 +4,7 @@ use follow::Layout;
 
 use crate::error::SessionError;
 use crate::reach::Reached;
-use crate::record::Kept;
+use crate::record::SessionRecord;
 
 impl Reached {
     /// Prints it, of one rank where one is named; the exit code.
@@ -14,7 +14,7 @@ impl Reached {
     /// There is no such job, nothing is kept of it, or the session does not answer.
     pub async fn logs(
         self,
-        kept: &Kept,
+        kept: &SessionRecord,
         job: u32,
         rank: Option<u32>,
         layout: Layout,

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::error::SessionError;
 use crate::reach::{Reached, answer};
-use crate::record::Kept;
+use crate::record::SessionRecord;
 
 /// For libraries of devices to answer that are still being asked.
 const SCANNED: Duration = Duration::from_secs(3);
@@ -57,7 +57,7 @@ impl Reached {
     /// # Errors
     ///
     /// It does not answer.
-    pub async fn nodes(&mut self, kept: &Kept) -> Result<Vec<Node>, SessionError> {
+    pub async fn nodes(&mut self, kept: &SessionRecord) -> Result<Vec<Node>, SessionError> {
         let asked = self.client.nodes(wire::NodesRequest {});
         let said = answer(&kept.name, asked).await?;
         Ok(said.nodes.into_iter().map(Node::from).collect())
@@ -69,7 +69,10 @@ impl Reached {
     /// # Errors
     ///
     /// It does not answer.
-    pub async fn smallest_gpu(&mut self, kept: &Kept) -> Result<Option<u64>, SessionError> {
+    pub async fn smallest_gpu(
+        &mut self,
+        kept: &SessionRecord,
+    ) -> Result<Option<u64>, SessionError> {
         let until = Instant::now() + SCANNED;
         loop {
             let nodes = self.nodes(kept).await?;

@@ -17,7 +17,7 @@ use tonic::{Response, Status};
 
 use crate::error::SessionError;
 use crate::name::Name;
-use crate::record::{Folder, Kept, Owned};
+use crate::record::{Folder, Owned, SessionRecord};
 
 /// For an ApplicationMaster that is reached to answer.
 const ANSWER: Duration = Duration::from_secs(15);
@@ -133,7 +133,7 @@ impl Reached {
     pub async fn new(
         rm: &ApplicationClient,
         folder: &Folder,
-        kept: &Kept,
+        kept: &SessionRecord,
     ) -> Result<Self, SessionError> {
         let place = placed(rm, &kept.owned).await?;
         Self::there(place, folder, kept).await
@@ -147,7 +147,7 @@ impl Reached {
     pub async fn now(
         rm: &ApplicationClient,
         folder: &Folder,
-        kept: &Kept,
+        kept: &SessionRecord,
     ) -> Result<Self, SessionError> {
         let place = place(rm, &kept.owned).await?;
         Self::there(place, folder, kept).await
@@ -156,7 +156,7 @@ impl Reached {
     async fn there(
         place: SessionAddress,
         folder: &Folder,
-        kept: &Kept,
+        kept: &SessionRecord,
     ) -> Result<Self, SessionError> {
         let (name, application) = (kept.name.clone(), kept.owned.application);
         match place {
@@ -182,7 +182,7 @@ impl Reached {
     /// # Errors
     ///
     /// It cannot be reached.
-    pub async fn at(address: String, kept: &Kept) -> Result<Self, SessionError> {
+    pub async fn at(address: String, kept: &SessionRecord) -> Result<Self, SessionError> {
         match dial(&address, &kept.keys).await {
             Ok((client, _local)) => Ok(Self { client, address }),
             Err(error) => Err(SessionError::Unreachable {

@@ -10,7 +10,7 @@ use tokio::time::sleep;
 
 use crate::error::SessionError;
 use crate::reach::{Reached, SessionAddress, place};
-use crate::record::Kept;
+use crate::record::SessionRecord;
 use crate::status::Status;
 
 /// Between two looks.
@@ -36,7 +36,7 @@ pub enum Readiness {
 /// The ResourceManager does not answer.
 pub async fn ready(
     rm: &ApplicationClient,
-    kept: &Kept,
+    kept: &SessionRecord,
     containers: u32,
     progress: &mut Progress,
     signals: &mut Signals,
@@ -82,7 +82,7 @@ enum Look {
 /// A connection stays in `reached` as long as it answers.
 async fn look(
     rm: &ApplicationClient,
-    kept: &Kept,
+    kept: &SessionRecord,
     reached: &mut Option<Reached>,
 ) -> Result<Look, SessionError> {
     if reached.is_none() {

@@ -24,7 +24,7 @@ const SUFFIX: &str = ".json";
 
 /// A session, by its file.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct SessionRecord {
     /// By which its user calls it.
     pub name: Name,
     /// What it is to YARN.
@@ -61,8 +61,8 @@ struct Written {
     launcher_certificate: String,
 }
 
-impl From<&Kept> for Written {
-    fn from(kept: &Kept) -> Self {
+impl From<&SessionRecord> for Written {
+    fn from(kept: &SessionRecord) -> Self {
         Self {
             owned: kept.owned.clone(),
             authority: kept.keys.authority.clone(),
@@ -133,7 +133,7 @@ impl Folder {
     /// # Errors
     ///
     /// There is none, which says which there are; or its file is not to be used, a sentence each.
-    pub fn find_session(&self, name: &Name) -> Result<Kept, SessionError> {
+    pub fn find_session(&self, name: &Name) -> Result<SessionRecord, SessionError> {
         match self.read(name)? {
             Some(kept) => Ok(kept),
             None => Err(SessionError::Unknown {
@@ -148,7 +148,7 @@ impl Folder {
     /// # Errors
     ///
     /// Its file is not to be used, a sentence each.
-    pub fn read(&self, name: &Name) -> Result<Option<Kept>, SessionError> {
+    pub fn read(&self, name: &Name) -> Result<Option<SessionRecord>, SessionError> {
         let Some(text) = self.text(name)? else {
             return Ok(None);
         };
@@ -178,7 +178,7 @@ impl Folder {
     /// # Errors
     ///
     /// It cannot be written.
-    pub fn keep(&self, kept: &Kept) -> Result<bool, SessionError> {
+    pub fn keep(&self, kept: &SessionRecord) -> Result<bool, SessionError> {
         let writing = |source| file("write", &self.path, source);
         let made = DirBuilder::new()
             .recursive(true)
@@ -254,7 +254,7 @@ impl Folder {
 }
 
 /// The session of a file's text.
-fn understood(text: &str, name: &Name, path: &Path) -> Result<Kept, SessionError> {
+fn understood(text: &str, name: &Name, path: &Path) -> Result<SessionRecord, SessionError> {
     let broken = |error: serde_json::Error| SessionError::Broken {
         path: path.to_path_buf(),
         why: error.to_string(),
@@ -268,7 +268,7 @@ fn understood(text: &str, name: &Name, path: &Path) -> Result<Kept, SessionError
         });
     }
     let written: Written = serde_json::from_str(text).map_err(broken)?;
-    Ok(Kept {
+    Ok(SessionRecord {
         name: name.clone(),
         owned: written.owned,
         keys: ClientKeys {

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::error::SessionError;
 use crate::reach::{Reached, answer};
-use crate::record::Kept;
+use crate::record::SessionRecord;
 
 /// Where jobs wait that name no queue: no word is lost about it.
 const DEFAULT_QUEUE: &str = "default";
@@ -140,7 +140,7 @@ impl Reached {
     /// # Errors
     ///
     /// It does not answer.
-    pub async fn status(&mut self, kept: &Kept) -> Result<Status, SessionError> {
+    pub async fn status(&mut self, kept: &SessionRecord) -> Result<Status, SessionError> {
         let asked = self.client.status(wire::StatusRequest {});
         let said = answer(&kept.name, asked).await?;
         Ok(Status::new(kept.owned.application, said))

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep};
 use crate::error::SessionError;
 use crate::name::Name;
 use crate::reach::{Reached, SessionAddress, answer, place, placed};
-use crate::record::{Folder, Kept, Owned};
+use crate::record::{Folder, Owned, SessionRecord};
 
 /// Between two looks whether it is over.
 const LOOK: Duration = Duration::from_millis(100);
@@ -51,7 +51,7 @@ pub enum Stopped {
 pub async fn stop(
     rm: &ApplicationClient,
     folder: &Folder,
-    kept: &Kept,
+    kept: &SessionRecord,
     how: How,
     progress: &mut Progress,
     signals: &mut Signals,
@@ -150,7 +150,7 @@ impl Reached {
     /// It does not answer.
     pub async fn end(
         &mut self,
-        kept: &Kept,
+        kept: &SessionRecord,
         verdict: wire::SessionVerdict,
     ) -> Result<(), SessionError> {
         let order = wire::SessionStop {
@@ -162,7 +162,11 @@ impl Reached {
     }
 }
 
-async fn tell(mut reached: Reached, kept: &Kept, how: How) -> Result<Reached, SessionError> {
+async fn tell(
+    mut reached: Reached,
+    kept: &SessionRecord,
+    how: How,
+) -> Result<Reached, SessionError> {
     let order = wire::SessionStop {
         now: how == How::Now,
         verdict: None,

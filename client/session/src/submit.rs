@@ -6,7 +6,7 @@ use storage::Address;
 
 use crate::error::SessionError;
 use crate::reach::{Reached, answer};
-use crate::record::Kept;
+use crate::record::SessionRecord;
 
 /// A job, and what lists say of it.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl Reached {
     /// What the session says against it.
     pub async fn submit(
         &mut self,
-        kept: &Kept,
+        kept: &SessionRecord,
         job: &JobSubmission<'_>,
     ) -> Result<u32, SessionError> {
         let origin = job.address.url("");

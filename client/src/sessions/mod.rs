@@ -20,7 +20,7 @@ use mini::RunFolder;
 use session::nodes::lines;
 use session::status::JobStatus;
 use session::stop::{How, Stopped, end, stop};
-use session::{Folder, JobName, Kept, Name, Reached, SessionError, reach};
+use session::{Folder, JobName, Name, Reached, SessionError, SessionRecord, reach};
 
 use crate::cluster::Cluster;
 use crate::failure::Failure;
@@ -136,7 +136,7 @@ pub(crate) fn clusters_here() -> Vec<Cluster> {
 }
 
 /// Refuses a session of another cluster than the one where jobs are staged: its nodes do not look there.
-pub(crate) fn is_here(kept: &Kept, cluster: &Cluster) -> Result<(), SessionError> {
+pub(crate) fn is_here(kept: &SessionRecord, cluster: &Cluster) -> Result<(), SessionError> {
     let (theirs, here) = (
         &kept.owned.resource_managers,
         &cluster.resource_managers.client,
@@ -151,7 +151,7 @@ pub(crate) fn is_here(kept: &Kept, cluster: &Cluster) -> Result<(), SessionError
     }
 }
 
-async fn status(folder: &Folder, kept: &Kept, json: bool) -> Result<u8, Failure> {
+async fn status(folder: &Folder, kept: &SessionRecord, json: bool) -> Result<u8, Failure> {
     let rm = reach::resource_managers(&kept.owned);
     let status = Reached::now(&rm, folder, kept).await?.status(kept).await?;
     let text = match json {
@@ -162,7 +162,7 @@ async fn status(folder: &Folder, kept: &Kept, json: bool) -> Result<u8, Failure>
     Ok(Exit::Success.code())
 }
 
-async fn nodes(folder: &Folder, kept: &Kept, json: bool) -> Result<u8, Failure> {
+async fn nodes(folder: &Folder, kept: &SessionRecord, json: bool) -> Result<u8, Failure> {
     let rm = reach::resource_managers(&kept.owned);
     let nodes = Reached::new(&rm, folder, kept).await?.nodes(kept).await?;
     let text = match json {

@@ -21,7 +21,7 @@ use proto_hadoop::{ApplicationClient, ApplicationId};
 use session::reach::{SessionAddress, place};
 use session::ready::{Readiness, ready};
 use session::record::Owned;
-use session::{Folder, Kept, Name, SessionError, reach};
+use session::{Folder, Name, SessionError, SessionRecord, reach};
 use staging::stage;
 
 use super::print;
@@ -205,7 +205,7 @@ fn millis(span: Duration) -> Millis {
 struct Begun<'a> {
     rm: &'a ApplicationClient,
     folder: &'a Folder,
-    kept: &'a Kept,
+    kept: &'a SessionRecord,
     wait_timeout: WaitTimeout,
 }
 
@@ -300,8 +300,8 @@ async fn kept(
     local: Option<PathBuf>,
     application: ApplicationId,
     keys: &JobKeys,
-) -> Result<Kept, SessionError> {
-    let mut kept = Kept {
+) -> Result<SessionRecord, SessionError> {
+    let mut kept = SessionRecord {
         name: given.name.clone().unwrap_or_default(),
         owned: Owned {
             build: ::job::BUILD.into(),

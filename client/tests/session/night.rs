@@ -13,7 +13,7 @@ use nix::unistd::Pid;
 use proto_hadoop::yarn::{ApplicationSubmission, ContainerLaunch, Resource, YarnApplicationState};
 use proto_hadoop::{ApplicationClient, ApplicationId, ApplicationMasterClient};
 use session::record::Owned;
-use session::{Folder, Kept};
+use session::{Folder, SessionRecord};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
@@ -85,7 +85,7 @@ impl Night {
     }
 
     pub fn keep(&self, name: &str, build: &str) {
-        let kept = Kept {
+        let kept = SessionRecord {
             name: name.parse().unwrap(),
             owned: Owned {
                 build: build.into(),

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use job::tls::TlsError;
 
 use super::serve::ServeError;
-use super::{Fetcher, Kept, Server};
+use super::{Fetcher, MapOutputs, Server};
 use crate::seat::LauncherKeys;
 
 /// What is kept here, the port at which others fetch it, and the keys to fetch from others.
 pub(crate) struct Exchange {
     keys: Arc<LauncherKeys>,
-    kept: Kept,
+    kept: MapOutputs,
     server: Option<Server>,
     fetcher: Option<Fetcher>,
 }
@@ -22,14 +22,14 @@ impl Exchange {
     pub(crate) fn new(keys: Arc<LauncherKeys>) -> Self {
         Self {
             keys,
-            kept: Kept::default(),
+            kept: MapOutputs::default(),
             server: None,
             fetcher: None,
         }
     }
 
     /// What maps have left here.
-    pub(crate) const fn kept(&self) -> &Kept {
+    pub(crate) const fn kept(&self) -> &MapOutputs {
         &self.kept
     }
 

@@ -28,9 +28,9 @@ type Outputs = BTreeMap<(JobId, u32), Arc<MapOutput>>;
 
 /// All that are there. Its clones are the same.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Kept(Arc<Mutex<Outputs>>);
+pub(crate) struct MapOutputs(Arc<Mutex<Outputs>>);
 
-impl Kept {
+impl MapOutputs {
     /// A map's output is there. That of an earlier attempt is forgotten.
     pub(crate) fn keep(&self, job: JobId, map: u32, output: MapOutput) {
         self.lock().insert((job, map), Arc::new(output));

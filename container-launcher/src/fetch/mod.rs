@@ -24,7 +24,7 @@ use std::time::Duration;
 pub(crate) use bring::{Fetcher, Waiting};
 pub(crate) use exchange::Exchange;
 pub(crate) use gather::{Brought, From, Gather, Missing};
-pub(crate) use kept::{Kept, MapOutput};
+pub(crate) use kept::{MapOutput, MapOutputs};
 pub(crate) use serve::Server;
 
 /// From a connection's first packet until it is heard.

@@ -14,7 +14,7 @@ use job::tls::{self, TlsError};
 use job::wire::{FetchRequest, FetchedPart};
 use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-use super::kept::{Kept, MapOutput};
+use super::kept::{MapOutput, MapOutputs};
 use super::{OPEN, PIECE, SERVED_MAX, SILENCE, frames};
 use crate::node_facts;
 use crate::process::JobId;
@@ -37,7 +37,7 @@ struct Serving {
     tls: Arc<ServerConfig>,
     /// The certificate that every launcher of the application shows, DER.
     launcher: Vec<u8>,
-    kept: Kept,
+    kept: MapOutputs,
     served: ConnectionLimit,
     closed: Arc<AtomicBool>,
 }
@@ -64,7 +64,7 @@ impl Server {
     /// # Errors
     ///
     /// Keys that make no sense; no port can be had; there is no such interface.
-    pub(crate) fn open(place: &LauncherKeys, kept: Kept) -> Result<Self, ServeError> {
+    pub(crate) fn open(place: &LauncherKeys, kept: MapOutputs) -> Result<Self, ServeError> {
         let keys = tls::PeerKeys {
             authority: &place.authority,
             certificate: &place.certificate,

@@ -117,7 +117,7 @@ fn bring(
 #[test]
 fn parts_of_a_partition_come_in_the_order_of_the_request() {
     let (launcher, _) = keys();
-    let kept = Kept::default();
+    let kept = MapOutputs::default();
     let server = Server::open(&launcher, kept.clone()).unwrap();
     let long = vec![7; 3 * PIECE + 1];
     kept.keep(JOB, 0, output(&[b"other", &long]));
@@ -151,9 +151,9 @@ fn ports_that_are_given_are_kept_to() {
     let port = free.local_addr().unwrap().port();
     drop(free);
     launcher.seat.ports = Some((port, port));
-    let first = Server::open(&launcher, Kept::default()).unwrap();
+    let first = Server::open(&launcher, MapOutputs::default()).unwrap();
     assert_eq!(first.address().port(), port);
-    let second = Server::open(&launcher, Kept::default()).unwrap_err();
+    let second = Server::open(&launcher, MapOutputs::default()).unwrap_err();
     let said =
         format!("no port of {port}-{port} is free for this launcher; widen --launcher-ports");
     assert!(second.to_string().starts_with(&said), "{second}");
@@ -162,7 +162,7 @@ fn ports_that_are_given_are_kept_to() {
 #[test]
 fn what_is_not_there_is_said() {
     let (launcher, _) = keys();
-    let kept = Kept::default();
+    let kept = MapOutputs::default();
     let server = Server::open(&launcher, kept.clone()).unwrap();
     kept.keep(JOB, 0, output(&[b"one"]));
     let fetcher = Fetcher::new(&launcher).unwrap();
@@ -179,7 +179,7 @@ fn what_is_not_there_is_said() {
 #[test]
 fn nobody_but_a_launcher_of_the_application_is_served() {
     let (launcher, client) = keys();
-    let kept = Kept::default();
+    let kept = MapOutputs::default();
     let server = Server::open(&launcher, kept.clone()).unwrap();
     kept.keep(JOB, 0, output(&[b"", b"secret"]));
     let (other, _) = keys();
@@ -193,7 +193,7 @@ fn nobody_but_a_launcher_of_the_application_is_served() {
 #[test]
 fn a_task_that_is_gone_is_not_fetched_for_and_a_port_that_is_closed_is_named() {
     let (launcher, _) = keys();
-    let kept = Kept::default();
+    let kept = MapOutputs::default();
     let server = Server::open(&launcher, kept.clone()).unwrap();
     kept.keep(JOB, 0, output(&[b"", b"some"]));
     let fetcher = Fetcher::new(&launcher).unwrap();
@@ -237,9 +237,9 @@ fn several_are_fetched_from_at_once_and_one_that_is_broken_is_named_alone() {
     let (launcher, _) = keys();
     let fetcher = Fetcher::new(&launcher).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let servers: Vec<(Server, Kept)> = (0..3)
+    let servers: Vec<(Server, MapOutputs)> = (0..3)
         .map(|map| {
-            let kept = Kept::default();
+            let kept = MapOutputs::default();
             kept.keep(JOB, map, output(&[b"", b"some"]));
             (Server::open(&launcher, kept.clone()).unwrap(), kept)
         })
@@ -334,7 +334,7 @@ fn several_are_fetched_from_at_once_and_one_that_is_broken_is_named_alone() {
 #[test]
 fn what_a_launcher_cannot_read_any_more_is_not_given_and_what_came_before_is_not_fetched_again() {
     let (launcher, _) = keys();
-    let kept = Kept::default();
+    let kept = MapOutputs::default();
     let server = Server::open(&launcher, kept.clone()).unwrap();
     let cut = output(&[b"", b"whole"]);
     cut.file.set_len(2).unwrap();
@@ -386,7 +386,7 @@ fn where_an_interface_is_named_nobody_fetches_by_another() {
 #[test]
 fn a_full_disk_is_no_fault_of_whoever_gives() {
     let (launcher, _) = keys();
-    let kept = Kept::default();
+    let kept = MapOutputs::default();
     let server = Server::open(&launcher, kept.clone()).unwrap();
     kept.keep(JOB, 0, output(&[b"", b"some"]));
     let fetcher = Fetcher::new(&launcher).unwrap();

@@ -25,7 +25,7 @@ use super::output::{self, Files};
 use super::places::TaskPath;
 use super::sources::{Origin, Sources};
 use super::trouble::Trouble;
-use crate::fetch::{Kept, MapOutput, Missing, Waiting};
+use crate::fetch::{MapOutput, MapOutputs, Missing, Waiting};
 use crate::process::JobId;
 
 /// Between two looks whether the process is gone.
@@ -57,7 +57,7 @@ pub(super) struct Conversation {
     pub(super) files: Files,
     pub(super) job: JobId,
     /// What maps leave for reduces.
-    pub(super) kept: Kept,
+    pub(super) kept: MapOutputs,
     /// Of a reduce.
     pub(super) sources: Sources,
     /// What these are read from, once all is here.

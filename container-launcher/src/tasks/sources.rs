@@ -7,13 +7,13 @@ use gerbil_task::{ReduceOrder, Source};
 use job::wire::StartTask;
 
 use crate::disks::Room;
-use crate::fetch::{Brought, Fetcher, From, Gather, Kept, MapOutput, Missing, Waiting};
+use crate::fetch::{Brought, Fetcher, From, Gather, MapOutput, MapOutputs, Missing, Waiting};
 use crate::process::JobId;
 
 /// Where the sources of a task are, as its order tells.
 pub(super) struct Sources {
     job: JobId,
-    kept: Kept,
+    kept: MapOutputs,
     fetcher: Option<Fetcher>,
     /// Launchers that are fetched from at the same time.
     copies: usize,
@@ -50,7 +50,7 @@ impl Sources {
     /// Of a task of `job`; `fetcher` is there where it has to fetch, from so many at a time.
     pub(super) fn new(
         job: JobId,
-        kept: Kept,
+        kept: MapOutputs,
         (fetcher, copies): (Option<Fetcher>, usize),
         order: &mut StartTask,
         room: Room,

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{FILE_MAX, Folder, Kept, Written, check, file, understood};
+use super::{FILE_MAX, Folder, SessionRecord, Written, check, file, understood};
 use crate::error::SessionError;
 use crate::name::Name;
 
@@ -28,7 +28,7 @@ struct Named {
     name: String,
 }
 
-impl Kept {
+impl SessionRecord {
     /// All that is needed to use the session from elsewhere, one JSON object. Whoever has it can run programs
     /// as the session's user.
     #[must_use]
@@ -62,7 +62,7 @@ impl Folder {
     /// # Errors
     ///
     /// It makes no sense, others can read it, it is of another build, or another session has the name.
-    pub fn import(&self, from: &Path, name: Option<Name>) -> Result<Kept, SessionError> {
+    pub fn import(&self, from: &Path, name: Option<Name>) -> Result<SessionRecord, SessionError> {
         let text = read(from)?;
         let broken = |why: String| SessionError::NoKey {
             path: from.to_path_buf(),

@@ -10,8 +10,8 @@ fn folder() -> (TempDir, Folder) {
     (state, folder.unwrap())
 }
 
-fn kept(name: &str) -> Kept {
-    Kept {
+fn kept(name: &str) -> SessionRecord {
+    SessionRecord {
         name: name.parse().unwrap(),
         owned: Owned {
             build: job::BUILD.into(),

@@ -31,7 +31,7 @@ use policy::{MiB, Millis, ResourceTypes, Resources};
 use proto_hadoop::{ApplicationClient, ApplicationId};
 use session::reach::{SessionAddress, place_of};
 use session::record::Owned;
-use session::{Kept, Name, Reached, SessionError};
+use session::{Name, Reached, SessionError, SessionRecord};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
@@ -77,7 +77,7 @@ struct State {
     /// What it waits for.
     waits: String,
     submitted: Option<ApplicationId>,
-    owned: Option<(Kept, Reached, Owning)>,
+    owned: Option<(SessionRecord, Reached, Owning)>,
 }
 
 impl std::fmt::Debug for Own {
@@ -92,7 +92,7 @@ impl Application for Own {
         first: &'a Order,
         staged: Staging<'a>,
         wishes: watch::Receiver<Wish>,
-    ) -> Answer<'a, (Kept, Reached)> {
+    ) -> Answer<'a, (SessionRecord, Reached)> {
         Box::pin(async move {
             let begun = self.submitted(first, staged, wishes).await;
             begun.map_err(told)
@@ -137,7 +137,7 @@ impl Own {
         first: &Order,
         staged: Staging<'_>,
         wishes: watch::Receiver<Wish>,
-    ) -> Result<(Kept, Reached), Failure> {
+    ) -> Result<(SessionRecord, Reached), Failure> {
         self.timing.mark("the first job was made");
         let looking = async { Ok(preflight::ground(&self.rm, &self.given.exclude).await?) };
         let staging = async { Ok::<_, Failure>(staged.await?) };
@@ -180,7 +180,7 @@ impl Own {
         self.state().submitted = Some(id);
         submit(&self.rm, application, &description, &staged.staged, &keys).await?;
         self.timing.mark(format!("YARN took {id}"));
-        let kept = Kept {
+        let kept = SessionRecord {
             name: Name::of_application(id),
             owned: Owned {
                 build: ::job::BUILD.into(),
@@ -307,7 +307,7 @@ impl Own {
     }
 
     /// Its ApplicationMaster, once that runs.
-    async fn reached(&self, kept: &Kept) -> Result<Reached, Failure> {
+    async fn reached(&self, kept: &SessionRecord) -> Result<Reached, Failure> {
         let id = kept.owned.application;
         let (began, limit) = (Instant::now(), WaitTimeout::new(self.given.wait_timeout));
         loop {
@@ -370,7 +370,7 @@ impl Own {
 
     async fn told(
         &self,
-        kept: &Kept,
+        kept: &SessionRecord,
         mut reached: Reached,
         outcome: &RunEnd,
     ) -> Result<(), Failure> {
