@@ -18,7 +18,7 @@ use tonic::{Request, Response, Status, Streaming};
 
 use crate::console::Console;
 use crate::consoles::Consoles;
-use crate::detached::{Detached, DetachedJob, ENDED_MAX, Wanted};
+use crate::detached::{Detached, DetachedJob, ENDED_MAX, OutputFilter};
 use crate::news::{News, NewsSender, tell};
 use crate::output_stream::Output;
 use crate::session::JobId;
@@ -112,7 +112,7 @@ impl Clients for ClientService {
         let wanted = request.get_ref();
         if let Some(kept) = self.detached.get(JobId(wanted.job)) {
             let (rank, so_far) = (wanted.rank, wanted.so_far);
-            let output = kept.output(Wanted { rank, so_far }, &self.tasks)?;
+            let output = kept.output(OutputFilter { rank, so_far }, &self.tasks)?;
             return Ok(Response::new(Box::pin(output)));
         }
         if wanted.so_far {

@@ -3,7 +3,7 @@
 use policy::lending::Lack;
 
 use crate::elements::NO_DEVICE;
-use crate::mapreduce::Told;
+use crate::mapreduce::MapReduceEvent;
 use crate::session::{JobId, Session};
 use crate::sharing::Sharing;
 use crate::work::{Work, WorkEvent};
@@ -32,7 +32,9 @@ impl Session {
     pub(crate) fn without_element(&mut self) -> bool {
         let found = self.job_without_element();
         match found {
-            Some((job, sentence)) => self.tell(job, WorkEvent::OfTasks(Told::NoNode(sentence))),
+            Some((job, sentence)) => {
+                self.tell(job, WorkEvent::OfTasks(MapReduceEvent::NoNode(sentence)))
+            }
             None => return false,
         }
         true

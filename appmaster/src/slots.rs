@@ -7,7 +7,7 @@ use std::time::Instant;
 use policy::lending::{Lending, Lent, Start, Wants, Word};
 use policy::lifecycle::Event;
 
-use crate::mapreduce::Told;
+use crate::mapreduce::MapReduceEvent;
 use crate::session::{JobId, Session};
 use crate::work::WorkEvent;
 
@@ -63,7 +63,7 @@ impl Session {
             }
         }
         for job in come {
-            self.tell(job, WorkEvent::OfTasks(Told::SlotsCome));
+            self.tell(job, WorkEvent::OfTasks(MapReduceEvent::SlotsCome));
         }
     }
 
@@ -75,7 +75,10 @@ impl Session {
             Word::Stop { job, attempt, why } => {
                 let job = self.sharing.as_ref().and_then(|of| of.job_of(job));
                 if let Some(job) = job {
-                    self.tell(job, WorkEvent::OfTasks(Told::Stop { attempt, why }));
+                    self.tell(
+                        job,
+                        WorkEvent::OfTasks(MapReduceEvent::Stop { attempt, why }),
+                    );
                 }
             }
         }
@@ -91,7 +94,7 @@ impl Session {
             return;
         }
         if let Some(job) = sharing.job_of(start.job) {
-            self.tell(job, WorkEvent::OfTasks(Told::Placed(start)));
+            self.tell(job, WorkEvent::OfTasks(MapReduceEvent::Placed(start)));
         }
     }
 

@@ -7,7 +7,7 @@ use job::wire;
 use job::wire::launcher_order::Order;
 use policy::lending::{Lending, Word};
 
-use crate::mapreduce::{Folder, FolderWork, Others, Record, Told, Wanted, keep};
+use crate::mapreduce::{Folder, FolderWork, MapReduceEffect, MapReduceEvent, Others, Record, keep};
 use crate::run::now_us;
 use crate::session::{JobId, Session};
 use crate::storages::Storages;
@@ -15,53 +15,55 @@ use crate::work::{Work, WorkEvent};
 
 impl Session {
     /// Does one thing for the tasks of `job`.
-    pub(crate) fn carry_out_for_tasks(&mut self, job: JobId, wanted: Wanted) {
+    pub(crate) fn carry_out_for_tasks(&mut self, job: JobId, wanted: MapReduceEffect) {
         let now = self.now();
         match wanted {
-            Wanted::Slots => {
+            MapReduceEffect::Slots => {
                 let priority = self.loan(job).map(|loan| loan.wish.priority);
                 if let (Some(priority), Some(sharing)) = (priority, &mut self.sharing) {
                     sharing.hold_back(job, priority);
                 }
             }
-            Wanted::Runnable { stage, inputs } => self.wish_of(job, |lending, number| {
+            MapReduceEffect::Runnable { stage, inputs } => self.wish_of(job, |lending, number| {
                 lending.runnable(now, number, stage, &inputs)
             }),
-            Wanted::MapsLost(maps) => self.wish_of(job, |lending, number| {
+            MapReduceEffect::MapsLost(maps) => self.wish_of(job, |lending, number| {
                 lending.output_lost(now, number, maps)
             }),
-            Wanted::Needed { stage, needs } => {
+            MapReduceEffect::Needed { stage, needs } => {
                 self.wish_of(job, |lending, number| {
                     lending.needed(now, number, stage, &needs)
                 });
                 self.look_for_elements();
             }
-            Wanted::NoMore => self.wish_of(job, |lending, number| lending.close(now, number)),
-            Wanted::Began(attempt) => self.lending(|lending| {
+            MapReduceEffect::NoMore => {
+                self.wish_of(job, |lending, number| lending.close(now, number))
+            }
+            MapReduceEffect::Began(attempt) => self.lending(|lending| {
                 lending.began(now, attempt);
                 Vec::new()
             }),
-            Wanted::Progress { attempt, done, of } => self.lending(|lending| {
+            MapReduceEffect::Progress { attempt, done, of } => self.lending(|lending| {
                 lending.progress(now, attempt, done, of);
                 Vec::new()
             }),
-            Wanted::Over { attempt, how } => {
+            MapReduceEffect::Over { attempt, how } => {
                 self.lending(|lending| lending.ended(now, attempt, how));
             }
-            Wanted::Tell { to, order } => {
+            MapReduceEffect::Tell { to, order } => {
                 let order = Some(*order);
                 let order = wire::TaskOrder { job: job.0, order };
                 self.holding.tell(&to, Order::Task(order));
             }
-            Wanted::Folder(work) => self.work_on_folder(job, work),
-            Wanted::Keep(folder, history) => {
+            MapReduceEffect::Folder(work) => self.work_on_folder(job, work),
+            MapReduceEffect::Keep(folder, history) => {
                 let storages = self.storages();
                 self.answer(job, async move {
                     let kept = keep(&folder, *history, &storages).await;
-                    WorkEvent::OfTasks(Told::Kept(kept))
+                    WorkEvent::OfTasks(MapReduceEvent::Kept(kept))
                 });
             }
-            Wanted::Show(phase) => {
+            MapReduceEffect::Show(phase) => {
                 let client = self.jobs.get(&job).and_then(|entry| entry.client.as_ref());
                 let event = Some(wire::job_event::Event::Tasks(phase));
                 if let Some(client) = client {
@@ -104,7 +106,7 @@ impl Session {
                 }
             };
             let (done, ()) = tokio::join!(folder.carry_out(work, others, storages), recording);
-            WorkEvent::OfTasks(Told::Folder(done))
+            WorkEvent::OfTasks(MapReduceEvent::Folder(done))
         });
     }
 

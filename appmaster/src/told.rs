@@ -8,7 +8,7 @@ use policy::lifecycle::{Event, Grant, KillReason};
 use policy::{ContainerId, NodeId};
 
 use crate::leaving::{self, Back};
-use crate::mapreduce::Told;
+use crate::mapreduce::MapReduceEvent;
 use crate::session::{JobId, MPI, Session};
 use crate::work::WorkEvent;
 
@@ -77,7 +77,10 @@ impl Session {
                 let job = JobId(job);
                 let is_there = self.loan(job).is_some_and(|loan| loan.is_in(&container));
                 if let (true, Some(event)) = (is_there, event) {
-                    self.tell(job, WorkEvent::OfTasks(Told::Said { container, event }));
+                    self.tell(
+                        job,
+                        WorkEvent::OfTasks(MapReduceEvent::Said { container, event }),
+                    );
                 }
             }
             Said::FilesFetched(fetched) => self.fetched(container, &fetched),

@@ -14,7 +14,7 @@ use proto_hadoop::yarn::FinalApplicationStatus;
 
 use crate::client_events::Outbox;
 use crate::files::{FileWork, FilesDone};
-use crate::mapreduce::{MapReduce, Told, Wanted};
+use crate::mapreduce::{MapReduce, MapReduceEffect, MapReduceEvent};
 use crate::mpi::Mpi;
 use crate::mpi::standoff::Sight;
 use crate::mpi::waiting::Look;
@@ -146,7 +146,7 @@ pub(crate) enum WorkEvent {
         event: wire::mpi_event::Event,
     },
     /// Of the tasks of a job that has such.
-    OfTasks(Told),
+    OfTasks(MapReduceEvent),
     /// A launcher has left, or is not heard of any more.
     Lost(ContainerId),
     /// A stream of output has ended, or the last of all output was handed over.
@@ -216,7 +216,7 @@ pub(crate) enum Do {
     /// What YARN is told of the job's progress, in thousandths.
     Progress(u16),
     /// What a job of tasks wants done about them.
-    ForTasks(Wanted),
+    ForTasks(MapReduceEffect),
     /// Order a launcher something.
     Tell {
         /// Its container.

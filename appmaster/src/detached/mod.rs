@@ -29,7 +29,7 @@ use crate::detached::budget::Budget;
 use crate::session::JobId;
 
 pub(crate) use detached_job::{DetachedJob, Input};
-pub(crate) use watch::Wanted;
+pub(crate) use watch::OutputFilter;
 
 /// Jobs that have ended and are remembered.
 pub(crate) const ENDED_MAX: usize = 100;

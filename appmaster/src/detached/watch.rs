@@ -21,7 +21,7 @@ const EVENTS: usize = 16;
 
 /// Which output is wanted.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct OutputFilter {
     /// Of one rank alone.
     pub(crate) rank: Option<u32>,
     /// What there is, and no more.
@@ -80,7 +80,7 @@ impl DetachedJob {
     /// Too many watch.
     pub(crate) fn output(
         self: Arc<Self>,
-        wanted: Wanted,
+        wanted: OutputFilter,
         tasks: &TaskTracker,
     ) -> Result<ReceiverStream<Result<wire::OutputChunk, Status>>, Status> {
         let changed = self.watch().ok_or_else(crowded)?;
@@ -91,7 +91,7 @@ impl DetachedJob {
 
     async fn show(
         self: Arc<Self>,
-        wanted: Wanted,
+        wanted: OutputFilter,
         chunks: mpsc::Sender<Result<wire::OutputChunk, Status>>,
         mut changed: watch::Receiver<()>,
     ) {

@@ -7,7 +7,7 @@ use policy::mapreduce::{Action, Event};
 use policy::schedule::{AttemptIx, ContainerIx, TaskIx, Why};
 
 use super::orders::Orders;
-use super::{MapReduce, Wanted, sentences};
+use super::{MapReduce, MapReduceEffect, sentences};
 
 impl MapReduce {
     /// The machine hears an event; what it wants is done.
@@ -22,7 +22,7 @@ impl MapReduce {
         match action {
             Action::Runnable { stage, count } => {
                 let inputs = (0..count).map(|_| Input::default()).collect();
-                self.want(Wanted::Runnable { stage, inputs });
+                self.want(MapReduceEffect::Runnable { stage, inputs });
             }
             Action::Again(maps) => {
                 for map in &maps {
@@ -30,7 +30,7 @@ impl MapReduce {
                     self.attempts
                         .unread(Orders::length(&self.description, *map));
                 }
-                self.want(Wanted::MapsLost(maps));
+                self.want(MapReduceEffect::MapsLost(maps));
             }
             Action::Gather(attempt) => {
                 let home = self.outputs.values().find(|of| of.attempt == attempt);

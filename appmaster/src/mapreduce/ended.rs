@@ -11,7 +11,7 @@ use policy::schedule::{AttemptIx, AttemptOutcome, Stage, TaskIx, Why};
 
 use super::attempts::{Attempt, Far};
 use super::orders::Orders;
-use super::{MapOutput, MapReduce, Wanted, sentences};
+use super::{MapOutput, MapReduce, MapReduceEffect, sentences};
 
 /// Attempts of one reduce that could not read everything; the last of them ends the job.
 const UNREAD: u32 = 8;
@@ -59,7 +59,7 @@ impl MapReduce {
             attempt.far = far;
             // Of a reduce that still fetches nothing is known.
             if far.of > 0 {
-                self.want(Wanted::Progress {
+                self.want(MapReduceEffect::Progress {
                     attempt: ix,
                     done: far.done,
                     of: far.of,
@@ -287,7 +287,7 @@ impl MapReduce {
 
     fn end_of_attempt(&mut self, ix: AttemptIx, how: AttemptOutcome) {
         self.tasks_ended = Some(self.now);
-        self.want(Wanted::Over { attempt: ix, how });
+        self.want(MapReduceEffect::Over { attempt: ix, how });
     }
 }
 

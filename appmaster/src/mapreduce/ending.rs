@@ -12,7 +12,7 @@ use policy::schedule::AttemptOutcome;
 use proto_hadoop::yarn::FinalApplicationStatus;
 
 use super::folder::{FolderDone, FolderWork};
-use super::{ContainerUse, MapReduce, Step, Told, Wanted, sentences};
+use super::{ContainerUse, MapReduce, MapReduceEffect, MapReduceEvent, Step, sentences};
 use crate::work::{Do, WorkEvent};
 
 /// For launchers to end what runs of the job.
@@ -100,7 +100,7 @@ impl MapReduce {
                 false => files.extend(names.iter().map(|name| format!("{task}/{name}"))),
             }
         }
-        self.want(Wanted::Folder(FolderWork::Commit { tasks, files }));
+        self.want(MapReduceEffect::Folder(FolderWork::Commit { tasks, files }));
         self.end(Verdict::Success, true, false);
     }
 
@@ -143,7 +143,7 @@ impl MapReduce {
                 sentence => sentence,
             }
         );
-        self.want(Wanted::NoMore);
+        self.want(MapReduceEffect::NoMore);
         for (container, place) in &mut self.places {
             if *place != ContainerUse::Leaving {
                 *place = ContainerUse::Leaving;
@@ -166,7 +166,7 @@ impl MapReduce {
     pub(super) fn hear_ending(&mut self, heard: WorkEvent) {
         match heard {
             // Decided before the policies knew of the end.
-            WorkEvent::OfTasks(Told::Placed(start)) => self.want(Wanted::Over {
+            WorkEvent::OfTasks(MapReduceEvent::Placed(start)) => self.want(MapReduceEffect::Over {
                 attempt: start.attempt,
                 how: AttemptOutcome::Killed,
             }),
@@ -178,8 +178,8 @@ impl MapReduce {
             ) => {
                 self.places.remove(&container);
             }
-            WorkEvent::OfTasks(Told::Folder(done)) => self.folder_done(done),
-            WorkEvent::OfTasks(Told::Kept(kept)) => self.kept(kept),
+            WorkEvent::OfTasks(MapReduceEvent::Folder(done)) => self.folder_done(done),
+            WorkEvent::OfTasks(MapReduceEvent::Kept(kept)) => self.kept(kept),
             WorkEvent::Finished(finished) => self.finished(finished),
             _ => {}
         }
@@ -231,7 +231,7 @@ impl MapReduce {
         }
         if std::mem::take(&mut ending.gives_up) {
             ending.works = true;
-            return self.want(Wanted::Folder(FolderWork::GiveUp));
+            return self.want(MapReduceEffect::Folder(FolderWork::GiveUp));
         }
         let verdict = ending.verdict.clone();
         if !std::mem::replace(&mut ending.keeps, true)
@@ -239,7 +239,7 @@ impl MapReduce {
         {
             ending.works = true;
             let history = self.history(verdict.history(), verdict.sentence());
-            return self.want(Wanted::Keep(folder, Box::new(history)));
+            return self.want(MapReduceEffect::Keep(folder, Box::new(history)));
         }
         ending.told = true;
         self.todo.push(Do::CloseOutput);

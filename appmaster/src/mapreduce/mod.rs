@@ -56,7 +56,7 @@ pub(crate) use book::{Book, Record};
 pub(crate) use folder::{Folder, FolderDone, FolderWork, Others};
 pub(crate) use keep::keep;
 pub(crate) use needs::elements;
-pub(crate) use words::{Told, Wanted};
+pub(crate) use words::{MapReduceEffect, MapReduceEvent};
 
 /// Between two words to the client of how far the tasks are.
 const SHOW: Millis = Millis(1_000);
@@ -209,7 +209,7 @@ impl MapReduce {
     /// The session has taken it.
     pub(crate) fn begin(&mut self, now: Millis) -> Vec<Do> {
         self.now = now;
-        self.want(Wanted::Folder(FolderWork::SetUp));
+        self.want(MapReduceEffect::Folder(FolderWork::SetUp));
         std::mem::take(&mut self.todo)
     }
 
@@ -246,15 +246,15 @@ impl MapReduce {
 
     fn hear_setting_up(&mut self, heard: WorkEvent) {
         match heard {
-            WorkEvent::OfTasks(Told::Folder(FolderDone::SetUp(Ok(())))) => {
+            WorkEvent::OfTasks(MapReduceEvent::Folder(FolderDone::SetUp(Ok(())))) => {
                 self.step = Step::Running;
                 if self.description.splits.is_empty() {
                     // Nothing to read is no failure: the output is empty.
                     return self.done();
                 }
-                self.want(Wanted::Slots);
+                self.want(MapReduceEffect::Slots);
             }
-            WorkEvent::OfTasks(Told::Folder(FolderDone::SetUp(Err(sentence)))) => {
+            WorkEvent::OfTasks(MapReduceEvent::Folder(FolderDone::SetUp(Err(sentence)))) => {
                 self.refused(sentence)
             }
             _ => {}
@@ -313,7 +313,7 @@ impl MapReduce {
         let comes = admission.is_ok();
         self.todo.push(Do::Admit(admission));
         if comes {
-            self.want(Wanted::Show(self.shown.clone()));
+            self.want(MapReduceEffect::Show(self.shown.clone()));
         }
     }
 
@@ -337,7 +337,7 @@ impl MapReduce {
             Some(at) if self.now >= at => {
                 self.show_at = None;
                 self.shown = phase.clone();
-                self.want(Wanted::Show(phase));
+                self.want(MapReduceEffect::Show(phase));
             }
             Some(_) => {}
             None => self.show_at = Some(self.now.plus(SHOW)),
@@ -367,7 +367,7 @@ impl MapReduce {
         }
     }
 
-    fn want(&mut self, wanted: Wanted) {
+    fn want(&mut self, wanted: MapReduceEffect) {
         self.todo.push(Do::ForTasks(wanted));
     }
 

@@ -8,7 +8,7 @@ use policy::elements::{FPGA, GPU, counted_by, is_taken_whole};
 use policy::schedule::{AttemptIx, AttemptOutcome, ResourceName, Stage};
 
 use super::attempts::Attempt;
-use super::{MapReduce, Wanted, sentences};
+use super::{MapReduce, MapReduceEffect, sentences};
 
 /// What a task is taken to need that found no device of the kind that its process has named: whatever else that
 /// says, a GPU.
@@ -75,7 +75,7 @@ impl MapReduce {
              {setting}={found} says at once",
             label.unwrap_or_default()
         ));
-        self.want(Wanted::Needed {
+        self.want(MapReduceEffect::Needed {
             stage,
             needs: elements(&needs),
         });

@@ -8,7 +8,7 @@ use policy::{ContainerId, Millis};
 
 use super::attempts::{Attempt, Far};
 use super::orders::Orders;
-use super::{ContainerUse, MapReduce, Told, Wanted, sentences};
+use super::{ContainerUse, MapReduce, MapReduceEffect, MapReduceEvent, sentences};
 use crate::work::{Do, WorkEvent};
 
 /// For how long reduces keep slots that maps want, whose results they wait for.
@@ -17,12 +17,12 @@ const PARKED: Millis = Millis(1_000);
 impl MapReduce {
     pub(super) fn hear_running(&mut self, heard: WorkEvent) {
         match heard {
-            WorkEvent::OfTasks(Told::SlotsCome) => self.begin_tasks(),
-            WorkEvent::OfTasks(Told::NoNode(sentence)) => self.impossible(sentence),
-            WorkEvent::OfTasks(Told::Placed(start)) => self.placed(start),
-            WorkEvent::OfTasks(Told::Stop { attempt, why }) => self.stop(attempt, why),
+            WorkEvent::OfTasks(MapReduceEvent::SlotsCome) => self.begin_tasks(),
+            WorkEvent::OfTasks(MapReduceEvent::NoNode(sentence)) => self.impossible(sentence),
+            WorkEvent::OfTasks(MapReduceEvent::Placed(start)) => self.placed(start),
+            WorkEvent::OfTasks(MapReduceEvent::Stop { attempt, why }) => self.stop(attempt, why),
             WorkEvent::Joined { container, .. } => self.joined(&container),
-            WorkEvent::OfTasks(Told::Said { container, event }) => {
+            WorkEvent::OfTasks(MapReduceEvent::Said { container, event }) => {
                 self.task_said(&container, event)
             }
             WorkEvent::Lost(container) => self.lost(&container),
@@ -45,7 +45,7 @@ impl MapReduce {
             bytes: split.pieces.iter().map(|piece| piece.length).sum(),
         });
         let inputs = inputs.collect();
-        self.want(Wanted::Runnable {
+        self.want(MapReduceEffect::Runnable {
             stage: Stage::Map,
             inputs,
         });
@@ -82,7 +82,7 @@ impl MapReduce {
         };
         if self.has_result(stage, task) {
             // A second attempt, decided on before the first one's end was known.
-            return self.want(Wanted::Over {
+            return self.want(MapReduceEffect::Over {
                 attempt: ix,
                 how: AttemptOutcome::Killed,
             });
@@ -178,8 +178,8 @@ impl MapReduce {
         };
         let to = attempt.container.clone();
         let order = Box::new(order);
-        self.want(Wanted::Tell { to, order });
-        self.want(Wanted::Began(ix));
+        self.want(MapReduceEffect::Tell { to, order });
+        self.want(MapReduceEffect::Began(ix));
         if let Some(attempt) = self.attempts.get_mut(ix) {
             attempt.is_ordered = true;
             attempt.reads_until = self.outputs_made;
@@ -228,7 +228,7 @@ impl MapReduce {
         if attempt.is_ordered {
             let to = attempt.container.clone();
             let order = Box::new(Orders::end(ix));
-            self.want(Wanted::Tell { to, order });
+            self.want(MapReduceEffect::Tell { to, order });
         } else {
             self.over(ix, AttemptOutcome::Killed);
         }

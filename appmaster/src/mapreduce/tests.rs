@@ -40,7 +40,7 @@ impl Bed {
     fn new(maps: u32, reduces: u32) -> Self {
         let mut bed = Self::begun(maps, reduces);
         bed.folder(FolderDone::SetUp(Ok(())));
-        bed.tell(WorkEvent::OfTasks(Told::SlotsCome));
+        bed.tell(WorkEvent::OfTasks(MapReduceEvent::SlotsCome));
         assert_eq!(
             bed.wanted(),
             [
@@ -108,8 +108,8 @@ impl Bed {
     fn take(&mut self, todo: Vec<Do>) {
         for what in todo {
             match what {
-                Do::ForTasks(Wanted::Tell { to, order }) => self.orders.push((to, *order)),
-                Do::ForTasks(Wanted::Show(_) | Wanted::Began(_)) => {}
+                Do::ForTasks(MapReduceEffect::Tell { to, order }) => self.orders.push((to, *order)),
+                Do::ForTasks(MapReduceEffect::Show(_) | MapReduceEffect::Began(_)) => {}
                 Do::ForTasks(wanted) => self.wanted.push(words(&wanted)),
                 Do::Start(container) => self.wanted.push(format!("start {container}")),
                 Do::Leave(container) => self.wanted.push(format!("leave {container}")),
@@ -126,14 +126,14 @@ impl Bed {
     }
 
     fn folder(&mut self, done: FolderDone) {
-        self.tell(WorkEvent::OfTasks(Told::Folder(done)));
+        self.tell(WorkEvent::OfTasks(MapReduceEvent::Folder(done)));
     }
 
     /// A task has a slot in a container.
     fn place(&mut self, stage: Stage, task: u32, container: u32) -> AttemptIx {
         let attempt = AttemptIx(self.attempts);
         self.attempts += 1;
-        self.tell(WorkEvent::OfTasks(Told::Placed(Start {
+        self.tell(WorkEvent::OfTasks(MapReduceEvent::Placed(Start {
             job: 0,
             attempt,
             stage,
@@ -167,7 +167,7 @@ impl Bed {
     }
 
     fn ended(&mut self, container: u32, ended: wire::TaskEnded) {
-        self.tell(WorkEvent::OfTasks(Told::Said {
+        self.tell(WorkEvent::OfTasks(MapReduceEvent::Said {
             container: id(container),
             event: OfTask::Ended(ended),
         }));
@@ -241,19 +241,21 @@ impl Bed {
     }
 }
 
-fn words(wanted: &Wanted) -> String {
+fn words(wanted: &MapReduceEffect) -> String {
     match wanted {
-        Wanted::Slots => "slots".into(),
-        Wanted::Runnable { stage, inputs } => format!("runnable {stage:?} {}", inputs.len()),
-        Wanted::Over { attempt, how } => format!("over {} {how:?}", attempt.0),
-        Wanted::MapsLost(maps) => format!("lost {}", maps.len()),
-        Wanted::Folder(FolderWork::SetUp) => "set up".into(),
-        Wanted::Folder(FolderWork::Commit { tasks, files }) => {
+        MapReduceEffect::Slots => "slots".into(),
+        MapReduceEffect::Runnable { stage, inputs } => {
+            format!("runnable {stage:?} {}", inputs.len())
+        }
+        MapReduceEffect::Over { attempt, how } => format!("over {} {how:?}", attempt.0),
+        MapReduceEffect::MapsLost(maps) => format!("lost {}", maps.len()),
+        MapReduceEffect::Folder(FolderWork::SetUp) => "set up".into(),
+        MapReduceEffect::Folder(FolderWork::Commit { tasks, files }) => {
             format!("commit {}", [&tasks[..], &files[..]].concat().join(" "))
         }
-        Wanted::Folder(FolderWork::GiveUp) => "give up".into(),
-        Wanted::NoMore => "no more".into(),
-        Wanted::Keep(folder, history) => {
+        MapReduceEffect::Folder(FolderWork::GiveUp) => "give up".into(),
+        MapReduceEffect::NoMore => "no more".into(),
+        MapReduceEffect::Keep(folder, history) => {
             let of = |end: &TaskAttempt| format!("{:?} {} {:?}", end.stage, end.task, end.end);
             let attempts: Vec<String> = history.attempts.iter().map(of).collect();
             let (state, path) = (history.state, &folder.path);
@@ -370,7 +372,7 @@ fn what_became_of_a_job_is_kept_before_its_verdict_is_told() {
     bed.tell(WorkEvent::Tick);
     assert_eq!(bed.wanted(), Vec::<String>::new());
     let trouble = Err("no room".to_owned());
-    bed.tell(WorkEvent::OfTasks(Told::Kept(trouble)));
+    bed.tell(WorkEvent::OfTasks(MapReduceEvent::Kept(trouble)));
     assert_eq!(bed.wanted(), ["Killed"]);
 }
 
@@ -734,7 +736,7 @@ fn seen(bed: &mut Bed, container: u32, attempt: AttemptIx, done: u64, wanted: u6
         wanted,
         status: String::new(),
     };
-    bed.tell(WorkEvent::OfTasks(Told::Said {
+    bed.tell(WorkEvent::OfTasks(MapReduceEvent::Said {
         container: id(container),
         event: OfTask::Seen(wire::TasksSeen { tasks: vec![task] }),
     }));
@@ -885,7 +887,9 @@ fn a_stage_needs_the_kind_of_device_that_its_task_has_named() {
 fn a_job_that_no_node_can_run_ends_as_impossible_unless_it_waits() {
     let mut bed = Bed::new(1, 0);
     assert!(bed.job.wants_nodes_now());
-    bed.tell(WorkEvent::OfTasks(Told::NoNode("map needs gpu".into())));
+    bed.tell(WorkEvent::OfTasks(MapReduceEvent::NoNode(
+        "map needs gpu".into(),
+    )));
     assert!(!bed.job.wants_nodes_now());
     let (code, sentence, _) = bed.over(&[]);
     assert_eq!((code, sentence.as_str()), (65, "map needs gpu"));

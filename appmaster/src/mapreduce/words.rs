@@ -11,7 +11,7 @@ use super::folder::{FolderDone, FolderWork};
 
 /// Something that it hears.
 #[derive(Debug)]
-pub(crate) enum Told {
+pub(crate) enum MapReduceEvent {
     /// A launcher said something of a task.
     Said {
         /// Its container.
@@ -27,20 +27,20 @@ pub(crate) enum Told {
     Placed(Start),
     /// An attempt at a task is to be ended.
     Stop {
-        /// The attempt, as [`Told::Placed`] numbered it.
+        /// The attempt, as [`MapReduceEvent::Placed`] numbered it.
         attempt: AttemptIx,
         /// The reason that the scheduler gave.
         why: Why,
     },
-    /// The answer to a [`Wanted::Folder`].
+    /// The answer to a [`MapReduceEffect::Folder`].
     Folder(FolderDone),
-    /// The answer to a [`Wanted::Keep`]; else why it is not kept, a sentence.
+    /// The answer to a [`MapReduceEffect::Keep`]; else why it is not kept, a sentence.
     Kept(Result<(), String>),
 }
 
 /// Something that is to be done for it.
 #[derive(Debug)]
-pub(crate) enum Wanted {
+pub(crate) enum MapReduceEffect {
     /// It wants slots, one for each task, as they come free.
     Slots,
     /// These tasks may start, numbered on from those before.
@@ -63,7 +63,7 @@ pub(crate) enum Wanted {
     Began(AttemptIx),
     /// An attempt has done so much of so much.
     Progress {
-        /// The attempt, as [`Told::Placed`] numbered it.
+        /// The attempt, as [`MapReduceEvent::Placed`] numbered it.
         attempt: AttemptIx,
         /// Bytes done of its phase.
         done: u64,
@@ -72,7 +72,7 @@ pub(crate) enum Wanted {
     },
     /// An attempt is over: its slot is free.
     Over {
-        /// The attempt, as [`Told::Placed`] numbered it.
+        /// The attempt, as [`MapReduceEvent::Placed`] numbered it.
         attempt: AttemptIx,
         /// Whether its result is there; else what ended it.
         how: AttemptOutcome,

@@ -14,7 +14,7 @@ use policy::{
 };
 
 use crate::client_events::Outbox;
-use crate::mpi::missing::{self, Wanted};
+use crate::mpi::missing::{self, AwaitedContainer};
 use crate::mpi::waiting::Watch;
 
 /// Nodes that one line lists; the rest is counted.
@@ -53,7 +53,7 @@ pub(crate) struct Story {
     /// Places in it, by container.
     grant_places: BTreeMap<ContainerId, usize>,
     /// What was waited for when the job ended.
-    last_wanted: Vec<Wanted>,
+    last_wanted: Vec<AwaitedContainer>,
     /// Why the job runs degraded, a sentence a node.
     pub(crate) degraded: Vec<String>,
 }
@@ -261,7 +261,7 @@ impl Story {
     }
 
     /// The containers that are waited for, or the nodes that keep the job from being placed.
-    pub(crate) fn wanted(&self) -> Vec<Wanted> {
+    pub(crate) fn wanted(&self) -> Vec<AwaitedContainer> {
         if self.placement.shares.is_empty() {
             let view = self.view.as_ref();
             return view.map_or_else(Vec::new, |view| missing::of_demand(&self.demand, view));
@@ -271,7 +271,7 @@ impl Story {
     }
 
     /// As [`Story::wanted`], at the moment when the end of the job was decided.
-    pub(crate) fn wanted_at_the_end(&self) -> &[Wanted] {
+    pub(crate) fn wanted_at_the_end(&self) -> &[AwaitedContainer] {
         &self.last_wanted
     }
 

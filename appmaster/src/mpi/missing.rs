@@ -19,7 +19,7 @@ const NAMED_HOLDERS: usize = 3;
 
 /// One container that is waited for, or would be if there were a placement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct AwaitedContainer {
     pub node: NodeId,
     pub host: String,
     pub ask: Resources,
@@ -28,11 +28,14 @@ pub(crate) struct Wanted {
 }
 
 /// The shares of `placement` whose containers are not `there`.
-pub(crate) fn of_placement(placement: &Placement, there: &dyn Fn(&NodeId) -> bool) -> Vec<Wanted> {
+pub(crate) fn of_placement(
+    placement: &Placement,
+    there: &dyn Fn(&NodeId) -> bool,
+) -> Vec<AwaitedContainer> {
     let shares = placement.shares.iter();
     shares
         .filter(|share| !there(&share.node))
-        .map(|share| Wanted {
+        .map(|share| AwaitedContainer {
             node: share.node.clone(),
             host: share.host.clone(),
             ask: share.ask,
@@ -43,8 +46,8 @@ pub(crate) fn of_placement(placement: &Placement, there: &dyn Fn(&NodeId) -> boo
 
 /// The nodes that keep `demand` from being placed: the listed ones, or the freest of all, each with
 /// one process.
-pub(crate) fn of_demand(demand: &Demand, view: &ClusterView) -> Vec<Wanted> {
-    let one = |node: &NodeView, processes: u32, stands_in: bool| Wanted {
+pub(crate) fn of_demand(demand: &Demand, view: &ClusterView) -> Vec<AwaitedContainer> {
+    let one = |node: &NodeView, processes: u32, stands_in: bool| AwaitedContainer {
         node: node.id.clone(),
         host: node.host.clone(),
         ask: demand.unit.times(processes),
@@ -57,7 +60,7 @@ pub(crate) fn of_demand(demand: &Demand, view: &ClusterView) -> Vec<Wanted> {
         .rev()
         .map(|node| (node.host.as_str(), node))
         .collect();
-    let listed: Vec<Wanted> = demand
+    let listed: Vec<AwaitedContainer> = demand
         .listed
         .iter()
         .filter_map(|entry| {
@@ -82,7 +85,7 @@ pub(crate) fn of_demand(demand: &Demand, view: &ClusterView) -> Vec<Wanted> {
 /// `wanted` on the cluster as it is at `at`.
 pub(crate) fn missing(
     at: Millis,
-    wanted: &[Wanted],
+    wanted: &[AwaitedContainer],
     view: &ClusterView,
     holdings: &Holdings,
     headroom: Option<Resources>,
@@ -264,7 +267,7 @@ mod tests {
         }
     }
 
-    fn hosts(wanted: &[Wanted]) -> Vec<(&str, u64)> {
+    fn hosts(wanted: &[AwaitedContainer]) -> Vec<(&str, u64)> {
         wanted
             .iter()
             .map(|one| (one.host.as_str(), one.ask.memory.0))
@@ -329,8 +332,8 @@ mod tests {
 
     #[test]
     fn a_sentence_has_a_bound() {
-        let wanted: Vec<Wanted> = (0..MOST_NODES + 5)
-            .map(|number| Wanted {
+        let wanted: Vec<AwaitedContainer> = (0..MOST_NODES + 5)
+            .map(|number| AwaitedContainer {
                 node: NodeId(format!("a{number}:1")),
                 host: format!("a{number}"),
                 ask: Resources::new(1024, 1),

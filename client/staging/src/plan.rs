@@ -18,7 +18,7 @@ use super::mpi::{self, Mpi};
 use super::program::{self, Kind, Program};
 use super::python;
 use super::search::Search;
-use super::upload::{Source, Wanted};
+use super::upload::{CacheFile, Source};
 use super::{LIBRARY_LINK, Named, Placed, Request};
 
 /// Names by whose ends NodeManagers know how to unpack an archive.
@@ -71,7 +71,7 @@ pub struct Item {
     /// Linked or unpacked.
     pub kind: StagedKind,
     /// The file.
-    pub wanted: Wanted,
+    pub wanted: CacheFile,
 }
 
 /// All that a job needs.
@@ -362,7 +362,7 @@ fn libraries(entries: Vec<Entry>) -> Item {
     Item {
         link: LIBRARY_LINK.into(),
         kind: StagedKind::Archive,
-        wanted: Wanted {
+        wanted: CacheFile {
             // NodeManagers choose by the suffix how to unpack.
             name: format!("{}.tar", archive.identity()),
             size: archive.size(),
@@ -385,7 +385,7 @@ fn file(link: &str, path: &Path, memory: &mut Memory) -> Result<Item, StageError
     Ok(Item {
         link: link.into(),
         kind: StagedKind::File,
-        wanted: Wanted {
+        wanted: CacheFile {
             name: digest.to_string(),
             size,
             source: Source::File {

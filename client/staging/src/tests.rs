@@ -416,7 +416,7 @@ async fn place_scripted(
             Item {
                 link: (*text).into(),
                 kind: StagedKind::File,
-                wanted: upload::Wanted { name, size, source },
+                wanted: upload::CacheFile { name, size, source },
             }
         })
         .collect();

@@ -47,7 +47,7 @@ pub enum Source {
 
 /// A file that the cache shall have.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct CacheFile {
     /// Name in the cache; says what is in it.
     pub name: String,
     /// Length, bytes.
@@ -124,7 +124,7 @@ pub async fn bring(
     storage: &Storage,
     cache: &str,
     temporary: &str,
-    wanted: Wanted,
+    wanted: CacheFile,
     moved: &Arc<Moved>,
 ) -> Result<Cached, StageError> {
     let path = format!("{cache}/{}", wanted.name);

@@ -33,7 +33,7 @@ pub(crate) struct Fetcher(Arc<ClientConfig>);
 
 /// What is to be brought: what these maps have left for a partition.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct PartitionFetch<'a> {
     pub(crate) job: JobId,
     pub(crate) partition: u32,
     pub(crate) maps: &'a [u32],
@@ -136,7 +136,7 @@ impl Fetcher {
     pub(crate) fn bring(
         &self,
         address: &str,
-        wanted: Wanted<'_>,
+        wanted: PartitionFetch<'_>,
         onto: Onto<'_>,
         waiting: Waiting<'_>,
     ) -> Result<Vec<Fetched>, Unfetched> {

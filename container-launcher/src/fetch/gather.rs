@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use super::bring::{Fetched, Fetcher, Onto, Unfetched, Waiting, Wanted};
+use super::bring::{Fetched, Fetcher, Onto, PartitionFetch, Unfetched, Waiting};
 use crate::disks::Room;
 use crate::process::JobId;
 
@@ -96,7 +96,7 @@ impl Gather<'_> {
             let folder = folder.display();
             own_fault(format!("no file for what is fetched in {folder}: {error}"))
         })?;
-        let wanted = Wanted {
+        let wanted = PartitionFetch {
             job: self.job,
             partition: self.partition,
             maps: &from.maps,

@@ -11,7 +11,7 @@ use job::Seat;
 use policy::scratch::Limits;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
-use super::bring::{FetchError, Fetched, Onto, Unfetched, Wanted};
+use super::bring::{FetchError, Fetched, Onto, PartitionFetch, Unfetched};
 use super::*;
 use crate::disks::{Disks, Room};
 use crate::process::JobId;
@@ -91,8 +91,8 @@ const fn onto<'a>(file: &'a File, at: u64, room: &'a Room) -> Onto<'a> {
 }
 
 /// What maps have left for partition 1.
-fn of(maps: &[u32]) -> Wanted<'_> {
-    Wanted {
+fn of(maps: &[u32]) -> PartitionFetch<'_> {
+    PartitionFetch {
         job: JOB,
         partition: 1,
         maps,

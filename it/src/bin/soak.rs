@@ -31,7 +31,7 @@ struct Options {
 }
 
 /// What is to be done.
-struct Wanted {
+struct SoakPlan {
     times: u64,
     seed: u64,
     cases: Vec<Case>,
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn wanted() -> Result<Wanted> {
+fn wanted() -> Result<SoakPlan> {
     let Options {
         times,
         seed,
@@ -70,7 +70,7 @@ fn wanted() -> Result<Wanted> {
             since.as_secs() % 1_000_000
         }
     };
-    Ok(Wanted {
+    Ok(SoakPlan {
         times,
         seed,
         cases,
@@ -80,7 +80,7 @@ fn wanted() -> Result<Wanted> {
 
 fn run() -> Result<bool> {
     let wanted = wanted()?;
-    let Wanted {
+    let SoakPlan {
         times,
         seed,
         cases,

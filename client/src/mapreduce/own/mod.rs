@@ -43,7 +43,7 @@ use crate::preflight;
 use crate::subcommands::OwnApplication;
 
 use super::timing::Timing;
-use size::{Size, Wanted};
+use size::{FirstJob, Size};
 
 /// By which its kind is told from others of the same type.
 pub(super) const TAG: &str = "gerbil-mapreduce";
@@ -255,7 +255,7 @@ impl Own {
     }
 
     /// What the first job is to the cluster.
-    fn wanted(&self, first: &Order) -> Result<Wanted, Failure> {
+    fn wanted(&self, first: &Order) -> Result<FirstJob, Failure> {
         let step = step_mib(&self.cluster)?;
         let (map, reduce) = (first.job.map.unit.memory.0, first.job.reduce.unit.memory.0);
         let unit = match first.job.reduces {
@@ -267,7 +267,7 @@ impl Own {
             unit => unit,
         });
         let maps = u32::try_from(first.job.splits.len()).unwrap_or(u32::MAX);
-        Ok(Wanted {
+        Ok(FirstJob {
             tasks: maps.max(first.job.reduces),
             slot: Resources::new(memory, 1),
             appmaster: MiB(step.max(follow::submit::AM_MEMORY_MIB)),

@@ -26,7 +26,7 @@ pub(crate) struct Size {
 
 /// What its first job is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct FirstJob {
     /// Tasks of it that can run at the same time.
     pub tasks: u32,
     /// What each slot is.
@@ -42,10 +42,10 @@ impl Size {
     /// The cluster could never give it.
     pub(crate) fn new(
         given: &OwnApplication,
-        wanted: Wanted,
+        wanted: FirstJob,
         ground: &Ground,
     ) -> Result<Self, Failure> {
-        let Wanted { tasks, slot, .. } = wanted;
+        let FirstJob { tasks, slot, .. } = wanted;
         let nodes = ground.nodes.iter();
         let large = nodes.filter(|node| node.capability.memory >= slot.memory);
         let large = NonZeroU32::new(u32::try_from(large.count()).unwrap_or(u32::MAX));
@@ -79,8 +79,8 @@ impl Size {
 
 /// So few that `most` containers have one for every task; where that is not possible, so many that there are as many
 /// as possible.
-fn slots(wanted: Wanted, most: NonZeroU32, ground: &Ground) -> NonZeroU32 {
-    let Wanted {
+fn slots(wanted: FirstJob, most: NonZeroU32, ground: &Ground) -> NonZeroU32 {
+    let FirstJob {
         tasks,
         slot,
         appmaster,
@@ -139,7 +139,7 @@ mod tests {
 
     /// Slots of a container, containers: at the beginning, at the most.
     fn size(given: &OwnApplication, tasks: u32, ground: &Ground) -> Result<[u32; 3], String> {
-        let wanted = Wanted {
+        let wanted = FirstJob {
             tasks,
             slot: Resources::new(1024, 1),
             appmaster: MiB(1024),
