@@ -10,7 +10,7 @@ use storage::{Address, Storage};
 use tokio::sync::Mutex;
 
 use crate::mpi::checkpoints::{ENTRIES_MAX, close};
-use crate::mpi::commit::{Own, Renames};
+use crate::mpi::commit::{PendingFolder, Renames};
 
 /// One piece of work.
 #[derive(Debug)]
@@ -63,12 +63,12 @@ pub(crate) enum FileWork {
     /// Give one result its names.
     Commit {
         /// Where its files are until then.
-        own: Own,
+        own: PendingFolder,
         /// The names.
         renames: Renames,
     },
     /// Remove what was not given a final name, and the lists.
-    Forget(Vec<Own>),
+    Forget(Vec<PendingFolder>),
 }
 
 /// How a piece of work has ended.
@@ -94,9 +94,9 @@ pub(crate) enum FilesDone {
 #[derive(Debug, Default)]
 pub(crate) struct Undelivered {
     /// Results to be made, each with the folder in which this attempt has its files.
-    pub outs: Vec<(StageOut, Own)>,
+    pub outs: Vec<(StageOut, PendingFolder)>,
     /// What earlier attempts have made.
-    pub made: Vec<Own>,
+    pub made: Vec<PendingFolder>,
     /// Sentences about these.
     pub notices: Vec<String>,
 }
@@ -197,7 +197,7 @@ async fn undelivered(wanted: Vec<StageOut>, attempt: AppAttemptId) -> Result<Und
                 attempt: earlier,
                 ..attempt
             };
-            let own = Own::of(&out, index, &of);
+            let own = PendingFolder::of(&out, index, &of);
             if own.finish().await? {
                 made_by = Some(earlier);
                 found.made.push(own);
@@ -210,7 +210,7 @@ async fn undelivered(wanted: Vec<StageOut>, attempt: AppAttemptId) -> Result<Und
                 out.address.url(&out.path)
             )),
             None => {
-                let own = Own::of(&out, index, &attempt);
+                let own = PendingFolder::of(&out, index, &attempt);
                 found.outs.push((out, own));
             }
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{IsTerminal as _, Write};
 
 use follow::ended::Ended;
-use follow::report::{Destination, Own};
+use follow::report::{ClientFacts, Destination};
 use follow::say;
 use follow::signals::Signals;
 use follow::timing;
@@ -21,7 +21,7 @@ pub(crate) async fn report_outcome(
     wished: &Ends,
     kept: &[String],
     destination: Option<Destination>,
-    mut own: Own,
+    mut own: ClientFacts,
     signals: &mut Signals,
 ) -> Result<u8, Failure> {
     let (said, outcome) = match outcome {
@@ -104,7 +104,7 @@ fn left_behind(left: &[String], kept: &[String]) -> Option<String> {
 
 /// Keeps what the run has taught about the program. Nobody but a later `-r auto` misses it where that
 /// fails.
-fn remember(report: &Report, own: &Own) {
+fn remember(report: &Report, own: &ClientFacts) {
     if let Some(folder) = history::state_folder(&|name| std::env::var_os(name)) {
         let _remembered = history::remember(report, &own.program, &folder).is_ok();
     }

@@ -12,10 +12,10 @@ use std::time::Duration;
 use follow::attempts::Attempts;
 use follow::ended::Ended;
 use follow::explained::Sink;
-use follow::follower::{Follower, Own as OwnApplication};
+use follow::follower::{Follower, SubmittedApplication};
 use follow::keys::JobKeys;
 use follow::progress::Progress;
-use follow::report::{Destination, Own};
+use follow::report::{ClientFacts, Destination};
 use follow::signals::Signals;
 use follow::streams::Source;
 use follow::submit::{Application, submit};
@@ -176,7 +176,7 @@ async fn on(
         }
         return dry_run::run(&rm, cluster, &plan, reporting.json, signals).await;
     }
-    let mut own = Own::default();
+    let mut own = ClientFacts::default();
     own.stamps.started_us = started_us;
     let outcome = match given.session.session.clone() {
         None => Box::pin(job(given, cluster, &rm, &mut signals, &mut own)).await,
@@ -201,7 +201,7 @@ async fn job(
     cluster: &Cluster,
     rm: &ApplicationClient,
     signals: &mut Signals,
-    own: &mut Own,
+    own: &mut ClientFacts,
 ) -> Result<Ended, Failure> {
     let mut explain = match &given.reporting.explain {
         None => None,
@@ -308,7 +308,7 @@ async fn job(
         input: Source::new(plan.streams.input.clone()),
         terminal: plan.streams.terminal.is_some(),
     };
-    let followed = OwnApplication {
+    let followed = SubmittedApplication {
         follower,
         wait_timeout: WaitTimeout::new(plan.placement.flags.wait_timeout),
         attempts: Attempts::new(plan.deployment.attempts, plan.deployment.missed_after()),

@@ -15,7 +15,7 @@ use crate::holding::Holding;
 use crate::keys::Keys;
 use crate::nodes;
 use crate::port::Port;
-use crate::registration::{self, Own, register};
+use crate::registration::{self, AmContainer, register};
 use crate::requests::RequestTable;
 use crate::resource_manager::ResourceManager;
 
@@ -64,7 +64,7 @@ impl Holding {
             opening.attempt.attempt,
             application.attempts
         );
-        let own = Own {
+        let own = AmContainer {
             container: opening.container,
             node: opening.node,
         };

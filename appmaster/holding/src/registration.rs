@@ -67,7 +67,7 @@ async fn registration_of(cluster: &ApplicationClient) -> Result<Registration> {
 
 /// The AM's own container and its node, inside the cluster.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Own {
+pub(crate) struct AmContainer {
     pub container: Option<ContainerId>,
     pub node: Option<NodeId>,
 }
@@ -79,7 +79,7 @@ pub(crate) async fn cluster(
     application: &Application,
     exclude: &[String],
     types: &ResourceTypes,
-    own: Own,
+    own: AmContainer,
 ) -> Result<Cluster> {
     let client = ApplicationClient::new(application.rm_client.clone(), &application.user);
     let client = Arc::new(client.with_timing(Timing::patient(RM_PATIENCE)));

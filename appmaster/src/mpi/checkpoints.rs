@@ -60,7 +60,7 @@ struct Growing {
 /// The checkpoints of this job, if it has any.
 #[derive(Debug, Default)]
 pub(crate) struct Checkpoints {
-    own: Option<Own>,
+    own: Option<CheckpointState>,
     /// What the ranks begin from when they are started next.
     newest: Option<Saved>,
     /// Why it cannot be told from what they are to begin.
@@ -68,7 +68,7 @@ pub(crate) struct Checkpoints {
 }
 
 #[derive(Debug)]
-struct Own {
+struct CheckpointState {
     plan: Plan,
     storage: Arc<Storage>,
     /// Of this job.
@@ -110,7 +110,7 @@ impl Checkpoints {
             }
         };
         let size = job.processes();
-        let mut own = Own::new(plan, storage, application, attempt.attempt, size);
+        let mut own = CheckpointState::new(plan, storage, application, attempt.attempt, size);
         match own.begin_from().await {
             Ok(newest) => Self {
                 own: Some(own),
@@ -130,7 +130,13 @@ impl Checkpoints {
     pub(crate) fn fresh(plan: Plan, application: &str, size: u32) -> Self {
         let storage = Arc::new(Storage::open(&plan.address).unwrap());
         Self {
-            own: Some(Own::new(plan, storage, application.to_owned(), 1, size)),
+            own: Some(CheckpointState::new(
+                plan,
+                storage,
+                application.to_owned(),
+                1,
+                size,
+            )),
             ..Self::default()
         }
     }

@@ -21,7 +21,7 @@ const LIST_MAX: usize = 16 << 20;
 
 /// Where the files of one result are until they have their names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Own {
+pub(crate) struct PendingFolder {
     pub(crate) address: Address,
     /// The folder.
     pub(crate) path: String,
@@ -33,7 +33,7 @@ pub(crate) fn fixed(pattern: &str) -> &str {
     parent(&pattern[..until])
 }
 
-impl Own {
+impl PendingFolder {
     /// That of `attempt` for the result `out`, which is the one of that index.
     pub(crate) fn of(out: &StageOut, index: usize, attempt: &AppAttemptId) -> Self {
         let top = fixed(&out.path).trim_end_matches('/');
@@ -145,8 +145,8 @@ mod tests {
         }
 
         /// Files of two nodes, copied by attempt 1.
-        async fn copied(&self) -> (Own, Renames) {
-            let own = Own::of(&self.out, 0, &attempt(1));
+        async fn copied(&self) -> (PendingFolder, Renames) {
+            let own = PendingFolder::of(&self.out, 0, &attempt(1));
             let mut renames = Renames::new();
             for host in ["h0", "h1"] {
                 let from = format!("{}/{host}/res", own.path);

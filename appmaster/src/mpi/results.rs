@@ -29,7 +29,7 @@ use layout::{Have, lay_out};
 
 use crate::files::{FileWork, FilesDone, Undelivered};
 use crate::mpi::Mpi;
-use crate::mpi::commit::{Own, Renames};
+use crate::mpi::commit::{PendingFolder, Renames};
 use crate::work::{Do, WorkEvent};
 
 /// The orders of this phase; checkpoints count from 1.
@@ -58,14 +58,14 @@ pub(crate) type Delivered = Poll<Result<(), Broken>>;
 #[derive(Debug, Default)]
 pub(crate) struct Delivery {
     /// Of results that are there: until nobody can come any more who would make them again.
-    committed: Vec<Own>,
+    committed: Vec<PendingFolder>,
     /// Of a job that was ended while launchers copied.
-    abandoned: Vec<Own>,
+    abandoned: Vec<PendingFolder>,
 }
 
 impl Delivery {
     /// What is to be removed of a job that is over; `unregistered`: no other attempt comes.
-    pub(crate) fn leftovers(&mut self, unregistered: bool) -> Vec<Own> {
+    pub(crate) fn leftovers(&mut self, unregistered: bool) -> Vec<PendingFolder> {
         let Self {
             committed,
             abandoned,
@@ -79,7 +79,7 @@ impl Delivery {
 #[derive(Debug)]
 pub(crate) struct Delivering {
     /// Results to be made, each with the folder in which this attempt has its files.
-    outs: Vec<(StageOut, Own)>,
+    outs: Vec<(StageOut, PendingFolder)>,
     hosts: Hosts,
     step: Step,
 }

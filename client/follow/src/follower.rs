@@ -31,8 +31,8 @@ use crate::signals::Signals;
 use crate::streams::Source;
 
 pub use in_session::InSession;
-pub use own::Own;
-pub use owning::Owning;
+pub use own::SubmittedApplication;
+pub use owning::SessionGuard;
 pub use watching::Watching;
 
 /// Between two looks, when it lasts.

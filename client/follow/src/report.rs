@@ -23,7 +23,7 @@ const BYTES_MAX: u64 = 512 * 1024 * 1024;
 
 /// What only the client knows.
 #[derive(Clone, Debug, Default)]
-pub struct Own {
+pub struct ClientFacts {
     /// YARN's id; empty when nothing was submitted.
     pub application: String,
     /// The first program, as the user named it.
@@ -38,7 +38,7 @@ pub struct Own {
     pub sentence: String,
 }
 
-impl Own {
+impl ClientFacts {
     /// Both parts. `said` is the ApplicationMaster's as JSON, empty when it was not heard.
     pub fn with(&self, said: &str) -> Report {
         let mut report = match said.is_empty() {
@@ -204,8 +204,8 @@ mod tests {
 
     use super::*;
 
-    fn own(exit_code: u8) -> Own {
-        Own {
+    fn own(exit_code: u8) -> ClientFacts {
+        ClientFacts {
             application: "application_1_0001".into(),
             program: "./cpi".into(),
             processes: 4,

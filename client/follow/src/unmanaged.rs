@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ended::{Ended, chain, judge};
 use crate::error::FollowError;
-use crate::follower::{Own, patiently, reason};
+use crate::follower::{SubmittedApplication, patiently, reason};
 use crate::keys::JobKeys;
 use crate::kill::kill;
 use crate::local_address;
@@ -83,7 +83,7 @@ enum Admission {
 
 /// Runs the ApplicationMaster and follows the job to its end.
 pub async fn follow(
-    mut own: Own<'_>,
+    mut own: SubmittedApplication<'_>,
     keys: &JobKeys,
     place: BoundPort,
     mut description: Description,

@@ -41,7 +41,7 @@ use crate::subcommands::MapReduceArguments;
 use crate::system::system;
 use crate::usage::UsageError;
 
-use own::Own;
+use own::MrApplication;
 pub(crate) use past::main as past;
 
 use shown::Shown;
@@ -171,7 +171,7 @@ async fn jobs(
         ship_libraries: !given.no_ship_libs,
         staging,
     };
-    let own = Arc::new(Own::new(
+    let own = Arc::new(MrApplication::new(
         Arc::clone(&rm),
         Arc::new(cluster),
         given.own,

@@ -11,7 +11,7 @@ use follow::ended::Ended;
 use follow::explained::Sink;
 use follow::follower::{Follower, InSession};
 use follow::progress::Progress;
-use follow::report::Own;
+use follow::report::ClientFacts;
 use follow::say;
 use follow::signals::Signals;
 use follow::streams::Source;
@@ -36,7 +36,7 @@ pub(crate) async fn job(
     given: Arguments,
     cluster: &Cluster,
     signals: &mut Signals,
-    own: &mut Own,
+    own: &mut ClientFacts,
 ) -> Result<Ended, Failure> {
     let explain = match &given.reporting.explain {
         None => None,

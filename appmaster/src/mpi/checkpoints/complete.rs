@@ -6,9 +6,9 @@ use job::Checkpoints as Plan;
 use job::data::{MANIFEST, MANIFEST_MAX, Manifest, number, of_job};
 use storage::Storage;
 
-use super::{ENTRIES_MAX, KEPT, Own, Saved};
+use super::{CheckpointState, ENTRIES_MAX, KEPT, Saved};
 
-impl Own {
+impl CheckpointState {
     /// Of a job of `size` processes that has not begun: nothing grows and nothing is due.
     pub(super) fn new(
         plan: Plan,
@@ -134,7 +134,7 @@ mod tests {
     use super::super::Checkpoints;
     use super::*;
 
-    fn plan(root: &str, restore: Option<(Address, String)>) -> Own {
+    fn plan(root: &str, restore: Option<(Address, String)>) -> CheckpointState {
         let plan = Plan {
             folder: "ck".into(),
             signal: 10,
@@ -144,7 +144,7 @@ mod tests {
             restore,
         };
         let storage = Arc::new(Storage::open(&plan.address).unwrap());
-        Own::new(plan, storage, "application_1_0001".into(), 1, 2)
+        CheckpointState::new(plan, storage, "application_1_0001".into(), 1, 2)
     }
 
     #[tokio::test]

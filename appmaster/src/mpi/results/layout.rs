@@ -6,7 +6,7 @@ use job::StageOut;
 use job::wire;
 use policy::ContainerId;
 
-use crate::mpi::commit::{Own, Renames, fixed};
+use crate::mpi::commit::{PendingFolder, Renames, fixed};
 
 /// Files of all nodes together.
 const FILES_MAX: usize = 100_000;
@@ -38,7 +38,7 @@ fn expanded(pattern: &str, host: &str, node: usize) -> String {
 ///
 /// # Errors
 /// A sentence: a result is nowhere, or two nodes have the same file.
-pub(super) fn lay_out(outs: &[(StageOut, Own)], have: &[Have]) -> Result<Layout, String> {
+pub(super) fn lay_out(outs: &[(StageOut, PendingFolder)], have: &[Have]) -> Result<Layout, String> {
     let mut layout = Layout::default();
     let mut files = 0;
     for (index, (out, own)) in outs.iter().enumerate() {
@@ -163,7 +163,7 @@ mod tests {
 
     use super::*;
 
-    fn out(local: &str, path: &str) -> (StageOut, Own) {
+    fn out(local: &str, path: &str) -> (StageOut, PendingFolder) {
         let out = StageOut {
             local: local.into(),
             address: Address::Shared,
@@ -171,7 +171,7 @@ mod tests {
             option: "--stage-out".into(),
         };
         let attempt = "appattempt_1700000000000_0007_000001".parse().unwrap();
-        let own = Own::of(&out, 0, &attempt);
+        let own = PendingFolder::of(&out, 0, &attempt);
         (out, own)
     }
 

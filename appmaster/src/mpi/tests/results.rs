@@ -8,7 +8,7 @@ use storage::Address;
 use super::bed::{Bed, container};
 use crate::files::{FilesDone, Undelivered};
 use crate::mpi::Beginning;
-use crate::mpi::commit::Own;
+use crate::mpi::commit::PendingFolder;
 use crate::work::WorkEvent;
 
 const FIND: u32 = u32::MAX - 1;
@@ -28,8 +28,8 @@ fn delivers(beginning: &mut Beginning) {
     beginning.description.stage_out = vec![out()];
 }
 
-fn own(bed: &Bed) -> Own {
-    Own::of(&out(), 0, &bed.mpi.attempt)
+fn own(bed: &Bed) -> PendingFolder {
+    PendingFolder::of(&out(), 0, &bed.mpi.attempt)
 }
 
 /// Both ranks have returned 0, and nothing of it was made before.

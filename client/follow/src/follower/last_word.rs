@@ -9,13 +9,13 @@ use tokio::time::timeout;
 use super::attach::Attached;
 use super::lost::ROOT_PATIENCE;
 use super::mirror::{Mirrored, Mirroring, Over};
-use super::own::{Followed, Own};
+use super::own::{Followed, SubmittedApplication};
 use super::patiently;
 use crate::ended::{conclude, judge};
 use crate::error::FollowError;
 use crate::say::say;
 
-impl Own<'_> {
+impl SubmittedApplication<'_> {
     /// Until the last word is said and the last byte is written.
     pub(super) async fn attached(&mut self, attached: Attached) -> Result<Followed, FollowError> {
         let how = Mirroring {

@@ -6,7 +6,7 @@ use job::exit::Exit;
 use proto_hadoop::yarn::YarnApplicationState;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{LATER, Own, patiently};
+use super::{LATER, SubmittedApplication, patiently};
 use crate::attempts::{self, Lost};
 use crate::ended::{Ended, judge};
 use crate::error::FollowError;
@@ -17,7 +17,7 @@ use crate::say::say;
 /// without us, and for its own account of a job that is lost.
 pub(super) const ROOT_PATIENCE: Duration = Duration::from_secs(5);
 
-impl Own<'_> {
+impl SubmittedApplication<'_> {
     /// The ResourceManager has not taken the verdict. Where that is because it has itself given the
     /// ApplicationMaster up, what that saw are the consequences, or the other side of the same.
     pub(super) async fn find_the_root(&self, ended: &mut Ended, place: &str) {

@@ -34,7 +34,7 @@ const GONE_SOON: Duration = Duration::from_secs(3);
 
 /// A job that has been submitted as an application.
 #[derive(Debug)]
-pub struct Own<'a> {
+pub struct SubmittedApplication<'a> {
     /// The job.
     pub follower: Follower<'a>,
     /// For YARN to start the ApplicationMaster.
@@ -51,7 +51,7 @@ enum Seen {
     Over(Box<ApplicationReport>),
 }
 
-impl Own<'_> {
+impl SubmittedApplication<'_> {
     /// Until the job is over and gone.
     pub async fn follow(mut self) -> Result<Ended, FollowError> {
         loop {

@@ -21,11 +21,11 @@ const ANSWER: Duration = Duration::from_secs(15);
 
 /// Dropping it ends the session.
 #[derive(Debug)]
-pub struct Owning {
+pub struct SessionGuard {
     beside: JoinSet<()>,
 }
 
-impl Owning {
+impl SessionGuard {
     /// Owns the session at the other end of `client`. Of what is wished its pauses are told.
     ///
     /// # Errors

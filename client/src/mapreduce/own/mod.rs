@@ -17,7 +17,7 @@ use std::time::Duration;
 use ::job::element::{Scan, Trust};
 use ::job::exit::Exit;
 use ::job::{ApplicationWork, Description, SessionPlan, wire};
-use follow::follower::Owning;
+use follow::follower::SessionGuard;
 use follow::follower::tasks::Wish;
 use follow::keys::JobKeys;
 use follow::kill::kill;
@@ -61,7 +61,7 @@ const SLOT_MIB: u64 = 512;
 const IDLE: Millis = Millis(60_000);
 
 /// The application, from before it is submitted to its end.
-pub(super) struct Own {
+pub(super) struct MrApplication {
     rm: Arc<ApplicationClient>,
     cluster: Arc<Cluster>,
     given: OwnApplication,
@@ -77,16 +77,18 @@ struct State {
     /// What it waits for.
     waits: String,
     submitted: Option<ApplicationId>,
-    owned: Option<(SessionRecord, Reached, Owning)>,
+    owned: Option<(SessionRecord, Reached, SessionGuard)>,
 }
 
-impl std::fmt::Debug for Own {
+impl std::fmt::Debug for MrApplication {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Own").field("name", &self.name).finish()
+        f.debug_struct("MrApplication")
+            .field("name", &self.name)
+            .finish()
     }
 }
 
-impl Application for Own {
+impl Application for MrApplication {
     fn begin<'a>(
         &'a self,
         first: &'a Order,
@@ -108,7 +110,7 @@ impl Application for Own {
     }
 }
 
-impl Own {
+impl MrApplication {
     /// One that is not submitted yet.
     pub(super) fn new(
         rm: Arc<ApplicationClient>,
@@ -193,7 +195,7 @@ impl Own {
         };
         let mut reached = self.reached(&kept).await?;
         self.timing.mark("its ApplicationMaster was reached");
-        let owning = Owning::begin(&mut reached.client, wishes).await;
+        let owning = SessionGuard::begin(&mut reached.client, wishes).await;
         let owning = owning.map_err(|status| SessionError::Refused {
             name: kept.name.clone(),
             code: status.code(),
