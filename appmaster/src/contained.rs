@@ -10,12 +10,12 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::run::serve;
-use crate::seat::Seat;
+use crate::seat::AmContext;
 
 /// Runs the job whose seat this container's environment describes, until it is over or YARN says
 /// by SIGTERM that it is to end.
 pub(crate) async fn run() -> Result<()> {
-    let (seat, node_host) = Seat::read()?;
+    let (seat, node_host) = AmContext::read()?;
     let application = &seat.description.application;
     let interface = application.interface.as_deref();
     let place = match BoundPort::take(application.am_ports, interface, &node_host).await {
@@ -34,7 +34,7 @@ pub(crate) async fn run() -> Result<()> {
 }
 
 /// The job cannot be run from here: YARN is told so in one sentence, and through it the client.
-async fn refuse(seat: &Seat, node_host: &str, error: &anyhow::Error) -> Result<()> {
+async fn refuse(seat: &AmContext, node_host: &str, error: &anyhow::Error) -> Result<()> {
     let sentence = format!("{error:#}");
     tracing::error!("{sentence}");
     let application = &seat.description.application;

@@ -81,7 +81,7 @@ use std::process::ExitCode;
 pub use holding::{BoundPort, Keys};
 pub use output_stream::Output;
 pub use run::serve;
-pub use seat::Seat;
+pub use seat::AmContext;
 
 /// Exit code of an AM that could not even begin; YARN shows it with its log.
 const BROKEN: u8 = 70;

@@ -29,7 +29,7 @@ use crate::mpi::{Beginning, Mpi};
 use crate::news::{NEWS_QUEUE, News, NewsSender};
 use crate::output_stream::Output;
 use crate::pool::Pool;
-use crate::seat::Seat;
+use crate::seat::AmContext;
 use crate::session::{Entry, MPI, Session};
 use crate::sharing::{SessionState, Sharing};
 use crate::work::Work;
@@ -49,7 +49,7 @@ const CLIENTS: u32 = 64;
 /// The ResourceManager does not take the registration, or the job description makes no sense. No
 /// container runs then.
 pub async fn serve(
-    seat: Seat,
+    seat: AmContext,
     place: BoundPort,
     ending: CancellationToken,
     beside: Option<oneshot::Sender<Output>>,

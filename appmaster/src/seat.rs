@@ -10,7 +10,7 @@ use job::{Description, secrets};
 use proto_hadoop::{AppAttemptId, ContainerId, NodeId};
 
 /// Everything an AM starts from, whether YARN gave it to a container or the client to itself.
-pub struct Seat {
+pub struct AmContext {
     /// The job.
     pub description: Description,
     /// The job's own authority and what it signed.
@@ -29,10 +29,10 @@ pub struct Seat {
     pub credentials: Credentials,
 }
 
-impl fmt::Debug for Seat {
+impl fmt::Debug for AmContext {
     /// Without keys and tokens.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Seat")
+        f.debug_struct("AmContext")
             .field("attempt", &self.attempt)
             .field("container", &self.container)
             .finish_non_exhaustive()
@@ -53,7 +53,7 @@ fn log_page(host: &str, container: &ContainerId) -> String {
 /// Token kind by which an AM logs in to the ResourceManager.
 const AMRM_TOKEN: &str = "YARN_AM_RM_TOKEN";
 
-impl Seat {
+impl AmContext {
     /// Reads it from the environment that YARN gives a container; with it, the name under which
     /// this node is known to the cluster.
     pub(crate) fn read() -> Result<(Self, String)> {

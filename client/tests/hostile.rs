@@ -9,7 +9,7 @@ mod tests {
 
     use job::wire::launcher_event::Event;
     use job::wire::launchers_client::LaunchersClient;
-    use job::{Role, Seat, secrets, wire};
+    use job::{LauncherContext, Role, secrets, wire};
     use proto_hadoop::credentials::Credentials;
     use tempfile::TempDir;
     use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -31,7 +31,7 @@ mod tests {
         child: Child,
         folder: TempDir,
         /// What one of its launchers was given.
-        seat: Seat,
+        seat: LauncherContext,
         credentials: Credentials,
     }
 

@@ -1,7 +1,7 @@
 //! What all jobs of a container share: who starts their processes, who carries what these print, and the
 //! way to the ApplicationMaster.
 
-use job::Seat;
+use job::LauncherContext;
 use job::element::Element;
 use job::pass::Pass;
 use job::wire::NodeElements;
@@ -25,7 +25,7 @@ use crate::warden::Warden;
 
 /// The container, as each of its jobs finds it.
 pub(crate) struct Container<'a> {
-    pub(crate) seat: Seat,
+    pub(crate) seat: LauncherContext,
     pub(crate) around: &'a Surroundings,
     pub(crate) nursery: &'a Nursery,
     pub(crate) warden: &'a Warden,

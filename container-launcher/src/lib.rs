@@ -131,7 +131,7 @@ pub fn main_in(around: &Surroundings) -> ExitCode {
 #[derive(Debug, thiserror::Error)]
 enum LauncherError {
     #[error(transparent)]
-    Seat(#[from] seat::SeatError),
+    Seat(#[from] seat::ContextError),
     #[error("cannot start: {what}: {source}")]
     System {
         what: &'static str,

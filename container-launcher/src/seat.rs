@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::PathBuf;
 
 use credentials::{Credentials, CredentialsError};
-use job::{Seat, secrets};
+use job::{LauncherContext, secrets};
 use thiserror::Error;
 
 use crate::surroundings::Surroundings;
@@ -21,7 +21,7 @@ const CHANCE: &str = "/dev/urandom";
 
 /// The credentials do not tell who this launcher is.
 #[derive(Debug, Error)]
-pub(crate) enum SeatError {
+pub(crate) enum ContextError {
     #[error(
         "{FILE_VARIABLE} is not set: this process is started by YARN for a job, not by hand \
          (users start gerbil-run without --as)"
@@ -52,7 +52,7 @@ pub(crate) enum SeatError {
 
 /// Who this launcher is, and how it proves it. The keys are not printable.
 pub(crate) struct LauncherKeys {
-    pub(crate) seat: Seat,
+    pub(crate) seat: LauncherContext,
     pub(crate) authority: Vec<u8>,
     pub(crate) certificate: Vec<u8>,
     pub(crate) key: Vec<u8>,
@@ -61,32 +61,34 @@ pub(crate) struct LauncherKeys {
 }
 
 /// Reads the file that the environment names.
-pub(crate) fn read(around: &Surroundings) -> Result<LauncherKeys, SeatError> {
-    let path = around.variable(FILE_VARIABLE).ok_or(SeatError::NoFile)?;
+pub(crate) fn read(around: &Surroundings) -> Result<LauncherKeys, ContextError> {
+    let path = around.variable(FILE_VARIABLE).ok_or(ContextError::NoFile)?;
     let path = around.folder.join(path);
-    let unreadable = |source| SeatError::Unreadable {
+    let unreadable = |source| ContextError::Unreadable {
         path: path.clone(),
         source,
     };
     let length = std::fs::metadata(&path).map_err(unreadable)?.len();
     if length > FILE_MAX {
-        return Err(SeatError::TooLarge { path, length });
+        return Err(ContextError::TooLarge { path, length });
     }
     let bytes = std::fs::read(&path).map_err(unreadable)?;
-    let credentials = Credentials::read(&bytes).map_err(|source| SeatError::Malformed {
+    let credentials = Credentials::read(&bytes).map_err(|source| ContextError::Malformed {
         path: path.clone(),
         source,
     })?;
     let secret = |alias| {
-        credentials.secret(alias).ok_or_else(|| SeatError::Missing {
-            path: path.clone(),
-            alias,
-        })
+        credentials
+            .secret(alias)
+            .ok_or_else(|| ContextError::Missing {
+                path: path.clone(),
+                alias,
+            })
     };
-    let seat: Seat = serde_json::from_slice(secret(secrets::SEAT)?)
-        .map_err(|source| SeatError::Seat { source })?;
+    let seat: LauncherContext = serde_json::from_slice(secret(secrets::SEAT)?)
+        .map_err(|source| ContextError::Seat { source })?;
     if seat.build != job::BUILD {
-        return Err(SeatError::Build { theirs: seat.build });
+        return Err(ContextError::Build { theirs: seat.build });
     }
     Ok(LauncherKeys {
         seat,
@@ -97,10 +99,10 @@ pub(crate) fn read(around: &Surroundings) -> Result<LauncherKeys, SeatError> {
     })
 }
 
-fn chance() -> Result<[u8; LIFE], SeatError> {
+fn chance() -> Result<[u8; LIFE], ContextError> {
     let mut bytes = [0; LIFE];
     let read = File::open(CHANCE).and_then(|mut file| file.read_exact(&mut bytes));
-    read.map_err(|source| SeatError::Unreadable {
+    read.map_err(|source| ContextError::Unreadable {
         path: CHANCE.into(),
         source,
     })?;

@@ -105,7 +105,7 @@ impl LaunchTemplate {
     }
 
     fn launch(&self, container: &Container, ticket: &[u8]) -> anyhow::Result<ContainerLaunch> {
-        let seat = job::Seat {
+        let seat = job::LauncherContext {
             build: job::BUILD.into(),
             appmaster: self.reached.appmaster.clone(),
             container: container.id.to_string(),

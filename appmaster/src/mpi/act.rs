@@ -7,10 +7,10 @@ use job::Universe;
 use job::exit::Exit;
 use job::wire;
 use job::wire::mpi_order::Order as ToLauncher;
-use policy::lifecycle::{Action, Event, Phase, Seat as JobSeat, Verdict};
+use policy::lifecycle::{Action, Event, Phase, Seat, Verdict};
 use policy::{ContainerId, Rank};
 
-use crate::mpi::seats::Seats;
+use crate::mpi::seats::RunningSeats;
 use crate::mpi::standoff;
 use crate::mpi::{Client, Mpi};
 use crate::work::Do;
@@ -89,7 +89,7 @@ impl Mpi {
     }
 
     /// Hands the ranks out.
-    fn begin_ranks(&mut self, seats: Vec<JobSeat>) -> Vec<Action> {
+    fn begin_ranks(&mut self, seats: Vec<Seat>) -> Vec<Action> {
         let (description, run) = (&self.description, self.job.run_number());
         self.groups.begin(&seats, &self.description.programs);
         let mut nodes: Vec<(Rank, u32)> = seats
@@ -146,7 +146,7 @@ impl Mpi {
             }
             self.order(&seat.container, ToLauncher::Share(share));
         }
-        self.seats = Seats::new(seats);
+        self.seats = RunningSeats::new(seats);
         self.checkpoints.begin(self.now);
         Vec::new()
     }
@@ -158,7 +158,7 @@ impl Mpi {
     }
 
     /// What the ranks find as MPI_UNIVERSE_SIZE; 0: unknown.
-    fn universe_size(&self, seats: &[JobSeat]) -> u32 {
+    fn universe_size(&self, seats: &[Seat]) -> u32 {
         match self.description.universe {
             Universe::Unknown => 0,
             Universe::Processes(count) => count.get(),

@@ -62,7 +62,7 @@ use crate::mpi::exits::Exits;
 use crate::mpi::explain::Story;
 use crate::mpi::names::Names;
 use crate::mpi::results::Delivery;
-use crate::mpi::seats::Seats;
+use crate::mpi::seats::RunningSeats;
 use crate::mpi::spawn::Groups;
 use crate::mpi::standoff::Standoff;
 use crate::mpi::usage::Usages;
@@ -155,7 +155,7 @@ pub(crate) struct Mpi {
     /// Containers that are there and not given back.
     pub(crate) grants: BTreeSet<ContainerId>,
     pub(crate) links: BTreeMap<ContainerId, Link>,
-    pub(crate) seats: Seats,
+    pub(crate) seats: RunningSeats,
     /// The job's own ranks and those that they have spawned.
     pub(crate) groups: Groups,
     /// By the number of its rank 0, which spawned group.
@@ -210,7 +210,7 @@ impl Mpi {
             job,
             grants: BTreeSet::new(),
             links: BTreeMap::new(),
-            seats: Seats::default(),
+            seats: RunningSeats::default(),
             groups: Groups::default(),
             firsts: BTreeMap::new(),
             names: Names::default(),

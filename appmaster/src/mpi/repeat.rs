@@ -6,7 +6,7 @@ use policy::ContainerId;
 use policy::lifecycle::{Cause, Verdict};
 
 use crate::mpi::names::Names;
-use crate::mpi::seats::Seats;
+use crate::mpi::seats::RunningSeats;
 use crate::mpi::spawn::Groups;
 use crate::mpi::usage::Usages;
 use crate::mpi::verdict;
@@ -49,7 +49,7 @@ impl Mpi {
         self.groups = Groups::default();
         self.firsts.clear();
         self.names = Names::default();
-        self.seats = Seats::default();
+        self.seats = RunningSeats::default();
         self.reports.clear();
         self.seen.clear();
         self.usages = Usages::new(self.description.processes());

@@ -7,12 +7,12 @@ use policy::{ContainerId, Rank};
 
 /// The containers of the running job, in order of their ranks, to be found by their ids.
 #[derive(Debug, Default)]
-pub(crate) struct Seats {
+pub(crate) struct RunningSeats {
     all: Vec<Seat>,
     places: BTreeMap<ContainerId, usize>,
 }
 
-impl Seats {
+impl RunningSeats {
     pub(crate) fn new(all: Vec<Seat>) -> Self {
         let places = all.iter().enumerate();
         let places = places.map(|(place, seat)| (seat.container.clone(), place));
@@ -30,7 +30,7 @@ impl Seats {
         self.all.get(*self.places.get(container)?)
     }
 
-    /// More ranks for the container at `place` in [`Seats::all`], numbered on from all there are.
+    /// More ranks for the container at `place` in [`RunningSeats::all`], numbered on from all there are.
     pub(crate) fn add(&mut self, place: usize, ranks: &[Rank]) {
         if let Some(seat) = self.all.get_mut(place) {
             seat.ranks.extend(ranks);
@@ -66,7 +66,7 @@ mod tests {
             ranks: ranks.iter().copied().map(Rank).collect(),
             resources: Resources::default(),
         };
-        let mut seats = Seats::new(vec![seat("a", &[0, 1]), seat("b", &[2])]);
+        let mut seats = RunningSeats::new(vec![seat("a", &[0, 1]), seat("b", &[2])]);
         let runs = |id: &str, rank| seats.runs(&ContainerId(id.into()), Rank(rank));
         assert!(runs("a", 1) && runs("b", 2));
         assert!(!runs("a", 2) && !runs("b", 0) && !runs("c", 0));

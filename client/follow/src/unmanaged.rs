@@ -15,7 +15,7 @@ use std::convert::Infallible;
 use std::future::pending;
 use std::time::Duration;
 
-use appmaster::{BoundPort, Seat};
+use appmaster::{AmContext, BoundPort};
 use job::exit::Exit;
 use job::{ApplicationWork, Description};
 use policy::Millis;
@@ -116,7 +116,7 @@ pub async fn follow(
         let left = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
         job.limits.gang.wait = Some(Millis(left.max(1)));
     }
-    let seat = Seat {
+    let seat = AmContext {
         node: None,
         description,
         keys: seat_keys(keys),

@@ -2,7 +2,7 @@
 //!
 //! A job travels so: the client writes a [`Description`] and the keys of a throw-away certificate
 //! authority into the credentials of the ApplicationMaster's container ([`secrets`]); the
-//! ApplicationMaster (AM) reads them there, and gives each launcher a [`Seat`] in the same way.
+//! ApplicationMaster (AM) reads them there, and gives each launcher a [`LauncherContext`] in the same way.
 //! From then on they speak [`wire`] to each other over connections set up as [`link`] says. How the
 //! job ended becomes an [`exit`] code.
 //!
@@ -46,7 +46,7 @@ pub use mapreduce::{FileAt, MapReduceJob, Split, StageTerms, TasksReport};
 pub use mapreduce_report::{MapReduceJobReport, MapReduceReport, StageNeed};
 pub use mpi::{BindUnit, Binding, MpiJob, Program, Terminal, Universe, Yielding};
 pub use role::Role;
-pub use seat::Seat;
+pub use seat::LauncherContext;
 pub use session::{SessionPlan, StagingFolder};
 pub use staged::{Staged, StagedKind};
 

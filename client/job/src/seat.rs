@@ -9,7 +9,7 @@ use crate::element::Scan;
 
 /// A launcher's place in the job. Travels as JSON in its container's credentials.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seat {
+pub struct LauncherContext {
     /// [`crate::BUILD`] of the AM.
     pub build: String,
     /// `host:port` of the AM.
@@ -33,10 +33,10 @@ pub struct Seat {
     pub scan: Option<Scan>,
 }
 
-impl fmt::Debug for Seat {
+impl fmt::Debug for LauncherContext {
     /// Without the ticket: it is a secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Seat")
+        f.debug_struct("LauncherContext")
             .field("build", &self.build)
             .field("appmaster", &self.appmaster)
             .field("container", &self.container)

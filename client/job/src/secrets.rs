@@ -7,7 +7,7 @@
 
 /// In the AM's container: the [`crate::Description`], JSON.
 pub const DESCRIPTION: &str = "gerbil.description";
-/// In a launcher's container: its [`crate::Seat`], JSON.
+/// In a launcher's container: its [`crate::LauncherContext`], JSON.
 pub const SEAT: &str = "gerbil.seat";
 /// Certificate of the job's own authority, PEM. In every container.
 pub const AUTHORITY: &str = "gerbil.authority";

@@ -7,7 +7,7 @@ use std::sync::{Arc, Barrier};
 use std::time::Instant;
 
 use gerbil_task::Partition;
-use job::Seat;
+use job::LauncherContext;
 use policy::scratch::Limits;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
@@ -30,7 +30,7 @@ fn keys() -> (LauncherKeys, LauncherKeys) {
         let params = CertificateParams::new([name.to_owned()]).unwrap();
         let certificate = params.signed_by(&key, &authority).unwrap();
         LauncherKeys {
-            seat: Seat {
+            seat: LauncherContext {
                 build: job::BUILD.into(),
                 appmaster: String::new(),
                 container: String::new(),

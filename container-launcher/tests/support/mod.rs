@@ -28,7 +28,7 @@ use job::wire::{
     EndJob, InputChunk, InputRequest, KeyValue, LauncherEvent, LauncherHello, LauncherOrder, Leave,
     MpiEvent, MpiOrder, OutputChunk, OutputTaken, Program, RankEnded, RankUsage, Share, Stop,
 };
-use job::{Role, Seat, link, secrets};
+use job::{LauncherContext, Role, link, secrets};
 use policy::MiB;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tempfile::TempDir;
@@ -503,7 +503,7 @@ impl Appmaster {
             std::fs::write(&path, text).unwrap();
             std::fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
         }
-        let seat = Seat {
+        let seat = LauncherContext {
             build: job::BUILD.to_owned(),
             appmaster: self.address.clone(),
             container: id.clone(),

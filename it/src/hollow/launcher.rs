@@ -161,7 +161,7 @@ impl StandIn for InPlace {
 
 /// What a launcher's credentials tell it. The keys are not printable.
 struct LauncherKeys {
-    seat: job::Seat,
+    seat: job::LauncherContext,
     authority: Vec<u8>,
     certificate: Vec<u8>,
     key: Vec<u8>,

@@ -42,13 +42,13 @@ pub(crate) struct Channel {
     login: Mutex<Login>,
     client: ClientId,
     timing: Timing,
-    seat: Mutex<Seat>,
+    seat: Mutex<ConnectionSlot>,
     /// Held while a connection is opened, so that callers share it, or the reason why there is none.
     opening: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
-struct Seat {
+struct ConnectionSlot {
     /// Index of the address in use.
     at: usize,
     connection: Option<Arc<Connection>>,
@@ -107,7 +107,7 @@ impl Channel {
     }
 
     /// Whole between any two steps; never held over a wait.
-    fn seat(&self) -> MutexGuard<'_, Seat> {
+    fn seat(&self) -> MutexGuard<'_, ConnectionSlot> {
         self.seat.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
