@@ -8,7 +8,7 @@
 //! ([`trouble`]). What a task has written is committed before its end is told ([`report`]); of one that came to
 //! nothing nothing is left. How far tasks are, and whether they get on, is looked at meanwhile ([`watch`]).
 //!
-//! What maps have written for reduces stays with the launcher ([`crate::fetch`]): the process may die. A reduce is
+//! What maps have written for reduces stays with the launcher ([`crate::shuffle`]): the process may die. A reduce is
 //! handed what it reads once all of it is here ([`sources`]). What a process prints is kept in
 //! a folder of its own ([`log`]) until its end is told; of one that failed until the job is over.
 

@@ -25,8 +25,8 @@ use super::output::{self, Files};
 use super::places::TaskPath;
 use super::sources::{Origin, Sources};
 use super::trouble::Trouble;
-use crate::fetch::{MapOutput, MapOutputs, Missing, Waiting};
 use crate::process::JobId;
+use crate::shuffle::{MapOutput, MapOutputs, Missing, Waiting};
 
 /// Between two looks whether the process is gone.
 const LOOK: Duration = Duration::from_millis(100);

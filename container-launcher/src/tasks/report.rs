@@ -7,8 +7,8 @@ use job::wire::task_ended::How;
 
 use super::attempt::Attempt;
 use super::conversation::{Done, Failure};
-use crate::fetch::Exchange;
 use crate::node_facts;
+use crate::shuffle::Exchange;
 
 /// Linux's number of the signal that no process survives.
 const SIGKILL: u8 = 9;

@@ -7,8 +7,8 @@ use gerbil_task::{ReduceOrder, Source};
 use job::wire::StartTask;
 
 use crate::disks::Room;
-use crate::fetch::{Brought, Fetcher, From, Gather, MapOutput, MapOutputs, Missing, Waiting};
 use crate::process::JobId;
+use crate::shuffle::{Brought, Fetcher, From, Gather, MapOutput, MapOutputs, Missing, Waiting};
 
 /// Where the sources of a task are, as its order tells.
 pub(super) struct Sources {

@@ -11,7 +11,7 @@ use policy::scratch::Limits;
 use tokio::time::Instant;
 
 use super::attempt::Attempt;
-use crate::fetch::PATIENCE;
+use crate::shuffle::PATIENCE;
 
 /// Between two looks, unless a timeout is shorter.
 pub(super) const LOOK: Duration = Duration::from_secs(1);

@@ -1,6 +1,6 @@
 //! What maps have left in this container, and what reduces here fetch from others.
 //!
-//! A map's output stays with its launcher ([`kept`]) until the job is over. A reduce reads it where it lies, or
+//! A map's output stays with its launcher ([`map_outputs`]) until the job is over. A reduce reads it where it lies, or
 //! has its launcher bring it ([`bring`]) from those that have it ([`serve`]), several at once ([`gather`]): over
 //! a connection each, which carries data one way. Who fetches has a file for it before it asks, and reads as fast as it writes
 //! that; who serves reads what it keeps, and needs nothing of what it fetches itself: no two launchers wait
@@ -13,7 +13,7 @@ mod bring;
 mod exchange;
 mod frames;
 mod gather;
-mod kept;
+mod map_outputs;
 mod patient;
 mod serve;
 #[cfg(test)]
@@ -24,7 +24,7 @@ use std::time::Duration;
 pub(crate) use bring::{Fetcher, Waiting};
 pub(crate) use exchange::Exchange;
 pub(crate) use gather::{Brought, From, Gather, Missing};
-pub(crate) use kept::{MapOutput, MapOutputs};
+pub(crate) use map_outputs::{MapOutput, MapOutputs};
 pub(crate) use serve::Server;
 
 /// From a connection's first packet until it is heard.

@@ -14,7 +14,7 @@ use job::tls::{self, TlsError};
 use job::wire::{FetchRequest, FetchedPart};
 use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-use super::kept::{MapOutput, MapOutputs};
+use super::map_outputs::{MapOutput, MapOutputs};
 use super::{OPEN, PIECE, SERVED_MAX, SILENCE, frames};
 use crate::node_facts;
 use crate::process::JobId;
