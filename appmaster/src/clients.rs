@@ -7,7 +7,7 @@ use std::time::Duration;
 use holding::{Admitted, same_build};
 use job::pass::job_shown;
 use job::wire::clients_server::Clients;
-use job::{link, wire};
+use job::{transport, wire};
 use policy::lifecycle::{Event, KillReason};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
@@ -258,12 +258,12 @@ async fn heard(
     loop {
         let order = match is_paused {
             true => orders.next().await,
-            false => match timeout(link::LEASE, orders.next()).await {
+            false => match timeout(transport::LEASE, orders.next()).await {
                 Ok(order) => order,
                 Err(_silent) => {
                     tracing::warn!(
                         "the client has said nothing for {} s",
-                        link::LEASE.as_secs()
+                        transport::LEASE.as_secs()
                     );
                     None
                 }

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::Result;
 use holding::{Admitted, BoundPort, ContainerEventSender, Doors, Holding, Opening, Port};
 use job::wire::clients_server::ClientsServer;
-use job::{ApplicationWork, Description, MpiJob, SessionPlan, link, wire};
+use job::{ApplicationWork, Description, MpiJob, SessionPlan, transport, wire};
 use policy::lending::Lending;
 use policy::lifecycle::MpiMachine;
 use policy::{Demand, MiB, ResourceTypes, Resources};
@@ -79,7 +79,7 @@ pub async fn serve(
         detached: Arc::clone(&detached),
         tasks: tasks.clone(),
     })
-    .max_decoding_message_size(link::MESSAGE_MAX);
+    .max_decoding_message_size(transport::MESSAGE_MAX);
     let doors = Doors {
         heard: ContainerEventSender::new(news.clone()),
         streams: Arc::clone(&consoles) as _,

@@ -3,8 +3,8 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use job::link;
 use job::secrets::APPMASTER_NAME;
+use job::transport;
 use job::wire::launchers_client::LaunchersClient;
 use thiserror::Error;
 use tokio::time::Instant;
@@ -110,8 +110,8 @@ pub(crate) async fn once(
 
 fn client(channel: Channel) -> LaunchersClient<Channel> {
     LaunchersClient::new(channel)
-        .max_decoding_message_size(link::MESSAGE_MAX)
-        .max_encoding_message_size(link::MESSAGE_MAX)
+        .max_decoding_message_size(transport::MESSAGE_MAX)
+        .max_encoding_message_size(transport::MESSAGE_MAX)
 }
 
 /// Whether the machine is there and nobody listens.
@@ -137,9 +137,9 @@ fn endpoint(place: &LauncherKeys) -> Result<Endpoint, tonic::transport::Error> {
             .tls_config(tls)?
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_nodelay(true)
-            .max_frame_size(link::FRAME_MAX)
-            .initial_stream_window_size(link::STREAM_WINDOW)
-            .initial_connection_window_size(link::connection_window(link::STREAM_WINDOW)),
+            .max_frame_size(transport::FRAME_MAX)
+            .initial_stream_window_size(transport::STREAM_WINDOW)
+            .initial_connection_window_size(transport::connection_window(transport::STREAM_WINDOW)),
     )
 }
 

@@ -324,7 +324,7 @@ async fn a_launcher_whose_appmaster_falls_silent_ends_its_ranks() {
     assert_eq!(launcher.exit().await.code(), Some(70));
     // It counts from its last word that was answered, before the silence began.
     assert!(
-        begin.elapsed() < job::link::LOST + Duration::from_secs(2),
+        begin.elapsed() < job::transport::LOST + Duration::from_secs(2),
         "{:?}",
         begin.elapsed()
     );

@@ -3,7 +3,7 @@
 //! The loop says its orders to the [`Orders`] and never waits. One task a launcher ([`attend`]) hears
 //! what comes on the present link, and takes a fresh one in its place when the launcher dials again.
 //! Neither direction loses or repeats anything ([`job::resumable`]). The launcher is lost when nothing has
-//! been heard of it for [`link::LOST`], when it takes no orders for as long, or when more of them wait
+//! been heard of it for [`transport::LOST`], when it takes no orders for as long, or when more of them wait
 //! than may.
 
 use std::future::pending;
@@ -14,7 +14,7 @@ use job::resumable::{Messages, Resumable};
 use job::sequence::{Bounds, SequenceError};
 use job::wire::launcher_event::Event;
 use job::wire::launcher_order::Order;
-use job::{link, wire};
+use job::{transport, wire};
 use policy::ContainerId;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
@@ -28,7 +28,7 @@ use crate::heard::{ContainerEvent, ContainerEventSender};
 /// launchers.
 const BOUNDS: Bounds = Bounds {
     count: 8192,
-    bytes: 2 * link::MESSAGE_MAX,
+    bytes: 2 * transport::MESSAGE_MAX,
 };
 /// Links that a launcher has opened and that are not looked at yet.
 pub(crate) const FRESH_QUEUE: usize = 1;
@@ -197,8 +197,8 @@ impl Attending {
                 () = container_ended.cancelled(), if self.events.is_none() => {
                     return ConversationEnd::Lost("is gone with its container".into());
                 }
-                () = sleep_until(self.spoke + link::LOST) => {
-                    let seconds = link::LOST.as_secs();
+                () = sleep_until(self.spoke + transport::LOST) => {
+                    let seconds = transport::LOST.as_secs();
                     return ConversationEnd::Lost(format!("has not been heard of for {seconds} s"));
                 }
             }
@@ -257,13 +257,13 @@ impl Attending {
             orders.remind(said.clock);
         }
         let stuck = orders.stuck_for();
-        if stuck >= link::LOST {
+        if stuck >= transport::LOST {
             let seconds = stuck.as_secs();
             return Err(ConversationEnd::Lost(format!(
                 "has taken no order for {seconds} s"
             )));
         }
-        if stuck >= link::MISSED && self.since.elapsed() >= link::MISSED {
+        if stuck >= transport::MISSED && self.since.elapsed() >= transport::MISSED {
             // It may take them on a fresh link.
             self.cut("its orders are not taken").await;
         }

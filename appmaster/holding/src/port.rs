@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use job::link;
+use job::transport;
 use job::wire::launchers_server::LaunchersServer;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -22,7 +22,7 @@ use crate::streams::Streams;
 use crate::tickets::Tickets;
 
 /// Calls of one peer that may be under way; a client has three.
-const CALLS_MAX: u32 = link::calls(link::JOBS_MAX);
+const CALLS_MAX: u32 = transport::calls(transport::JOBS_MAX);
 /// Peers that have just shown their certificates.
 const KNOWN_QUEUE: usize = 16;
 
@@ -81,25 +81,25 @@ impl Port {
             streams,
             tasks: tasks.clone(),
         })
-        .max_decoding_message_size(link::MESSAGE_MAX)
-        .max_encoding_message_size(link::MESSAGE_MAX);
+        .max_decoding_message_size(transport::MESSAGE_MAX)
+        .max_encoding_message_size(transport::MESSAGE_MAX);
         let (known, incoming) = mpsc::channel(KNOWN_QUEUE);
-        let window = link::stream_window(peers);
+        let window = transport::stream_window(peers);
         // Nobody's connection is ended because it does not answer pings: a client may have been stopped
         // with our leave, and launchers say themselves that they are there ([`crate::orders`]). The kernel
         // finds out when the machine at the other end is gone.
         let serving = Server::builder()
             .max_concurrent_streams(Some(CALLS_MAX))
-            .max_frame_size(link::FRAME_MAX)
+            .max_frame_size(transport::FRAME_MAX)
             .initial_stream_window_size(window)
-            .initial_connection_window_size(link::connection_window(window))
+            .initial_connection_window_size(transport::connection_window(window))
             .add_routes(others.add_service(launchers))
             .serve_with_incoming_shutdown(
                 ReceiverStream::new(incoming),
                 leaving.clone().cancelled_owned(),
             );
         let bounds = Bounds {
-            piece: link::piece(peers),
+            piece: transport::piece(peers),
             ..Bounds::default()
         };
         tasks.spawn(handshake::let_in(listener, tls, bounds, known, leaving));

@@ -9,7 +9,7 @@ use policy::Rank;
 use crate::mpi::Mpi;
 
 /// Largest report, bytes: two thirds of the largest message, the rest of which is the verdict's.
-const REPORT_MAX: usize = job::link::MESSAGE_MAX / 3 * 2;
+const REPORT_MAX: usize = job::transport::MESSAGE_MAX / 3 * 2;
 
 impl Mpi {
     /// YARN's id of the job.

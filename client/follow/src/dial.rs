@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use hyper_util::rt::TokioIo;
 use job::secrets::APPMASTER_NAME;
 use job::wire::clients_client::ClientsClient;
-use job::{LargeReads, link};
+use job::{LargeReads, transport};
 use tokio::net::TcpStream;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity, Uri};
 use tower::service_fn;
@@ -40,12 +40,12 @@ pub async fn dial(
         .with_context(|| format!("{address} is no address"))?
         .tls_config(tls)?
         .connect_timeout(CONNECT_DEADLINE)
-        .http2_keep_alive_interval(link::KEEPALIVE_INTERVAL)
-        .keep_alive_timeout(link::KEEPALIVE_TIMEOUT)
+        .http2_keep_alive_interval(transport::KEEPALIVE_INTERVAL)
+        .keep_alive_timeout(transport::KEEPALIVE_TIMEOUT)
         .keep_alive_while_idle(true)
-        .max_frame_size(link::FRAME_MAX)
-        .initial_stream_window_size(link::STREAM_WINDOW)
-        .initial_connection_window_size(link::connection_window(link::STREAM_WINDOW));
+        .max_frame_size(transport::FRAME_MAX)
+        .initial_stream_window_size(transport::STREAM_WINDOW)
+        .initial_connection_window_size(transport::connection_window(transport::STREAM_WINDOW));
     let local = Arc::new(OnceLock::new());
     let connector = {
         let local = Arc::clone(&local);
@@ -53,7 +53,7 @@ pub async fn dial(
     };
     let channel = endpoint.connect_with_connector(connector).await?;
     let client = ClientsClient::new(channel);
-    let client = client.max_decoding_message_size(link::MESSAGE_MAX);
+    let client = client.max_decoding_message_size(transport::MESSAGE_MAX);
     Ok((client, local.get().copied()))
 }
 
@@ -66,5 +66,5 @@ async fn connect(to: Uri, local: Arc<OnceLock<IpAddr>>) -> std::io::Result<Tokio
     let own = stream.local_addr()?.ip();
     stream.set_nodelay(true)?;
     local.get_or_init(|| own);
-    Ok(TokioIo::new(LargeReads::new(stream, link::piece(1))))
+    Ok(TokioIo::new(LargeReads::new(stream, transport::piece(1))))
 }

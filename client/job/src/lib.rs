@@ -3,7 +3,7 @@
 //! A job travels so: the client writes a [`Description`] and the keys of a throw-away certificate
 //! authority into the credentials of the ApplicationMaster's container ([`secrets`]); the
 //! ApplicationMaster (AM) reads them there, and gives each launcher a [`LauncherContext`] in the same way.
-//! From then on they speak [`wire`] to each other over connections set up as [`link`] says. How the
+//! From then on they speak [`wire`] to each other over connections set up as [`transport`] says. How the
 //! job ended becomes an [`exit`] code.
 //!
 //! Invariants: nothing secret is ever in an environment or on a command line; the three processes
@@ -22,7 +22,6 @@ pub mod history;
 pub mod interface;
 pub mod lane;
 mod large_reads;
-pub mod link;
 mod mapreduce;
 mod mapreduce_report;
 mod mpi;
@@ -37,6 +36,7 @@ pub mod sequence;
 mod session;
 mod staged;
 pub mod tls;
+pub mod transport;
 pub mod wire;
 
 pub use data::{Checkpoints, StageOut};

@@ -16,7 +16,7 @@ use crate::hostfile::{self, Names};
 /// Most containers.
 pub(super) const MOST: NonZeroU32 = most(100_000);
 /// Most slots of one: each may be a job of its own.
-pub(super) const SLOTS: NonZeroU32 = most(job::link::JOBS_MAX);
+pub(super) const SLOTS: NonZeroU32 = most(job::transport::JOBS_MAX);
 
 /// Most tasks at a time on a device.
 const WAYS: NonZeroU32 = most(1024);

@@ -1,17 +1,17 @@
 //! The conversation with the ApplicationMaster (AM): orders from it and what it is told, over one link
 //! after another.
 //!
-//! A task of its own keeps it (`keep`): it says every [`link::ALIVE`] that the launcher is there, and
-//! dials anew when the link breaks or the AM has not answered that for [`link::MISSED`]. Neither direction
+//! A task of its own keeps it (`keep`): it says every [`transport::ALIVE`] that the launcher is there, and
+//! dials anew when the link breaks or the AM has not answered that for [`transport::MISSED`]. Neither direction
 //! loses or repeats anything ([`job::resumable`]). When the AM has answered nothing that was said within
-//! the last [`link::LOST`] it is lost; it counts from when it heard the launcher, and so later.
+//! the last [`transport::LOST`] it is lost; it counts from when it heard the launcher, and so later.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use job::link;
 use job::resumable::Resumable;
 use job::sequence::Bounds;
+use job::transport;
 use job::wire::launcher_event::Event;
 use job::wire::launcher_order::Order;
 use job::wire::launchers_client::LaunchersClient;
@@ -31,7 +31,7 @@ use crate::surroundings::Surroundings;
 /// What may wait for the AM. The ranks bound it: a fence, an abort and an end of each.
 const BOUNDS: Bounds = Bounds {
     count: 1 << 20,
-    bytes: 2 * link::MESSAGE_MAX,
+    bytes: 2 * transport::MESSAGE_MAX,
 };
 /// Orders that have come and are not carried out yet.
 const ORDERS: usize = 64;
@@ -211,11 +211,11 @@ impl Keeper {
     /// Hears the orders of one link.
     async fn hear(&mut self, orders: &mut Streaming<LauncherOrder>) -> Left {
         let said = self.said.clone();
-        let mut alive = interval(link::ALIVE);
+        let mut alive = interval(transport::ALIVE);
         alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let begun = Instant::now();
         loop {
-            let missed = begun.max(self.answered) + link::MISSED;
+            let missed = begun.max(self.answered) + transport::MISSED;
             tokio::select! {
                 order = orders.message() => match order {
                     Ok(Some(order)) => if let Err(left) = self.take(order).await {
@@ -226,7 +226,7 @@ impl Keeper {
                 },
                 _ = alive.tick() => said.remind(millis(self.born.elapsed())),
                 () = sleep_until(missed) => {
-                    let seconds = link::MISSED.as_secs();
+                    let seconds = transport::MISSED.as_secs();
                     return Left::Broken(format!("it does not answer for {seconds} s"));
                 }
                 full = said.overflowed() => {
@@ -272,11 +272,11 @@ impl Keeper {
 
     /// Dials until the AM answers, or is lost.
     async fn dial(&self, mut cause: String) -> Result<Joined, LifeError> {
-        let lost_at = self.answered + link::LOST;
+        let lost_at = self.answered + transport::LOST;
         let mut refused_since = None;
         loop {
             if Instant::now() >= lost_at {
-                let seconds = link::LOST.as_secs();
+                let seconds = transport::LOST.as_secs();
                 return Err(self.lost(&format!("no answer for {seconds} s, at last: {cause}")));
             }
             match join(&self.place, &self.around, &self.said, Some(lost_at)).await {

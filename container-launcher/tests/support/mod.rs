@@ -28,7 +28,7 @@ use job::wire::{
     EndJob, InputChunk, InputRequest, KeyValue, LauncherEvent, LauncherHello, LauncherOrder, Leave,
     MpiEvent, MpiOrder, OutputChunk, OutputTaken, Program, RankEnded, RankUsage, Share, Stop,
 };
-use job::{LauncherContext, Role, link, secrets};
+use job::{LauncherContext, Role, secrets, transport};
 use policy::MiB;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tempfile::TempDir;
@@ -404,10 +404,12 @@ impl Appmaster {
             Server::builder()
                 .tls_config(tls)
                 .unwrap()
-                .initial_stream_window_size(link::STREAM_WINDOW)
-                .initial_connection_window_size(link::connection_window(link::STREAM_WINDOW))
+                .initial_stream_window_size(transport::STREAM_WINDOW)
+                .initial_connection_window_size(transport::connection_window(
+                    transport::STREAM_WINDOW,
+                ))
                 .serve_with_incoming(
-                    LaunchersServer::new(service).max_decoding_message_size(link::MESSAGE_MAX),
+                    LaunchersServer::new(service).max_decoding_message_size(transport::MESSAGE_MAX),
                     TcpIncoming::from(inner).with_nodelay(Some(true)),
                 )
                 .await

@@ -14,11 +14,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use credentials::Credentials;
-use job::link;
 use job::pass::Pass;
 use job::resumable::{Message, Resumable};
 use job::secrets;
 use job::sequence::Bounds;
+use job::transport;
 use job::wire::launcher_event::Event as Told;
 use job::wire::launcher_order::Order as Said;
 use job::wire::launchers_client::LaunchersClient;
@@ -188,8 +188,10 @@ impl LauncherKeys {
                 .tls_config(tls)?
                 .connect_timeout(DIAL)
                 .tcp_nodelay(true)
-                .initial_stream_window_size(link::STREAM_WINDOW)
-                .initial_connection_window_size(link::connection_window(link::STREAM_WINDOW)),
+                .initial_stream_window_size(transport::STREAM_WINDOW)
+                .initial_connection_window_size(transport::connection_window(
+                    transport::STREAM_WINDOW,
+                )),
         )
     }
 
@@ -200,8 +202,8 @@ impl LauncherKeys {
             match timeout(DIAL, endpoint.connect()).await {
                 Ok(Ok(channel)) => {
                     return Ok(LaunchersClient::new(channel)
-                        .max_decoding_message_size(link::MESSAGE_MAX)
-                        .max_encoding_message_size(link::MESSAGE_MAX));
+                        .max_decoding_message_size(transport::MESSAGE_MAX)
+                        .max_encoding_message_size(transport::MESSAGE_MAX));
                 }
                 Ok(Err(error)) if Instant::now() + DIAL_PAUSE > deadline => {
                     return Err(anyhow!(error).context("dialling the ApplicationMaster"));
@@ -352,7 +354,7 @@ async fn live(place: &LauncherKeys, launchers: &Launchers) -> Result<()> {
         let mut taken = answer.into_inner();
         while let Ok(Some(_)) = taken.message().await {}
     });
-    let mut alive = interval(link::ALIVE);
+    let mut alive = interval(transport::ALIVE);
     loop {
         let news = tokio::select! {
             order = orders.message() => match taken(order?, &said)? {

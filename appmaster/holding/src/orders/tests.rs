@@ -147,7 +147,7 @@ async fn a_launcher_that_says_nothing_is_lost_after_its_time_with_a_link_or_with
         sleep(30 * SECOND).await;
         link.alive(0, 7).await;
         let link = is_there.then_some(link);
-        sleep(link::LOST - SECOND).await;
+        sleep(transport::LOST - SECOND).await;
         if link.is_none() {
             assert_eq!(peer.heard().await, "cut");
         }
@@ -178,7 +178,7 @@ async fn a_launcher_that_is_there_and_takes_no_orders_is_asked_anew_and_then_los
     peer.orders.say(end(1));
     let mut dialled = 0;
     let mut since = Duration::ZERO;
-    'there: while since < 2 * link::LOST {
+    'there: while since < 2 * transport::LOST {
         sleep(5 * SECOND).await;
         since += 5 * SECOND;
         while let Ok(news) = peer.inbox.try_recv() {
@@ -193,8 +193,8 @@ async fn a_launcher_that_is_there_and_takes_no_orders_is_asked_anew_and_then_los
         }
         link.alive(0, 1).await;
     }
-    assert!(since >= link::LOST, "{since:?}");
-    assert!(since < 2 * link::LOST);
+    assert!(since >= transport::LOST, "{since:?}");
+    assert!(since < 2 * transport::LOST);
     assert_eq!(dialled, 2);
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use job::exit::Exit;
-use job::link;
+use job::transport;
 use job::wire;
 use job::wire::client_order::Order;
 use job::wire::job_event::Event;
@@ -295,7 +295,7 @@ pub(super) async fn stay_alive(orders: mpsc::Sender<wire::ClientOrder>) {
         let _told = orders
             .try_send(wire::ClientOrder { order: Some(alive) })
             .is_ok();
-        sleep(link::ALIVE).await;
+        sleep(transport::ALIVE).await;
     }
 }
 

@@ -110,7 +110,7 @@ fn slots(wanted: FirstJob, most: NonZeroU32, ground: &Ground) -> NonZeroU32 {
         }
     }
     let slots = u32::try_from(best.1).unwrap_or(u32::MAX);
-    let slots = slots.min(job::link::JOBS_MAX);
+    let slots = slots.min(job::transport::JOBS_MAX);
     NonZeroU32::new(slots).unwrap_or(NonZeroU32::MIN)
 }
 
