@@ -19,7 +19,7 @@ use tonic::{Request, Response, Status, Streaming};
 use crate::console::Console;
 use crate::consoles::Consoles;
 use crate::detached::{Detached, DetachedJob, ENDED_MAX, OutputFilter};
-use crate::news::{News, NewsSender, tell};
+use crate::loop_event::{LoopEvent, LoopEventSender, tell};
 use crate::output_stream::Output;
 use crate::session::JobId;
 use crate::work::WorkEvent;
@@ -33,7 +33,7 @@ const EVENT_QUEUE: usize = 64;
 #[derive(Debug)]
 pub(crate) struct ClientService {
     pub admitted: Admitted,
-    pub news: NewsSender,
+    pub news: LoopEventSender,
     pub consoles: Arc<Consoles>,
     pub detached: Arc<Detached>,
     pub tasks: TaskTracker,
@@ -68,7 +68,7 @@ impl Clients for ClientService {
                 kept.claim_input().map_err(Status::failed_precondition)?;
             }
             let events = kept.events(orders, &self.tasks)?;
-            tell(&self.news, News::Watched).await?;
+            tell(&self.news, LoopEvent::Watched).await?;
             return Ok(Response::new(events));
         }
         let (events, outgoing) = mpsc::channel(EVENT_QUEUE);
@@ -85,14 +85,14 @@ impl Clients for ClientService {
                 (true, false) => listen(job, orders, news).await,
                 (true, true) => {
                     while heard(&mut orders, &mut false).await.is_some() {}
-                    let _heard = news.send(News::OwnerLeft).await.is_ok();
+                    let _heard = news.send(LoopEvent::OwnerLeft).await.is_ok();
                 }
                 (false, _) => {}
             }
         });
         let attached = match owns {
-            true => News::OwnerAttached { events, admitted },
-            false => News::ClientAttached {
+            true => LoopEvent::OwnerAttached { events, admitted },
+            false => LoopEvent::ClientAttached {
                 of: job,
                 events,
                 admitted,
@@ -146,7 +146,7 @@ impl Clients for ClientService {
         while let Some(chunk) = chunks.message().await? {
             if chunk.once && !chunk.data.is_empty() && !is_told {
                 let used = WorkEvent::Machine(Event::InputUsed);
-                tell(&self.news, News::Of(job, used)).await?;
+                tell(&self.news, LoopEvent::Of(job, used)).await?;
                 is_told = true;
             }
             // Rank 0 has closed its standard input, or is gone: the rest has no reader.
@@ -164,7 +164,7 @@ impl Clients for ClientService {
         self.admitted.check(&request)?;
         let submission = Box::new(request.into_inner());
         let job = self
-            .asked(|answer| News::Submitted { submission, answer })
+            .asked(|answer| LoopEvent::Submitted { submission, answer })
             .await?;
         Ok(Response::new(wire::Submitted { job }))
     }
@@ -174,7 +174,7 @@ impl Clients for ClientService {
         request: Request<wire::StatusRequest>,
     ) -> Result<Response<wire::SessionStatus>, Status> {
         self.admitted.check(&request)?;
-        let status = self.asked(News::StatusAsked).await?;
+        let status = self.asked(LoopEvent::StatusAsked).await?;
         Ok(Response::new(status))
     }
 
@@ -183,7 +183,7 @@ impl Clients for ClientService {
         request: Request<wire::NodesRequest>,
     ) -> Result<Response<wire::SessionNodes>, Status> {
         self.admitted.check(&request)?;
-        let nodes = self.asked(News::NodesAsked).await?;
+        let nodes = self.asked(LoopEvent::NodesAsked).await?;
         Ok(Response::new(nodes))
     }
 
@@ -193,7 +193,8 @@ impl Clients for ClientService {
     ) -> Result<Response<wire::JobKilled>, Status> {
         self.admitted.check(&request)?;
         let job = JobId(request.get_ref().job);
-        self.asked(|answer| News::KillAsked { job, answer }).await?;
+        self.asked(|answer| LoopEvent::KillAsked { job, answer })
+            .await?;
         Ok(Response::new(wire::JobKilled {}))
     }
 
@@ -203,7 +204,7 @@ impl Clients for ClientService {
     ) -> Result<Response<wire::SessionStopping>, Status> {
         self.admitted.check(&request)?;
         let wire::SessionStop { now, verdict } = request.into_inner();
-        let stop = |answer| News::StopAsked {
+        let stop = |answer| LoopEvent::StopAsked {
             now,
             verdict,
             answer,
@@ -217,7 +218,7 @@ impl ClientService {
     /// What the loop answers.
     async fn asked<T>(
         &self,
-        ask: impl FnOnce(oneshot::Sender<Result<T, Status>>) -> News,
+        ask: impl FnOnce(oneshot::Sender<Result<T, Status>>) -> LoopEvent,
     ) -> Result<T, Status> {
         let (answer, answered) = oneshot::channel();
         tell(&self.news, ask(answer)).await?;
@@ -280,7 +281,7 @@ async fn heard(
 }
 
 /// Reads the control link of a client that follows a job, until it ends.
-async fn listen(job: JobId, mut orders: Streaming<wire::ClientOrder>, news: NewsSender) {
+async fn listen(job: JobId, mut orders: Streaming<wire::ClientOrder>, news: LoopEventSender) {
     let mut is_paused = false;
     while let Some(order) = heard(&mut orders, &mut is_paused).await {
         let said = match order.order {
@@ -303,12 +304,12 @@ async fn listen(job: JobId, mut orders: Streaming<wire::ClientOrder>, news: News
             )
             | None => continue,
         };
-        if news.send(News::Of(job, said)).await.is_err() {
+        if news.send(LoopEvent::Of(job, said)).await.is_err() {
             return;
         }
     }
     let _heard = news
-        .send(News::Of(job, WorkEvent::ClientLeft))
+        .send(LoopEvent::Of(job, WorkEvent::ClientLeft))
         .await
         .is_ok();
 }

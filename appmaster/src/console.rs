@@ -14,7 +14,7 @@ use policy::ContainerId;
 use tokio::sync::mpsc;
 
 use crate::consoles::Moves;
-use crate::ends::Ends;
+use crate::output_ends::OutputEnds;
 use crate::session::JobId;
 
 /// Chunks of output under way inside the AM: with [`job::CHUNK_MAX`] at most 1 MiB.
@@ -27,7 +27,7 @@ const INPUT_QUEUE: usize = 4;
 pub(crate) struct Console {
     /// Made for the first who uses one: they are some kilobytes, and thousands of jobs may wait.
     queues: OnceLock<Queues>,
-    ends: Mutex<Ends>,
+    ends: Mutex<OutputEnds>,
     job: JobId,
     /// Hears when a stream, a launcher's call or all output has come to its end.
     moves: Arc<Moves>,

@@ -9,8 +9,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::am_context::AmContext;
 use crate::run::serve;
-use crate::seat::AmContext;
 
 /// Runs the job whose seat this container's environment describes, until it is over or YARN says
 /// by SIGTERM that it is to end.

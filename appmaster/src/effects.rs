@@ -10,11 +10,11 @@ use tonic::Status;
 
 use crate::console::write_to_log;
 use crate::files::FileWork;
+use crate::loop_event::LoopEvent;
 use crate::mpi::ATTACH_DEADLINE;
 use crate::mpi::standoff;
 use crate::mpi::verdict;
 use crate::mpi::waiting::Look;
-use crate::news::News;
 use crate::session::{JobId, Session};
 use crate::work::{Do, OutputSeen, WorkEvent};
 
@@ -134,7 +134,7 @@ impl Session {
         let news = self.news.clone();
         self.tasks.spawn(async move {
             let heard = answer.await;
-            let _heard = news.send(News::Of(job, heard)).await.is_ok();
+            let _heard = news.send(LoopEvent::Of(job, heard)).await.is_ok();
         });
     }
 
@@ -155,7 +155,7 @@ impl Session {
             tokio::select! {
                 () = dropped => {}
                 done = work.done(closing) => if let Some(done) = done {
-                    let answer = News::Of(job, WorkEvent::Files(done));
+                    let answer = LoopEvent::Of(job, WorkEvent::Files(done));
                     let _heard = news.send(answer).await.is_ok();
                 },
             }

@@ -15,8 +15,8 @@ use proto_hadoop::AppAttemptId;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 
+use crate::loop_event::LoopEvent;
 use crate::mapreduce::{Book, Folder, Record, keep};
-use crate::news::News;
 use crate::session::Session;
 use crate::sharing::SessionState;
 use crate::storages::Storages;
@@ -42,7 +42,7 @@ impl Session {
         let (staging, own, news) = (plan.staging.clone(), self.attempt, self.news.clone());
         self.tasks.spawn(async move {
             let recovered = inherited(staging, own).await;
-            let _heard = news.send(News::Recovered(recovered)).await.is_ok();
+            let _heard = news.send(LoopEvent::Recovered(recovered)).await.is_ok();
         });
     }
 

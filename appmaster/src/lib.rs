@@ -4,13 +4,13 @@
 //! container's credentials), or inside the client, which hands [`serve()`] the same seat.
 //!
 //! ```text
-//! launchers, ResourceManager ──▶ holding ──┐                  ┌──▶ WorkEvent ──▶ a job: Work, by JobId
-//! clients, output, input ──▶ clients ──────┼─ News ─▶ session │                      │
-//! file systems, looks at the cluster ──────┘    ▲             └─────── effects ◀── Do┘
-//!                └──────────── tasks ◀──────────┴──────────────────────────┘
+//! launchers, ResourceManager ──▶ holding ──┐                       ┌──▶ WorkEvent ──▶ a job: Work, by JobId
+//! clients, output, input ──▶ clients ──────┼─ LoopEvent ─▶ session │                      │
+//! file systems, looks at the cluster ──────┘    ▲                  └─────── effects ◀── Do┘
+//!                └──────────── tasks ◀──────────┴───────────────────────────────┘
 //! ```
 //!
-//! The AM takes its [`seat`], opens its port and registers ([`run`]; [`holding`] keeps the containers of
+//! The AM takes its [`am_context`], opens its port and registers ([`run`]; [`holding`] keeps the containers of
 //! the application: what is asked for, granted, started and spoken to). From then on it is a [`session`]:
 //! one loop hears news, keeps what is about containers and clients, gives the rest to the job that it is
 //! about, carries out what that wants ([`effects`]) and sleeps until the next of them is due. A job
@@ -18,8 +18,8 @@
 //! is to be done. An application of one job, an MPI job ([`mpi`] tells its life), ends with it. A session
 //! takes many ([`submit`]), MPI jobs and MapReduce jobs ([`mapreduce`], whose [`tasks`] have slots one by one): they share the containers of a [`pool`], whose slots are lent to them
 //! ([`sharing`], [`slots`], [`loan`]), until it is told to [`stop`]; YARN's part is played for them
-//! ([`lent`]), and whoever asks is told of all ([`status`]). Output and input pass it by ([`console`], by job: [`consoles`]), and of
-//! jobs that nobody follows it stays here ([`detached`]); what it wants done on file
+//! ([`lent_containers`]), and whoever asks is told of all ([`status`]). Output and input pass it by ([`console`], by
+//! job: [`consoles`]), and of jobs that nobody follows it stays here ([`detached`]); what it wants done on file
 //! systems ([`files`]) is a task whose end is news.
 //!
 //! Invariants: the loop has the only `recv()`, and waits neither for launchers nor for clients, file
@@ -37,30 +37,30 @@
 //! as one OS user, co-tenants can read the credentials file.
 
 mod agenda;
+mod am_context;
 mod client_events;
 mod clients;
 mod console;
 mod consoles;
 mod contained;
+mod container_events;
 mod detached;
 mod effects;
 mod elements;
-mod ends;
 mod files;
 mod inherit;
-mod lack;
 mod leaving;
-mod lent;
+mod lent_containers;
 mod loan;
+mod loop_event;
 mod mapreduce;
 mod mpi;
-mod news;
+mod output_ends;
 mod output_stream;
 mod owner;
 mod pool;
 mod queued;
 mod run;
-mod seat;
 mod session;
 mod sharing;
 mod slots;
@@ -72,16 +72,16 @@ mod tasks;
 #[cfg(test)]
 #[path = "../holding/src/test_keys.rs"]
 mod test_keys;
-mod told;
+mod unmet_needs;
 mod waits;
 mod work;
 
 use std::process::ExitCode;
 
+pub use am_context::AmContext;
 pub use holding::{BoundPort, Keys};
 pub use output_stream::Output;
 pub use run::serve;
-pub use seat::AmContext;
 
 /// Exit code of an AM that could not even begin; YARN shows it with its log.
 const BROKEN: u8 = 70;

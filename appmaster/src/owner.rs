@@ -2,7 +2,7 @@
 
 use policy::Millis;
 
-use crate::news::JobEvents;
+use crate::loop_event::JobEvents;
 
 /// For it to come: it asks YARN where this ApplicationMaster is, several times a second.
 const COMES: Millis = Millis(30_000);

@@ -19,17 +19,17 @@ use tokio_util::task::TaskTracker;
 use tonic::service::Routes;
 
 use crate::agenda::Agenda;
+use crate::am_context::AmContext;
 use crate::clients::ClientService;
 use crate::consoles::Consoles;
 use crate::detached::Detached;
+use crate::loop_event::{LoopEvent, LoopEventSender, NEWS_QUEUE};
 use crate::mapreduce::Book;
 use crate::mpi::checkpoints::Checkpoints;
 use crate::mpi::explain::Story;
 use crate::mpi::{Beginning, Mpi};
-use crate::news::{NEWS_QUEUE, News, NewsSender};
 use crate::output_stream::Output;
 use crate::pool::Pool;
-use crate::seat::AmContext;
 use crate::session::{Entry, MPI, Session};
 use crate::sharing::{SessionState, Sharing};
 use crate::work::Work;
@@ -203,11 +203,11 @@ impl Session {
 }
 
 /// Ends the job in order, when that is asked for before it is over.
-async fn end(ending: CancellationToken, over: CancellationToken, news: NewsSender) {
+async fn end(ending: CancellationToken, over: CancellationToken, news: LoopEventSender) {
     tokio::select! {
         () = over.cancelled() => {}
         () = ending.cancelled() => {
-            let _heard = news.send(News::Terminated).await.is_ok();
+            let _heard = news.send(LoopEvent::Terminated).await.is_ok();
         }
     }
 }

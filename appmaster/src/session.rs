@@ -27,7 +27,7 @@ use crate::console::Console;
 use crate::consoles::Consoles;
 use crate::detached::Detached;
 use crate::loan::Loan;
-use crate::news::{JobEvents, News, NewsSender};
+use crate::loop_event::{JobEvents, LoopEvent, LoopEventSender};
 use crate::sharing::Sharing;
 use crate::work::{Work, WorkEvent};
 
@@ -104,7 +104,7 @@ pub(crate) struct Session {
     /// Zero of the session's clock.
     pub(crate) began: Instant,
     pub(crate) tasks: TaskTracker,
-    pub(crate) news: NewsSender,
+    pub(crate) news: LoopEventSender,
 }
 
 /// A place for one event in a client's stream; `None`: the stream has ended.
@@ -112,7 +112,7 @@ type Outlet = Option<OwnedPermit<Result<job::wire::JobEvent, Status>>>;
 
 impl Session {
     /// Until all jobs are over and everybody knows it.
-    pub(crate) async fn run(&mut self, mut inbox: mpsc::Receiver<News>) {
+    pub(crate) async fn run(&mut self, mut inbox: mpsc::Receiver<LoopEvent>) {
         let all: Vec<JobId> = self.jobs.keys().copied().collect();
         all.into_iter().for_each(|job| self.begin(job));
         self.begin_sharing();
@@ -199,17 +199,17 @@ impl Session {
     }
 
     /// One piece of news: what of it is to be kept here, and what the job is told.
-    fn hear(&mut self, news: News) {
+    fn hear(&mut self, news: LoopEvent) {
         match news {
-            News::Terminated if self.sharing.is_some() => self.terminated(),
-            News::Terminated => {
+            LoopEvent::Terminated if self.sharing.is_some() => self.terminated(),
+            LoopEvent::Terminated => {
                 let kill = || WorkEvent::Machine(Event::KillRequested(KillReason::Terminated));
                 let all: Vec<JobId> = self.jobs.keys().copied().collect();
                 all.into_iter().for_each(|job| self.tell(job, kill()));
             }
-            News::Holding(heard) if self.sharing.is_some() => self.hear_shared(heard),
+            LoopEvent::Holding(heard) if self.sharing.is_some() => self.hear_shared(heard),
             // All containers are of the one job.
-            News::Holding(heard) => {
+            LoopEvent::Holding(heard) => {
                 let is_of_room = matches!(heard, holding::ContainerEvent::Headroom(_));
                 let told = self.told(heard);
                 if let Some(headroom) = self.holding.headroom().filter(|_| is_of_room) {
@@ -219,7 +219,7 @@ impl Session {
                     self.tell(job, heard);
                 }
             }
-            News::ClientAttached {
+            LoopEvent::ClientAttached {
                 of,
                 events,
                 admitted,
@@ -239,35 +239,35 @@ impl Session {
                 }
                 self.tell(of, WorkEvent::ClientAttached);
             }
-            News::Of(job, heard) => {
+            LoopEvent::Of(job, heard) => {
                 if let (WorkEvent::ClientLeft, Some(entry)) = (&heard, self.jobs.get_mut(&job)) {
                     entry.client = None;
                 }
                 self.tell(job, heard);
             }
-            News::Submitted { submission, answer } => {
+            LoopEvent::Submitted { submission, answer } => {
                 let job = self.submit(*submission);
                 let _heard = answer.send(job).is_ok();
             }
-            News::Watched => {
+            LoopEvent::Watched => {
                 let now = self.now();
                 if let Some(sharing) = &mut self.sharing {
                     sharing.show_soon(now);
                 }
             }
-            News::KillAsked { job, answer } => drop(answer.send(self.kill_asked(job))),
-            News::StatusAsked(answer) => drop(answer.send(self.status())),
-            News::NodesAsked(answer) => drop(answer.send(self.nodes())),
-            News::StopAsked {
+            LoopEvent::KillAsked { job, answer } => drop(answer.send(self.kill_asked(job))),
+            LoopEvent::StatusAsked(answer) => drop(answer.send(self.status())),
+            LoopEvent::NodesAsked(answer) => drop(answer.send(self.nodes())),
+            LoopEvent::StopAsked {
                 now,
                 verdict,
                 answer,
             } => drop(answer.send(self.stop_asked(now, verdict))),
-            News::OwnerAttached { events, admitted } => {
+            LoopEvent::OwnerAttached { events, admitted } => {
                 drop(admitted.send(self.owner_comes(events)));
             }
-            News::Recovered(recovered) => self.recovered(&recovered),
-            News::OwnerLeft => self.owner_left("its client has left it"),
+            LoopEvent::Recovered(recovered) => self.recovered(&recovered),
+            LoopEvent::OwnerLeft => self.owner_left("its client has left it"),
         }
     }
 

@@ -20,8 +20,8 @@ use tonic::Status;
 
 use crate::elements::NodeElements;
 use crate::loan::{Loan, Use};
+use crate::loop_event::JobEvents;
 use crate::mapreduce::Book;
-use crate::news::JobEvents;
 use crate::owner::{NOT_OWNED, Owner};
 use crate::pool::{Pool, Want};
 use crate::session::{JobId, Session};

@@ -10,7 +10,7 @@ use policy::Millis;
 use policy::lending::{Line, Waits, Wants};
 
 use crate::loan::Loan;
-use crate::news::JobEvents;
+use crate::loop_event::JobEvents;
 use crate::session::{JobId, Session};
 
 /// Why a job has no slots.

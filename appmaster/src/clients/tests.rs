@@ -14,7 +14,7 @@ use tonic::service::Routes;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 
 use super::*;
-use crate::news::{JobEvents, NEWS_QUEUE};
+use crate::loop_event::{JobEvents, NEWS_QUEUE};
 use crate::session::MPI;
 use crate::test_keys::JobKeys;
 
@@ -24,7 +24,7 @@ const SOON: Duration = Duration::from_secs(8);
 struct ClientsBed {
     keys: JobKeys,
     address: String,
-    inbox: mpsc::Receiver<News>,
+    inbox: mpsc::Receiver<LoopEvent>,
     leaving: CancellationToken,
 }
 
@@ -81,7 +81,7 @@ impl ClientsBed {
         ClientsClient::new(self.dial(Some(&self.keys.client)).await.unwrap())
     }
 
-    async fn heard(&mut self) -> News {
+    async fn heard(&mut self) -> LoopEvent {
         timeout(SOON, self.inbox.recv()).await.unwrap().unwrap()
     }
 
@@ -92,7 +92,7 @@ impl ClientsBed {
     /// The next client that wants to follow, let in or not; where it hears of the job.
     async fn answer(&mut self, with: Result<(), Status>) -> JobEvents {
         match self.heard().await {
-            News::ClientAttached {
+            LoopEvent::ClientAttached {
                 events, admitted, ..
             } => {
                 admitted.send(with).unwrap();
@@ -103,7 +103,7 @@ impl ClientsBed {
     }
 
     /// The next news, once `other` is over.
-    async fn heard_while(&mut self, other: impl Future) -> News {
+    async fn heard_while(&mut self, other: impl Future) -> LoopEvent {
         tokio::join!(self.heard(), other).0
     }
 }
@@ -187,12 +187,12 @@ async fn a_second_client_is_refused_and_not_heard() {
     first.send(kill()).await.unwrap();
     assert!(matches!(
         stage.heard().await,
-        News::Of(MPI, WorkEvent::ClientKill(KillReason::Interrupted))
+        LoopEvent::Of(MPI, WorkEvent::ClientKill(KillReason::Interrupted))
     ));
     drop(first);
     assert!(matches!(
         stage.heard().await,
-        News::Of(MPI, WorkEvent::ClientLeft)
+        LoopEvent::Of(MPI, WorkEvent::ClientLeft)
     ));
 }
 
@@ -210,7 +210,7 @@ async fn it_is_heard_when_the_owner_of_a_session_has_gone() {
     say(hello).unwrap();
     let attaching = timeout(SOON, client.attach(ReceiverStream::new(saying)));
     let attached = async {
-        let News::OwnerAttached { events, admitted } = stage.heard().await else {
+        let LoopEvent::OwnerAttached { events, admitted } = stage.heard().await else {
             panic!("something else was heard");
         };
         admitted.send(Ok(())).unwrap();
@@ -221,7 +221,7 @@ async fn it_is_heard_when_the_owner_of_a_session_has_gone() {
     // Whatever else it says is of no job.
     say(wire::client_order::Order::Alive(wire::Alive {})).unwrap();
     drop(said);
-    assert!(matches!(stage.heard().await, News::OwnerLeft));
+    assert!(matches!(stage.heard().await, LoopEvent::OwnerLeft));
 }
 
 #[tokio::test]
@@ -229,13 +229,13 @@ async fn a_client_that_goes_away_before_it_is_let_in_has_left() {
     let mut stage = ClientsBed::open().await;
     let (said, answer) = attach(stage.client().await);
     let waiting = timeout(Duration::from_millis(300), answer);
-    let News::ClientAttached { admitted, .. } = stage.heard_while(waiting).await else {
+    let LoopEvent::ClientAttached { admitted, .. } = stage.heard_while(waiting).await else {
         panic!("something else was heard");
     };
     drop(said);
     admitted.send(Ok(())).unwrap();
     assert!(matches!(
         stage.heard().await,
-        News::Of(MPI, WorkEvent::ClientLeft)
+        LoopEvent::Of(MPI, WorkEvent::ClientLeft)
     ));
 }

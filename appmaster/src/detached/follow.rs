@@ -9,7 +9,7 @@ use tonic::Status;
 
 use crate::console::Console;
 use crate::detached::{Detached, DetachedJob, Input};
-use crate::news::{News, NewsSender};
+use crate::loop_event::{LoopEvent, LoopEventSender};
 use crate::session::{JobId, Session};
 use crate::work::{Work, WorkEvent};
 
@@ -86,7 +86,7 @@ struct Following {
     kept: Arc<DetachedJob>,
     all: Arc<Detached>,
     console: Arc<Console>,
-    news: NewsSender,
+    news: LoopEventSender,
 }
 
 impl Following {
@@ -100,7 +100,7 @@ impl Following {
         self.kept.nobody_watches().await;
         let all = Arc::clone(&self.all);
         let _done = spawn_blocking(move || all.forget_some()).await.is_ok();
-        let left = News::Of(self.job, WorkEvent::ClientLeft);
+        let left = LoopEvent::Of(self.job, WorkEvent::ClientLeft);
         let _heard = self.news.send(left).await.is_ok();
     }
 

@@ -19,13 +19,14 @@
 mod accused;
 mod act;
 mod attempts;
-mod book;
+mod commit_records;
 mod ended;
 mod ending;
 mod explain;
 mod folder;
 mod history;
-mod keep;
+mod history_file;
+mod messages;
 mod needs;
 mod orders;
 mod sentences;
@@ -33,7 +34,6 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod waits;
-mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,11 +52,11 @@ use crate::mapreduce::history::Past;
 use crate::mapreduce::orders::Orders;
 use crate::work::{Do, WorkEvent};
 
-pub(crate) use book::{Book, Record};
+pub(crate) use commit_records::{Book, Record};
 pub(crate) use folder::{Folder, FolderDone, FolderWork, Others};
-pub(crate) use keep::keep;
+pub(crate) use history_file::keep;
+pub(crate) use messages::{MapReduceEffect, MapReduceEvent};
 pub(crate) use needs::elements;
-pub(crate) use words::{MapReduceEffect, MapReduceEvent};
 
 /// Between two words to the client of how far the tasks are.
 const SHOW: Millis = Millis(1_000);

@@ -12,7 +12,7 @@ use crate::work::WorkEvent;
 pub(crate) type JobEvents = mpsc::Sender<Result<wire::JobEvent, Status>>;
 
 /// One piece of news.
-pub(crate) enum News {
+pub(crate) enum LoopEvent {
     /// This process is to end its jobs in order.
     Terminated,
     /// Of the containers.
@@ -70,14 +70,14 @@ pub(crate) enum News {
     Of(JobId, WorkEvent),
 }
 
-impl From<holding::ContainerEvent> for News {
+impl From<holding::ContainerEvent> for LoopEvent {
     fn from(heard: holding::ContainerEvent) -> Self {
         Self::Holding(heard)
     }
 }
 
 /// The loop's end of the channel. Bounded: whoever has news waits until it is heard.
-pub(crate) type NewsSender = mpsc::Sender<News>;
+pub(crate) type LoopEventSender = mpsc::Sender<LoopEvent>;
 
 /// News that may wait unheard.
 pub(crate) const NEWS_QUEUE: usize = 1024;
@@ -86,7 +86,7 @@ pub(crate) const NEWS_QUEUE: usize = 1024;
 ///
 /// # Errors
 /// `Unavailable` when the loop hears nothing any more.
-pub(crate) async fn tell(news: &NewsSender, what: News) -> Result<(), Status> {
+pub(crate) async fn tell(news: &LoopEventSender, what: LoopEvent) -> Result<(), Status> {
     let sent = news.send(what).await;
     sent.map_err(|_closed| Status::unavailable("the ApplicationMaster is leaving"))
 }

@@ -6,7 +6,7 @@ use policy::ContainerId;
 
 /// What each launcher's one call has brought to its end.
 #[derive(Debug, Default)]
-pub(crate) struct Ends {
+pub(crate) struct OutputEnds {
     calls: BTreeMap<ContainerId, Call>,
 }
 
@@ -20,7 +20,7 @@ struct Call {
     is_over: bool,
 }
 
-impl Ends {
+impl OutputEnds {
     /// A launcher's call begins.
     pub(crate) fn open(&mut self, container: &ContainerId) {
         self.calls.insert(container.clone(), Call::default());
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn all_have_ended_when_each_launcher_has_ended_what_it_began() {
-        let mut ends = Ends::default();
+        let mut ends = OutputEnds::default();
         let mut launchers = BTreeMap::from([(id(1), 2), (id(2), 1), (id(3), 0)]);
         assert!(!ends.are_all(1, &launchers));
         for number in [1, 2] {
