@@ -7,7 +7,7 @@ use proto_hadoop::ApplicationClient;
 use proto_hadoop::yarn::NodeState;
 use tokio::time::timeout;
 
-use crate::draft::Nodes;
+use crate::next_allocate::Nodes;
 use crate::nodes::{self, Candidates, Limits};
 
 /// Its clones ask by the same connection.

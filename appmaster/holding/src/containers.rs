@@ -19,7 +19,7 @@ use proto_hadoop::{
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::task::TaskTracker;
 
-use crate::heard::{ContainerEvent, ContainerEventSender, Granted};
+use crate::container_event::{ContainerEvent, ContainerEventSender, Granted};
 use crate::keys::Keys;
 
 /// For one answer of a NodeManager.

@@ -12,9 +12,9 @@ use proto_hadoop::yarn::FinalApplicationStatus;
 use tokio_util::task::TaskTracker;
 
 use crate::cluster::Cluster;
+use crate::container_event::{ContainerEvent, ContainerEventSender, Granted};
 use crate::containers::{self, LaunchTemplate};
-use crate::draft::{Draft, Finish};
-use crate::heard::{ContainerEvent, ContainerEventSender, Granted};
+use crate::next_allocate::{Draft, Finish};
 use crate::orders::Orders;
 use crate::requests::Asking;
 use crate::tickets::Tickets;

@@ -17,7 +17,7 @@ use tokio_stream::adapters::Map;
 use tokio_util::task::TaskTracker;
 use tonic::{Request, Response, Status, Streaming};
 
-use crate::heard::{ContainerEvent, ContainerEventSender, Deaf};
+use crate::container_event::{ContainerEvent, ContainerEventSender, Deaf};
 use crate::orders::{FRESH_QUEUE, Fresh, OrderStream, Orders, attend};
 use crate::peers::{Admitted, same_build};
 use crate::streams::Streams;

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! The owner says what it wants ([`Asking`]); [`requests`] turns that into rows, which stand in the
-//! [`draft`] of the next call until the one task that owns the allocate stream ([`resource_manager`]) has
-//! sent them. What that brings is [`ContainerEvent`]: a [`Granted`] container has the token of its NodeManager with
+//! draft of the next call ([`next_allocate`]) until the one task that owns the allocate stream ([`resource_manager`])
+//! has sent them. What that brings is [`ContainerEvent`]: a [`Granted`] container has the token of its NodeManager with
 //! it. [`Holding::start`] gives it a ticket and starts a launcher in it ([`containers`]), from what all of
 //! them have in common. The launcher dials the application's one [`Port`]: TLS with a certificate of this
 //! application ([`handshake`], [`peers`]), then its ticket ([`tickets`]), which is good for one launcher.
@@ -40,21 +40,21 @@
 
 mod address;
 mod cluster;
+mod container_event;
 mod containers;
-mod draft;
 mod handshake;
-mod heard;
 mod holding;
 mod keys;
 mod launchers;
+mod next_allocate;
 mod nodes;
-mod opening;
 mod orders;
 mod peers;
 mod port;
 mod registration;
 mod requests;
 mod resource_manager;
+mod startup;
 mod streams;
 #[cfg(test)]
 mod test_keys;
@@ -62,16 +62,16 @@ mod tickets;
 
 pub use address::{BoundPort, joined};
 pub use cluster::Cluster;
-pub use draft::Nodes;
-pub use heard::{ContainerEvent, ContainerEventSender, Deaf, Granted};
+pub use container_event::{ContainerEvent, ContainerEventSender, Deaf, Granted};
 pub use holding::{Holding, Link};
 pub use keys::Keys;
+pub use next_allocate::Nodes;
 pub use nodes::{Candidates, Limits, amount};
-pub use opening::Opening;
 pub use orders::Orders;
 pub use peers::{Admitted, same_build};
 pub use port::{Doors, Port};
 pub use registration::register;
 pub use requests::Asking;
 pub use resource_manager::Finished;
+pub use startup::Opening;
 pub use streams::{Bringing, Streams};

@@ -22,7 +22,7 @@ use tokio_stream::{Stream, StreamExt as _};
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 
-use crate::heard::{ContainerEvent, ContainerEventSender};
+use crate::container_event::{ContainerEvent, ContainerEventSender};
 
 /// What may wait for one launcher. The pieces of a barrier's values, most of the bytes, are shared by all
 /// launchers.

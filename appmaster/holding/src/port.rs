@@ -13,8 +13,8 @@ use tonic::service::Routes;
 use tonic::transport::Server;
 
 use crate::address::BoundPort;
+use crate::container_event::ContainerEventSender;
 use crate::handshake::{self, Bounds};
-use crate::heard::ContainerEventSender;
 use crate::keys::Keys;
 use crate::launchers::LauncherService;
 use crate::peers::Admitted;

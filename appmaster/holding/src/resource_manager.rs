@@ -14,8 +14,8 @@ use proto_hadoop::yarn::{
 use proto_hadoop::{ApplicationMasterClient, CallError};
 use tokio::time::{sleep, timeout, timeout_at};
 
-use crate::draft::{Draft, Finish};
-use crate::heard::{ContainerEvent, ContainerEventSender, Granted};
+use crate::container_event::{ContainerEvent, ContainerEventSender, Granted};
+use crate::next_allocate::{Draft, Finish};
 use crate::nodes;
 use crate::requests::Origin;
 

@@ -26,7 +26,7 @@ use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity
 use tonic::{Code, Request, Status, Streaming};
 
 use super::*;
-use crate::heard::ContainerEvent;
+use crate::container_event::ContainerEvent;
 use crate::streams::Bringing;
 use crate::test_keys::JobKeys;
 

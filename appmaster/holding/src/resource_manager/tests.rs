@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::*;
-use crate::draft::Nodes;
+use crate::next_allocate::Nodes;
 use crate::requests::{Asking, RequestTable};
 
 /// Whatever a test waits for comes within this.

@@ -10,9 +10,9 @@ use policy::ResourceTypes;
 use proto_hadoop::{AppAttemptId, ApplicationMasterClient, ContainerId, NodeId};
 
 use crate::containers::{LaunchTemplate, Reached};
-use crate::draft::Draft;
 use crate::holding::Holding;
 use crate::keys::Keys;
+use crate::next_allocate::Draft;
 use crate::nodes;
 use crate::port::Port;
 use crate::registration::{self, AmContainer, register};
