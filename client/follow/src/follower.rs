@@ -1,19 +1,19 @@
 //! From submit to the last word: attaches to an ApplicationMaster ([`mod@attach`]) and mirrors a job of it
-//! ([`mirror`]). A job with an application of its [`own`] is waited for, and YARN is asked where it does not
-//! come to a last word ([`lost`], [`crate::ended`]); one [`in_session`] leaves the application alone, and
-//! so do its MapReduce jobs ([`tasks`]); a session that was started for them alone is kept by [`owning`] it. One that is detached is [`watching`]'s to look at, and goes on
-//! without us.
+//! ([`mirror`]). A job with an application of its own ([`submitted_application`]) is waited for, and YARN is asked
+//! where it does not come to a last word ([`lost`], [`crate::ended`]); one [`in_session`] leaves the application alone,
+//! and so do its MapReduce jobs ([`tasks`]); a session that was started for them alone is kept by a guard
+//! ([`session_guard`]). One that is detached is [`watching`]'s to look at, and goes on without us.
 
 mod attach;
-mod bereft;
 mod in_session;
-mod last_word;
 mod lost;
 mod mirror;
 mod order;
-mod own;
-mod owning;
+mod recovered_commit;
+mod session_guard;
+mod submitted_application;
 pub mod tasks;
+mod verdict;
 mod watching;
 
 use std::time::Duration;
@@ -31,8 +31,8 @@ use crate::signals::Signals;
 use crate::streams::Source;
 
 pub use in_session::InSession;
-pub use own::SubmittedApplication;
-pub use owning::SessionGuard;
+pub use session_guard::SessionGuard;
+pub use submitted_application::SubmittedApplication;
 pub use watching::Watching;
 
 /// Between two looks, when it lasts.

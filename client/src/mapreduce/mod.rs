@@ -1,6 +1,6 @@
-//! `gerbil mr`: runs a program of maps and reduces in a session, or in an application of its [`own`].
+//! `gerbil mr`: runs a program of maps and reduces in a session, or in an application of its own ([`mr_application`]).
 
-mod own;
+mod mr_application;
 mod past;
 mod shown;
 mod timing;
@@ -41,7 +41,7 @@ use crate::subcommands::MapReduceArguments;
 use crate::system::system;
 use crate::usage::UsageError;
 
-use own::MrApplication;
+use mr_application::MrApplication;
 pub(crate) use past::main as past;
 
 use shown::Shown;

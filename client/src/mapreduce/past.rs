@@ -25,7 +25,7 @@ use crate::system::system;
 use crate::usage::UsageError;
 use crate::{frame, ps, sessions};
 
-use super::own::TAG;
+use super::mr_application::TAG;
 
 /// Jobs whose files are read for a list.
 const LISTED: usize = 50;

@@ -15,9 +15,9 @@ use tokio::task::JoinSet;
 use tokio_stream::StreamExt as _;
 
 use super::attach::{Attached, Coming, attach};
-use super::bereft::Bereft;
 use super::mirror::{kill_order, stay_alive};
 use super::order::order;
+use super::recovered_commit::Bereft;
 use crate::ended::{Ended, chain, conclude};
 use crate::keys::ClientKeys;
 use crate::streams;
