@@ -84,7 +84,7 @@ impl AmContext {
         let node_host = variable("NM_HOST")?;
         let node = variable("NM_PORT").ok();
         let node = node.and_then(|port| format!("{node_host}:{port}").parse().ok());
-        let seat = Self {
+        let context = Self {
             description,
             keys: Keys {
                 authority: secret(secrets::AUTHORITY)?,
@@ -101,7 +101,7 @@ impl AmContext {
             node,
             credentials,
         };
-        Ok((seat, node_host))
+        Ok((context, node_host))
     }
 
     /// Hadoop's tokens that a launcher's container may need, this AM's own log-in left out: a

@@ -12,15 +12,15 @@ use tokio_util::sync::CancellationToken;
 use crate::am_context::AmContext;
 use crate::run::serve;
 
-/// Runs the job whose seat this container's environment describes, until it is over or YARN says
+/// Runs the job whose context this container's environment describes, until it is over or YARN says
 /// by SIGTERM that it is to end.
 pub(crate) async fn run() -> Result<()> {
-    let (seat, node_host) = AmContext::read()?;
-    let application = &seat.description.application;
+    let (context, node_host) = AmContext::read()?;
+    let application = &context.description.application;
     let interface = application.interface.as_deref();
     let place = match BoundPort::take(application.am_ports, interface, &node_host).await {
         Ok(place) => place,
-        Err(error) => return refuse(&seat, &node_host, &error).await,
+        Err(error) => return refuse(&context, &node_host, &error).await,
     };
     let ending = CancellationToken::new();
     let mut terminate = signal(SignalKind::terminate())?;
@@ -30,19 +30,19 @@ pub(crate) async fn run() -> Result<()> {
         terminate.recv().await;
         terminated.cancel();
     });
-    Box::pin(serve(seat, place, ending, None)).await
+    Box::pin(serve(context, place, ending, None)).await
 }
 
 /// The job cannot be run from here: YARN is told so in one sentence, and through it the client.
-async fn refuse(seat: &AmContext, node_host: &str, error: &anyhow::Error) -> Result<()> {
+async fn refuse(context: &AmContext, node_host: &str, error: &anyhow::Error) -> Result<()> {
     let sentence = format!("{error:#}");
     tracing::error!("{sentence}");
-    let application = &seat.description.application;
+    let application = &context.description.application;
     let rm =
-        ApplicationMasterClient::new(application.rm_scheduler.clone(), seat.amrm_token.clone());
-    register(&rm, node_host, None, &seat.page, application).await?;
+        ApplicationMasterClient::new(application.rm_scheduler.clone(), context.amrm_token.clone());
+    register(&rm, node_host, None, &context.page, application).await?;
     let told = diagnostics(&sentence, Exit::Impossible.code());
-    rm.finish(FinalApplicationStatus::Failed, &told, &seat.page)
+    rm.finish(FinalApplicationStatus::Failed, &told, &context.page)
         .await
         .context("cannot unregister")
 }

@@ -1,7 +1,7 @@
 //! The ApplicationMaster (AM): keeps one job alive, or all jobs of a session.
 //!
 //! It runs in a container of its own ([`contained`] reads job description and keys from the
-//! container's credentials), or inside the client, which hands [`serve()`] the same seat.
+//! container's credentials), or inside the client, which hands [`serve()`] the same context.
 //!
 //! ```text
 //! launchers, ResourceManager ──▶ holding ──┐                       ┌──▶ WorkEvent ──▶ a job: Work, by JobId

@@ -37,7 +37,7 @@ use crate::work::Work;
 /// Clients that a session is made for.
 const CLIENTS: u32 = 64;
 
-/// Is the AM of `seat`'s job at `place`, until the job is over and everybody has been told.
+/// Is the AM of `context`'s job at `place`, until the job is over and everybody has been told.
 ///
 /// A client in this same process is given the ranks' output through `beside`; any other asks for it over
 /// the wire.
@@ -49,7 +49,7 @@ const CLIENTS: u32 = 64;
 /// The ResourceManager does not take the registration, or the job description makes no sense. No
 /// container runs then.
 pub async fn serve(
-    seat: AmContext,
+    context: AmContext,
     place: BoundPort,
     ending: CancellationToken,
     beside: Option<oneshot::Sender<Output>>,
@@ -57,7 +57,7 @@ pub async fn serve(
     let born = now_us();
     let Description {
         application, jobs, ..
-    } = seat.description.clone();
+    } = context.description.clone();
     let (news, inbox) = mpsc::channel(NEWS_QUEUE);
     let tasks = TaskTracker::new();
     let leaving = CancellationToken::new();
@@ -73,7 +73,7 @@ pub async fn serve(
     }
     let detached = Arc::new(Detached::here());
     let clients = ClientsServer::new(ClientService {
-        admitted: Admitted::new(&seat.keys.client_certificate, "client")?,
+        admitted: Admitted::new(&context.keys.client_certificate, "client")?,
         news: news.clone(),
         consoles: Arc::clone(&consoles),
         detached: Arc::clone(&detached),
@@ -87,7 +87,7 @@ pub async fn serve(
         tasks: tasks.clone(),
         leaving: leaving.clone(),
     };
-    let port = Port::open(place, &seat.keys, doors, peers(&jobs))?;
+    let port = Port::open(place, &context.keys, doors, peers(&jobs))?;
     let (exclude, types) = match &jobs {
         ApplicationWork::One(job) => (&job.exclude, &job.types),
         ApplicationWork::Session(plan) => (&plan.exclude, &plan.types),
@@ -96,18 +96,18 @@ pub async fn serve(
         application: &application,
         exclude,
         types,
-        keys: &seat.keys,
-        attempt: seat.attempt,
-        amrm_token: seat.amrm_token.clone(),
-        container: seat.container,
-        node: seat.node.clone(),
-        page: &seat.page,
-        tokens: seat.tokens_for_launchers(),
+        keys: &context.keys,
+        attempt: context.attempt,
+        amrm_token: context.amrm_token.clone(),
+        container: context.container,
+        node: context.node.clone(),
+        page: &context.page,
+        tokens: context.tokens_for_launchers(),
     };
     let holding = Box::pin(Holding::register(opening, port)).await?;
     let checkpoints = match &jobs {
         ApplicationWork::One(job) => tokio::select! {
-            checkpoints = Box::pin(Checkpoints::open(job, seat.attempt)) => checkpoints,
+            checkpoints = Box::pin(Checkpoints::open(job, context.attempt)) => checkpoints,
             // The file system of the checkpoints hangs, and nothing runs yet.
             () = ending.cancelled() => Checkpoints::unreachable(),
         },
@@ -121,7 +121,7 @@ pub async fn serve(
         sharing: None,
         consoles,
         detached: Arc::clone(&detached),
-        attempt: seat.attempt,
+        attempt: context.attempt,
         holding,
         began: Instant::now(),
         tasks: tasks.clone(),

@@ -31,7 +31,7 @@ mod tests {
         child: Child,
         folder: TempDir,
         /// What one of its launchers was given.
-        seat: LauncherContext,
+        context: LauncherContext,
         credentials: Credentials,
     }
 
@@ -73,18 +73,19 @@ mod tests {
                 assert_eq!(line, "up\n");
             }
             child.stdout = Some(lines.into_inner());
-            let (seat, credentials) = files(folder.path(), "container_tokens")
+            let (context, credentials) = files(folder.path(), "container_tokens")
                 .iter()
                 .find_map(|path| {
                     let credentials = Credentials::read(&std::fs::read(path).ok()?).ok()?;
-                    let seat = serde_json::from_slice(credentials.secret(secrets::SEAT)?).ok()?;
-                    Some((seat, credentials))
+                    let context =
+                        serde_json::from_slice(credentials.secret(secrets::CONTEXT)?).ok()?;
+                    Some((context, credentials))
                 })
                 .unwrap();
             Self {
                 child,
                 folder,
-                seat,
+                context,
                 credentials,
             }
         }
@@ -121,7 +122,7 @@ mod tests {
             if let Some(identity) = identity {
                 tls = tls.identity(identity);
             }
-            let endpoint = Endpoint::from_shared(format!("https://{}", self.seat.appmaster))?;
+            let endpoint = Endpoint::from_shared(format!("https://{}", self.context.appmaster))?;
             endpoint.tls_config(tls)?.connect().await
         }
 
@@ -211,7 +212,7 @@ mod tests {
     async fn a_job_goes_on_while_strangers_flood_its_port() {
         let held = Held::start().await;
         let before = held.resident_kib();
-        let address = held.seat.appmaster.clone();
+        let address = held.context.appmaster.clone();
         let mut flood = Vec::new();
         for number in 0..500_usize {
             let mut stream = TcpStream::connect(&address).await.unwrap();
@@ -227,13 +228,18 @@ mod tests {
         let others = Identity::from_pem(own.pem(), key.serialize_pem());
         for identity in [Some(others), None] {
             if let Ok(channel) = held.dial_as(identity).await {
-                let code = join(channel, &held.seat.container, &held.seat.ticket).await;
+                let code = join(channel, &held.context.container, &held.context.ticket).await;
                 assert_ne!(code, Code::Ok);
             }
         }
         // Who has the keys gets through to the service meanwhile.
         let began = Instant::now();
-        let code = join(held.dial().await, &held.seat.container, &held.seat.ticket).await;
+        let code = join(
+            held.dial().await,
+            &held.context.container,
+            &held.context.ticket,
+        )
+        .await;
         assert_eq!(code, Code::PermissionDenied);
         println!("through the flood in {:?}", began.elapsed());
         held.logged("refused").await;
@@ -252,7 +258,7 @@ mod tests {
     #[tokio::test]
     async fn a_job_goes_on_when_somebody_has_the_keys_of_a_launcher() {
         let held = Held::start().await;
-        let (container, ticket) = (&held.seat.container, &held.seat.ticket);
+        let (container, ticket) = (&held.context.container, &held.context.ticket);
         // The ticket has been used, and opens no other container's place.
         assert_eq!(
             join(held.dial().await, container, ticket).await,

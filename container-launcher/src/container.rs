@@ -25,7 +25,7 @@ use crate::warden::Warden;
 
 /// The container, as each of its jobs finds it.
 pub(crate) struct Container<'a> {
-    pub(crate) seat: LauncherContext,
+    pub(crate) context: LauncherContext,
     pub(crate) around: &'a Surroundings,
     pub(crate) nursery: &'a Nursery,
     pub(crate) warden: &'a Warden,
@@ -73,8 +73,8 @@ impl Container<'_> {
     /// What is shown to the ApplicationMaster with each call about a job.
     pub(crate) fn pass(&self, job: JobId) -> Pass {
         Pass {
-            container: self.seat.container.clone(),
-            ticket: self.seat.ticket.clone(),
+            container: self.context.container.clone(),
+            ticket: self.context.ticket.clone(),
             job: job.0,
         }
     }

@@ -10,7 +10,7 @@ use thiserror::Error;
 use tokio::time::Instant;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 
-use crate::seat::LauncherKeys;
+use crate::launcher_context::LauncherKeys;
 
 /// One attempt, name look-up and TLS included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -58,7 +58,7 @@ impl DialError {
 
 /// Connects, with the keys of `place`.
 pub(crate) async fn dial(place: &LauncherKeys) -> Result<LaunchersClient<Channel>, DialError> {
-    let address = &place.seat.appmaster;
+    let address = &place.context.appmaster;
     let endpoint = endpoint(place).map_err(|source| DialError::Address {
         address: address.clone(),
         source,
@@ -87,7 +87,7 @@ pub(crate) async fn once(
     place: &LauncherKeys,
     until: Instant,
 ) -> Result<LaunchersClient<Channel>, DialError> {
-    let address = &place.seat.appmaster;
+    let address = &place.context.appmaster;
     let endpoint = endpoint(place).map_err(|source| DialError::Address {
         address: address.clone(),
         source,
@@ -133,7 +133,7 @@ fn endpoint(place: &LauncherKeys) -> Result<Endpoint, tonic::transport::Error> {
         .identity(Identity::from_pem(&place.certificate, &place.key))
         .domain_name(APPMASTER_NAME);
     Ok(
-        Endpoint::from_shared(format!("https://{}", place.seat.appmaster))?
+        Endpoint::from_shared(format!("https://{}", place.context.appmaster))?
             .tls_config(tls)?
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_nodelay(true)

@@ -21,7 +21,7 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use self::silence::Silence;
-use crate::seat::LauncherKeys;
+use crate::launcher_context::LauncherKeys;
 
 /// Lanes of one job in a launcher at once: two streams with much to say fill the network of most nodes.
 const MOST: usize = 4;

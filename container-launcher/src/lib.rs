@@ -1,7 +1,7 @@
 //! Inside one container: start ranks, serve PMI, forward output and signals, report each end.
 //!
 //! The life of a launcher: YARN starts it beside a file of credentials, which name the
-//! ApplicationMaster (AM), the container and the keys (`seat`) → it starts its warden, and a process
+//! ApplicationMaster (AM), the container and the keys (`launcher_context`) → it starts its warden, and a process
 //! that finds out what the node is made of (`mpi::topology`), dials the AM and says hello (`dial`) → the AM
 //! sends the container's share of a job (`share`) → the share starts processes, each with its streams, its
 //! variables, and what it is granted of the container's processors (`binding`) and devices (`devices`);
@@ -53,6 +53,7 @@ mod foreign_processes;
 mod input;
 mod job_files;
 mod lane;
+mod launcher_context;
 mod left_files;
 mod life;
 mod memory_limit;
@@ -68,7 +69,6 @@ mod program;
 mod regular;
 mod samples;
 mod sampling;
-mod seat;
 mod share;
 mod shuffle;
 mod surroundings;
@@ -131,7 +131,7 @@ pub fn main_in(around: &Surroundings) -> ExitCode {
 #[derive(Debug, thiserror::Error)]
 enum LauncherError {
     #[error(transparent)]
-    Seat(#[from] seat::ContextError),
+    Context(#[from] launcher_context::ContextError),
     #[error("cannot start: {what}: {source}")]
     System {
         what: &'static str,
@@ -144,7 +144,7 @@ enum LauncherError {
 impl LauncherError {
     const fn exit(&self) -> Exit {
         match self {
-            Self::Seat(_) => Exit::Config,
+            Self::Context(_) => Exit::Config,
             Self::System { .. } => Exit::Lost,
             Self::Life(error) => error.exit(),
         }
@@ -153,13 +153,13 @@ impl LauncherError {
 
 fn run(around: &Surroundings) -> Result<u8, LauncherError> {
     let system = |what| move |source| LauncherError::System { what, source };
-    let place = seat::read(around)?;
-    symlinks::make(&around.folder, &place.seat.links)
+    let place = launcher_context::read(around)?;
+    symlinks::make(&around.folder, &place.context.links)
         .map_err(system("giving files their other names"))?;
     nix::sys::prctl::set_child_subreaper(true)
         .map_err(std::io::Error::from)
         .map_err(system("becoming the reaper of orphans"))?;
-    let kin = sweep::Kin::of_this_process(&place.seat.container);
+    let kin = sweep::Kin::of_this_process(&place.context.container);
     // Early: it is to be done when ranks ask.
     let topology = mpi::topology::Topology::begin(around);
     let warden = warden::Warden::start(&kin, around).map_err(system("starting the warden"))?;

@@ -37,11 +37,11 @@ use crate::dial::DialError;
 use crate::disks::Disks;
 use crate::elements::Watch;
 use crate::lane::ClientKeys;
+use crate::launcher_context::LauncherKeys;
 use crate::mpi::topology::Topology;
 use crate::nursery::{Ended, Nursery};
 use crate::process::JobId;
 use crate::sampling::Sampling;
-use crate::seat::LauncherKeys;
 use crate::share::{Happened, Share};
 use crate::shuffle::Exchange;
 use crate::surroundings::Surroundings;
@@ -130,7 +130,7 @@ pub(crate) async fn live(
     let mut tasks = JoinSet::new();
     tasks.spawn_on(keeping, carriers);
     let container = Container {
-        seat: place.seat.clone(),
+        context: place.context.clone(),
         around,
         nursery,
         warden,
@@ -139,8 +139,8 @@ pub(crate) async fn live(
         calls,
         keys,
         outbox,
-        elements: Watch::new(place.seat.scan.clone(), around),
-        disks: Disks::of(around, &place.seat.container),
+        elements: Watch::new(place.context.scan.clone(), around),
+        disks: Disks::of(around, &place.context.container),
         exchange: Exchange::new(place),
         storages: Storages::default(),
         gpus: devices::Pool::default(),
@@ -201,14 +201,14 @@ struct Life<'a> {
 impl Life<'_> {
     fn lost(&self, cause: &str) -> LifeError {
         LifeError::Lost {
-            address: self.container.seat.appmaster.clone(),
+            address: self.container.context.appmaster.clone(),
             cause: cause.to_owned(),
         }
     }
 
     fn confused(&self, what: &'static str) -> LifeError {
         LifeError::Confused {
-            address: self.container.seat.appmaster.clone(),
+            address: self.container.context.appmaster.clone(),
             what,
         }
     }

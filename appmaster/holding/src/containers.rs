@@ -105,7 +105,7 @@ impl LaunchTemplate {
     }
 
     fn launch(&self, container: &Container, ticket: &[u8]) -> anyhow::Result<ContainerLaunch> {
-        let seat = job::LauncherContext {
+        let context = job::LauncherContext {
             build: job::BUILD.into(),
             appmaster: self.reached.appmaster.clone(),
             container: container.id.to_string(),
@@ -117,7 +117,7 @@ impl LaunchTemplate {
             scan: self.scan_at(container),
         };
         let mut secrets = self.secrets.clone();
-        secrets.insert(secrets::SEAT.into(), serde_json::to_vec(&seat)?);
+        secrets.insert(secrets::CONTEXT.into(), serde_json::to_vec(&context)?);
         Ok(ContainerLaunch {
             resources: self.resources.clone(),
             commands: vec![self.command.clone()],

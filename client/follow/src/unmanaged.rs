@@ -116,7 +116,7 @@ pub async fn follow(
         let left = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
         job.limits.gang.wait = Some(Millis(left.max(1)));
     }
-    let seat = AmContext {
+    let context = AmContext {
         node: None,
         description,
         keys: seat_keys(keys),
@@ -131,7 +131,12 @@ pub async fn follow(
     let aside = own.follower.progress.beside();
     let (beside, output) = oneshot::channel();
     let mut appmaster = JoinSet::new();
-    appmaster.spawn(appmaster::serve(seat, place, ending.clone(), Some(beside)));
+    appmaster.spawn(appmaster::serve(
+        context,
+        place,
+        ending.clone(),
+        Some(beside),
+    ));
     let followed = tokio::select! {
         followed = Box::pin(own.follow_at(&address, output)) => followed,
         never = Box::pin(explain_waiting(rm, id, aside)) => match never {},

@@ -8,7 +8,7 @@
 /// In the AM's container: the [`crate::Description`], JSON.
 pub const DESCRIPTION: &str = "gerbil.description";
 /// In a launcher's container: its [`crate::LauncherContext`], JSON.
-pub const SEAT: &str = "gerbil.seat";
+pub const CONTEXT: &str = "gerbil.context";
 /// Certificate of the job's own authority, PEM. In every container.
 pub const AUTHORITY: &str = "gerbil.authority";
 /// Certificate and key of the process that reads these credentials, PEM.

@@ -12,8 +12,8 @@ use tonic::transport::Channel;
 use tonic::{Code, Status, Streaming};
 
 use crate::dial::{self, DialError};
+use crate::launcher_context::LauncherKeys;
 use crate::node_facts;
-use crate::seat::LauncherKeys;
 use crate::surroundings::Surroundings;
 
 /// The AM answers hello at once.
@@ -50,9 +50,9 @@ pub(super) async fn join(
         taken: said.taken(),
         event: Some(Event::Hello(LauncherHello {
             build: job::BUILD.to_owned(),
-            container: place.seat.container.clone(),
-            ticket: place.seat.ticket.clone(),
-            node: Some(node_facts::read(place.seat.scan.as_ref(), around)),
+            container: place.context.container.clone(),
+            ticket: place.context.ticket.clone(),
+            node: Some(node_facts::read(place.context.scan.as_ref(), around)),
             life: place.life.to_vec(),
         })),
         ..LauncherEvent::default()

@@ -23,9 +23,9 @@ use tonic::transport::Channel;
 
 use super::LifeError;
 use super::join::{Joined, Refused, join, words};
+use crate::launcher_context::LauncherKeys;
 use crate::process::JobId;
 use crate::say;
-use crate::seat::LauncherKeys;
 use crate::surroundings::Surroundings;
 
 /// What may wait for the AM. The ranks bound it: a fence, an abort and an end of each.
@@ -134,7 +134,7 @@ pub(super) async fn begin(
         .map_err(|refused| match refused {
             Refused::Dial(error) => error.into(),
             Refused::Final(cause) | Refused::ForNow(cause) => LifeError::Refused {
-                address: place.seat.appmaster.clone(),
+                address: place.context.appmaster.clone(),
                 cause,
             },
         })?;
@@ -203,7 +203,7 @@ impl Keeper {
 
     fn lost(&self, cause: &str) -> LifeError {
         LifeError::Lost {
-            address: self.place.seat.appmaster.clone(),
+            address: self.place.context.appmaster.clone(),
             cause: cause.to_owned(),
         }
     }
@@ -241,7 +241,7 @@ impl Keeper {
     async fn take(&mut self, order: LauncherOrder) -> Result<(), Left> {
         let confused = |what| {
             Left::Over(Some(LifeError::Confused {
-                address: self.place.seat.appmaster.clone(),
+                address: self.place.context.appmaster.clone(),
                 what,
             }))
         };

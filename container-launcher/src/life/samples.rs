@@ -84,6 +84,6 @@ impl Life<'_> {
 
     /// The memory that YARN has given the container.
     fn given_kib(&self) -> u64 {
-        self.container.seat.memory.0.saturating_mul(1024)
+        self.container.context.memory.0.saturating_mul(1024)
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use job::wire::Program;
 
-use crate::seat::FILE_VARIABLE;
+use crate::launcher_context::FILE_VARIABLE;
 use crate::sweep::{JOB_VARIABLE, MARK_VARIABLE};
 
 /// Another process manager's variables would lead MPI astray.

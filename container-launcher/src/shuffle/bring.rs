@@ -17,8 +17,8 @@ use tokio_rustls::rustls::{ClientConfig, ClientConnection, StreamOwned};
 use super::patient::Patient;
 use super::{OPEN, PIECE, SILENCE, frames};
 use crate::disks::Room;
+use crate::launcher_context::LauncherKeys;
 use crate::process::JobId;
-use crate::seat::LauncherKeys;
 
 /// Times in a row that a launcher is tried which is not reached, or breaks off before it has given a part.
 const TRIES: u32 = 4;

@@ -7,7 +7,7 @@ use job::tls::TlsError;
 
 use super::serve::ServeError;
 use super::{Fetcher, MapOutputs, Server};
-use crate::seat::LauncherKeys;
+use crate::launcher_context::LauncherKeys;
 
 /// What is kept here, the port at which others fetch it, and the keys to fetch from others.
 pub(crate) struct Exchange {

@@ -16,9 +16,9 @@ use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use super::map_outputs::{MapOutput, MapOutputs};
 use super::{OPEN, PIECE, SERVED_MAX, SILENCE, frames};
+use crate::launcher_context::LauncherKeys;
 use crate::node_facts;
 use crate::process::JobId;
-use crate::seat::LauncherKeys;
 
 /// Stack of a thread that serves, bytes: what it reads lies on the heap.
 const STACK: usize = 128 * 1024;
@@ -78,8 +78,8 @@ impl Server {
             served: ConnectionLimit::default(),
             closed: Arc::clone(&closed),
         });
-        let ports = place.seat.ports;
-        let listener = match &place.seat.interface {
+        let ports = place.context.ports;
+        let listener = match &place.context.interface {
             Some(name) => {
                 let own = interface::address(name, &node_facts::hostname())?;
                 listen(ports, |port| TcpListener::bind((own, port)))?

@@ -14,8 +14,8 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair}
 use super::bring::{FetchError, Fetched, Onto, PartitionFetch, Unfetched};
 use super::*;
 use crate::disks::{Disks, Room};
+use crate::launcher_context::LauncherKeys;
 use crate::process::JobId;
-use crate::seat::LauncherKeys;
 
 const JOB: JobId = JobId(3);
 
@@ -30,7 +30,7 @@ fn keys() -> (LauncherKeys, LauncherKeys) {
         let params = CertificateParams::new([name.to_owned()]).unwrap();
         let certificate = params.signed_by(&key, &authority).unwrap();
         LauncherKeys {
-            seat: LauncherContext {
+            context: LauncherContext {
                 build: job::BUILD.into(),
                 appmaster: String::new(),
                 container: String::new(),
@@ -150,7 +150,7 @@ fn ports_that_are_given_are_kept_to() {
     let free = TcpListener::bind("[::]:0").unwrap();
     let port = free.local_addr().unwrap().port();
     drop(free);
-    launcher.seat.ports = Some((port, port));
+    launcher.context.ports = Some((port, port));
     let first = Server::open(&launcher, MapOutputs::default()).unwrap();
     assert_eq!(first.address().port(), port);
     let second = Server::open(&launcher, MapOutputs::default()).unwrap_err();
@@ -368,14 +368,14 @@ fn what_a_launcher_cannot_read_any_more_is_not_given_and_what_came_before_is_not
 #[test]
 fn where_an_interface_is_named_nobody_fetches_by_another() {
     let (mut launcher, _) = keys();
-    launcher.seat.interface = Some("lo".to_owned());
+    launcher.context.interface = Some("lo".to_owned());
     let mut exchange = Exchange::new(Arc::new(launcher));
     let (host, port) = exchange.port().unwrap();
     assert_eq!(host.as_deref(), Some("127.0.0.1"));
     assert!(TcpStream::connect(("127.0.0.1", port)).is_ok());
     assert!(TcpStream::connect(("127.0.0.2", port)).is_err());
     let (mut launcher, _) = keys();
-    launcher.seat.interface = Some("nope0".to_owned());
+    launcher.context.interface = Some("nope0".to_owned());
     let refused = Exchange::new(Arc::new(launcher)).port().unwrap_err();
     assert!(refused.to_string().contains("nope0"), "{refused}");
     let (launcher, _) = keys();

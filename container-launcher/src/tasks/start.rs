@@ -199,7 +199,7 @@ impl Tasks {
     ) -> Result<Pid, String> {
         let around = container.around;
         let inherited = around.environment.clone().into_iter();
-        let id = &container.seat.container;
+        let id = &container.context.container;
         // What YARN says is of the container.
         let own = self.folder.to_str().filter(|_| self.job.is_of_session());
         let suggested = own.map(|folder| ("PWD", folder.to_owned()));

@@ -505,7 +505,7 @@ impl Appmaster {
             std::fs::write(&path, text).unwrap();
             std::fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
         }
-        let seat = LauncherContext {
+        let context = LauncherContext {
             build: job::BUILD.to_owned(),
             appmaster: self.address.clone(),
             container: id.clone(),
@@ -518,7 +518,7 @@ impl Appmaster {
         };
         let mut credentials = Credentials::default();
         for (alias, value) in [
-            (secrets::SEAT, serde_json::to_string(&seat).unwrap()),
+            (secrets::CONTEXT, serde_json::to_string(&context).unwrap()),
             (secrets::AUTHORITY, self.keys.authority.clone()),
             (secrets::CERTIFICATE, self.keys.launcher.0.clone()),
             (secrets::KEY, self.keys.launcher.1.clone()),

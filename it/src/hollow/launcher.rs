@@ -149,7 +149,7 @@ impl StandIn for InPlace {
                         0
                     }
                     Err(error) => {
-                        launchers.complain(format!("{}: {error:#}", place.seat.container));
+                        launchers.complain(format!("{}: {error:#}", place.context.container));
                         LOST
                     }
                 }
@@ -161,7 +161,7 @@ impl StandIn for InPlace {
 
 /// What a launcher's credentials tell it. The keys are not printable.
 struct LauncherKeys {
-    seat: job::LauncherContext,
+    context: job::LauncherContext,
     authority: Vec<u8>,
     certificate: Vec<u8>,
     key: Vec<u8>,
@@ -171,7 +171,7 @@ impl LauncherKeys {
     fn read(held: &Credentials) -> Option<Self> {
         let secret = |alias| held.secret(alias).map(<[u8]>::to_vec);
         Some(Self {
-            seat: serde_json::from_slice(held.secret(secrets::SEAT)?).ok()?,
+            context: serde_json::from_slice(held.secret(secrets::CONTEXT)?).ok()?,
             authority: secret(secrets::AUTHORITY)?,
             certificate: secret(secrets::CERTIFICATE)?,
             key: secret(secrets::KEY)?,
@@ -184,7 +184,7 @@ impl LauncherKeys {
             .identity(Identity::from_pem(&self.certificate, &self.key))
             .domain_name(secrets::APPMASTER_NAME);
         Ok(
-            Endpoint::from_shared(format!("https://{}", self.seat.appmaster))?
+            Endpoint::from_shared(format!("https://{}", self.context.appmaster))?
                 .tls_config(tls)?
                 .connect_timeout(DIAL)
                 .tcp_nodelay(true)
@@ -217,8 +217,8 @@ impl LauncherKeys {
     fn hello(&self) -> LauncherEvent {
         event(Told::Hello(LauncherHello {
             build: job::BUILD.to_owned(),
-            container: self.seat.container.clone(),
-            ticket: self.seat.ticket.clone(),
+            container: self.context.container.clone(),
+            ticket: self.context.ticket.clone(),
             // As many cores as anybody wants: hollow ranks never wait for one.
             node: Some(NodeFacts::default()),
             // The container is as good a name: nobody else has its ticket.
@@ -340,8 +340,8 @@ async fn live(place: &LauncherKeys, launchers: &Launchers) -> Result<()> {
     let (_chunks, queued) = mpsc::channel::<OutputChunk>(SENDING);
     let mut output = Request::new(ReceiverStream::new(queued));
     let pass = Pass {
-        container: place.seat.container.clone(),
-        ticket: place.seat.ticket.clone(),
+        container: place.context.container.clone(),
+        ticket: place.context.ticket.clone(),
         job: 0,
     };
     pass.show(&mut output);

@@ -42,7 +42,7 @@ pub(crate) struct Channel {
     login: Mutex<Login>,
     client: ClientId,
     timing: Timing,
-    seat: Mutex<ConnectionSlot>,
+    slot: Mutex<ConnectionSlot>,
     /// Held while a connection is opened, so that callers share it, or the reason why there is none.
     opening: tokio::sync::Mutex<()>,
 }
@@ -66,7 +66,7 @@ impl Channel {
             login: Mutex::new(login),
             client: ClientId(rand::random()),
             timing: Timing::default(),
-            seat: Mutex::default(),
+            slot: Mutex::default(),
             opening: tokio::sync::Mutex::default(),
         }
     }
@@ -83,8 +83,8 @@ impl Channel {
 
     /// The protection of the open connection, in the words of `hadoop.rpc.protection`.
     pub(crate) fn protection(&self) -> Option<&'static str> {
-        let seat = self.seat();
-        let qop = seat
+        let slot = self.slot();
+        let qop = slot
             .connection
             .as_ref()
             .and_then(|connection| connection.qop);
@@ -101,14 +101,14 @@ impl Channel {
     /// Logs in anew, with `login`, before the next call. Calls under way keep their connection.
     pub(crate) fn log_in_as(&self, login: Login) {
         *self.login.lock().unwrap_or_else(PoisonError::into_inner) = login;
-        let mut seat = self.seat();
-        seat.connection = None;
-        seat.logins = seat.logins.wrapping_add(1);
+        let mut slot = self.slot();
+        slot.connection = None;
+        slot.logins = slot.logins.wrapping_add(1);
     }
 
     /// Whole between any two steps; never held over a wait.
-    fn seat(&self) -> MutexGuard<'_, ConnectionSlot> {
-        self.seat.lock().unwrap_or_else(PoisonError::into_inner)
+    fn slot(&self) -> MutexGuard<'_, ConnectionSlot> {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Calls `method` and makes a plain answer of it by `plain`, trying as long as the rules of
@@ -215,7 +215,7 @@ impl Channel {
             return Ok(open);
         }
         let Ok(_opening) = timeout(self.timing.connect, self.opening.lock()).await else {
-            let at = self.seat().at;
+            let at = self.slot().at;
             let address = self.addresses.get(at).cloned().unwrap_or_default();
             return Err((at, connect_error(&address, self.late())));
         };
@@ -223,15 +223,15 @@ impl Channel {
             return Ok(open);
         }
         let (at, logins) = {
-            let seat = self.seat();
+            let slot = self.slot();
             // What whoever opened one meanwhile has found holds for all who waited for it.
-            if let Some((when, at, error)) = &seat.failed
+            if let Some((when, at, error)) = &slot.failed
                 && *when >= asked
-                && *at == seat.at
+                && *at == slot.at
             {
                 return Err((*at, error.clone()));
             }
-            (seat.at, seat.logins)
+            (slot.at, slot.logins)
         };
         let address = self
             .addresses
@@ -247,18 +247,18 @@ impl Channel {
             // Nothing was asked for yet, so nothing can have been done.
             Unopened::Login(end) => explain_end(end, method, address.clone(), false),
         });
-        let mut seat = self.seat();
+        let mut slot = self.slot();
         match connection {
             Ok(connection) => {
                 let connection = Arc::new(connection);
                 // One with an earlier log-in serves this call alone.
-                if (seat.at, seat.logins) == (at, logins) {
-                    seat.connection = Some(Arc::clone(&connection));
+                if (slot.at, slot.logins) == (at, logins) {
+                    slot.connection = Some(Arc::clone(&connection));
                 }
                 Ok((at, connection))
             }
             Err(error) => {
-                seat.failed = Some((Instant::now(), at, error.clone()));
+                slot.failed = Some((Instant::now(), at, error.clone()));
                 Err((at, error))
             }
         }
@@ -266,10 +266,10 @@ impl Channel {
 
     /// The connection in use, if it is good for another call.
     fn held(&self) -> Option<(usize, Arc<Connection>)> {
-        let mut seat = self.seat();
-        seat.connection = seat.connection.take().filter(|held| held.is_usable());
-        let connection = seat.connection.as_ref()?;
-        Some((seat.at, Arc::clone(connection)))
+        let mut slot = self.slot();
+        slot.connection = slot.connection.take().filter(|held| held.is_usable());
+        let connection = slot.connection.as_ref()?;
+        Some((slot.at, Arc::clone(connection)))
     }
 
     fn late(&self) -> io::Error {
@@ -289,10 +289,10 @@ impl Channel {
 
     /// Leaves the address `at` for the next, unless another caller has done so already.
     fn move_on(&self, at: usize) {
-        let mut seat = self.seat();
-        if seat.at == at && !self.addresses.is_empty() {
-            seat.at = (at + 1) % self.addresses.len();
-            seat.connection = None;
+        let mut slot = self.slot();
+        if slot.at == at && !self.addresses.is_empty() {
+            slot.at = (at + 1) % self.addresses.len();
+            slot.connection = None;
         }
     }
 

@@ -72,7 +72,7 @@ pub(crate) async fn fork(
             share,
             run.program,
             environment::RankPlace {
-                container: &container.seat.container,
+                container: &container.context.container,
                 job,
                 folder,
             },

@@ -12,7 +12,7 @@ use crate::surroundings::Surroundings;
 
 /// YARN's name for the path of the credentials file.
 pub(crate) const FILE_VARIABLE: &str = "HADOOP_TOKEN_FILE_LOCATION";
-/// Larger files are none of ours, bytes: the seat and three PEM texts need some ten thousand.
+/// Larger files are none of ours, bytes: the context and three PEM texts need some ten thousand.
 const FILE_MAX: u64 = 16 * 1024 * 1024;
 /// Bytes that nobody guesses.
 const LIFE: usize = 16;
@@ -41,8 +41,8 @@ pub(crate) enum ContextError {
     },
     #[error("the credentials at {path} lack the secret {alias}")]
     Missing { path: PathBuf, alias: &'static str },
-    #[error("the secret {} makes no sense: {source}", secrets::SEAT)]
-    Seat { source: serde_json::Error },
+    #[error("the secret {} makes no sense: {source}", secrets::CONTEXT)]
+    Context { source: serde_json::Error },
     #[error(
         "the job is run by build {theirs}, this is build {}: one build runs one job",
         job::BUILD
@@ -52,7 +52,7 @@ pub(crate) enum ContextError {
 
 /// Who this launcher is, and how it proves it. The keys are not printable.
 pub(crate) struct LauncherKeys {
-    pub(crate) seat: LauncherContext,
+    pub(crate) context: LauncherContext,
     pub(crate) authority: Vec<u8>,
     pub(crate) certificate: Vec<u8>,
     pub(crate) key: Vec<u8>,
@@ -85,13 +85,15 @@ pub(crate) fn read(around: &Surroundings) -> Result<LauncherKeys, ContextError> 
                 alias,
             })
     };
-    let seat: LauncherContext = serde_json::from_slice(secret(secrets::SEAT)?)
-        .map_err(|source| ContextError::Seat { source })?;
-    if seat.build != job::BUILD {
-        return Err(ContextError::Build { theirs: seat.build });
+    let context: LauncherContext = serde_json::from_slice(secret(secrets::CONTEXT)?)
+        .map_err(|source| ContextError::Context { source })?;
+    if context.build != job::BUILD {
+        return Err(ContextError::Build {
+            theirs: context.build,
+        });
     }
     Ok(LauncherKeys {
-        seat,
+        context,
         authority: secret(secrets::AUTHORITY)?.to_vec(),
         certificate: secret(secrets::CERTIFICATE)?.to_vec(),
         key: secret(secrets::KEY)?.to_vec(),
