@@ -5,7 +5,7 @@
 //! that finds out what the node is made of (`mpi::topology`), dials the AM and says hello (`dial`) → the AM
 //! sends the container's share of a job (`share`) → the share starts processes, each with its streams, its
 //! variables, and what it is granted of the container's processors (`binding`) and devices (`devices`);
-//! one thread forks them all (`nursery`) → what they print goes up (`output`), standard input comes down
+//! one thread forks them all (`nursery`) → what they print goes up (`forward`), standard input comes down
 //! (`input`), what they use is sampled now and then (`samples`), each end is reported (`process`) → the AM
 //! says leave.
 //!
@@ -50,6 +50,7 @@ mod disks;
 mod elements;
 mod files;
 mod foreign_processes;
+mod forward;
 mod input;
 mod job_files;
 mod lane;
@@ -62,7 +63,6 @@ mod node_facts;
 mod nursery;
 mod open_files;
 mod out_of_memory;
-mod output;
 mod process;
 mod processes;
 mod program;

@@ -13,8 +13,8 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::container::Container;
+use crate::forward;
 use crate::life::Calls;
-use crate::output;
 use crate::process::JobId;
 
 /// The traffic of one job. All of it ends when this is dropped.
@@ -50,8 +50,8 @@ impl Traffic {
             tasks,
         } = self;
         let begin = || {
-            let (chunks, queued) = mpsc::channel(output::QUEUE);
-            let carrying = output::carry(calls.clone(), pass.clone(), queued);
+            let (chunks, queued) = mpsc::channel(forward::QUEUE);
+            let carrying = forward::carry(calls.clone(), pass.clone(), queued);
             tasks.spawn_on(carrying, carriers);
             chunks
         };

@@ -10,12 +10,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::Ranks;
 use super::fork::Forked;
+use crate::forward::{Pump, Way};
 use crate::input;
 use crate::lane::Lanes;
 use crate::mpi::peer::Peer;
 use crate::mpi::socket::{self, RankMessage};
 use crate::mpi::traffic::Traffic;
-use crate::output::{Pump, Way};
 use crate::process::streams::Outer;
 use crate::process::{Process, Processes};
 use crate::terminal;
