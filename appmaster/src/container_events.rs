@@ -77,10 +77,9 @@ impl Session {
                 let job = JobId(job);
                 let is_there = self.loan(job).is_some_and(|loan| loan.is_in(&container));
                 if let (true, Some(event)) = (is_there, event) {
-                    self.tell(
-                        job,
-                        WorkEvent::OfTasks(MapReduceEvent::Said { container, event }),
-                    );
+                    let event = Box::new(event);
+                    let said = MapReduceEvent::Said { container, event };
+                    self.tell(job, WorkEvent::OfTasks(said));
                 }
             }
             Said::FilesFetched(fetched) => self.fetched(container, &fetched),

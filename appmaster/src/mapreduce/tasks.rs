@@ -23,7 +23,7 @@ impl MapReduce {
             WorkEvent::OfTasks(MapReduceEvent::Stop { attempt, why }) => self.stop(attempt, why),
             WorkEvent::Joined { container, .. } => self.joined(&container),
             WorkEvent::OfTasks(MapReduceEvent::Said { container, event }) => {
-                self.task_said(&container, event)
+                self.task_said(&container, *event)
             }
             WorkEvent::Lost(container) => self.lost(&container),
             WorkEvent::Machine(OfContainer::StartFailed { container, why }) => {

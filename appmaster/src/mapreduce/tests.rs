@@ -169,7 +169,7 @@ impl Bed {
     fn ended(&mut self, container: u32, ended: wire::TaskEnded) {
         self.tell(WorkEvent::OfTasks(MapReduceEvent::Said {
             container: id(container),
-            event: OfTask::Ended(ended),
+            event: Box::new(OfTask::Ended(ended)),
         }));
     }
 
@@ -738,7 +738,7 @@ fn seen(bed: &mut Bed, container: u32, attempt: AttemptIx, done: u64, wanted: u6
     };
     bed.tell(WorkEvent::OfTasks(MapReduceEvent::Said {
         container: id(container),
-        event: OfTask::Seen(wire::TasksSeen { tasks: vec![task] }),
+        event: Box::new(OfTask::Seen(wire::TasksSeen { tasks: vec![task] })),
     }));
 }
 
