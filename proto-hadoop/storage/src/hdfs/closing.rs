@@ -37,7 +37,7 @@ const FIRST: Duration = Duration::from_millis(400);
 /// Waits for `closing` of a file of `length` bytes, unless its NameNode has all of it and wants to be asked again:
 /// then `None`. `look` says how many bytes the NameNode has, if that can be known.
 pub(super) async fn ask_once<T, Look: Future<Output = Option<u64>>>(
-    mut closing: Pin<Box<impl Future<Output = T>>>,
+    mut closing: Pin<Box<impl Future<Output = T> + ?Sized>>,
     length: u64,
     mut look: impl FnMut() -> Look,
 ) -> Option<T> {
@@ -70,7 +70,7 @@ pub(super) async fn ask_once<T, Look: Future<Output = Option<u64>>>(
 
 /// Until what `closing` waits for first has happened, which it is not told yet; or its end, if it waits for nothing.
 /// The first that hdfs-native's closing waits for is the acknowledgement of all that was written.
-async fn acknowledged<T>(closing: &mut Pin<Box<impl Future<Output = T>>>) -> Option<T> {
+async fn acknowledged<T>(closing: &mut Pin<Box<impl Future<Output = T> + ?Sized>>) -> Option<T> {
     let mut has_begun = false;
     poll_fn(|context| {
         if has_begun {

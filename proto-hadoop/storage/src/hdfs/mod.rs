@@ -2,6 +2,7 @@
 //!
 //! That crate retries by itself, some things for ever, so every call has a deadline here.
 
+mod calls;
 mod closing;
 mod reading;
 mod refusal;
@@ -19,6 +20,7 @@ use hdfs_native::file::FileWriter;
 use hdfs_native::{Client, ClientBuilder, HdfsError, WriteOptions};
 use tokio::time::timeout;
 
+use self::calls::Call;
 use crate::create::{CreateOptions, Readers};
 use crate::{ANSWER, MARK, MOVED, Owner, Status, StorageError};
 
@@ -55,7 +57,7 @@ impl Asks {
         limit: Duration,
         doing: &'static str,
         path: &str,
-        call: impl Future<Output = hdfs_native::Result<T>>,
+        call: Call<'_, T>,
     ) -> Result<T, StorageError> {
         match timeout(limit, call).await {
             Ok(Ok(answer)) => Ok(answer),
@@ -73,7 +75,7 @@ impl Asks {
         &self,
         doing: &'static str,
         path: &str,
-        call: impl Future<Output = hdfs_native::Result<T>>,
+        call: Call<'_, T>,
     ) -> Result<T, StorageError> {
         let said = match timeout(MOVED, call).await {
             Ok(Ok(answer)) => return Ok(answer),
@@ -131,7 +133,7 @@ impl Hdfs {
     }
 
     pub(crate) async fn stat(&self, path: &str) -> Result<Option<Status>, StorageError> {
-        let call = self.client.get_file_info(path);
+        let call = calls::get_file_info(&self.client, path);
         match self.asks.within(ANSWER, "looking at", path, call).await {
             Ok(found) => Ok(Some(Status {
                 path: path.to_owned(),
@@ -151,7 +153,7 @@ impl Hdfs {
         let listing = self.client.list_status_iter(path, false);
         let mut all = Vec::new();
         loop {
-            let call = async { listing.next().await.transpose() };
+            let call = calls::next(&listing);
             let Some(found) = self.asks.within(ANSWER, "listing", path, call).await? else {
                 return Ok((all, true));
             };
@@ -171,12 +173,12 @@ impl Hdfs {
             Readers::ByMask => 0o755,
             Readers::Nodes => 0o700,
         };
-        let call = self.client.mkdirs(path, mode, true);
+        let call = calls::mkdirs(&self.client, path, mode, true);
         self.asks.within(ANSWER, "making", path, call).await
     }
 
     pub(crate) async fn make_one_folder(&self, path: &str) -> Result<(), StorageError> {
-        let call = self.client.mkdirs(path, 0o755, false);
+        let call = calls::mkdirs(&self.client, path, 0o755, false);
         self.asks.within(ANSWER, "making", path, call).await
     }
 
@@ -195,13 +197,13 @@ impl Hdfs {
         if let Some(size) = options.size.filter(|size| *size <= SMALL) {
             how = how.block_size(size.div_ceil(BLOCK_STEP).max(1) * BLOCK_STEP);
         }
-        let call = self.client.create(path, how);
+        let call = calls::create(&self.client, path, how);
         let writer = self.asks.within(ANSWER, "writing", path, call).await?;
         Ok(self.writing(path, writer))
     }
 
     pub(crate) async fn append(&self, path: &str) -> Result<Writing, StorageError> {
-        let call = self.client.append(path);
+        let call = calls::append(&self.client, path);
         let writer = self.asks.within(ANSWER, "writing", path, call).await?;
         Ok(self.writing(path, writer).appending())
     }
@@ -211,13 +213,13 @@ impl Hdfs {
     }
 
     pub(crate) async fn open(&self, path: &str, from: u64) -> Result<Reading, StorageError> {
-        let call = self.client.read(path);
+        let call = calls::open(&self.client, path);
         let reader = self.asks.within(ANSWER, "reading", path, call).await?;
         Ok(Reading::new(Arc::clone(&self.asks), path, reader, from))
     }
 
     pub(crate) async fn rename(&self, from: &str, to: &str) -> Result<(), StorageError> {
-        let call = self.client.rename(from, to, false);
+        let call = calls::rename(&self.client, from, to);
         match self.asks.within(ANSWER, "renaming", from, call).await {
             // It is the new name that is taken.
             Err(StorageError::Exists { .. }) => Err(StorageError::Exists {
@@ -228,12 +230,12 @@ impl Hdfs {
     }
 
     pub(crate) async fn remove(&self, path: &str) -> Result<bool, StorageError> {
-        let call = self.client.delete(path, true);
+        let call = calls::delete(&self.client, path, true);
         self.asks.within(ANSWER, "removing", path, call).await
     }
 
     pub(crate) async fn remove_empty(&self, path: &str) -> Result<bool, StorageError> {
-        let call = self.client.delete(path, false);
+        let call = calls::delete(&self.client, path, false);
         self.asks.within(ANSWER, "removing", path, call).await
     }
 
@@ -242,7 +244,7 @@ impl Hdfs {
         const KEEP: u64 = u64::MAX;
         let at_ms = u64::try_from(at_ms).unwrap_or(0);
         // Refused where dfs.namenode.accesstime.precision is 0, and to others than the owner.
-        let _unmarked = timeout(MARK, self.client.set_times(path, KEEP, at_ms)).await;
+        let _unmarked = timeout(MARK, calls::set_times(&self.client, path, KEEP, at_ms)).await;
     }
 }
 

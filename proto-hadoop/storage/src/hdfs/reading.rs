@@ -68,7 +68,7 @@ impl Reading {
                     self.packets.insert(packets.boxed())
                 }
             };
-            let call = async { packets.next().await.transpose() };
+            let call = Box::pin(async { packets.next().await.transpose() });
             match self.asks.moving("reading", &self.path, call).await? {
                 Some(piece) if piece.is_empty() => {}
                 Some(piece) => return Ok(piece),

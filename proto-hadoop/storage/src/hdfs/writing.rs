@@ -7,7 +7,7 @@ use bytes::Bytes;
 use hdfs_native::file::FileWriter;
 use hdfs_native::{Client, HdfsError};
 
-use super::{Asks, closing};
+use super::{Asks, calls, closing};
 use crate::StorageError;
 
 /// What a NameNode answers of a file that its writer asks it to complete, and that is complete.
@@ -42,7 +42,7 @@ impl Writing {
 
     pub(crate) async fn write(&mut self, piece: Bytes) -> Result<(), StorageError> {
         let more = piece.len() as u64;
-        let call = Box::pin(self.writer.write_bytes(piece));
+        let call = calls::write(&mut self.writer, piece);
         let written = self.asks.moving("writing", &self.path, call).await;
         self.length = self.length.map(|length| length.saturating_add(more));
         written.map(drop)
@@ -58,16 +58,16 @@ impl Writing {
         } = self;
         let call = Box::pin(async {
             let Some(length) = length.filter(|length| *length > 0) else {
-                return Box::pin(writer.close()).await;
+                return calls::close(&mut writer).await;
             };
             let look = || async {
-                let found = client.get_file_info(&path).await.ok()?;
+                let found = calls::get_file_info(&client, &path).await.ok()?;
                 Some(found.length as u64)
             };
-            let closed = closing::ask_once(Box::pin(writer.close()), length, look);
+            let closed = closing::ask_once(calls::close(&mut writer), length, look);
             match Box::pin(closed).await {
                 Some(done) => done,
-                None => match Box::pin(writer.close()).await {
+                None => match calls::close(&mut writer).await {
                     // With all of its bytes: the first answer, which was not waited for, was that it is complete.
                     Err(HdfsError::RPCError(_, said)) if said.contains(NOT_OPEN) => Ok(()),
                     done => done,
