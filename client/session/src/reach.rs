@@ -1,5 +1,6 @@
 //! Where a session's ApplicationMaster is, and the connection to it.
 
+use std::path::Path;
 use std::time::Duration;
 
 use follow::FollowError;
@@ -26,6 +27,8 @@ const ANSWER: Duration = Duration::from_secs(15);
 const PLACED: Duration = Duration::from_secs(30);
 /// Between two questions where it is.
 const LOOK: Duration = Duration::from_millis(500);
+/// For a process that is being killed to be gone.
+const KILLED: Duration = Duration::from_secs(1);
 
 /// Where a session is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,12 +55,31 @@ pub fn resource_managers(owned: &Owned) -> ApplicationClient {
 ///
 /// No ResourceManager answers.
 pub async fn place(rm: &ApplicationClient, owned: &Owned) -> Result<SessionAddress, SessionError> {
-    match &owned.local {
-        Some(folder) if !RunFolder::is_held(folder) => Ok(SessionAddress::Over(
-            "the process that was its cluster on this machine is gone".to_owned(),
-        )),
-        Some(_) | None => place_of(rm, owned.application).await,
+    let Some(folder) = &owned.local else {
+        return place_of(rm, owned.application).await;
+    };
+    let gone = || {
+        SessionAddress::Over("the process that was its cluster on this machine is gone".to_owned())
+    };
+    if !RunFolder::is_held(folder) {
+        return Ok(gone());
     }
+    match place_of(rm, owned.application).await {
+        Err(_) if is_released(folder).await => Ok(gone()),
+        found => found,
+    }
+}
+
+/// Whether the process that was a cluster here is gone. One that is being killed gives its ports back before its files.
+async fn is_released(folder: &Path) -> bool {
+    let until = Instant::now() + KILLED;
+    while RunFolder::is_held(folder) {
+        if Instant::now() >= until {
+            return false;
+        }
+        sleep(KILLED / 20).await;
+    }
+    true
 }
 
 /// Asks YARN where an application is.
