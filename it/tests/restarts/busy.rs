@@ -9,7 +9,7 @@ use it::hollow::one_by_one;
 use it::settings::File;
 use it::{Builder, Cluster, wait};
 use proto_hadoop::yarn::{AllocateRequest, ApplicationFilter};
-use proto_hadoop::{ApplicationClient, ApplicationId, ApplicationMasterClient};
+use proto_hadoop::{ApplicationClient, ApplicationId, ApplicationMasterClient, Timing};
 use tokio::task::JoinSet;
 
 use crate::program::StartedJob;
@@ -94,7 +94,9 @@ impl Load {
             vec![cluster.scheduler_address()],
         );
         let user = cluster.user().to_owned();
-        let rm = ApplicationClient::new(clients.clone(), &user);
+        // Jobs call meanwhile, and one call is all that may wait.
+        let rm =
+            ApplicationClient::new(clients.clone(), &user).with_timing(Timing::patient(DEADLINE));
         let (id, token) = runtime.block_on(one_by_one::submitted(&rm))?;
         let mut callers = JoinSet::new();
         for _ in 0..CALLERS {
