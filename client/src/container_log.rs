@@ -13,6 +13,8 @@ use nix::unistd::dup2_stderr;
 const MOST: u64 = 4 << 20;
 /// What the one before is called, behind the log's own name.
 const BEFORE: &str = "old";
+/// And the next, until it takes that name.
+const ANEW: &str = "new";
 
 /// Since the log was begun, bytes.
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
@@ -51,11 +53,18 @@ fn begin_anew(log: impl AsFd) -> io::Result<File> {
     if !fs::symlink_metadata(&path)?.is_file() {
         return Err(io::ErrorKind::Unsupported.into());
     }
-    let mut before = path.clone().into_os_string();
-    before.push(".");
-    before.push(BEFORE);
-    fs::rename(&path, PathBuf::from(before))?;
-    File::options().create_new(true).append(true).open(&path)
+    let beside = |name: &str| {
+        let mut beside = path.clone().into_os_string();
+        beside.push(".");
+        beside.push(name);
+        PathBuf::from(beside)
+    };
+    // First, so that a disk without room for another file leaves the log where it is.
+    let anew = beside(ANEW);
+    let file = File::options().create(true).append(true).open(&anew)?;
+    fs::rename(&path, beside(BEFORE))?;
+    fs::rename(&anew, &path)?;
+    Ok(file)
 }
 
 #[cfg(test)]
@@ -76,6 +85,10 @@ mod tests {
         let before = folder.path().join("stderr.old");
         assert_eq!(fs::read_to_string(before).unwrap(), "three");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+        // Where there is no room for the next, this one stays.
+        fs::create_dir(folder.path().join("stderr.new")).unwrap();
+        assert!(begin_anew(&log).is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "four");
         let (_reader, pipe) = io::pipe().unwrap();
         assert!(begin_anew(&pipe).is_err());
     }
