@@ -7,7 +7,8 @@
 //! | `nvidia0.1` | who has the second place of the device `nvidia0` |
 //!
 //! The one who waits with the lowest number takes the first place that is free, and gives his number back. Who waits for
-//! other devices, as a container that is let see them alone, is in nobody's way. The kernel frees the locks of a process that ends, in whatever way.
+//! other devices, as a container that is let see them alone, is in nobody's way. The kernel frees the locks of a process
+//! that ends, in whatever way.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -121,7 +122,10 @@ impl Ticket {
         let half = folder.join(format!(".{number}-{}", std::process::id()));
         drop(fs::remove_file(&half));
         let mut lock = created(&half)?;
-        lock.write_all(devices.join("\n").as_bytes())?;
+        // Where the node's memory is full, whoever comes later waits for this one, whatever he waits for.
+        if lock.write_all(devices.join("\n").as_bytes()).is_err() {
+            lock.set_len(0)?;
+        }
         try_lock(&lock, FlockOperation::NonBlockingLockExclusive)?;
         let path = folder.join(name(number));
         fs::rename(&half, &path)?;
