@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::{Gang, silence};
+use super::{Gang, State, silence};
 use crate::{ClusterView, Millis, Mode, NodeId, NodeShare, NodeView, Placement, Rejection};
 
 /// Nodes that look alike are passed over only where more of them are left than this, for each that is missing.
 const ALIKE: usize = 4;
+/// And by a gang that asks for the first time only where there are so many of them for each of its processes.
+const MANY_ALIKE: usize = 16;
 
 impl Gang {
     /// Places what is not `held`, where the mode leaves a choice beside the nodes that containers were
@@ -18,7 +20,10 @@ impl Gang {
         held: &[NodeShare],
     ) -> Result<Placement, Rejection> {
         self.avoided.retain(|_, until| now < *until);
-        let alike = self.neighbours_of_silent(view);
+        let alike = match self.state {
+            State::Gathering { .. } => self.neighbours_of_silent(view),
+            _ => self.first_of_equals(view),
+        };
         let without = |left_out: &dyn Fn(&NodeId) -> bool| {
             let mut beside = view.clone();
             beside.nodes.retain(|node| !left_out(&node.id));
@@ -54,6 +59,32 @@ impl Gang {
         (self.place)(&self.demand, view, held)
     }
 
+    /// Of many nodes that are equally free, those that come before the ones to ask: as many as chance says.
+    ///
+    /// In the order of their names all jobs would ask for the same ones. A job that waits has them reserved, which no
+    /// report shows, and everybody who comes after it would wait for an answer from just these.
+    fn first_of_equals(&mut self, view: &ClusterView) -> BTreeSet<NodeId> {
+        let demand = &self.demand;
+        let is_any_as_good = demand.mode == Mode::All
+            && demand.sort_nodes
+            && !demand.same_rack
+            && demand.near.held.is_empty();
+        let freest = view.nodes.iter().map(|node| view.room(node).memory).max();
+        let (true, Some(freest)) = (is_any_as_good, freest) else {
+            return BTreeSet::new();
+        };
+        let nodes = view.nodes.iter();
+        let equals: BTreeSet<&NodeId> = nodes
+            .filter(|node| view.room(node).memory == freest)
+            .map(|node| &node.id)
+            .collect();
+        let processes = usize::try_from(demand.processes.get()).unwrap_or(usize::MAX);
+        match equals.len() < processes.saturating_mul(MANY_ALIKE) {
+            true => BTreeSet::new(),
+            false => self.some_of(equals, processes),
+        }
+    }
+
     /// Nodes that have as much room as one that does not answer, and come before others that have: as many
     /// as chance says.
     ///
@@ -72,10 +103,17 @@ impl Gang {
             .filter(|node| !self.silent.has(&node.id) && looks_so(node))
             .map(|node| &node.id)
             .collect();
-        let stay = self.members.outstanding().len().max(1);
-        let stay = stay.saturating_mul(ALIKE);
-        let most = alike.len().saturating_sub(stay);
-        if silent.is_empty() || most == 0 {
+        if silent.is_empty() {
+            return BTreeSet::new();
+        }
+        let wanted = self.members.outstanding().len().max(1);
+        self.some_of(alike, wanted)
+    }
+
+    /// The first of `alike`, as many as chance says; [`ALIKE`] for each that is wanted stay.
+    fn some_of(&mut self, alike: BTreeSet<&NodeId>, wanted: usize) -> BTreeSet<NodeId> {
+        let most = alike.len().saturating_sub(wanted.saturating_mul(ALIKE));
+        if most == 0 {
             return BTreeSet::new();
         }
         let most = Millis(u64::try_from(most).unwrap_or(u64::MAX));
