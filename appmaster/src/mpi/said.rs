@@ -22,7 +22,11 @@ impl Mpi {
                 if started.group > 0 {
                     return self.on_part(&container, started.group, None);
                 }
-                self.timing.started_us = self.timing.started_us.max(started.at_us);
+                // By the node's clock, which may be ahead of this one or behind it: it was after the node joined, and
+                // is over.
+                let at = started.at_us.max(self.timing.joined_us);
+                let at = at.min(self.wall_us());
+                self.timing.started_us = self.timing.started_us.max(at);
                 Vec::new()
             }
             Said::Fence(fence) => self.on_fence(container, fence),

@@ -1,7 +1,7 @@
 //! The ResourceManager and the client are told the verdict, in their order.
 
 use job::wire::mpi_event::Event as Said;
-use job::wire::{PmiStage, RankEnded, RanksSeen, rank_ended::How};
+use job::wire::{self, PmiStage, RankEnded, RanksSeen, rank_ended::How};
 use policy::Millis;
 use policy::lifecycle::{Event, KillReason};
 
@@ -106,6 +106,22 @@ fn a_client_whose_stream_has_ended_is_gone() {
     bed.unregistered(true);
     bed.hear(WorkEvent::ClientDeaf);
     assert!(bed.mpi.is_over());
+}
+
+#[test]
+fn a_node_whose_clock_is_wrong_makes_no_phase_negative() {
+    for at_us in [1, 3_600_000_000] {
+        let mut bed = Bed::running(|_| {});
+        bed.at(1_200);
+        let started = wire::RanksStarted {
+            at_us,
+            ..wire::RanksStarted::default()
+        };
+        bed.says(0, Said::Started(started));
+        let timing = &bed.mpi.timing;
+        let stamps = [timing.joined_us, timing.started_us, bed.mpi.wall_us()];
+        assert!(stamps.is_sorted() && stamps[0] > 0, "{at_us}: {stamps:?}");
+    }
 }
 
 /// Both ranks return 0 and are last known in this stage; one container has seen that library in a rank.
