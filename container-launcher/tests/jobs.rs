@@ -384,7 +384,13 @@ async fn hundreds_of_jobs_leave_nothing_behind() {
         "{} KiB, then {resident}",
         warm.0
     );
-    assert_eq!(open, warm.1);
+    // A pipe of the last job may be closed a moment later.
+    support::within(async {
+        while descriptors() > warm.1 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
     assert!(
         std::fs::read_dir(launcher.folder.path().join("jobs"))
             .unwrap()
