@@ -37,12 +37,12 @@ impl Session {
         };
         match what {
             Do::TakeSnapshot => self.holding.read_nodes(),
-            Do::LookAround => {
-                let look = Look::take(self.holding.cluster().clone());
+            Do::LookAround { enough } => {
+                let look = Look::take(self.holding.cluster().clone(), enough);
                 self.answer(job, async { WorkEvent::Looked(Box::new(look.await)) });
             }
             Do::LastLook => {
-                let look = Look::take(self.holding.cluster().clone());
+                let look = Look::take(self.holding.cluster().clone(), None);
                 self.answer(job, async { WorkEvent::LastLook(Box::new(look.await)) });
             }
             Do::LookForRivals { holds } => {

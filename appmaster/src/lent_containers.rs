@@ -85,7 +85,7 @@ impl Session {
                 }))
             }
             // Nothing is asked of YARN for it, and who is in its way is known.
-            Do::LookAround
+            Do::LookAround { .. }
             | Do::LookForRivals { .. }
             | Do::Probe(_)
             | Do::Hurry

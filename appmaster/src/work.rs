@@ -3,7 +3,7 @@
 //! Whoever holds a job gives it what has happened, with the time, carries out what it answers in that
 //! order, and comes back when it asks to be woken. The job itself waits for nothing and touches nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use holding::{Asking, Finished};
 use job::wire;
@@ -194,8 +194,9 @@ pub(crate) enum Do {
     /// Read the nodes: a snapshot is heard, or why there is none, after the next answer of the
     /// ResourceManager.
     TakeSnapshot,
-    /// Look who holds what the job waits for.
-    LookAround,
+    /// Look who holds what the job waits for. `enough`: as soon as somebody is known to hold each of these nodes,
+    /// `host:port`; `None`: everybody.
+    LookAround { enough: Option<BTreeSet<String>> },
     /// The same, for the last sentence of a job that is over.
     LastLook,
     /// Look for jobs that wait as well. `holds`: this one has containers.

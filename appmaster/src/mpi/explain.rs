@@ -28,7 +28,7 @@ const NAMED: usize = 5;
 /// What is known of the job so far.
 #[derive(Debug)]
 pub(crate) struct Story {
-    explain: bool,
+    pub(crate) explain: bool,
     demand: Demand,
     /// What the client is to be told.
     pub(crate) outbox: Outbox,

@@ -1,11 +1,11 @@
 //! Who holds which node, as far as the job's user may see.
 //!
 //! The ResourceManager tells of an application's containers, not of a node's: the running
-//! applications are listed, and those that hold most are asked about one by one, all at once. An
+//! applications are listed, and those that hold most are asked about, a few at a time. An
 //! application that the user may not see is listed too, by name and queue, but not its containers.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +22,8 @@ use tokio::time::{Instant, timeout, timeout_at};
 const LISTED: u32 = 1000;
 /// Applications asked about, the largest first.
 const ASKED: usize = 50;
+/// At a time: whoever holds most holds most likely what is missing, and his answer may be enough.
+const AT_ONCE: usize = 4;
 /// For each answer, and for all of them.
 const ONE_DEADLINE: Duration = Duration::from_secs(2);
 const ALL_DEADLINE: Duration = Duration::from_secs(5);
@@ -38,8 +40,12 @@ pub(crate) struct Holdings {
 }
 
 impl Holdings {
-    /// Asks the ResourceManager, for five seconds at most; what is not known by then is hidden.
-    pub(crate) async fn read(cluster: &Arc<ApplicationClient>) -> Self {
+    /// Asks the ResourceManager, for five seconds at most; what is not known by then is hidden. `enough`: no longer
+    /// than until somebody is known to hold each of these nodes, `host:port`.
+    pub(crate) async fn read(
+        cluster: &Arc<ApplicationClient>,
+        enough: Option<&BTreeSet<String>>,
+    ) -> Self {
         let by = Instant::now() + ALL_DEADLINE;
         let filter = ApplicationFilter {
             // One whose ApplicationMaster has not registered yet holds the container of it.
@@ -60,17 +66,26 @@ impl Holdings {
         };
         let mut holdings = Self::default();
         let mut answers = JoinSet::new();
-        for report in holdings.worth_asking(reports.into()) {
-            let cluster = Arc::clone(cluster);
-            answers.spawn(async move {
-                let Some(attempt) = report.current_attempt else {
-                    return (report, None);
-                };
-                let containers = timeout(ONE_DEADLINE, cluster.containers(&attempt)).await;
-                (report, containers.ok().and_then(Result::ok))
-            });
-        }
-        while !answers.is_empty() {
+        // An answer of many containers is large, and many jobs may wait.
+        let at_once = enough.map_or(ASKED, |_| AT_ONCE);
+        let mut to_ask = holdings.worth_asking(reports.into()).into_iter();
+        loop {
+            let is_enough = enough.is_some_and(|nodes| holdings.cover(nodes));
+            if is_enough && to_ask.len() > 0 {
+                holdings.is_partial = true;
+                break;
+            }
+            let more = at_once.saturating_sub(answers.len());
+            for report in to_ask.by_ref().take(more) {
+                let cluster = Arc::clone(cluster);
+                answers.spawn(async move {
+                    let Some(attempt) = report.current_attempt else {
+                        return (report, None);
+                    };
+                    let containers = timeout(ONE_DEADLINE, cluster.containers(&attempt)).await;
+                    (report, containers.ok().and_then(Result::ok))
+                });
+            }
             match timeout_at(by, answers.join_next()).await {
                 Ok(Some(Ok((report, Some(containers))))) => {
                     holdings.add(&report, containers.into());
@@ -81,7 +96,9 @@ impl Holdings {
                 }
                 Ok(None) => break,
                 Err(_late) => {
-                    holdings.hidden += u32::try_from(answers.len()).unwrap_or(u32::MAX);
+                    let unknown = answers.len().saturating_add(to_ask.len());
+                    let unknown = u32::try_from(unknown).unwrap_or(u32::MAX);
+                    holdings.hidden = holdings.hidden.saturating_add(unknown);
                     holdings.is_partial = true;
                     break;
                 }
@@ -89,6 +106,11 @@ impl Holdings {
         }
         holdings.order();
         holdings
+    }
+
+    /// Whether somebody is known to hold each of `nodes`.
+    fn cover(&self, nodes: &BTreeSet<String>) -> bool {
+        !nodes.is_empty() && nodes.iter().all(|node| self.by_node.contains_key(node))
     }
 
     /// Nobody could be asked about.
@@ -276,6 +298,11 @@ mod tests {
         );
         assert_eq!(holdings.on("n2:1").len(), 1);
         assert!(holdings.on("n3:1").is_empty());
+        let covers =
+            |nodes: &[&str]| holdings.cover(&nodes.iter().map(ToString::to_string).collect());
+        assert!(covers(&["n1:1", "n2:1"]));
+        assert!(!covers(&["n2:1", "n3:1"]));
+        assert!(!covers(&[]), "what is waited for is not known");
     }
 
     #[test]

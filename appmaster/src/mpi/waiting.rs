@@ -1,5 +1,6 @@
 //! Why a job still waits: looked for now and then while it does, and once more when it gives up.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use holding::Cluster;
@@ -99,10 +100,11 @@ impl Look {
         }
     }
 
-    /// Asks the ResourceManager, within deadlines.
-    pub(crate) async fn take(cluster: Cluster) -> Self {
+    /// Asks the ResourceManager, within deadlines; `enough` as in [`Holdings::read`].
+    pub(crate) async fn take(cluster: Cluster, enough: Option<BTreeSet<String>>) -> Self {
         let nodes = cluster.nodes(NODES_DEADLINE);
-        let (view, holdings) = tokio::join!(nodes, Holdings::read(cluster.client()));
+        let holdings = Holdings::read(cluster.client(), enough.as_ref());
+        let (view, holdings) = tokio::join!(nodes, holdings);
         Self {
             view: view.ok(),
             holdings,
@@ -114,7 +116,11 @@ impl Mpi {
     /// The reasons of the waiting are looked for.
     pub(crate) fn look_around(&mut self) {
         self.story.watch.looking = true;
-        self.todo.push(Do::LookAround);
+        let enough = (!self.story.explain).then(|| {
+            let wanted = self.story.wanted().into_iter();
+            wanted.map(|wanted| wanted.node.0).collect()
+        });
+        self.todo.push(Do::LookAround { enough });
     }
 
     /// What the look showed.

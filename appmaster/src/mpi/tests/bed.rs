@@ -309,7 +309,7 @@ fn words(what: &Do) -> Option<String> {
             diagnostics,
         } => format!("unregister {status:?}: {diagnostics}"),
         Do::TakeSnapshot => "snapshot".into(),
-        Do::LookAround => "look around".into(),
+        Do::LookAround { .. } => "look around".into(),
         Do::LastLook => "last look".into(),
         Do::LookForRivals { .. } => "look for rivals".into(),
         Do::Hurry => "hurry".into(),
