@@ -13,16 +13,16 @@ use crate::cargo::cargo;
 /// Compiling a crate from nothing on a busy machine, then its tests.
 const DEADLINE: Duration = Duration::from_secs(900);
 
-/// `cargo test` of one file of tests. The crate is not named: cargo then builds as for all crates
-/// together, and what was built for their own tests is used again.
+/// `cargo test` of those tests of one program that have `module` in their names: of all, where it is empty. The crate is
+/// not named: cargo then builds as for all crates together, and what was built for their own tests is used again.
 #[must_use]
-pub fn ignored_tests(file: &str) -> Command {
+pub fn ignored_tests(program: &str, module: &str) -> Command {
     let mut cargo = cargo();
     cargo
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
-        .args(["test", "--locked", "--test", file])
+        .args(["test", "--locked", "--test", program])
         // Tests of one cluster watch the same nodes.
-        .args(["--", "--ignored", "--test-threads=1"]);
+        .args(["--", "--ignored", "--test-threads=1", module]);
     cargo
 }
 

@@ -17,7 +17,7 @@ pub fn cluster() -> Builder {
 }
 
 fn own_tests(given: &Given) -> Result<()> {
-    let mut cargo = ignored_tests("tasks_on_hdfs");
+    let mut cargo = ignored_tests("launcher", "tasks_on_hdfs::");
     let address = given.cluster.name_node_address();
     cargo.env("GERBIL_HDFS", format!("hdfs://{address}"));
     cargo.env("GERBIL_HDFS_USER", given.cluster.user());

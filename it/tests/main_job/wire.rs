@@ -11,6 +11,6 @@ fn own_tests(given: &Given) -> Result<()> {
     let said = given.cluster.version()?;
     let asked = given.cluster.distribution().version().as_str();
     ensure!(said == asked, "the ResourceManager is {said}, not {asked}");
-    let cargo = gerbil::with_settings(ignored_tests("cluster"), &given.cluster.conf_dir());
+    let cargo = gerbil::with_settings(ignored_tests("cluster", ""), &given.cluster.conf_dir());
     run(cargo).with_context(|| given.cluster.log_tails())
 }

@@ -1,11 +1,9 @@
 //! Ranks that ask what their node is made of.
 
-#[cfg(test)]
-mod support;
-
 use job::wire::mpi_event::Event;
 use job::wire::rank_ended::How;
-use support::{Appmaster, share, with};
+
+use crate::support::{Appmaster, share, with};
 
 /// Waits for the file, which a machine with hwloc has soon (it/setup installs it, with MPICH), and asks for
 /// its name as MPICH does.

@@ -2,9 +2,6 @@
 //! block has two copies, and both of which are dead in the end:
 //! `GERBIL_HDFS=hdfs://HOST:PORT cargo test -p container-launcher -- --ignored`.
 
-#[cfg(test)]
-mod support;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::time::Duration;
@@ -13,9 +10,10 @@ use gerbil_task::FromTask;
 use job::wire::task_order::Order;
 use policy::commit::JobVerdict;
 use storage::Address;
-use support::tasks::{Bed, JOB, done, ended, order, reduce};
-use support::{Appmaster, Launcher};
 use tokio::time::{Instant, sleep};
+
+use crate::support::tasks::{Bed, JOB, done, ended, order, reduce};
+use crate::support::{Appmaster, Launcher};
 
 /// The HDFS of the test.
 #[cfg(test)]

@@ -1,17 +1,15 @@
 //! What a launcher tells of its node's elements, and what its tasks are told of them: beside a library of devices
 //! that is loaded for real.
 
-#[cfg(test)]
-mod support;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use job::element::{Element, ElementKind, Scan};
 use job::wire::launcher_event::Event as Told;
-use support::tasks::{Bed, done};
-use support::{Appmaster, Link};
+
+use crate::support::tasks::{Bed, done};
+use crate::support::{self, Appmaster, Link};
 
 /// CUDA's driver library with two devices, which is in no hurry.
 #[cfg(test)]

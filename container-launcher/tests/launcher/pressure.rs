@@ -1,8 +1,5 @@
 //! Ranks that say too much, or listen too little: what they do to themselves and to nobody else.
 
-#[cfg(test)]
-mod support;
-
 use std::time::Duration;
 
 use job::CHUNK_MAX;
@@ -11,7 +8,8 @@ use job::wire::mpi_order::Order;
 use job::wire::rank_ended::How;
 use job::wire::{PmiStage, Signal};
 use nix::sys::signal::Signal as Number;
-use support::{Appmaster, share};
+
+use crate::support::{self, Appmaster, share};
 
 /// Most that a launcher may grow over its size when idle, KiB: the send buffer of one stream (1 MiB)
 /// and what the allocator keeps.

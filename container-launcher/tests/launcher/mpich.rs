@@ -1,9 +1,6 @@
 //! Real MPI programs over two launchers. Needs an MPICH: `GERBIL_MPICC=/path/to/mpicc cargo test
 //! -p container-launcher -- --ignored`.
 
-#[cfg(test)]
-mod support;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -12,7 +9,8 @@ use job::wire::mpi_order::Order;
 use job::wire::rank_ended::How;
 use job::wire::{Abort, FenceDone, PmiStage, RankEnded, Share, Yielding};
 use pmi::{Exchange, process_mapping};
-use support::{Appmaster, Launcher, Link, share, with};
+
+use crate::support::{Appmaster, Launcher, Link, share, with};
 
 /// A token goes round; with an argument, the rank it names aborts with 77 then.
 const RING: &str = r#"

@@ -1,10 +1,8 @@
 //! What a launcher tells of its ranks while they run.
 
-#[cfg(test)]
-mod support;
-
 use job::wire::RankUsage;
-use support::{Appmaster, share};
+
+use crate::support::{Appmaster, share};
 
 /// Rank 0 sleeps; rank 1 has a child that computes and holds some memory.
 const SCRIPT: &str = "#!/bin/sh\n\

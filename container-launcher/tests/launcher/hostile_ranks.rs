@@ -1,16 +1,14 @@
 //! Ranks that mistreat their PMI socket: each hurts itself alone, is named with what it did, and costs
 //! the launcher no memory.
 
-#[cfg(test)]
-mod support;
-
 use std::time::Duration;
 
 use job::wire::mpi_event::Event;
 use job::wire::mpi_order::Order;
 use job::wire::rank_ended::How;
 use job::wire::{FenceDone, PmiStage};
-use support::{Appmaster, share};
+
+use crate::support::{self, Appmaster, share};
 
 /// Most that a launcher may grow over its size when idle, KiB: what the allocator keeps.
 const GROWTH_MAX: u64 = 8 * 1024;

@@ -1,10 +1,8 @@
 //! Which ranks are made to yield, seen from inside the ranks.
 
-#[cfg(test)]
-mod support;
-
 use job::wire::{Share, Yielding};
-use support::{Appmaster, share, with};
+
+use crate::support::{Appmaster, share, with};
 
 /// Prints what a rank was given, and starts a program of its own as any script does.
 const SCRIPT: &str = "#!/bin/sh\n\

@@ -1,8 +1,5 @@
 //! Tasks of a real MapReduce program, in a real launcher, on a folder as the file system.
 
-#[cfg(test)]
-mod support;
-
 use std::fs;
 
 use gerbil_task::FromTask;
@@ -13,8 +10,9 @@ use job::wire::task_ended::How;
 use job::wire::task_order::Order;
 use job::wire::{EndTask, Program, StartTask};
 use policy::commit::JobVerdict;
-use support::tasks::{Bed, JOB, NAME, done, ended, order, reduce, seen};
-use support::{Appmaster, Launcher, is_alive, share};
+
+use crate::support::tasks::{Bed, JOB, NAME, done, ended, order, reduce, seen};
+use crate::support::{Appmaster, Launcher, is_alive, share};
 
 const FILES: [(&str, &str); 2] = [
     ("sleeper", "#!/bin/sh\nexec sleep 60\n"),

@@ -1,13 +1,11 @@
 //! Streams that have much to say take a lane to the client, and leave it when they have little.
 
-#[cfg(test)]
-mod support;
-
 use job::wire;
 use job::wire::mpi_order::Order;
 use job::wire::rank_ended::How;
-use support::door::Door;
-use support::{Appmaster, share};
+
+use crate::support::door::Door;
+use crate::support::{Appmaster, share};
 
 /// Thirty megabytes of numbers; then little, after a while.
 const SCRIPT: &str = "#!/bin/sh\nseq 1 4000000\nsleep 3\necho the end\n";

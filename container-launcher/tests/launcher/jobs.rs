@@ -1,8 +1,5 @@
 //! MPI jobs of a session, several at once in one launcher: nothing of one touches another.
 
-#[cfg(test)]
-mod support;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
@@ -14,8 +11,9 @@ use job::wire::mpi_order::Order;
 use job::wire::rank_ended::How;
 use job::wire::{FenceDone, FetchFiles, InputChunk, Share, Signal, StagedFile, Stop};
 use storage::Address;
-use support::door::Door;
-use support::{Appmaster, Launcher, Link, is_alive, share};
+
+use crate::support::door::Door;
+use crate::support::{self, Appmaster, Launcher, Link, is_alive, share};
 
 /// The folder of a job in the container.
 fn folder(launcher: &Launcher, job: u32) -> std::path::PathBuf {

@@ -1,8 +1,5 @@
 //! A real launcher with real programs, from hello to leave and in all the ways a job ends early.
 
-#[cfg(test)]
-mod support;
-
 use std::time::{Duration, Instant};
 
 use job::wire::mpi_event::Event;
@@ -11,7 +8,8 @@ use job::wire::rank_ended::How;
 use job::wire::{FenceDone, InputChunk, PmiStage, Share, Signal};
 use nix::sys::signal::{Signal as Number, kill};
 use nix::unistd::Pid;
-use support::{Appmaster, Launcher, Link, Relay, is_alive, share, with};
+
+use crate::support::{Appmaster, Launcher, Link, Relay, is_alive, share, with};
 
 /// Says that it is there, then sleeps and does not mind SIGTERM.
 const STUBBORN: &str =

@@ -1,8 +1,5 @@
 //! Groups of ranks that are spawned beside the job's own: many at once, and many one after the other.
 
-#[cfg(test)]
-mod support;
-
 use std::time::{Duration, Instant};
 
 use job::wire::mpi_event::Event;
@@ -10,7 +7,8 @@ use job::wire::mpi_order::Order;
 use job::wire::rank_ended::How;
 use job::wire::{BindUnit, Binding, Group, Part, Share, Signal};
 use nix::sys::signal::Signal as Number;
-use support::{Appmaster, Link, share};
+
+use crate::support::{Appmaster, Link, share};
 
 /// What the job's own rank does: it waits for a signal.
 const WAITER: &str = "#!/bin/bash\ntrap 'exit 9' USR1; while :; do sleep 0.05; done\n";

@@ -1,0 +1,19 @@
+//! Launchers as processes of their own, told by an ApplicationMaster that does what a test says.
+
+#![cfg(test)]
+
+mod elements;
+mod groups;
+mod hostile_ranks;
+mod jobs;
+mod lanes;
+mod life;
+mod mpich;
+mod pressure;
+mod sampling;
+#[path = "../support/mod.rs"]
+mod support;
+mod tasks;
+mod tasks_on_hdfs;
+mod topology;
+mod yielding;
