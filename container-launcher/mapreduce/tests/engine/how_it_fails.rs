@@ -3,16 +3,12 @@
 //! process is left. What speaks another version of the task protocol is refused in `protocol.rs`: an executable with
 //! `--local` speaks with itself.
 
-#[cfg(test)]
-mod broken;
-#[cfg(test)]
-mod program;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
-use program::{Bed, command, example};
+use crate::broken;
+use crate::program::{Bed, command, example};
 
 /// Where a row's program runs.
 #[cfg(test)]
@@ -245,7 +241,7 @@ const FILES: &[Row] = &[
             |bed| {
                 bed.write(
                     "in",
-                    broken::halved(include_bytes!("hadoop/plain.seq").to_vec()),
+                    broken::halved(include_bytes!("../hadoop/plain.seq").to_vec()),
                 )
             },
             "map 0: {}/in: the SequenceFile is cut off in the record at byte *",

@@ -1,8 +1,5 @@
 //! Files that come and go through pipes: each job leaves what it leaves with files at hand, byte for byte.
 
-#[cfg(test)]
-mod program;
-
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -10,7 +7,8 @@ use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 
 use gerbil_task::{Connection, FromTask, MapOrder, Page, Piece, ToTask, VERSION, Welcome};
-use program::{Bed, example, program};
+
+use crate::program::{Bed, example, program};
 
 /// The files of an output, but for what its launcher adds.
 #[cfg(test)]

@@ -1,9 +1,6 @@
 //! Options of a job beside the framework's: one help, one sentence for what is wrong.
 
-#[cfg(test)]
-mod program;
-
-use program::program;
+use crate::program::program;
 
 #[test]
 fn the_help_has_the_job_s_options_the_framework_s_and_the_settings() {

@@ -1,14 +1,11 @@
 //! The same input and settings give the same bytes, whatever the number of slots, where maps spill, how often runs are
 //! merged, and how many attempts are killed: the reducer writes down the order in which values come.
 
-#[cfg(test)]
-mod program;
-
 use std::fs;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use program::{Bed, command};
+use crate::program::{Bed, command};
 
 /// What is the same each time: splits, and so maps.
 #[cfg(test)]

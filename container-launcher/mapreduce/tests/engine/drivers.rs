@@ -1,8 +1,5 @@
 //! Drivers: over the socket with another client, and what is said when they go wrong.
 
-#[cfg(test)]
-mod program;
-
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -11,7 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use gerbil_task::{Connection, FrameError, FromDriver, Listed, ToDriver, VERSION};
-use program::{Bed, command, example, program};
+
+use crate::program::{Bed, command, example, program};
 
 #[cfg(test)]
 const SOON: Duration = Duration::from_secs(30);

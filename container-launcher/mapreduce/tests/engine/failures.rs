@@ -1,13 +1,10 @@
 //! What becomes of a job beside how it fails, which is a table in `how_it_fails.rs`: attempts, words that make no
 //! sense, interrupts.
 
-#[cfg(test)]
-mod program;
-
 use std::fs;
 use std::time::{Duration, Instant};
 
-use program::{Bed, program};
+use crate::program::{self, Bed, program};
 
 #[test]
 fn what_is_harmless_does_no_harm() {

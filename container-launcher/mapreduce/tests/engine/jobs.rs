@@ -1,12 +1,9 @@
 //! Whole jobs through the local runner: what they leave is what was expected, byte for byte.
 
-#[cfg(test)]
-mod program;
-
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use program::{Bed, program};
+use crate::program::{Bed, program};
 
 #[cfg(test)]
 fn run(name: &str, options: &[&str], operands: &[&str]) -> String {
@@ -83,10 +80,10 @@ fn words_are_counted_whatever_slots_splits_and_spills_there_are() {
 /// The first job that README shows is the example, which the tests run: letter for letter but for line breaks.
 #[test]
 fn the_first_job_of_the_readme_is_what_runs_here() {
-    let readme = include_str!("../README.md");
+    let readme = include_str!("../../README.md");
     let shown = readme.split("```rust,no_run\n").nth(1).unwrap();
     let shown = shown.split("```").next().unwrap();
-    let example = include_str!("../examples/wordcount.rs");
+    let example = include_str!("../../examples/wordcount.rs");
     let letters = |text: &str| -> String {
         let code = text.lines().filter(|line| !line.starts_with("//!"));
         code.flat_map(str::chars)

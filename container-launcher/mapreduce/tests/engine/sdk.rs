@@ -1,8 +1,5 @@
 //! What a user may write himself: keys, partitioners, formats, and what tasks do before and after their records.
 
-#[cfg(test)]
-mod program;
-
 use std::fs::File;
 use std::io::Write as _;
 
@@ -10,7 +7,8 @@ use gerbil_mapreduce::prelude::*;
 use gerbil_mapreduce::{
     EncodeAs, Granule, InputFormat, Key, Piece, RecordWriter, Reducer, Settings, Source, Value,
 };
-use program::{Bed, command};
+
+use crate::program::{Bed, command};
 
 /// A year and a month, in the order of time; the bytes are those of a number, and text has it as `2026-11`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,8 @@
 //! The jobs that have kernels, as versions for processors: what their kernels are compared with.
 
-#[cfg(test)]
-mod program;
-
 use std::fmt::Write as _;
 
-use program::{Bed, program};
+use crate::program::{Bed, program};
 
 #[cfg(test)]
 fn run(name: &str, options: &[&str], operands: &[&str]) {

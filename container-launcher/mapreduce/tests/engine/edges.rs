@@ -1,13 +1,10 @@
 //! Jobs at their edges: killed processes, full disks, inputs that are too many, too long, or change.
 
-#[cfg(test)]
-mod program;
-
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use program::{Bed, command, program};
+use crate::program::{Bed, command, program};
 
 #[cfg(test)]
 const SOON: Duration = Duration::from_secs(60);

@@ -1,9 +1,6 @@
 //! Formats, each in a whole job.
 
-#[cfg(test)]
-mod program;
-
-use program::{Bed, program};
+use crate::program::{Bed, program};
 
 #[cfg(test)]
 fn run(job: &str, options: &[&str], operands: &[&str]) -> (i32, String) {

@@ -1,15 +1,13 @@
 //! The protocol by itself: another launcher, and a task in another language.
 
-#[cfg(test)]
-mod program;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use gerbil_task::{Connection, FromTask, Page, ToTask, VERSION, Welcome};
-use program::{Bed, example, program};
+
+use crate::program::{Bed, example, program};
 
 #[cfg(test)]
 fn python_task() -> PathBuf {

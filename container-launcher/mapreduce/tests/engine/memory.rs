@@ -1,15 +1,12 @@
 //! What a job has in memory and on the disk, beside what it says that it may have.
 
-#[cfg(test)]
-mod program;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::process::Stdio;
 use std::time::Duration;
 
-use program::{Bed, command, program};
+use crate::program::{Bed, command, program};
 
 /// Pages of a process that are in memory, and files without a name and without a disk that it has open, bytes.
 #[cfg(test)]

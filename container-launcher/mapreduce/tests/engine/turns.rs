@@ -1,14 +1,11 @@
 //! Tasks of a node that take turns at its devices, as processes that end in every way.
 
-#[cfg(test)]
-mod program;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use program::example;
+use crate::program::example;
 
 #[cfg(test)]
 const SOON: Duration = Duration::from_secs(30);

@@ -1,0 +1,22 @@
+//! Jobs on this machine, as their users run them: examples as processes, and what an engine is to those who write for it.
+
+#![cfg(test)]
+
+mod broken;
+mod determinism;
+mod drivers;
+mod edges;
+mod failures;
+mod formats;
+mod how_it_fails;
+mod jobs;
+mod kernels;
+mod memory;
+mod needs;
+mod options;
+mod orders;
+mod pipes;
+mod program;
+mod protocol;
+mod sdk;
+mod turns;
