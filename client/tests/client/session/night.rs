@@ -1,7 +1,5 @@
 //! A session named `night`, whose ApplicationMaster is a fake, and commands that use it.
 
-#![allow(dead_code, reason = "each test file takes what it needs")]
-
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
@@ -19,7 +17,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
 
-use crate::fake::{self, Serving};
+use super::fake::{self, Serving};
 
 /// A command of a second on a busy machine.
 pub const SOON: Duration = Duration::from_secs(30);

@@ -1,12 +1,5 @@
 //! `gerbil mr`: a real program, driven, and what a session is given of its jobs.
 
-#![cfg(test)]
-
-#[path = "../session/fake.rs"]
-mod fake;
-#[path = "../session/night.rs"]
-mod night;
-
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -17,8 +10,8 @@ use proto_hadoop::yarn::FinalApplicationStatus;
 use tokio::process::Command;
 use tokio::time::sleep;
 
-use crate::fake::Transcript;
-use crate::night::{Night, ended, output, signal, told};
+use crate::session::fake::Transcript;
+use crate::session::night::{Night, ended, output, signal, told};
 
 type Told = (Option<i32>, String, String);
 

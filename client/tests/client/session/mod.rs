@@ -2,11 +2,11 @@
 //! the true wire and TLS, and a ResourceManager that knows it.
 
 #[cfg(test)]
-mod fake;
+pub mod fake;
 #[cfg(test)]
 mod local;
 #[cfg(test)]
-mod night;
+pub mod night;
 #[cfg(test)]
 mod whole;
 
@@ -18,7 +18,7 @@ mod tests {
     use proto_hadoop::yarn::{FinalApplicationStatus, YarnApplicationState};
     use tokio::io::AsyncWriteExt as _;
 
-    use crate::night::*;
+    use super::night::*;
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_job_goes_to_the_session_with_its_files_and_brings_back_output_and_exit_code() {

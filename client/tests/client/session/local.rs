@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use tokio::process::Command;
 use tokio::time::{sleep, timeout};
 
-use crate::night::told;
+use super::night::told;
 
 /// A command of some seconds on a busy machine.
 const SOON: Duration = Duration::from_secs(60);
