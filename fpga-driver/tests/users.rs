@@ -1,4 +1,5 @@
-//! Other users, which root alone can become.
+//! Other users, which root alone can become. They run copies of the program, and a copy that a child of another test's
+//! thread still holds open for writing cannot be run: so these are a program of their own, and one at a time.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

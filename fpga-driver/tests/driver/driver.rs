@@ -1,15 +1,7 @@
 //! Driver and client in one process, over a modelled board: the ways of packets, and of those who
 //! break the rules.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "helpers of tests fail as tests do"
-)]
 
-mod bed;
-
-use bed::{Bed, board};
+use crate::bed::{Bed, board};
 use fpga_driver::client::{Accelerator, AcceleratorError, SerializePacket};
 use fpga_driver::echo::{Echo, Sink, plain};
 use fpga_driver::kmeans::{self, Keyed, MapPacket, Sums};

@@ -1,21 +1,14 @@
 //! The examples, as they are, over a modelled and over a simulated card: each fails where a bit of the
 //! accelerator's answer is not the processor's.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "helpers of tests fail as tests do"
-)]
 
-mod bed;
 #[allow(dead_code, reason = "a program's main, beside what it does")]
-#[path = "../examples/spherical_kmeans.rs"]
+#[path = "../../examples/spherical_kmeans.rs"]
 mod kmeans;
 #[allow(dead_code, reason = "a program's main, beside what it does")]
-#[path = "../examples/naive_bayes.rs"]
+#[path = "../../examples/naive_bayes.rs"]
 mod naive_bayes;
 
-use bed::{Bed, board};
+use crate::bed::{Bed, board};
 use fpga_driver::profile::{BoardProfile, Kind};
 
 fn boards() -> [BoardProfile; 2] {

@@ -1,10 +1,4 @@
 //! `fpgad` as a process of its own: started by whoever needs it, killed, and its holders killed.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "helpers of tests fail as tests do"
-)]
 
 use fpga_driver::Function;
 use fpga_driver::client::{self, Accelerator, address};

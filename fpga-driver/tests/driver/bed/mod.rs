@@ -1,5 +1,4 @@
 //! A driver in this process, with a folder of its own.
-#![allow(dead_code, reason = "each test program uses some of it")]
 
 use fpga_driver::Function;
 use fpga_driver::client::Accelerator;

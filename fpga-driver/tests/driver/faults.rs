@@ -1,14 +1,6 @@
 //! Cards that go wrong on order, holders that are killed, clients that break the rules.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "helpers of tests fail as tests do"
-)]
 
-mod bed;
-
-use bed::{Bed, board};
+use crate::bed::{Bed, board};
 use fpga_driver::board::fault::Fault;
 use fpga_driver::client::{AcceleratorError, AcceleratorReader, AcceleratorWriter};
 use fpga_driver::echo::Echo;

@@ -1,10 +1,4 @@
 //! A driver that may have little: descriptors, memory, large files, locked pages.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "helpers of tests fail as tests do"
-)]
 
 use fpga_driver::Function;
 use fpga_driver::client::{self, Accelerator};

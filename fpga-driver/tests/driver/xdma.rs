@@ -1,14 +1,6 @@
 //! The board behind Xilinx's driver, over the folder that stands for it.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "helpers of tests fail as tests do"
-)]
 
-mod bed;
-
-use bed::{Bed, board};
+use crate::bed::{Bed, board};
 use fpga_driver::Function;
 use fpga_driver::board::card::{Card, Timing};
 use fpga_driver::board::check;

@@ -1,14 +1,6 @@
 //! The simulated cores against the model: the same bits and the same cycles.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "helpers of tests fail as tests do"
-)]
 
-mod bed;
-
-use bed::{Bed, board};
+use crate::bed::{Bed, board};
 use fpga_driver::Function;
 use fpga_driver::bayes;
 use fpga_driver::board::card::{Engine, Table};
