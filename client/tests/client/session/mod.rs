@@ -2,11 +2,17 @@
 //! the true wire and TLS, and a ResourceManager that knows it.
 
 #[cfg(test)]
+mod bed;
+#[cfg(test)]
+mod detached;
+#[cfg(test)]
 pub mod fake;
 #[cfg(test)]
 mod local;
 #[cfg(test)]
 pub mod night;
+#[cfg(test)]
+mod starting;
 #[cfg(test)]
 mod whole;
 
