@@ -2,7 +2,6 @@
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use bytes::Bytes;
 use credentials::Token;
@@ -15,10 +14,12 @@ use crate::wire::Incomplete;
 
 use super::calls::Failure;
 use super::connection::{Connection, Disconnect, Miss};
+use super::ended::{connect_error, explain_end};
 use super::error::CallError;
 use super::frame::REQUEST_LIMIT;
 use super::message::{ClientId, Request};
 use super::retry::{Disposition, Idempotence, disposition};
+use super::round::{Round, jittered};
 use super::timing::Timing;
 use super::{handshake, names};
 
@@ -331,76 +332,6 @@ enum Unopened {
     Login(Disconnect),
 }
 
-/// Pauses double up to so many times the first: a server that is too busy gets air.
-const PAUSE_GROWTH_MAX: u32 = 8;
-
-/// What was tried since the last pause.
-#[derive(Default)]
-struct Round {
-    /// Rounds before this one.
-    earlier: u32,
-    tried: usize,
-    failed: Vec<(usize, CallError)>,
-}
-
-impl Round {
-    /// The round after this one.
-    fn next(self) -> Self {
-        Self {
-            earlier: self.earlier.saturating_add(1),
-            ..Self::default()
-        }
-    }
-
-    /// The pause after this round, where `first` is that after the first.
-    fn pause(&self, first: Duration) -> Duration {
-        let growth = 1_u32.checked_shl(self.earlier).unwrap_or(PAUSE_GROWTH_MAX);
-        first.saturating_mul(growth.clamp(1, PAUSE_GROWTH_MAX))
-    }
-
-    /// No server listened at any address.
-    fn found_nobody(&self) -> bool {
-        let absent = |error: &CallError| matches!(error, CallError::Connect { .. });
-        self.failed.iter().all(|(_, error)| absent(error))
-    }
-
-    /// A connection that was found dead is opened again at once, but only once; true is a pause.
-    fn retry(&mut self, error: &CallError) -> bool {
-        let at_once = matches!(error, CallError::Lost { .. }) && self.failed.is_empty();
-        !at_once
-    }
-
-    /// True is a pause: all addresses had their turn.
-    fn failover(&mut self, addresses: usize) -> bool {
-        self.tried += 1;
-        self.tried >= addresses
-    }
-
-    /// Keeps the last failure of each address.
-    fn keep(&mut self, at: usize, error: CallError) {
-        self.failed.retain(|(index, _)| *index != at);
-        self.failed.push((at, error));
-    }
-
-    fn into_error(mut self, method: &'static str) -> CallError {
-        if self.failed.len() == 1
-            && let Some((_, error)) = self.failed.pop()
-        {
-            return error;
-        }
-        self.failed.sort_by_key(|(index, _)| *index);
-        CallError::NoneAnswered {
-            method,
-            tried: self.failed.into_iter().map(|(_, error)| error).collect(),
-        }
-    }
-}
-
-/// Between half and all of `pause`: callers that were turned away together do not come back together.
-fn jittered(pause: Duration) -> Duration {
-    pause.mul_f64(rand::random_range(0.5..=1.0))
-}
-
 async fn connect(address: &str) -> io::Result<TcpStream> {
     let mut last = None;
     for address in names::addresses(address).await? {
@@ -422,67 +353,4 @@ async fn connect(address: &str) -> io::Result<TcpStream> {
         }
     }
     Err(last.unwrap_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the name has no address")))
-}
-
-fn connect_error(address: &str, source: io::Error) -> CallError {
-    let hint = match source.kind() {
-        io::ErrorKind::ConnectionRefused => {
-            "nothing listens there: is the daemon running, and is it the active one?"
-        }
-        io::ErrorKind::TimedOut => "is the host up, and does a firewall drop the port?",
-        io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
-            "is there a route to this network?"
-        }
-        io::ErrorKind::InvalidInput => "an address is host:port",
-        _ => "does the name resolve here, and is the address right?",
-    };
-    CallError::Connect {
-        address: address.to_owned(),
-        hint,
-        source: Arc::new(source),
-    }
-}
-
-/// Puts the end of a connection into the words of one call.
-fn explain_end(end: Disconnect, method: &'static str, address: String, sent: bool) -> CallError {
-    match end {
-        Disconnect::Fatal { class, message }
-            if class.ends_with("AccessControlException") && message.contains("KERBEROS") =>
-        {
-            // "SIMPLE authentication is not enabled.  Available:[TOKEN, KERBEROS]"
-            let offered = message
-                .split_once('[')
-                .and_then(|(_, rest)| rest.split_once(']'));
-            let offered = offered.map_or("KERBEROS", |(list, _)| list).to_owned();
-            CallError::KerberosWanted { address, offered }
-        }
-        Disconnect::Fatal { class, message } => CallError::Refused {
-            address,
-            class,
-            message,
-        },
-        Disconnect::Kerberos { offered } => CallError::KerberosWanted { address, offered },
-        Disconnect::Io(source) => CallError::Lost {
-            method,
-            address,
-            sent,
-            source,
-        },
-        Disconnect::Foreign { found } => CallError::NotHadoop { address, found },
-        Disconnect::Garbled { problem } => CallError::Malformed {
-            method,
-            address,
-            problem,
-        },
-        Disconnect::Sasl(source) => CallError::Login { address, source },
-        Disconnect::Dropped => {
-            let source = Arc::new(io::Error::from(io::ErrorKind::ConnectionAborted));
-            CallError::Lost {
-                method,
-                address,
-                sent,
-                source,
-            }
-        }
-    }
 }

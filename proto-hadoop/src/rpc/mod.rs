@@ -12,12 +12,14 @@
 mod calls;
 mod channel;
 mod connection;
+mod ended;
 mod error;
 pub(crate) mod frame;
 mod handshake;
 pub(crate) mod message;
 mod names;
 mod retry;
+mod round;
 mod timing;
 
 #[cfg(test)]
