@@ -44,6 +44,7 @@ mod sessions;
 mod split_words;
 mod subcommands;
 mod system;
+mod upload;
 mod usage;
 
 use std::process::ExitCode;

@@ -6,8 +6,6 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use follow::attempts::Attempts;
 use follow::ended::Ended;
@@ -24,8 +22,6 @@ use follow::{kill, say, timing, unmanaged};
 use job::exit::Exit;
 use job::explain::{Explained, Submitted};
 use proto_hadoop::{ApplicationClient, ApplicationId};
-use staging::stage;
-use tokio::time::sleep;
 
 use crate::arguments::{Arguments, DeployMode, Reporting};
 use crate::cluster::Cluster;
@@ -37,10 +33,8 @@ use crate::outcome::report_outcome;
 use crate::plan::Plan;
 use crate::ps::ps;
 use crate::system::system;
+use crate::upload::{staged, staging_meanwhile};
 use crate::{data, dry_run, frame, generate, list, preflight, sessions};
-
-/// Between two looks at how much is uploaded.
-const UPLOADING: Duration = Duration::from_millis(250);
 
 /// From the command line to the exit code.
 ///
@@ -348,63 +342,6 @@ async fn come_home(
         }
     }
     Ok(ended)
-}
-
-/// Until `ready`, whose uploads are shown meanwhile, or until a signal ends it (`Break`).
-pub(crate) async fn staging_meanwhile<T>(
-    mut ready: impl Future<Output = Result<T, Failure>> + Unpin,
-    progress: &mut Progress,
-    moved: &staging::Moved,
-    signals: &mut Signals,
-) -> Result<ControlFlow<u8, T>, Failure> {
-    loop {
-        tokio::select! {
-            ready = &mut ready => return ready.map(ControlFlow::Continue),
-            signal = signals.ending() => {
-                progress.clear();
-                return Ok(ControlFlow::Break(signal));
-            }
-            () = sleep(UPLOADING) => progress.uploading(
-                moved.done.load(Ordering::Relaxed),
-                moved.all.load(Ordering::Relaxed),
-            ),
-        }
-    }
-}
-
-/// Brings the program to where the nodes find it.
-pub(crate) async fn staged(
-    plan: &Plan,
-    cluster: &Cluster,
-    moved: Arc<staging::Moved>,
-) -> Result<staging::StagedFiles, Failure> {
-    let own_binary = std::env::current_exe();
-    let own_binary = own_binary.map_err(system("find my own file", Exit::Staging))?;
-    let files = cluster.configuration.files().first();
-    let request = staging::Request {
-        own_binary,
-        stages_own: true,
-        programs: plan
-            .program
-            .executables
-            .iter()
-            .map(|program| staging::Named {
-                name: program.file.clone(),
-                first_in: program.first_in.clone(),
-            })
-            .collect(),
-        venv: plan.program.venv.clone(),
-        processes: plan.placement.wanted.processes.get(),
-        ship_libraries: plan.program.ship_libraries,
-        shipped: plan.program.shipped.clone(),
-        root: plan.deployment.staging.clone(),
-        hadoop: &|key| cluster.configuration.get(key).ok().flatten(),
-        environment: &|name| std::env::var_os(name),
-        user: cluster.user.clone(),
-        conf_dir: files.and_then(|file| file.parent()).map(Into::into),
-        moved,
-    };
-    Ok(stage(request).await?)
 }
 
 /// `-k`.

@@ -27,7 +27,7 @@ use crate::cluster::Cluster;
 use crate::describe;
 use crate::failure::Failure;
 use crate::plan::Plan;
-use crate::run::{staged, staging_meanwhile};
+use crate::upload::{staged, staging_meanwhile};
 use crate::usage::UsageError;
 
 /// One job, from its command line to its end. `own` learns what the report is to say of it.

@@ -32,9 +32,9 @@ use crate::local::daemon::{self, Daemon};
 use crate::local::staging as staging_of;
 use crate::plan::step_mib;
 use crate::preflight;
-use crate::run::staging_meanwhile;
 use crate::subcommands::SessionStart;
 use crate::system::system;
+use crate::upload::staging_meanwhile;
 use crate::usage::UsageError;
 
 /// Slots on a node with GPUs, where nothing is said: one task computes, others load and store.

@@ -1,0 +1,77 @@
+//! A job's program on its way to where the nodes fetch it, and what is shown meanwhile.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use follow::progress::Progress;
+use follow::signals::Signals;
+use job::exit::Exit;
+use staging::stage;
+use tokio::time::sleep;
+
+use crate::cluster::Cluster;
+use crate::failure::Failure;
+use crate::plan::Plan;
+use crate::system::system;
+
+/// Between two looks at how much is uploaded.
+const UPLOADING: Duration = Duration::from_millis(250);
+
+/// Until `ready`, whose uploads are shown meanwhile, or until a signal ends it (`Break`).
+pub(crate) async fn staging_meanwhile<T>(
+    mut ready: impl Future<Output = Result<T, Failure>> + Unpin,
+    progress: &mut Progress,
+    moved: &staging::Moved,
+    signals: &mut Signals,
+) -> Result<ControlFlow<u8, T>, Failure> {
+    loop {
+        tokio::select! {
+            ready = &mut ready => return ready.map(ControlFlow::Continue),
+            signal = signals.ending() => {
+                progress.clear();
+                return Ok(ControlFlow::Break(signal));
+            }
+            () = sleep(UPLOADING) => progress.uploading(
+                moved.done.load(Ordering::Relaxed),
+                moved.all.load(Ordering::Relaxed),
+            ),
+        }
+    }
+}
+
+/// Brings the program to where the nodes find it.
+pub(crate) async fn staged(
+    plan: &Plan,
+    cluster: &Cluster,
+    moved: Arc<staging::Moved>,
+) -> Result<staging::StagedFiles, Failure> {
+    let own_binary = std::env::current_exe();
+    let own_binary = own_binary.map_err(system("find my own file", Exit::Staging))?;
+    let files = cluster.configuration.files().first();
+    let request = staging::Request {
+        own_binary,
+        stages_own: true,
+        programs: plan
+            .program
+            .executables
+            .iter()
+            .map(|program| staging::Named {
+                name: program.file.clone(),
+                first_in: program.first_in.clone(),
+            })
+            .collect(),
+        venv: plan.program.venv.clone(),
+        processes: plan.placement.wanted.processes.get(),
+        ship_libraries: plan.program.ship_libraries,
+        shipped: plan.program.shipped.clone(),
+        root: plan.deployment.staging.clone(),
+        hadoop: &|key| cluster.configuration.get(key).ok().flatten(),
+        environment: &|name| std::env::var_os(name),
+        user: cluster.user.clone(),
+        conf_dir: files.and_then(|file| file.parent()).map(Into::into),
+        moved,
+    };
+    Ok(stage(request).await?)
+}
