@@ -4,24 +4,19 @@
 //! them as they are, otherwise the client puts them into words. Amounts of memory are MiB, times ms
 //! since the ApplicationMaster began, of tasks since their job did (0 in a dry run). Fields may be added; none changes its meaning.
 
+mod amount;
+mod decided;
 mod slots;
 mod task;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use policy::allocate::reasons_beside;
-use policy::{
-    ClusterView, Counted, Counts, Demand, MiB, Millis, NodeId, Numbering, Placement, ResourceTypes,
-    Resources, Vcores,
-};
 use serde::{Deserialize, Serialize};
 
+pub use amount::Amount;
+pub use decided::RANKS_APART;
 pub use slots::{HOLDERS, SlotHolder, WaitsForSlots};
 pub use task::{Locality, TaskEnded, TaskPlaced};
-
-/// Ranks of a node that are told one by one, at most.
-pub const RANKS_APART: usize = 8;
 
 /// One thing that was decided or seen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,26 +46,6 @@ pub enum Explained {
     TaskPlaced(TaskPlaced),
     /// An attempt at one is over.
     TaskEnded(TaskEnded),
-}
-
-/// Memory, cores and what else the cluster counts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Amount {
-    /// Memory, MiB.
-    pub memory_mib: u64,
-    /// Virtual cores, as YARN counts them.
-    pub vcores: u32,
-    /// GPUs, where the cluster counts them; left out where there are none.
-    #[serde(default, skip_serializing_if = "no_gpus")]
-    pub gpus: u64,
-    /// Further countable types, by name; left out where there are none.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub others: BTreeMap<String, u64>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
-const fn no_gpus(gpus: &u64) -> bool {
-    *gpus == 0
 }
 
 /// What the job is called from now on.
@@ -317,72 +292,6 @@ pub enum Outlook {
     Never,
 }
 
-impl Amount {
-    /// Of `resources`, whose counts are named by `types`.
-    #[must_use]
-    pub fn of(resources: Resources, types: &ResourceTypes) -> Self {
-        let mut amount = Self {
-            memory_mib: resources.memory.0,
-            vcores: resources.vcores.0,
-            ..Self::default()
-        };
-        for (name, count) in types.named(resources.counts) {
-            amount.add(name, count);
-        }
-        amount
-    }
-
-    /// So many of a countable type more.
-    pub fn add(&mut self, name: &str, count: u64) {
-        let all = match name {
-            policy::GPU => &mut self.gpus,
-            other => self.others.entry(other.to_owned()).or_default(),
-        };
-        *all = all.saturating_add(count);
-    }
-
-    /// This and `other` together.
-    #[must_use]
-    pub fn plus(mut self, other: &Self) -> Self {
-        self.memory_mib = self.memory_mib.saturating_add(other.memory_mib);
-        self.vcores = self.vcores.saturating_add(other.vcores);
-        for (name, count) in other.named() {
-            self.add(name, count);
-        }
-        self
-    }
-
-    /// With counts as `types` has them.
-    #[must_use]
-    pub fn resources(&self, types: &ResourceTypes) -> Resources {
-        let count = |name: &str| match name {
-            policy::GPU => Some(self.gpus),
-            other => self.others.get(other).copied(),
-        };
-        Resources::new(self.memory_mib, self.vcores).with_counts(types.counts(count))
-    }
-
-    /// The countable types of which there are some.
-    fn named(&self) -> impl Iterator<Item = (&str, u64)> {
-        let gpus = (self.gpus > 0).then_some((policy::GPU, self.gpus));
-        let others = self
-            .others
-            .iter()
-            .map(|(name, count)| (name.as_str(), *count));
-        gpus.into_iter().chain(others)
-    }
-}
-
-impl fmt::Display for Amount {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&policy::in_words(
-            MiB(self.memory_mib),
-            Vcores(self.vcores),
-            self.named(),
-        ))
-    }
-}
-
 impl fmt::Display for Holder {
     /// `application_1_0007 (pi, of bob in default) holds 2048 MiB and 2 vcores in 2 containers`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -397,86 +306,6 @@ impl fmt::Display for Holder {
             self.containers,
             if self.containers == 1 { "" } else { "s" },
         )
-    }
-}
-
-impl Explained {
-    /// The cluster as the policy sees it at `at`.
-    #[must_use]
-    pub fn snapshot(at: Millis, cluster: &ClusterView, headroom: Option<Resources>) -> Self {
-        let amount = |resources| Amount::of(resources, &cluster.types);
-        let mut nodes: Vec<Node> = cluster
-            .nodes
-            .iter()
-            .map(|node| Node {
-                id: node.id.0.clone(),
-                host: node.host.clone(),
-                rack: node.rack.clone(),
-                capability: amount(node.capability),
-                used: amount(node.used),
-                room: amount(cluster.room(node)),
-                ceiling: amount(cluster.ceiling(node)),
-            })
-            .collect();
-        nodes.sort_by(|a, b| a.id.cmp(&b.id));
-        // Without a limit of its own the type's maximum is more than anybody has.
-        let all = cluster.nodes.iter().map(|node| node.capability.counts);
-        let most = all.fold(Counts::NONE, |most, own| most.with(own, u64::max));
-        let counts = cluster.maximum.counts.with(most, u64::min);
-        Self::Snapshot(Snapshot {
-            at_ms: at.0,
-            maximum: amount(cluster.maximum.with_counts(counts)),
-            step_mib: cluster.step.0,
-            counts_vcores: cluster.counted == Counted::MemoryAndVcores,
-            headroom: headroom.map(amount),
-            nodes,
-            left_out: 0,
-        })
-    }
-
-    /// The `round`th answer of the policy at `at`; the containers of the nodes `held` are there.
-    #[must_use]
-    pub fn placed(
-        at: Millis,
-        round: u32,
-        demand: &Demand,
-        cluster: &ClusterView,
-        placement: &Placement,
-        held: &BTreeSet<NodeId>,
-    ) -> Self {
-        let reasons = reasons_beside(demand, cluster, placement, held);
-        let shares = placement.ranks(&demand.numbering).zip(reasons.used);
-        Self::Placed(Placed {
-            at_ms: at.0,
-            round,
-            mode: demand.mode.to_string(),
-            processes: demand.processes.get(),
-            unit: Amount::of(demand.unit, &cluster.types),
-            oversubscribe: demand.oversubscribe,
-            nodes: shares
-                .map(|((share, ranks), reason)| PlacedNode {
-                    id: share.node.0.clone(),
-                    host: share.host.clone(),
-                    first_rank: ranks.first().map_or(0, |rank| rank.0),
-                    ranks_apart: match &demand.numbering {
-                        Numbering::Slot => Vec::new(),
-                        Numbering::Node | Numbering::Map(_) => {
-                            ranks.iter().map(|rank| rank.0).take(RANKS_APART).collect()
-                        }
-                    },
-                    processes: share.processes,
-                    ask: Amount::of(share.ask, &cluster.types),
-                    reason,
-                    held: held.contains(&share.node),
-                })
-                .collect(),
-            passed_over: reasons
-                .passed_over
-                .into_iter()
-                .map(|(node, reason)| PassedOver { id: node.0, reason })
-                .collect(),
-            left_out: 0,
-        })
     }
 }
 
