@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use policy::Millis;
 
-use crate::session::{Entry, JobId};
+use crate::job_id::JobId;
+use crate::session::Entry;
 
 /// An index of all jobs, right for those that have not changed since [`Agenda::bring_up`].
 #[derive(Debug, Default)]

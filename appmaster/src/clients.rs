@@ -19,9 +19,9 @@ use tonic::{Request, Response, Status, Streaming};
 use crate::console::Console;
 use crate::consoles::Consoles;
 use crate::detached::{Detached, DetachedJob, ENDED_MAX, OutputFilter};
+use crate::job_id::JobId;
 use crate::loop_event::{LoopEvent, LoopEventSender, tell};
 use crate::output_stream::Output;
-use crate::session::JobId;
 use crate::work::WorkEvent;
 
 /// A peer that has connected must say who it is within this time.

@@ -14,8 +14,8 @@ use policy::ContainerId;
 use tokio::sync::mpsc;
 
 use crate::consoles::Moves;
+use crate::job_id::JobId;
 use crate::output_ends::OutputEnds;
-use crate::session::JobId;
 
 /// Chunks of output under way inside the AM: with [`job::CHUNK_MAX`] at most 1 MiB.
 const OUTPUT_QUEUE: usize = 16;

@@ -9,7 +9,7 @@ use policy::ContainerId;
 use tokio::sync::{Notify, mpsc};
 
 use crate::console::Console;
-use crate::session::JobId;
+use crate::job_id::JobId;
 
 /// What launchers bring and fetch, by job.
 #[derive(Debug, Default)]

@@ -7,9 +7,10 @@ use policy::gang;
 use policy::lifecycle::{Event, Grant, KillReason};
 use policy::{ContainerId, NodeId};
 
+use crate::job_id::{JobId, MPI};
 use crate::leaving::{self, Back};
 use crate::mapreduce::MapReduceEvent;
-use crate::session::{JobId, MPI, Session};
+use crate::session::Session;
 use crate::work::WorkEvent;
 
 impl Session {

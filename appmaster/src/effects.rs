@@ -10,12 +10,13 @@ use tonic::Status;
 
 use crate::console::write_to_log;
 use crate::files::FileWork;
+use crate::job_id::JobId;
 use crate::loop_event::LoopEvent;
 use crate::mpi::ATTACH_DEADLINE;
 use crate::mpi::standoff;
 use crate::mpi::verdict;
 use crate::mpi::waiting::Look;
-use crate::session::{JobId, Session};
+use crate::session::Session;
 use crate::work::{Do, OutputSeen, WorkEvent};
 
 /// The number of the one request that there is.

@@ -17,9 +17,10 @@ use job::wire::launcher_order::Order;
 use policy::ContainerId;
 use policy::lifecycle::{Event, Grant};
 
+use crate::job_id::JobId;
 use crate::loan::{Loan, Use};
 use crate::mpi::waiting::Look;
-use crate::session::{JobId, Session};
+use crate::session::Session;
 use crate::work::{Do, WorkEvent};
 
 impl Session {

@@ -8,7 +8,7 @@ use job::wire;
 use policy::lending::{Lent, Wish};
 use policy::{ContainerId, Millis, NodeId};
 
-use crate::session::JobId;
+use crate::job_id::JobId;
 
 /// How far a job is in a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

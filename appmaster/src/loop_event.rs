@@ -5,7 +5,7 @@ use job::wire;
 use tokio::sync::{mpsc, oneshot};
 use tonic::Status;
 
-use crate::session::JobId;
+use crate::job_id::JobId;
 use crate::work::WorkEvent;
 
 /// Events for the client.

@@ -7,10 +7,10 @@ use policy::Millis;
 use policy::lifecycle::MpiMachine;
 use proto_hadoop::AppAttemptId;
 
+use crate::job_id::JobId;
 use crate::mpi::checkpoints::Checkpoints;
 use crate::mpi::explain::Story;
 use crate::mpi::{Beginning, Mpi};
-use crate::session::JobId;
 use crate::work::WorkEvent;
 
 /// To everybody else its life has begun.

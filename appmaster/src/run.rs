@@ -23,6 +23,7 @@ use crate::am_context::AmContext;
 use crate::clients::ClientService;
 use crate::consoles::Consoles;
 use crate::detached::Detached;
+use crate::job_id::MPI;
 use crate::loop_event::{LoopEvent, LoopEventSender, NEWS_QUEUE};
 use crate::mapreduce::Book;
 use crate::mpi::checkpoints::Checkpoints;
@@ -30,7 +31,7 @@ use crate::mpi::explain::Story;
 use crate::mpi::{Beginning, Mpi};
 use crate::output_stream::Output;
 use crate::pool::Pool;
-use crate::session::{Entry, MPI, Session};
+use crate::session::{Entry, Session};
 use crate::sharing::{SessionState, Sharing};
 use crate::work::Work;
 

@@ -26,17 +26,11 @@ use crate::client_events::Outbox;
 use crate::console::Console;
 use crate::consoles::Consoles;
 use crate::detached::Detached;
+use crate::job_id::{JobId, MPI};
 use crate::loan::Loan;
 use crate::loop_event::{JobEvents, LoopEvent, LoopEventSender};
 use crate::sharing::Sharing;
 use crate::work::{Work, WorkEvent};
-
-/// A job of the session; launchers know it by the same number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct JobId(pub(crate) u32);
-
-/// The MPI job that a session has been started for.
-pub(crate) const MPI: JobId = JobId(0);
 
 /// A job, and those who have to do with it beside its containers.
 pub(crate) struct Entry {

@@ -19,12 +19,13 @@ use proto_hadoop::yarn::FinalApplicationStatus;
 use tonic::Status;
 
 use crate::elements::NodeElements;
+use crate::job_id::JobId;
 use crate::loan::{Loan, Use};
 use crate::loop_event::JobEvents;
 use crate::mapreduce::Book;
 use crate::owner::{NOT_OWNED, Owner};
 use crate::pool::{Pool, Want};
-use crate::session::{JobId, Session};
+use crate::session::Session;
 use crate::storages::Storages;
 use crate::work::WorkEvent;
 

@@ -7,8 +7,9 @@ use std::time::Instant;
 use policy::lending::{Lending, Lent, Start, Wants, Word};
 use policy::lifecycle::Event;
 
+use crate::job_id::JobId;
 use crate::mapreduce::MapReduceEvent;
-use crate::session::{JobId, Session};
+use crate::session::Session;
 use crate::work::WorkEvent;
 
 impl Session {

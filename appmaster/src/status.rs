@@ -7,8 +7,9 @@ use policy::{MiB, Resources};
 use sentences::QueueIsFull;
 use tonic::Status;
 
+use crate::job_id::JobId;
 use crate::loan::Loan;
-use crate::session::{Entry, JobId, Session};
+use crate::session::{Entry, Session};
 use crate::sharing::{SessionState, Sharing};
 
 impl Sharing {

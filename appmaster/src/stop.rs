@@ -5,7 +5,8 @@ use policy::lifecycle::{Event, KillReason};
 use proto_hadoop::yarn::FinalApplicationStatus;
 use tonic::Status;
 
-use crate::session::{JobId, Session};
+use crate::job_id::JobId;
+use crate::session::Session;
 use crate::sharing::SessionState;
 use crate::work::WorkEvent;
 

@@ -10,8 +10,9 @@ use policy::lending::{Wants, Wish};
 use policy::{Millis, Resources};
 use tonic::Status;
 
+use crate::job_id::JobId;
 use crate::loan::{Given, Loan};
-use crate::session::{Entry, JobId, Session};
+use crate::session::{Entry, Session};
 use crate::sharing::SessionState;
 use crate::work::Work;
 

@@ -7,9 +7,10 @@ use job::wire;
 use job::wire::launcher_order::Order;
 use policy::lending::{Lending, Word};
 
+use crate::job_id::JobId;
 use crate::mapreduce::{Folder, FolderWork, MapReduceEffect, MapReduceEvent, Others, Record, keep};
 use crate::run::now_us;
-use crate::session::{JobId, Session};
+use crate::session::Session;
 use crate::storages::Storages;
 use crate::work::{Work, WorkEvent};
 

@@ -3,8 +3,9 @@
 use policy::lending::Lack;
 
 use crate::elements::NO_DEVICE;
+use crate::job_id::JobId;
 use crate::mapreduce::MapReduceEvent;
-use crate::session::{JobId, Session};
+use crate::session::Session;
 use crate::sharing::Sharing;
 use crate::work::{Work, WorkEvent};
 

@@ -9,9 +9,10 @@ use job::wire::job_event::Event as ToClient;
 use policy::Millis;
 use policy::lending::{Line, Waits, Wants};
 
+use crate::job_id::JobId;
 use crate::loan::Loan;
 use crate::loop_event::JobEvents;
-use crate::session::{JobId, Session};
+use crate::session::Session;
 
 /// Why a job has no slots.
 #[derive(Clone, Debug, PartialEq, Eq)]

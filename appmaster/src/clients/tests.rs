@@ -14,8 +14,8 @@ use tonic::service::Routes;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 
 use super::*;
+use crate::job_id::MPI;
 use crate::loop_event::{JobEvents, NEWS_QUEUE};
-use crate::session::MPI;
 use crate::test_keys::JobKeys;
 
 /// Whatever is waited for comes within this time, or the test fails.

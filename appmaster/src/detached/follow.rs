@@ -9,8 +9,9 @@ use tonic::Status;
 
 use crate::console::Console;
 use crate::detached::{Detached, DetachedJob, Input};
+use crate::job_id::JobId;
 use crate::loop_event::{LoopEvent, LoopEventSender};
-use crate::session::{JobId, Session};
+use crate::session::Session;
 use crate::work::{Work, WorkEvent};
 
 /// Events on the way from the loop.

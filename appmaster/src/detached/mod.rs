@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use job::wire;
 
 use crate::detached::budget::Budget;
-use crate::session::JobId;
+use crate::job_id::JobId;
 
 pub(crate) use detached_job::{DetachedJob, Input};
 pub(crate) use watch::OutputFilter;

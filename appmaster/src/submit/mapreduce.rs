@@ -9,8 +9,9 @@ use policy::lending::{self, Wants};
 use tonic::Status;
 
 use super::{Taken, fits, senseless};
+use crate::job_id::JobId;
 use crate::mapreduce::{Folder, MapReduce, elements};
-use crate::session::{JobId, Session};
+use crate::session::Session;
 use crate::work::Work;
 
 impl Session {

@@ -6,9 +6,10 @@ use policy::{Demand, Mode, Resources};
 use tonic::Status;
 
 use super::{Taken, fits, refused, senseless};
+use crate::job_id::JobId;
 use crate::queued::Queued;
 use crate::run::now_us;
-use crate::session::{JobId, Session};
+use crate::session::Session;
 use crate::work::Work;
 
 impl Session {
