@@ -14,13 +14,13 @@ trait OfText: Key {
 }
 
 macro_rules! numbers {
-    ($($type:ty),*) => {$(
+    ($($type:ty as $number:ty),*) => {$(
         impl OfText for $type {
-            fn of_text(text: &str) -> Result<$type> {
+            fn of_text(text: &str) -> Result<$number> {
                 Ok(text.parse()?)
             }
 
-            fn owned(view: $type) -> $type {
+            fn owned(view: $number) -> $number {
                 view
             }
         }
@@ -41,7 +41,16 @@ macro_rules! texts {
     )*};
 }
 
-numbers!(i32, i64, u8, u16, f32, f64, bool);
+numbers!(
+    i32 as i32,
+    i64 as i64,
+    u8 as u8,
+    u16 as u16,
+    f32 as f32,
+    f64 as f64,
+    bool as bool
+);
+numbers!(VInt as i32, VLong as i64);
 texts!(Text, Bytes);
 
 impl OfText for () {
@@ -132,6 +141,8 @@ fn main() -> ExitCode {
         "int-boolean": i32, bool;
         "double-null": f64, ();
         "byte-short": u8, u16;
+        "vint-vlong": VInt, VLong;
+        "vlong-vint": VLong, VInt;
     };
     app.drive(|run| {
         let (job, types) = (run.option::<String>("job")?, run.option::<String>("types")?);

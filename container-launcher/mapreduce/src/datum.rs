@@ -16,12 +16,14 @@ mod numbers;
 mod reverse;
 mod text;
 mod tuple;
+mod variable;
 pub(crate) mod writable;
 
 pub use json::Json;
 pub use list::List;
 pub use reverse::{Descending, Reverse, Upright};
 pub use text::{Bytes, Text};
+pub use variable::{VInt, VLong};
 
 use crate::error::{Error, Result};
 

@@ -54,7 +54,9 @@ mod width;
 pub use app::App;
 pub use closure::{ClosureReducer, LineMapper};
 pub use context::Context;
-pub use datum::{Bytes, Descending, EncodeAs, Json, Key, List, Reverse, Text, Upright, Value};
+pub use datum::{
+    Bytes, Descending, EncodeAs, Json, Key, List, Reverse, Text, Upright, VInt, VLong, Value,
+};
 pub use device::{Devices, Turn};
 pub use drive::run::Run;
 pub use drive::submit::{Finished, Submit, Submitted};
@@ -87,7 +89,7 @@ pub mod prelude {
         App, Bytes, Combiner, Context, Descending, Devices, Emit, Error, FixedLength, FixedOutput,
         Identity, Job, Json, KeyValueText, List, Mapper, NLines, Numbers, Order, Output,
         Partitioner, Reducer, Result, Reverse, Run, SequenceFile, SequenceFileOutput, Sum, Text,
-        TextLines, TextOutput, Values, WholeFile,
+        TextLines, TextOutput, VInt, VLong, Values, WholeFile,
     };
 }
 

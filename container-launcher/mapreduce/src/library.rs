@@ -1,6 +1,6 @@
 //! Reducers and combiners that many jobs want.
 
-use crate::datum::{EncodeAs as _, Key, Value};
+use crate::datum::{EncodeAs, Key, VInt, VLong, Value};
 use crate::emit::Output;
 use crate::error::Result;
 use crate::reduce::{Combiner, Reducer, Values};
@@ -10,10 +10,10 @@ use crate::reduce::{Combiner, Reducer, Values};
 pub struct Sum;
 
 macro_rules! sum {
-    ($($type:ty: |$left:ident, $right:ident| $sum:expr),+ $(,)?) => {$(
+    ($($type:ty as $number:ty: |$left:ident, $right:ident| $sum:expr),+ $(,)?) => {$(
         impl Combiner<$type> for Sum {
             #[inline]
-            fn combine(&mut self, $left: $type, $right: $type) -> Result<$type> {
+            fn combine(&mut self, $left: $number, $right: $number) -> Result<$number> {
                 Ok($sum)
             }
         }
@@ -28,24 +28,26 @@ macro_rules! sum {
                 values: &mut Values<'_, K, $type>,
                 out: &mut Output<'_, K, $type>,
             ) -> Result<()> {
-                let mut sum = <$type>::default();
+                let mut sum = <$number>::default();
                 while let Some(value) = values.next()? {
                     let ($left, $right) = (sum, value);
                     sum = $sum;
                 }
                 let mut encoded = Vec::new();
-                out.pass(values.group, sum.bytes(&mut encoded))
+                out.pass(values.group, EncodeAs::<$type>::bytes(&sum, &mut encoded))
             }
         }
     )+};
 }
 
 sum! {
-    u64: |left, right| left.wrapping_add(right),
-    i64: |left, right| left.wrapping_add(right),
-    u32: |left, right| left.wrapping_add(right),
-    i32: |left, right| left.wrapping_add(right),
-    f64: |left, right| left + right,
+    u64 as u64: |left, right| left.wrapping_add(right),
+    i64 as i64: |left, right| left.wrapping_add(right),
+    u32 as u32: |left, right| left.wrapping_add(right),
+    i32 as i32: |left, right| left.wrapping_add(right),
+    f64 as f64: |left, right| left + right,
+    VInt as i32: |left, right| left.wrapping_add(right),
+    VLong as i64: |left, right| left.wrapping_add(right),
 }
 
 /// Emits every record as it came.

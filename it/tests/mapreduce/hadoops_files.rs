@@ -110,6 +110,32 @@ const PAIRS: &[Pair] = &[
         rows: BYTES,
         row: |n| (n.to_string(), (n * 255).to_string()),
     },
+    Pair {
+        types: "vint-vlong",
+        key: "VIntWritable",
+        value: "VLongWritable",
+        codec: "",
+        rows: ROWS,
+        row: |n| {
+            (
+                (n - 5000).wrapping_mul(429_497).to_string(),
+                (i64::from(n - 6000) << (n % 51)).to_string(),
+            )
+        },
+    },
+    Pair {
+        types: "vlong-vint",
+        key: "VLongWritable",
+        value: "VIntWritable",
+        codec: "DefaultCodec",
+        rows: ROWS,
+        row: |n| {
+            (
+                ((i64::from(n) - 5000) * 1_300_000_000_000_007).to_string(),
+                (n - 6000).wrapping_shl(n.unsigned_abs() % 20).to_string(),
+            )
+        },
+    },
 ];
 
 impl Pair {

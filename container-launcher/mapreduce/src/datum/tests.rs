@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use proptest::prelude::*;
 
-use super::{Descending, EncodeAs, Key, List, Reverse, Text, Value};
+use super::{Descending, EncodeAs, Key, List, Reverse, Text, VInt, VLong, Value};
 
 fn bytes<T: ?Sized>(value: &(impl EncodeAs<T> + ?Sized)) -> Vec<u8> {
     let mut out = Vec::new();
@@ -48,6 +48,23 @@ proptest! {
     }
 
     #[test]
+    fn numbers_of_any_length_are_in_their_order_and_come_back(a: i64, b: i64, shift in 0_u32..64) {
+        let (a, b) = (a >> shift, b >> shift);
+        prop_assert_eq!(bytes::<VLong>(&a).cmp(&bytes::<VLong>(&b)), a.cmp(&b));
+        prop_assert_eq!(VLong::java_hash(&bytes::<VLong>(&a)), i64::java_hash(&bytes::<i64>(&a)));
+        let (mut written, mut read) = (Vec::new(), Vec::new());
+        VLong::to_writable(&bytes::<VLong>(&a), &mut written).unwrap();
+        VLong::from_writable(&written, &mut read).unwrap();
+        prop_assert_eq!(VLong::decode(&read).unwrap(), a);
+        // A number that is no int is refused as one, as Hadoop's readVInt does.
+        read.clear();
+        let as_int = VInt::from_writable(&written, &mut read).and_then(|()| VInt::decode(&read));
+        prop_assert_eq!(as_int.ok(), i32::try_from(a).ok());
+        written.push(0);
+        prop_assert!(VLong::from_writable(&written, &mut read).is_err());
+    }
+
+    #[test]
     fn writable_numbers_come_back(number: i64) {
         let mut out = Vec::new();
         super::writable::write_long(number, &mut out);
@@ -63,6 +80,8 @@ fn hashes_are_javas() {
     assert_eq!(u64::java_hash(&bytes::<u64>(&0x1_0000_0005)), 5);
     assert_eq!(i32::java_hash(&bytes::<i32>(&-7)), -7);
     assert_eq!(f64::java_hash(&bytes::<f64>(&1.5)), 0);
+    assert_eq!(VInt::java_hash(&bytes::<VInt>(&-7)), -7);
+    assert_eq!(VLong::java_hash(&bytes::<VLong>(&0x1_0000_0005)), 5);
 }
 
 #[test]
