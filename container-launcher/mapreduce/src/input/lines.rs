@@ -2,7 +2,8 @@
 //!
 //! A line ends with LF, CR LF or CR, or with what `textinputformat.record.delimiter` says. A piece that
 //! begins inside of a file leaves its first line to the piece before, which reads every line that begins at
-//! or before its end: so each line is read once, wherever files are cut.
+//! or before its end: so each line is read once, wherever files are cut. A byte order mark of UTF-8 at the front of
+//! a file is no part of its first line, whose offset is 0 all the same.
 
 use std::io::Read;
 
@@ -18,6 +19,8 @@ pub struct TextLines;
 #[derive(Debug)]
 pub struct NLines;
 
+/// The byte order mark of UTF-8.
+const MARK: &[u8] = b"\xEF\xBB\xBF";
 /// Bytes that are read at once.
 const PIECE: usize = 256 << 10;
 
@@ -78,8 +81,20 @@ impl LineReader {
         }
         let at = self.position;
         match self.line()? {
+            Some((from, to)) if at == 0 => Ok(self.first(from, to)),
             Some((from, to)) => Ok(self.buffer.get(from..to).map(|line| (at, line))),
             None => Ok(None),
+        }
+    }
+
+    /// The first line of the file: what follows a mark, unless there is nothing else in the file.
+    #[cold]
+    fn first(&self, from: usize, to: usize) -> Option<(u64, &[u8])> {
+        let line = self.buffer.get(from..to)?;
+        match line.strip_prefix(MARK) {
+            Some([]) if self.position == MARK.len() as u64 => None,
+            Some(rest) => Some((0, rest)),
+            None => Some((0, line)),
         }
     }
 
@@ -277,6 +292,30 @@ mod tests {
         assert_eq!(
             lines(b"a\n||b|c||", &other),
             [b"a\n".to_vec(), b"b|c".to_vec()]
+        );
+    }
+
+    #[test]
+    fn a_mark_at_the_front_of_a_file_is_no_text() {
+        let settings = Settings::default();
+        let of = |text: &[u8]| read(text, 0, text.len(), &settings);
+        let marked = "\u{feff}a\n\u{feff}b\n".as_bytes();
+        assert_eq!(
+            of(marked),
+            [(0, b"a".to_vec()), (5, "\u{feff}b".into())],
+            "only at the front"
+        );
+        assert_eq!(
+            of("\u{feff}\nb".as_bytes()),
+            [(0, vec![]), (4, b"b".to_vec())]
+        );
+        assert_eq!(of("\u{feff}".as_bytes()), []);
+        assert_eq!(of(b"\xEF\xBB"), [(0, b"\xEF\xBB".to_vec())]);
+        // Whoever begins in the first line leaves all of it to the piece before.
+        assert_eq!(read(marked, 0, 2, &settings), [(0, b"a".to_vec())]);
+        assert_eq!(
+            read(marked, 2, marked.len(), &settings),
+            [(5, "\u{feff}b".into())]
         );
     }
 
