@@ -25,5 +25,5 @@ mod run;
 mod workload;
 
 pub use name_node::NameNode;
-pub use run::{Bar, JobTimes, Run, RunResult};
+pub use run::{Bar, JobTimes, Run, RunResult, TIMED_OF};
 pub use workload::{Loss, Node, Phase, Workload, WorkloadJob};

@@ -95,6 +95,50 @@ fn a_wide_gang_among_small_jobs_and_the_picture_of_it() {
     }
 }
 
+/// What `gerbil-sim run` prints, without the line that says how long it took, and the charts that it writes.
+fn run_of_the_command(name: &str) -> (String, serde_json::Value, String) {
+    let at = |ending: &str| format!("{}/{name}.{ending}", env!("CARGO_TARGET_TMPDIR"));
+    let workload = at("workload");
+    std::fs::write(&workload, TWO_JOBS).unwrap();
+    let (json, svg) = (at("json"), at("svg"));
+    let words = [
+        "run", &workload, "--policy", "fair", "--json", &json, "--svg", &svg,
+    ];
+    let done = std::process::Command::new(env!("CARGO_BIN_EXE_gerbil-sim"))
+        .args(words)
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{done:?}");
+    let said = String::from_utf8(done.stdout).unwrap();
+    let (table, timing) = said.trim_end().rsplit_once('\n').unwrap();
+    assert!(timing.contains(" events in "), "{timing}");
+    let bars = std::fs::read_to_string(json).unwrap();
+    (
+        table.to_owned(),
+        serde_json::from_str(&bars).unwrap(),
+        std::fs::read_to_string(svg).unwrap(),
+    )
+}
+
+#[test]
+fn the_command_writes_charts_and_says_by_which_trace_two_runs_are_the_same() {
+    let (table, bars, svg) = run_of_the_command("first");
+    let bars = bars.as_array().unwrap();
+    assert_eq!(bars.len(), 9);
+    let keys: Vec<&String> = bars[0].as_object().unwrap().keys().collect();
+    assert_eq!(
+        keys,
+        [
+            "begin_s", "end_s", "how", "job", "node", "slot", "stage", "task"
+        ]
+    );
+    assert_eq!(svg.matches("<rect").count(), bars.len());
+    let (_, trace) = table.rsplit_once(", trace ").unwrap();
+    assert!(trace.len() == 16 && trace.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    assert_eq!(trace, &play("fair", TWO_JOBS).digest[..16]);
+    assert_eq!(run_of_the_command("second").0, table);
+}
+
 #[test]
 fn decisions_are_timed() {
     let figures = bench::decisions("fifo+delay+gang", 4, 20, 10, 100).unwrap();

@@ -6,6 +6,7 @@ mod jobs;
 mod nodes;
 mod outcome;
 mod speed;
+mod timing;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,13 +18,14 @@ use policy::schedule::{
 };
 use sha2::{Digest as _, Sha256};
 
-use crate::bench::processor_time;
 use crate::clock::Clock;
 use crate::record::{Line, What};
 use crate::workload::{Workload, seconds};
 use devices::Devices;
 pub(crate) use outcome::in_seconds;
 pub use outcome::{Bar, JobTimes, RunResult};
+pub use timing::TIMED_OF;
+use timing::Timing;
 
 /// Something that happens at a time.
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +95,7 @@ pub struct Run<'a> {
     ordered: u32,
     wakes: Option<Nanos>,
     records: bool,
-    timed: bool,
+    timing: Option<Timing>,
     /// All jobs are submitted before anything is decided.
     queued: bool,
     outcome: RunResult,
@@ -131,17 +133,17 @@ impl<'a> Run<'a> {
             ordered: 0,
             wakes: None,
             records: false,
-            timed: false,
+            timing: None,
             queued: false,
             outcome,
             digest: Sha256::new(),
         }
     }
 
-    /// Takes the time of decisions, which costs two calls of the kernel an event.
+    /// Takes the time of decisions, of some events for all.
     #[must_use]
     pub const fn timed(mut self) -> Self {
-        self.timed = true;
+        self.timing = Some(Timing::new());
         self
     }
 
@@ -229,12 +231,11 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         self.record(|| What::Event(event.clone()));
-        let began = self.timed.then(processor_time);
-        let decisions = self.driver.happened(self.now, event);
-        if let Some(began) = began {
-            let took = processor_time().saturating_sub(began);
-            self.outcome.deciding = self.outcome.deciding.saturating_add(took);
-        }
+        let (driver, now) = (&mut self.driver, self.now);
+        let decisions = match &mut self.timing {
+            Some(timing) => timing.of(|| driver.happened(now, event)),
+            None => driver.happened(now, event),
+        };
         self.follow(decisions)
     }
 
@@ -280,6 +281,7 @@ impl<'a> Run<'a> {
             });
         }
         self.outcome.events = self.clock.count();
+        self.outcome.deciding = self.timing.map_or(Duration::ZERO, |timing| timing.all());
         let digest = self.digest.finalize();
         self.outcome.digest = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         Ok(self.outcome)

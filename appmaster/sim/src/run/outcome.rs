@@ -55,8 +55,8 @@ pub struct RunResult {
     pub end: Nanos,
     /// How many events were played.
     pub events: u64,
-    /// What of the processor's time went into the session and its policy, the rest being the simulator's own; 0
-    /// where it was not [timed](crate::Run::timed).
+    /// What of the processor's time went into the session and its policy, about, the rest being the simulator's own;
+    /// 0 where it was not [timed](crate::Run::timed).
     pub deciding: Duration,
     /// SHA-256 of the decisions: equal runs have equal ones.
     pub digest: String,
