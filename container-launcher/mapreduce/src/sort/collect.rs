@@ -10,7 +10,7 @@ use super::merge;
 use super::pages::{self, AHEAD};
 use super::radix::{self, Entry};
 use super::scratch::{Scratch, Spill};
-use super::table::{Inserted, Table};
+use super::table::{Inserted, Sought, Table};
 use crate::error::{Error, Result};
 use crate::order::Order;
 use crate::width::word;
@@ -34,6 +34,7 @@ struct Limited {
 }
 
 impl Fold for Limited {
+    #[inline]
     fn fold(&mut self, left: &[u8], right: &[u8], out: &mut Vec<u8>) -> Result<()> {
         let before = out.len();
         self.fold.fold(left, right, out)?;
@@ -81,7 +82,7 @@ pub(crate) struct Collector {
     kept: usize,
     room: Vec<Entry>,
     table: Option<Table>,
-    fold: Option<Box<dyn Fold>>,
+    fold: Option<Limited>,
     place: PartitionFn,
     spills: Vec<(Arc<Spill>, Vec<Partition>)>,
     scratch: Arc<Scratch>,
@@ -109,7 +110,7 @@ impl Collector {
     ) -> Self {
         let table = fold.is_some().then(|| Table::new(sizes.arena / 4));
         let most = sizes.record_max;
-        let fold = fold.map(|fold| Box::new(Limited { fold, most }) as Box<dyn Fold>);
+        let fold = fold.map(|fold| Limited { fold, most });
         Self {
             arena: Vec::new(),
             entries: vec![Vec::new(); partitions as usize],
@@ -151,31 +152,40 @@ impl Collector {
     /// Takes a record whose key is as it is stored.
     #[inline]
     fn take(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        if let (Some(table), Some(fold)) = (&mut self.table, &mut self.fold) {
-            if key.len() + value.len() > self.sizes.record_max {
-                return Err(self.too_long(key, value));
-            }
-            match table.insert(key, value, fold.as_mut())? {
-                Inserted::Here if table.is_useless() => {
-                    self.drain()?;
-                    self.table = None;
-                }
-                Inserted::Here => {}
-                Inserted::Last => self.drain()?,
-                Inserted::Full => {
-                    self.drain()?;
-                    return self.again(key, value);
-                }
-            }
-            return Ok(());
+        if self.table.is_none() {
+            return self.keep(key, value);
         }
-        self.keep(key, value)
+        if key.len() + value.len() > self.sizes.record_max {
+            return Err(self.too_long(key, value));
+        }
+        self.fold_in(&Sought::new(key), key, value)
+    }
+
+    /// Folds a record into the table, or keeps it where there is none any more.
+    #[inline]
+    fn fold_in(&mut self, sought: &Sought, key: &[u8], value: &[u8]) -> Result<()> {
+        let (Some(table), Some(fold)) = (&mut self.table, &mut self.fold) else {
+            return self.keep(key, value);
+        };
+        match table.insert(sought, key, value, fold)? {
+            Inserted::Here if table.is_useless() => {
+                self.drain()?;
+                self.table = None;
+            }
+            Inserted::Here => {}
+            Inserted::Last => self.drain()?,
+            Inserted::Full => {
+                self.drain()?;
+                return self.again(sought, key, value);
+            }
+        }
+        Ok(())
     }
 
     /// Takes a record for which the table was emptied.
-    fn again(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+    fn again(&mut self, sought: &Sought, key: &[u8], value: &[u8]) -> Result<()> {
         if let (Some(table), Some(fold)) = (&mut self.table, &mut self.fold)
-            && table.insert(key, value, fold.as_mut())? != Inserted::Full
+            && table.insert(sought, key, value, fold)? != Inserted::Full
         {
             return Ok(());
         }
@@ -380,7 +390,7 @@ impl Collector {
                     ))
                 },
             )?;
-            let fold = self.fold.as_mut().map(|fold| &mut **fold as &mut dyn Fold);
+            let fold = self.fold.as_mut().map(|fold| fold as &mut dyn Fold);
             merge::write(self.order.join(runs), &mut writer, fold)?;
             writer.end_partition()?;
             self.page.alive();

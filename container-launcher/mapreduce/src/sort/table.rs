@@ -16,18 +16,62 @@ const TRIAL: u64 = 1 << 16;
 /// It is not where more than this many hundredths of the records are new keys.
 const NEW_MAX: u64 = 80;
 
+/// 32 bytes, so that two share a cache line and none lies in two.
 #[derive(Clone, Copy, Default)]
+#[repr(align(32))]
 struct Slot {
+    /// As in [`Sought`].
     low: u64,
+    /// As in [`Sought`]; of a longer key, where it lies in the arena.
     high: u64,
     /// The value, if it has at most eight bytes; else where it lies in the arena.
     value: u64,
     /// The key's length and one; 0 is an empty slot.
     key_length: u32,
-    /// Where a key longer than [`INLINE`] lies in the arena.
-    key_at: u32,
     value_length: u32,
-    hash: u32,
+}
+
+/// A key as it is looked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sought {
+    /// The first eight bytes of a key up to [`INLINE`]; of a longer one its hash.
+    low: u64,
+    /// The other bytes of a key up to [`INLINE`].
+    high: u64,
+    hash: u64,
+    /// The key's length and one.
+    key_length: u32,
+}
+
+impl Sought {
+    #[inline]
+    pub(crate) fn new(key: &[u8]) -> Self {
+        let key_length = word(key.len()).saturating_add(1);
+        if key.len() <= INLINE {
+            let (low, high) = (word_of(key), word_of(key.get(8..).unwrap_or_default()));
+            return Self {
+                low,
+                high,
+                hash: hash_words(low, high, key.len() as u64),
+                key_length,
+            };
+        }
+        let hash = hash(key, 0);
+        Self {
+            low: hash,
+            high: 0,
+            hash,
+            key_length,
+        }
+    }
+}
+
+/// The bytes of a key that is in its slot.
+#[inline]
+fn short_key(low: u64, high: u64, to: &mut [u8]) {
+    let (first, rest) = to.split_at_mut(8);
+    first.copy_from_slice(&low.to_le_bytes());
+    rest.copy_from_slice(&high.to_le_bytes());
 }
 
 /// What became of a record.
@@ -71,64 +115,58 @@ impl Table {
         self.seen == TRIAL && self.new * 100 > TRIAL * NEW_MAX
     }
 
-    /// Folds a record in.
+    /// The slot at which a key is looked for first.
+    #[inline]
+    fn first(&self, hash: u64) -> usize {
+        crate::width::low(hash) as usize & (self.slots.len() - 1)
+    }
+
+    /// Folds a record in, whose `key` is `sought`.
     #[inline]
     pub(crate) fn insert(
         &mut self,
+        sought: &Sought,
         key: &[u8],
         value: &[u8],
-        fold: &mut dyn Fold,
+        fold: &mut (impl Fold + ?Sized),
     ) -> Result<Inserted> {
-        let short = key.len() <= INLINE;
-        let (low, high) = (word_of(key), word_of(key.get(8..).unwrap_or_default()));
-        let hashed = if short {
-            hash_words(low, high, key.len() as u64)
-        } else {
-            hash(key, 0)
-        };
-        let tag = crate::width::low(hashed >> 32);
-        let key_length = word(key.len()).saturating_add(1);
+        let short = sought.key_length as usize <= INLINE + 1;
         let mask = self.slots.len() - 1;
-        let mut at = crate::width::low(hashed) as usize & mask;
+        let mut at = self.first(sought.hash);
         loop {
-            let slot = &mut self.slots[at];
+            let slot = &self.slots[at];
             if slot.key_length == 0 {
                 break;
             }
-            if slot.hash == tag
-                && slot.key_length == key_length
-                && slot.low == low
-                && slot.high == high
-                && (short
-                    || self
-                        .arena
-                        .get(slot.key_at as usize..slot.key_at as usize + key.len())
-                        == Some(key))
+            if slot.low == sought.low
+                && slot.key_length == sought.key_length
+                && if short {
+                    slot.high == sought.high
+                } else {
+                    self.arena_at(slot.high, key.len()) == key
+                }
             {
                 self.seen += 1;
                 self.scratch.clear();
                 let length = slot.value_length as usize;
                 if length <= 8 {
-                    fold.fold(
-                        &slot.value.to_le_bytes()[..length],
-                        value,
-                        &mut self.scratch,
-                    )?;
+                    let left = slot.value.to_le_bytes();
+                    fold.fold(&left[..length], value, &mut self.scratch)?;
                 } else {
                     let start = crate::width::size(slot.value);
                     let left = self.arena.get(start..start + length).unwrap_or_default();
                     fold.fold(left, value, &mut self.scratch)?;
                 }
-                self.replace(at);
-                // A value that grew has left its old place behind.
-                return Ok(if self.bytes() > self.budget {
-                    Inserted::Last
-                } else {
-                    Inserted::Here
-                });
+                return Ok(self.replace(at));
             }
             at = (at + 1) & mask;
         }
+        self.add(sought, key, value)
+    }
+
+    /// Puts a key into the table that is not there.
+    fn add(&mut self, sought: &Sought, key: &[u8], value: &[u8]) -> Result<Inserted> {
+        let short = key.len() <= INLINE;
         let more =
             if short { 0 } else { key.len() } + if value.len() <= 8 { 0 } else { value.len() };
         if self.used * 2 >= self.slots.len() && !self.grow(more)
@@ -138,28 +176,35 @@ impl Table {
         }
         self.seen += 1;
         self.new += 1;
-        let key_at = if short { 0 } else { self.keep(key) };
+        let high = if short {
+            sought.high
+        } else {
+            u64::from(self.keep(key))
+        };
         let stored = if value.len() <= 8 {
             word_of(value)
         } else {
             u64::from(self.keep(value))
         };
         let mask = self.slots.len() - 1;
-        let mut at = crate::width::low(hashed) as usize & mask;
+        let mut at = self.first(sought.hash);
         while self.slots[at].key_length != 0 {
             at = (at + 1) & mask;
         }
         self.slots[at] = Slot {
-            low,
+            low: sought.low,
             high,
             value: stored,
-            key_length,
-            key_at,
+            key_length: sought.key_length,
             value_length: word(value.len()),
-            hash: tag,
         };
         self.used += 1;
         Ok(Inserted::Here)
+    }
+
+    fn arena_at(&self, start: u64, length: usize) -> &[u8] {
+        let start = crate::width::size(start);
+        self.arena.get(start..start + length).unwrap_or_default()
     }
 
     fn keep(&mut self, bytes: &[u8]) -> u32 {
@@ -169,24 +214,31 @@ impl Table {
     }
 
     /// Puts what was folded into slot `at`.
-    fn replace(&mut self, at: usize) {
+    #[inline]
+    fn replace(&mut self, at: usize) -> Inserted {
         let length = self.scratch.len();
-        let old = self.slots[at].value_length as usize;
-        let value = if length <= 8 {
-            word_of(&self.scratch)
-        } else if old > 8 && length <= old {
-            let start = crate::width::size(self.slots[at].value);
+        let slot = &mut self.slots[at];
+        let old = slot.value_length as usize;
+        slot.value_length = word(length);
+        if length <= 8 {
+            slot.value = word_of(&self.scratch);
+            return Inserted::Here;
+        }
+        if old > 8 && length <= old {
+            let start = crate::width::size(slot.value);
             if let Some(place) = self.arena.get_mut(start..start + length) {
                 place.copy_from_slice(&self.scratch);
             }
-            self.slots[at].value
+            return Inserted::Here;
+        }
+        slot.value = u64::from(word(self.arena.len()));
+        self.arena.extend_from_slice(&self.scratch);
+        // A value that grew has left its old place behind.
+        if self.bytes() > self.budget {
+            Inserted::Last
         } else {
-            let start = word(self.arena.len());
-            self.arena.extend_from_slice(&self.scratch);
-            u64::from(start)
-        };
-        self.slots[at].value = value;
-        self.slots[at].value_length = word(length);
+            Inserted::Here
+        }
     }
 
     fn bytes(&self) -> usize {
@@ -206,17 +258,12 @@ impl Table {
                 continue;
             }
             let length = slot.key_length as usize - 1;
-            let hashed = if length <= INLINE {
+            let hash = if length <= INLINE {
                 hash_words(slot.low, slot.high, length as u64)
             } else {
-                hash(
-                    self.arena
-                        .get(slot.key_at as usize..slot.key_at as usize + length)
-                        .unwrap_or_default(),
-                    0,
-                )
+                slot.low
             };
-            let mut at = crate::width::low(hashed) as usize & mask;
+            let mut at = crate::width::low(hash) as usize & mask;
             while self.slots[at].key_length != 0 {
                 at = (at + 1) & mask;
             }
@@ -234,13 +281,11 @@ impl Table {
             let length = slot.key_length as usize - 1;
             let mut short = [0; INLINE];
             let key = if length <= INLINE {
-                short[..8].copy_from_slice(&slot.low.to_le_bytes());
-                short[8..].copy_from_slice(&slot.high.to_le_bytes());
+                short_key(slot.low, slot.high, &mut short);
                 &short[..length]
             } else {
-                self.arena
-                    .get(slot.key_at as usize..slot.key_at as usize + length)
-                    .unwrap_or_default()
+                let start = crate::width::size(slot.high);
+                self.arena.get(start..start + length).unwrap_or_default()
             };
             let inline = slot.value.to_le_bytes();
             let value_length = slot.value_length as usize;
@@ -267,13 +312,26 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{Inserted, Table};
+    use super::{Inserted, Slot, Sought, Table};
     use crate::error::Result;
 
     fn append(left: &[u8], right: &[u8], out: &mut Vec<u8>) -> Result<()> {
         out.extend_from_slice(left);
         out.extend_from_slice(right);
         Ok(())
+    }
+
+    fn insert(table: &mut Table, key: &[u8], value: &[u8]) -> Inserted {
+        table
+            .insert(&Sought::new(key), key, value, &mut append)
+            .unwrap()
+    }
+
+    #[test]
+    fn no_slot_lies_in_two_cache_lines() {
+        assert_eq!(size_of::<Slot>(), 32);
+        let table = Table::new(1 << 20);
+        assert_eq!(table.slots.as_ptr().align_offset(32), 0);
     }
 
     proptest! {
@@ -284,7 +342,7 @@ mod tests {
             let mut table = Table::new(1 << 20);
             let mut expected: BTreeMap<Vec<u8>, Vec<u8>> = BTreeMap::new();
             for (key, value) in &records {
-                prop_assert_eq!(table.insert(key, value, &mut append).unwrap(), Inserted::Here);
+                prop_assert_eq!(insert(&mut table, key, value), Inserted::Here);
                 expected.entry(key.clone()).or_default().extend_from_slice(value);
             }
             let mut got = BTreeMap::new();
@@ -303,7 +361,7 @@ mod tests {
         let (mut drained, mut last) = (0, 0);
         let piece = [7; 100];
         for _ in 0..2000 {
-            let inserted = table.insert(b"key", &piece, &mut append).unwrap();
+            let inserted = insert(&mut table, b"key", &piece);
             // The value itself may be as long as all of them.
             assert!(table.bytes() <= budget + 200_000, "{}", table.bytes());
             if inserted == Inserted::Last {
@@ -333,7 +391,7 @@ mod tests {
         let mut seen = 0;
         for number in 0..20_000_u32 {
             let key = format!("a key that is longer than a slot has room for {number}");
-            if table.insert(key.as_bytes(), b"1", &mut append).unwrap() == Inserted::Full {
+            if insert(&mut table, key.as_bytes(), b"1") == Inserted::Full {
                 full += 1;
                 table
                     .drain(|_, _| {
@@ -341,10 +399,7 @@ mod tests {
                         Ok(())
                     })
                     .unwrap();
-                assert_eq!(
-                    table.insert(key.as_bytes(), b"1", &mut append).unwrap(),
-                    Inserted::Here
-                );
+                assert_eq!(insert(&mut table, key.as_bytes(), b"1"), Inserted::Here);
             }
         }
         table

@@ -189,6 +189,43 @@ fn a_partitioner_of_ones_own_says_which_file_a_key_is_in() {
     );
 }
 
+/// Adds, and will have no 3.
+#[cfg(test)]
+struct NoThree;
+
+#[cfg(test)]
+impl Combiner<u64> for NoThree {
+    fn combine(&mut self, left: u64, right: u64) -> Result<u64> {
+        match left + right {
+            3 => Err(Error::new("three of one key")),
+            sum => Ok(sum),
+        }
+    }
+}
+
+/// Values are combined a few at a time, but never later than with the record that they were emitted for.
+#[test]
+fn what_a_combiner_refuses_is_blamed_on_the_record_that_brought_it() {
+    let job = || {
+        Job::new("refusing").map_lines::<Text, u64, _>(|line, out| {
+            line.split(|byte| *byte == b' ')
+                .try_for_each(|word| out.emit(word, &1))
+        })
+    };
+    // More words than are combined at a time, and words that are too long for a slot.
+    let many: String = (0..40).map(|n| format!("{n} ")).collect();
+    let long = "a word that no slot of the table has room for";
+    for word in ["a", long] {
+        let word = word.replace(' ', "-");
+        let refused = format!("{word} {many}\nb\n{word} b\n{word}\nlast\n");
+        let at = refused.match_indices('\n').nth(2).unwrap().0 + 1;
+        let job = job().combine(|| NoThree).reduce(|| Sum).test();
+        let error = job.input(&refused).run().unwrap_err().to_string();
+        let words = format!("record 3 at byte {at}: three of one key");
+        assert!(error.ends_with(&words), "{error}");
+    }
+}
+
 /// Paragraphs: lines until one that is empty. A file is one split.
 #[cfg(test)]
 struct Paragraphs;
