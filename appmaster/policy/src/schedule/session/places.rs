@@ -1,5 +1,6 @@
 //! Looking for nodes, containers and slots.
 
+use crate::schedule::element::has_each;
 use crate::schedule::{
     Container, ContainerIx, JobIx, Nanos, Node, NodeIx, Session, Slot, SlotIx, Taken,
 };
@@ -105,14 +106,23 @@ impl Session {
     }
 
     /// Whether no further attempt of a job is to start at a node: too many have failed there, and there is another
-    /// node with fewer. Cost: O(nodes) where too many have failed.
+    /// node with fewer, which has the elements that the job's tasks need. Cost: O(nodes) where too many have failed.
     #[must_use]
     pub fn avoids(&self, job: JobIx, node: NodeIx) -> bool {
         let limit = self.job(job).map_or(0, |job| job.node_failures);
         let failed = |node| self.state.failed.get(&(node, job)).copied().unwrap_or(0);
         let bad = |node| limit > 0 && failed(node) >= limit;
+        let serves = |node| {
+            let stages = self.job(job).into_iter();
+            let mut stages = stages.flat_map(|job| job.stages.values());
+            stages.all(|state| {
+                let wants = state.pending > 0 || state.running > 0;
+                !wants || has_each(self, node, &state.need)
+            })
+        };
+        let is_there = |node| self.containers_of(node).next().is_some() && serves(node);
         let mut others = self.nodes().map(|(other, _)| other);
-        bad(node) && others.any(|other| !bad(other) && self.containers_of(other).next().is_some())
+        bad(node) && others.any(|other| !bad(other) && is_there(other))
     }
 
     /// The jobs that [avoid](Self::avoids) a node.

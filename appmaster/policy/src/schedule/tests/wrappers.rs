@@ -1,4 +1,5 @@
 use super::bed::{Bed, jobs, started};
+use super::hpe::{gpu, need};
 use crate::schedule::{
     AttemptIx, AttemptOutcome, Bundle, ContainerIx, Decision, Event, JobIx, Nanos, Need, NodeIx,
     Phase, Stage, Task, Why, of_session,
@@ -304,4 +305,20 @@ fn a_node_where_attempts_of_a_job_fail_gets_no_more_of_that_job() {
         let wanted = if failed < 3 { 1 } else { 2 };
         assert_eq!(jobs(&again).len(), wanted, "after {failed}");
     }
+}
+
+#[test]
+fn a_node_that_alone_has_what_a_job_needs_is_not_avoided() {
+    let mut bed = Bed::new("fifo+avoid", 1, 1);
+    bed.join(1, 1, gpu());
+    let tasks = vec![Task::default(); 2];
+    let first = bed.submit_job("ann", 0, Stage::Map, tasks, need('G'));
+    assert_eq!(started(&first)[0].3, 1);
+    // No other could try.
+    for failed in 1..=5 {
+        let again = bed.end(1, AttemptOutcome::Failed);
+        assert_eq!(jobs(&again), [0], "after {failed}");
+    }
+    assert_eq!(started(&bed.join(2, 1, gpu()))[0].3, 2);
+    assert_eq!(jobs(&bed.end(1, AttemptOutcome::Failed)), NONE);
 }
