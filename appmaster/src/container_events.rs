@@ -85,7 +85,7 @@ impl Session {
             }
             Said::FilesFetched(fetched) => self.fetched(container, &fetched),
             Said::JobLeft(left) => self.left(container, JobId(left.job)),
-            Said::Elements(found) => self.elements_found(&container, found.elements),
+            Said::Elements(found) => self.elements_found(&container, found),
             Said::Hello(_) => {
                 tracing::warn!("the launcher in {container} said what makes no sense");
             }

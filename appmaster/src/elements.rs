@@ -54,9 +54,9 @@ impl NodeElements {
         }
     }
 
-    fn hear(&mut self, elements: Vec<wire::Element>) {
-        self.found = elements.into_iter().map(Into::into).collect();
-        self.is_scanning = false;
+    fn hear(&mut self, told: wire::NodeElements) {
+        self.found = told.elements.into_iter().map(Into::into).collect();
+        self.is_scanning = told.scanning;
     }
 
     fn counts(&self) -> impl Iterator<Item = (&'static str, Count)> {
@@ -170,7 +170,7 @@ impl Session {
     }
 
     /// A launcher has looked again.
-    pub(crate) fn elements_found(&mut self, container: &ContainerId, found: Vec<wire::Element>) {
+    pub(crate) fn elements_found(&mut self, container: &ContainerId, found: wire::NodeElements) {
         let now = self.now();
         let Some(sharing) = &mut self.sharing else {
             return;
@@ -330,7 +330,15 @@ mod tests {
     fn a_device_that_breaks_is_offered_no_longer() {
         let mut node = known(vec![gpus(1, false)], &[], 0);
         assert_eq!(node.offered(Trust::Both, 1).len(), 1);
-        node.hear(vec![gpus(1, true)]);
-        assert!(node.offered(Trust::Both, 1).is_empty());
+        // Until it was looked for again nobody knows that there is none.
+        let mut lost = wire::NodeElements {
+            elements: vec![gpus(1, true)],
+            scanning: true,
+        };
+        node.hear(lost.clone());
+        assert!(node.offered(Trust::Both, 1).is_empty() && node.is_scanning);
+        lost.scanning = false;
+        node.hear(lost);
+        assert!(node.offered(Trust::Both, 1).is_empty() && !node.is_scanning);
     }
 }

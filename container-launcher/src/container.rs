@@ -58,9 +58,11 @@ pub(crate) struct Container<'a> {
 impl Container<'_> {
     /// Tells the ApplicationMaster what the node has now.
     pub(crate) fn tell_elements(&mut self, elements: Vec<Element>) {
-        let elements = elements.into_iter().map(Into::into).collect();
-        self.outbox
-            .push_back(Event::Elements(NodeElements { elements }));
+        let told = NodeElements {
+            elements: elements.into_iter().map(Into::into).collect(),
+            scanning: self.elements.looks_again(),
+        };
+        self.outbox.push_back(Event::Elements(told));
     }
 
     /// A task has not found the device that the node has.

@@ -26,7 +26,7 @@ pub struct Node {
     pub container: String,
     /// Processes that can run there at the same time.
     pub slots: u32,
-    /// Libraries of devices are still being asked.
+    /// Libraries of devices are still being asked, or one that a task has lost is looked for again.
     pub is_scanning: bool,
     /// How many elements of each kind it has.
     pub counts: Vec<Count>,
@@ -131,7 +131,7 @@ pub fn lines(nodes: &[Node]) -> Vec<String> {
     for node in nodes {
         let mut found: Vec<String> = node.elements.iter().map(words).collect();
         if node.is_scanning {
-            found.push("libraries are still being asked".to_owned());
+            found.push("its devices are still being looked for".to_owned());
         }
         if found.is_empty() {
             found.push("nothing".to_owned());

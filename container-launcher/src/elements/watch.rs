@@ -47,6 +47,8 @@ pub(crate) struct Watch {
     /// What asks for them now.
     asking: JoinSet<Result<Vec<Element>, Error>>,
     losses: u32,
+    /// A device that was lost is looked for again.
+    looks_again: bool,
 }
 
 impl Watch {
@@ -59,6 +61,7 @@ impl Watch {
             due: None,
             asking: JoinSet::new(),
             losses: 0,
+            looks_again: false,
         };
         if let Some(scan) = &watch.scan {
             let (known, asks) = at_once(Path::new(&scan.root), around);
@@ -105,7 +108,13 @@ impl Watch {
             }
         };
         self.due = self.next_scan();
+        self.looks_again = false;
         self.known.clone()
+    }
+
+    /// Whether what is known now is not the last word: a device that was lost is looked for again.
+    pub(crate) const fn looks_again(&self) -> bool {
+        self.looks_again
     }
 
     /// A task has not found the device that is there: the node has none until that was looked at again. What is
@@ -127,6 +136,7 @@ impl Watch {
         // What is being asked was asked before.
         self.asking = JoinSet::new();
         self.due = (!off).then(|| Instant::now() + LOST);
+        self.looks_again = !off;
         Some(self.known.clone())
     }
 
@@ -245,6 +255,7 @@ mod tests {
             due > LOST - Duration::from_secs(5) && due <= LOST,
             "{due:?}"
         );
+        assert!(watch.looks_again());
         // Others that ran beside it say nothing new.
         assert_eq!(watch.lost(), None);
         watch.known = gpus(2);
@@ -256,7 +267,7 @@ mod tests {
                 .unwrap()
                 .contains("off for this session")
         );
-        assert_eq!(watch.due, None);
+        assert_eq!((watch.due, watch.looks_again()), (None, false));
     }
 
     #[tokio::test]

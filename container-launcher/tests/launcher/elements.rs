@@ -7,6 +7,7 @@ use std::process::Command;
 
 use job::element::{Element, ElementKind, Scan};
 use job::wire::launcher_event::Event as Told;
+use policy::Millis;
 
 use crate::support::tasks::{Bed, done};
 use crate::support::{self, Appmaster, Link};
@@ -54,9 +55,18 @@ fn scan(root: &Path) -> Option<Scan> {
 
 #[cfg(test)]
 async fn found(link: &mut Link) -> Vec<Element> {
+    told(link).await.0
+}
+
+/// What the node has, and whether more is to come.
+#[cfg(test)]
+async fn told(link: &mut Link) -> (Vec<Element>, bool) {
     loop {
         match link.told().await {
-            Told::Elements(found) => return found.elements.into_iter().map(Into::into).collect(),
+            Told::Elements(found) => {
+                let elements = found.elements.into_iter().map(Into::into);
+                return (elements.collect(), found.scanning);
+            }
             Told::Task(_) => {}
             other => panic!("{other:?}"),
         }
@@ -89,6 +99,33 @@ async fn a_node_without_devices_is_told_whole_with_the_hello_and_nobody_asks_who
 }
 
 #[tokio::test]
+async fn a_node_is_looked_at_again_as_often_as_its_session_wants() {
+    let mut am = Appmaster::start().await;
+    let root = tempfile::tempdir().unwrap();
+    let cards = root.path().join("dev");
+    fs::create_dir_all(&cards).unwrap();
+    let again = scan(root.path()).map(|scan| Scan {
+        interval: Some(Millis(100)),
+        ..scan
+    });
+    let _launcher = am.launcher_that_scans(again);
+    let mut link = am.link().await;
+    assert!(link.hello.node.clone().unwrap().elements.is_empty());
+    fs::write(cards.join("xdma0_control"), "").unwrap();
+    let mut elements = found(&mut link).await;
+    // Some looks may have begun before it was there.
+    for _look in 0..100 {
+        if !elements.is_empty() {
+            break;
+        }
+        elements = found(&mut link).await;
+    }
+    let kinds: Vec<ElementKind> = elements.iter().map(|element| element.kind).collect();
+    assert_eq!(kinds, [ElementKind::Fpga]);
+    link.leave().await;
+}
+
+#[tokio::test]
 async fn devices_are_told_when_their_library_has_answered_and_again_when_a_task_has_lost_one() {
     let mut am = Appmaster::start().await;
     let root = tempfile::tempdir().unwrap();
@@ -97,8 +134,9 @@ async fn devices_are_told_when_their_library_has_answered_and_again_when_a_task_
     let mut link = am.link().await;
     let node = link.hello.node.clone().unwrap();
     assert!(node.scanning && node.elements.is_empty(), "{node:?}");
-    let gpus = found(&mut link).await;
+    let (gpus, looks_again) = told(&mut link).await;
     assert_eq!((gpus.len(), gpus[0].usable()), (1, 2), "{gpus:?}");
+    assert!(!looks_again);
     let bed = Bed::new(&["!device\n", "!lost\n", "!device\n"]).await;
     bed.set_up().await;
     let ended = bed.run(&mut link, 0, &bed.map(0, 0, 0)).await;
@@ -106,7 +144,8 @@ async fn devices_are_told_when_their_library_has_answered_and_again_when_a_task_
     // It exits as one does that finds no device.
     let lost = bed.start(1, 1, &bed.map(1, 0, 0));
     support::tasks::order(&link, job::wire::task_order::Order::Start(lost)).await;
-    let broken = found(&mut link).await;
+    let (broken, looks_again) = told(&mut link).await;
+    assert!(looks_again);
     let why = broken[0].broken.as_deref().unwrap_or_default();
     assert_eq!(why, "lost by a task: looked for again in 30 s");
     assert_eq!(broken[0].usable(), 0);

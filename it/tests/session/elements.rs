@@ -26,6 +26,10 @@ pub const CASES: &[(&str, Case)] = &[
     ("what YARN grants is used alone", granted),
     ("maps that need a GPU go where one is", mapped),
     ("an application of its own takes GPUs if it needs one", own),
+    (
+        "a GPU that tasks lose is looked for again, and not twice",
+        lost,
+    ),
 ];
 
 const TYPE: &str = "acc/gpu";
@@ -61,7 +65,10 @@ impl Machines {
             ("3", "", 2),
         ] {
             let root = folder.path().join(machine);
-            fs::create_dir_all(root.join("dev"))?;
+            // Its tasks queue for its devices alone, whatever other machines call theirs.
+            let memory = root.join("dev/shm");
+            fs::create_dir_all(&memory)?;
+            fs::set_permissions(&memory, Permissions::from_mode(0o1777))?;
             for device in 0..devices {
                 fs::write(root.join(format!("dev/nvidia{device}")), "")?;
             }
@@ -319,4 +326,46 @@ fn own(given: &Given) -> Result<()> {
         ended.stderr_text()
     );
     given.is_clean()
+}
+
+/// The only node that has some loses them twice: the first task waits until they were looked for again, the second
+/// one for nothing.
+fn lost(given: &Given) -> Result<()> {
+    let found = nodes(given, &["--elements", "scan"])?;
+    expect(&found, [[2, 0, 2, 2], [0, 0, 0, 0], [0, 0, 2, 0]])?;
+    mapreduce::put(given, "/lost/in", &[("a", "good\nno device\n")])?;
+    let faulty = bed::text_of(&mapreduce::example("faulty")?)?;
+    let report = given.folder.join("lost.json");
+    let report_to = format!("--report={}", report.display());
+    let run = |out: &str| -> Result<it::Run> {
+        let need = ["--session", "s", &report_to, "-D", "needs.map=gpu"];
+        let line = [&need[..], &[&faulty, "/lost/in", out]].concat();
+        Ok(mapreduce::mr(&given.cluster, &given.folder, &line)?.deadline(DEADLINE))
+    };
+    let waits = run("/lost/out")?.start()?;
+    let host = hosts(given).into_iter().next().context("no host")?;
+    wait::until("the GPUs are lost", DEADLINE, || {
+        let said = told(given, &["nodes", "s", "--json"], 0)?;
+        let nodes: Vec<Value> = serde_json::from_str(&said.stdout_text())?;
+        let there = nodes.iter().find(|node| node["host"] == host.as_str());
+        let there = there.with_context(|| format!("{host}: {nodes:?}"))?;
+        let is_lost = there["elements"]
+            .to_string()
+            .contains("lost by a task: looked for again in 30 s");
+        ensure!(!is_lost || there["is_scanning"] == true, "{there}");
+        Ok(is_lost.then_some(()))
+    })?;
+    waits.finish()?.success("a job whose task lost a GPU")?;
+    let said: job::MapReduceReport = serde_json::from_slice(&fs::read(&report)?)?;
+    let tasks = said.jobs.first().and_then(|job| job.tasks.clone());
+    let tasks = tasks.context("no job")?;
+    ensure!(
+        (tasks.failed_attempts, tasks.no_device_attempts) == (1, 0),
+        "{tasks:?}"
+    );
+    let ended = run("/lost/again")?.finish()?;
+    it::expect::sentence(&ended, 65, &["map needs gpu; 0 of 3 nodes have one ("])?;
+    let why = format!("{host}: broken: lost by tasks twice: off for this session");
+    it::expect::sentence(&ended, 65, &[&why])?;
+    stop(given, "s")
 }
