@@ -20,6 +20,10 @@ pub const CASES: &[(&str, Case)] = &[
         "questions that PoCL counts are those of a processor",
         dnslog,
     ),
+    (
+        "maps that are labelled as plain and want a GPU are queued again where one is",
+        labelled_plain,
+    ),
 ];
 
 /// PoCL's drivers, as `it/setup` installs them.
@@ -82,12 +86,7 @@ fn matrix(given: &Given) -> Result<()> {
     let files = mapreduce::files(&given.cluster, "/matrix/out")?;
     ensure!(files.keys().eq(wanted.keys()), "{:?}", files.keys());
     let (ours, theirs) = (floats(&files), floats(&wanted));
-    ensure!(ours.len() == 8100 && theirs.len() == 8100, "{}", ours.len());
-    let far = ours
-        .iter()
-        .zip(&theirs)
-        .map(|(a, b)| ((a - b) / b).abs())
-        .fold(0.0_f32, f32::max);
+    let far = farthest(&ours, &theirs, 8100)?;
     ensure!(far < 1e-5, "{far}");
     stop(given, "s")
 }
@@ -115,4 +114,63 @@ fn dnslog(given: &Given) -> Result<()> {
     let files = mapreduce::files(&given.cluster, "/dnslog/out")?;
     mapreduce::is_same(&files, &wanted)?;
     stop(given, "s")
+}
+
+/// The label is wrong: every slot gets a map at first, that of the node without a GPU too.
+fn labelled_plain(given: &Given) -> Result<()> {
+    let kernel = bed::text_of(&mapreduce::example_with("matrix", "opencl", &given.folder)?)?;
+    let plain = bed::text_of(&mapreduce::example("matrix")?)?;
+    let maps = ["-D", "mapreduce.job.maps=12", "60"];
+    let wanted = mapreduce::local(given, &plain, &maps, "plain")?;
+    start(given)?;
+    let report = given.folder.join("plain.json");
+    let report_to = format!("--report={}", report.display());
+    let options = [
+        "--session",
+        "s",
+        "--explain",
+        &report_to,
+        "-D",
+        "gerbil.opencl.processors=true",
+        "-D",
+        "needs.map=cpu",
+        &kernel,
+    ];
+    let line = [&options[..], &maps, &["/plain/out"]].concat();
+    let run = mapreduce::mr(&given.cluster, &given.folder, &line)?.deadline(DEADLINE);
+    let said = run.finish()?.success("gerbil mr")?.stderr_text();
+    let again = "it does not count: maps are queued again as ones that need gpu instead of cpu, as they are labelled";
+    let without = hosts(given).last().context("no host")?.clone();
+    let on = format!(" on {without}, ");
+    let there = said
+        .lines()
+        .filter(|line| line.contains(": map ") && line.contains("slot") && line.contains(&on));
+    let missed = "found no device, and its task is queued again";
+    ensure!(
+        said.matches(again).count() == 1 && said.matches(missed).count() == 1 && there.count() == 1,
+        "{said}"
+    );
+    let report: job::MapReduceReport = serde_json::from_slice(&std::fs::read(&report)?)?;
+    let tasks = report.jobs.first().and_then(|job| job.tasks.clone());
+    let tasks = tasks.context("no job")?;
+    ensure!(
+        (tasks.failed_attempts, tasks.no_device_attempts) == (0, 1)
+            && tasks.found_needs.get("map").map(Vec::as_slice) == Some(&["gpu".to_owned()]),
+        "{tasks:?}"
+    );
+    let files = mapreduce::files(&given.cluster, "/plain/out")?;
+    let far = farthest(&floats(&files), &floats(&wanted), 3600)?;
+    ensure!(far < 1e-5, "{far}");
+    stop(given, "s")
+}
+
+/// By how much numbers differ at the most, of the second ones.
+fn farthest(ours: &[f32], theirs: &[f32], count: usize) -> Result<f32> {
+    ensure!(
+        ours.len() == count && theirs.len() == count,
+        "{} numbers, not {count}",
+        ours.len()
+    );
+    let off = |(a, b): (&f32, &f32)| ((a - b) / b).abs();
+    Ok(ours.iter().zip(theirs).map(off).fold(0.0_f32, f32::max))
 }
