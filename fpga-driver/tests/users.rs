@@ -7,13 +7,14 @@
     reason = "helpers of tests fail as tests do"
 )]
 
-use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use libtest_mimic::{Arguments, Trial};
 
 const FPGAD: &str = env!("CARGO_BIN_EXE_fpgad");
 const SOON: Duration = Duration::from_secs(20);
@@ -105,23 +106,35 @@ fn open_to(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// Whether this process can become another user; where not, it says what is left out.
-fn is_root() -> bool {
-    let root = rustix::process::geteuid().is_root();
-    if !root {
-        drop(writeln!(
-            std::io::stderr(),
-            "the tests with other users are left out: only root can become them"
-        ));
-    }
-    root
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let trials: [(&str, fn()); 3] = [
+        (
+            "only_whom_the_driver_allows_comes_in",
+            only_whom_the_driver_allows_comes_in,
+        ),
+        (
+            "a_folder_that_is_not_ones_own_is_not_used",
+            a_folder_that_is_not_ones_own_is_not_used,
+        ),
+        (
+            "a_driver_that_somebody_else_put_where_ones_own_should_be_is_not_used",
+            a_driver_that_somebody_else_put_where_ones_own_should_be_is_not_used,
+        ),
+    ];
+    // Who is not root has left them out, and is told so by their number.
+    let is_left_out = !rustix::process::geteuid().is_root();
+    let trials = trials.map(|(name, run)| {
+        let trial = Trial::test(name, move || {
+            run();
+            Ok(())
+        });
+        trial.with_ignored_flag(is_left_out)
+    });
+    libtest_mimic::run(&arguments, trials.into()).exit_code()
 }
 
-#[test]
 fn only_whom_the_driver_allows_comes_in() {
-    if !is_root() {
-        return;
-    }
     let mut place = SharedFolder::new();
     // The driver makes the folder.
     let socket = place.folder.path().join("own/fpgad.sock");
@@ -144,11 +157,7 @@ fn only_whom_the_driver_allows_comes_in() {
     );
 }
 
-#[test]
 fn a_folder_that_is_not_ones_own_is_not_used() {
-    if !is_root() {
-        return;
-    }
     let place = SharedFolder::new();
     let try_in = |folder: &Path, more: &[&str]| {
         let done = place
@@ -189,11 +198,7 @@ fn a_folder_that_is_not_ones_own_is_not_used() {
 }
 
 /// `/tmp/gerbil-UID` can be made by anybody before its user comes.
-#[test]
 fn a_driver_that_somebody_else_put_where_ones_own_should_be_is_not_used() {
-    if !is_root() {
-        return;
-    }
     // A user of this run alone: its name in /tmp is nobody else's.
     let victim = 1_000_000 + std::process::id();
     let mut place = SharedFolder::new();
