@@ -87,6 +87,13 @@ impl NodeElements {
         all.filter(|(_, count)| *count > 0).collect()
     }
 
+    /// Memory of the largest GPU there that can be used, MiB; 0: none tells of any.
+    fn gpu_memory(&self) -> u64 {
+        let whole = self.found.iter().filter(|of| of.broken.is_none());
+        let gpus = whole.filter(|of| of.kind == ElementKind::Gpu);
+        gpus.map(|of| of.memory_mib).max().unwrap_or(0)
+    }
+
     /// Why tasks that need these cannot run there; `None`: they can.
     pub(crate) fn without(&self, trust: Trust, needs: &[ResourceName]) -> Option<String> {
         let offered = self.offered(trust, 1);
@@ -188,6 +195,17 @@ impl Session {
             self.lending(|lending| lending.elements(now, container, offered, slots));
         }
         self.look_for_elements();
+    }
+
+    /// Containers on whose nodes no GPU has more memory than where this one is, itself included.
+    pub(crate) fn without_larger_gpu(&self, container: &ContainerId) -> Vec<ContainerId> {
+        let Some(sharing) = &self.sharing else {
+            return Vec::new();
+        };
+        let all = &sharing.elements;
+        let here = all.get(container).map_or(0, NodeElements::gpu_memory);
+        let small = all.iter().filter(|(_, known)| known.gpu_memory() <= here);
+        small.map(|(container, _)| container.clone()).collect()
     }
 
     /// What the nodes of a session have, in the order of its containers.

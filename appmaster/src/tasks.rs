@@ -37,6 +37,10 @@ impl Session {
                 });
                 self.look_for_elements();
             }
+            MapReduceEffect::NoRoom(container) => {
+                let small = self.without_larger_gpu(&container);
+                self.wish_of(job, |lending, number| lending.avoid(now, number, &small));
+            }
             MapReduceEffect::NoMore => {
                 self.wish_of(job, |lending, number| lending.close(now, number))
             }

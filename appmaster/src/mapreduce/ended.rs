@@ -93,6 +93,11 @@ impl MapReduce {
             Ended::Badly(sentence) if ended.no_device && !attempt.has_needs => {
                 self.found_no_device(ix, attempt, &ended.missing_device, sentence);
             }
+            Ended::Badly(sentence) if ended.no_room => {
+                // Before the task is queued again.
+                self.want(MapReduceEffect::NoRoom(attempt.container.clone()));
+                self.failed(ix, attempt, sentence);
+            }
             Ended::Badly(sentence) => match ended.record.filter(|_| self.may_skip(attempt)) {
                 Some(record) => self.failed_on(ix, attempt, record, sentence),
                 None => self.failed(ix, attempt, sentence),

@@ -57,6 +57,8 @@ pub(crate) enum MapReduceEffect {
         /// What the node of each must have.
         needs: Vec<ResourceName>,
     },
+    /// The device of this container's node has too little memory for its tasks: they go where one has more.
+    NoRoom(ContainerId),
     /// No task of it is to be started any more.
     NoMore,
     /// An attempt runs, as far as is known.

@@ -255,6 +255,7 @@ fn words(wanted: &MapReduceEffect) -> String {
         }
         MapReduceEffect::Folder(FolderWork::GiveUp) => "give up".into(),
         MapReduceEffect::NoMore => "no more".into(),
+        MapReduceEffect::NoRoom(container) => format!("no room in {container}"),
         MapReduceEffect::Keep(folder, history) => {
             let of = |end: &TaskAttempt| format!("{:?} {} {:?}", end.stage, end.task, end.end);
             let attempts: Vec<String> = history.attempts.iter().map(of).collect();
@@ -881,6 +882,28 @@ fn a_stage_needs_the_kind_of_device_that_its_task_has_named() {
         let needed = format!("Needed {{ stage: Map, needs: [ResourceName({need:?})] }}");
         assert_eq!(bed.wanted(), [needed.as_str(), "over 0 NoDevice"]);
     }
+}
+
+#[test]
+fn an_attempt_for_which_a_device_is_too_small_counts_and_its_job_leaves_that_node() {
+    let mut bed = Bed::new(1, 0);
+    let attempt = bed.place(Stage::Map, 0, 1);
+    bed.joined(1);
+    bed.wanted();
+    bed.ended(
+        1,
+        wire::TaskEnded {
+            process: attempt.0,
+            trouble: "512 MiB do not fit Trial (256 MiB free)".to_owned(),
+            no_room: true,
+            ..wire::TaskEnded::default()
+        },
+    );
+    let wanted = bed.wanted();
+    assert!(
+        wanted.len() == 2 && wanted[0].starts_with("no room in ") && wanted[1] == "over 0 Failed",
+        "{wanted:?}"
+    );
 }
 
 #[test]

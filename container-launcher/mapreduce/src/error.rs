@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use gerbil_task::settings::SPLIT_MAX;
+
 /// Result of user code and engine.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -12,6 +14,8 @@ pub struct Error {
     sentence: String,
     /// What the node has no device of, as needs are named.
     missing: Option<String>,
+    /// The device has too little memory.
+    no_room: bool,
 }
 
 /// What a missing device is of whose kind nothing is said.
@@ -21,6 +25,10 @@ const GPU: &str = "gpu";
 const CUDA_NO_DEVICE: i32 = 100;
 /// OpenCL's `CL_DEVICE_NOT_FOUND`, and `CL_PLATFORM_NOT_FOUND_KHR`.
 const OPENCL_NO_DEVICE: [i32; 2] = [-1, -1001];
+/// CUDA's `CUDA_ERROR_OUT_OF_MEMORY`.
+const CUDA_NO_ROOM: i32 = 2;
+/// OpenCL's `CL_MEM_OBJECT_ALLOCATION_FAILURE`, and `CL_INVALID_BUFFER_SIZE`.
+const OPENCL_NO_ROOM: [i32; 2] = [-4, -61];
 
 impl Error {
     /// An error that says `sentence`.
@@ -28,6 +36,7 @@ impl Error {
         Self {
             sentence: sentence.into(),
             missing: None,
+            no_room: false,
         }
     }
 
@@ -41,27 +50,40 @@ impl Error {
     /// cluster counts.
     pub fn no_device_of(need: impl Into<String>, sentence: impl Into<String>) -> Self {
         Self {
-            sentence: sentence.into(),
             missing: Some(need.into()),
+            ..Self::new(sentence)
+        }
+    }
+
+    /// An error that says that what was put on the task's device does not fit there, and what makes it smaller. On a
+    /// cluster the attempt counts, and the next one goes where a device has more memory, if any has.
+    pub fn no_room(sentence: impl fmt::Display) -> Self {
+        Self {
+            no_room: true,
+            ..Self::new(format!("{sentence}: lower -D {SPLIT_MAX}"))
         }
     }
 
     /// What a call of CUDA's driver means that has returned `code` (a `CUresult`), `what` being what it was to do;
-    /// 100 is [no device](Self::no_device).
+    /// 100 is [no device](Self::no_device), 2 is [no room](Self::no_room) there.
     #[must_use]
     pub fn of_cuda(code: i32, what: impl fmt::Display) -> Self {
-        Self {
-            sentence: format!("{what}: CUDA error {code}"),
-            missing: (code == CUDA_NO_DEVICE).then(|| GPU.to_owned()),
+        let sentence = format!("{what}: CUDA error {code}");
+        match code {
+            CUDA_NO_DEVICE => Self::no_device(sentence),
+            CUDA_NO_ROOM => Self::no_room(sentence),
+            _ => Self::new(sentence),
         }
     }
 
-    /// The same of OpenCL; -1 and -1001 are [no device](Self::no_device).
+    /// The same of OpenCL; -1 and -1001 are [no device](Self::no_device), -4 and -61 [no room](Self::no_room) there.
     #[must_use]
     pub fn of_opencl(code: i32, what: impl fmt::Display) -> Self {
-        Self {
-            sentence: format!("{what}: OpenCL error {code}"),
-            missing: OPENCL_NO_DEVICE.contains(&code).then(|| GPU.to_owned()),
+        let sentence = format!("{what}: OpenCL error {code}");
+        match code {
+            code if OPENCL_NO_DEVICE.contains(&code) => Self::no_device(sentence),
+            code if OPENCL_NO_ROOM.contains(&code) => Self::no_room(sentence),
+            _ => Self::new(sentence),
         }
     }
 
@@ -69,6 +91,12 @@ impl Error {
     #[must_use]
     pub const fn is_no_device(&self) -> bool {
         self.missing.is_some()
+    }
+
+    /// Whether the task's device has too little memory for what was put there.
+    #[must_use]
+    pub const fn is_no_room(&self) -> bool {
+        self.no_room
     }
 
     /// The kind of device that was missing, as needs are named.
@@ -98,8 +126,9 @@ impl fmt::Debug for Error {
     }
 }
 
-impl<E: std::error::Error> From<E> for Error {
+impl<E: std::error::Error + 'static> From<E> for Error {
     fn from(error: E) -> Self {
+        let no_room = is_no_room(&error);
         let mut sentence = error.to_string();
         let mut source = error.source();
         while let Some(cause) = source {
@@ -110,11 +139,24 @@ impl<E: std::error::Error> From<E> for Error {
             }
             source = cause.source();
         }
-        Self {
-            sentence,
-            missing: None,
+        match no_room {
+            true => Self::no_room(sentence),
+            false => Self::new(sentence),
         }
     }
+}
+
+/// Whether this is what a device says that has too little memory.
+#[cfg(any(feature = "cuda", feature = "opencl"))]
+fn is_no_room(error: &(dyn std::error::Error + 'static)) -> bool {
+    let of_device = error.downcast_ref::<gerbil_gpu::Error>();
+    of_device.is_some_and(gerbil_gpu::Error::is_no_room)
+}
+
+/// Whether this is what a device says that has too little memory.
+#[cfg(not(any(feature = "cuda", feature = "opencl")))]
+const fn is_no_room(_: &(dyn std::error::Error + 'static)) -> bool {
+    false
 }
 
 /// Puts what was being done in front of an error.
@@ -151,6 +193,19 @@ mod tests {
         }
         assert!(Error::no_device("no GPU here").is_no_device());
         assert!(!Error::new("no GPU here").is_no_device());
+        let full = Error::of_cuda(2, "cuMemAlloc").context("setup");
+        assert!(full.is_no_room() && !full.is_no_device());
+        assert_eq!(
+            full.to_string(),
+            "setup: cuMemAlloc: CUDA error 2: lower -D mapreduce.input.fileinputformat.split.maxsize"
+        );
+        for (code, is_it) in [(-4, true), (-61, true), (-5, false), (-1, false)] {
+            assert_eq!(
+                Error::of_opencl(code, "clCreateBuffer").is_no_room(),
+                is_it,
+                "{code}"
+            );
+        }
         let fpga = Error::no_device_of("fpga", "no card here").context("setup");
         assert_eq!((fpga.is_no_device(), fpga.missing()), (true, Some("fpga")));
     }

@@ -100,6 +100,8 @@ pub(crate) enum Failure {
         sentence: String,
         /// What it found no device of, as needs are named; empty: a GPU. None: that is not why.
         missing: Option<String>,
+        /// Its device has too little memory for what it put there.
+        no_room: bool,
     },
     /// Something is wrong with it, a sentence.
     Sentence(String),
@@ -186,10 +188,12 @@ impl Conversation {
                     sentence,
                     no_device,
                     device,
+                    no_room,
                 } => {
                     return Err(Failure::Said {
                         sentence,
                         missing: no_device.then_some(device),
+                        no_room,
                     });
                 }
                 other => {

@@ -43,6 +43,12 @@ impl Attempt {
         }
     }
 
+    /// Its device has too little memory for what its process put there, which has said so.
+    const fn found_no_room(&self) -> bool {
+        let said = (&self.last, &self.killed);
+        matches!(said, (Some(Err(Failure::Said { no_room: true, .. })), None))
+    }
+
     /// How it ended, in words if not well.
     pub(super) fn result(&mut self) -> Result<Done, String> {
         let title = self.title();
@@ -116,6 +122,7 @@ pub(super) fn event(process: u32, attempt: &mut Attempt, exchange: &mut Exchange
     let missing = attempt.missing();
     event.no_device = missing.is_some();
     event.missing_device = missing.unwrap_or_default();
+    event.no_room = attempt.found_no_room();
     match attempt.result().and_then(|done| told(done, exchange)) {
         Ok(done) => event = TaskEnded { process, ..done },
         Err(trouble) => event.trouble = trouble,

@@ -27,6 +27,24 @@ impl Lending {
         self.happened(now, &needed)
     }
 
+    /// Tasks of `job` get no further attempt on the nodes of these containers, as long as another node has what they
+    /// need: what is there is too small. Nothing changes where no number of failures keeps the job off a node.
+    pub fn avoid(&mut self, now: Millis, job: u32, containers: &[ContainerId]) -> Vec<Word> {
+        let Some(borrower) = self.jobs.get(&job) else {
+            return Vec::new();
+        };
+        let session = self.driver.session();
+        let offers = self.offers.iter();
+        let named = offers.filter(|(_, offer)| containers.contains(&offer.container));
+        let avoided = Event::Avoided {
+            job: borrower.ix,
+            nodes: named
+                .filter_map(|(ix, _)| Some(session.container(*ix)?.node))
+                .collect(),
+        };
+        self.happened(now, &avoided)
+    }
+
     /// A stage of `job` whose tasks need what no node has where the session has containers; of several the first.
     /// A policy that knows of no elements lacks none. `why` says what the node of a container lacks of these.
     #[must_use]

@@ -37,6 +37,13 @@ pub enum Event {
     },
     /// A container is there. The node is the one of the same host, or a new one.
     Joined(Node, Container, Vec<Slot>),
+    /// A job's tasks fail on these nodes for what the nodes are.
+    Avoided {
+        /// The job.
+        job: JobIx,
+        /// As if as many attempts had failed there as keep a job off.
+        nodes: Vec<NodeIx>,
+    },
     /// A container's slots are cut anew: by position, those that are taken stay so.
     Slots {
         /// The container that offers them.

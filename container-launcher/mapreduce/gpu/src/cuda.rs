@@ -21,6 +21,8 @@ use crate::number::Number;
 
 /// `CUDA_ERROR_STUB_LIBRARY`, `CUDA_ERROR_NO_DEVICE`, `CUDA_ERROR_INVALID_DEVICE`: what it says where there is none.
 const NO_DEVICE: [i64; 3] = [34, 100, 101];
+/// `CUDA_ERROR_OUT_OF_MEMORY`.
+const NO_ROOM: i64 = 2;
 
 pub(crate) struct Device {
     context: Rc<Context>,
@@ -88,12 +90,7 @@ impl Device {
         let bytes = size_of_val(numbers);
         // SAFETY: it is given back when it is dropped.
         let at = unsafe { result::malloc_sync(bytes) };
-        let at = at.map_err(|error| {
-            said(
-                error,
-                &format!("cuMemAlloc of {bytes} bytes on {}", self.name),
-            )
-        })?;
+        let at = at.map_err(|error| self.not_given(error, bytes))?;
         let memory = Memory {
             at,
             bytes,
@@ -103,6 +100,18 @@ impl Device {
         let copied = unsafe { result::memcpy_htod_sync(memory.at, numbers) };
         copied.map_err(|error| said(error, "cuMemcpyHtoD"))?;
         Ok(memory)
+    }
+
+    /// Why it gives no memory of so many bytes.
+    fn not_given(&self, error: DriverError, bytes: usize) -> Error {
+        let free = result::mem_get_info().map_or(0, |(free, _)| free >> 20);
+        match error.0 as i64 {
+            NO_ROOM => Error::no_room(bytes, &self.name, &format!("{free} MiB free")),
+            _ => said(
+                error,
+                &format!("cuMemAlloc of {bytes} bytes on {}", self.name),
+            ),
+        }
     }
 
     pub(crate) fn download<T: Number>(

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-/// A sentence, and whether it says that there is no such device.
+/// A sentence, and whether it says that there is no such device, or that it is too small.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     sentence: String,
     no_device: bool,
+    no_room: bool,
 }
 
 impl Error {
@@ -14,13 +15,24 @@ impl Error {
         Self {
             sentence: sentence.into(),
             no_device: false,
+            no_room: false,
         }
     }
 
     pub(crate) fn no_device(sentence: impl Into<String>) -> Self {
         Self {
-            sentence: sentence.into(),
             no_device: true,
+            ..Self::new(sentence)
+        }
+    }
+
+    /// The device `name` does not give so many bytes; `gives` tells what it does.
+    #[cfg(any(feature = "cuda", feature = "opencl"))]
+    pub(crate) fn no_room(bytes: usize, name: &str, gives: &str) -> Self {
+        let wanted = bytes.div_ceil(1 << 20);
+        Self {
+            no_room: true,
+            ..Self::new(format!("{wanted} MiB do not fit {name} ({gives})"))
         }
     }
 
@@ -28,6 +40,12 @@ impl Error {
     #[must_use]
     pub const fn is_no_device(&self) -> bool {
         self.no_device
+    }
+
+    /// Whether the device has too little memory for what was to be put there.
+    #[must_use]
+    pub const fn is_no_room(&self) -> bool {
+        self.no_room
     }
 }
 

@@ -23,6 +23,8 @@ use crate::number::Number;
 
 /// `CL_DEVICE_NOT_FOUND`, `CL_PLATFORM_NOT_FOUND_KHR`.
 const NO_DEVICE: [i32; 2] = [-1, -1001];
+/// `CL_MEM_OBJECT_ALLOCATION_FAILURE`, `CL_INVALID_BUFFER_SIZE`.
+const NO_ROOM: [i32; 2] = [-4, -61];
 
 /// One at a time: drivers of several threads that come at once have told less than they have (PoCL 3.1).
 static OPENING: Mutex<()> = Mutex::new(());
@@ -104,10 +106,8 @@ impl Device {
         let buffer =
             unsafe { Buffer::<u8>::create(&self.context, CL_MEM_READ_WRITE, bytes, null_mut()) };
         let mut buffer = buffer.map_err(|error| {
-            said(
-                error,
-                &format!("clCreateBuffer of {bytes} bytes on {}", self.name),
-            )
+            let what = format!("clCreateBuffer of {bytes} bytes on {}", self.name);
+            self.not_given(error, bytes, &what)
         })?;
         // SAFETY: numbers are plain bytes, as many as were asked for; the call returns when they are copied.
         let written = unsafe {
@@ -115,8 +115,22 @@ impl Device {
             self.queue
                 .enqueue_write_buffer(&mut buffer, CL_BLOCKING, 0, bytes, &[])
         };
-        written.map_err(|error| said(error, "clEnqueueWriteBuffer"))?;
+        written.map_err(|error| self.not_given(error, bytes, "clEnqueueWriteBuffer"))?;
         Ok(Memory(buffer))
+    }
+
+    /// Why it gives no memory of so many bytes; some drivers look for it when it is first used.
+    fn not_given(&self, error: ClError, bytes: usize, what: &str) -> Error {
+        let device = device::Device::new(self.context.default_device());
+        let most = device.max_mem_alloc_size().unwrap_or(0) >> 20;
+        match NO_ROOM.contains(&error.0) {
+            true => Error::no_room(
+                bytes,
+                &self.name,
+                &format!("which gives at most {most} MiB at once"),
+            ),
+            false => said(error, what),
+        }
     }
 
     pub(crate) fn download<T: Number>(

@@ -205,3 +205,33 @@ fn what_is_wrong_is_said() {
         "{missing}"
     );
 }
+
+/// PoCL's own setting: how much memory its devices have, GiB.
+#[cfg(test)]
+const MEMORY_LIMIT: &str = "POCL_MEMORY_LIMIT";
+
+#[test]
+fn what_does_not_fit_a_device_is_said() {
+    // PoCL reads it once, so this test is run again by itself.
+    if std::env::var_os(MEMORY_LIMIT).is_none() {
+        let own = std::env::current_exe().unwrap();
+        let again = std::process::Command::new(own)
+            .args(["--exact", "what_does_not_fit_a_device_is_said"])
+            .env(MEMORY_LIMIT, "1")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&again.stdout);
+        assert!(
+            again.status.success() && said.contains("1 passed"),
+            "{said}"
+        );
+        return;
+    }
+    let refused = device().zeros::<u8>(2 << 30).unwrap_err();
+    let words = refused.to_string();
+    assert!(refused.is_no_room() && !refused.is_no_device(), "{words}");
+    assert!(
+        words.starts_with("2048 MiB do not fit ") && words.contains(" MiB at once)"),
+        "{words}"
+    );
+}

@@ -63,6 +63,8 @@ tagged! {
             no_device: bool = default,
             /// The kind of that device, as needs are named; empty: a GPU.
             device: String = default,
+            /// Its device has too little memory for what it put there: it may run where one has more.
+            no_room: bool = default,
         },
     }
 }

@@ -101,6 +101,7 @@ pub(crate) fn tell_panics(connection: &Connection) -> Result<()> {
                 sentence: format!("panicked{place}: {words}"),
                 no_device: false,
                 device: String::new(),
+                no_room: false,
             }));
         }
     }));
@@ -171,6 +172,7 @@ fn task(app: &App) -> Result<ExitCode> {
                 sentence: error.to_string(),
                 no_device,
                 device: error.missing().unwrap_or_default().to_owned(),
+                no_room: error.is_no_room(),
             })?;
             if no_device {
                 return Err(error);

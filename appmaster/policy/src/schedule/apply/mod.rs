@@ -30,6 +30,12 @@ impl Session {
             Event::Hosts(hosts) => state.named(hosts),
             Event::Runnable { job, stage, tasks } => state.runnable(*job, *stage, tasks),
             Event::Needed { job, stage, locks } => state.needed(*job, *stage, locks),
+            Event::Avoided { job, nodes } => {
+                if state.jobs.get(job).is_some_and(|record| !record.left) {
+                    let failed = nodes.iter().map(|node| ((*node, *job), u32::MAX));
+                    state.failed.extend(failed);
+                }
+            }
             Event::Joined(node, container, slots) => state.joined(node, container, slots),
             Event::Slots { container, now } => state.recut(*container, now),
             Event::Pool { container, pool } => state.has_now(*container, pool),

@@ -322,3 +322,25 @@ fn a_node_that_alone_has_what_a_job_needs_is_not_avoided() {
     assert_eq!(started(&bed.join(2, 1, gpu()))[0].3, 2);
     assert_eq!(jobs(&bed.end(1, AttemptOutcome::Failed)), NONE);
 }
+
+#[test]
+fn tasks_leave_nodes_whose_devices_are_too_small_at_once_if_there_are_others() {
+    let mut bed = Bed::new("fifo+avoid", 0, 0);
+    bed.join(0, 1, gpu());
+    bed.join(1, 1, gpu());
+    let tasks = vec![Task::default(); 3];
+    bed.submit_job("ann", 0, Stage::Map, tasks, need('G'));
+    let small = Event::Avoided {
+        job: JobIx(0),
+        nodes: vec![NodeIx(0)],
+    };
+    assert_eq!(jobs(&bed.tell(&small)), NONE);
+    assert_eq!(jobs(&bed.end(0, AttemptOutcome::Failed)), NONE);
+    assert_eq!(started(&bed.end(1, AttemptOutcome::Done))[0].3, 1);
+    // What all of them are is no reason.
+    let both = Event::Avoided {
+        job: JobIx(0),
+        nodes: vec![NodeIx(0), NodeIx(1)],
+    };
+    assert_eq!(started(&bed.tell(&both))[0].3, 0);
+}
