@@ -181,6 +181,7 @@ async fn a_living_owner_is_respected_and_a_dead_one_s_folder_taken() {
     let other = output.set_up(Setup::new("m"), async |job| job == "n").await;
     let by = "n".to_owned();
     assert_eq!(other.unwrap(), SetupVerdict::Taken { by });
+    assert!(!top.join("_temporary/m").exists());
     let other = output.set_up(Setup::new("m"), async |_| false).await;
     assert_eq!(other.unwrap(), SetupVerdict::Owner);
     let is_owner = || top.join("_temporary/.owner/m").is_dir() && tree(&top).is_empty();

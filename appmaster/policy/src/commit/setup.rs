@@ -11,10 +11,15 @@ const OWNER: &str = "_temporary/.owner";
 /// withdrawn. Then its `.owner` is renamed into the folder where all of it is, which only one taker can do, and that
 /// folder is removed with it before the new owner signs: so while somebody else has signed, the folder that a late
 /// taker would rename into is gone.
+///
+/// Who is refused leaves nothing. First its signature goes, so that none which was given up to wait for can still get its
+/// place; then it is seen whether one has; then its folder goes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Setup {
     job: String,
     step: Step,
+    /// Its folder may be there.
+    has_folder: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,8 +42,12 @@ enum Step {
     LookSigned,
     /// It has: what this one has made goes.
     Disown(Vec<String>),
-    ClearOwn(Vec<String>),
-    Tidy(Vec<String>),
+    /// Refused: what it would sign with goes.
+    Unsign(SetupVerdict),
+    /// Whether it has signed all the same.
+    LookUnsigned(SetupVerdict),
+    ClearOwn(SetupVerdict),
+    Tidy(SetupVerdict),
     Over(SetupVerdict),
 }
 
@@ -75,7 +84,16 @@ impl Setup {
         Self {
             job: job.to_owned(),
             step: Step::Look,
+            has_folder: false,
         }
+    }
+
+    /// Where nothing was at the output folder's name a moment ago. It begins as if it had looked then: what has come
+    /// since is seen as what comes after a look of its own.
+    #[must_use]
+    pub fn where_nothing_was(mut self) -> Self {
+        self.step = Step::MakeFolders;
+        self
     }
 
     /// The call to make; none when it is over, or waits for [`alive`](Self::alive).
@@ -85,9 +103,10 @@ impl Setup {
             Step::Look | Step::LookOnce | Step::LookSigned => Op::List(String::new()),
             Step::MakeFolders => Op::MakeFolders(format!("{}/{}", self.draft(), self.job)),
             Step::Sign => Op::Rename(self.draft(), OWNER.to_owned()),
-            Step::ReadOwnerOf(_) | Step::ReadOwner | Step::LookAgain(_) => {
+            Step::ReadOwnerOf(_) | Step::ReadOwner | Step::LookAgain(_) | Step::LookUnsigned(_) => {
                 Op::Read(OWNER.to_owned())
             }
+            Step::Unsign(_) => Op::DeleteAll(self.draft()),
             Step::Withdraw(withdrawal) => return withdrawal.next(),
             Step::TakeOver(dead) => Op::Rename(OWNER.to_owned(), format!("{}/.owner", aside(dead))),
             Step::Clear(dead) => Op::DeleteAll(aside(dead)),
@@ -114,7 +133,7 @@ impl Setup {
         if let Step::AskAlive(job) = &self.step {
             let job = job.clone();
             self.step = if alive {
-                Step::Over(SetupVerdict::Taken { by: job })
+                self.refused(SetupVerdict::Taken { by: job })
             } else {
                 Step::Withdraw(Withdrawal::new(&job))
             };
@@ -136,10 +155,10 @@ impl Setup {
         if let Step::Withdraw(withdrawal) = &mut self.step {
             withdrawal.answered(answer);
             let dead = withdrawal.dead().to_owned();
-            self.step = match withdrawal.verdict() {
+            self.step = match withdrawal.verdict().cloned() {
                 None => return,
                 Some(Withdrawn::Free) => Step::TakeOver(dead),
-                Some(Withdrawn::Foreign(names)) => found(names),
+                Some(Withdrawn::Foreign(names)) => self.found(&names),
                 Some(Withdrawn::Absent) => Step::Look,
             };
             return;
@@ -152,18 +171,24 @@ impl Setup {
                 match output.is_empty() {
                     true => Step::MakeFolders,
                     false if is_half => Step::ReadOwnerOf(output),
-                    false => found(&output),
+                    false => self.found(&output),
                 }
             }
             (Step::Look | Step::LookOnce, NotThere) => Step::MakeFolders,
-            (Step::ReadOwnerOf(output), Content(owner)) if owner == self.job => found(&output),
+            (Step::ReadOwnerOf(output), Content(owner)) if owner == self.job => self.found(&output),
             (Step::ReadOwnerOf(_), Content(owner)) => Step::AskAlive(owner),
             (Step::ReadOwnerOf(_), NotThere) => Step::LookOnce,
             // A file is in the way.
             (Step::MakeFolders, NotThere) => Step::Over(SetupVerdict::NoParent),
             // Who signs without a folder could never be taken over from.
-            (Step::MakeFolders, Lost) => Step::MakeFolders,
-            (Step::MakeFolders, _) => Step::Sign,
+            (Step::MakeFolders, Lost) => {
+                self.has_folder = true;
+                Step::MakeFolders
+            }
+            (Step::MakeFolders, _) => {
+                self.has_folder = true;
+                Step::Sign
+            }
             // Somebody has removed it in between.
             (Step::Sign, NotThere) => Step::Look,
             (Step::Sign, Done) => Step::LookSigned,
@@ -176,7 +201,7 @@ impl Setup {
             (Step::TakeOver(dead), NotThere) => Step::LookAgain(dead),
             (Step::TakeOver(_), _) => Step::ReadOwner,
             (Step::LookAgain(dead), Content(owner)) if owner == dead => {
-                Step::Over(SetupVerdict::Orphaned { by: dead })
+                self.refused(SetupVerdict::Orphaned { by: dead })
             }
             (Step::LookAgain(dead), Lost) => Step::LookAgain(dead),
             (Step::LookAgain(_), _) => Step::ReadOwner,
@@ -186,14 +211,37 @@ impl Setup {
                 output => Step::Disown(output),
             },
             (Step::LookSigned, NotThere) => Step::Look,
-            (step @ (Step::Disown(_) | Step::ClearOwn(_) | Step::Tidy(_)), Lost) => step,
-            (Step::Disown(output), _) => Step::ClearOwn(output),
-            (Step::ClearOwn(output), _) => Step::Tidy(output),
-            (Step::Tidy(output), _) => found(&output),
+            (
+                step @ (Step::Disown(_)
+                | Step::Unsign(_)
+                | Step::LookUnsigned(_)
+                | Step::ClearOwn(_)
+                | Step::Tidy(_)),
+                Lost,
+            ) => step,
+            (Step::Disown(output), _) => Step::ClearOwn(exists(&output)),
+            (Step::Unsign(verdict), _) => Step::LookUnsigned(verdict),
+            (Step::LookUnsigned(_), Content(owner)) if owner == self.job => Step::LookSigned,
+            (Step::LookUnsigned(verdict), _) => Step::ClearOwn(verdict),
+            (Step::ClearOwn(verdict), _) => Step::Tidy(verdict),
+            (Step::Tidy(verdict), _) => Step::Over(verdict),
             // Who came upon output has no folder yet.
             (Step::Clear(_), _) => Step::MakeFolders,
             (step, _) => step,
         };
+    }
+
+    /// It may not write there: what it has made goes.
+    fn refused(&self, verdict: SetupVerdict) -> Step {
+        match self.has_folder {
+            true => Step::Unsign(verdict),
+            false => Step::Over(verdict),
+        }
+    }
+
+    /// There is output.
+    fn found(&self, output: &[String]) -> Step {
+        self.refused(exists(output))
     }
 }
 
@@ -210,7 +258,6 @@ fn output(names: Vec<String>) -> Vec<String> {
 }
 
 /// Output that is there is named, some of it.
-fn found(output: &[String]) -> Step {
-    let some = output.iter().take(3).cloned().collect();
-    Step::Over(SetupVerdict::OutputExists(some))
+fn exists(output: &[String]) -> SetupVerdict {
+    SetupVerdict::OutputExists(output.iter().take(3).cloned().collect())
 }

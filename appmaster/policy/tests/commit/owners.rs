@@ -1,5 +1,5 @@
 use super::world::{Actor, Walk, World};
-use policy::commit::{Setup, SetupVerdict};
+use policy::commit::{JobCommit, Setup, SetupVerdict};
 use sim::NameNode;
 
 fn setup(job: &str) -> Actor {
@@ -31,6 +31,22 @@ fn holds(world: &World, over: bool) {
     if over && world.kills == 1 {
         assert_eq!(owners(world), 1, "{world:#?}");
     }
+    if over {
+        refused_leave_nothing(world);
+    }
+}
+
+/// Who was refused has no folder there.
+fn refused_leave_nothing(world: &World) {
+    for (actor, job) in world.actors.iter().zip(["b", "c"]) {
+        let Actor::Setup(setup) = actor else {
+            continue;
+        };
+        if setup.verdict() != Some(&SetupVerdict::Owner) {
+            let folder = format!("_temporary/{job}");
+            assert!(!world.name_node.has(&folder), "{world:#?}");
+        }
+    }
 }
 
 #[test]
@@ -52,8 +68,8 @@ fn one_of_two_jobs_takes_over_what_a_dead_one_left() {
     let walk = Walk::through(world, &alive, &holds);
     walk.covers(
         "one of two jobs takes over what a dead one left",
-        1_505,
-        6_510,
+        1_816,
+        7_712,
     );
 }
 
@@ -70,7 +86,90 @@ fn one_of_two_jobs_begins_where_nothing_is() {
         late: Vec::new(),
     };
     let walk = Walk::through(world, &alive, &holds);
-    walk.covers("one of two jobs begins where nothing is", 329, 1_110);
+    walk.covers("one of two jobs begins where nothing is", 500, 1_788);
+}
+
+/// As [`one_of_two_jobs_begins_where_nothing_is`], by jobs that were told so and do not look themselves.
+#[test]
+fn one_of_two_jobs_begins_where_nothing_was() {
+    let mut name_node = NameNode::default();
+    name_node.paths.clear();
+    let told = |job: &str| Actor::Setup(Setup::new(job).where_nothing_was());
+    let world = World {
+        name_node,
+        actors: vec![told("b"), told("c")],
+        losses: 2,
+        kills: 1,
+        delays: 0,
+        late: Vec::new(),
+    };
+    let walk = Walk::through(world, &alive, &holds);
+    walk.covers("one of two jobs begins where nothing was", 437, 1_478);
+}
+
+/// What has come since nobody was there is seen: output of another, and half of one.
+#[test]
+fn who_was_told_that_nothing_is_there_finds_what_has_come() {
+    let run = |name_node: &mut NameNode, lives: bool| {
+        let mut setup = Setup::new("b").where_nothing_was();
+        loop {
+            while let Some(op) = setup.next() {
+                setup.answered(name_node.carry_out(&op));
+            }
+            if let Some(verdict) = setup.verdict() {
+                assert_eq!(
+                    verdict == &SetupVerdict::Owner,
+                    name_node.has("_temporary/b")
+                );
+                return verdict.clone();
+            }
+            setup.alive(lives);
+        }
+    };
+    let output = [("_SUCCESS", Some("")), ("part-r-00000", Some("x"))];
+    let mut whole = NameNode::with(&output);
+    let names = ["_SUCCESS", "part-r-00000"].map(str::to_owned).to_vec();
+    assert_eq!(run(&mut whole, true), SetupVerdict::OutputExists(names));
+    assert_eq!(whole, NameNode::with(&output));
+    let begun = [
+        ("_temporary", None),
+        ("_temporary/.owner", Some("d")),
+        ("_temporary/d", None),
+    ];
+    let mut taken = NameNode::with(&begun);
+    let by = "d".to_owned();
+    assert_eq!(run(&mut taken, true), SetupVerdict::Taken { by });
+    assert_eq!(taken, NameNode::with(&begun));
+    assert_eq!(run(&mut taken, false), SetupVerdict::Owner);
+}
+
+/// A signature that was given up to wait for does not get its place when the owner is gone and its folder with it.
+#[test]
+fn who_is_refused_does_not_sign_late() {
+    let name_node = NameNode::with(&[
+        ("_temporary", None),
+        ("_temporary/.owner", Some("b")),
+        ("_temporary/b", None),
+    ]);
+    let world = World {
+        name_node,
+        actors: vec![Actor::Job(JobCommit::give_up("b", 1)), setup("c")],
+        losses: 0,
+        kills: 0,
+        delays: 1,
+        late: Vec::new(),
+    };
+    let walk = Walk::through(world, &|_, _| true, &|world, over| {
+        let Some(Actor::Setup(setup)) = world.actors.get(1) else {
+            return;
+        };
+        let has_signed = world.name_node.says("_temporary/.owner").as_deref() == Some("c");
+        if over {
+            let is_owner = setup.verdict() == Some(&SetupVerdict::Owner);
+            assert_eq!(is_owner, has_signed, "{world:#?}");
+        }
+    });
+    walk.covers("who is refused does not sign late", 948, 2_320);
 }
 
 #[test]
