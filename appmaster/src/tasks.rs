@@ -100,7 +100,7 @@ impl Session {
             jobs: self.jobs.keys().map(|job| job.0).collect(),
         };
         let record = match &work {
-            FolderWork::SetUp => self.record(job, &folder),
+            FolderWork::SetUp { .. } => self.record(job, &folder),
             FolderWork::Commit { .. } | FolderWork::GiveUp => None,
         };
         let storages = self.storages();

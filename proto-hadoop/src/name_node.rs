@@ -53,6 +53,15 @@ pub struct Block {
     pub nodes: Vec<DataNode>,
 }
 
+/// What a listing has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ListingEntry {
+    /// A file; or a link, of which no blocks are told.
+    File(FileBlocks),
+    /// A folder, its absolute path.
+    Folder(String),
+}
+
 /// Speaks for one user to the NameNode, whichever of its addresses is the active one.
 #[derive(Debug)]
 pub struct NameNodeClient {
@@ -132,6 +141,24 @@ impl NameNodeClient {
         path: &str,
         most: usize,
     ) -> Result<Option<Vec<FileBlocks>>, CallError> {
+        let listed = self.list(path, most).await?;
+        let files = |entry| match entry {
+            ListingEntry::File(file) => Some(file),
+            ListingEntry::Folder(_) => None,
+        };
+        Ok(listed.map(|all| all.into_iter().filter_map(files).collect()))
+    }
+
+    /// What a folder has, by name, and where each file of it lies; of a file that one itself: at most `most` entries
+    /// are looked at, a thousand by one call. `None`: there is nothing of that name.
+    ///
+    /// # Errors
+    /// The server's own exception, or what went wrong on the way.
+    pub async fn list(
+        &self,
+        path: &str,
+        most: usize,
+    ) -> Result<Option<Vec<ListingEntry>>, CallError> {
         let path = match path.trim_end_matches('/') {
             "" => "/",
             path => path,
@@ -145,9 +172,12 @@ impl NameNodeClient {
                 if seen > most {
                     return Ok(Some(found));
                 }
-                if entry.file_type() == FileType::IsFile {
-                    found.push(FileBlocks::of(path, entry));
-                }
+                let is_folder = entry.file_type() == FileType::IsDir;
+                let file = FileBlocks::of(path, entry);
+                found.push(match is_folder {
+                    true => ListingEntry::Folder(file.path),
+                    false => ListingEntry::File(file),
+                });
             }
             if listing.remaining_entries == 0 || after.is_empty() {
                 return Ok(Some(found));

@@ -25,7 +25,10 @@ pub(crate) struct Folder {
 #[derive(Debug)]
 pub(crate) enum FolderWork {
     /// It is made, and the job's alone.
-    SetUp,
+    SetUp {
+        /// Nothing had its name a moment ago.
+        is_new: bool,
+    },
     /// The results of tasks, which have committed, become the output.
     Commit {
         /// Tasks of whose files nobody has told the names.
@@ -76,7 +79,9 @@ impl Folder {
         storages: Storages,
     ) -> FolderDone {
         match work {
-            FolderWork::SetUp => FolderDone::SetUp(self.set_up(&others, &storages).await),
+            FolderWork::SetUp { is_new } => {
+                FolderDone::SetUp(self.set_up(is_new, &others, &storages).await)
+            }
             FolderWork::Commit { tasks, files } => {
                 let commit = JobCommit::commit(&self.job, others.attempt(), &tasks).knowing(files);
                 FolderDone::Committed(self.finish(commit, &storages).await)
@@ -106,9 +111,17 @@ impl Folder {
         Ok(Output::new(storage, &self.path))
     }
 
-    async fn set_up(&self, others: &Others, storages: &Storages) -> Result<(), String> {
+    async fn set_up(
+        &self,
+        is_new: bool,
+        others: &Others,
+        storages: &Storages,
+    ) -> Result<(), String> {
         let output = self.output(storages)?;
-        let setup = Setup::new(&self.job);
+        let setup = match is_new {
+            true => Setup::new(&self.job).where_nothing_was(),
+            false => Setup::new(&self.job),
+        };
         let verdict = output.set_up(setup, |job| others.live(job));
         let url = self.url();
         match verdict.await.map_err(|error| error.to_string())? {

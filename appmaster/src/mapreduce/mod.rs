@@ -209,7 +209,8 @@ impl MapReduce {
     /// The session has taken it.
     pub(crate) fn begin(&mut self, now: Millis) -> Vec<Do> {
         self.now = now;
-        self.want(MapReduceEffect::Folder(FolderWork::SetUp));
+        let is_new = self.description.output_is_new;
+        self.want(MapReduceEffect::Folder(FolderWork::SetUp { is_new }));
         std::mem::take(&mut self.todo)
     }
 

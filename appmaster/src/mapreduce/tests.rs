@@ -86,6 +86,7 @@ impl Bed {
             skip_groups: 1,
             explain: false,
             wait_for_nodes: false,
+            output_is_new: false,
         };
         let mut bed = Self {
             job: MapReduce::new(description, JOB),
@@ -249,7 +250,7 @@ fn words(wanted: &MapReduceEffect) -> String {
         }
         MapReduceEffect::Over { attempt, how } => format!("over {} {how:?}", attempt.0),
         MapReduceEffect::MapsLost(maps) => format!("lost {}", maps.len()),
-        MapReduceEffect::Folder(FolderWork::SetUp) => "set up".into(),
+        MapReduceEffect::Folder(FolderWork::SetUp { .. }) => "set up".into(),
         MapReduceEffect::Folder(FolderWork::Commit { tasks, files }) => {
             format!("commit {}", [&tasks[..], &files[..]].concat().join(" "))
         }

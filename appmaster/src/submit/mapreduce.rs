@@ -150,6 +150,7 @@ mod tests {
             skip_groups: 0,
             explain: false,
             wait_for_nodes: false,
+            output_is_new: false,
         };
         assert_eq!(holds_together(&good), Ok(()));
         let mut bad = good.clone();

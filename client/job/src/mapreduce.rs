@@ -31,6 +31,9 @@ pub struct MapReduceJob {
     pub reduces: u32,
     /// The output folder.
     pub output: FileAt,
+    /// Nothing had its name when the job was submitted.
+    #[serde(default)]
+    pub output_is_new: bool,
     /// What holds for maps.
     pub map: StageTerms,
     /// What holds for reduces.

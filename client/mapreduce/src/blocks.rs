@@ -8,6 +8,7 @@ use proto_hadoop::{DataNode, FileBlocks, NameNodeClient};
 use storage::{Address, parent};
 
 use crate::input::Found;
+use crate::places::FileSystems;
 
 /// Entries of a folder whose places are asked for at most; those behind them are as good as anywhere.
 const MOST: usize = 1_000_000;
@@ -17,22 +18,24 @@ const HOSTS: usize = 3;
 /// The blocks of files, by the whole names of these.
 pub type Blocks = BTreeMap<String, FileBlocks>;
 
-/// Where the files lie, as far as their file systems tell: a thousand of a folder are told at once. What is not told
-/// is no error, since a split may run anywhere.
-pub async fn blocks(files: &[Found]) -> Blocks {
+/// Where the files lie, as far as it was told when they were listed, or their file systems tell: a thousand of a folder
+/// are told at once. What is not told is no error, since a split may run anywhere.
+pub async fn blocks(places: &FileSystems, files: &[Found]) -> Blocks {
     let mut folders: BTreeMap<(&Address, &str), Vec<&Found>> = BTreeMap::new();
+    let mut known = Blocks::new();
     for file in files {
         let place = &file.place;
+        if let Some(blocks) = &file.blocks {
+            known.insert(place.url(), blocks.clone());
+            continue;
+        }
         let folder = (&place.address, parent(&place.path));
         folders.entry(folder).or_default().push(file);
     }
-    let mut clients: BTreeMap<&Address, NameNodeClient> = BTreeMap::new();
-    let mut known = Blocks::new();
     for ((address, folder), wanted) in folders {
-        let Address::Hdfs { .. } = address else {
+        let Some(client) = places.name_node(address) else {
             continue;
         };
-        let client = clients.entry(address).or_insert_with(|| name_node(address));
         let path = match wanted.as_slice() {
             [one] => &one.place.path,
             _ => folder,
@@ -53,8 +56,8 @@ pub async fn blocks(files: &[Found]) -> Blocks {
     known
 }
 
-/// Asks the NameNodes of a file system.
-fn name_node(address: &Address) -> NameNodeClient {
+/// What asks the NameNodes of a file system; `None`: it has none.
+pub(crate) fn name_node(address: &Address) -> Option<NameNodeClient> {
     let Address::Hdfs {
         connect,
         user,
@@ -62,7 +65,7 @@ fn name_node(address: &Address) -> NameNodeClient {
         ..
     } = address
     else {
-        return NameNodeClient::new(Vec::new(), "");
+        return None;
     };
     let authority = connect.trim_start_matches("hdfs://");
     let prefix = format!("dfs.namenode.rpc-address.{authority}.");
@@ -72,7 +75,7 @@ fn name_node(address: &Address) -> NameNodeClient {
         addresses.push(authority.to_owned());
     }
     let timing = call_timing(addresses.len());
-    NameNodeClient::new(addresses, user).with_timing(timing)
+    Some(NameNodeClient::new(addresses, user).with_timing(timing))
 }
 
 /// The hosts that have most of these pieces, best first; of those that have as much by name. Each is called by its

@@ -141,6 +141,7 @@ mod tests {
                 skip_groups: 0,
                 explain: false,
                 wait_for_nodes: false,
+                output_is_new: false,
                 splits: vec![
                     split("/a", 64_000_000, &["n1", "n2"]),
                     split("/a", 2_500_000, &["n1"]),

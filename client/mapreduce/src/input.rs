@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use gerbil_task::inputs::{braces, commas, is_hidden, is_pattern, matches};
 use gerbil_task::settings::RECURSIVE;
+use proto_hadoop::{FileBlocks, ListingEntry, NameNodeClient};
 use storage::{Address, Status, Storage, StorageError};
 
 use crate::error::MapReduceError;
@@ -19,6 +20,54 @@ pub struct Found {
     pub place: Location,
     /// Length, bytes.
     pub length: u64,
+    /// Where it lies, if that was told when it was listed.
+    pub blocks: Option<FileBlocks>,
+}
+
+/// What a folder has.
+struct Entry {
+    path: String,
+    /// Length, bytes.
+    size: u64,
+    is_folder: bool,
+    blocks: Option<FileBlocks>,
+}
+
+impl Entry {
+    /// Its last part.
+    fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+}
+
+impl From<Status> for Entry {
+    fn from(status: Status) -> Self {
+        Self {
+            size: status.size,
+            is_folder: status.is_folder,
+            path: status.path,
+            blocks: None,
+        }
+    }
+}
+
+impl From<ListingEntry> for Entry {
+    fn from(listed: ListingEntry) -> Self {
+        match listed {
+            ListingEntry::Folder(path) => Self {
+                path,
+                size: 0,
+                is_folder: true,
+                blocks: None,
+            },
+            ListingEntry::File(file) => Self {
+                path: file.path.clone(),
+                size: file.size,
+                is_folder: false,
+                blocks: Some(file),
+            },
+        }
+    }
 }
 
 /// The files that `inputs` name, in the order of the inputs and, within each, of their names.
@@ -34,8 +83,10 @@ pub async fn files(
     for input in inputs.iter().flat_map(|input| commas(input)) {
         let place = places.find(input)?;
         let storage = places.storage(&place.address)?;
+        let name_node = places.name_node(&place.address);
         let looked = Looked {
             storage: &storage,
+            name_node: name_node.as_deref(),
             address: &place.address,
             recursive,
         };
@@ -47,7 +98,7 @@ pub async fn files(
             return Err(absent(input, &place));
         }
         for status in named {
-            looked.take(status, &mut found).await?;
+            looked.take(status.into(), &mut found).await?;
         }
     }
     Ok(found)
@@ -63,7 +114,7 @@ pub async fn list(places: &FileSystems, name: &str) -> Result<Vec<Found>, MapRed
     let Some(status) = storage.stat(&place.path).await? else {
         return Err(absent(name, &place));
     };
-    let of = |status: Status| found(&place.address, status);
+    let of = |status: Status| found(&place.address, status.into());
     if !status.is_folder {
         return Ok(vec![of(status)]);
     }
@@ -93,36 +144,57 @@ fn absent(input: &str, place: &Location) -> MapReduceError {
     }
 }
 
-fn found(address: &Address, status: Status) -> Found {
+fn found(address: &Address, entry: Entry) -> Found {
     Found {
-        length: status.size,
+        length: entry.size,
         place: Location {
             address: address.clone(),
-            path: status.path,
+            path: entry.path,
         },
+        blocks: entry.blocks,
     }
 }
 
 /// One file system that is looked at.
 struct Looked<'a> {
     storage: &'a Storage,
+    /// Tells with what a folder has where its files lie, by the same calls.
+    name_node: Option<&'a NameNodeClient>,
     address: &'a Address,
     recursive: bool,
 }
 
 impl Looked<'_> {
-    /// Adds the files of a folder, if it is the name of one, which most inputs are: it costs a NameNode one call.
+    /// Adds the files of a folder, if it is the name of one, which most inputs are, or a file that a NameNode lists: it
+    /// costs that one call.
     async fn folder(&self, name: &str, into: &mut Vec<Found>) -> Result<bool, MapReduceError> {
         if is_pattern(name) {
             return Ok(false);
         }
-        match self.storage.list(name, MOST).await {
+        match self.list(name).await {
             // A NameNode lists a file as itself.
-            Ok(all) if all.iter().any(|entry| entry.path == name) => Ok(false),
+            Ok(all) if all.iter().any(|entry| entry.path == name) => {
+                let itself = all.into_iter().find(|entry| entry.blocks.is_some());
+                let is_told = itself.is_some();
+                into.extend(itself.map(|entry| found(self.address, entry)));
+                Ok(is_told)
+            }
             Ok(all) => self.descend(name, counted(all), into).await.map(|()| true),
             Err(StorageError::Absent { .. }) => Ok(false),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// What a folder has: where the NameNode does not say, or not all of it, as the storage says, or why not.
+    async fn list(&self, folder: &str) -> Result<Vec<Entry>, StorageError> {
+        if let Some(client) = self.name_node
+            && let Ok(Some(told)) = client.list(folder, MOST).await
+            && told.len() < MOST
+        {
+            return Ok(told.into_iter().map(Entry::from).collect());
+        }
+        let all = self.storage.list(folder, MOST).await?;
+        Ok(all.into_iter().map(Entry::from).collect())
     }
 
     /// What a name, or a pattern, stands for, by path. Each folder of a pattern is listed once.
@@ -193,7 +265,7 @@ impl Looked<'_> {
     }
 
     /// Adds a file, or the files of a folder, which was named.
-    async fn take(&self, named: Status, into: &mut Vec<Found>) -> Result<(), MapReduceError> {
+    async fn take(&self, named: Entry, into: &mut Vec<Found>) -> Result<(), MapReduceError> {
         if !named.is_folder {
             into.push(found(self.address, named));
             return Ok(());
@@ -206,7 +278,7 @@ impl Looked<'_> {
     async fn descend(
         &self,
         folder: &str,
-        mut open: Vec<Status>,
+        mut open: Vec<Entry>,
         into: &mut Vec<Found>,
     ) -> Result<(), MapReduceError> {
         // Those that come next are last; a folder's files stand where its name does.
@@ -233,13 +305,13 @@ impl Looked<'_> {
     }
 
     /// What a folder has that counts, the last name first.
-    async fn entries(&self, folder: &str) -> Result<Vec<Status>, MapReduceError> {
-        Ok(counted(self.storage.list(folder, MOST).await?))
+    async fn entries(&self, folder: &str) -> Result<Vec<Entry>, MapReduceError> {
+        Ok(counted(self.list(folder).await?))
     }
 }
 
 /// Those that are no secret of their makers, the last name first.
-fn counted(mut entries: Vec<Status>) -> Vec<Status> {
+fn counted(mut entries: Vec<Entry>) -> Vec<Entry> {
     entries.retain(|entry| !is_hidden(entry.name()));
     entries.reverse();
     entries

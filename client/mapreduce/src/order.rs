@@ -77,6 +77,14 @@ pub struct Orders {
     listed: Mutex<BTreeMap<String, Found>>,
 }
 
+/// What was found where the output of a job is to be.
+struct Place {
+    /// An old output makes place.
+    overwrite: Option<Overwrite>,
+    /// There is nothing.
+    is_new: bool,
+}
+
 impl Orders {
     /// Of the jobs of a plan.
     #[must_use]
@@ -201,7 +209,7 @@ impl Orders {
         let priority = priority(&settings)?;
         let queue = settings.get(QUEUE).map(|queue| queue.trim().to_owned());
         let output = self.places.find(&submission.output)?;
-        let overwrite = self.place(&output).await?;
+        let Place { overwrite, is_new } = self.place(&output).await?;
         let mut addresses = vec![output.address.clone()];
         let splits = self
             .splits(
@@ -253,6 +261,7 @@ impl Orders {
                     None => output.path.clone(),
                 },
             },
+            output_is_new: is_new,
             map,
             reduce,
             history: None,
@@ -272,19 +281,32 @@ impl Orders {
     /// Nothing has the name of the output, or a folder without anything but what a job that was broken off has left
     /// there; or a folder is there that is to be overwritten. What may be half an output the ApplicationMaster looks
     /// at: it knows which files are those of a job that is over.
-    async fn place(&self, output: &Location) -> Result<Option<Overwrite>, MapReduceError> {
+    async fn place(&self, output: &Location) -> Result<Place, MapReduceError> {
         let storage = self.places.storage(&output.address)?;
         let exists = || MapReduceError::OutputExists { url: output.url() };
+        let is_there = Place {
+            overwrite: None,
+            is_new: false,
+        };
         match storage.stat(&output.path).await? {
-            None => Ok(None),
+            None => Ok(Place {
+                is_new: true,
+                ..is_there
+            }),
             Some(status) if !status.is_folder || output.path == "/" => Err(exists()),
             Some(_) => {
                 let entries = storage.list_some(&output.path, 2).await?;
                 let is_free = entries.iter().all(|entry| entry.name() == TEMPORARY);
                 match (is_free, self.overwrites) {
-                    (true, _) => Ok(None),
-                    (false, true) => Overwrite::new(&self.places, output).await.map(Some),
-                    (false, false) if is_unfinished(&storage, &output.path).await? => Ok(None),
+                    (true, _) => Ok(is_there),
+                    (false, true) => {
+                        let overwrite = Overwrite::new(&self.places, output).await?;
+                        Ok(Place {
+                            overwrite: Some(overwrite),
+                            ..is_there
+                        })
+                    }
+                    (false, false) if is_unfinished(&storage, &output.path).await? => Ok(is_there),
                     (false, false) => Err(exists()),
                 }
             }
@@ -327,7 +349,7 @@ impl Orders {
             names.filter_map(of).collect::<BTreeMap<String, Found>>()
         };
         let files: Vec<Found> = listed.values().cloned().collect();
-        let blocks = blocks(&files).await;
+        let blocks = blocks(&self.places, &files).await;
         placed(made, &listed, &blocks, |file| {
             let address = &file.place.address;
             let place = addresses.iter().position(|known| known == address);

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use proto_hadoop::NameNodeClient;
 use staging::StageError;
 use staging::root::named;
 use storage::{Address, Storage};
 
+use crate::blocks;
 use crate::cluster::Cluster;
 use crate::error::MapReduceError;
 
@@ -33,6 +35,8 @@ impl Location {
 pub struct FileSystems {
     cluster: Arc<Cluster>,
     open: Mutex<BTreeMap<Address, Arc<Storage>>>,
+    /// Whom one asks where files lie.
+    name_nodes: Mutex<BTreeMap<Address, Arc<NameNodeClient>>>,
 }
 
 impl FileSystems {
@@ -42,6 +46,7 @@ impl FileSystems {
         Self {
             cluster,
             open: Mutex::default(),
+            name_nodes: Mutex::default(),
         }
     }
 
@@ -131,6 +136,21 @@ impl FileSystems {
         let storage = Arc::new(Storage::open(address)?);
         open.insert(address.clone(), Arc::clone(&storage));
         Ok(storage)
+    }
+
+    /// Whom to ask where the files of this file system lie; `None`: nobody knows.
+    pub(crate) fn name_node(&self, address: &Address) -> Option<Arc<NameNodeClient>> {
+        // As above.
+        let mut known = self
+            .name_nodes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = known.get(address) {
+            return Some(Arc::clone(client));
+        }
+        let client = Arc::new(blocks::name_node(address)?);
+        known.insert(address.clone(), Arc::clone(&client));
+        Some(client)
     }
 }
 

@@ -17,7 +17,7 @@ pub const CASES: &[(&str, Case)] = &[(
 
 /// Of a job, and of each of its tasks beside: a map opens its input; a reduce makes its folder, its file, a block of it
 /// and its signature, closes the file, and is renamed twice.
-const OF_A_JOB: u64 = 22;
+const OF_A_JOB: u64 = 20;
 const OF_A_MAP: u64 = 1;
 const OF_A_REDUCE: u64 = 7;
 /// By which each launcher learns once how files are written, whatever jobs it has.
