@@ -8,7 +8,8 @@ use it::bed::{Case, DEADLINE, Given, text_of};
 use it::command::Running;
 use it::mapreduce::Files;
 use it::session::{shows, stop};
-use it::{Run, expect, mapreduce};
+use it::{Run, expect, mapreduce, wait};
+use nix::sys::signal::Signal;
 
 use crate::{files, is_gone, is_same, local, mr, program, put, read, start, succeeds, text};
 
@@ -21,6 +22,7 @@ pub const CASES: &[(&str, Case)] = &[
     ("a driver that loops, and reads what its jobs left", loops),
     ("jobs side by side in one session", side_by_side),
     ("what is refused", refused),
+    ("an output that another job writes", taken),
     ("an output that is overwritten", overwritten),
 ];
 
@@ -258,6 +260,32 @@ fn refused(given: &Given) -> Result<()> {
     is_gone(given, "/refused/new")?;
     let there = files(given, "/refused/out")?;
     ensure!(there.len() == 1, "{:?}", there.keys());
+    stop(given, "s")
+}
+
+/// A job is refused the folder of one that lives, and leaves nothing there.
+fn taken(given: &Given) -> Result<()> {
+    put(given, "/taken/in", &[("a", "loop\n"), ("b", "x\n")])?;
+    start(given)?;
+    let running = mr(given, &[&program("faulty")?, "/taken/in/a", "/taken/out"])?;
+    let running = running.start()?;
+    let below = || -> Result<Vec<String>> {
+        let all = given.cluster.hdfs().list("/taken/out/_temporary")?;
+        Ok(all.into_iter().map(|entry| entry.path_suffix).collect())
+    };
+    // Its owner's name, and the owner's folder.
+    let before = wait::until("a job that writes", DEADLINE, || {
+        let there = below()?;
+        Ok((there.len() == 2).then_some(there))
+    })?;
+    let line = [&program("wordcount")?, "/taken/in/b", "/taken/out"];
+    let finished = mr(given, &line)?.finish()?;
+    expect::sentence(&finished, 74, &["is being written by"])?;
+    let after = below()?;
+    ensure!(before == after, "{before:?}, then {after:?}");
+    running.signal(Signal::SIGINT)?;
+    drop(running.finish()?);
+    is_gone(given, "/taken/out")?;
     stop(given, "s")
 }
 
