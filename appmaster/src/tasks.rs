@@ -31,6 +31,14 @@ impl Session {
             MapReduceEffect::MapsLost(maps) => self.wish_of(job, |lending, number| {
                 lending.output_lost(now, number, maps)
             }),
+            MapReduceEffect::Homes { partitions, among } => {
+                let mut homes = Vec::new();
+                self.wish_of(job, |lending, number| {
+                    homes = lending.homes(now, number, &partitions, &among);
+                    Vec::new()
+                });
+                self.tell(job, WorkEvent::OfTasks(MapReduceEvent::Homes(homes)));
+            }
             MapReduceEffect::Needed { stage, needs } => {
                 self.wish_of(job, |lending, number| {
                     lending.needed(now, number, stage, &needs)

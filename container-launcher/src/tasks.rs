@@ -33,10 +33,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gerbil_task::Page;
+use gerbil_task::{Page, Welcome};
 use job::element::ElementKind;
 use job::wire::task_event::Event;
-use job::wire::{EndTask, StartTask, TaskEnded, TaskSeen, TasksSeen};
+use job::wire::{EndTask, GatherAhead, GatheredAhead, StartTask, TaskEnded, TaskSeen, TasksSeen};
 use nix::sys::signal::Signal;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -54,6 +54,7 @@ use crate::node_facts;
 use crate::nursery::{Ended, Whom};
 use crate::out_of_memory::Kills;
 use crate::process::{Id, JobId, Processes};
+use crate::shuffle::{Ahead, Copies, Gatherer};
 
 /// What conversations say that waits to be heard.
 const SAID: usize = 16;
@@ -75,6 +76,11 @@ pub(crate) struct Tasks {
     blame: BTreeMap<u32, (Page, Arc<OwnedFd>)>,
     /// What its tasks may have of the disks; none: none has begun.
     room: Option<Room>,
+    /// What it has gathered of partitions whose reduces have not begun, and what does that; none: nothing was ordered.
+    copies: Copies,
+    ahead: Option<Ahead>,
+    gathered_by: mpsc::Sender<GatheredAhead>,
+    gathered: mpsc::Receiver<GatheredAhead>,
     /// When tasks are looked at next; none: there are none.
     look_at: Option<Instant>,
     /// What was last told of them.
@@ -88,6 +94,8 @@ pub(crate) struct Tasks {
 /// What a [`Tasks`] waited for.
 pub(crate) enum Happened {
     Said(u32, Said),
+    /// Something was gathered ahead, as far as it could be.
+    Gathered(GatheredAhead),
     /// Processes that have said their last have had their time.
     Overdue,
     /// An end is to be reported without last words.
@@ -99,6 +107,7 @@ pub(crate) enum Happened {
 impl Tasks {
     pub(crate) fn new(job: JobId, container: &Container<'_>) -> Self {
         let (said_by, said) = mpsc::channel(SAID);
+        let (gathered_by, gathered) = mpsc::channel(SAID);
         let ends = CancellationToken::new();
         Self {
             job,
@@ -109,6 +118,10 @@ impl Tasks {
             said,
             blame: BTreeMap::new(),
             room: None,
+            copies: Copies::default(),
+            ahead: None,
+            gathered_by,
+            gathered,
             look_at: None,
             told: Vec::new(),
             told_at: None,
@@ -124,6 +137,7 @@ impl Tasks {
         tokio::select! {
             // The queue has a sender here.
             Some((number, said)) = self.said.recv() => Happened::Said(number, said),
+            Some(gathered) = self.gathered.recv() => Happened::Gathered(gathered),
             () = until(kill_at) => Happened::Overdue,
             () = until(report_at) => Happened::Report,
             () = until(self.look_at) => Happened::Look,
@@ -137,6 +151,9 @@ impl Tasks {
                     attempt.hear(said);
                 }
             }
+            Happened::Gathered(gathered) => container
+                .outbox
+                .push_of_task(self.job, Event::Gathered(gathered)),
             Happened::Look => self.look(container),
             Happened::Overdue | Happened::Report => {}
         }
@@ -185,6 +202,39 @@ impl Tasks {
             attempt.kill(format!("{} was ended by order", attempt.title()));
             self.kill_overdue(container).await;
         }
+    }
+
+    /// Gathers what maps have left elsewhere, as far as that can be done.
+    pub(crate) fn on_gather(&mut self, order: GatherAhead, container: &mut Container<'_>) {
+        if self.ahead.is_none() {
+            match self.begin_ahead(&order, container) {
+                Ok(ahead) => self.ahead = Some(ahead),
+                // Reduces fetch what they need, and say then what is wrong.
+                Err(why) => return crate::say(&format!("nothing is gathered ahead: {why}")),
+            }
+        }
+        if let Some(ahead) = &self.ahead {
+            ahead.order(order);
+        }
+    }
+
+    fn begin_ahead(
+        &self,
+        order: &GatherAhead,
+        container: &mut Container<'_>,
+    ) -> Result<Ahead, String> {
+        let welcome = serde_json::from_str(&order.welcome);
+        let welcome: Welcome = welcome.map_err(|error| error.to_string())?;
+        let fetcher = container.exchange.fetcher();
+        let gatherer = Gatherer {
+            job: self.job,
+            fetcher: fetcher.map_err(|error| error.to_string())?,
+            room: Room::ahead(container.disks.clone(), watch::limits(&welcome)?),
+            copies: self.copies.clone(),
+            ends: self.ends.clone(),
+            told: self.gathered_by.clone(),
+        };
+        Ahead::begin(gatherer).map_err(|error| error.to_string())
     }
 
     pub(crate) fn on_ended(&mut self, ended: &[Ended], container: &mut Container<'_>) {

@@ -43,7 +43,19 @@ impl Disk {
     }
 }
 
+/// Hundredths of a disk that are left free by what nobody needs yet, below what tasks leave free.
+const SPARED: u8 = 5;
+
 impl Limits {
+    /// The same for what nobody needs yet: of what tasks may have three quarters, and a twentieth of a disk less.
+    #[must_use]
+    pub fn ahead(self) -> Self {
+        Self {
+            most: self.most.map(|most| most.saturating_sub(most / 4)),
+            fullness: Some(self.fullness.unwrap_or(100).saturating_sub(SPARED)),
+        }
+    }
+
     /// Bytes that may still come to a disk, where tasks have `own` on all disks.
     #[must_use]
     pub fn room(self, disk: Disk, own: u64) -> u64 {
@@ -131,6 +143,23 @@ mod tests {
         assert_eq!(limits.exceeded(empty, GIB), None);
         assert_eq!(limits.exceeded(empty, GIB + 1), Some(Exceeded::Most(GIB)));
         assert_eq!(limits.choose(&[empty], GIB), None);
+    }
+
+    #[test]
+    fn what_nobody_needs_yet_leaves_room_for_what_somebody_does() {
+        let limits = Limits {
+            most: Some(GIB),
+            fullness: Some(85),
+        };
+        let spared = Limits {
+            most: Some(GIB / 4 * 3),
+            fullness: Some(80),
+        };
+        assert_eq!(limits.ahead(), spared);
+        let full = disk(1000 * GIB, 810 * GIB);
+        assert_eq!((spared.room(full, 0), limits.room(full, 0)), (0, GIB));
+        let unlimited = Limits::default().ahead();
+        assert_eq!((unlimited.most, unlimited.fullness), (None, Some(95)));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use job::history::AttemptEnd;
 use policy::ContainerId;
 use policy::lending::Input;
 use policy::mapreduce::{Action, Event};
-use policy::schedule::{AttemptIx, ContainerIx, TaskIx, Why};
+use policy::schedule::{AttemptIx, ContainerIx, Stage, TaskIx, Why};
 
 use super::orders::Orders;
 use super::{MapReduce, MapReduceEffect, sentences};
@@ -21,7 +21,10 @@ impl MapReduce {
     fn act(&mut self, action: Action) {
         match action {
             Action::Runnable { stage, count } => {
-                let inputs = (0..count).map(|_| Input::default()).collect();
+                let inputs = match stage {
+                    Stage::Reduce => self.reduce_inputs(count),
+                    Stage::Map | Stage::Gang => (0..count).map(|_| Input::default()).collect(),
+                };
                 self.want(MapReduceEffect::Runnable { stage, inputs });
             }
             Action::Again(maps) => {
@@ -74,6 +77,7 @@ impl MapReduce {
     /// A container is gone, with what runs there and what maps have left there.
     pub(super) fn lost(&mut self, container: &ContainerId) {
         self.places.remove(container);
+        self.homes.lose(container);
         let mut place = self.known.remove(container);
         for ix in self.attempts.within(container) {
             if let Some(attempt) = self.attempts.remove(ix, 0) {

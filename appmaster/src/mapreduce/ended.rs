@@ -32,6 +32,7 @@ impl MapReduce {
                     self.seen(container, &task);
                 }
             }
+            task_event::Event::Gathered(gathered) => self.gathered_ahead(container, &gathered),
             task_event::Event::Ended(ended) => {
                 let ix = AttemptIx(ended.process);
                 let attempt = self.attempts.get(ix).cloned();
@@ -151,6 +152,7 @@ impl MapReduce {
                         number: self.outputs_made,
                     };
                     self.outputs.entry(task).or_insert(output);
+                    self.has_left(ended.output_bytes);
                 }
                 self.maps_done = self.maps_done.saturating_add(1);
                 let read = Orders::length(&self.description, task);
@@ -162,6 +164,7 @@ impl MapReduce {
                 });
             }
             Stage::Reduce | Stage::Gang => {
+                self.count_own("GATHERED_AHEAD_READ_BYTES", ended.gathered_bytes);
                 self.reduces_done = self.reduces_done.saturating_add(1);
                 self.attempts.remove(ix, 0);
                 self.end_of_attempt(ix, AttemptOutcome::Done);

@@ -1,10 +1,12 @@
 //! What a MapReduce job hears, and wants done, beside what every job does.
 
+use std::collections::BTreeSet;
+
 use job::history::{HistoryFolder, JobHistory};
 use job::wire;
 use job::wire::{task_event, task_order};
 use policy::ContainerId;
-use policy::lending::{Input, Start};
+use policy::lending::{Home, Input, Start};
 use policy::schedule::{AttemptIx, AttemptOutcome, ResourceName, Stage, TaskIx, Why};
 
 use super::folder::{FolderDone, FolderWork};
@@ -32,6 +34,8 @@ pub(crate) enum MapReduceEvent {
         /// The reason that the scheduler gave.
         why: Why,
     },
+    /// The answer to a [`MapReduceEffect::Homes`]: of partitions that have a home, where it is.
+    Homes(Vec<Home>),
     /// The answer to a [`MapReduceEffect::Folder`].
     Folder(FolderDone),
     /// The answer to a [`MapReduceEffect::Keep`]; else why it is not kept, a sentence.
@@ -81,6 +85,13 @@ pub(crate) enum MapReduceEffect {
     },
     /// The results of these maps are lost, and they run again.
     MapsLost(Vec<TaskIx>),
+    /// These partitions want homes.
+    Homes {
+        /// Which, and about how many bytes each has.
+        partitions: Vec<(u32, u64)>,
+        /// Containers that may be one.
+        among: BTreeSet<ContainerId>,
+    },
     /// Order a launcher something.
     Tell {
         /// Its container.

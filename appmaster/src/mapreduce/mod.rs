@@ -26,6 +26,7 @@ mod explain;
 mod folder;
 mod history;
 mod history_file;
+mod homes;
 mod messages;
 mod needs;
 mod orders;
@@ -49,6 +50,7 @@ use crate::client_events::Outbox;
 use crate::mapreduce::attempts::Attempts;
 use crate::mapreduce::ending::Ending;
 use crate::mapreduce::history::Past;
+use crate::mapreduce::homes::Homes;
 use crate::mapreduce::orders::Orders;
 use crate::work::{Do, WorkEvent};
 
@@ -127,6 +129,10 @@ pub(crate) struct MapReduce {
     outputs: BTreeMap<TaskIx, MapOutput>,
     /// How many there were so far.
     outputs_made: u64,
+    /// Where what they are is gathered before reduces begin.
+    homes: Homes,
+    /// Reduces that may start, as far as the policies were told.
+    reduces_told: u32,
     /// Tasks of which files of the output have committed, by their numbers in the plan, each with the names of these;
     /// none: they are not known.
     results: BTreeMap<(Stage, u32), Vec<String>>,
@@ -184,6 +190,8 @@ impl MapReduce {
             unread: BTreeMap::new(),
             outputs: BTreeMap::new(),
             outputs_made: 0,
+            homes: Homes::default(),
+            reduces_told: 0,
             results: BTreeMap::new(),
             ever_done: BTreeSet::new(),
             counters: Counters::new(),
@@ -237,6 +245,7 @@ impl MapReduce {
                 Step::Running => {
                     self.hear_running(heard);
                     self.give_slots_up();
+                    self.gather_ahead();
                 }
                 Step::Ending(_) => self.hear_ending(heard),
             },
@@ -264,11 +273,11 @@ impl MapReduce {
 
     /// When [`WorkEvent::Tick`] is due, if nothing else happens before.
     pub(crate) fn wakes_at(&self) -> Option<Millis> {
-        let ending = match &self.step {
-            Step::Ending(ending) => ending.wakes_at(),
-            Step::SettingUp | Step::Running => None,
+        let (ending, homes) = match &self.step {
+            Step::Ending(ending) => (ending.wakes_at(), None),
+            Step::SettingUp | Step::Running => (None, self.homes.wakes_at()),
         };
-        [ending, self.unpark_at, self.show_at]
+        [ending, self.unpark_at, self.show_at, homes]
             .into_iter()
             .flatten()
             .min()

@@ -118,18 +118,24 @@ impl Orders {
         })
     }
 
+    /// What launchers tell every task of the job.
+    pub(super) fn welcome(&self) -> &str {
+        &self.welcome
+    }
+
     /// The order to start the reduce of `partition`, which reads what these maps have left: where, if not in its
-    /// own container.
+    /// own container, and by which attempts.
     pub(super) fn reduce<'a>(
         &self,
         description: &MapReduceJob,
         (ix, attempt): (AttemptIx, &Attempt),
         partition: u32,
-        of_maps: impl Iterator<Item = (TaskIx, Option<&'a str>)>,
+        of_maps: impl Iterator<Item = (TaskIx, Option<&'a str>, AttemptIx)>,
     ) -> Order {
-        let (mut sources, mut kept_by) = (Vec::new(), Vec::new());
+        let (mut sources, mut kept_by, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
         let mut launchers: BTreeMap<&str, u32> = BTreeMap::new();
-        for (map, address) in of_maps {
+        for (map, address, output) in of_maps {
+            outputs.push(output.0);
             sources.push(Source {
                 map: map.0,
                 // Known to whoever has it.
@@ -154,6 +160,7 @@ impl Orders {
         Order::Start(wire::StartTask {
             launchers: by_place.into_iter().map(|(_, of)| of.to_owned()).collect(),
             kept_by,
+            outputs,
             ..self.start(description, ix, attempt, partition, &order)
         })
     }

@@ -18,6 +18,7 @@ impl MapReduce {
     pub(super) fn hear_running(&mut self, heard: WorkEvent) {
         match heard {
             WorkEvent::OfTasks(MapReduceEvent::SlotsCome) => self.begin_tasks(),
+            WorkEvent::OfTasks(MapReduceEvent::Homes(homes)) => self.have_homes(homes),
             WorkEvent::OfTasks(MapReduceEvent::NoNode(sentence)) => self.impossible(sentence),
             WorkEvent::OfTasks(MapReduceEvent::Placed(start)) => self.placed(start),
             WorkEvent::OfTasks(MapReduceEvent::Stop { attempt, why }) => self.stop(attempt, why),
@@ -170,7 +171,8 @@ impl MapReduce {
                 }
                 let of_maps = self.outputs.iter().map(|(map, output)| {
                     let here = output.container == attempt.container;
-                    (*map, (!here).then_some(output.address.as_str()))
+                    let address = (!here).then_some(output.address.as_str());
+                    (*map, address, output.attempt)
                 });
                 self.orders
                     .reduce(description, (ix, attempt), partition, of_maps)

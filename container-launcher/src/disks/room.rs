@@ -42,6 +42,16 @@ impl Room {
         }
     }
 
+    /// For what nobody needs yet.
+    pub(crate) fn ahead(disks: Disks, limits: Limits) -> Self {
+        Self {
+            disks,
+            limits: limits.ahead(),
+            // Of the little that a task has in any case it has nothing.
+            little: Arc::new(AtomicU64::new(LITTLE)),
+        }
+    }
+
     /// Whether there is any limit.
     pub(crate) const fn is_limited(&self) -> bool {
         self.limits.most.is_some() || self.limits.fullness.is_some()

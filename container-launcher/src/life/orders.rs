@@ -66,6 +66,13 @@ impl Life<'_> {
                 };
                 tasks.on_start(order, &mut self.container).await;
             }
+            task_order::Order::Gather(order) => {
+                let new = || Share::Tasks(Box::new(Tasks::new(job, &self.container)));
+                let Share::Tasks(tasks) = self.jobs.entry(job).or_insert_with(new) else {
+                    return Err(self.confused("a task of a job of ranks"));
+                };
+                tasks.on_gather(order, &mut self.container);
+            }
             task_order::Order::End(order) => {
                 if let Some(Share::Tasks(tasks)) = self.jobs.get_mut(&job) {
                     tasks.on_end(order, &self.container).await;

@@ -68,7 +68,7 @@ pub(crate) struct Fetched {
 }
 
 impl Fetched {
-    const fn end(&self) -> u64 {
+    pub(super) const fn end(&self) -> u64 {
         self.offset.saturating_add(self.length)
     }
 }

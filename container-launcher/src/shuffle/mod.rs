@@ -1,7 +1,8 @@
 //! What maps have left in this container, and what reduces here fetch from others.
 //!
 //! A map's output stays with its launcher ([`map_outputs`]) until the job is over. A reduce reads it where it lies, or
-//! has its launcher bring it ([`bring`]) from those that have it ([`serve`]), several at once ([`gather`]): over
+//! has its launcher bring it ([`bring`]) from those that have it ([`serve`]), several at once ([`gather`]), or before it
+//! begins, while other maps run ([`ahead`]): over
 //! a connection each, which carries data one way. Who fetches has a file for it before it asks, and reads as fast as it writes
 //! that; who serves reads what it keeps, and needs nothing of what it fetches itself: no two launchers wait
 //! for each other, however full their disks are.
@@ -9,6 +10,7 @@
 //! Invariants: both ends show the launchers' certificate; a launcher gives away what maps of that job have left,
 //! and nothing else; whoever is silent for [`SILENCE`] is given up; at most [`SERVED_MAX`] are served at a time.
 
+mod ahead;
 mod bring;
 mod exchange;
 mod frames;
@@ -21,7 +23,8 @@ mod tests;
 
 use std::time::Duration;
 
-pub(crate) use bring::{Fetcher, Waiting};
+pub(crate) use ahead::{Ahead, Copies, Gatherer};
+pub(crate) use bring::{Fetched, Fetcher, Waiting};
 pub(crate) use exchange::Exchange;
 pub(crate) use gather::{Brought, From, Gather, Missing};
 pub(crate) use map_outputs::{MapOutput, MapOutputs};

@@ -402,3 +402,114 @@ fn a_full_disk_is_no_fault_of_whoever_gives() {
         "{sentence}"
     );
 }
+
+/// A thread that gathers ahead where there is `room`, what it has, and what it tells.
+#[cfg(test)]
+fn ahead(
+    launcher: &LauncherKeys,
+    room: Room,
+) -> (
+    Ahead,
+    Copies,
+    tokio::sync::mpsc::Receiver<job::wire::GatheredAhead>,
+) {
+    let (told, hears) = tokio::sync::mpsc::channel(4);
+    let copies = Copies::default();
+    let gatherer = Gatherer {
+        job: JOB,
+        fetcher: Fetcher::new(launcher).unwrap(),
+        room,
+        copies: copies.clone(),
+        ends: tokio_util::sync::CancellationToken::new(),
+        told,
+    };
+    (Ahead::begin(gatherer).unwrap(), copies, hears)
+}
+
+#[cfg(test)]
+fn left(map: u32, output: u32, kept_by: u32) -> job::wire::MapLeft {
+    job::wire::MapLeft {
+        map,
+        output,
+        kept_by,
+    }
+}
+
+#[test]
+fn what_is_gathered_ahead_is_there_until_a_task_lacks_room() {
+    let (launcher, _) = keys();
+    let folder = tempfile::tempdir().unwrap();
+    let servers: Vec<(Server, MapOutputs)> = (0..2)
+        .map(|_| {
+            let kept = MapOutputs::default();
+            (Server::open(&launcher, kept.clone()).unwrap(), kept)
+        })
+        .collect();
+    let addresses: Vec<String> = (servers.iter())
+        .map(|(server, _)| format!("localhost:{}", server.address().port()))
+        .collect();
+    servers[0].1.keep(JOB, 0, output(&[b"no", b"first"]));
+    servers[0].1.keep(JOB, 2, output(&[b"no", b"third"]));
+    servers[1].1.keep(JOB, 1, output(&[b"other", b"second"]));
+    let (thread, copies, mut hears) = ahead(&launcher, within(folder.path().to_owned()));
+    let order = |partitions: &[u32], sources: Vec<job::wire::MapLeft>| job::wire::GatherAhead {
+        partitions: partitions.to_vec(),
+        welcome: String::new(),
+        launchers: addresses.iter().cloned().chain([closed()]).collect(),
+        sources,
+    };
+    thread.order(order(&[1], vec![left(0, 10, 1), left(1, 11, 2)]));
+    let told = hears.blocking_recv().unwrap();
+    assert_eq!((told.partitions, told.bytes), (vec![1], vec![11]));
+    thread.order(order(&[1, 0], vec![left(2, 12, 1)]));
+    let told = hears.blocking_recv().unwrap();
+    assert_eq!((told.partitions, told.bytes), (vec![0, 1], vec![2, 16]));
+    for (map, output, text) in [(0, 10, "first"), (1, 11, "second"), (2, 12, "third")] {
+        use std::os::unix::fs::FileExt as _;
+        let copy = copies.get(1, map, output).unwrap();
+        let mut bytes = vec![0; usize::try_from(copy.part.length).unwrap()];
+        copy.file
+            .read_exact_at(&mut bytes, copy.part.offset)
+            .unwrap();
+        assert_eq!(bytes, text.as_bytes());
+    }
+    // Of another attempt at the map, and of what was never gathered, there is nothing.
+    assert!(copies.get(1, 0, 13).is_none() && copies.get(2, 0, 10).is_none());
+    // What cannot be had keeps nobody from the rest.
+    let lost = vec![left(7, 17, 2), left(3, 13, 3), left(0, 20, 1)];
+    thread.order(order(&[0], lost));
+    let told = hears.blocking_recv().unwrap();
+    assert_eq!((told.partitions, told.bytes), (vec![0], vec![4]));
+    assert!(copies.close(Some(1)) && !copies.close(Some(1)));
+    assert!(copies.get(0, 2, 12).is_none() && copies.get(1, 2, 12).is_some());
+    thread.order(order(&[0], vec![left(2, 12, 1)]));
+    thread.order(order(&[1], vec![left(2, 12, 1)]));
+    assert!(hears.try_recv().is_err());
+    assert!(copies.close(None) && copies.get(1, 2, 12).is_none());
+    drop(thread);
+    assert!(hears.blocking_recv().is_none());
+}
+
+#[test]
+fn nothing_is_gathered_ahead_where_tasks_would_lack_room() {
+    let (launcher, _) = keys();
+    let folder = tempfile::tempdir().unwrap();
+    let kept = MapOutputs::default();
+    let server = Server::open(&launcher, kept.clone()).unwrap();
+    kept.keep(JOB, 0, output(&[b"some"]));
+    let limits = Limits {
+        most: Some(4),
+        fullness: None,
+    };
+    let room = Room::ahead(Disks::at(vec![folder.path().to_owned()]), limits);
+    let (thread, copies, mut hears) = ahead(&launcher, room);
+    thread.order(job::wire::GatherAhead {
+        partitions: vec![0],
+        welcome: String::new(),
+        launchers: vec![format!("localhost:{}", server.address().port())],
+        sources: vec![left(0, 10, 1)],
+    });
+    let told = hears.blocking_recv().unwrap();
+    assert_eq!((told.partitions, told.bytes), (vec![0], vec![0]));
+    assert!(copies.get(0, 0, 10).is_none());
+}

@@ -62,6 +62,8 @@ pub(super) struct Conversation {
     pub(super) sources: Sources,
     /// What these are read from, once all is here.
     pub(super) gathered: Vec<Origin>,
+    /// Bytes of it that were here before the reduce began.
+    pub(super) gathered_ahead: u64,
     pub(super) carrier: Carrier,
     pub(super) trouble: Trouble,
     /// What the user's code last said of itself.
@@ -81,6 +83,8 @@ pub(crate) struct Done {
     pub(crate) files: output::OutputCommit,
     /// What a map has left for reduces.
     pub(crate) left: Option<Left>,
+    /// Bytes that a reduce has read and that were gathered when it began.
+    pub(crate) gathered_ahead: u64,
 }
 
 /// What is known elsewhere of what a map has left here.
@@ -231,6 +235,7 @@ impl Conversation {
         let gathered =
             gathered.map_err(|Missing { sentence, maps }| Failure::Unread { sentence, maps })?;
         self.gathered = gathered.from;
+        self.gathered_ahead = gathered.ahead;
         Ok(self.connection.send(&ToTask::Reduce(gathered.order))?)
     }
 
@@ -264,7 +269,12 @@ impl Conversation {
             self.kept.keep(self.job, map, output);
             left
         });
-        Ok(Done { said, files, left })
+        Ok(Done {
+            said,
+            files,
+            left,
+            gathered_ahead: self.gathered_ahead,
+        })
     }
 
     /// What the user's code says of itself, for people.

@@ -3,7 +3,8 @@
 use super::Tasks;
 
 impl Tasks {
-    /// Ends a task where a disk has too much on it, and another only when the first is gone with what it had.
+    /// Ends a task where a disk has too much on it, and another only when the first is gone with what it had. What was
+    /// gathered and nobody reads yet goes before any.
     pub(super) fn look_at_disks(&mut self) {
         let Some(room) = self.room.as_ref().filter(|room| room.is_limited()) else {
             return;
@@ -18,6 +19,9 @@ impl Tasks {
         let Some((number, why)) = room.victim(&tasks) else {
             return;
         };
+        if self.copies.close(None) {
+            return crate::say(&format!("what was gathered ahead goes: {why}"));
+        }
         if let Some(attempt) = self.attempts.get_mut(&number) {
             attempt.kill(format!("{} was ended: {why}", attempt.title()));
         }

@@ -98,6 +98,7 @@ fn told(done: Done, exchange: &mut Exchange) -> Result<TaskEnded, String> {
         committed: done.files.is_committed,
         files: done.files.names,
         beaten_by: done.files.beaten_by,
+        gathered_bytes: done.gathered_ahead,
         ..TaskEnded::default()
     };
     if let Some(left) = done.left {

@@ -8,7 +8,9 @@ use job::wire::StartTask;
 
 use crate::disks::Room;
 use crate::process::JobId;
-use crate::shuffle::{Brought, Fetcher, From, Gather, MapOutput, MapOutputs, Missing, Waiting};
+use crate::shuffle::{
+    Brought, Copies, Fetched, Fetcher, From, Gather, MapOutput, MapOutputs, Missing, Waiting,
+};
 
 /// Where the sources of a task are, as its order tells.
 pub(super) struct Sources {
@@ -19,8 +21,12 @@ pub(super) struct Sources {
     copies: usize,
     launchers: Vec<String>,
     kept_by: Vec<u32>,
+    /// Of each source, the process that has left it.
+    outputs: Vec<u32>,
     /// What is brought lies there.
     room: Room,
+    /// What was gathered before.
+    ahead: Copies,
 }
 
 /// What a source is read from.
@@ -44,6 +50,8 @@ impl Origin {
 pub(super) struct Gathered {
     pub(super) order: ReduceOrder,
     pub(super) from: Vec<Origin>,
+    /// Bytes of it that were gathered before.
+    pub(super) ahead: u64,
 }
 
 impl Sources {
@@ -54,6 +62,7 @@ impl Sources {
         (fetcher, copies): (Option<Fetcher>, usize),
         order: &mut StartTask,
         room: Room,
+        ahead: Copies,
     ) -> Self {
         Self {
             job,
@@ -62,7 +71,9 @@ impl Sources {
             copies,
             launchers: std::mem::take(&mut order.launchers),
             kept_by: std::mem::take(&mut order.kept_by),
+            outputs: std::mem::take(&mut order.outputs),
             room,
+            ahead,
         }
     }
 
@@ -73,16 +84,34 @@ impl Sources {
         order: &ReduceOrder,
         waiting: Waiting<'_>,
     ) -> Result<Gathered, Missing> {
-        let brought = self.bring(order, waiting)?;
+        let ahead = self.gathered_ahead(order);
+        let brought = match self.bring(order, &ahead, waiting) {
+            // It may be that there is no room: what nobody reads makes some.
+            Err(missing)
+                if missing.maps.is_empty()
+                    && !(waiting.is_over)()
+                    && self.ahead.close(Some(order.task)) =>
+            {
+                crate::say(&format!(
+                    "what was gathered ahead goes: {}",
+                    missing.sentence
+                ));
+                self.bring(order, &ahead, waiting)?
+            }
+            brought => brought?,
+        };
         let mut gathered = Gathered {
             order: ReduceOrder {
                 sources: Vec::with_capacity(order.sources.len()),
                 ..order.clone()
             },
             from: Vec::with_capacity(order.sources.len()),
+            ahead: ahead
+                .iter()
+                .fold(0, |sum, (_, parts)| sum.saturating_add(bytes(parts))),
         };
         for source in &order.sources {
-            let found = brought.iter().find_map(|(file, parts)| {
+            let found = ahead.iter().chain(&brought).find_map(|(file, parts)| {
                 let place = parts.binary_search_by_key(&source.map, |part| part.map);
                 Some((file, parts.get(place.ok()?)?))
             });
@@ -114,7 +143,39 @@ impl Sources {
         Ok(gathered)
     }
 
-    fn bring(&self, order: &ReduceOrder, waiting: Waiting<'_>) -> Result<Vec<Brought>, Missing> {
+    /// What lies here already of what is elsewhere.
+    fn gathered_ahead(&self, order: &ReduceOrder) -> Vec<Brought> {
+        let mut all: Vec<Brought> = Vec::new();
+        let outputs = self.kept_by.iter().zip(&self.outputs);
+        for (source, (kept_by, output)) in order.sources.iter().zip(outputs) {
+            let copy = match kept_by {
+                0 => None,
+                _ => self.ahead.get(order.task, source.map, *output),
+            };
+            let Some(copy) = copy else {
+                continue;
+            };
+            match all
+                .iter_mut()
+                .find(|(file, _)| Arc::ptr_eq(file, &copy.file))
+            {
+                Some((_, parts)) => parts.push(copy.part),
+                None => all.push((copy.file, vec![copy.part])),
+            }
+        }
+        for (_, parts) in &mut all {
+            parts.sort_unstable_by_key(|part| part.map);
+        }
+        all
+    }
+
+    /// Brings what is elsewhere, but for what was gathered `ahead`.
+    fn bring(
+        &self,
+        order: &ReduceOrder,
+        ahead: &[Brought],
+        waiting: Waiting<'_>,
+    ) -> Result<Vec<Brought>, Missing> {
         let mut from: Vec<From<'_>> = (self.launchers.iter())
             .map(|address| From {
                 address,
@@ -127,6 +188,14 @@ impl Sources {
                 one.maps.push(source.map);
             }
         }
+        let is_here = |map: &u32| {
+            let mut all = ahead.iter();
+            all.any(|(_, parts)| parts.binary_search_by_key(map, |part| part.map).is_ok())
+        };
+        for one in &mut from {
+            one.maps.retain(|map| !is_here(map));
+        }
+        from.retain(|one| !one.maps.is_empty());
         if from.is_empty() {
             return Ok(Vec::new());
         }
@@ -143,6 +212,12 @@ impl Sources {
         };
         gather.bring(&from, waiting)
     }
+}
+
+fn bytes(parts: &[Fetched]) -> u64 {
+    parts
+        .iter()
+        .fold(0, |sum, part| sum.saturating_add(part.length))
 }
 
 /// An output that should be here.

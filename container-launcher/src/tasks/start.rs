@@ -79,7 +79,8 @@ impl Tasks {
         let kept = container.exchange.kept().clone();
         let fetcher = (fetcher, ready.copies);
         let room = Room::new(container.disks.clone(), ready.limits);
-        let sources = Sources::new(self.job, kept, fetcher, &mut order, room.clone());
+        let ahead = self.copies.clone();
+        let sources = Sources::new(self.job, kept, fetcher, &mut order, room.clone(), ahead);
         let system = |error: std::io::Error| format!("task process {number}: {error}");
         let (page, blame) = self.blame(slot / Page::SLOTS).map_err(system)?;
         let place = slot % Page::SLOTS;
@@ -136,6 +137,7 @@ impl Tasks {
             kept: container.exchange.kept().clone(),
             sources,
             gathered: Vec::new(),
+            gathered_ahead: 0,
             carrier: Carrier::new(container.carriers.clone(), attempt.ends.clone()),
             trouble: Trouble::default(),
             status: Arc::clone(&attempt.status),

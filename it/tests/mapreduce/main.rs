@@ -7,6 +7,7 @@ mod disks;
 mod failures;
 mod hadoops_files;
 mod history;
+mod homes;
 mod needs;
 mod outputs;
 mod own;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     let cases = [
         outputs::CASES,
         failures::CASES,
+        homes::CASES,
         own::CASES,
         history::CASES,
         needs::CASES,

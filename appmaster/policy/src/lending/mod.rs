@@ -15,6 +15,7 @@
 //! Invariants: a slot is lent to one job at a time; a gang has all its slots or none; slots of a container
 //! that is lost are gone, whoever has them, and come back to nobody.
 
+mod homes;
 mod needs;
 mod sizes;
 mod tasks;
@@ -32,6 +33,7 @@ use crate::schedule::{
 };
 use crate::{ClusterView, ContainerId, Counted, Millis, NodeView, ResourceTypes, Resources};
 
+pub use homes::Home;
 pub use waits::Line;
 pub use words::{Input, Lack, Lent, Offer, StageTerms, Start, Waits, Wants, Wish, Word};
 

@@ -171,6 +171,22 @@ impl Driver {
         self.scheduler.hear(now, &self.session, event);
     }
 
+    /// Where a partition of so many bytes is gathered, as its policy says: that node is reckoned to have them from now
+    /// on.
+    pub fn home(&mut self, now: Nanos, job: JobIx, partition: u32, bytes: u64) -> Option<NodeIx> {
+        let node = self
+            .scheduler
+            .home(now, &self.session, job, partition, bytes)?;
+        let gathered = Event::Gathered {
+            job,
+            partition,
+            node,
+            bytes,
+        };
+        self.tell(now, &gathered);
+        Some(node)
+    }
+
     /// Nodes with free slots by number, one decision each, so that work spreads, until a round has none; then for
     /// the whole session, until there is none. Nodes that have an element come after all others have as much as
     /// they take, so that what needs none leaves them free, unless the policy knows of no elements. A node without

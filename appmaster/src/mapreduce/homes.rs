@@ -1,0 +1,217 @@
+//! Homes of partitions: launchers that gather the input of reduces while maps still run, without a slot.
+//!
+//! Where a home is, the session's policy says; what it is to bring it is told once in a while, as maps end. What it has
+//! are copies: the reduce has a place there by preference, fetches what it does not find, and everything anywhere else.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gerbil_task::add;
+use job::wire;
+use job::wire::task_order::Order;
+use policy::lending::{Home, Input};
+use policy::schedule::{ContainerIx, TaskIx};
+use policy::{ContainerId, Millis};
+
+use super::{ContainerUse, MapReduce, MapReduceEffect, Step};
+
+/// Between two orders to gather: maps that end meanwhile are fetched together.
+const PAUSE: Millis = Millis(1_000);
+/// Where is counted what Hadoop has no counter for.
+const GROUP: &str = "gerbil";
+
+/// Where partitions are gathered, and what was done about it.
+#[derive(Debug, Default)]
+pub(super) struct Homes {
+    of: BTreeMap<u32, At>,
+    /// Homes are told then what maps have left.
+    at: Option<Millis>,
+    /// Bytes that maps have left so far.
+    left: u64,
+}
+
+/// The home of a partition.
+#[derive(Debug)]
+struct At {
+    container: ContainerId,
+    host: String,
+    /// The last output of a map that it was told of.
+    told: u64,
+    /// Bytes that it has gathered.
+    bytes: u64,
+}
+
+impl Homes {
+    pub(super) const fn wakes_at(&self) -> Option<Millis> {
+        self.at
+    }
+
+    /// A container is gone, with what it had gathered.
+    pub(super) fn lose(&mut self, container: &ContainerId) {
+        self.of.retain(|_, home| home.container != *container);
+    }
+
+    /// What a reduce is told to read, as far as it matters where: at home, if it has one.
+    fn input(&self, partition: u32) -> Input {
+        let home = self.of.get(&partition).filter(|home| home.bytes > 0);
+        home.map_or_else(Input::default, |home| Input {
+            hosts: vec![home.host.clone()],
+            bytes: home.bytes,
+        })
+    }
+}
+
+impl MapReduce {
+    /// A map has left so many bytes for reduces.
+    pub(super) fn has_left(&mut self, bytes: u64) {
+        self.homes.left = self.homes.left.saturating_add(bytes);
+        if self.is_early() {
+            self.homes.at.get_or_insert(self.now.plus(PAUSE));
+        }
+    }
+
+    /// What `count` reduces read, that may start from now on.
+    pub(super) fn reduce_inputs(&mut self, count: u32) -> Vec<Input> {
+        let first = self.reduces_told;
+        self.reduces_told = first.saturating_add(count);
+        let tasks = (first..self.reduces_told).map(TaskIx);
+        let partitions = tasks.map(|task| self.machine.partition(task));
+        let inputs = partitions.map(|of| of.map(|of| self.homes.input(of)).unwrap_or_default());
+        inputs.collect()
+    }
+
+    /// Has what maps have left gathered, where that is due and maps still run: after the last one reduces fetch it.
+    pub(super) fn gather_ahead(&mut self) {
+        if self.homes.at.is_none_or(|at| self.now < at) {
+            return;
+        }
+        self.homes.at = None;
+        if !self.is_early() || !matches!(self.step, Step::Running) {
+            return;
+        }
+        let reduces = self.description.reduces;
+        let bytes = (self.homes.left / u64::from(reduces.max(1))).max(1);
+        let homeless = (0..reduces).filter(|partition| !self.homes.of.contains_key(partition));
+        let homeless: Vec<(u32, u64)> = homeless.map(|partition| (partition, bytes)).collect();
+        if homeless.is_empty() {
+            return self.tell_homes();
+        }
+        let joined = self.places.iter();
+        let among: BTreeSet<ContainerId> = joined
+            .filter(|(container, place)| {
+                let is_faulty = self
+                    .known
+                    .get(*container)
+                    .is_some_and(|of| self.is_bad(*of));
+                **place == ContainerUse::Joined && !is_faulty
+            })
+            .map(|(container, _)| container.clone())
+            .collect();
+        self.want(MapReduceEffect::Homes {
+            partitions: homeless,
+            among,
+        });
+    }
+
+    /// Not every map has ended yet, so that no reduce has begun.
+    fn is_early(&self) -> bool {
+        self.reduces_told == 0 && self.outputs.len() < self.description.splits.len()
+    }
+
+    fn is_bad(&self, place: ContainerIx) -> bool {
+        self.faulty.contains(&place)
+    }
+
+    /// These are homes from now on.
+    pub(super) fn have_homes(&mut self, homes: Vec<Home>) {
+        for Home {
+            partition,
+            container,
+            host,
+        } in homes
+        {
+            if self.places.get(&container) == Some(&ContainerUse::Joined) {
+                let home = At {
+                    container,
+                    host,
+                    told: 0,
+                    bytes: 0,
+                };
+                self.homes.of.insert(partition, home);
+            }
+        }
+        self.tell_homes();
+    }
+
+    /// Tells each home what it has not been told of: once for all partitions that have the same to be told.
+    fn tell_homes(&mut self) {
+        let mut alike: BTreeMap<(ContainerId, u64), Vec<u32>> = BTreeMap::new();
+        for (partition, home) in &mut self.homes.of {
+            let key = (home.container.clone(), home.told);
+            alike.entry(key).or_default().push(*partition);
+            home.told = self.outputs_made;
+        }
+        for ((to, told), partitions) in alike {
+            if let Some(order) = self.gather_order(&to, told, partitions) {
+                let order = Box::new(Order::Gather(order));
+                self.want(MapReduceEffect::Tell { to, order });
+            }
+        }
+    }
+
+    /// To bring to `home` what maps have left elsewhere since the output `told`; `None`: nothing.
+    fn gather_order(
+        &self,
+        home: &ContainerId,
+        told: u64,
+        partitions: Vec<u32>,
+    ) -> Option<wire::GatherAhead> {
+        let (mut launchers, mut sources) = (Vec::new(), Vec::new());
+        for (map, output) in &self.outputs {
+            let is_elsewhere = output.container != *home && !self.is_bad(output.place);
+            if output.number <= told || !is_elsewhere {
+                continue;
+            }
+            let known = launchers.iter().position(|of| *of == output.address);
+            let place = known.unwrap_or_else(|| {
+                launchers.push(output.address.clone());
+                launchers.len().saturating_sub(1)
+            });
+            sources.push(wire::MapLeft {
+                map: map.0,
+                output: output.attempt.0,
+                kept_by: super::count(place).saturating_add(1),
+            });
+        }
+        (!sources.is_empty()).then(|| wire::GatherAhead {
+            partitions,
+            welcome: self.orders.welcome().to_owned(),
+            launchers,
+            sources,
+        })
+    }
+
+    /// A home tells what it has.
+    pub(super) fn gathered_ahead(&mut self, home: &ContainerId, gathered: &wire::GatheredAhead) {
+        let is_early = self.is_early();
+        let mut more = 0_u64;
+        for (partition, bytes) in gathered.partitions.iter().zip(&gathered.bytes) {
+            if let Some(at) = self.homes.of.get_mut(partition)
+                && at.container == *home
+            {
+                more = more.saturating_add(bytes.saturating_sub(at.bytes));
+                at.bytes = *bytes;
+            }
+        }
+        if is_early {
+            self.count_own("GATHERED_AHEAD_BYTES", more);
+        }
+    }
+
+    /// Counts something; nothing is not counted.
+    pub(super) fn count_own(&mut self, counter: &str, count: u64) {
+        if count > 0 {
+            let one = [(counter.to_owned(), count)].into();
+            add(&mut self.counters, [(GROUP.to_owned(), one)].into());
+        }
+    }
+}
