@@ -116,6 +116,7 @@ impl Holding {
             }
             ContainerEvent::Nodes(Ok(mut view)) => {
                 view.queue.headroom = self.believed_headroom(&view);
+                view.queue.names_no_room = self.names_no_room(&view);
                 Some(ContainerEvent::Nodes(Ok(view)))
             }
             other => Some(other),
@@ -127,6 +128,12 @@ impl Holding {
     fn believed_headroom(&self, view: &ClusterView) -> Option<Resources> {
         let said = self.headroom.filter(|headroom| headroom.memory.0 > 0);
         said.filter(|_| view.queue.maximum.is_some())
+    }
+
+    /// Whether the queue has named no room of late, where its word counts: it is full, or it has not counted yet.
+    fn names_no_room(&self, view: &ClusterView) -> bool {
+        let none = self.headroom.is_some_and(|headroom| headroom.memory.0 == 0);
+        none && view.queue.maximum.is_some()
     }
 
     /// Reads the nodes: [`ContainerEvent::Nodes`], after what has been granted until then.

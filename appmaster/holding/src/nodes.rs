@@ -106,6 +106,7 @@ fn queue(limits: &Limits, candidates: &Candidates, reports: &[NodeReport]) -> Qu
             .as_ref()
             .map_or_else(Resources::default, |(_, own)| *own),
         headroom: None,
+        names_no_room: false,
     }
 }
 

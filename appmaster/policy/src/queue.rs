@@ -13,6 +13,9 @@ pub struct Queue {
     pub appmaster: Resources,
     /// What the queue, and the user's part of it, still give now; `None`: not known.
     pub headroom: Option<Resources>,
+    /// It has named no room at all of late: it is full, or has not counted yet. Either way it is no node's fault that
+    /// nothing comes.
+    pub names_no_room: bool,
 }
 
 impl Queue {

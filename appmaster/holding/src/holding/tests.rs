@@ -165,7 +165,7 @@ fn more_headroom_is_room_and_less_is_nothing() {
     assert!(!room(1024));
     assert!(room(1025));
     // It is believed where the queue has a limit.
-    let mut believed = |maximum| {
+    let queue = |holding: &mut Holding, maximum| {
         let view = ClusterView {
             queue: Box::new(Queue {
                 maximum,
@@ -174,13 +174,20 @@ fn more_headroom_is_room_and_less_is_nothing() {
             ..ClusterView::default()
         };
         match holding.hear(ContainerEvent::Nodes(Ok(view))) {
-            Some(ContainerEvent::Nodes(Ok(view))) => view.queue.headroom,
+            Some(ContainerEvent::Nodes(Ok(view))) => view.queue,
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(believed(None), None);
-    let limited = believed(Some(Resources::new(4096, 4)));
-    assert_eq!(limited, Some(Resources::new(1025, 1)));
+    let limit = Some(Resources::new(4096, 4));
+    assert_eq!(queue(&mut holding, None).headroom, None);
+    let left = queue(&mut holding, limit);
+    assert_eq!(left.headroom, Some(Resources::new(1025, 1)));
+    assert!(!left.names_no_room);
+    // None at all is nothing to go by: it may not have counted yet.
+    let _less = holding.hear(ContainerEvent::Headroom(Resources::default()));
+    let full = queue(&mut holding, limit);
+    assert!(full.headroom.is_none() && full.names_no_room);
+    assert!(!queue(&mut holding, None).names_no_room);
 }
 
 #[test]

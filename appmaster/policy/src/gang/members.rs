@@ -127,11 +127,14 @@ impl Members {
     }
 
     /// Requests that have not been served since `before`, though node and queue have room for them in
-    /// `view`.
+    /// `view`; of a queue that names none nobody knows whether it has.
     pub(super) fn unanswered(&self, view: &ClusterView, before: Millis) -> Vec<Unanswered> {
         let nodes = view.nodes.iter().map(|node| (&node.id, node));
         let nodes: BTreeMap<&NodeId, &NodeView> = nodes.collect();
         let queue = view.queue.headroom;
+        if view.queue.names_no_room {
+            return Vec::new();
+        }
         let waiting = self.outstanding.iter().filter_map(|(id, asked)| {
             let node = nodes.get(id)?;
             let has_room = view.fits(asked.size, view.room(node))

@@ -21,6 +21,7 @@ fn small(headroom_mib: Option<u64>) -> ClusterView {
             maximum: Some(Resources::new(8192, 8)),
             appmaster: Resources::new(1024, 1),
             headroom: headroom_mib.map(|mib| Resources::new(mib, 8)),
+            ..Queue::default()
         }),
         ..ClusterView::default()
     }
