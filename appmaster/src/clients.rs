@@ -26,6 +26,8 @@ use crate::work::WorkEvent;
 
 /// A peer that has connected must say who it is within this time.
 const HELLO_DEADLINE: Duration = Duration::from_secs(10);
+/// A launcher that is asked for what a task has printed answers within this time.
+const LOG_DEADLINE: Duration = Duration::from_secs(8);
 /// Events that may wait for the client. Phases are dropped when it is full, the verdict never.
 const EVENT_QUEUE: usize = 64;
 
@@ -185,6 +187,22 @@ impl Clients for ClientService {
         self.admitted.check(&request)?;
         let nodes = self.asked(LoopEvent::NodesAsked).await?;
         Ok(Response::new(nodes))
+    }
+
+    async fn read_task_log(
+        &self,
+        request: Request<wire::TaskLogRequest>,
+    ) -> Result<Response<wire::TaskLog>, Status> {
+        self.admitted.check(&request)?;
+        let request = request.into_inner();
+        let asked = self.asked(|answer| LoopEvent::LogAsked { request, answer });
+        let late = format!(
+            "the launcher there has not answered within {} s; try again",
+            LOG_DEADLINE.as_secs()
+        );
+        let log = timeout(LOG_DEADLINE, asked).await;
+        let log = log.unwrap_or_else(|_late| Err(Status::deadline_exceeded(late)))?;
+        Ok(Response::new(log))
     }
 
     async fn kill_job(

@@ -2,7 +2,7 @@
 
 use holding::{Granted, amount};
 use job::wire::launcher_event::Event as Said;
-use job::wire::{MpiEvent, TaskEvent};
+use job::wire::{MpiEvent, TaskEvent, task_event};
 use policy::gang;
 use policy::lifecycle::{Event, Grant, KillReason};
 use policy::{ContainerId, NodeId};
@@ -72,6 +72,14 @@ impl Session {
                 let is_there = self.loan(job).is_some_and(|loan| loan.is_in(&container));
                 if let (true, Some(event)) = (is_there, event) {
                     self.tell(job, WorkEvent::Said { container, event });
+                }
+            }
+            Said::Task(TaskEvent {
+                event: Some(task_event::Event::Log(read)),
+                ..
+            }) => {
+                if let Some(sharing) = &mut self.sharing {
+                    sharing.questions.answered(read);
                 }
             }
             Said::Task(TaskEvent { job, event }) => {

@@ -18,7 +18,7 @@
 //! is to be done. An application of one job, an MPI job ([`mpi`] tells its life), ends with it. A session
 //! takes many ([`submit`]), MPI jobs and MapReduce jobs ([`mapreduce`], whose [`tasks`] have slots one by one): they share the containers of a [`pool`], whose slots are lent to them
 //! ([`sharing`], [`slots`], [`loan`]), until it is told to [`stop`]; YARN's part is played for them
-//! ([`lent_containers`]), and whoever asks is told of all ([`status`]). Output and input pass it by ([`console`], by
+//! ([`lent_containers`]), and whoever asks is told of all ([`status`]), and of what tasks have printed ([`task_logs`]). Output and input pass it by ([`console`], by
 //! job: [`consoles`]), and of jobs that nobody follows it stays here ([`detached`]); what it wants done on file
 //! systems ([`files`]) is a task whose end is news.
 //!
@@ -69,6 +69,7 @@ mod status;
 mod stop;
 mod storages;
 mod submit;
+mod task_logs;
 mod tasks;
 #[cfg(test)]
 #[path = "../holding/src/test_keys.rs"]

@@ -6,6 +6,7 @@ use tokio::sync::{mpsc, oneshot};
 use tonic::Status;
 
 use crate::job_id::JobId;
+use crate::task_logs::Answer;
 use crate::work::WorkEvent;
 
 /// Events for the client.
@@ -48,6 +49,13 @@ pub(crate) enum LoopEvent {
     StatusAsked(oneshot::Sender<Result<wire::SessionStatus, Status>>),
     /// A client asks what the session's nodes have.
     NodesAsked(oneshot::Sender<Result<wire::SessionNodes, Status>>),
+    /// A client wants to read what an attempt at a task has printed.
+    LogAsked {
+        /// Which attempt.
+        request: wire::TaskLogRequest,
+        /// What there is, or why nothing.
+        answer: Answer,
+    },
     /// A client wants a job of the session ended.
     KillAsked {
         /// Its number within the session.

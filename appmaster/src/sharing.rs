@@ -27,6 +27,7 @@ use crate::owner::{NOT_OWNED, Owner};
 use crate::pool::{Pool, Want};
 use crate::session::Session;
 use crate::storages::Storages;
+use crate::task_logs::Questions;
 use crate::work::WorkEvent;
 
 /// A launcher that is lost has this long until YARN says what became of its container.
@@ -75,6 +76,8 @@ pub(crate) struct Sharing {
     pub(crate) book: Option<Book>,
     pub(crate) records: Records,
     pub(crate) storages: Storages,
+    /// Logs of tasks that clients have asked for.
+    pub(crate) questions: Questions,
 }
 
 /// What the policy has cost so far.
@@ -140,6 +143,7 @@ impl Sharing {
             book: None,
             records: Records::default(),
             storages: Storages::default(),
+            questions: Questions::default(),
         }
     }
 

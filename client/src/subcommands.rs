@@ -72,7 +72,7 @@ enum Task {
         #[command(flatten)]
         given: AttachOptions,
     },
-    /// Print what such a job has printed so far: gerbil logs s42.7
+    /// Print what such a job, or a task, has printed so far: gerbil logs s42.7
     Logs {
         /// As the status of its session lists it
         job: JobName,
@@ -282,6 +282,7 @@ mod tests {
             ("probe --json", "probe"),
             ("attach s1.7 --input", "session"),
             ("logs s1.7 3 -l", "session"),
+            ("logs s1.7 r0.1", "session"),
             ("session stop night --now", "session"),
             ("completions zsh", "--generate zsh"),
             ("man", "--generate man-gerbil"),

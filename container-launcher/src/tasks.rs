@@ -10,7 +10,7 @@
 //!
 //! What maps have written for reduces stays with the launcher ([`crate::shuffle`]): the process may die. A reduce is
 //! handed what it reads once all of it is here ([`sources`]). What a process prints is kept in
-//! a folder of its own ([`log`]) until its end is told; of one that failed until the job is over.
+//! a folder of its own ([`log`]), at the longest until the job is over ([`logs`]).
 
 mod attempt;
 mod carrier;
@@ -18,6 +18,7 @@ mod conversation;
 mod crowded;
 mod input;
 mod log;
+mod logs;
 mod output;
 mod pipes;
 mod places;
@@ -36,7 +37,9 @@ use std::time::Duration;
 use gerbil_task::{Page, Welcome};
 use job::element::ElementKind;
 use job::wire::task_event::Event;
-use job::wire::{EndTask, GatherAhead, GatheredAhead, StartTask, TaskEnded, TaskSeen, TasksSeen};
+use job::wire::{
+    EndTask, GatherAhead, GatheredAhead, ReadLog, StartTask, TaskEnded, TaskSeen, TasksSeen,
+};
 use nix::sys::signal::Signal;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -45,6 +48,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 pub(crate) use self::places::Storages;
 
 use self::attempt::{Attempt, Said};
+use self::logs::Logs;
 use self::places::AttemptFolder;
 use crate::container::Container;
 use crate::disks::Room;
@@ -69,6 +73,7 @@ pub(crate) struct Tasks {
     processes: Processes,
     /// By the numbers of their processes.
     attempts: BTreeMap<u32, Attempt>,
+    logs: Logs,
     said_by: mpsc::Sender<(u32, Said)>,
     said: mpsc::Receiver<(u32, Said)>,
     /// Memory in which tasks note what they work on, for so many slots each: the first one's view, and what
@@ -114,6 +119,7 @@ impl Tasks {
             folder: job_files::folder(&container.around.folder, job),
             processes: Processes::new(Kills::so_far()),
             attempts: BTreeMap::new(),
+            logs: Logs::default(),
             said_by,
             said,
             blame: BTreeMap::new(),
@@ -237,6 +243,22 @@ impl Tasks {
         Ahead::begin(gatherer).map_err(|error| error.to_string())
     }
 
+    /// Tells what a process has printed so far.
+    pub(crate) fn on_log(&self, order: &ReadLog, container: &Container<'_>) {
+        let (job, outbox) = (self.job, container.outbox.clone());
+        let id = order.id;
+        match self.logs.get(order.process) {
+            Some(log) => {
+                let reading = container
+                    .carriers
+                    .spawn_blocking(move || outbox.push_of_task(job, Event::Log(log.read(id))));
+                // It ends by itself.
+                drop(reading);
+            }
+            None => outbox.push_of_task(job, Event::Log(logs::not_kept(id))),
+        }
+    }
+
     pub(crate) fn on_ended(&mut self, ended: &[Ended], container: &mut Container<'_>) {
         self.processes.ended(ended, false);
         self.report(container);
@@ -331,9 +353,9 @@ impl Tasks {
             if ended.no_device && is_gpu(&ended.missing_device) {
                 container.device_lost();
             }
-            // What one that failed has printed somebody may want to read.
+            // What one that failed has printed somebody may want to read first of all.
             if ended.trouble.is_empty() {
-                start::forget(&self.folder, process);
+                self.logs.ended_well(&self.folder, process);
             }
             container.outbox.push_of_task(self.job, Event::Ended(ended));
             if let Some(folder) = attempt.output.take().filter(|folder| folder.is_left()) {

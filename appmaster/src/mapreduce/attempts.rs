@@ -8,6 +8,8 @@ use policy::{ContainerId, Millis};
 /// An attempt that has a slot.
 #[derive(Clone, Debug)]
 pub(super) struct Attempt {
+    /// As what it was placed; its process has the same number.
+    pub(super) ix: AttemptIx,
     pub(super) stage: Stage,
     pub(super) task: TaskIx,
     /// How many there were at its task before.

@@ -40,6 +40,8 @@ impl MapReduce {
                     self.attempt_ended(ix, &attempt, ended);
                 }
             }
+            // It was the session that has asked.
+            task_event::Event::Log(_) => {}
         }
     }
 

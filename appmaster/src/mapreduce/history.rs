@@ -2,7 +2,7 @@
 
 use gerbil_task::settings::JOB_NAME;
 use job::history::{AttemptEnd, JobHistory, JobState, TaskAttempt, TaskStage};
-use policy::schedule::Stage;
+use policy::schedule::{AttemptIx, Stage};
 
 use super::MapReduce;
 use super::attempts::Attempt;
@@ -13,18 +13,24 @@ const REMEMBERED: usize = 50_000;
 /// Attempts that are over.
 #[derive(Debug, Default)]
 pub(super) struct Past {
-    attempts: Vec<TaskAttempt>,
+    /// With the numbers of their processes.
+    attempts: Vec<(AttemptIx, TaskAttempt)>,
     /// That are not remembered.
     left_out: u64,
 }
 
 impl Past {
-    fn push(&mut self, attempt: TaskAttempt) {
+    fn push(&mut self, ix: AttemptIx, attempt: TaskAttempt) {
         if self.attempts.len() < REMEMBERED {
-            self.attempts.push(attempt);
+            self.attempts.push((ix, attempt));
         } else {
             self.left_out = self.left_out.saturating_add(1);
         }
+    }
+
+    /// Those that are remembered, in the order of their ends.
+    pub(super) fn attempts(&self) -> impl Iterator<Item = (AttemptIx, &TaskAttempt)> {
+        self.attempts.iter().map(|(ix, attempt)| (*ix, attempt))
     }
 }
 
@@ -38,7 +44,7 @@ impl MapReduce {
         let sentence = failure.cloned().unwrap_or_default();
         let took = self.now.0.saturating_sub(began.0);
         self.explain_ended(attempt, end, (took, output_bytes), &sentence);
-        self.past.push(TaskAttempt {
+        let over = TaskAttempt {
             stage,
             task,
             attempt: attempt.number,
@@ -50,7 +56,8 @@ impl MapReduce {
             end,
             output_bytes,
             sentence,
-        });
+        };
+        self.past.push(attempt.ix, over);
     }
 
     /// An attempt's stage, and the number of its map or partition.
@@ -71,6 +78,7 @@ impl MapReduce {
             self.remember(&attempt, AttemptEnd::Killed, 0);
         }
         let past = std::mem::take(&mut self.past);
+        let attempts = past.attempts.into_iter().map(|(_, attempt)| attempt);
         let settings = self.description.settings.clone();
         let name = settings.get(JOB_NAME).filter(|name| !name.is_empty());
         let folder = self.folder();
@@ -89,7 +97,7 @@ impl MapReduce {
             bytes: self.orders.bytes(),
             report: self.report(),
             settings,
-            attempts: past.attempts,
+            attempts: attempts.collect(),
             attempts_left_out: past.left_out,
         }
     }

@@ -66,6 +66,7 @@ impl MapReduce {
             ..
         } = start;
         let attempt = Attempt {
+            ix,
             stage,
             task,
             number: self.attempts.next_try(stage, task),

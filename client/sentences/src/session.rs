@@ -57,6 +57,15 @@ pub fn not_kept(job: u32, kept: usize) -> String {
     )
 }
 
+/// Why what a task of job `name` has printed cannot be read any more.
+#[must_use]
+pub fn task_log_gone(name: &str) -> String {
+    format!(
+        "{name} is over, and what its tasks printed went with it; gerbil mr history {name} says where they ran, and why \
+         some failed"
+    )
+}
+
 /// Why a job that was left to its session takes no input of who attaches.
 pub const INPUT_WAS_EMPTY: &str = "its standard input was empty from the beginning; --detach --input 0 \
                                    keeps it open for who attaches with --input";

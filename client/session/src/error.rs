@@ -8,6 +8,7 @@ use job::exit::Exit;
 use proto_hadoop::ApplicationId;
 use tonic::Code;
 
+use crate::kill::JobName;
 use crate::name::Name;
 
 /// One sentence, with the value and what to do.
@@ -102,6 +103,15 @@ pub enum SessionError {
         job: String,
         /// The sessions that there are.
         there: Vec<String>,
+    },
+    /// A task's log of a session that is over.
+    #[error(
+        "no session of yours has a job {job} any more, and what its tasks printed went with it; gerbil mr history {job} \
+         says where they ran, and why some failed"
+    )]
+    LogGone {
+        /// The job.
+        job: JobName,
     },
     /// Another has the name.
     #[error(
@@ -205,7 +215,10 @@ impl SessionError {
             | Self::NoKey { .. }
             | Self::OtherBuild { .. }
             | Self::Elsewhere { .. } => Exit::Config,
-            Self::Unknown { .. } | Self::NoSuchJob { .. } | Self::Taken { .. } => Exit::Usage,
+            Self::Unknown { .. }
+            | Self::NoSuchJob { .. }
+            | Self::LogGone { .. }
+            | Self::Taken { .. } => Exit::Usage,
             Self::Over { .. } | Self::Starting { .. } | Self::Unreachable { .. } => {
                 Exit::Unavailable
             }

@@ -4,7 +4,7 @@
 //! A session has a [`name`] here; what is needed to use it is in a file of the user's ([`record`]). With that
 //! YARN is asked once where its ApplicationMaster is ([`mod@reach`]), which is then given a job
 //! ([`mod@submit`]), asked for its [`mod@status`], or told to end a job ([`mod@kill`]) or to [`mod@stop`];
-//! and for what a detached job has printed (`Reached::logs`). A session that has just been
+//! and for what a detached job or a task has printed ([`mod@logs`]). A session that has just been
 //! submitted is waited for until it is [`ready`].
 //!
 //! Invariants: a key that others could have read is not used; what is kept of a session that YARN calls over
@@ -13,7 +13,7 @@
 
 mod error;
 pub mod kill;
-mod logs;
+pub mod logs;
 pub mod name;
 pub mod nodes;
 pub mod reach;

@@ -6,7 +6,8 @@ use follow::progress::Progress;
 use follow::signals::Signals;
 use follow::streams::{Input, Source};
 use follow::{Layout, say};
-use session::{Folder, JobName, Reached, reach};
+use session::logs::LogOf;
+use session::{Folder, JobName, Reached, SessionError, reach};
 
 use crate::failure::Failure;
 use crate::subcommands::{AttachOptions, LogsOptions};
@@ -55,11 +56,21 @@ pub(super) async fn attach(
 
 /// Prints what a job has printed so far; the exit code.
 pub(super) async fn logs(folder: &Folder, job: JobName, given: LogsOptions) -> Result<u8, Failure> {
-    let kept = folder.session_of(job)?;
+    let kept = match (folder.session_of(job), given.of) {
+        (Err(SessionError::NoSuchJob { .. }), Some(LogOf::Task(_))) => {
+            return Err(SessionError::LogGone { job }.into());
+        }
+        (kept, _) => kept?,
+    };
     let rm = reach::resource_managers(&kept.owned);
     let reached = Reached::new(&rm, folder, &kept).await?;
+    let rank = match given.of {
+        Some(LogOf::Task(task)) => return Ok(reached.task_log(&kept, job.job, task).await?),
+        Some(LogOf::Rank(rank)) => Some(rank),
+        None => None,
+    };
     let layout = layout(given.label);
-    Ok(reached.logs(&kept, job.job, given.rank, layout).await?)
+    Ok(reached.logs(&kept, job.job, rank, layout).await?)
 }
 
 fn layout(label: bool) -> Layout {

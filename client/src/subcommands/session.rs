@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use policy::elements::Trust;
 use policy::schedule::{POLICIES, WRAPPERS, names};
+use session::logs::LogOf;
 use session::{JobName, Name};
 
 use crate::arguments::values::{Whole, memory, ports, span};
@@ -85,7 +86,8 @@ pub(crate) enum SessionTask {
         #[command(flatten)]
         given: AttachOptions,
     },
-    /// Print what a job has printed so far that was left to its session: gerbil logs s42.7
+    /// Print what a job has printed so far that was left to its session: gerbil logs s42.7; or a task: gerbil logs
+    /// s42.7 m3
     Logs {
         /// As its session's status lists it
         job: JobName,
@@ -245,8 +247,10 @@ pub(crate) struct AttachOptions {
 /// Which output is printed.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct LogsOptions {
-    /// Of this rank alone
-    pub rank: Option<u32>,
+    /// Of this rank alone; or of this task of a MapReduce job that runs: m3 is map 3, r0.1 the second attempt at
+    /// reduce 0
+    #[arg(value_name = "RANK|TASK")]
+    pub of: Option<LogOf>,
 
     /// Begin every line of output with the rank that wrote it
     #[arg(long, short)]

@@ -78,6 +78,11 @@ impl Life<'_> {
                     tasks.on_end(order, &self.container).await;
                 }
             }
+            task_order::Order::Log(order) => {
+                if let Some(Share::Tasks(tasks)) = self.jobs.get(&job) {
+                    tasks.on_log(&order, &self.container);
+                }
+            }
         }
         Ok(())
     }

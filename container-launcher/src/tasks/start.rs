@@ -19,7 +19,8 @@ use super::Tasks;
 use super::attempt::{Attempt, Parts, Said};
 use super::carrier::Carrier;
 use super::conversation::{Conversation, Failure};
-use super::log::{self, Printed};
+use super::log::{self, LogWriter, Printed};
+use super::logs::TaskLog;
 use super::output::Files;
 use super::places::{Storages, TaskFiles};
 use super::sources::Sources;
@@ -145,7 +146,10 @@ impl Tasks {
             gone,
             said_by: self.said_by.clone(),
         };
-        let begun = keep_logs(outer, &folder, printed, container).and_then(|()| {
+        let begun = keep_logs(outer, &folder, printed, container).and_then(|log| {
+            if let Some(log) = log {
+                self.logs.insert(number, log);
+            }
             let thread = std::thread::Builder::new().name("task".to_owned());
             thread.stack_size(STACK).spawn(move || conversation.run())
         });
@@ -247,26 +251,34 @@ pub(super) fn forget(job: &Path, number: u32) {
     drop(fs::remove_dir_all(folder));
 }
 
-/// Starts the tasks that read what the process prints.
+/// Starts the tasks that read what the process prints; where that is read. `None`: it has a terminal.
 fn keep_logs(
     outer: Outer,
     folder: &Path,
     printed: Printed,
     container: &mut Container<'_>,
-) -> std::io::Result<()> {
+) -> std::io::Result<Option<TaskLog>> {
     let Outer::Pipes { stdout, stderr, .. } = outer else {
-        return Ok(());
+        return Ok(None);
     };
     let there = container.carriers.enter();
+    let writers = ["stdout", "stderr"].map(|name| LogWriter::create(&folder.join(name)));
+    let [of_stdout, of_stderr] = writers;
+    let (of_stdout, of_stderr) = (of_stdout?, of_stderr?);
+    let log = TaskLog {
+        stdout: of_stdout.log(),
+        stderr: of_stderr.log(),
+    };
     let streams = [
-        ("stdout", stdout, Printed::default()),
-        ("stderr", stderr, printed),
+        (stdout, of_stdout, Printed::default()),
+        (stderr, of_stderr, printed),
     ];
-    for (name, pipe, printed) in streams {
+    for (pipe, writer, printed) in streams {
         let pipe = pipe::Receiver::from_owned_fd(pipe.into())?;
-        let keeping = log::keep(pipe, log::create(&folder.join(name))?, printed);
-        container.tasks.spawn_on(keeping, container.carriers);
+        container
+            .tasks
+            .spawn_on(log::keep(pipe, writer, printed), container.carriers);
     }
     drop(there);
-    Ok(())
+    Ok(Some(log))
 }

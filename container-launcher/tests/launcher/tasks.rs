@@ -8,10 +8,10 @@ use job::wire::mpi_event::Event;
 use job::wire::rank_ended;
 use job::wire::task_ended::How;
 use job::wire::task_order::Order;
-use job::wire::{EndTask, Program, StartTask};
+use job::wire::{EndTask, Program, ReadLog, StartTask};
 use policy::commit::JobVerdict;
 
-use crate::support::tasks::{Bed, JOB, NAME, done, ended, order, reduce, seen};
+use crate::support::tasks::{Bed, JOB, NAME, done, ended, log_read, order, reduce, seen};
 use crate::support::{Appmaster, Launcher, is_alive, share};
 
 const FILES: [(&str, &str); 2] = [
@@ -343,6 +343,35 @@ async fn what_a_task_may_not_do_is_told_and_another_job_s_end_leaves_it_alone() 
     assert_eq!(refused.how, None);
     let printed = format!("jobs/{JOB}/.gerbil-tasks/1/stdout");
     assert_eq!(launcher.file(&printed).await, "something");
+    // The same over the link, with what it has written to standard error a moment later.
+    let mut asked = 0;
+    let read = loop {
+        asked += 1;
+        order(
+            &link,
+            Order::Log(ReadLog {
+                id: asked,
+                process: 1,
+            }),
+        )
+        .await;
+        let read = log_read(&mut link).await;
+        assert_eq!((read.id, read.trouble.as_str()), (asked, ""));
+        let errors = read.stderr.clone().unwrap_or_default();
+        if errors.head.ends_with(b"\n") {
+            break read;
+        }
+        assert!(asked < 200, "{read:?}");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    };
+    assert_eq!(read.stdout.unwrap().head, b"something\n");
+    assert_eq!(read.stderr.unwrap().head, b"something else\n");
+    order(&link, Order::Log(ReadLog { id: 9, process: 77 })).await;
+    let none = log_read(&mut link).await;
+    assert!(
+        none.id == 9 && none.trouble.contains("is not kept"),
+        "{none:?}"
+    );
     // The ranks and what they have started are killed, and nobody else.
     let mute: i32 = launcher
         .file(&format!("jobs/{JOB}/pid.mute"))

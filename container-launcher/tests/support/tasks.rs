@@ -15,7 +15,7 @@ use job::wire::task_ended::How;
 use job::wire::task_event::Event as TaskTold;
 use job::wire::task_order::Order;
 use job::wire::{
-    InputFile, OutputFolder, Program, StartTask, TaskEnded, TaskEvent, TaskOrder, TaskSeen,
+    InputFile, LogRead, OutputFolder, Program, StartTask, TaskEnded, TaskEvent, TaskOrder, TaskSeen,
 };
 use output_committer::Output;
 use policy::commit::{JobCommit, JobVerdict, Setup, SetupVerdict};
@@ -269,6 +269,15 @@ pub async fn ended(link: &mut Link) -> TaskEnded {
     loop {
         if let TaskTold::Ended(ended) = of_tasks(link).await {
             return ended;
+        }
+    }
+}
+
+/// The next answer to a question for what a process has printed.
+pub async fn log_read(link: &mut Link) -> LogRead {
+    loop {
+        if let TaskTold::Log(read) = of_tasks(link).await {
+            return read;
         }
     }
 }

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use it::bed::{Case, Given};
 use it::command::Running;
 use it::mapreduce_kills::{self, Blow, Work};
-use it::session::{shows, stop};
+use it::session::{command, shows, stop, told};
 use it::victims::kill_launcher;
 use it::{Run, expect, wait};
 use nix::sys::signal::Signal;
@@ -17,6 +17,7 @@ pub const CASES: &[(&str, Case)] = &[
     ("a program that fails", fails),
     ("Ctrl-C ends a job, and the session goes on", interrupted),
     ("the client is killed -9", client_killed),
+    ("what a task prints is read while it runs", printed),
     ("a launcher is killed in the middle", launcher_killed),
     ("a task and a launcher are killed at seeded moments", killed),
     (
@@ -136,6 +137,37 @@ fn client_killed(given: &Given) -> Result<()> {
     shows(given, "no job runs, 0 waiting, 1 ended")?;
     is_gone(given, "/orphan/out/x")?;
     stop(given, "s")
+}
+
+/// What a map that never ends has printed: while it runs, when its job is over, when its session is.
+fn printed(given: &Given) -> Result<()> {
+    start(given)?;
+    put(given, "/printed/in", &[("a", "print\nloop\n")])?;
+    let line = [&program("faulty")?, "/printed/in", "/printed/out/x"];
+    let running = mr(given, &line)?.start()?;
+    shows(given, "1 job runs")?;
+    let status = told(given, &["status", "s", "--json"], 0)?.stdout_text();
+    let status: serde_json::Value = serde_json::from_str(&status)?;
+    let job = status["jobs"][0]["id"].as_str().context("a job's name")?;
+    let logs = |task: &str| command(given, &["logs", job, task])?.finish();
+    wait::until("what the map prints", Duration::from_secs(60), || {
+        let read = logs("m0")?;
+        Ok((read.stdout_text() == "this goes to standard output\n").then_some(()))
+    })?;
+    expect::sentence(&logs("m0.1")?, 70, &["no attempt 1 at map 0 has begun"])?;
+    expect::sentence(
+        &logs("m1")?,
+        70,
+        &["has no map 1: it has 1, numbered from 0"],
+    )?;
+    running.signal(Signal::SIGINT)?;
+    drop(running.finish()?);
+    shows(given, "no job runs, 0 waiting, 1 ended")?;
+    let over = "is over, and what its tasks printed went with it; gerbil mr history";
+    expect::sentence(&logs("m0")?, 70, &[job, over])?;
+    stop(given, "s")?;
+    let gone = "what its tasks printed went with it; gerbil mr history";
+    expect::sentence(&logs("m0")?, 64, &["no session of yours has a job", gone])
 }
 
 fn launcher_killed(given: &Given) -> Result<()> {

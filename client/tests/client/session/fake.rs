@@ -428,6 +428,27 @@ impl Clients for Fake {
         Ok(Response::new(wire::SessionNodes { nodes: vec![node] }))
     }
 
+    async fn read_task_log(
+        &self,
+        request: Request<wire::TaskLogRequest>,
+    ) -> Result<Response<wire::TaskLog>, Status> {
+        let request = request.into_inner();
+        if request.task > 3 {
+            return Err(Status::not_found("the job has no such task"));
+        }
+        let stream = |text: String, left_out| wire::PrintedStream {
+            head: text.into(),
+            left_out,
+            tail: Vec::new(),
+        };
+        Ok(Response::new(wire::TaskLog {
+            attempt: request.attempt.unwrap_or(2),
+            host: "n1".into(),
+            stdout: Some(stream(format!("{} of {}\n", request.task, request.job), 5)),
+            stderr: Some(stream(format!("reduce {}\n", request.reduce), 0)),
+        }))
+    }
+
     async fn kill_job(
         &self,
         request: Request<wire::JobKill>,

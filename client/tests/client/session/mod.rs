@@ -189,6 +189,25 @@ mod tests {
         assert_eq!((code, printed), (Some(0), wanted));
         let (code, printed, _) = night.gerbil(&["logs", &name, "1"]).await;
         assert_eq!((code, printed.as_str()), (Some(0), "end\n"));
+        // What a task has printed, of the last attempt or of one that is named.
+        let gap = "[gerbil: 5 bytes of output are left out here]\n";
+        let (code, printed, said) = night.gerbil(&["logs", &name, "m3"]).await;
+        assert_eq!((code, printed), (Some(0), format!("3 of 7\n{gap}")));
+        assert_eq!(said, "reduce false\n");
+        let (_, _, said) = night.gerbil(&["logs", &name, "r_000002_0"]).await;
+        assert_eq!(said, "reduce true\n");
+        let (code, _, said) = night.gerbil(&["logs", &name, "r4"]).await;
+        assert_eq!(code, Some(70), "{said}");
+        assert!(
+            said.contains("session night: the job has no such task"),
+            "{said}"
+        );
+        let (code, _, said) = night.gerbil(&["logs", "s999.1", "r4"]).await;
+        assert_eq!(code, Some(64), "{said}");
+        assert!(said.contains("gerbil mr history s999.1"), "{said}");
+        let (code, _, said) = night.gerbil(&["logs", &name, "x4"]).await;
+        assert_eq!(code, Some(64), "{said}");
+        assert!(said.contains("m3 is map 3"), "{said}");
         let (code, _, said) = night.gerbil(&["attach", &name, "--input"]).await;
         assert_eq!(code, Some(65), "{said}");
         assert!(

@@ -1,0 +1,73 @@
+//! Which process an attempt at a task is, or was: what it has printed is with its launcher.
+
+use job::history::TaskStage;
+use policy::ContainerId;
+
+use super::MapReduce;
+
+/// An attempt, as those call it who want to read what it has printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) stage: TaskStage,
+    /// The number of the map, or of the reduce's partition.
+    pub(crate) task: u32,
+    /// How many there were at its task before; `None`: the last one.
+    pub(crate) attempt: Option<u32>,
+}
+
+/// Where what it has printed is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) container: ContainerId,
+    pub(crate) host: String,
+    pub(crate) process: u32,
+    pub(crate) attempt: u32,
+}
+
+impl MapReduce {
+    /// Where what an attempt has printed is; else why there is none, a sentence.
+    pub(crate) fn printed(&self, wanted: Wanted) -> Result<Place, String> {
+        let Wanted { stage, task, .. } = wanted;
+        let is_meant = |number: u32| wanted.attempt.is_none_or(|meant| meant == number);
+        let running = self.attempts.all().filter(|attempt| {
+            attempt.began.is_some()
+                && is_meant(attempt.number)
+                && self.named(attempt) == (stage, task)
+        });
+        let running = running.map(|attempt| Place {
+            container: attempt.container.clone(),
+            host: attempt.host.clone(),
+            process: attempt.ix.0,
+            attempt: attempt.number,
+        });
+        let over = self.past.attempts().filter(|(_, attempt)| {
+            (attempt.stage, attempt.task) == (stage, task) && is_meant(attempt.attempt)
+        });
+        let over = over.map(|(ix, attempt)| Place {
+            container: ContainerId(attempt.container.clone()),
+            host: attempt.host.clone(),
+            process: ix.0,
+            attempt: attempt.attempt,
+        });
+        let last = running.chain(over).max_by_key(|place| place.attempt);
+        last.ok_or_else(|| self.not_there(wanted))
+    }
+
+    fn not_there(&self, wanted: Wanted) -> String {
+        let (what, there) = match wanted.stage {
+            TaskStage::Map => ("map", super::count(self.description.splits.len())),
+            TaskStage::Reduce => ("reduce", self.description.reduces),
+        };
+        let task = wanted.task;
+        match (there, wanted.attempt) {
+            (0, _) => format!("the job has no {what}s"),
+            (there, _) if task >= there => {
+                format!("the job has no {what} {task}: it has {there}, numbered from 0")
+            }
+            (_, None) => format!("no attempt at {what} {task} has begun yet"),
+            (_, Some(attempt)) => {
+                format!("no attempt {attempt} at {what} {task} has begun; they are numbered from 0")
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What an attempt at a task has printed.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use job::exit::Exit;
+use job::wire;
+use job::wire::clients_client::ClientsClient;
+use tokio::time::timeout;
+use tonic::Status;
+use tonic::transport::Channel;
+
+use crate::say::say;
+
+/// For an ApplicationMaster that asks a launcher.
+const ANSWERS: Duration = Duration::from_secs(15);
+
+/// Prints what an attempt has written to standard output so far to the same here, and so what it has written to
+/// standard error; the exit code.
+///
+/// # Errors
+///
+/// What the ApplicationMaster says against it, or that it says nothing.
+pub async fn task_log(
+    mut client: ClientsClient<Channel>,
+    request: wire::TaskLogRequest,
+) -> Result<u8, Status> {
+    let late = || Status::deadline_exceeded(format!("no answer within {} s", ANSWERS.as_secs()));
+    let what = match request.reduce {
+        true => format!("reduce {}", request.task),
+        false => format!("map {}", request.task),
+    };
+    let log = timeout(ANSWERS, client.read_task_log(request)).await;
+    let log = log.unwrap_or_else(|_late| Err(late()))?.into_inner();
+    let (stdout, stderr) = (
+        log.stdout.unwrap_or_default(),
+        log.stderr.unwrap_or_default(),
+    );
+    if stdout.head.is_empty() && stderr.head.is_empty() {
+        say(format!(
+            "attempt {} at {what}, on {}, has printed nothing",
+            log.attempt, log.host
+        ));
+        return Ok(Exit::Success.code());
+    }
+    let written = print(&stdout, &mut io::stdout().lock())
+        .and_then(|()| print(&stderr, &mut io::stderr().lock()));
+    // A reader that has left has seen enough.
+    if let Err(error) = written
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        say(format!("cannot write what {what} has printed: {error}"));
+        return Ok(Exit::Staging.code());
+    }
+    Ok(Exit::Success.code())
+}
+
+fn print(stream: &wire::PrintedStream, to: &mut impl Write) -> io::Result<()> {
+    to.write_all(&stream.head)?;
+    if stream.left_out > 0 {
+        let line = match stream.head.ends_with(b"\n") {
+            true => "",
+            false => "\n",
+        };
+        writeln!(
+            to,
+            "{line}[gerbil: {} bytes of output are left out here]",
+            stream.left_out
+        )?;
+    }
+    to.write_all(&stream.tail)?;
+    to.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_something_is_left_out_it_is_said() {
+        let printed = |head: &str, left_out, tail: &str| {
+            let stream = wire::PrintedStream {
+                head: head.into(),
+                left_out,
+                tail: tail.into(),
+            };
+            let mut all = Vec::new();
+            print(&stream, &mut all).unwrap();
+            String::from_utf8(all).unwrap()
+        };
+        assert_eq!(printed("a\n", 0, ""), "a\n");
+        assert_eq!(printed("a\nb", 0, "c\n"), "a\nbc\n");
+        let gap = "[gerbil: 7 bytes of output are left out here]";
+        assert_eq!(printed("a\nb", 7, "c\n"), format!("a\nb\n{gap}\nc\n"));
+    }
+}

@@ -1,0 +1,101 @@
+//! What the tasks of a job have printed, until the job is over: of those that failed all of it, of those that ended
+//! well as much as there is room for, the newest.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use job::wire::LogRead;
+
+use super::log::Log;
+use super::start;
+
+/// Processes that ended well of which something is kept, and its size, bytes.
+const WELL: usize = 1_000;
+const WELL_BYTES: u64 = 16 * 1024 * 1024;
+
+/// What one process prints.
+#[derive(Clone, Debug)]
+pub(super) struct TaskLog {
+    pub(super) stdout: Arc<Log>,
+    pub(super) stderr: Arc<Log>,
+}
+
+impl TaskLog {
+    fn size(&self) -> u64 {
+        self.stdout.size().saturating_add(self.stderr.size())
+    }
+
+    /// The answer to a question.
+    pub(super) fn read(&self, id: u32) -> LogRead {
+        let read = || -> io::Result<LogRead> {
+            Ok(LogRead {
+                id,
+                stdout: Some(self.stdout.read()?),
+                stderr: Some(self.stderr.read()?),
+                trouble: String::new(),
+            })
+        };
+        read()
+            .unwrap_or_else(|error| trouble(id, format!("what it printed cannot be read: {error}")))
+    }
+}
+
+/// By the numbers of the processes.
+#[derive(Debug, Default)]
+pub(super) struct Logs {
+    all: BTreeMap<u32, TaskLog>,
+    /// Those that ended well, the oldest first.
+    well: VecDeque<u32>,
+    bytes: u64,
+}
+
+impl Logs {
+    pub(super) fn insert(&mut self, process: u32, log: TaskLog) {
+        self.all.insert(process, log);
+    }
+
+    /// Where to read; `None`: nothing is kept of that process.
+    pub(super) fn get(&self, process: u32) -> Option<TaskLog> {
+        self.all.get(&process).cloned()
+    }
+
+    /// A process has ended well: what it printed goes when there is no more room. `job`: the folder of the job.
+    pub(super) fn ended_well(&mut self, job: &Path, process: u32) {
+        let Some(log) = self.all.get(&process) else {
+            return start::forget(job, process);
+        };
+        match log.size() {
+            // Nothing is read of it.
+            0 => start::forget(job, process),
+            size => self.bytes = self.bytes.saturating_add(size),
+        }
+        self.well.push_back(process);
+        while (self.well.len() > WELL || self.bytes > WELL_BYTES)
+            && let Some(oldest) = self.well.pop_front()
+        {
+            if let Some(log) = self.all.remove(&oldest) {
+                self.bytes = self.bytes.saturating_sub(log.size());
+            }
+            start::forget(job, oldest);
+        }
+    }
+}
+
+/// The answer to a question about a process of which nothing is kept.
+pub(super) fn not_kept(id: u32) -> LogRead {
+    let words = format!(
+        "what it printed is not kept: of tasks that end well a node keeps that of the last {WELL}, {} MiB in all",
+        WELL_BYTES >> 20
+    );
+    trouble(id, words)
+}
+
+fn trouble(id: u32, trouble: String) -> LogRead {
+    LogRead {
+        id,
+        trouble,
+        ..LogRead::default()
+    }
+}
