@@ -30,6 +30,10 @@ pub const CASES: &[(&str, Case)] = &[
         "a GPU that tasks lose is looked for again, and not twice",
         lost,
     ),
+    (
+        "what does not fit a GPU is tried again where a larger one is",
+        too_small,
+    ),
 ];
 
 const TYPE: &str = "acc/gpu";
@@ -39,7 +43,7 @@ static MACHINES: OnceLock<PathBuf> = OnceLock::new();
 /// Of each node.
 const EACH: [u64; 3] = [1, 1, 0];
 
-/// CUDA's driver library with two devices; `INIT` is what `cuInit` does.
+/// CUDA's driver library with two devices; `INIT` is what `cuInit` does, `MEMORY` their GiB.
 const CUDA: &str = r#"
 #include <signal.h>
 #include <string.h>
@@ -48,7 +52,7 @@ int cuInit(unsigned flags) { INIT; return 0; }
 int cuDriverGetVersion(int *version) { *version = 13000; return 0; }
 int cuDeviceGetCount(int *count) { *count = 2; return 0; }
 int cuDeviceGetName(char *name, int length, int device) { strncpy(name, "Trial", length); return 0; }
-int cuDeviceTotalMem_v2(size_t *bytes, int device) { *bytes = (size_t)16 << 30; return 0; }
+int cuDeviceTotalMem_v2(size_t *bytes, int device) { *bytes = (size_t)MEMORY << 30; return 0; }
 "#;
 
 /// Folders that stand for the machines `0`, `1` and `2`, and `3`, which is what the third node's attributes tell of.
@@ -73,7 +77,7 @@ impl Machines {
                 fs::write(root.join(format!("dev/nvidia{device}")), "")?;
             }
             if devices > 0 {
-                library(&root, init)?;
+                library(&root, init, 16)?;
             }
         }
         symlink(gerbil::binary()?, folder.path().join("gerbil"))?;
@@ -123,9 +127,11 @@ fn hosts_of(given: &Given) -> Result<PathBuf> {
     Ok(folder)
 }
 
-fn library(root: &Path, init: &str) -> Result<()> {
+/// With devices of so many GiB.
+fn library(root: &Path, init: &str, memory: u32) -> Result<()> {
     let source = root.join("cuda.c");
-    fs::write(&source, CUDA.replace("INIT", init))?;
+    let text = CUDA.replace("INIT", init);
+    fs::write(&source, text.replace("MEMORY", &memory.to_string()))?;
     fs::create_dir_all(root.join("usr/lib"))?;
     let built = Command::new("cc")
         .args(["-shared", "-fPIC", "-w", "-o"])
@@ -157,12 +163,7 @@ pub fn nodes(given: &Given, options: &[&str]) -> Result<Vec<Value>> {
         &root,
     ];
     told(given, &[&line[..], options].concat(), 0)?;
-    let nodes = wait::until("libraries have been asked", DEADLINE, || {
-        let said = told(given, &["nodes", "s", "--json"], 0)?;
-        let nodes: Vec<Value> = serde_json::from_str(&said.stdout_text())?;
-        let is_known = nodes.iter().all(|node| node["is_scanning"] == false);
-        Ok(is_known.then_some(nodes))
-    })?;
+    let nodes = asked(given)?;
     let mut sorted = Vec::new();
     for host in hosts(given) {
         let of_host = nodes.iter().find(|node| node["host"] == host.as_str());
@@ -173,6 +174,16 @@ pub fn nodes(given: &Given, options: &[&str]) -> Result<Vec<Value>> {
         );
     }
     Ok(sorted)
+}
+
+/// Waits until all nodes of the session are known.
+fn asked(given: &Given) -> Result<Vec<Value>> {
+    wait::until("libraries have been asked", DEADLINE, || {
+        let said = told(given, &["nodes", "s", "--json"], 0)?;
+        let nodes: Vec<Value> = serde_json::from_str(&said.stdout_text())?;
+        let is_known = nodes.iter().all(|node| node["is_scanning"] == false);
+        Ok(is_known.then_some(nodes))
+    })
 }
 
 /// Of GPUs what each node has found, what YARN has granted it, what its attributes tell, and what is used.
@@ -367,5 +378,44 @@ fn lost(given: &Given) -> Result<()> {
     it::expect::sentence(&ended, 65, &["map needs gpu; 0 of 3 nodes have one ("])?;
     let why = format!("{host}: broken: lost by tasks twice: off for this session");
     it::expect::sentence(&ended, 65, &[&why])?;
+    stop(given, "s")
+}
+
+/// Two nodes have GPUs, of 16 and of 8 GiB, and each gets a map; on the smaller ones there is no room for it.
+fn too_small(given: &Given) -> Result<()> {
+    let all = hosts(given);
+    let folder = given.folder.join("sizes");
+    for (host, (memory, devices)) in all.iter().zip([(16, 0..2), (8, 2..4), (0, 0..0)]) {
+        let root = folder.join(host);
+        fs::create_dir_all(root.join("dev"))?;
+        for device in devices {
+            fs::write(root.join(format!("dev/nvidia{device}")), "")?;
+        }
+        if memory > 0 {
+            library(&root, "", memory)?;
+        }
+    }
+    let root = bed::text_of(&folder.join("%h"))?;
+    let line = ["start", "s", "--containers", "3", "--memory", "128"];
+    let options = ["--elements", "scan", "--scan-root", &root];
+    told(given, &[&line[..], &options].concat(), 0)?;
+    asked(given)?;
+    let lines = [("a", "no room\n"), ("b", "no room\n")];
+    mapreduce::put(given, "/small/in", &lines)?;
+    let faulty = bed::text_of(&mapreduce::example("faulty")?)?;
+    let settings = ["-D", "needs.map=gpu", "-D", "gerbil.split.pack=1"];
+    let words = ["--session", "s", "--explain"];
+    let line = [&words[..], &settings, &[&faulty, "/small/in", "/small/out"]].concat();
+    let run = mapreduce::mr(&given.cluster, &given.folder, &line)?.deadline(DEADLINE);
+    let said = run.finish()?.success("gerbil mr")?.stderr_text();
+    let why = "512 MiB do not fit: lower -D mapreduce.input.fileinputformat.split.maxsize";
+    ensure!(said.contains(why), "{said}");
+    let placed = |host: &str| {
+        let on = format!(" on {host}, slot ");
+        let maps = said.lines().filter(|line| line.contains(": map "));
+        maps.filter(|line| line.contains(&on)).count()
+    };
+    let of: Vec<usize> = all.iter().map(|host| placed(host)).collect();
+    ensure!(of == [2, 1, 0], "{of:?}\n{said}");
     stop(given, "s")
 }
