@@ -165,6 +165,9 @@ impl<T: ?Sized, E: EncodeAs<T> + ?Sized> EncodeAs<T> for &E {
     }
 }
 
+/// Out of the way of those that decode, which are called for each value and are to be compiled into their callers.
+#[cold]
+#[inline(never)]
 pub(crate) fn malformed<T: ?Sized>(bytes: &[u8]) -> Error {
     let shown =
         String::from_utf8_lossy(bytes.get(..bytes.len().min(40)).unwrap_or_default()).into_owned();

@@ -17,6 +17,9 @@ const TRIAL: u64 = 1 << 16;
 const NEW_MAX: u64 = 80;
 
 /// 32 bytes, so that two share a cache line and none lies in two.
+///
+/// To ask the memory for the slots of sixteen records before the first of them is folded in was tried: word count took
+/// 1.4 times as long.
 #[derive(Clone, Copy, Default)]
 #[repr(align(32))]
 struct Slot {
