@@ -45,14 +45,20 @@ impl Disk {
 
 /// Hundredths of a disk that are left free by what nobody needs yet, below what tasks leave free.
 const SPARED: u8 = 5;
+/// How full a disk may be of that, in hundredths, where tasks may fill it to the last byte.
+const ALMOST_FULL: u8 = 99;
 
 impl Limits {
-    /// The same for what nobody needs yet: of what tasks may have three quarters, and a twentieth of a disk less.
+    /// The same for what nobody needs yet: of what tasks may have three quarters, and a twentieth of a disk less, or a
+    /// hundredth where they may have all of it.
     #[must_use]
     pub fn ahead(self) -> Self {
         Self {
             most: self.most.map(|most| most.saturating_sub(most / 4)),
-            fullness: Some(self.fullness.unwrap_or(100).saturating_sub(SPARED)),
+            fullness: Some(
+                self.fullness
+                    .map_or(ALMOST_FULL, |percent| percent.saturating_sub(SPARED)),
+            ),
         }
     }
 
@@ -159,7 +165,7 @@ mod tests {
         let full = disk(1000 * GIB, 810 * GIB);
         assert_eq!((spared.room(full, 0), limits.room(full, 0)), (0, GIB));
         let unlimited = Limits::default().ahead();
-        assert_eq!((unlimited.most, unlimited.fullness), (None, Some(95)));
+        assert_eq!((unlimited.most, unlimited.fullness), (None, Some(99)));
     }
 
     #[test]
