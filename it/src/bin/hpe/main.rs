@@ -43,15 +43,27 @@ struct Options {
 enum Name {
     Fig7,
     Fig8,
+    /// Six orders of three jobs.
     Fig9,
+    /// Each of them twice over: six jobs.
+    Fig9b,
 }
 
 impl Name {
+    /// The figure of `gerbil-sim hpe` that has it.
+    const fn simulated(self) -> &'static str {
+        match self {
+            Self::Fig9b => "fig9",
+            other => other.text(),
+        }
+    }
+
     const fn text(self) -> &'static str {
         match self {
             Self::Fig7 => "fig7",
             Self::Fig8 => "fig8",
             Self::Fig9 => "fig9",
+            Self::Fig9b => "fig9b",
         }
     }
 }
