@@ -1,4 +1,4 @@
-//! Makes the page of results of the figures in a folder.
+//! Makes the page of results, and the charts, of the figures in a folder.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use it::results;
 
-/// Makes the page of results of the figures in a folder.
+/// Makes the page of results, and the charts, of the figures in a folder.
 #[derive(Debug, Parser)]
 struct Options {
     /// Where the figures' JSON is, and where the page goes.

@@ -78,13 +78,17 @@ fn markdown(table: &Table) -> String {
     text
 }
 
-/// Writes README.md into `folder`.
+/// Writes README.md into `folder`, and draws every figure's chart anew.
 ///
 /// # Errors
 ///
 /// As [`read`], or it cannot be written.
 pub fn write(folder: &Path) -> Result<()> {
     let figures = read(folder)?;
+    for figure in &figures {
+        let chart = folder.join(format!("{}.svg", figure.name));
+        fs::write(chart, figure.chart.svg(&figure.title))?;
+    }
     fs::write(folder.join("README.md"), text(&figures))?;
     Ok(())
 }
