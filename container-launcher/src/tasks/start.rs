@@ -35,6 +35,9 @@ use crate::{node_facts, program};
 
 /// Folder in the job's working directory with one for each process.
 const FOLDER: &str = ".gerbil-tasks";
+/// How much sooner than others the kernel ends tasks where memory is short, of 1,000: they are tried again, while with
+/// the launcher all would go that runs here.
+const OOM_SCORE_ADJ: &str = "900";
 /// Stack of the thread that converses, bytes.
 const STACK: usize = 256 * 1024;
 
@@ -222,7 +225,14 @@ impl Tasks {
         let devices = container.elements.variables();
         let start = Start::new(id, &command, streams).set(own.into_iter().chain(devices));
         let started = container.nursery.start(start).await;
-        started.map_err(|error| without_host(&program::not_started(&program.file, &error)))
+        let pid =
+            started.map_err(|error| without_host(&program::not_started(&program.file, &error)))?;
+        // Whoever may not write it is no worse off than before.
+        drop(fs::write(
+            format!("/proc/{pid}/oom_score_adj"),
+            OOM_SCORE_ADJ,
+        ));
+        Ok(pid)
     }
 
     /// The memory in which tasks of the job note what they work on, by its number.

@@ -196,6 +196,17 @@ async fn a_task_is_seen_and_one_that_does_not_get_on_is_ended_with_its_place() {
         (seen.process, seen.wanted, seen.status.as_str()),
         (0, 17, "half way")
     );
+    // Where memory is short the kernel takes the task, not the launcher.
+    let adjusted = |pid: i32| {
+        let adjusted = fs::read_to_string(format!("/proc/{pid}/oom_score_adj"));
+        adjusted.unwrap_or_default().trim() == "900"
+    };
+    let sooner = launcher
+        .processes()
+        .into_iter()
+        .filter(|pid| adjusted(*pid));
+    assert_eq!(sooner.count(), 1);
+    assert!(!adjusted(launcher.pid()));
     order(&link, Order::End(EndTask { process: 0 })).await;
     let stopped = ended(&mut link).await;
     assert!(
