@@ -1,6 +1,7 @@
 //! Calls to one service at one of several addresses: connects, logs in, tries again, fails over.
 
 use std::io;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -22,6 +23,9 @@ use super::retry::{Disposition, Idempotence, disposition};
 use super::round::{Round, jittered};
 use super::timing::Timing;
 use super::{handshake, names};
+
+/// Who answered, and what: a call of any method.
+type AnyCall<'a> = Pin<Box<dyn Future<Output = Result<(String, Bytes), CallError>> + Send + 'a>>;
 
 /// Room for the two headers of a call; see `frame::REQUEST_LIMIT`.
 const HEADER_ROOM: usize = 4 << 10;
@@ -125,7 +129,9 @@ impl Channel {
         Q: Message,
         W: Message + Default,
     {
-        let (address, bytes) = self.call_bytes(method, idempotence, parameter).await?;
+        let parameter = parameter.encode_to_vec();
+        let answer = self.call_bytes(method, idempotence, parameter);
+        let (address, bytes) = answer.await?;
         let malformed = |problem: String| CallError::Malformed {
             method,
             address: address.clone(),
@@ -135,13 +141,25 @@ impl Channel {
         plain(message).map_err(|error| malformed(error.to_string()))
     }
 
-    async fn call_bytes<Q: Message>(
+    /// A future without a type of its own, and never inlined: with one, all of it would be compiled once more for each
+    /// method, into each crate that calls it.
+    #[inline(never)]
+    fn call_bytes(
         &self,
         method: &'static str,
         idempotence: Idempotence,
-        parameter: &Q,
+        parameter: Vec<u8>,
+    ) -> AnyCall<'_> {
+        Box::pin(async move { self.try_all(method, idempotence, &parameter).await })
+    }
+
+    async fn try_all(
+        &self,
+        method: &'static str,
+        idempotence: Idempotence,
+        parameter: &[u8],
     ) -> Result<(String, Bytes), CallError> {
-        let length = parameter.encoded_len();
+        let length = parameter.len();
         let limit = REQUEST_LIMIT - HEADER_ROOM;
         if length > limit {
             let address = self.addresses.first().cloned().unwrap_or_default();
@@ -192,9 +210,9 @@ impl Channel {
     }
 
     /// One try at the present address, whose index it returns with a failure.
-    async fn attempt<Q: Message>(
+    async fn attempt(
         &self,
-        request: &Request<'_, Q>,
+        request: &Request<'_>,
         method: &'static str,
     ) -> Result<(String, Bytes), (usize, CallError)> {
         let (at, connection) = self.connection(method).await?;

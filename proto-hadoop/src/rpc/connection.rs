@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use prost::Message;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -163,9 +162,9 @@ impl Connection {
         !self.retired.load(Ordering::Relaxed) && self.calls.end().is_none()
     }
 
-    pub(crate) async fn call<Q: Message>(
+    pub(crate) async fn call(
         &self,
-        request: &Request<'_, Q>,
+        request: &Request<'_>,
         deadline: Instant,
     ) -> Result<Bytes, Miss> {
         let mut waiting = self.calls.begin().map_err(Miss::NotSent)?;

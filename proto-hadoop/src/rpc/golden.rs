@@ -111,7 +111,7 @@ fn get_new_application_and_its_answer() {
         client: CLIENT,
         protocol: PROTOCOL,
         method: "getNewApplication",
-        parameter: &yarn::GetNewApplicationRequestProto {},
+        parameter: &Message::encode_to_vec(&yarn::GetNewApplicationRequestProto {}),
     };
     let expected = format!(
         "0000006a 1a 080210001800 2210 30313233343536373839616263646566 2800 \

@@ -98,14 +98,15 @@ pub(crate) fn put_ping(out: &mut BytesMut, client: ClientId) {
 }
 
 /// A call that is encoded but for its id.
-pub(crate) struct Request<'a, Q> {
+pub(crate) struct Request<'a> {
     pub(crate) client: ClientId,
     pub(crate) protocol: &'a str,
     pub(crate) method: &'a str,
-    pub(crate) parameter: &'a Q,
+    /// The message, encoded.
+    pub(crate) parameter: &'a [u8],
 }
 
-impl<Q: Message> Request<'_, Q> {
+impl Request<'_> {
     /// The whole frame of the call, its 4-byte length included.
     pub(crate) fn frame(&self, call: i32) -> Bytes {
         let header = header(call, &self.client.0, FIRST_TRY);
@@ -114,13 +115,15 @@ impl<Q: Message> Request<'_, Q> {
             declaring_class_protocol_name: self.protocol.to_owned(),
             client_protocol_version: PROTOCOL_VERSION,
         };
-        let length =
-            delimited_len(&header) + delimited_len(&request) + delimited_len(self.parameter);
+        let parameter = self.parameter.len();
+        let parameter_len = prost::length_delimiter_len(parameter) + parameter;
+        let length = delimited_len(&header) + delimited_len(&request) + parameter_len;
         let mut out = BytesMut::new();
         put_frame(&mut out, length, |out| {
             put_delimited(out, &header);
             put_delimited(out, &request);
-            put_delimited(out, self.parameter);
+            prost::encoding::encode_varint(parameter as u64, out);
+            out.put_slice(self.parameter);
         });
         out.freeze()
     }

@@ -73,7 +73,7 @@ async fn connected(timing: Timing, login: Login) -> (Connection, Peer<DuplexStre
 }
 
 async fn call(connection: &Connection, method: &str, wait: Duration) -> Result<Bytes, Miss> {
-    let parameter = text(method);
+    let parameter = prost::Message::encode_to_vec(&text(method));
     let request = Request {
         client: CLIENT,
         protocol: PROTOCOL,

@@ -200,7 +200,7 @@ async fn lengths_that_lie_and_bytes_that_mean_nothing_end_the_connection_alone()
         client: message::ClientId([7; 16]),
         protocol: "p",
         method: "m",
-        parameter: &(),
+        parameter: &[],
     };
     early.extend(request.frame(0));
     let (_, _, words) = refusal(&talk(&server, &early).await);

@@ -27,6 +27,7 @@ mod status;
 mod writer;
 
 use std::path::Path;
+use std::pin::Pin;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -81,6 +82,10 @@ impl Address {
     }
 }
 
+/// An answer, as soon as it is there. It has no type of its own: with one, what a file system does until then would be
+/// compiled once more into every crate that waits for it.
+pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StorageError>> + Send + 'a>>;
+
 /// A client of one file system. Dropping a call gives it up.
 #[derive(Debug)]
 pub struct Storage(Kind);
@@ -130,13 +135,16 @@ impl Storage {
     ///
     /// # Errors
     /// The file system refuses or does not answer; so for all methods.
-    pub async fn stat(&self, path: &str) -> Result<Option<Status>, StorageError> {
-        match &self.0 {
-            Kind::Hdfs(hdfs) => hdfs.stat(path).await,
-            Kind::Shared => shared::stat(path).await,
-            #[cfg(feature = "scripted")]
-            Kind::Scripted(scripted) => Ok(scripted.stat(path)),
-        }
+    #[inline(never)]
+    pub fn stat<'a>(&'a self, path: &'a str) -> Answer<'a, Option<Status>> {
+        Box::pin(async move {
+            match &self.0 {
+                Kind::Hdfs(hdfs) => hdfs.stat(path).await,
+                Kind::Shared => shared::stat(path).await,
+                #[cfg(feature = "scripted")]
+                Kind::Scripted(scripted) => Ok(scripted.stat(path)),
+            }
+        })
     }
 
     /// What the folder `path` has, ordered by name.
@@ -162,15 +170,18 @@ impl Storage {
     }
 
     /// Entries, and whether these are all.
-    async fn entries(&self, path: &str, most: usize) -> Result<(Vec<Status>, bool), StorageError> {
-        let (mut entries, whole) = match &self.0 {
-            Kind::Hdfs(hdfs) => hdfs.list(path, most).await?,
-            Kind::Shared => shared::list(path, most).await?,
-            #[cfg(feature = "scripted")]
-            Kind::Scripted(scripted) => scripted.list(path, most),
-        };
-        entries.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok((entries, whole))
+    #[inline(never)]
+    fn entries<'a>(&'a self, path: &'a str, most: usize) -> Answer<'a, (Vec<Status>, bool)> {
+        Box::pin(async move {
+            let (mut entries, whole) = match &self.0 {
+                Kind::Hdfs(hdfs) => hdfs.list(path, most).await?,
+                Kind::Shared => shared::list(path, most).await?,
+                #[cfg(feature = "scripted")]
+                Kind::Scripted(scripted) => scripted.list(path, most),
+            };
+            entries.sort_by(|a, b| a.path.cmp(&b.path));
+            Ok((entries, whole))
+        })
     }
 
     /// Every file below the folder `path`, ordered by path.
@@ -209,65 +220,80 @@ impl Storage {
     ///
     /// # Errors
     /// As [`Self::make_folder`].
-    pub async fn make_folder_for(&self, path: &str, readers: Readers) -> Result<(), StorageError> {
-        match &self.0 {
-            Kind::Hdfs(hdfs) => hdfs.make_folder(path, readers).await,
-            Kind::Shared => shared::make_folder(path, readers).await,
-            #[cfg(feature = "scripted")]
-            Kind::Scripted(_) => Ok(()),
-        }
+    #[inline(never)]
+    pub fn make_folder_for<'a>(&'a self, path: &'a str, readers: Readers) -> Answer<'a, ()> {
+        Box::pin(async move {
+            match &self.0 {
+                Kind::Hdfs(hdfs) => hdfs.make_folder(path, readers).await,
+                Kind::Shared => shared::make_folder(path, readers).await,
+                #[cfg(feature = "scripted")]
+                Kind::Scripted(_) => Ok(()),
+            }
+        })
     }
 
     /// Makes one folder, whose parent must be there. One that is there already stays as it is.
     ///
     /// # Errors
     /// As [`Self::stat`]; the parent is not there; a file has that name.
-    pub async fn make_one_folder(&self, path: &str) -> Result<(), StorageError> {
-        match &self.0 {
-            Kind::Hdfs(hdfs) => hdfs.make_one_folder(path).await,
-            Kind::Shared => shared::make_one_folder(path).await,
-            #[cfg(feature = "scripted")]
-            Kind::Scripted(_) => Ok(()),
-        }
+    #[inline(never)]
+    pub fn make_one_folder<'a>(&'a self, path: &'a str) -> Answer<'a, ()> {
+        Box::pin(async move {
+            match &self.0 {
+                Kind::Hdfs(hdfs) => hdfs.make_one_folder(path).await,
+                Kind::Shared => shared::make_one_folder(path).await,
+                #[cfg(feature = "scripted")]
+                Kind::Scripted(_) => Ok(()),
+            }
+        })
     }
 
     /// Begins a file.
     ///
     /// # Errors
     /// As [`Self::stat`]; something is there already, and the options do not say that it goes.
-    pub async fn create(&self, path: &str, options: CreateOptions) -> Result<Writer, StorageError> {
-        Ok(Writer::new(match &self.0 {
-            Kind::Hdfs(hdfs) => writer::Kind::Hdfs(Box::new(hdfs.create(path, options).await?)),
-            Kind::Shared => writer::Kind::Shared(shared::create(path, options).await?),
-            #[cfg(feature = "scripted")]
-            Kind::Scripted(scripted) => writer::Kind::Scripted(scripted.create(path)),
-        }))
+    #[inline(never)]
+    pub fn create<'a>(&'a self, path: &'a str, options: CreateOptions) -> Answer<'a, Writer> {
+        Box::pin(async move {
+            Ok(Writer::new(match &self.0 {
+                Kind::Hdfs(hdfs) => writer::Kind::Hdfs(Box::new(hdfs.create(path, options).await?)),
+                Kind::Shared => writer::Kind::Shared(shared::create(path, options).await?),
+                #[cfg(feature = "scripted")]
+                Kind::Scripted(scripted) => writer::Kind::Scripted(scripted.create(path)),
+            }))
+        })
     }
 
     /// Opens a file again that was closed, to write at its end.
     ///
     /// # Errors
     /// As [`Self::stat`]; nothing is there.
-    pub async fn append(&self, path: &str) -> Result<Writer, StorageError> {
-        Ok(Writer::new(match &self.0 {
-            Kind::Hdfs(hdfs) => writer::Kind::Hdfs(Box::new(hdfs.append(path).await?)),
-            Kind::Shared => writer::Kind::Shared(shared::append(path).await?),
-            #[cfg(feature = "scripted")]
-            Kind::Scripted(scripted) => writer::Kind::Scripted(scripted.create(path)),
-        }))
+    #[inline(never)]
+    pub fn append<'a>(&'a self, path: &'a str) -> Answer<'a, Writer> {
+        Box::pin(async move {
+            Ok(Writer::new(match &self.0 {
+                Kind::Hdfs(hdfs) => writer::Kind::Hdfs(Box::new(hdfs.append(path).await?)),
+                Kind::Shared => writer::Kind::Shared(shared::append(path).await?),
+                #[cfg(feature = "scripted")]
+                Kind::Scripted(scripted) => writer::Kind::Scripted(scripted.create(path)),
+            }))
+        })
     }
 
     /// Opens a file for reading, in pieces, from the byte `from` on; from beyond its end nothing comes.
     ///
     /// # Errors
     /// As [`Self::stat`]; nothing is there.
-    pub async fn read_from(&self, path: &str, from: u64) -> Result<Reader, StorageError> {
-        Ok(Reader::new(match &self.0 {
-            Kind::Hdfs(hdfs) => reader::Kind::Hdfs(Box::new(hdfs.open(path, from).await?)),
-            Kind::Shared => reader::Kind::Shared(shared::open(path, from).await?),
-            #[cfg(feature = "scripted")]
-            Kind::Scripted(scripted) => reader::Kind::Scripted(scripted.read(path, from)?),
-        }))
+    #[inline(never)]
+    pub fn read_from<'a>(&'a self, path: &'a str, from: u64) -> Answer<'a, Reader> {
+        Box::pin(async move {
+            Ok(Reader::new(match &self.0 {
+                Kind::Hdfs(hdfs) => reader::Kind::Hdfs(Box::new(hdfs.open(path, from).await?)),
+                Kind::Shared => reader::Kind::Shared(shared::open(path, from).await?),
+                #[cfg(feature = "scripted")]
+                Kind::Scripted(scripted) => reader::Kind::Scripted(scripted.read(path, from)?),
+            }))
+        })
     }
 
     /// Copies a file of this machine there, with the folders above it; how many bytes it has.
@@ -305,36 +331,42 @@ impl Storage {
     ///
     /// # Errors
     /// As [`Self::stat`]; it has more than `most` bytes.
-    pub async fn read(&self, path: &str, most: usize) -> Result<Vec<u8>, StorageError> {
-        let mut reader = self.read_from(path, 0).await?;
-        let size = reader.size();
-        let mut bytes = Vec::new();
-        loop {
-            // One that is longer than it said is none either.
-            let size = size.max(bytes.len() as u64);
-            if size > most as u64 {
-                let url = self.url(path);
-                return Err(StorageError::TooLarge { url, size, most });
+    #[inline(never)]
+    pub fn read<'a>(&'a self, path: &'a str, most: usize) -> Answer<'a, Vec<u8>> {
+        Box::pin(async move {
+            let mut reader = self.read_from(path, 0).await?;
+            let size = reader.size();
+            let mut bytes = Vec::new();
+            loop {
+                // One that is longer than it said is none either.
+                let size = size.max(bytes.len() as u64);
+                if size > most as u64 {
+                    let url = self.url(path);
+                    return Err(StorageError::TooLarge { url, size, most });
+                }
+                let piece = reader.next().await?;
+                if piece.is_empty() {
+                    return Ok(bytes);
+                }
+                bytes.extend_from_slice(&piece);
             }
-            let piece = reader.next().await?;
-            if piece.is_empty() {
-                return Ok(bytes);
-            }
-            bytes.extend_from_slice(&piece);
-        }
+        })
     }
 
     /// Gives a file or folder another name, in one step, and durably.
     ///
     /// # Errors
     /// As [`Self::stat`]; something has that name already.
-    pub async fn rename(&self, from: &str, to: &str) -> Result<(), StorageError> {
-        match &self.0 {
-            Kind::Hdfs(hdfs) => hdfs.rename(from, to).await,
-            Kind::Shared => shared::rename(from, to).await,
-            #[cfg(feature = "scripted")]
-            Kind::Scripted(scripted) => scripted.rename(from, to),
-        }
+    #[inline(never)]
+    pub fn rename<'a>(&'a self, from: &'a str, to: &'a str) -> Answer<'a, ()> {
+        Box::pin(async move {
+            match &self.0 {
+                Kind::Hdfs(hdfs) => hdfs.rename(from, to).await,
+                Kind::Shared => shared::rename(from, to).await,
+                #[cfg(feature = "scripted")]
+                Kind::Scripted(scripted) => scripted.rename(from, to),
+            }
+        })
     }
 
     /// Removes a file, or a folder with all in it. What is not there is no error.
@@ -349,26 +381,32 @@ impl Storage {
     ///
     /// # Errors
     /// As [`Self::stat`].
-    pub async fn remove_found(&self, path: &str) -> Result<bool, StorageError> {
-        match &self.0 {
-            Kind::Hdfs(hdfs) => hdfs.remove(path).await,
-            Kind::Shared => shared::remove(path).await,
-            #[cfg(feature = "scripted")]
-            Kind::Scripted(scripted) => Ok(scripted.remove(path)),
-        }
+    #[inline(never)]
+    pub fn remove_found<'a>(&'a self, path: &'a str) -> Answer<'a, bool> {
+        Box::pin(async move {
+            match &self.0 {
+                Kind::Hdfs(hdfs) => hdfs.remove(path).await,
+                Kind::Shared => shared::remove(path).await,
+                #[cfg(feature = "scripted")]
+                Kind::Scripted(scripted) => Ok(scripted.remove(path)),
+            }
+        })
     }
 
     /// Removes a folder that has nothing in it; whether it was there.
     ///
     /// # Errors
     /// As [`Self::stat`]; [`StorageError::Exists`] where something is in it.
-    pub async fn remove_empty(&self, path: &str) -> Result<bool, StorageError> {
-        match &self.0 {
-            Kind::Hdfs(hdfs) => hdfs.remove_empty(path).await,
-            Kind::Shared => shared::remove_empty(path).await,
-            #[cfg(feature = "scripted")]
-            Kind::Scripted(scripted) => Ok(scripted.remove(path)),
-        }
+    #[inline(never)]
+    pub fn remove_empty<'a>(&'a self, path: &'a str) -> Answer<'a, bool> {
+        Box::pin(async move {
+            match &self.0 {
+                Kind::Hdfs(hdfs) => hdfs.remove_empty(path).await,
+                Kind::Shared => shared::remove_empty(path).await,
+                #[cfg(feature = "scripted")]
+                Kind::Scripted(scripted) => Ok(scripted.remove(path)),
+            }
+        })
     }
 
     /// Notes that a file is used at a time (ms since 1970), without touching its modification time.
