@@ -2,30 +2,10 @@
 
 use std::time::Duration;
 
+pub use ::gantt::Bar;
 use policy::schedule::{Decision, Nanos};
 
 use crate::record::Line;
-
-/// An attempt as it ran.
-#[derive(Clone, Debug, serde::Serialize)]
-pub struct Bar {
-    /// Name of its job.
-    pub job: String,
-    /// `map`, `reduce` or `gang`.
-    pub stage: &'static str,
-    /// Number of its task.
-    pub task: u32,
-    /// Its host.
-    pub node: String,
-    /// Its slot.
-    pub slot: u32,
-    /// When it began, in seconds.
-    pub begin_s: f64,
-    /// When it ended, in seconds.
-    pub end_s: f64,
-    /// `done`, `failed`, `killed` or `lost`.
-    pub how: &'static str,
-}
 
 /// What became of a job.
 #[derive(Clone, Debug, serde::Serialize)]
