@@ -189,6 +189,15 @@ impl Clients for ClientService {
         Ok(Response::new(nodes))
     }
 
+    async fn timeline(
+        &self,
+        request: Request<wire::TimelineRequest>,
+    ) -> Result<Response<wire::SessionTimeline>, Status> {
+        self.admitted.check(&request)?;
+        let timeline = self.asked(LoopEvent::TimelineAsked).await?;
+        Ok(Response::new(timeline))
+    }
+
     async fn read_task_log(
         &self,
         request: Request<wire::TaskLogRequest>,

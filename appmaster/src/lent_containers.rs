@@ -133,6 +133,10 @@ impl Session {
         let Some(number) = loan.begin_again() else {
             return;
         };
+        if let Some(sharing) = &mut self.sharing {
+            let how = wire::session_span::How::Lost;
+            sharing.timeline.job_ends(now, job, how);
+        }
         self.lending(|lending| lending.returned(now, number));
         if let Some(sharing) = &mut self.sharing {
             sharing.wishes.remove(&number);

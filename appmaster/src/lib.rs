@@ -18,9 +18,10 @@
 //! is to be done. An application of one job, an MPI job ([`mpi`] tells its life), ends with it. A session
 //! takes many ([`submit`]), MPI jobs and MapReduce jobs ([`mapreduce`], whose [`tasks`] have slots one by one): they share the containers of a [`pool`], whose slots are lent to them
 //! ([`sharing`], [`slots`], [`loan`]), until it is told to [`stop`]; YARN's part is played for them
-//! ([`lent_containers`]), and whoever asks is told of all ([`status`]), and of what tasks have printed ([`task_logs`]). Output and input pass it by ([`console`], by
-//! job: [`consoles`]), and of jobs that nobody follows it stays here ([`detached`]); what it wants done on file
-//! systems ([`files`]) is a task whose end is news.
+//! ([`lent_containers`]), and whoever asks is told of all ([`status`]), of what tasks have printed
+//! ([`task_logs`]), and of what had which slots when ([`timeline`]). Output and input pass it by ([`console`], by job:
+//! [`consoles`]), and of jobs that nobody follows it stays here ([`detached`]); what it wants done on file systems
+//! ([`files`]) is a task whose end is news.
 //!
 //! Invariants: the loop has the only `recv()`, and waits neither for launchers nor for clients, file
 //! systems or the ResourceManager; everything else sends it news over a bounded channel. Every task belongs
@@ -74,6 +75,7 @@ mod tasks;
 #[cfg(test)]
 #[path = "../holding/src/test_keys.rs"]
 mod test_keys;
+mod timeline;
 mod unmet_needs;
 mod waits;
 mod work;

@@ -47,6 +47,8 @@ pub(crate) enum LoopEvent {
     },
     /// A client asks what the session holds and runs.
     StatusAsked(oneshot::Sender<Result<wire::SessionStatus, Status>>),
+    /// A client asks what jobs had of the session's slots, and when.
+    TimelineAsked(oneshot::Sender<Result<wire::SessionTimeline, Status>>),
     /// A client asks what the session's nodes have.
     NodesAsked(oneshot::Sender<Result<wire::SessionNodes, Status>>),
     /// A client wants to read what an attempt at a task has printed.

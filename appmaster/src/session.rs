@@ -251,6 +251,7 @@ impl Session {
             }
             LoopEvent::KillAsked { job, answer } => drop(answer.send(self.kill_asked(job))),
             LoopEvent::StatusAsked(answer) => drop(answer.send(self.status())),
+            LoopEvent::TimelineAsked(answer) => drop(answer.send(self.timeline())),
             LoopEvent::LogAsked { request, answer } => self.log_asked(&request, answer),
             LoopEvent::NodesAsked(answer) => drop(answer.send(self.nodes())),
             LoopEvent::StopAsked {

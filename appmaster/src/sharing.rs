@@ -28,6 +28,7 @@ use crate::pool::{Pool, Want};
 use crate::session::Session;
 use crate::storages::Storages;
 use crate::task_logs::Questions;
+use crate::timeline::Timeline;
 use crate::work::WorkEvent;
 
 /// A launcher that is lost has this long until YARN says what became of its container.
@@ -76,6 +77,8 @@ pub(crate) struct Sharing {
     pub(crate) book: Option<Book>,
     pub(crate) records: Records,
     pub(crate) storages: Storages,
+    /// What jobs had of the slots.
+    pub(crate) timeline: Timeline,
     /// Logs of tasks that clients have asked for.
     pub(crate) questions: Questions,
 }
@@ -143,6 +146,7 @@ impl Sharing {
             book: None,
             records: Records::default(),
             storages: Storages::default(),
+            timeline: Timeline::default(),
             questions: Questions::default(),
         }
     }
@@ -255,6 +259,7 @@ impl Session {
         let now = self.now();
         self.lending(|lending| lending.lost(now, container));
         if let Some(sharing) = &mut self.sharing {
+            sharing.timeline.container_lost(now, container);
             sharing.elements.remove(container);
             sharing.settling.insert(container.clone(), now.plus(SETTLE));
         }
@@ -287,6 +292,9 @@ impl Session {
                 *of = Use::Gone;
             }
             self.tell(job, WorkEvent::Machine(event.clone()));
+        }
+        if let Some(sharing) = &mut self.sharing {
+            sharing.timeline.container_lost(now, container);
         }
         // YARN names a node that it has lost by this status.
         let in_doubt = matches!(event, Event::ContainerEnded { status: -100, .. });

@@ -95,6 +95,7 @@ impl Session {
             return;
         }
         if let Some(job) = sharing.job_of(start.job) {
+            self.task_begins(job, &start);
             self.tell(job, WorkEvent::OfTasks(MapReduceEvent::Placed(start)));
         }
     }
@@ -113,7 +114,8 @@ impl Session {
         let containers = lent.shares.iter().map(|(container, _)| container.clone());
         let nodes = view.nodes.iter().map(|node| node.id.clone());
         loan.nodes = nodes.zip(containers).collect();
-        loan.lent = Some(lent);
+        loan.lent = Some(lent.clone());
+        self.gang_begins(job, &lent);
         self.tell(job, WorkEvent::Machine(Event::Snapshot(view)));
     }
 
@@ -128,6 +130,7 @@ impl Session {
         }
         loan.lent = None;
         let (number, priority) = (loan.number.take(), loan.wish.priority);
+        self.spans_end(job);
         let Some(sharing) = &mut self.sharing else {
             return;
         };

@@ -61,6 +61,7 @@ impl Session {
                 Vec::new()
             }),
             MapReduceEffect::Over { attempt, how } => {
+                self.task_ends(job, attempt, how);
                 self.lending(|lending| lending.ended(now, attempt, how));
             }
             MapReduceEffect::Tell { to, order } => {

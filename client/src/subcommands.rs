@@ -20,7 +20,7 @@ use crate::arguments::{Arguments, ParseError};
 pub(crate) use mapreduce::{MapReduceArguments, OwnApplication, command as mapreduce};
 pub(crate) use past::{PastArguments, PastTask};
 pub(crate) use probe::ProbeArguments;
-pub(crate) use session::{AttachOptions, LogsOptions, SessionStart, SessionTask};
+pub(crate) use session::{AttachOptions, GanttFile, LogsOptions, SessionStart, SessionTask};
 
 /// The second name of the file.
 pub(crate) const NAME: &str = "gerbil";

@@ -105,6 +105,11 @@ impl Ending {
         self.told
     }
 
+    /// Why it has not ended well.
+    pub(crate) const fn cause(&self) -> Option<&Cause> {
+        self.verdict.cause.as_ref()
+    }
+
     /// Nothing is left to be done but to wait for the client to leave.
     pub(crate) const fn is_farewell(&self) -> bool {
         matches!(self.step, Step::Farewell)

@@ -50,7 +50,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use holding::Limits;
 use job::wire::mpi_order::Order as ToLauncher;
 use job::{MpiJob, wire};
-use policy::lifecycle::{Action, Event, Grant, KillReason, MpiMachine};
+use policy::lifecycle::{Action, Cause, Event, Grant, KillReason, MpiMachine};
 use policy::{ContainerId, Millis, Rank, Resources};
 use proto_hadoop::AppAttemptId;
 
@@ -326,6 +326,14 @@ impl Mpi {
     /// The verdict is out.
     pub(crate) const fn is_ending(&self) -> bool {
         matches!(self.stage, LifeState::Ending(_))
+    }
+
+    /// Why it has not ended well, once the verdict is out.
+    pub(crate) fn cause(&self) -> Option<&Cause> {
+        match &self.stage {
+            LifeState::Ending(ending) => ending.cause(),
+            LifeState::Returning { .. } | LifeState::Living => None,
+        }
     }
 
     /// Everybody knows the verdict, and the client has left or is not waited for.

@@ -25,7 +25,7 @@ use session::{Folder, JobName, Name, Reached, SessionError, SessionRecord, reach
 use crate::cluster::Cluster;
 use crate::failure::Failure;
 use crate::local::{self, Local};
-use crate::subcommands::SessionTask;
+use crate::subcommands::{GanttFile, SessionTask};
 use crate::system::system;
 use crate::usage::UsageError;
 use crate::{frame, history};
@@ -45,7 +45,18 @@ async fn run(task: SessionTask) -> Result<u8, Failure> {
     match task {
         SessionTask::Start(given) => Box::pin(start::start(*given, &folder, &mut signals)).await,
         SessionTask::List { json } => list::list(&folder, json, &mut signals).await,
-        SessionTask::Status { name, json } => {
+        SessionTask::Status {
+            name,
+            gantt: Some(file),
+            ..
+        } => {
+            let kept = folder.find_session(&name)?;
+            tokio::select! {
+                drawn = gantt(&folder, &kept, &file) => drawn,
+                signal = signals.ending() => Ok(128u8.saturating_add(signal)),
+            }
+        }
+        SessionTask::Status { name, json, .. } => {
             let kept = folder.find_session(&name)?;
             tokio::select! {
                 status = status(&folder, &kept, json) => status,
@@ -159,6 +170,37 @@ async fn status(folder: &Folder, kept: &SessionRecord, json: bool) -> Result<u8,
         false => status.lines().join("\n"),
     };
     print(&text);
+    Ok(Exit::Success.code())
+}
+
+/// Writes what had which slots when.
+async fn gantt(folder: &Folder, kept: &SessionRecord, file: &GanttFile) -> Result<u8, Failure> {
+    let rm = reach::resource_managers(&kept.owned);
+    let mut reached = Reached::now(&rm, folder, kept).await?;
+    let timeline = reached.timeline(kept).await?;
+    let text = match file.is_json {
+        true => serde_json::to_string_pretty(&timeline).unwrap_or_default(),
+        false => timeline.svg(),
+    };
+    let path = &file.path;
+    std::fs::write(path, text).map_err(|source| SessionError::File {
+        doing: "write",
+        path: path.clone(),
+        source,
+    })?;
+    say(format!(
+        "what {} of session {} had of its slots is in {}{}",
+        match timeline.jobs().len() {
+            1 => "1 job".to_owned(),
+            jobs => format!("{jobs} jobs"),
+        },
+        kept.name,
+        path.display(),
+        match timeline.left_out {
+            0 => String::new(),
+            older => format!("; {older} older spans are not kept"),
+        }
+    ));
     Ok(Exit::Success.code())
 }
 

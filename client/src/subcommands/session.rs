@@ -65,6 +65,10 @@ pub(crate) enum SessionTask {
         /// One JSON object instead of words
         #[arg(long)]
         json: bool,
+        /// Write which job had which slots when into this file, a picture (.svg) or for other programs (.json, in
+        /// seconds since the session began): all that runs, and the last 1,000 tasks and shares of gangs that are over
+        #[arg(long, value_name = "FILE", conflicts_with = "json")]
+        gantt: Option<GanttFile>,
     },
     /// What the session's nodes have: GPUs and other elements, by what they are known, and what YARN counts
     Nodes {
@@ -257,6 +261,28 @@ pub(crate) struct LogsOptions {
     pub label: bool,
 }
 
+/// Where a chart is written, and as what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GanttFile {
+    pub path: PathBuf,
+    /// JSON; else SVG.
+    pub is_json: bool,
+}
+
+impl FromStr for GanttFile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let path = PathBuf::from(text);
+        let is_json = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("svg") => false,
+            Some("json") => true,
+            _ => return Err(format!("{text} is to end in .svg or in .json")),
+        };
+        Ok(Self { path, is_json })
+    }
+}
+
 /// How long a session stays without jobs; `None`: for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Idle(pub Option<Duration>);
@@ -327,6 +353,11 @@ mod tests {
             ("start --ways 0", "0 is no number of tasks"),
             ("start --scan-root trial", "no absolute path"),
             ("stop a --now --drain", "cannot be used with"),
+            (
+                "status a --gantt b.png",
+                "b.png is to end in .svg or in .json",
+            ),
+            ("status a --json --gantt b.svg", "cannot be used with"),
             ("stop", "NAME"),
         ] {
             let refused = task(line).unwrap_err();

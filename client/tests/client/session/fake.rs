@@ -428,6 +428,27 @@ impl Clients for Fake {
         Ok(Response::new(wire::SessionNodes { nodes: vec![node] }))
     }
 
+    async fn timeline(
+        &self,
+        _request: Request<wire::TimelineRequest>,
+    ) -> Result<Response<wire::SessionTimeline>, Status> {
+        let span = wire::SessionSpan {
+            job: 7,
+            name: "cpi".into(),
+            host: "n1".into(),
+            slots: 2,
+            began_ms: 1000,
+            ended_ms: 3000,
+            how: wire::session_span::How::Done.into(),
+            ..wire::SessionSpan::default()
+        };
+        Ok(Response::new(wire::SessionTimeline {
+            spans: vec![span],
+            now_ms: 9000,
+            left_out: 4,
+        }))
+    }
+
     async fn read_task_log(
         &self,
         request: Request<wire::TaskLogRequest>,

@@ -189,6 +189,23 @@ mod tests {
         assert_eq!((code, printed), (Some(0), wanted));
         let (code, printed, _) = night.gerbil(&["logs", &name, "1"]).await;
         assert_eq!((code, printed.as_str()), (Some(0), "end\n"));
+        // What had which slots when.
+        for (file, wanted) in [
+            (
+                "gantt.svg",
+                format!("{name} cpi gang 1: 1.00 to 3.00 s, done"),
+            ),
+            ("gantt.json", format!("\"job\": \"{name} cpi\"")),
+        ] {
+            let path = night.folder.path().join(file);
+            let line = ["status", "night", "--gantt", path.to_str().unwrap()];
+            let (code, _, said) = night.session(&line).await;
+            assert_eq!(code, Some(0), "{said}");
+            assert!(said.contains("what 1 job of session night had"), "{said}");
+            assert!(said.contains("4 older spans are not kept"), "{said}");
+            let written = std::fs::read_to_string(&path).unwrap();
+            assert!(written.contains(&wanted), "{written}");
+        }
         // What a task has printed, of the last attempt or of one that is named.
         let gap = "[gerbil: 5 bytes of output are left out here]\n";
         let (code, printed, said) = night.gerbil(&["logs", &name, "m3"]).await;
