@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use gerbil_task::{
     Connection, FrameError, FromTask, LAUNCHER_VARIABLE, ROLE_VARIABLE, ToTask, VERSION,
 };
 
+use super::blame::how;
 use super::descent;
 use super::slot::Slot;
 use crate::error::{Context as _, Error, Result};
@@ -100,19 +101,35 @@ impl Process {
     }
 }
 
+/// Why there is no task process.
+pub(super) enum NotStarted {
+    /// Somebody killed it before it said hello, a sentence: another may live.
+    Killed(String),
+    /// None will ever do.
+    Never(Error),
+}
+
 impl Slot<'_> {
     /// Starts the executable in its task role.
-    pub(super) fn start(&self) -> Result<Process> {
+    pub(super) fn start(&self) -> Result<Process, NotStarted> {
         // Whatever tasks print is for people, as what this process says.
-        let out: OwnedFd = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3)?;
-        let mut process = Process::start("task", &[], out.into())?;
-        let greeted = self.greet(&mut process);
-        if greeted.is_err() {
-            process.kill();
-        }
-        greeted
-            .map(|()| process)
-            .map_err(|error| error.context("a task process"))
+        let out = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stderr(), 3);
+        let out: OwnedFd = out.map_err(|error| NotStarted::Never(error.into()))?;
+        let started = Process::start("task", &[], out.into());
+        let mut process = started.map_err(NotStarted::Never)?;
+        let Err(error) = self.greet(&mut process) else {
+            return Ok(process);
+        };
+        // One that has closed its end and lives on is killed below, and is nobody else's victim.
+        let status = process.ended(LOOK);
+        process.kill();
+        Err(match status.filter(|status| status.signal().is_some()) {
+            Some(killed) => {
+                let how = how(Some(killed));
+                NotStarted::Killed(format!("a task process {how} before it said hello"))
+            }
+            None => NotStarted::Never(error.context("a task process")),
+        })
     }
 
     fn greet(&self, process: &mut Process) -> Result<()> {

@@ -9,9 +9,9 @@ use gerbil_task::{Footprint, FrameError, FromTask, Page, ToTask, VERSION, Welcom
 use super::blame::Failure;
 use super::commit::Committer;
 use super::memory::Outputs;
-use super::process::{LOOK, Process};
+use super::process::{LOOK, NotStarted, Process};
 use super::progress::Progress;
-use super::queue::{Queue, Work};
+use super::queue::{Fault, Queue, Work};
 use super::{Order, Stop};
 use crate::error::{Context as _, Error, Result};
 use crate::settings::{MEMORY, Settings, TIMEOUT};
@@ -122,7 +122,11 @@ impl Slot<'_> {
         while let Some(work) = self.queue.take() {
             let mut ready = match process.take().map_or_else(|| self.start(), Ok) {
                 Ok(ready) => ready,
-                Err(error) => {
+                Err(NotStarted::Killed(sentence)) => {
+                    self.queue.failed(work, &sentence, Fault { record: None });
+                    continue;
+                }
+                Err(NotStarted::Never(error)) => {
                     self.queue.stop(&error.to_string());
                     break;
                 }

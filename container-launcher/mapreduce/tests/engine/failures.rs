@@ -72,6 +72,29 @@ fn a_task_is_tried_again_and_a_record_that_kills_it_left_out() {
     assert!(code == 64 && said.contains("--skip-bad some"), "{said}");
 }
 
+/// Whoever kills it, the kernel for memory or a user, may do so at once.
+#[test]
+fn a_task_process_that_is_killed_before_its_hello_is_tried_again() {
+    let bed = Bed::new();
+    bed.write("in", "a\n");
+    let run = |out: &str, mark: &str| {
+        let options = ["--local", "--quiet", "-D", "mapreduce.map.maxattempts=2"];
+        let variables = [("FAULTY_START", mark)];
+        program(
+            "faulty",
+            &options,
+            &[&bed.at("in"), &bed.at(out)],
+            &variables,
+        )
+    };
+    let (code, said) = run("once", &bed.at("mark"));
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(bed.read("once/part-r-00000"), "a\t1\n");
+    let (code, said) = run("always", "");
+    let words = "a task process was killed by signal 6 before it said hello";
+    assert!(code == 1 && said.contains(words), "{code}: {said}");
+}
+
 #[test]
 fn inputs_and_outputs_that_make_no_sense_are_refused_at_once() {
     let bed = Bed::new();
