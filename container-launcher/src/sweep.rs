@@ -240,6 +240,8 @@ mod tests {
             );
             return;
         }
+        // As a launcher is: whose parent has ended stays below it, and is looked at until it is gone.
+        nix::sys::prctl::set_child_subreaper(true).unwrap();
         let container = "container_sweep_jobs";
         let kin = Kin::of_this_process(container);
         let (mut led, mut orphaned, mut other) = (
