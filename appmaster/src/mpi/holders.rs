@@ -22,7 +22,9 @@ use tokio::time::{Instant, timeout, timeout_at};
 const LISTED: u32 = 1000;
 /// Applications asked about, the largest first.
 const ASKED: usize = 50;
-/// At a time: whoever holds most holds most likely what is missing, and his answer may be enough.
+/// The same where nobody has asked for every reason, and so many at a time: whoever holds most holds most
+/// likely what is missing, and his answer may be enough.
+const ASKED_IN_PASSING: usize = 8;
 const AT_ONCE: usize = 4;
 /// For each answer, and for all of them.
 const ONE_DEADLINE: Duration = Duration::from_secs(2);
@@ -40,12 +42,15 @@ pub(crate) struct Holdings {
 }
 
 impl Holdings {
-    /// Asks the ResourceManager, for five seconds at most; what is not known by then is hidden. `enough`: no longer
-    /// than until somebody is known to hold each of these nodes, `host:port`.
+    /// Asks the ResourceManager, for five seconds at most; what is not known by then is hidden. `enough`: in
+    /// passing, so no longer than until somebody is known to hold each of these nodes, `host:port`.
     pub(crate) async fn read(
         cluster: &Arc<ApplicationClient>,
         enough: Option<&BTreeSet<String>>,
     ) -> Self {
+        if enough.is_some_and(BTreeSet::is_empty) {
+            return Self::default();
+        }
         let by = Instant::now() + ALL_DEADLINE;
         let filter = ApplicationFilter {
             // One whose ApplicationMaster has not registered yet holds the container of it.
@@ -67,8 +72,8 @@ impl Holdings {
         let mut holdings = Self::default();
         let mut answers = JoinSet::new();
         // An answer of many containers is large, and many jobs may wait.
-        let at_once = enough.map_or(ASKED, |_| AT_ONCE);
-        let mut to_ask = holdings.worth_asking(reports.into()).into_iter();
+        let (most, at_once) = enough.map_or((ASKED, ASKED), |_| (ASKED_IN_PASSING, AT_ONCE));
+        let mut to_ask = holdings.worth_asking(reports.into(), most).into_iter();
         loop {
             let is_enough = enough.is_some_and(|nodes| holdings.cover(nodes));
             if is_enough && to_ask.len() > 0 {
@@ -110,7 +115,7 @@ impl Holdings {
 
     /// Whether somebody is known to hold each of `nodes`.
     fn cover(&self, nodes: &BTreeSet<String>) -> bool {
-        !nodes.is_empty() && nodes.iter().all(|node| self.by_node.contains_key(node))
+        nodes.iter().all(|node| self.by_node.contains_key(node))
     }
 
     /// Nobody could be asked about.
@@ -121,8 +126,12 @@ impl Holdings {
         }
     }
 
-    /// The applications to ask about; the others are hidden.
-    fn worth_asking(&mut self, reports: Vec<ApplicationReport>) -> Vec<ApplicationReport> {
+    /// The applications to ask about, so many at the most; the others are hidden.
+    fn worth_asking(
+        &mut self,
+        reports: Vec<ApplicationReport>,
+        most: usize,
+    ) -> Vec<ApplicationReport> {
         let is_cut_off = u32::try_from(reports.len()).is_ok_and(|listed| listed >= LISTED);
         let (mut seen, unseen): (Vec<_>, Vec<_>) = reports.into_iter().partition(|report| {
             // To whoever may not see an application, the RM gives its attempt the number -1.
@@ -130,10 +139,10 @@ impl Holdings {
             attempt.is_some_and(|attempt| attempt.attempt > 0)
         });
         seen.sort_by_key(|report| (Reverse(report.usage.used.memory_mib), report.id));
-        let hidden = unseen.len() + seen.len().saturating_sub(ASKED);
+        let hidden = unseen.len() + seen.len().saturating_sub(most);
         self.hidden = u32::try_from(hidden).unwrap_or(u32::MAX);
-        self.is_partial = is_cut_off || seen.len() > ASKED;
-        seen.truncate(ASKED);
+        self.is_partial = is_cut_off || seen.len() > most;
+        seen.truncate(most);
         seen
     }
 
@@ -302,7 +311,7 @@ mod tests {
             |nodes: &[&str]| holdings.cover(&nodes.iter().map(ToString::to_string).collect());
         assert!(covers(&["n1:1", "n2:1"]));
         assert!(!covers(&["n2:1", "n3:1"]));
-        assert!(!covers(&[]), "what is waited for is not known");
+        assert!(covers(&[]), "nobody can be in the way");
     }
 
     #[test]
@@ -313,10 +322,10 @@ mod tests {
         // One that this user may not see.
         reports.push(application(61, -1, 0));
         let mut holdings = Holdings::default();
-        let asked = holdings.worth_asking(reports);
+        let asked = holdings.worth_asking(reports, ASKED);
         assert_eq!((asked.len(), holdings.hidden), (ASKED, 11));
         assert!(holdings.is_partial);
-        let all = holdings.worth_asking(vec![application(1, 1, 1), application(2, -1, 1)]);
+        let all = holdings.worth_asking(vec![application(1, 1, 1), application(2, -1, 1)], ASKED);
         assert_eq!(
             (all.len(), holdings.hidden, holdings.is_partial),
             (1, 1, false)

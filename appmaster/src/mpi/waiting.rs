@@ -6,7 +6,7 @@ use std::time::Duration;
 use holding::Cluster;
 use job::explain::Missing;
 use policy::lifecycle::{Cause, KillReason, Verdict};
-use policy::{ClusterView, Millis};
+use policy::{ClusterView, Millis, NodeView, Resources};
 
 use crate::mpi::Mpi;
 use crate::mpi::holders::Holdings;
@@ -100,16 +100,27 @@ impl Look {
         }
     }
 
-    /// Asks the ResourceManager, within deadlines; `enough` as in [`Holdings::read`].
-    pub(crate) async fn take(cluster: Cluster, enough: Option<BTreeSet<String>>) -> Self {
-        let nodes = cluster.nodes(NODES_DEADLINE);
-        let holdings = Holdings::read(cluster.client(), enough.as_ref());
-        let (view, holdings) = tokio::join!(nodes, holdings);
-        Self {
-            view: view.ok(),
-            holdings,
-        }
+    /// Asks the ResourceManager, within deadlines; `awaited`: in passing, and for who holds these nodes alone,
+    /// `host:port`.
+    pub(crate) async fn take(cluster: Cluster, awaited: Option<BTreeSet<String>>) -> Self {
+        let view = cluster.nodes(NODES_DEADLINE).await.ok();
+        let used = awaited.map(|awaited| match &view {
+            Some(view) => in_use(awaited, view),
+            None => awaited,
+        });
+        let holdings = Holdings::read(cluster.client(), used.as_ref()).await;
+        Self { view, holdings }
     }
+}
+
+/// Those of `awaited` on which somebody holds something: of a node that is free, as those that stand for a
+/// placement often are, nobody can be named however many are asked.
+fn in_use(mut awaited: BTreeSet<String>, view: &ClusterView) -> BTreeSet<String> {
+    let is_free = |node: &&NodeView| node.used == Resources::default();
+    for free in view.nodes.iter().filter(is_free) {
+        awaited.remove(&free.id.0);
+    }
+    awaited
 }
 
 impl Mpi {
@@ -220,6 +231,25 @@ mod tests {
         watch.looked = Some(Millis(12_000));
         assert_eq!(watch.due(false), Some(Millis(312_000)));
     }
+
+    #[test]
+    fn nobody_is_asked_who_holds_a_free_node() {
+        let node = |host: &str, used_mib| NodeView {
+            id: policy::NodeId(format!("{host}:1")),
+            used: Resources::new(used_mib, 0),
+            ..NodeView::default()
+        };
+        let view = ClusterView {
+            nodes: vec![node("free", 0), node("held", 1024), node("other", 1024)],
+            ..ClusterView::default()
+        };
+        let awaited = |hosts: &[&str]| hosts.iter().map(|host| format!("{host}:1")).collect();
+        // One that has gone may come back with what it held.
+        let asked = in_use(awaited(&["free", "held", "gone"]), &view);
+        assert_eq!(asked, awaited(&["gone", "held"]));
+        assert_eq!(in_use(awaited(&["free"]), &view), BTreeSet::new());
+    }
+
     #[test]
     fn a_sentence_that_names_the_nodes_is_not_told_them_again() {
         let missing = Missing {

@@ -130,14 +130,22 @@ impl Started {
 ///
 /// None runs.
 pub fn appmaster(fleet: &Fleet) -> Result<Usage> {
+    let all = appmasters(fleet)?;
+    let first = all.first().context("no ApplicationMaster runs")?;
+    Usage::of(u32::try_from(*first)?)
+}
+
+/// The processes of all ApplicationMasters that run on the fleet.
+///
+/// # Errors
+///
+/// `/proc` cannot be read.
+pub fn appmasters(fleet: &Fleet) -> Result<Vec<i32>> {
     let nodes = fleet.cluster().folder().join("nodes");
-    let found = sweep::find(&nodes)?;
-    let of_role = found
-        .iter()
-        // Not the shell whose script names the role.
-        .find(|found| found.arguments.get(1).is_some_and(|role| role == ROLE))
-        .context("no ApplicationMaster runs")?;
-    Usage::of(u32::try_from(of_role.pid)?)
+    let mut found = sweep::find(&nodes)?;
+    // Not the shell whose script names the role.
+    found.retain(|found| found.arguments.get(1).is_some_and(|role| role == ROLE));
+    Ok(found.iter().map(|found| found.pid).collect())
 }
 
 /// Between two phases of a report, seconds.
