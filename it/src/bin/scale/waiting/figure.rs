@@ -66,7 +66,8 @@ pub(super) fn figure(rows: &[Row], sizes: &Sizes, setting: Setting) -> Answer {
         findings: vec![format!(
             "{} waiting jobs make {:.0} calls and {:.1} MB a minute, {:.1} and {:.2} each; the ResourceManager \
              takes {:.0} % of a core with them{} and {:.0} % without any, and answers {:.0} and {:.0} % of its \
-             nodes' heartbeats in time. A small job beside them takes {:.2} s, without them {:.2} s.",
+             nodes' heartbeats in time. A small job beside them has its container after {:.2} s and takes \
+             {:.2} s, without them {:.2} and {:.2} s.",
             last.waiting,
             last.allocates + last.node_lists + last.others,
             last.sent_mb,
@@ -80,7 +81,9 @@ pub(super) fn figure(rows: &[Row], sizes: &Sizes, setting: Setting) -> Answer {
             idle.manager,
             last.in_time * 100.0,
             idle.in_time * 100.0,
+            last.granted.median,
             last.whole.median,
+            idle.granted.median,
             idle.whole.median,
         )],
         setting,
