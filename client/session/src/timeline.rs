@@ -1,6 +1,7 @@
 //! What the jobs of a session had of its slots, and when: a Gantt chart.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use gantt::{Axis, Bar, svg};
 use job::wire;
@@ -134,13 +135,25 @@ fn bars(application: ApplicationId, spans: Vec<wire::SessionSpan>, now_ms: u64) 
     bars
 }
 
+/// The nearest that there is, so that it is written with three digits after the point and no more.
 fn seconds(ms: u64) -> f64 {
-    std::time::Duration::from_millis(ms).as_secs_f64()
+    Duration::from_millis(ms).div_duration_f64(Duration::from_secs(1))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn seconds_have_three_digits() {
+        for ms in (0..100_000_u64).step_by(7) {
+            let written = seconds(ms).to_string();
+            let digits = written
+                .split_once('.')
+                .map_or(0, |(_, digits)| digits.len());
+            assert!(digits <= 3, "{ms} ms: {written}");
+        }
+    }
 
     #[test]
     fn spans_get_slots_that_are_free_and_hosts_have_slots_of_their_own() {
