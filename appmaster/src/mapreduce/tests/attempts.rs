@@ -1,0 +1,174 @@
+//! Attempts at tasks: started, repeated, failed too often, and what the others wait for.
+
+use gerbil_task::MapOrder;
+
+use super::*;
+
+#[test]
+fn maps_alone_make_the_output() {
+    let mut bed = Bed::new(2, 0);
+    let first = bed.place(Stage::Map, 0, 1);
+    let second = bed.place(Stage::Map, 1, 2);
+    assert_eq!(bed.wanted(), ["start c1", "start c2"]);
+    bed.joined(1);
+    let (start, task) = bed.started(1, first);
+    let output = start.output.unwrap();
+    assert_eq!(
+        [output.job, output.task, output.attempt],
+        [JOB, "task_m_000000", "attempt_m_000000_0"]
+    );
+    assert_eq!((output.path.as_str(), start.inputs.len()), ("/out", 1));
+    let ToTask::Map(MapOrder { partitions: 0, .. }) = task else {
+        panic!("{task:?}");
+    };
+    bed.joined(2);
+    bed.started(2, second);
+    bed.done(1, first, None);
+    bed.done(2, second, None);
+    assert_eq!(
+        bed.wanted(),
+        [
+            "over 0 Done",
+            "over 1 Done",
+            "commit task_m_000000 task_m_000001",
+            "no more",
+            "leave c1",
+            "leave c2"
+        ]
+    );
+    bed.folder(FolderDone::Committed(Ok(())));
+    assert_eq!(bed.wanted(), Vec::<String>::new());
+    let (code, sentence, report) = bed.over(&[1, 2]);
+    assert_eq!((code, sentence.as_str()), (0, ""));
+    assert_eq!(bed.wanted(), ["Succeeded"]);
+    assert_eq!((report.maps, report.counters["g"]["n"]), (2, 2));
+}
+
+#[test]
+fn a_map_is_ordered_again_without_the_record_that_it_failed_on() {
+    let mut bed = Bed::new(1, 0);
+    let failed_on = |bed: &mut Bed, attempt: AttemptIx, record| {
+        let ended = wire::TaskEnded {
+            process: attempt.0,
+            trouble: "no".to_owned(),
+            record: Some(record),
+            ..wire::TaskEnded::default()
+        };
+        bed.ended(1, ended);
+    };
+    let skips = |bed: &Bed| match bed.orders.last() {
+        Some((_, Order::Start(start))) => match serde_json::from_str(&start.task) {
+            Ok(ToTask::Map(order)) => order.skip,
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    };
+    let first = bed.place(Stage::Map, 0, 1);
+    bed.joined(1);
+    assert_eq!(skips(&bed), [0; 0]);
+    failed_on(&mut bed, first, 4);
+    // Neither the node nor the task is to blame.
+    assert_eq!(bed.wanted(), ["start c1", "over 0 Killed"]);
+    let second = bed.place(Stage::Map, 0, 1);
+    assert_eq!(skips(&bed), [4]);
+    // It was told to leave that one out, and another is one too many: both count.
+    failed_on(&mut bed, second, 4);
+    assert_eq!(bed.wanted(), ["over 1 Failed"]);
+    let third = bed.place(Stage::Map, 0, 1);
+    failed_on(&mut bed, third, 5);
+    let (code, sentence, report) = bed.over(&[1]);
+    assert_eq!((code, report.failed_attempts), (1, 3));
+    assert!(
+        sentence.starts_with("map 0 failed 2 times") && sentence.contains("left out before: 1"),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn a_task_that_fails_too_often_ends_the_job_and_nothing_is_left() {
+    let mut bed = Bed::new(1, 0);
+    let first = bed.place(Stage::Map, 0, 1);
+    bed.joined(1);
+    bed.started(1, first);
+    bed.failed(1, first, "no");
+    assert_eq!(bed.wanted(), ["start c1", "over 0 Failed"]);
+    let second = bed.place(Stage::Map, 0, 1);
+    let (start, _) = bed.started(1, second);
+    assert_eq!(start.output.unwrap().attempt, "attempt_m_000000_1");
+    bed.failed(1, second, "no again");
+    assert_eq!(bed.wanted(), ["no more", "leave c1", "over 1 Failed"]);
+    // What was decided before is given back.
+    let late = bed.place(Stage::Map, 0, 1);
+    assert_eq!(bed.wanted(), [format!("over {} Killed", late.0)]);
+    let (code, sentence, report) = bed.over(&[1]);
+    assert_eq!(
+        (code, sentence.as_str(), report.failed_attempts),
+        (1, "map 0 failed 2 times, the last time: no again", 2)
+    );
+    assert_eq!(bed.wanted(), ["give up", "Failed"]);
+}
+
+#[test]
+fn of_two_attempts_at_a_map_the_first_to_end_counts_once() {
+    let mut bed = Bed::new(1, 1);
+    let slow = bed.place(Stage::Map, 0, 1);
+    bed.joined(1);
+    bed.started(1, slow);
+    let twin = bed.place(Stage::Map, 0, 2);
+    bed.joined(2);
+    bed.started(2, twin);
+    bed.wanted();
+    seen(&mut bed, 1, slow, 4, 10);
+    seen(&mut bed, 1, slow, 4, 10);
+    seen(&mut bed, 2, twin, 6, 10);
+    // Told once, and the bytes of one of them are those of the map.
+    assert_eq!(bed.wanted().len(), 2);
+    assert_eq!(bed.job.attempts.bytes_done(), 6);
+    bed.done(2, twin, Some(5));
+    assert!(
+        matches!(&bed.orders[..], [(to, Order::End(end))] if *to == id(1) && end.process == slow.0)
+    );
+    bed.orders.clear();
+    assert_eq!(
+        bed.wanted(),
+        [
+            format!("over {} Done", twin.0),
+            "runnable Reduce 1".to_owned()
+        ]
+    );
+    // It had ended before it heard; a third that was decided on meanwhile is not begun.
+    bed.done(1, slow, Some(5));
+    let third = bed.place(Stage::Map, 0, 2);
+    let killed = |attempt: AttemptIx| format!("over {} Killed", attempt.0);
+    assert_eq!(bed.wanted(), [killed(slow), killed(third)]);
+    assert!(bed.orders.is_empty());
+    let reduce = bed.place(Stage::Reduce, 0, 2);
+    bed.done(2, reduce, None);
+    bed.folder(FolderDone::Committed(Ok(())));
+    let (code, _, report) = bed.over(&[1, 2]);
+    assert_eq!(
+        (code, report.counters["g"]["n"], report.failed_attempts),
+        (0, 2, 0)
+    );
+}
+
+#[test]
+fn what_the_rest_waits_for_is_said() {
+    let mut bed = Bed::new(3, 1);
+    let maps: Vec<AttemptIx> = (0..3).map(|map| bed.place(Stage::Map, map, 1)).collect();
+    bed.joined(1);
+    bed.orders.clear();
+    assert_eq!(bed.job.waits(), "");
+    bed.done(1, maps[0], Some(1));
+    seen(&mut bed, 1, maps[1], 9, 10);
+    seen(&mut bed, 1, maps[2], 41, 100);
+    let words = "reduces wait for map 2, attempt 0, node n1, 41 %, and 1 more";
+    assert_eq!(bed.job.waits(), words);
+    bed.done(1, maps[2], Some(1));
+    assert_eq!(
+        bed.job.waits(),
+        "reduces wait for map 1, attempt 0, node n1, 90 %"
+    );
+    bed.done(1, maps[1], Some(1));
+    assert_eq!(bed.job.waits(), "");
+}

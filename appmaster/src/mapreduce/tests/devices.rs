@@ -1,0 +1,116 @@
+//! Attempts that find no device, or one that is too small, and jobs that no node can run.
+
+use super::*;
+
+#[test]
+fn attempts_that_find_no_device_make_their_stage_need_one_and_count_only_then() {
+    let mut bed = Bed::new(2, 0);
+    let without = |bed: &mut Bed, attempt: AttemptIx, container| {
+        bed.ended(
+            container,
+            wire::TaskEnded {
+                process: attempt.0,
+                trouble: "no GPU".to_owned(),
+                no_device: true,
+                ..wire::TaskEnded::default()
+            },
+        );
+    };
+    let [first, second] = [0, 1].map(|task| bed.place(Stage::Map, task, 1));
+    bed.joined(1);
+    bed.wanted();
+    // Both were placed before it was known: neither counts, and the first tells it for all.
+    without(&mut bed, first, 1);
+    assert_eq!(
+        bed.wanted(),
+        [
+            "Needed { stage: Map, needs: [ResourceName(\"gpu\")] }",
+            "over 0 NoDevice"
+        ]
+    );
+    without(&mut bed, second, 1);
+    assert_eq!(bed.wanted(), ["over 1 NoDevice"]);
+    // A device that is not there where it should be is a failure, and two of a map are all that may be.
+    for number in 2..4 {
+        let attempt = bed.place(Stage::Map, 0, 1);
+        assert_eq!(attempt.0, number);
+        without(&mut bed, attempt, 1);
+    }
+    let wanted = bed.wanted();
+    assert_eq!(wanted[..2], ["over 2 Failed", "no more"], "{wanted:?}");
+    let (code, sentence, report) = bed.over(&[1]);
+    assert_eq!(
+        (code, sentence.as_str()),
+        (1, "map 0 failed 2 times, the last time: no GPU")
+    );
+    assert_eq!((report.failed_attempts, report.no_device_attempts), (2, 2));
+    assert_eq!(
+        report.found_needs,
+        [("map".to_owned(), vec!["gpu".to_owned()])].into()
+    );
+}
+
+#[test]
+fn a_stage_needs_the_kind_of_device_that_its_task_has_named() {
+    for (device, need) in [
+        ("", "gpu"),
+        ("fpga", "fpga"),
+        ("acc/fpga", "fpga"),
+        ("acc/kmeans-map", "acc/kmeans-map"),
+        ("a coffee machine", "gpu"),
+    ] {
+        let mut bed = Bed::new(1, 0);
+        let attempt = bed.place(Stage::Map, 0, 1);
+        bed.joined(1);
+        bed.wanted();
+        bed.ended(
+            1,
+            wire::TaskEnded {
+                process: attempt.0,
+                trouble: "none here".to_owned(),
+                no_device: true,
+                missing_device: device.to_owned(),
+                ..wire::TaskEnded::default()
+            },
+        );
+        let needed = format!("Needed {{ stage: Map, needs: [ResourceName({need:?})] }}");
+        assert_eq!(bed.wanted(), [needed.as_str(), "over 0 NoDevice"]);
+    }
+}
+
+#[test]
+fn an_attempt_for_which_a_device_is_too_small_counts_and_its_job_leaves_that_node() {
+    let mut bed = Bed::new(1, 0);
+    let attempt = bed.place(Stage::Map, 0, 1);
+    bed.joined(1);
+    bed.wanted();
+    bed.ended(
+        1,
+        wire::TaskEnded {
+            process: attempt.0,
+            trouble: "512 MiB do not fit Trial (256 MiB free)".to_owned(),
+            no_room: true,
+            ..wire::TaskEnded::default()
+        },
+    );
+    let wanted = bed.wanted();
+    assert!(
+        wanted.len() == 2 && wanted[0].starts_with("no room in ") && wanted[1] == "over 0 Failed",
+        "{wanted:?}"
+    );
+}
+
+#[test]
+fn a_job_that_no_node_can_run_ends_as_impossible_unless_it_waits() {
+    let mut bed = Bed::new(1, 0);
+    assert!(bed.job.wants_nodes_now());
+    bed.tell(WorkEvent::OfTasks(MapReduceEvent::NoNode(
+        "map needs gpu".into(),
+    )));
+    assert!(!bed.job.wants_nodes_now());
+    let (code, sentence, _) = bed.over(&[]);
+    assert_eq!((code, sentence.as_str()), (65, "map needs gpu"));
+    let mut bed = Bed::new(1, 0);
+    bed.job.description.wait_for_nodes = true;
+    assert!(!bed.job.wants_nodes_now());
+}
