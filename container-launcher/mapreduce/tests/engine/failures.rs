@@ -1,4 +1,4 @@
-//! What becomes of a job beside how it fails, which is a table in `how_it_fails.rs`: attempts, words that make no
+//! What becomes of a job beside how it fails, which is a table in `how_it_fails`: attempts, words that make no
 //! sense, interrupts.
 
 use std::fs;

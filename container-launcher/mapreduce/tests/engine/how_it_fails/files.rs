@@ -1,0 +1,167 @@
+//! Inputs that are broken, changed, missing or in the way, and disks that are full.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::{Row, Surroundings, row};
+use crate::broken;
+
+/// What inputs and outputs do.
+#[cfg(test)]
+pub(super) const FILES: &[Row] = &[
+    Row {
+        name: "in.gz",
+        ..row(
+            "gzip, a byte flipped",
+            |bed| bed.write("in.gz", broken::flipped(broken::gzip())),
+            "map 0: *reading {}/in.gz: Gzip data of {}/in.gz are broken before byte *: *",
+        )
+    },
+    Row {
+        name: "in.bz2",
+        ..row(
+            "bzip2, a byte flipped",
+            |bed| bed.write("in.bz2", broken::flipped(broken::bzip2())),
+            "map 0: *reading {}/in.bz2: Bzip2 data of {}/in.bz2 are broken before byte *: *",
+        )
+    },
+    Row {
+        name: "in.zst",
+        ..row(
+            "Zstandard, a byte flipped",
+            |bed| bed.write("in.zst", broken::flipped(broken::zstd())),
+            "map 0: *reading {}/in.zst: Zstd data of {}/in.zst are broken before byte *: *",
+        )
+    },
+    Row {
+        name: "in.lz4",
+        ..row(
+            "LZ4 in Hadoop's frames, a byte of a length flipped",
+            |bed| bed.write("in.lz4", broken::length_flipped(broken::lz4())),
+            "map 0: *reading {}/in.lz4: Lz4 data of {}/in.lz4 are broken before byte *: *",
+        )
+    },
+    Row {
+        name: "in.snappy",
+        ..row(
+            "Snappy in Hadoop's frames, a byte of a length flipped",
+            |bed| bed.write("in.snappy", broken::length_flipped(broken::snappy())),
+            "map 0: *reading {}/in.snappy: Snappy data of {}/in.snappy are broken before byte *: *",
+        )
+    },
+    Row {
+        name: "in.gz",
+        ..row(
+            "gzip, cut off",
+            |bed| bed.write("in.gz", broken::halved(broken::gzip())),
+            "map 0: *reading {}/in.gz: Gzip data of {}/in.gz are broken before byte *: *",
+        )
+    },
+    Row {
+        name: "in.lz4",
+        ..row(
+            "LZ4 in Hadoop's frames, cut off",
+            |bed| bed.write("in.lz4", broken::halved(broken::lz4())),
+            "map 0: *reading {}/in.lz4: Lz4 data of {}/in.lz4 are broken before byte *: *",
+        )
+    },
+    Row {
+        program: "formats",
+        options: &["--job", "readseq"],
+        ..row(
+            "a SequenceFile is cut off",
+            |bed| {
+                bed.write(
+                    "in",
+                    broken::halved(include_bytes!("../../hadoop/plain.seq").to_vec()),
+                )
+            },
+            "map 0: {}/in: the SequenceFile is cut off in the record at byte *",
+        )
+    },
+    Row {
+        name: "none",
+        ..row(
+            "an input is not there",
+            |_| {},
+            "{}/none: there is no such file",
+        )
+    },
+    Row {
+        place: Surroundings::AsNobody,
+        ..row(
+            "an input may not be read",
+            |bed| {
+                bed.write("in", "x\n");
+                let mode = fs::Permissions::from_mode(0o000);
+                fs::set_permissions(bed.path("in"), mode).unwrap();
+            },
+            "{}/in: Permission denied (os error 13)",
+        )
+    },
+    row(
+        "an input is a folder that holds one",
+        |bed| bed.write("in/deep/er", "x\n"),
+        "{}/in/deep is a folder inside of an input folder: --recursive reads those, too",
+    ),
+    Row {
+        options: &[
+            "--slots",
+            "1",
+            "-D",
+            "mapreduce.input.fileinputformat.split.maxsize=100",
+            "-D",
+            "gerbil.split.pack=1",
+        ],
+        ..row(
+            "an input grows while it is read",
+            |bed| bed.write("in", format!("grow\n{}", "x\n".repeat(100))),
+            "map *: {}/in had 205 bytes and has 210 now: it was changed while it was read",
+        )
+    },
+    row(
+        "an input is cut off while it is read",
+        |bed| bed.write("in", format!("shrink\n{}", "x\n".repeat(1_000_000))),
+        "map 0: *{}/in: it had 2000007 bytes and ends at * now: it was changed while it was read",
+    ),
+    row(
+        "the output is there",
+        |bed| {
+            bed.write("in", "x\n");
+            bed.write("out/mine", "");
+        },
+        "the output {}/out is there already: name another, or remove it",
+    ),
+    Row {
+        options: &[
+            "-D",
+            "mapreduce.input.linerecordreader.line.maxlength=1000000",
+        ],
+        ..row(
+            "a line is longer than it may be",
+            |bed| bed.write("in", "x".repeat(2_000_000)),
+            "map 0: {}/in: the line at byte 0 is longer than 1000000 bytes*",
+        )
+    },
+];
+
+/// What disks do that are full. Whoever may mount some, if only for himself, runs these; whoever may not is told.
+#[cfg(test)]
+pub(super) const DISKS: &[Row] = &[
+    Row {
+        place: Surroundings::SmallSpills,
+        ..row(
+            "the disk is full in a spill",
+            |bed| bed.write("in", broken::many_words()),
+            "map 0: *No space left on device*",
+        )
+    },
+    Row {
+        place: Surroundings::SmallOutput,
+        ..row(
+            "the disk is full in the output",
+            |bed| bed.write("in", broken::many_words()),
+            "reduce 0: *No space left on device*",
+        )
+    },
+];

@@ -1,0 +1,94 @@
+//! What mappers do that they must not.
+
+use super::{Row, harmless, row};
+
+/// What mappers do.
+#[cfg(test)]
+pub(super) const MAPPERS: &[Row] = &[
+    row(
+        "a mapper panics",
+        |bed| bed.write("in", "good\npanic\n"),
+        "map 0 panicked on record 1 of the split, at byte 5 of {}/in, at *main.rs:*: this line is not empty",
+    ),
+    row(
+        "a mapper returns an error",
+        |bed| bed.write("in", "a\nb\nerror\n"),
+        "map 0: {}/in, record 2 at byte 4: this line is refused",
+    ),
+    Row {
+        options: &["-D", "mapreduce.task.timeout=400"],
+        ..row(
+            "a mapper loops",
+            |bed| bed.write("in", "a\nloop\n"),
+            "map 0 made no progress for 0.4 s on record 1 of the split, at byte 2 of {}/in",
+        )
+    },
+    Row {
+        options: &["-D", "gerbil.task.memory.mb=100"],
+        ..row(
+            "a mapper eats memory",
+            |bed| bed.write("in", "eat\n"),
+            "map 0 has * MiB in memory where 100 are the limit (gerbil.task.memory.mb) on record 0 of the split, at \
+             byte 0 of {}/in",
+        )
+    },
+    Row {
+        options: &[
+            "-D",
+            "gerbil.task.memory.mb=100",
+            "-D",
+            "mapreduce.task.timeout=30000",
+        ],
+        ..row(
+            "a child of a mapper eats memory",
+            |bed| bed.write("in", "child eats\n"),
+            "map 0 has * MiB in memory where 100 are the limit (gerbil.task.memory.mb) on record 0 of the split, at \
+             byte 0 of {}/in",
+        )
+    },
+    row(
+        "a mapper exits 0 in the middle",
+        |bed| bed.write("in", "a\nexit\n"),
+        "map 0 ended its process with exit code 0 on record 1 of the split, at byte 2 of {}/in",
+    ),
+    row(
+        "a mapper aborts",
+        |bed| bed.write("in", "a\nabort\n"),
+        "map 0 was killed by signal 6 on record 1 of the split, at byte 2 of {}/in",
+    ),
+    row(
+        "a mapper forks and panics",
+        |bed| bed.write("in", "setsid\ndaemon\npanic\n"),
+        "map 0 panicked on record 2 of the split, at byte 14 of {}/in, at *: this line is not empty",
+    ),
+    row(
+        "a mapper forks and exits",
+        |bed| bed.write("in", "setsid\ndaemon\nexit\n"),
+        "map 0 ended its process with exit code 0 on record 2 of the split, at byte 14 of {}/in",
+    ),
+    harmless(
+        "a mapper forks, into sessions and away from its parent",
+        |bed| bed.write("in", "fork\nsetsid\ndaemon\n"),
+        "daemon\t1\nfork\t1\nsetsid\t1\n",
+    ),
+    harmless(
+        "a mapper writes to standard output, reads standard input and changes its folder",
+        |bed| bed.write("in", "print\nstdin\nchdir\nx\n"),
+        "chdir\t1\nprint\t1\nstdin\t1\nx\t1\n",
+    ),
+    row(
+        "a key is too long",
+        |bed| bed.write("in", "a\nlong key\n"),
+        "map 0: {}/in, record 1 at byte 2: a record of 100000008 bytes was emitted, 100000000 of them its key; the \
+         longest may have 50331648: raise gerbil.record.max",
+    ),
+    Row {
+        options: &["-D", "gerbil.record.max=99"],
+        ..row(
+            "a record is too long",
+            |bed| bed.write("in", format!("a\n{}\n", "b".repeat(95))),
+            "map 0: {}/in, record 1 at byte 2: a record of 103 bytes was emitted, 95 of them its key; the longest may \
+             have 99: raise gerbil.record.max",
+        )
+    },
+];
