@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use job::JobId;
 use policy::Millis;
 
-use crate::job_id::JobId;
 use crate::session::Entry;
 
 /// An index of all jobs, right for those that have not changed since [`Agenda::bring_up`].

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use holding::{Admitted, same_build};
+use job::JobId;
 use job::pass::job_shown;
 use job::wire::clients_server::Clients;
 use job::{transport, wire};
@@ -19,7 +20,6 @@ use tonic::{Request, Response, Status, Streaming};
 use crate::console::Console;
 use crate::consoles::Consoles;
 use crate::detached::{Detached, DetachedJob, ENDED_MAX, OutputFilter};
-use crate::job_id::JobId;
 use crate::loop_event::{LoopEvent, LoopEventSender, tell};
 use crate::output_stream::Output;
 use crate::work::WorkEvent;

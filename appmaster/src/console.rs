@@ -8,13 +8,13 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use job::JobId;
 use job::sequence::Incoming;
 use job::wire;
 use policy::ContainerId;
 use tokio::sync::mpsc;
 
 use crate::consoles::Moves;
-use crate::job_id::JobId;
 use crate::output_ends::OutputEnds;
 
 /// Chunks of output under way inside the AM: with [`job::CHUNK_MAX`] at most 1 MiB.

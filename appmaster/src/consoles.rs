@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use holding::{Bringing, Streams};
+use job::JobId;
 use job::wire;
 use policy::ContainerId;
 use tokio::sync::{Notify, mpsc};
 
 use crate::console::Console;
-use crate::job_id::JobId;
 
 /// What launchers bring and fetch, by job.
 #[derive(Debug, Default)]

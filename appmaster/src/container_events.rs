@@ -1,13 +1,13 @@
 //! What becomes of the containers, as a job hears it.
 
 use holding::{Granted, amount};
+use job::JobId;
 use job::wire::launcher_event::Event as Said;
 use job::wire::{MpiEvent, TaskEvent, task_event};
 use policy::gang;
 use policy::lifecycle::{Event, Grant, KillReason};
 use policy::{ContainerId, NodeId};
 
-use crate::job_id::{JobId, MPI};
 use crate::leaving::{self, Back};
 use crate::mapreduce::MapReduceEvent;
 use crate::session::Session;
@@ -105,26 +105,33 @@ impl Session {
         use holding::ContainerEvent as Of;
         let heard = WorkEvent::Machine(match self.holding.hear(heard)? {
             Of::Granted(granted) => {
-                return Some((MPI, WorkEvent::Granted(self.grants(&granted))));
+                return Some((
+                    JobId::OF_APPLICATION,
+                    WorkEvent::Granted(self.grants(&granted)),
+                ));
             }
             Of::Joined {
                 container, node, ..
-            } => return Some((MPI, WorkEvent::Joined { container, node })),
+            } => return Some((JobId::OF_APPLICATION, WorkEvent::Joined { container, node })),
             Of::Said { container, event } => return said(container, event),
-            Of::Lost(container) => return Some((MPI, WorkEvent::Lost(container))),
+            Of::Lost(container) => {
+                return Some((JobId::OF_APPLICATION, WorkEvent::Lost(container)));
+            }
             Of::WantedBack(containers) => {
                 let sentence = leaving::of_containers(containers.len());
-                return Some((MPI, WorkEvent::WantedBack(sentence)));
+                return Some((JobId::OF_APPLICATION, WorkEvent::WantedBack(sentence)));
             }
             Of::NodeLeaves { node, within } => {
                 let there = self.holding.on_node(&node).len();
                 let sentence = leaving::of_node(there, &node, within)?;
-                return Some((MPI, WorkEvent::WantedBack(sentence)));
+                return Some((JobId::OF_APPLICATION, WorkEvent::WantedBack(sentence)));
             }
             Of::Asked { containers, rows } => {
-                return Some((MPI, WorkEvent::Asked { containers, rows }));
+                return Some((JobId::OF_APPLICATION, WorkEvent::Asked { containers, rows }));
             }
-            Of::Finished(finished) => return Some((MPI, WorkEvent::Finished(finished))),
+            Of::Finished(finished) => {
+                return Some((JobId::OF_APPLICATION, WorkEvent::Finished(finished)));
+            }
             Of::Cut | Of::Headroom(_) => return None,
             Of::Ended {
                 container,
@@ -146,7 +153,7 @@ impl Session {
             Of::ResourceManagerLost { silent } => Event::ResourceManagerLost { silent },
             Of::Killed => Event::KillRequested(KillReason::Terminated),
         });
-        Some((MPI, heard))
+        Some((JobId::OF_APPLICATION, heard))
     }
 
     pub(crate) fn grants(&self, granted: &[Granted]) -> Vec<Grant> {
@@ -175,5 +182,5 @@ fn said(container: ContainerId, event: Said) -> Option<(JobId, WorkEvent)> {
     };
     let what = what.into();
     let misbehaved = Event::Misbehaved { container, what };
-    Some((MPI, WorkEvent::Machine(misbehaved)))
+    Some((JobId::OF_APPLICATION, WorkEvent::Machine(misbehaved)))
 }

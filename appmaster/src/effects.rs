@@ -4,13 +4,13 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use job::JobId;
 use job::wire;
 use job::wire::launcher_order::Order;
 use tonic::Status;
 
 use crate::console::write_to_log;
 use crate::files::FileWork;
-use crate::job_id::JobId;
 use crate::loop_event::LoopEvent;
 use crate::mpi::ATTACH_DEADLINE;
 use crate::mpi::standoff;

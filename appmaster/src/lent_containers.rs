@@ -11,13 +11,13 @@
 use std::ops::ControlFlow;
 
 use holding::Finished;
+use job::JobId;
 use job::exit::Exit;
 use job::wire;
 use job::wire::launcher_order::Order;
 use policy::ContainerId;
 use policy::lifecycle::{Event, Grant};
 
-use crate::job_id::JobId;
 use crate::loan::{Loan, Use};
 use crate::mpi::waiting::Look;
 use crate::session::Session;

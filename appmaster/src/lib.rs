@@ -50,7 +50,6 @@ mod effects;
 mod elements;
 mod files;
 mod inherit;
-mod job_id;
 mod leaving;
 mod lent_containers;
 mod loan;

@@ -4,11 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use job::JobId;
 use job::wire;
 use policy::lending::{Lent, Wish};
 use policy::{ContainerId, Millis, NodeId};
-
-use crate::job_id::JobId;
 
 /// How far a job is in a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

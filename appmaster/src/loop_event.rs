@@ -1,11 +1,11 @@
 //! What the tasks of the AM tell its one loop.
 
+use job::JobId;
 use job::recovered::Recovered;
 use job::wire;
 use tokio::sync::{mpsc, oneshot};
 use tonic::Status;
 
-use crate::job_id::JobId;
 use crate::task_logs::Answer;
 use crate::work::WorkEvent;
 

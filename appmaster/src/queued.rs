@@ -2,12 +2,12 @@
 //! kilobytes: it is made when slots come, or when the job hears of anything else.
 
 use holding::Limits;
+use job::JobId;
 use job::{MpiJob, wire};
 use policy::Millis;
 use policy::lifecycle::MpiMachine;
 use proto_hadoop::AppAttemptId;
 
-use crate::job_id::JobId;
 use crate::mpi::checkpoints::Checkpoints;
 use crate::mpi::explain::Story;
 use crate::mpi::{Beginning, Mpi};

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
 use holding::{Admitted, BoundPort, ContainerEventSender, Doors, Holding, Opening, Port};
+use job::JobId;
 use job::wire::clients_server::ClientsServer;
 use job::{ApplicationWork, Description, MpiJob, SessionPlan, transport, wire};
 use policy::lending::Lending;
@@ -23,7 +24,6 @@ use crate::am_context::AmContext;
 use crate::clients::ClientService;
 use crate::consoles::Consoles;
 use crate::detached::Detached;
-use crate::job_id::MPI;
 use crate::loop_event::{LoopEvent, LoopEventSender, NEWS_QUEUE};
 use crate::mapreduce::Book;
 use crate::mpi::checkpoints::Checkpoints;
@@ -65,7 +65,7 @@ pub async fn serve(
     let _dropped = leaving.clone().drop_guard();
     let consoles = Arc::new(Consoles::default());
     if let ApplicationWork::One(_) = jobs {
-        let console = consoles.begin(MPI);
+        let console = consoles.begin(JobId::OF_APPLICATION);
         if let Some(beside) = beside
             && let Some(chunks) = console.take_output()
         {
@@ -172,9 +172,9 @@ impl Session {
             began_us: now_us(),
             description: job,
         });
-        if let Some(console) = self.consoles.get(MPI) {
+        if let Some(console) = self.consoles.get(JobId::OF_APPLICATION) {
             let entry = Entry::new(Work::Mpi(Box::new(mpi)), console);
-            self.jobs.insert(MPI, Box::new(entry));
+            self.jobs.insert(JobId::OF_APPLICATION, Box::new(entry));
         }
     }
 

@@ -11,6 +11,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use holding::Holding;
+use job::JobId;
 use policy::Millis;
 use policy::lifecycle::{Event, KillReason};
 use proto_hadoop::AppAttemptId;
@@ -26,7 +27,6 @@ use crate::client_events::Outbox;
 use crate::console::Console;
 use crate::consoles::Consoles;
 use crate::detached::Detached;
-use crate::job_id::{JobId, MPI};
 use crate::loan::Loan;
 use crate::loop_event::{JobEvents, LoopEvent, LoopEventSender};
 use crate::sharing::Sharing;
@@ -207,7 +207,7 @@ impl Session {
                 let is_of_room = matches!(heard, holding::ContainerEvent::Headroom(_));
                 let told = self.told(heard);
                 if let Some(headroom) = self.holding.headroom().filter(|_| is_of_room) {
-                    self.tell(MPI, WorkEvent::Headroom(headroom));
+                    self.tell(JobId::OF_APPLICATION, WorkEvent::Headroom(headroom));
                 }
                 if let Some((job, heard)) = told {
                     self.tell(job, heard);

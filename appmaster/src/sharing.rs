@@ -10,6 +10,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
+use job::JobId;
 use job::{SessionPlan, wire};
 use policy::commit::Records;
 use policy::lending::{Lending, Word};
@@ -19,7 +20,6 @@ use proto_hadoop::yarn::FinalApplicationStatus;
 use tonic::Status;
 
 use crate::elements::NodeElements;
-use crate::job_id::JobId;
 use crate::loan::{Loan, Use};
 use crate::loop_event::JobEvents;
 use crate::mapreduce::Book;

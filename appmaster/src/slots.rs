@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Instant;
 
+use job::JobId;
 use policy::lending::{Lending, Lent, Start, Wants, Word};
 use policy::lifecycle::Event;
 
-use crate::job_id::JobId;
 use crate::mapreduce::MapReduceEvent;
 use crate::session::Session;
 use crate::work::WorkEvent;

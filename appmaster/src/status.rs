@@ -1,5 +1,6 @@
 //! What a session holds and runs, for whoever asks.
 
+use job::JobId;
 use job::wire;
 use policy::gang::Phase;
 use policy::lending::{Line, Wants};
@@ -7,7 +8,6 @@ use policy::{MiB, Resources};
 use sentences::QueueIsFull;
 use tonic::Status;
 
-use crate::job_id::JobId;
 use crate::loan::Loan;
 use crate::session::{Entry, Session};
 use crate::sharing::{SessionState, Sharing};

@@ -1,11 +1,11 @@
 //! A session ends: it takes no further job, and unregisters when the last is over. Or one job of it ends.
 
+use job::JobId;
 use job::wire;
 use policy::lifecycle::{Event, KillReason};
 use proto_hadoop::yarn::FinalApplicationStatus;
 use tonic::Status;
 
-use crate::job_id::JobId;
 use crate::session::Session;
 use crate::sharing::SessionState;
 use crate::work::WorkEvent;

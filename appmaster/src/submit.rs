@@ -4,13 +4,13 @@ mod mapreduce;
 mod mpi;
 
 use holding::same_build;
+use job::JobId;
 use job::wire;
 use job::wire::submission::Kind;
 use policy::lending::{Wants, Wish};
 use policy::{Millis, Resources};
 use tonic::Status;
 
-use crate::job_id::JobId;
 use crate::loan::{Given, Loan};
 use crate::session::{Entry, Session};
 use crate::sharing::SessionState;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use job::JobId;
 use job::history::TaskStage;
 use job::wire;
 use job::wire::launcher_order::Order;
@@ -9,7 +10,6 @@ use job::wire::task_order;
 use tokio::sync::oneshot;
 use tonic::Status;
 
-use crate::job_id::JobId;
 use crate::mapreduce::Wanted;
 use crate::session::Session;
 use crate::work::Work;

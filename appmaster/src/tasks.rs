@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
+use job::JobId;
 use job::wire;
 use job::wire::launcher_order::Order;
 use policy::lending::{Lending, Word};
 
-use crate::job_id::JobId;
 use crate::mapreduce::{Folder, FolderWork, MapReduceEffect, MapReduceEvent, Others, Record, keep};
 use crate::run::now_us;
 use crate::session::Session;

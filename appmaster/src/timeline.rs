@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use job::JobId;
 use job::wire;
 use job::wire::session_span::{How, Stage};
 use policy::lending::{Lent, Start};
@@ -11,7 +12,6 @@ use policy::schedule::{AttemptIx, AttemptOutcome};
 use policy::{ContainerId, Millis, schedule};
 use tonic::Status;
 
-use crate::job_id::JobId;
 use crate::session::Session;
 use crate::work::Work;
 

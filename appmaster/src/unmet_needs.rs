@@ -1,9 +1,9 @@
 //! Jobs whose tasks need what no node of the session has: they wait while nodes may come, and end where none does.
 
+use job::JobId;
 use policy::lending::Lack;
 
 use crate::elements::NO_DEVICE;
-use crate::job_id::JobId;
 use crate::mapreduce::MapReduceEvent;
 use crate::session::Session;
 use crate::sharing::Sharing;

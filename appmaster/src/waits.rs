@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use job::JobId;
 use job::explain::{Explained, HOLDERS, SlotHolder, WaitsForSlots};
 use job::wire;
 use job::wire::job_event::Event as ToClient;
 use policy::Millis;
 use policy::lending::{Line, Waits, Wants};
 
-use crate::job_id::JobId;
 use crate::loan::Loan;
 use crate::loop_event::JobEvents;
 use crate::session::Session;

@@ -1,6 +1,7 @@
 //! What all jobs of a container share: who starts their processes, who carries what these print, and the
 //! way to the ApplicationMaster.
 
+use job::JobId;
 use job::LauncherContext;
 use job::element::Element;
 use job::pass::Pass;
@@ -16,7 +17,6 @@ use crate::lane::ClientKeys;
 use crate::life::{Calls, Outbox};
 use crate::mpi::topology::Topology;
 use crate::nursery::{Ended, Nursery};
-use crate::process::JobId;
 use crate::sampling::Sampling;
 use crate::shuffle::Exchange;
 use crate::surroundings::Surroundings;

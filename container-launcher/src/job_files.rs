@@ -21,6 +21,7 @@ use std::io;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Component, Path, PathBuf};
 
+use job::JobId;
 use job::wire::{FetchFiles, FilesFetched, StagedFile};
 use storage::{Address, Storage};
 use tokio_util::sync::CancellationToken;
@@ -28,7 +29,6 @@ use tokio_util::sync::CancellationToken;
 use self::cache::Part;
 use self::proof::Breakable;
 use crate::node_facts;
-use crate::process::JobId;
 
 /// Folder in the container's working directory with one for each job.
 const FOLDER: &str = "jobs";

@@ -16,6 +16,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
+use job::JobId;
 use job::exit::Exit;
 use job::tls::TlsError;
 use job::wire::launcher_order::Order;
@@ -40,7 +41,6 @@ use crate::lane::ClientKeys;
 use crate::launcher_context::LauncherKeys;
 use crate::mpi::topology::Topology;
 use crate::nursery::{Ended, Nursery};
-use crate::process::JobId;
 use crate::sampling::Sampling;
 use crate::share::{Happened, Share};
 use crate::shuffle::Exchange;
@@ -151,7 +151,7 @@ pub(crate) async fn live(
     let mut life = Life {
         container,
         jobs: BTreeMap::new(),
-        last: JobId(0),
+        last: JobId::OF_APPLICATION,
         ended: EndedJobs::default(),
         fetching: Fetching::default(),
         leaving: JoinSet::new(),

@@ -97,7 +97,8 @@ const fn percent(of: u64, percent: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::{Id, JobId};
+    use crate::process::Id;
+    use job::JobId;
 
     fn held(job: u32, resident_kib: u64, share_kib: u64) -> Held {
         let (job, number) = (JobId(job), 0);

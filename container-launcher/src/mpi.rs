@@ -26,6 +26,7 @@ pub(crate) mod yielding;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use job::JobId;
 use job::wire::mpi_event::Event;
 use job::wire::{self, RankUsage, RankUsages, RanksSeen};
 use nix::sys::signal::Signal;
@@ -45,7 +46,6 @@ use crate::lane::Lanes;
 use crate::left_files::Before;
 use crate::life::RankOutbox;
 use crate::nursery::Ended;
-use crate::process::JobId;
 use crate::samples::Sent;
 
 /// PMI lines of all ranks that wait for an answer.

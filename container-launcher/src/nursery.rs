@@ -11,6 +11,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{JoinHandle, park_timeout};
 use std::time::{Duration, Instant};
 
+use job::JobId;
 use job::exit::End;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
@@ -18,7 +19,7 @@ use tokio::sync::oneshot;
 
 use crate::foreign_processes::ForeignProcesses;
 use crate::process::start::Start;
-use crate::process::{self, JobId, exec};
+use crate::process::{self, exec};
 use crate::processes;
 use crate::samples::{self, Alive, Look};
 use crate::sweep::Kin;

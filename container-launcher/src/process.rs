@@ -10,6 +10,7 @@ pub(crate) mod streams;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use job::JobId;
 use job::exit::End;
 use job::wire::OutOfMemory;
 use tokio::time::Instant;
@@ -23,17 +24,6 @@ use crate::out_of_memory::Kills;
 /// After a process's end what it said last over its socket is waited for, so that this is told before the
 /// end; not longer, because a process that it left behind may hold the socket open.
 const LAST_WORDS_MAX: Duration = Duration::from_millis(500);
-
-/// Which of the container's jobs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct JobId(pub(crate) u32);
-
-impl JobId {
-    /// It was submitted to a session; the application was started for no such job.
-    pub(crate) const fn is_of_session(self) -> bool {
-        self.0 > 0
-    }
-}
 
 /// Which process: its job, and its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,7 +193,7 @@ mod tests {
     fn ended(number: u32) -> Ended {
         Ended {
             id: Id {
-                job: JobId(0),
+                job: JobId::OF_APPLICATION,
                 number,
             },
             end: End::Code(0),

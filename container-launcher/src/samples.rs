@@ -8,10 +8,11 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use job::JobId;
 use job::wire::RankUsage;
 use nix::unistd::{SysconfVar, sysconf};
 
-use crate::process::{self, JobId};
+use crate::process;
 use crate::processes::Process;
 
 /// Between two looks, at first and at most.

@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read as _;
 
+use job::JobId;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::process::JobId;
 use crate::processes::{self, Process};
 
 /// YARN sets it to the container's id in the environment of what it starts.

@@ -35,6 +35,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gerbil_task::{Page, Welcome};
+use job::JobId;
 use job::element::ElementKind;
 use job::wire::task_event::Event;
 use job::wire::{
@@ -57,7 +58,7 @@ use crate::memory_limit::Over;
 use crate::node_facts;
 use crate::nursery::{Ended, Whom};
 use crate::out_of_memory::Kills;
-use crate::process::{Id, JobId, Processes};
+use crate::process::{Id, Processes};
 use crate::shuffle::{Ahead, Copies, Gatherer};
 
 /// What conversations say that waits to be heard.

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use holding::{BoundPort, ContainerEventSender, Doors, Port};
+use job::JobId;
 use job::secrets;
 use job::wire::clients_client::ClientsClient;
 use job::wire::clients_server::ClientsServer;
@@ -14,7 +15,6 @@ use tonic::service::Routes;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 
 use super::*;
-use crate::job_id::MPI;
 use crate::loop_event::{JobEvents, NEWS_QUEUE};
 use crate::test_keys::JobKeys;
 
@@ -37,7 +37,7 @@ impl ClientsBed {
         let address = place.own_address();
         let (news, inbox) = mpsc::channel(NEWS_QUEUE);
         let (consoles, tasks) = (Arc::new(Consoles::default()), TaskTracker::new());
-        consoles.begin(MPI);
+        consoles.begin(JobId::OF_APPLICATION);
         let leaving = CancellationToken::new();
         let clients = ClientsServer::new(ClientService {
             admitted: Admitted::new(&keys.appmaster.client_certificate, "client").unwrap(),
@@ -187,12 +187,15 @@ async fn a_second_client_is_refused_and_not_heard() {
     first.send(kill()).await.unwrap();
     assert!(matches!(
         stage.heard().await,
-        LoopEvent::Of(MPI, WorkEvent::ClientKill(KillReason::Interrupted))
+        LoopEvent::Of(
+            JobId::OF_APPLICATION,
+            WorkEvent::ClientKill(KillReason::Interrupted)
+        )
     ));
     drop(first);
     assert!(matches!(
         stage.heard().await,
-        LoopEvent::Of(MPI, WorkEvent::ClientLeft)
+        LoopEvent::Of(JobId::OF_APPLICATION, WorkEvent::ClientLeft)
     ));
 }
 
@@ -236,6 +239,6 @@ async fn a_client_that_goes_away_before_it_is_let_in_has_left() {
     admitted.send(Ok(())).unwrap();
     assert!(matches!(
         stage.heard().await,
-        LoopEvent::Of(MPI, WorkEvent::ClientLeft)
+        LoopEvent::Of(JobId::OF_APPLICATION, WorkEvent::ClientLeft)
     ));
 }

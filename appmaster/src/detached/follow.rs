@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use job::JobId;
 use job::wire;
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
@@ -9,7 +10,6 @@ use tonic::Status;
 
 use crate::console::Console;
 use crate::detached::{Detached, DetachedJob, Input};
-use crate::job_id::JobId;
 use crate::loop_event::{LoopEvent, LoopEventSender};
 use crate::session::Session;
 use crate::work::{Work, WorkEvent};

@@ -23,10 +23,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use job::JobId;
 use job::wire;
 
 use crate::detached::budget::Budget;
-use crate::job_id::JobId;
 
 pub(crate) use detached_job::{DetachedJob, Input};
 pub(crate) use watch::OutputFilter;

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use gerbil_task::settings::{DISK_FULLNESS, LOCAL_DISK};
+use job::JobId;
 use job::{MapReduceJob, SessionPlan, StageTerms};
 use policy::Resources;
 use policy::lending::{self, Wants};
 use tonic::Status;
 
 use super::{Taken, fits, senseless};
-use crate::job_id::JobId;
 use crate::mapreduce::{Folder, MapReduce, elements};
 use crate::session::Session;
 use crate::work::Work;

@@ -1,12 +1,12 @@
 //! An MPI job of a session: its processes have to fit into it, all at once.
 
+use job::JobId;
 use job::{MpiJob, SessionPlan};
 use policy::lending::Wants;
 use policy::{Demand, Mode, Resources};
 use tonic::Status;
 
 use super::{Taken, fits, refused, senseless};
-use crate::job_id::JobId;
 use crate::queued::Queued;
 use crate::run::now_us;
 use crate::session::Session;

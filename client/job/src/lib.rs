@@ -20,6 +20,7 @@ pub mod explain;
 mod fence;
 pub mod history;
 pub mod interface;
+mod job_id;
 pub mod lane;
 mod large_reads;
 mod launcher_context;
@@ -41,6 +42,7 @@ pub mod wire;
 
 pub use data::{Checkpoints, StageOut};
 pub use description::{Application, ApplicationWork, Description};
+pub use job_id::JobId;
 pub use large_reads::LargeReads;
 pub use launcher_context::LauncherContext;
 pub use mapreduce::{FileAt, MapReduceJob, Split, StageTerms, TasksReport};

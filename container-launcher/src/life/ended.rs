@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::process::JobId;
+use job::JobId;
 
 /// So many are remembered. Numbers ascend, and who still speaks of a job that is over speaks of a young one.
 const KEPT: usize = 1024;

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use job::JobId;
 use job::wire::{FetchFiles, FilesFetched};
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::job_files;
-use crate::process::JobId;
 
 /// What brings them.
 #[derive(Debug, Default)]

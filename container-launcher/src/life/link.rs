@@ -9,6 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use job::JobId;
 use job::resumable::Resumable;
 use job::sequence::Bounds;
 use job::transport;
@@ -24,7 +25,6 @@ use tonic::transport::Channel;
 use super::LifeError;
 use super::join::{Joined, Refused, join, words};
 use crate::launcher_context::LauncherKeys;
-use crate::process::JobId;
 use crate::say;
 use crate::surroundings::Surroundings;
 

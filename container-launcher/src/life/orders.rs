@@ -1,5 +1,6 @@
 //! What the ApplicationMaster orders.
 
+use job::JobId;
 use job::wire::launcher_event::Event;
 use job::wire::launcher_order::Order;
 use job::wire::{FilesFetched, JobLeft, MpiOrder, TaskOrder, mpi_order, task_order};
@@ -9,7 +10,6 @@ use tokio::task::JoinError;
 use super::{Life, LifeError};
 use crate::job_files;
 use crate::mpi::Mpi;
-use crate::process::JobId;
 use crate::share::Share;
 use crate::tasks::Tasks;
 

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 
+use job::JobId;
 use job::wire::{Program, Share};
 
 use super::yielding::{self, Shim};
-use crate::process::{JobId, environment};
+use crate::process::environment;
 use crate::sweep::JOB_VARIABLE;
 
 /// MPICH reads other ranks' memory with `process_vm_readv` and ends the job where that is forbidden
@@ -158,7 +159,7 @@ mod tests {
             &program,
             RankPlace {
                 container: "container_1_0001_01_000002",
-                job: JobId(0),
+                job: JobId::OF_APPLICATION,
                 folder: Path::new("/container"),
             },
             true,
@@ -226,7 +227,7 @@ mod tests {
                 program,
                 RankPlace {
                     container: "c",
-                    job: JobId(0),
+                    job: JobId::OF_APPLICATION,
                     folder: Path::new("/w"),
                 },
                 false,

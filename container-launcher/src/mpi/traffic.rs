@@ -6,6 +6,7 @@
 use std::convert::Infallible;
 use std::future::pending;
 
+use job::JobId;
 use job::pass::Pass;
 use job::wire::OutputChunk;
 use tokio::runtime::Handle;
@@ -15,7 +16,6 @@ use tokio::task::JoinSet;
 use crate::container::Container;
 use crate::forward;
 use crate::life::Calls;
-use crate::process::JobId;
 
 /// The traffic of one job. All of it ends when this is dropped.
 pub(crate) struct Traffic {

@@ -234,9 +234,10 @@ mod tests {
 
     use nix::sys::wait::WaitStatus;
 
+    use super::super::Id;
     use super::super::start::Command;
-    use super::super::{Id, JobId};
     use super::*;
+    use job::JobId;
 
     /// What a script says that is started in `folder`, and how it ends.
     fn said(file: &Path, folder: &Path) -> std::io::Result<(String, WaitStatus)> {
@@ -246,7 +247,7 @@ mod tests {
         let environment = [("A", "common"), ("B", "common"), ("PMI_RANK", "9")];
         let environment = environment.map(|(name, value)| (name.into(), value.into()));
         let id = Id {
-            job: JobId(0),
+            job: JobId::OF_APPLICATION,
             number: 3,
         };
         let command = Command {

@@ -114,7 +114,7 @@ mod tests {
             ..Command::default()
         };
         let id = Id {
-            job: super::super::JobId(0),
+            job: job::JobId::OF_APPLICATION,
             number: 7,
         };
         let (stdout, stderr) = (std::io::pipe().unwrap().1, std::io::pipe().unwrap().1);

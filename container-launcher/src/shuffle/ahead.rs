@@ -11,13 +11,13 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use job::JobId;
 use job::wire::{GatherAhead, GatheredAhead};
 use tokio::sync::mpsc::Sender;
 use tokio_util::sync::CancellationToken;
 
 use super::bring::{Fetched, Fetcher, Onto, PartitionFetch, Unfetched, Waiting};
 use crate::disks::Room;
-use crate::process::JobId;
 
 /// Orders that wait; of more, what they name is fetched by the reduces.
 const ORDERS: usize = 16;

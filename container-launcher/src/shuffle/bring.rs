@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use job::JobId;
 use job::lane;
 use job::secrets::LAUNCHER_NAME;
 use job::tls::{self, TlsError};
@@ -18,7 +19,6 @@ use super::patient::Patient;
 use super::{OPEN, PIECE, SILENCE, frames};
 use crate::disks::Room;
 use crate::launcher_context::LauncherKeys;
-use crate::process::JobId;
 
 /// Times in a row that a launcher is tried which is not reached, or breaks off before it has given a part.
 const TRIES: u32 = 4;

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+use job::JobId;
+
 use super::bring::{Fetched, Fetcher, Onto, PartitionFetch, Unfetched, Waiting};
 use crate::disks::Room;
-use crate::process::JobId;
 
 /// Stack of a thread that fetches, bytes: what it reads lies on the heap.
 const STACK: usize = 128 * 1024;

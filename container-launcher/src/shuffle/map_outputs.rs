@@ -5,8 +5,7 @@ use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gerbil_task::Partition;
-
-use crate::process::JobId;
+use job::JobId;
 
 /// What a map has left: one file, a part of it for each partition.
 #[derive(Debug)]

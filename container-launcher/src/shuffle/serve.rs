@@ -8,6 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use job::JobId;
 use job::interface::{self, InterfaceError};
 use job::lane;
 use job::tls::{self, TlsError};
@@ -18,7 +19,6 @@ use super::map_outputs::{MapOutput, MapOutputs};
 use super::{OPEN, PIECE, SERVED_MAX, SILENCE, frames};
 use crate::launcher_context::LauncherKeys;
 use crate::node_facts;
-use crate::process::JobId;
 
 /// Stack of a thread that serves, bytes: what it reads lies on the heap.
 const STACK: usize = 128 * 1024;

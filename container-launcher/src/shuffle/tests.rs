@@ -7,6 +7,7 @@ use std::sync::{Arc, Barrier};
 use std::time::Instant;
 
 use gerbil_task::Partition;
+use job::JobId;
 use job::LauncherContext;
 use policy::scratch::Limits;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
@@ -15,7 +16,6 @@ use super::bring::{FetchError, Fetched, Onto, PartitionFetch, Unfetched};
 use super::*;
 use crate::disks::{Disks, Room};
 use crate::launcher_context::LauncherKeys;
-use crate::process::JobId;
 
 const JOB: JobId = JobId(3);
 

@@ -14,6 +14,7 @@ use gerbil_task::{
     Connection, FrameError, FromTask, Page, Phase, ReduceOrder, ToTask, VERSION, Welcome,
     records_digest,
 };
+use job::JobId;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -25,7 +26,6 @@ use super::output::{self, Files};
 use super::places::TaskPath;
 use super::sources::{Origin, Sources};
 use super::trouble::Trouble;
-use crate::process::JobId;
 use crate::shuffle::{MapOutput, MapOutputs, Missing, Waiting};
 
 /// Between two looks whether the process is gone.

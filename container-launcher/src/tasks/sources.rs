@@ -4,10 +4,10 @@ use std::fs::File;
 use std::sync::Arc;
 
 use gerbil_task::{ReduceOrder, Source};
+use job::JobId;
 use job::wire::StartTask;
 
 use crate::disks::Room;
-use crate::process::JobId;
 use crate::shuffle::{
     Brought, Copies, Fetched, Fetcher, From, Gather, MapOutput, MapOutputs, Missing, Waiting,
 };

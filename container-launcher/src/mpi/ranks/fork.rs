@@ -4,6 +4,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use job::JobId;
 use job::wire::Share;
 use nix::sched::CpuSet;
 
@@ -20,7 +21,7 @@ use crate::out_of_memory::Kills;
 use crate::process::exec::SOCKET_FD;
 use crate::process::start::Start;
 use crate::process::streams::{self, Outer};
-use crate::process::{self, Grants, JobId};
+use crate::process::{self, Grants};
 use crate::program::{self, Run};
 
 /// The launcher's ends of a rank's pipes and socket.
