@@ -33,7 +33,7 @@ use crate::outcome::report_outcome;
 use crate::plan::Plan;
 use crate::ps::ps;
 use crate::system::system;
-use crate::upload::{staged, staging_meanwhile};
+use crate::upload::{Brought, staged, staging_meanwhile};
 use crate::{data, dry_run, frame, generate, list, preflight, sessions};
 
 /// From the command line to the exit code.
@@ -231,8 +231,16 @@ async fn job(
             )?;
             Ok((incoming, restore))
         };
-        let (checked, mut staged, (incoming, restore)) =
-            tokio::try_join!(checking, staged(&plan, cluster, Arc::clone(&moved)), moving,)?;
+        let (checked, mut staged, (incoming, restore)) = tokio::try_join!(
+            checking,
+            staged(
+                Brought::from(&plan),
+                plan.deployment.staging.clone(),
+                cluster,
+                Arc::clone(&moved)
+            ),
+            moving,
+        )?;
         data::merge(&mut staged.staged, incoming)?;
         Ok::<_, Failure>((checked, staged, restore))
     };

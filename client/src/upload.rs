@@ -1,6 +1,7 @@
 //! A job's program on its way to where the nodes fetch it, and what is shown meanwhile.
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -41,9 +42,39 @@ pub(crate) async fn staging_meanwhile<T>(
     }
 }
 
-/// Brings the program to where the nodes find it.
+/// What is brought to the nodes beside this binary; by default nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Brought {
+    programs: Vec<staging::Named>,
+    venv: Option<PathBuf>,
+    processes: u32,
+    ship_libraries: bool,
+    shipped: [Vec<staging::Shipped>; 2],
+}
+
+impl From<&Plan> for Brought {
+    fn from(plan: &Plan) -> Self {
+        let executables = plan.program.executables.iter();
+        Self {
+            programs: executables
+                .map(|program| staging::Named {
+                    name: program.file.clone(),
+                    first_in: program.first_in.clone(),
+                })
+                .collect(),
+            venv: plan.program.venv.clone(),
+            processes: plan.placement.wanted.processes.get(),
+            ship_libraries: plan.program.ship_libraries,
+            shipped: plan.program.shipped.clone(),
+        }
+    }
+}
+
+/// Brings this binary, and what comes with it, to where the nodes find it: below the folder `root`, as `--staging`
+/// names it.
 pub(crate) async fn staged(
-    plan: &Plan,
+    brought: Brought,
+    root: Option<String>,
     cluster: &Cluster,
     moved: Arc<staging::Moved>,
 ) -> Result<staging::StagedFiles, Failure> {
@@ -53,20 +84,12 @@ pub(crate) async fn staged(
     let request = staging::Request {
         own_binary,
         stages_own: true,
-        programs: plan
-            .program
-            .executables
-            .iter()
-            .map(|program| staging::Named {
-                name: program.file.clone(),
-                first_in: program.first_in.clone(),
-            })
-            .collect(),
-        venv: plan.program.venv.clone(),
-        processes: plan.placement.wanted.processes.get(),
-        ship_libraries: plan.program.ship_libraries,
-        shipped: plan.program.shipped.clone(),
-        root: plan.deployment.staging.clone(),
+        programs: brought.programs,
+        venv: brought.venv,
+        processes: brought.processes,
+        ship_libraries: brought.ship_libraries,
+        shipped: brought.shipped,
+        root,
         hadoop: &|key| cluster.configuration.get(key).ok().flatten(),
         environment: &|name| std::env::var_os(name),
         user: cluster.user.clone(),

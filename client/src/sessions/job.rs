@@ -27,7 +27,7 @@ use crate::cluster::Cluster;
 use crate::describe;
 use crate::failure::Failure;
 use crate::plan::Plan;
-use crate::upload::{staged, staging_meanwhile};
+use crate::upload::{Brought, staged, staging_meanwhile};
 use crate::usage::UsageError;
 
 /// One job, from its command line to its end. `own` learns what the report is to say of it.
@@ -66,7 +66,15 @@ pub(crate) async fn job(
     let rm = reach::resource_managers(&kept.owned);
     let ready = async {
         let reaching = async { Ok(Reached::new(&rm, &folder, &kept).await?) };
-        tokio::try_join!(reaching, staged(&plan, cluster, Arc::clone(&moved)))
+        tokio::try_join!(
+            reaching,
+            staged(
+                Brought::from(&plan),
+                plan.deployment.staging.clone(),
+                cluster,
+                Arc::clone(&moved)
+            )
+        )
     };
     let ready = staging_meanwhile(Box::pin(ready), &mut progress, &moved, signals).await?;
     let (mut reached, staged) = match ready {

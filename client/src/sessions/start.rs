@@ -22,7 +22,6 @@ use session::reach::{SessionAddress, place};
 use session::ready::{Readiness, ready};
 use session::record::Owned;
 use session::{Folder, Name, SessionError, SessionRecord, reach};
-use staging::stage;
 
 use super::print;
 use crate::cluster::Cluster;
@@ -33,8 +32,7 @@ use crate::local::staging as staging_of;
 use crate::plan::step_mib;
 use crate::preflight;
 use crate::subcommands::SessionStart;
-use crate::system::system;
-use crate::upload::staging_meanwhile;
+use crate::upload::{Brought, staged, staging_meanwhile};
 use crate::usage::UsageError;
 
 /// Slots on a node with GPUs, where nothing is said: one task computes, others load and store.
@@ -94,7 +92,15 @@ pub(super) async fn start(
             };
             Ok(preflight::held(&rm, &wanted).await?)
         };
-        tokio::try_join!(checking, staged(&given, &cluster, Arc::clone(&moved)))
+        tokio::try_join!(
+            checking,
+            staged(
+                Brought::default(),
+                given.staging.clone(),
+                &cluster,
+                Arc::clone(&moved)
+            )
+        )
     };
     let all = staging_meanwhile(Box::pin(all), &mut progress, &moved, signals).await?;
     let (checked, staged) = match all {
@@ -334,31 +340,4 @@ async fn kept(
         }
     }
     Ok(kept)
-}
-
-/// Brings this binary to where the nodes find it.
-async fn staged(
-    given: &SessionStart,
-    cluster: &Cluster,
-    moved: Arc<staging::Moved>,
-) -> Result<staging::StagedFiles, Failure> {
-    let own_binary = std::env::current_exe();
-    let own_binary = own_binary.map_err(system("find my own file", Exit::Staging))?;
-    let files = cluster.configuration.files().first();
-    let request = staging::Request {
-        own_binary,
-        stages_own: true,
-        programs: Vec::new(),
-        venv: None,
-        processes: 0,
-        ship_libraries: false,
-        shipped: [Vec::new(), Vec::new()],
-        root: given.staging.clone(),
-        hadoop: &|key| cluster.configuration.get(key).ok().flatten(),
-        environment: &|name| std::env::var_os(name),
-        user: cluster.user.clone(),
-        conf_dir: files.and_then(|file| file.parent()).map(Into::into),
-        moved,
-    };
-    Ok(stage(request).await?)
 }
